@@ -281,6 +281,10 @@ fn files_of_a_run(scene: &Scene) {
 fn reports_that_make_no_sense_are_refused_and_nothing_is_committed() {
     let scene = reporting();
     scene.autopilot_ok(&["start", "2", "--max-attempts", "2"]);
+    let refused = |arguments: &[&str], code: i32, part: &str| {
+        let said = scene.refused(arguments, code);
+        assert!(said.contains(part), "{arguments:?}: {said}");
+    };
     for (results, code, part) in [
         ("nonsense", 2, "is not `<name>:<number>`"),
         ("skipped:1", 2, "neither"),
@@ -292,37 +296,19 @@ fn reports_that_make_no_sense_are_refused_and_nothing_is_committed() {
             "are not 9 in all",
         ),
     ] {
-        assert!(
-            scene
-                .refused(&["complete", "--results", results], code)
-                .contains(part),
-            "{results}"
-        );
+        refused(&["complete", "--results", results], code, part);
     }
-    assert!(scene.refused(&["complete"], 2).contains("no results"));
+    refused(&["complete"], 2, "no results");
     scene.work("red", "2.1");
-    let warned = scene.autopilot_ok(&[
-        "complete",
-        "RED",
-        "2.1",
-        "--results",
-        r#"{"failed":1,"passed":12}"#,
-    ]);
-    assert!(
-        warned["warnings"][0]
-            .as_str()
-            .expect("a warning")
-            .contains("12 tests pass")
-    );
-    assert!(
-        scene
-            .refused(&["commit"], 1)
-            .contains("it is time for GREEN of `2.1`")
-    );
-    assert!(
-        scene
-            .refused(&["complete", "green", "--results", "passed:2,failed:0"], 3)
-            .contains("RED ran 13")
+    let counts = r#"{"failed":1,"passed":12}"#;
+    let warned = scene.autopilot_ok(&["complete", "RED", "2.1", "--results", counts]);
+    let warning = warned["warnings"][0].as_str().expect("a warning");
+    assert!(warning.contains("12 tests pass"));
+    refused(&["commit"], 1, "it is time for GREEN of `2.1`");
+    refused(
+        &["complete", "green", "--results", "passed:2,failed:0"],
+        3,
+        "RED ran 13",
     );
     let paused = scene.refused(&["complete", "--results", "passed:12,failed:1"], 3);
     assert!(
@@ -330,10 +316,10 @@ fn reports_that_make_no_sense_are_refused_and_nothing_is_committed() {
         "{paused}"
     );
     assert_eq!(scene.autopilot_ok(&["next"])["action"], "resume");
-    assert!(
-        scene
-            .refused(&["complete", "--results", "passed:13"], 1)
-            .contains("tm autopilot resume")
+    refused(
+        &["complete", "--results", "passed:13"],
+        1,
+        "tm autopilot resume",
     );
     let resumed = scene.autopilot_ok(&["resume"]);
     assert_eq!(resumed["nextAction"]["subtask"]["attempts"], 3);
@@ -343,31 +329,10 @@ fn reports_that_make_no_sense_are_refused_and_nothing_is_committed() {
         "nothing was committed"
     );
     scene.work("green", "2.1");
-    assert!(
-        scene
-            .refused(
-                &[
-                    "complete",
-                    "green",
-                    "2.1",
-                    "--results",
-                    "passed:13",
-                    "--coverage",
-                    "101"
-                ],
-                3
-            )
-            .contains("can't be")
-    );
-    scene.autopilot_ok(&[
-        "complete",
-        "green",
-        "2.1",
-        "--results",
-        "passed:13",
-        "--coverage",
-        "92.5",
-    ]);
+    let green = ["complete", "green", "2.1", "--results", "passed:13"];
+    let covered = |percent| [&green[..], &["--coverage", percent]].concat();
+    refused(&covered("101"), 3, "can't be");
+    scene.autopilot_ok(&covered("92.5"));
     scene.autopilot_ok(&["commit", "--message", "my own words"]);
     let message = scene.git(&["log", "-1", "--format=%B"]);
     assert!(

@@ -12,7 +12,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
-type Client<H> = rmcp::service::RunningService<RoleClient, H>;
+pub(crate) type Client<H> = rmcp::service::RunningService<RoleClient, H>;
 
 /// Starts a server on standard input and output.
 pub(crate) async fn connect_with<H: ClientHandler>(

@@ -1,7 +1,7 @@
 //! Waves, reports and prompts over MCP, with the official Rust client: long calls, their progress, and how they end.
 
 use crate::autopilot::backlog;
-use crate::mcp::{accepted, call, connect_with};
+use crate::mcp::{Client, accepted, call, connect_with};
 use crate::scene::{HONEST, Scene, write};
 use rmcp::ClientHandler;
 use rmcp::model::{
@@ -130,6 +130,11 @@ fn text(contents: &ResourceContents) -> (&str, &str) {
     }
 }
 
+async fn completed(client: &Client<Listener>, request: CompleteRequestParams) -> Vec<String> {
+    let completed = client.complete(request).await.expect("values");
+    completed.completion.values
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn reports_are_resources() {
     let scene = scene(HONEST);
@@ -199,22 +204,9 @@ async fn reports_are_resources() {
             ArgumentInfo::new(name, value),
         )
     };
+    assert_eq!(completed(&client, ask("run", &run[..4])).await, [run]);
     assert_eq!(
-        client
-            .complete(ask("run", &run[..4]))
-            .await
-            .expect("values")
-            .completion
-            .values,
-        [run]
-    );
-    assert_eq!(
-        client
-            .complete(ask("file", "summary.j"))
-            .await
-            .expect("values")
-            .completion
-            .values,
+        completed(&client, ask("file", "summary.j")).await,
         ["summary.json"]
     );
     client.cancel().await.expect("ended");
@@ -263,24 +255,13 @@ async fn presets_are_prompts() {
             "{name}"
         );
     }
-    assert!(
-        get("default", json!({"tag": "later"}))
-            .await
-            .expect("words")
-            .contains("tm next --tag=later")
-    );
-    assert!(
-        get("ours", json!({"tag": "later"}))
-            .await
-            .expect("words")
-            .contains("Do it for later.")
-    );
-    assert!(
-        get("autopilot", json!({"task": "2"}))
-            .await
-            .expect("words")
-            .contains("`taskId` \"2\"")
-    );
+    for (name, arguments, words) in [
+        ("default", json!({"tag": "later"}), "tm next --tag=later"),
+        ("ours", json!({"tag": "later"}), "Do it for later."),
+        ("autopilot", json!({"task": "2"}), "`taskId` \"2\""),
+    ] {
+        assert!(get(name, arguments).await.expect("words").contains(words));
+    }
     assert!(
         get("nope", json!({}))
             .await
@@ -293,23 +274,7 @@ async fn presets_are_prompts() {
             ArgumentInfo::new(name, ""),
         )
     };
-    assert_eq!(
-        client
-            .complete(ask("task"))
-            .await
-            .expect("values")
-            .completion
-            .values,
-        ["1", "2", "3"]
-    );
-    assert_eq!(
-        client
-            .complete(ask("tag"))
-            .await
-            .expect("values")
-            .completion
-            .values,
-        ["master"]
-    );
+    assert_eq!(completed(&client, ask("task")).await, ["1", "2", "3"]);
+    assert_eq!(completed(&client, ask("tag")).await, ["master"]);
     client.cancel().await.expect("ended");
 }

@@ -167,23 +167,56 @@ fn every_file_begins_by_saying_what_it_is() {
     assert!(files.len() > 50);
     for file in files {
         let text = std::fs::read_to_string(&file).expect("a file");
-        assert!(
-            text.starts_with("//!"),
-            "{} has no first line",
-            file.display()
-        );
-        let production = text
-            .split("#[cfg(test)]")
-            .next()
-            .unwrap_or_default()
-            .lines()
-            .count();
-        assert!(
-            production <= 560,
-            "{} has {production} lines",
-            file.display()
-        );
+        let starts = text.starts_with("//!");
+        assert!(starts, "{} has no first line", file.display());
     }
+}
+
+/// The modules of tests, with their files.
+fn test_modules(files: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let module = Regex::new(r"#\[cfg\(test\)\]\n(?:pub\(crate\) )?mod (\w+);").expect("a pattern");
+    let mut found = BTreeSet::from(["tests", "benches"].map(|folder| root().join(folder)));
+    for file in files {
+        let text = std::fs::read_to_string(file).expect("a file");
+        let is_folder = ["mod", "lib", "main"]
+            .iter()
+            .any(|stem| file.ends_with(format!("{stem}.rs")));
+        let folder = if is_folder {
+            file.parent().expect("a folder").to_path_buf()
+        } else {
+            file.with_extension("")
+        };
+        let modules = module
+            .captures_iter(&text)
+            .map(|found| folder.join(&found[1]));
+        found.extend(modules);
+    }
+    found
+}
+
+/// Functions are held to 80 lines by clippy.
+#[test]
+fn files_are_short() {
+    let mut files = Vec::new();
+    sources(root(), &mut files);
+    let tests = test_modules(&files);
+    let is_test = |file: &Path| {
+        tests
+            .iter()
+            .any(|module| file.with_extension("").starts_with(module))
+    };
+    let mut looked_at = 0;
+    for file in files.iter().filter(|file| !is_test(file)) {
+        let text = std::fs::read_to_string(file).expect("a file");
+        let production = text
+            .split("#[cfg(test)]\nmod tests {")
+            .next()
+            .unwrap_or_default();
+        let lines = production.lines().count();
+        assert!(lines <= 400, "{} has {lines} lines", file.display());
+        looked_at += 1;
+    }
+    assert!(looked_at > 300 && tests.len() > 30);
 }
 
 /// All that waits in a process waits in one runtime, made where the process begins.

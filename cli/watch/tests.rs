@@ -58,48 +58,34 @@ fn run() -> Scheduler {
     }
     for _ in 0..2 {
         answer(&mut run, "2", exited(0));
-        let failure = Some(Failure::Regression);
-        let evidence = "1 test that passed before fails:\n  the old one".to_owned();
-        answer(
-            &mut run,
-            "2",
-            Answer::Proved(Proof {
-                failure,
-                evidence,
-                passed: 2,
-                failed: 1,
-                ..Proof::default()
-            }),
-        );
+        let proof = Proof {
+            failure: Some(Failure::Regression),
+            evidence: "1 test that passed before fails:\n  the old one".to_owned(),
+            passed: 2,
+            failed: 1,
+            ..Proof::default()
+        };
+        answer(&mut run, "2", Answer::Proved(proof));
         if run.task(&"2".into()).expect("a task").attempts.len() == 2 {
             answer_if_preparing(&mut run, "2");
         }
     }
     answer(&mut run, "1", exited(0));
-    answer(
-        &mut run,
-        "1",
-        Answer::Proved(Proof {
-            passed: 3,
-            ..Proof::default()
-        }),
-    );
-    answer(
-        &mut run,
-        "1",
-        Answer::Committed {
-            commit: "0123456789abcdef".into(),
-            proof: None,
-        },
-    );
-    answer(
-        &mut run,
-        "1",
-        Answer::Landed {
-            commit: "fedcba9876543210".into(),
-            resolution: None,
-        },
-    );
+    let proof = Proof {
+        passed: 3,
+        ..Proof::default()
+    };
+    let committed = Answer::Committed {
+        commit: "0123456789abcdef".into(),
+        proof: None,
+    };
+    let landed = Answer::Landed {
+        commit: "fedcba9876543210".into(),
+        resolution: None,
+    };
+    for next in [Answer::Proved(proof), committed, landed] {
+        answer(&mut run, "1", next);
+    }
     answer(&mut run, "3", prepared());
     run
 }

@@ -74,48 +74,24 @@ pub(crate) fn summary() -> Summary {
         ..Proof::default()
     };
     input(3_000, answer("1:red", Answer::Proved(red)));
-    input(
-        3_000,
-        answer(
-            "1:red",
-            Answer::Committed {
-                commit: "red0123456789".into(),
-                proof: None,
-            },
-        ),
-    );
+    let committed = |commit: &str| Answer::Committed {
+        commit: commit.into(),
+        proof: None,
+    };
+    input(3_000, answer("1:red", committed("red0123456789")));
     input(4_000, answer("1", prepared()));
     input(5_000, answer("1", report(5_000)));
-    input(
-        6_000,
-        answer(
-            "1",
-            Answer::Proved(Proof {
-                passed: 4,
-                ..Proof::default()
-            }),
-        ),
-    );
-    input(
-        6_000,
-        answer(
-            "1",
-            Answer::Committed {
-                commit: "green0123456789".into(),
-                proof: None,
-            },
-        ),
-    );
-    input(
-        7_000,
-        answer(
-            "1",
-            Answer::Landed {
-                commit: "merge".into(),
-                resolution: None,
-            },
-        ),
-    );
+    let green = Proof {
+        passed: 4,
+        ..Proof::default()
+    };
+    let landed = Answer::Landed {
+        commit: "merge".into(),
+        resolution: None,
+    };
+    input(6_000, answer("1", Answer::Proved(green)));
+    input(6_000, answer("1", committed("green0123456789")));
+    input(7_000, answer("1", landed));
     let facts = RunFacts {
         run_id: "20261121-014512-3fa9".into(),
         tag: "master".into(),

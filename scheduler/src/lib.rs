@@ -41,6 +41,8 @@ mod results;
 mod run_status;
 mod surroundings;
 mod task;
+#[cfg(test)]
+mod test_table;
 mod unit;
 pub mod verdict;
 

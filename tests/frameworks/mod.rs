@@ -13,7 +13,8 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// What is done to the project: a file's new text, or its removal.
-pub(crate) type Edits<'a> = &'a [(&'a str, Option<&'a str>)];
+pub(crate) type Edit<'a> = (&'a str, Option<&'a str>);
+pub(crate) type Edits<'a> = &'a [Edit<'a>];
 
 /// A project in one language, and how its tools are found.
 pub(crate) struct Project {

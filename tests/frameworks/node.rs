@@ -1,6 +1,6 @@
 //! `node --test`.
 
-use super::{Edits, Project, folder_of};
+use super::{Edit, Edits, Project, folder_of};
 
 const PACKAGE: &str =
     r#"{"name": "demo", "type": "module", "scripts": {"test": "node --test --test-reporter=tap"}}"#;
@@ -20,17 +20,20 @@ fn project() -> Option<Project> {
     Some(Project::new(&files, &tools, &[]))
 }
 
+const NEW_TESTS: Edit<'_> = ("test/new.test.js", Some(NEW));
+const WITHOUT_OLD: Edit<'_> = ("test/old.test.js", None);
+
 #[test]
 fn node_reds_are_judged() {
     let Some(project) = project() else { return };
     let with = |two: &str| format!("{CODE}export const two = () => {two};\n");
     let (stub, passing) = (with("{ throw new Error('missing'); }"), with("2"));
+    let (stub, passing) = (
+        ("src/code.js", Some(stub.as_str())),
+        ("src/code.js", Some(passing.as_str())),
+    );
     let cases: &[(&str, Edits<'_>, &str)] = &[
-        (
-            "an export is missing",
-            &[("test/new.test.js", Some(NEW))],
-            "holds",
-        ),
+        ("an export is missing", &[NEW_TESTS], "holds"),
         (
             "a module is missing",
             &[(
@@ -39,23 +42,13 @@ fn node_reds_are_judged() {
             )],
             "holds",
         ),
-        (
-            "a stub that throws",
-            &[
-                ("test/new.test.js", Some(NEW)),
-                ("src/code.js", Some(&stub)),
-            ],
-            "holds",
-        ),
+        ("a stub that throws", &[NEW_TESTS, stub], "holds"),
         (
             "implemented at once",
-            &[
-                ("test/new.test.js", Some(NEW)),
-                ("src/code.js", Some(&passing)),
-            ],
+            &[NEW_TESTS, passing],
             "everything-passed",
         ),
-        ("no test", &[("src/code.js", Some(&passing))], "no-new-test"),
+        ("no test", &[passing], "no-new-test"),
         (
             "a syntax error",
             &[("test/new.test.js", Some("test('new', () => {\n"))],
@@ -71,34 +64,24 @@ fn node_reds_are_judged() {
         ),
         (
             "the code does not load",
-            &[
-                ("test/new.test.js", Some(NEW)),
-                ("src/code.js", Some("export const one = (\n")),
-            ],
+            &[NEW_TESTS, ("src/code.js", Some("export const one = (\n"))],
             "error-outside-new-tests",
         ),
         (
             "an old test breaks",
-            &[
-                ("test/new.test.js", Some(NEW)),
-                ("src/code.js", Some(&CODE.replace('1', "3"))),
-            ],
+            &[NEW_TESTS, ("src/code.js", Some(&CODE.replace('1', "3")))],
             "old-test-failed",
         ),
         (
             "an old test is gone",
-            &[
-                ("test/new.test.js", Some(NEW)),
-                ("src/code.js", Some(&stub)),
-                ("test/old.test.js", None),
-            ],
+            &[NEW_TESTS, stub, WITHOUT_OLD],
             "old-test-gone",
         ),
         (
             "an old test is skipped",
             &[
-                ("test/new.test.js", Some(NEW)),
-                ("src/code.js", Some(&stub)),
+                NEW_TESTS,
+                stub,
                 (
                     "test/old.test.js",
                     Some(&OLD.replace("test('old'", "test.skip('old'")),
@@ -106,14 +89,10 @@ fn node_reds_are_judged() {
             ],
             "old-test-skipped",
         ),
-        (
-            "all tests are gone",
-            &[("test/old.test.js", None)],
-            "old-test-gone",
-        ),
+        ("all tests are gone", &[WITHOUT_OLD], "old-test-gone"),
         (
             "the command is broken",
-            &[("test/new.test.js", Some(NEW)), ("package.json", Some("{"))],
+            &[NEW_TESTS, ("package.json", Some("{"))],
             "cannot-run",
         ),
     ];

@@ -1,6 +1,6 @@
 //! pytest, with its results as `JUnit`.
 
-use super::{Edits, Project, folder_of};
+use super::{Edit, Edits, Project, folder_of};
 use crate::skipping::lacks;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +49,17 @@ fn with(two: &str) -> String {
     format!("{CODE}\n\ndef two():\n    {two}\n")
 }
 
+const fn new_tests(text: &str) -> Edit<'_> {
+    ("tests/test_new.py", Some(text))
+}
+
+const fn code(text: &str) -> Edit<'_> {
+    ("demo/code.py", Some(text))
+}
+
+const NEW_TESTS: Edit<'_> = new_tests(NEW);
+const WITHOUT_OLD: Edit<'_> = ("tests/test_old.py", None);
+
 #[test]
 fn pytest_reds_are_judged() {
     let Some(project) = project() else { return };
@@ -56,12 +67,9 @@ fn pytest_reds_are_judged() {
     let both = format!("{NEW}\n\ndef test_more():\n    pass\n");
     let in_old =
         format!("{OLD}\n\ndef test_new():\n    from demo.code import two\n    assert two() == 2\n");
+    let (stub, passing) = (code(&stub), code(&passing));
     let cases: &[(&str, Edits<'_>, &str)] = &[
-        (
-            "a name is missing",
-            &[("tests/test_new.py", Some(NEW))],
-            "holds",
-        ),
+        ("a name is missing", &[NEW_TESTS], "holds"),
         (
             "a module is missing",
             &[(
@@ -70,83 +78,49 @@ fn pytest_reds_are_judged() {
             )],
             "holds",
         ),
-        (
-            "a stub that raises",
-            &[
-                ("tests/test_new.py", Some(NEW)),
-                ("demo/code.py", Some(&stub)),
-            ],
-            "holds",
-        ),
+        ("a stub that raises", &[NEW_TESTS, stub], "holds"),
         (
             "in a file that was there",
             &[("tests/test_old.py", Some(&in_old))],
             "holds",
         ),
-        (
-            "some fail",
-            &[
-                ("tests/test_new.py", Some(&both)),
-                ("demo/code.py", Some(&stub)),
-            ],
-            "holds",
-        ),
+        ("some fail", &[new_tests(&both), stub], "holds"),
         (
             "implemented at once",
-            &[
-                ("tests/test_new.py", Some(NEW)),
-                ("demo/code.py", Some(&passing)),
-            ],
+            &[NEW_TESTS, passing],
             "everything-passed",
         ),
-        (
-            "no test",
-            &[("demo/code.py", Some(&passing))],
-            "no-new-test",
-        ),
+        ("no test", &[passing], "no-new-test"),
         (
             "a syntax error",
-            &[("tests/test_new.py", Some("def test_new(:\n    pass\n"))],
+            &[new_tests("def test_new(:\n    pass\n")],
             "new-tests-do-not-load",
         ),
         (
             "a fixture that nobody defines",
-            &[(
-                "tests/test_new.py",
-                Some("def test_new(nothing):\n    assert False\n"),
-            )],
+            &[new_tests("def test_new(nothing):\n    assert False\n")],
             "new-tests-do-not-load",
         ),
         (
             "the code does not load",
-            &[
-                ("tests/test_new.py", Some(NEW)),
-                ("demo/code.py", Some("def one(:\n")),
-            ],
+            &[NEW_TESTS, code("def one(:\n")],
             "error-outside-new-tests",
         ),
         (
             "an old test breaks",
-            &[
-                ("tests/test_new.py", Some(NEW)),
-                ("demo/code.py", Some(&CODE.replace('1', "3"))),
-            ],
+            &[NEW_TESTS, ("demo/code.py", Some(&CODE.replace('1', "3")))],
             "old-test-failed",
         ),
         (
             "an old test is gone",
-            &[
-                ("tests/test_new.py", Some(NEW)),
-                ("demo/code.py", Some(&stub)),
-                ("tests/test_old.py", None),
-            ],
+            &[NEW_TESTS, stub, WITHOUT_OLD],
             "old-test-gone",
         ),
         (
             "an old test is skipped",
             &[
-                ("tests/test_new.py", Some(NEW)),
-                ("demo/code.py", Some(&stub)),
+                NEW_TESTS,
+                stub,
                 (
                     "tests/test_old.py",
                     Some(&OLD.replace(
@@ -157,17 +131,10 @@ fn pytest_reds_are_judged() {
             ],
             "old-test-skipped",
         ),
-        (
-            "no test at all",
-            &[("tests/test_old.py", None)],
-            "cannot-run",
-        ),
+        ("no test at all", &[WITHOUT_OLD], "cannot-run"),
         (
             "the settings are torn",
-            &[
-                ("tests/test_new.py", Some(NEW)),
-                ("pytest.ini", Some("[pytest\n")),
-            ],
+            &[NEW_TESTS, ("pytest.ini", Some("[pytest\n"))],
             "cannot-run",
         ),
     ];

@@ -1,6 +1,6 @@
 //! `cargo test`.
 
-use super::{Edits, Project};
+use super::{Edit, Edits, Project};
 use std::path::Path;
 
 /// Builds as little as the tests need: each case is built in a checkout of its own.
@@ -37,113 +37,73 @@ fn project() -> Project {
     Project::new(&files, tools, &[])
 }
 
+const fn new_tests(text: &str) -> Edit<'_> {
+    ("tests/new.rs", Some(text))
+}
+
+const fn code(text: &str) -> Edit<'_> {
+    ("src/lib.rs", Some(text))
+}
+
+const NEW_TESTS: Edit<'_> = new_tests(NEW);
+const WITHOUT_OLD: Edit<'_> = ("tests/old.rs", None);
+
 #[test]
 fn cargo_reds_are_judged() {
     let (stub, passing) = (library("todo!()"), library("2"));
-    let traits = format!("{TRAITS}{LIBRARY}");
     let in_source = LIBRARY.replace(
         "    #[test]\n",
         "    #[test]\n    fn two() {\n        assert_eq!(super::two(), 2);\n    }\n\n    #[test]\n",
     );
+    let broken = stub.replace("    1\n", "    3\n");
+    let (stub, passing) = (code(&stub), code(&passing));
     let cases: &[(&str, Edits<'_>, &str)] = &[
-        (
-            "an item is missing",
-            &[("tests/new.rs", Some(NEW))],
-            "holds",
-        ),
-        (
-            "a stub that panics",
-            &[("tests/new.rs", Some(NEW)), ("src/lib.rs", Some(&stub))],
-            "holds",
-        ),
-        (
-            "in the file of the code",
-            &[("src/lib.rs", Some(&in_source))],
-            "holds",
-        ),
-        (
-            "a trait of the project is not implemented",
-            &[
-                ("tests/new.rs", Some(OWN_TRAIT)),
-                ("src/lib.rs", Some(&traits)),
-            ],
-            "holds",
-        ),
-        (
-            "a type of the project lacks a trait",
-            &[
-                ("tests/new.rs", Some(OWN_TYPE)),
-                ("src/lib.rs", Some(&traits)),
-            ],
-            "holds",
-        ),
-        (
-            "an item of a trait for primitives",
-            &[
-                ("tests/new.rs", Some(ON_PRIMITIVE)),
-                ("src/lib.rs", Some(&traits)),
-            ],
-            "holds",
-        ),
-        (
-            "a trait that nobody here can implement",
-            &[("tests/new.rs", Some(FOREIGN_TRAIT))],
-            "new-tests-do-not-load",
-        ),
+        ("an item is missing", &[NEW_TESTS], "holds"),
+        ("a stub that panics", &[NEW_TESTS, stub], "holds"),
+        ("in the file of the code", &[code(&in_source)], "holds"),
         (
             "implemented at once",
-            &[("tests/new.rs", Some(NEW)), ("src/lib.rs", Some(&passing))],
+            &[NEW_TESTS, passing],
             "everything-passed",
         ),
-        ("no test", &[("src/lib.rs", Some(&passing))], "no-new-test"),
+        ("no test", &[passing], "no-new-test"),
         (
             "a type error",
-            &[(
-                "tests/new.rs",
-                Some("#[test]\nfn new() {\n    let a: u8 = \"a\";\n}\n"),
+            &[new_tests(
+                "#[test]\nfn new() {\n    let a: u8 = \"a\";\n}\n",
             )],
             "new-tests-do-not-load",
         ),
         (
             "a syntax error",
-            &[("tests/new.rs", Some("#[test]\nfn new( {}\n"))],
+            &[new_tests("#[test]\nfn new( {}\n")],
             "new-tests-do-not-load",
         ),
         (
             "a crate that is not there",
-            &[("tests/new.rs", Some("use serde::Serialize;\n"))],
+            &[new_tests("use serde::Serialize;\n")],
             "new-tests-do-not-load",
         ),
         (
             "the code does not build",
-            &[
-                ("tests/new.rs", Some(NEW)),
-                ("src/lib.rs", Some("pub fn one() -> u8 {")),
-            ],
+            &[NEW_TESTS, code("pub fn one() -> u8 {")],
             "error-outside-new-tests",
         ),
         (
             "an old test breaks",
-            &[
-                ("tests/new.rs", Some(NEW)),
-                ("src/lib.rs", Some(&stub.replace("    1\n", "    3\n"))),
-            ],
+            &[NEW_TESTS, code(&broken)],
             "old-test-failed",
         ),
         (
             "an old test is gone",
-            &[
-                ("tests/new.rs", Some(NEW)),
-                ("tests/old.rs", None),
-                ("src/lib.rs", Some(&stub)),
-            ],
+            &[NEW_TESTS, WITHOUT_OLD, stub],
             "old-test-gone",
         ),
         (
             "an old test is ignored",
             &[
-                ("tests/new.rs", Some(NEW)),
-                ("src/lib.rs", Some(&stub)),
+                NEW_TESTS,
+                stub,
                 ("tests/old.rs", Some(&format!("#[ignore]\n{OLD}"))),
             ],
             "old-test-skipped",
@@ -151,14 +111,42 @@ fn cargo_reds_are_judged() {
         ("nothing", &[], "nothing-changed"),
         (
             "the manifest is torn",
-            &[
-                ("tests/new.rs", Some(NEW)),
-                ("Cargo.toml", Some("[package")),
-            ],
+            &[NEW_TESTS, ("Cargo.toml", Some("[package"))],
             "cannot-run",
         ),
     ];
     let project = project();
+    for (case, edits, expected) in cases {
+        project.red(case, edits, expected);
+    }
+}
+
+#[test]
+fn cargo_reds_on_traits_are_judged() {
+    let project = project();
+    let traits = format!("{TRAITS}{LIBRARY}");
+    let cases: &[(&str, Edits<'_>, &str)] = &[
+        (
+            "a trait of the project is not implemented",
+            &[new_tests(OWN_TRAIT), code(&traits)],
+            "holds",
+        ),
+        (
+            "a type of the project lacks a trait",
+            &[new_tests(OWN_TYPE), code(&traits)],
+            "holds",
+        ),
+        (
+            "an item of a trait for primitives",
+            &[new_tests(ON_PRIMITIVE), code(&traits)],
+            "holds",
+        ),
+        (
+            "a trait that nobody here can implement",
+            &[new_tests(FOREIGN_TRAIT)],
+            "new-tests-do-not-load",
+        ),
+    ];
     for (case, edits, expected) in cases {
         project.red(case, edits, expected);
     }

@@ -102,6 +102,26 @@ fn built_in_test() -> Test {
     }
 }
 
+fn built_in_git() -> Git {
+    Git {
+        branch: "tm/{tag}/task-{id}-{slug}".to_owned(),
+        integration: "tm/{tag}/run-{run}".to_owned(),
+        land: Landing::Each,
+        commit_backlog: CommitBacklog::Land,
+        never_commit: vec![
+            ".taskmaster/**".to_owned(),
+            ".aider.tags.cache.v*/**".to_owned(),
+        ],
+        commit_template: None,
+        keep_agent_commits: false,
+        hooks: CommitHooks::On,
+        merge_driver: None,
+        lock_files: BTreeMap::new(),
+        escape: Escape::Fail,
+        attest: Attest::File,
+    }
+}
+
 fn built_in_settings() -> Settings {
     Settings {
         waves: Waves {
@@ -159,23 +179,7 @@ fn built_in_settings() -> Settings {
         },
         agents: BTreeMap::new(),
         gates: Vec::new(),
-        git: Git {
-            branch: "tm/{tag}/task-{id}-{slug}".to_owned(),
-            integration: "tm/{tag}/run-{run}".to_owned(),
-            land: Landing::Each,
-            commit_backlog: CommitBacklog::Land,
-            never_commit: vec![
-                ".taskmaster/**".to_owned(),
-                ".aider.tags.cache.v*/**".to_owned(),
-            ],
-            commit_template: None,
-            keep_agent_commits: false,
-            hooks: CommitHooks::On,
-            merge_driver: None,
-            lock_files: BTreeMap::new(),
-            escape: Escape::Fail,
-            attest: Attest::File,
-        },
+        git: built_in_git(),
         storage: Storage {
             location: StorageLocation::Global,
             base_path: None,

@@ -263,33 +263,24 @@ mod tests {
         }
     }
 
-    #[test]
-    fn only_settings_about_tests_count() {
+    /// Whether the settings of tests are the same in both texts of a file.
+    fn are_same(cases: &[(&str, &str, &str, bool)]) {
         let (scripts, targets) = (["unit".to_owned()].into(), ["verify".to_owned()].into());
         let closure = Closure {
             scripts,
             targets,
             ..Closure::default()
         };
-        for (path, before, after, is_same) in [
-            (
-                "package.json",
-                r#"{"scripts":{"test":"jest"}}"#,
-                r#"{"scripts":{"test": "jest"},"dependencies":{}}"#,
-                true,
-            ),
-            (
-                "package.json",
-                r#"{"scripts":{"test":"jest"}}"#,
-                r#"{"scripts":{"test":"exit 0"}}"#,
-                false,
-            ),
-            (
-                "package.json",
-                r#"{"jest":{}}"#,
-                r#"{"jest":{"testPathIgnorePatterns":["x"]}}"#,
-                false,
-            ),
+        for (path, before, after, is_same) in cases {
+            let settings = |text| runner_settings(path, text, &closure);
+            let found = settings(before) == settings(after);
+            assert_eq!(found, *is_same, "{path} {after}");
+        }
+    }
+
+    #[test]
+    fn only_settings_about_tests_count() {
+        are_same(&[
             (
                 "Cargo.toml",
                 "[package]\nname='a'\n",
@@ -344,6 +335,38 @@ mod tests {
                 "all:\n\tcc b.c\ntest:\n\t./t\n",
                 true,
             ),
+            ("Makefile", "", "SHELL = ./sh\n", false),
+            ("justfile", "verify:\n  ./t\n", "verify:\n  true\n", false),
+            (
+                "Makefile",
+                "test: all\n\t./t\n",
+                "test: all\n\ttrue\n",
+                false,
+            ),
+        ]);
+    }
+
+    #[test]
+    fn only_scripts_of_tests_count() {
+        are_same(&[
+            (
+                "package.json",
+                r#"{"scripts":{"test":"jest"}}"#,
+                r#"{"scripts":{"test": "jest"},"dependencies":{}}"#,
+                true,
+            ),
+            (
+                "package.json",
+                r#"{"scripts":{"test":"jest"}}"#,
+                r#"{"scripts":{"test":"exit 0"}}"#,
+                false,
+            ),
+            (
+                "package.json",
+                r#"{"jest":{}}"#,
+                r#"{"jest":{"testPathIgnorePatterns":["x"]}}"#,
+                false,
+            ),
             (
                 "package.json",
                 r#"{"scripts":{"unit":"jest"}}"#,
@@ -356,23 +379,9 @@ mod tests {
                 r#"{"scripts":{"build":"true"}}"#,
                 true,
             ),
-            ("Makefile", "", "SHELL = ./sh\n", false),
-            ("justfile", "verify:\n  ./t\n", "verify:\n  true\n", false),
-            (
-                "Makefile",
-                "test: all\n\t./t\n",
-                "test: all\n\ttrue\n",
-                false,
-            ),
-        ] {
-            let settings = |text| runner_settings(path, text, &closure);
-            assert_eq!(
-                settings(before) == settings(after),
-                is_same,
-                "{path} {after}"
-            );
-        }
+        ]);
     }
+
     #[test]
     fn settings_of_tools_are_told_from_data() {
         for path in [

@@ -135,67 +135,73 @@ mod tests {
     const PYPROJECT: &str = "[project]\nname = \"a\"\nversion = \"1\"\ndependencies = [\"attrs\"]\n\
         [project.optional-dependencies]\ndev = [\"pytest\"]\ndocs = [\"sphinx\"]\n";
 
+    /// Files, the set-up and the tests that follow from them.
+    type Ready<'a> = (&'a [(&'a str, &'a str)], &'a str, &'a str);
+
+    fn are_made_ready(projects: &[Ready<'_>]) {
+        for (files, setup, tests) in projects {
+            let expected = ((*setup).to_owned(), (*tests).to_owned());
+            assert_eq!(of(files), expected, "{files:?}");
+        }
+    }
+
     #[test]
-    fn each_kind_of_project_is_made_ready_by_its_own_tool() {
-        let pytest = ".venv/bin/python -m pytest";
-        for (files, setup, tests) in [
+    fn projects_of_node_are_made_ready_by_the_tool_of_their_lock_file() {
+        are_made_ready(&[
             (
-                vec![PACKAGE, ("package-lock.json", "{}")],
+                &[PACKAGE, ("package-lock.json", "{}")],
                 "npm ci",
                 "npm test --silent",
             ),
             (
-                vec![PACKAGE],
+                &[PACKAGE],
                 "npm install --no-package-lock",
                 "npm test --silent",
             ),
             (
-                vec![PACKAGE, ("pnpm-lock.yaml", "")],
+                &[PACKAGE, ("pnpm-lock.yaml", "")],
                 "pnpm install --frozen-lockfile",
                 "pnpm run test",
             ),
             (
-                vec![PACKAGE, ("yarn.lock", "")],
+                &[PACKAGE, ("yarn.lock", "")],
                 "yarn install --frozen-lockfile",
                 "yarn run test",
             ),
             (
-                vec![PACKAGE, ("yarn.lock", ""), (".yarnrc.yml", "")],
+                &[PACKAGE, ("yarn.lock", ""), (".yarnrc.yml", "")],
                 "yarn install --immutable",
                 "yarn run test",
             ),
             (
-                vec![PACKAGE, ("yarn.lock", "__metadata:\n  version: 8\n")],
+                &[PACKAGE, ("yarn.lock", "__metadata:\n  version: 8\n")],
                 "yarn install --immutable",
                 "yarn run test",
             ),
             (
-                vec![PACKAGE, ("bun.lock", "")],
+                &[PACKAGE, ("bun.lock", "")],
                 "bun install --frozen-lockfile",
                 "bun run test",
             ),
             (
-                vec![("package.json", r#"{"scripts":{"test":"node --test"}}"#)],
+                &[("package.json", r#"{"scripts":{"test":"node --test"}}"#)],
                 "",
                 "npm test --silent",
             ),
+        ]);
+    }
+
+    #[test]
+    fn projects_of_python_are_made_ready_in_an_environment_of_their_own() {
+        let pytest = ".venv/bin/python -m pytest";
+        are_made_ready(&[
             (
-                vec![("Cargo.toml", ""), ("Cargo.lock", "")],
-                "cargo fetch --locked",
-                "cargo test --no-fail-fast",
-            ),
-            (
-                vec![("go.mod", "module x"), ("go.sum", "")],
-                "go mod download",
-                "go test -json ./...",
-            ),
-            (
-                vec![("pyproject.toml", PYPROJECT), ("uv.lock", "")],
+                &[("pyproject.toml", PYPROJECT), ("uv.lock", "")],
                 "uv sync --locked",
                 pytest,
             ),
             (
-                vec![
+                &[
                     ("pyproject.toml", "[tool.poetry]\n"),
                     ("poetry.lock", "pytest"),
                     ("pytest.ini", ""),
@@ -204,17 +210,17 @@ mod tests {
                 pytest,
             ),
             (
-                vec![("pdm.lock", ""), ("pytest.ini", "")],
+                &[("pdm.lock", ""), ("pytest.ini", "")],
                 "PDM_IGNORE_SAVED_PYTHON=1 pdm sync",
                 pytest,
             ),
             (
-                vec![("Pipfile.lock", ""), ("pytest.ini", "")],
+                &[("Pipfile.lock", ""), ("pytest.ini", "")],
                 "PIPENV_VENV_IN_PROJECT=1 pipenv sync --dev",
                 pytest,
             ),
             (
-                vec![
+                &[
                     ("Pipfile", "[dev-packages]\npytest = \"*\"\n"),
                     ("Pipfile.lock", ""),
                     ("tests/test_a.py", ""),
@@ -223,7 +229,7 @@ mod tests {
                 pytest,
             ),
             (
-                vec![
+                &[
                     ("requirements.txt", "attrs\n"),
                     ("requirements-dev.txt", "pytest\n"),
                 ],
@@ -231,27 +237,43 @@ mod tests {
                 pytest,
             ),
             (
-                vec![("requirements.txt", "attrs\n"), ("pytest.ini", "")],
+                &[("requirements.txt", "attrs\n"), ("pytest.ini", "")],
                 "python3 -m venv .venv && .venv/bin/python -m pip install --quiet -r requirements.txt pytest",
                 pytest,
             ),
             (
-                vec![("pyproject.toml", PYPROJECT)],
+                &[("pyproject.toml", PYPROJECT)],
                 "python3 -m venv .venv && .venv/bin/python -m pip install --quiet -e '.[dev]'",
                 pytest,
             ),
             (
-                vec![("tests/test_a.py", "")],
+                &[("tests/test_a.py", "")],
                 "",
                 "python3 -m unittest discover -v -s tests",
             ),
             (
-                vec![("requirements.txt", "attrs\n"), ("tests/test_a.py", "")],
+                &[("requirements.txt", "attrs\n"), ("tests/test_a.py", "")],
                 "python3 -m venv .venv && .venv/bin/python -m pip install --quiet -r requirements.txt",
                 ".venv/bin/python -m unittest discover -v -s tests",
             ),
+        ]);
+    }
+
+    #[test]
+    fn other_projects_are_made_ready_by_their_own_tool() {
+        are_made_ready(&[
             (
-                vec![
+                &[("Cargo.toml", ""), ("Cargo.lock", "")],
+                "cargo fetch --locked",
+                "cargo test --no-fail-fast",
+            ),
+            (
+                &[("go.mod", "module x"), ("go.sum", "")],
+                "go mod download",
+                "go test -json ./...",
+            ),
+            (
+                &[
                     ("Gemfile.lock", "    rspec_junit_formatter (0.6.0)\n"),
                     (".rspec", ""),
                     ("spec/a_spec.rb", ""),
@@ -259,49 +281,43 @@ mod tests {
                 "bundle install",
                 "bundle exec rspec",
             ),
-            (vec![("spec/a_spec.rb", "")], "", "rspec"),
+            (&[("spec/a_spec.rb", "")], "", "rspec"),
             (
-                vec![("composer.lock", "{}"), ("phpunit.xml", "")],
+                &[("composer.lock", "{}"), ("phpunit.xml", "")],
                 "composer install --no-interaction",
                 "phpunit --log-junit \"$TM_RESULTS\"",
             ),
             (
-                vec![
+                &[
                     ("composer.lock", r#"{"name": "phpunit/phpunit"}"#),
                     ("phpunit.xml.dist", ""),
                 ],
                 "composer install --no-interaction",
                 "vendor/bin/phpunit --log-junit \"$TM_RESULTS\"",
             ),
-            (vec![("pom.xml", "")], "", "mvn --batch-mode test"),
+            (&[("pom.xml", "")], "", "mvn --batch-mode test"),
             (
-                vec![("pom.xml", ""), ("mvnw", "")],
+                &[("pom.xml", ""), ("mvnw", "")],
                 "",
                 "./mvnw --batch-mode test",
             ),
             (
-                vec![("build.gradle.kts", ""), ("gradlew", "")],
+                &[("build.gradle.kts", ""), ("gradlew", "")],
                 "",
                 "./gradlew test --continue",
             ),
             (
-                vec![("a.csproj", "")],
+                &[("a.csproj", "")],
                 "dotnet restore",
                 "dotnet test --no-restore",
             ),
             (
-                vec![("Package.swift", "")],
+                &[("Package.swift", "")],
                 "swift package resolve",
                 "swift test --parallel --xunit-output \"$TM_RESULTS\"",
             ),
-            (vec![], "", ""),
-        ] {
-            assert_eq!(
-                of(&files),
-                (setup.to_owned(), tests.to_owned()),
-                "{files:?}"
-            );
-        }
+            (&[], "", ""),
+        ]);
     }
 
     #[test]

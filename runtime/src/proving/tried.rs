@@ -16,7 +16,7 @@ pub(super) enum CanaryRun {
     /// None was tried, and why.
     Not(&'static str),
     Tried {
-        results: TestReport,
+        results: Box<TestReport>,
         changed: Vec<(String, Changed)>,
     },
 }
@@ -106,7 +106,7 @@ impl Prover<'_> {
             .map(|(path, canary)| (path.clone(), canary.text.clone()))
             .collect();
         Ok(CanaryRun::Tried {
-            results: self.measure_texts(None, texts, "canary").await?,
+            results: Box::new(self.measure_texts(None, texts, "canary").await?),
             changed,
         })
     }

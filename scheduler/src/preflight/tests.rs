@@ -1,6 +1,7 @@
 //! Bases as they are: healthy, failing, without tests, and such that nothing can be run.
 
 use super::*;
+use crate::test_table::rows;
 use crate::{CommandEnd, Detail, LoadCause, LoadError, TestOutcome, TestReport};
 
 fn exited(code: i32, output: &str) -> TestReport {
@@ -80,153 +81,78 @@ fn tests_that_fail_are_no_problem_and_are_counted() {
     );
 }
 
-#[test]
-fn a_repository_without_tests_yet_is_told_from_one_whose_tests_can_not_be_run() {
-    use BaseState::{Broken, NoTestsYet, Runs};
-    let cannot_load = LoadError {
+fn measured(column: &str) -> TestReport {
+    let not_built = LoadError {
         cause: LoadCause::Other,
         file: None,
         text: "no".to_owned(),
     };
-    let signal = TestReport::without_results(CommandEnd::Exited(None));
-    let not_started =
-        TestReport::without_results(CommandEnd::NotStarted("failed to set up".to_owned()));
-    for (name, report, paths, expected) in [
-        (
-            "a command that passes without tests",
-            exited(0, ""),
-            &CODE_WITHOUT_TESTS[..],
-            Runs,
-        ),
-        (
-            "cargo test without tests",
-            tests(0, &[]),
-            &CODE_WITHOUT_TESTS,
-            NoTestsYet,
-        ),
-        (
-            "a known runner that says nothing",
-            broken(exited(0, "")),
-            &CODE_WITHOUT_TESTS,
-            Broken,
-        ),
-        (
-            "one that fails for another reason",
-            broken(exited(1, "Validation Error: preset")),
-            &CODE_WITHOUT_TESTS,
-            Broken,
-        ),
-        (
-            "cargo without a manifest",
-            broken(exited(101, "could not find `Cargo.toml`")),
-            &CODE_WITHOUT_TESTS,
-            NoTestsYet,
-        ),
-        (
-            "gradle without tests",
-            broken(exited(0, "> Task :test NO-SOURCE")),
-            &CODE_WITHOUT_TESTS,
-            NoTestsYet,
-        ),
-        (
-            "pytest without tests",
-            broken(exited(5, "no tests ran in 0.01s")),
-            &CODE_WITHOUT_TESTS,
-            NoTestsYet,
-        ),
-        (
-            "npm test without test files",
-            exited(1, "No test files found, exiting with code 1"),
-            &CODE,
-            NoTestsYet,
-        ),
-        (
-            "a runner of one's own without tests",
-            exited(1, "nothing here"),
-            &CODE_WITHOUT_TESTS,
-            NoTestsYet,
-        ),
-        (
-            "no script for tests",
-            exited(1, "npm error Missing script: \"test\""),
-            &CODE_WITHOUT_TESTS,
-            NoTestsYet,
-        ),
-        (
-            "the same where tests are",
-            exited(1, "npm error Missing script: \"test\""),
-            &CODE,
-            Broken,
-        ),
-        (
-            "an empty project",
-            exited(254, "npm error code ENOENT package.json"),
-            &NOTHING,
-            NoTestsYet,
-        ),
-        (
-            "an empty project without its script",
-            exited(127, "run-tests.sh: not found"),
-            &NOTHING,
-            NoTestsYet,
-        ),
-        (
-            "a command that is not there",
-            exited(127, "sh: jest: not found"),
-            &CODE,
-            Broken,
-        ),
-        (
-            "the same before any test",
-            exited(127, "sh: jest: not found"),
-            &CODE_WITHOUT_TESTS,
-            Broken,
-        ),
-        (
-            "npx of something that is not there",
-            exited(1, "sh: 1: jest: not found"),
-            &CODE_WITHOUT_TESTS,
-            Broken,
-        ),
-        (
-            "no pytest",
-            broken(exited(1, "python3: No module named pytest")),
-            &CODE,
-            Broken,
-        ),
-        (
-            "a script that fails",
-            exited(1, "lib/x: missing"),
-            &CODE,
-            Broken,
-        ),
-        (
-            "results that are none",
-            broken(exited(0, "")),
-            &CODE,
-            Broken,
-        ),
-        (
-            "code that does not build",
-            TestReport {
-                load_errors: vec![cannot_load],
-                ..broken(exited(101, ""))
-            },
-            &CODE,
-            Broken,
-        ),
-        ("a signal", signal, &CODE, Broken),
-        (
-            "no end",
-            TestReport::without_results(CommandEnd::TimedOut),
-            &CODE,
-            Broken,
-        ),
-        ("a set-up that fails", not_started, &CODE, Broken),
-    ] {
-        let (base, problem) = judge(&report, paths);
-        assert_eq!(base.state, expected, "{name}");
-        assert_eq!(problem.is_some(), expected == Broken, "{name}");
+    let ended = TestReport::without_results;
+    match column {
+        "no tests" => tests(0, &[]),
+        "killed" => ended(CommandEnd::Exited(None)),
+        "timed out" => ended(CommandEnd::TimedOut),
+        "not started" => ended(CommandEnd::NotStarted("failed to set up".to_owned())),
+        "not built" => TestReport {
+            load_errors: vec![not_built],
+            ..broken(exited(101, ""))
+        },
+        _ => {
+            let (end, output) = column.split_once(": ").unwrap_or((column, ""));
+            let (kind, code) = end.split_once(' ').expect("a kind and a code");
+            let report = exited(code.parse().expect("a code"), output);
+            if kind == "torn" {
+                broken(report)
+            } else {
+                report
+            }
+        }
+    }
+}
+
+/// Name, what the command did, what is in the repository, how its base stands. `torn` is without results.
+const BASES: &str = r#"
+    a command that passes without tests | exit 0                                           | code           | runs
+    cargo test without tests            | no tests                                         | code           | none yet
+    a known runner that says nothing    | torn 0                                           | code           | broken
+    one that fails for another reason   | torn 1: Validation Error: preset                 | code           | broken
+    cargo without a manifest            | torn 101: could not find `Cargo.toml`            | code           | none yet
+    gradle without tests                | torn 0: > Task :test NO-SOURCE                   | code           | none yet
+    pytest without tests                | torn 5: no tests ran in 0.01s                    | code           | none yet
+    npm test without test files         | exit 1: No test files found, exiting with code 1 | code and tests | none yet
+    a runner of one's own without tests | exit 1: nothing here                             | code           | none yet
+    no script for tests                 | exit 1: npm error Missing script: "test"         | code           | none yet
+    the same where tests are            | exit 1: npm error Missing script: "test"         | code and tests | broken
+    an empty project                    | exit 254: npm error code ENOENT package.json     |                | none yet
+    an empty project without its script | exit 127: run-tests.sh: not found                |                | none yet
+    a command that is not there         | exit 127: sh: jest: not found                    | code and tests | broken
+    the same before any test            | exit 127: sh: jest: not found                    | code           | broken
+    npx of something that is not there  | exit 1: sh: 1: jest: not found                   | code           | broken
+    no pytest                           | torn 1: python3: No module named pytest          | code and tests | broken
+    a script that fails                 | exit 1: lib/x: missing                           | code and tests | broken
+    results that are none               | torn 0                                           | code and tests | broken
+    code that does not build            | not built                                        | code and tests | broken
+    a signal                            | killed                                           | code and tests | broken
+    no end                              | timed out                                        | code and tests | broken
+    a set-up that fails                 | not started                                      | code and tests | broken
+"#;
+
+#[test]
+fn a_repository_without_tests_yet_is_told_from_one_whose_tests_can_not_be_run() {
+    for [name, result, holds, expected] in rows(BASES) {
+        let paths = match holds {
+            "code and tests" => &CODE[..],
+            "code" => &CODE_WITHOUT_TESTS,
+            _ => &NOTHING,
+        };
+        let (base, problem) = judge(&measured(result), paths);
+        let state = match base.state {
+            BaseState::Runs => "runs",
+            BaseState::NoTestsYet => "none yet",
+            BaseState::Broken => "broken",
+        };
+        assert_eq!(state, expected, "{name}");
+        assert_eq!(problem.is_some(), expected == "broken", "{name}");
     }
 }
 

@@ -3,6 +3,7 @@
 mod rules;
 
 use super::*;
+use crate::test_table::rows;
 use crate::{CommandEnd, Coverage, Failure, LoadCause, LoadError, Proof, Reason};
 use std::collections::BTreeMap;
 
@@ -79,256 +80,80 @@ fn unloadable(tests: &str, files: &str) -> TestReport {
     }
 }
 
+/// What a column of a table says was measured: as `report` and, behind a slash, as `unloadable` reads it, or an end.
+fn measured(column: &str) -> TestReport {
+    match (column, column.split_once('/'), column.strip_prefix("exit ")) {
+        ("torn", ..) => broken("it is torn"),
+        ("timed out", ..) => ended(CommandEnd::TimedOut),
+        ("not started", ..) => ended(CommandEnd::NotStarted("gone".into())),
+        ("killed", ..) => ended(CommandEnd::Exited(None)),
+        (_, Some((tests, files)), _) => unloadable(tests, files),
+        (_, _, Some(code)) => exit(code.parse().expect("a code")),
+        (tests, ..) => report(tests),
+    }
+}
+
+fn strictness(column: &str) -> Strictness {
+    match column {
+        "strict" => Strictness::Strict,
+        "normal" => Strictness::Normal,
+        "relaxed" => Strictness::Relaxed,
+        other => panic!("{other}"),
+    }
+}
+
+/// Name, base, result, strictness, reason.
+const REDS: &str = "
+    a new test fails                      | +a      | +a -b            | strict  |
+    the first test of a project fails     |         | -b               | strict  |
+    old failures don't matter             | -a      | -a -b            | strict  |
+    an old failure that is mended is fine | -a      | +a -b            | strict  |
+    no new test                           | +a      | +a               | normal  | no-new-test
+    an old failure is no new test         | -a      | -a               | normal  | no-new-test
+    no new test, relaxed                  | +a      | +a               | relaxed |
+    all new pass, strict                  | +a      | +a +b            | strict  | everything-passed
+    all new pass, normal                  | +a      | +a +b            | normal  | everything-passed
+    all new pass, relaxed                 | +a      | +a +b            | relaxed |
+    all new are skipped                   | +a      | +a ~b            | normal  | everything-passed
+    some new pass, strict                 | +a      | +a +b -c         | strict  | some-passed
+    some new pass, normal                 | +a      | +a +b -c         | normal  |
+    an old test fails                     | +a      | -a -b            | relaxed | old-test-failed
+    an old test vanishes                  | +a      | -b               | normal  | old-test-gone
+    an old test is skipped                | +a      | ~a -b            | normal  | old-test-skipped
+    nothing is found                      |         |                  | normal  | no-tests-found
+    the suite breaks                      | +a      | torn             | relaxed | cannot-run
+    time is over                          | +a      | timed out        | normal  | cannot-run
+    not started                           | +a      | not started      | normal  | cannot-run
+    killed                                | +a      | killed           | normal  | cannot-run
+    no such command                       | exit 0  | exit 127         | relaxed | cannot-run
+    exit status turns                     | exit 0  | exit 1           | strict  |
+    exit status stays good                | exit 0  | exit 0           | normal  | everything-passed
+    exit status was bad                   | exit 1  | exit 1           | normal  | exit-status-only
+    an item is missing                    | +a      |  / +t/n.t        | strict  |
+    an item is missing, others run        | +a      | +a / +t/n.t      | strict  |
+    the new test has a mistake            | +a      |  / -t/n.t        | relaxed | new-tests-do-not-load
+    one of each                           | +a      |  / +t/n.t -t/n.t | normal  | new-tests-do-not-load
+    the code does not build               | +a      |  / -lib          | normal  | error-outside-new-tests
+    the code misses an item               | +a      |  / +lib +t/n.t   | normal  | error-outside-new-tests
+    an old test fails besides             | +a      | -a / +t/n.t      | normal  | old-test-failed
+    a new one passes besides              | +a      | +a +b / +t/n.t   | strict  | some-passed
+    errors of the base don't count        |  / -lib |  / -lib +t/n.t   | strict  |
+";
+
 #[test]
 fn red_is_judged_by_every_rule() {
-    use Reason::{
-        CannotRun, ErrorOutsideNewTests, EverythingPassed, ExitStatusOnly, NewTestsDoNotLoad,
-        NoNewTest, NoTestsFound, OldTestFailed, OldTestGone, OldTestSkipped, SomePassed,
-    };
-    use Strictness::{Normal, Relaxed, Strict};
-    let cases = [
-        (
-            "a new test fails",
-            report("+a"),
-            report("+a -b"),
-            Strict,
-            None,
-        ),
-        (
-            "the first test of a project fails",
-            report(""),
-            report("-b"),
-            Strict,
-            None,
-        ),
-        (
-            "old failures don't matter",
-            report("-a"),
-            report("-a -b"),
-            Strict,
-            None,
-        ),
-        (
-            "an old failure that is mended is fine",
-            report("-a"),
-            report("+a -b"),
-            Strict,
-            None,
-        ),
-        (
-            "no new test",
-            report("+a"),
-            report("+a"),
-            Normal,
-            Some(NoNewTest),
-        ),
-        (
-            "an old failure is no new test",
-            report("-a"),
-            report("-a"),
-            Normal,
-            Some(NoNewTest),
-        ),
-        (
-            "no new test, relaxed",
-            report("+a"),
-            report("+a"),
-            Relaxed,
-            None,
-        ),
-        (
-            "all new pass, strict",
-            report("+a"),
-            report("+a +b"),
-            Strict,
-            Some(EverythingPassed),
-        ),
-        (
-            "all new pass, normal",
-            report("+a"),
-            report("+a +b"),
-            Normal,
-            Some(EverythingPassed),
-        ),
-        (
-            "all new pass, relaxed",
-            report("+a"),
-            report("+a +b"),
-            Relaxed,
-            None,
-        ),
-        (
-            "all new are skipped",
-            report("+a"),
-            report("+a ~b"),
-            Normal,
-            Some(EverythingPassed),
-        ),
-        (
-            "some new pass, strict",
-            report("+a"),
-            report("+a +b -c"),
-            Strict,
-            Some(SomePassed),
-        ),
-        (
-            "some new pass, normal",
-            report("+a"),
-            report("+a +b -c"),
-            Normal,
-            None,
-        ),
-        (
-            "an old test fails",
-            report("+a"),
-            report("-a -b"),
-            Relaxed,
-            Some(OldTestFailed),
-        ),
-        (
-            "an old test vanishes",
-            report("+a"),
-            report("-b"),
-            Normal,
-            Some(OldTestGone),
-        ),
-        (
-            "an old test is skipped",
-            report("+a"),
-            report("~a -b"),
-            Normal,
-            Some(OldTestSkipped),
-        ),
-        (
-            "nothing is found",
-            report(""),
-            report(""),
-            Normal,
-            Some(NoTestsFound),
-        ),
-        (
-            "the suite breaks",
-            report("+a"),
-            broken("it is torn"),
-            Relaxed,
-            Some(CannotRun),
-        ),
-        (
-            "time is over",
-            report("+a"),
-            ended(CommandEnd::TimedOut),
-            Normal,
-            Some(CannotRun),
-        ),
-        (
-            "not started",
-            report("+a"),
-            ended(CommandEnd::NotStarted("gone".into())),
-            Normal,
-            Some(CannotRun),
-        ),
-        (
-            "killed",
-            report("+a"),
-            ended(CommandEnd::Exited(None)),
-            Normal,
-            Some(CannotRun),
-        ),
-        (
-            "no such command",
-            exit(0),
-            exit(127),
-            Relaxed,
-            Some(CannotRun),
-        ),
-        ("exit status turns", exit(0), exit(1), Strict, None),
-        (
-            "exit status stays good",
-            exit(0),
-            exit(0),
-            Normal,
-            Some(EverythingPassed),
-        ),
-        (
-            "exit status was bad",
-            exit(1),
-            exit(1),
-            Normal,
-            Some(ExitStatusOnly),
-        ),
-        (
-            "an item is missing",
-            report("+a"),
-            unloadable("", "+t/n.t"),
-            Strict,
-            None,
-        ),
-        (
-            "an item is missing, others run",
-            report("+a"),
-            unloadable("+a", "+t/n.t"),
-            Strict,
-            None,
-        ),
-        (
-            "the new test has a mistake",
-            report("+a"),
-            unloadable("", "-t/n.t"),
-            Relaxed,
-            Some(NewTestsDoNotLoad),
-        ),
-        (
-            "one of each",
-            report("+a"),
-            unloadable("", "+t/n.t -t/n.t"),
-            Normal,
-            Some(NewTestsDoNotLoad),
-        ),
-        (
-            "the code does not build",
-            report("+a"),
-            unloadable("", "-lib"),
-            Normal,
-            Some(ErrorOutsideNewTests),
-        ),
-        (
-            "the code misses an item",
-            report("+a"),
-            unloadable("", "+lib +t/n.t"),
-            Normal,
-            Some(ErrorOutsideNewTests),
-        ),
-        (
-            "an old test fails besides",
-            report("+a"),
-            unloadable("-a", "+t/n.t"),
-            Normal,
-            Some(OldTestFailed),
-        ),
-        (
-            "a new one passes besides",
-            report("+a"),
-            unloadable("+a +b", "+t/n.t"),
-            Strict,
-            Some(SomePassed),
-        ),
-        (
-            "errors of the base don't count",
-            unloadable("", "-lib"),
-            unloadable("", "-lib +t/n.t"),
-            Strict,
-            None,
-        ),
-    ];
-    for (name, base, after, strictness, expected) in cases {
-        let proof = red(&base, &after, strictness);
-        assert_eq!(proof.reason, expected, "{name}");
-        assert_eq!(proof.evidence.is_empty(), expected.is_none(), "{name}");
-        assert_eq!(proof.failure.is_none(), expected.is_none(), "{name}");
+    for [name, base, after, strict, expected] in rows(REDS) {
+        let proof = red(&measured(base), &measured(after), strictness(strict));
+        assert_eq!(proof.reason.map_or("", Reason::as_str), expected, "{name}");
+        assert_eq!(proof.evidence.is_empty(), expected.is_empty(), "{name}");
+        assert_eq!(proof.failure.is_none(), expected.is_empty(), "{name}");
     }
-    assert_eq!(red(&exit(1), &exit(1), Relaxed).waived, [ExitStatusOnly]);
+    assert_eq!(
+        red(&exit(1), &exit(1), Strictness::Relaxed).waived,
+        [Reason::ExitStatusOnly]
+    );
     assert!(
-        !red(&exit(0), &exit(1), Normal).notes.is_empty(),
+        !red(&exit(0), &exit(1), Strictness::Normal).notes.is_empty(),
         "weaker proof is said"
     );
 }
@@ -467,81 +292,27 @@ fn green(base: &TestReport, after: &TestReport, rerun: Option<&TestReport>, rule
     judge_green(&work, rules)
 }
 
+/// Name, base, result, reason.
+const GREENS: &str = "
+    RED's test passes           | +a -n  | +a +n    |
+    an old failure stays        | -a -n  | -a +n    |
+    RED's test still fails      | +a -n  | +a -n    | red-tests-fail
+    RED's test is gone          | +a -n  | +a       | red-tests-missing
+    RED's test is skipped       | +a -n  | +a ~n    | red-tests-missing
+    an old test fails           | +a -n  | -a +n    | old-test-failed
+    an old test is gone         | +a -n  | +n       | old-test-gone
+    an old test is skipped      | +a -n  | ~a +n    | old-test-skipped
+    a new test of its own fails | +a -n  | +a +n -x | new-test-failed
+    the suite breaks            | +a -n  | torn     | cannot-run
+    exit status turns           | exit 1 | exit 0   |
+    exit status stays bad       | exit 1 | exit 1   | exit-status-only
+";
+
 #[test]
 fn green_is_judged_by_every_rule() {
-    use Reason::{
-        CannotRun, ExitStatusOnly, NewTestFailed, OldTestFailed, OldTestGone, OldTestSkipped,
-        RedTestsFail, RedTestsMissing,
-    };
-    for (name, base, after, expected) in [
-        ("RED's test passes", report("+a -n"), report("+a +n"), None),
-        (
-            "an old failure stays",
-            report("-a -n"),
-            report("-a +n"),
-            None,
-        ),
-        (
-            "RED's test still fails",
-            report("+a -n"),
-            report("+a -n"),
-            Some(RedTestsFail),
-        ),
-        (
-            "RED's test is gone",
-            report("+a -n"),
-            report("+a"),
-            Some(RedTestsMissing),
-        ),
-        (
-            "RED's test is skipped",
-            report("+a -n"),
-            report("+a ~n"),
-            Some(RedTestsMissing),
-        ),
-        (
-            "an old test fails",
-            report("+a -n"),
-            report("-a +n"),
-            Some(OldTestFailed),
-        ),
-        (
-            "an old test is gone",
-            report("+a -n"),
-            report("+n"),
-            Some(OldTestGone),
-        ),
-        (
-            "an old test is skipped",
-            report("+a -n"),
-            report("~a +n"),
-            Some(OldTestSkipped),
-        ),
-        (
-            "a new test of its own fails",
-            report("+a -n"),
-            report("+a +n -x"),
-            Some(NewTestFailed),
-        ),
-        (
-            "the suite breaks",
-            report("+a -n"),
-            broken("it is torn"),
-            Some(CannotRun),
-        ),
-        ("exit status turns", exit(1), exit(0), None),
-        (
-            "exit status stays bad",
-            exit(1),
-            exit(1),
-            Some(ExitStatusOnly),
-        ),
-    ] {
-        assert_eq!(
-            green(&base, &after, None, Rules::default()).reason,
-            expected,
-            "{name}"
-        );
+    for [name, base, after, expected] in rows(GREENS) {
+        let proof = green(&measured(base), &measured(after), None, Rules::default());
+        assert_eq!(proof.reason.map_or("", Reason::as_str), expected, "{name}");
     }
     let flaky = green(
         &report("+a -n"),

@@ -361,10 +361,9 @@ fn a_claude_code_list_is_changed_file_by_file_and_both_sides_of_a_dependency_agr
     std::fs::create_dir(&list).expect("a folder");
     let two = "{\n  \"id\": \"2\",\n  \"subject\": \"Two\",\n  \"status\": \"pending\",\n  \"blocks\": [],\n  \"blockedBy\": []\n}";
     write(&list.join("2.json"), two);
-    write(
-        &list.join("3.json"),
-        r#"{"id": "3", "subject": "Three", "status": "pending", "blocks": [], "blockedBy": ["2"]}"#,
-    );
+    let three =
+        r#"{"id": "3", "subject": "Three", "status": "pending", "blocks": [], "blockedBy": ["2"]}"#;
+    write(&list.join("3.json"), three);
     write(&list.join(".highwatermark"), "3");
     let source = BacklogSource::at(&list).expect("a source");
     let change = |change: Change| source.change(&ReadOptions::default(), |_| vec![change.clone()]);
@@ -372,16 +371,15 @@ fn a_claude_code_list_is_changed_file_by_file_and_both_sides_of_a_dependency_agr
     let blocks = |name: &str| -> serde_json::Value {
         serde_json::from_str::<serde_json::Value>(&text(name)).expect("JSON")["blocks"].take()
     };
-    let fields = [
-        ("title", "Four"),
-        ("details", "much"),
-        ("priority", "high"),
-        ("status", "review"),
-    ];
-    let mut fields: Vec<(String, serde_json::Value)> = fields
-        .map(|(key, value)| (key.to_owned(), serde_json::json!(value)))
-        .to_vec();
-    fields.push(("dependencies".to_owned(), serde_json::json!([2])));
+    let fields = serde_json::json!({
+        "title": "Four", "details": "much", "priority": "high", "status": "review", "dependencies": [2]
+    });
+    let fields = fields
+        .as_object()
+        .expect("fields")
+        .clone()
+        .into_iter()
+        .collect();
     assert_eq!(
         change(Change::AddTask { fields }).expect("added")[0].ids,
         ["4".into()]
@@ -398,11 +396,8 @@ fn a_claude_code_list_is_changed_file_by_file_and_both_sides_of_a_dependency_agr
     );
     assert_eq!(blocks("2.json"), serde_json::json!(["4"]));
     assert_eq!(text(".highwatermark"), "4");
-    change(Change::Move {
-        from: "4".into(),
-        to: "7".into(),
-    })
-    .expect("moved");
+    let (from, to) = ("4".into(), "7".into());
+    change(Change::Move { from, to }).expect("moved");
     assert!(list.join("7.json").exists() && !list.join("4.json").exists());
     assert_eq!(blocks("2.json"), serde_json::json!(["7"]));
     change(Change::AddDependency {

@@ -20,13 +20,13 @@ impl OwnedFolder {
         }
         // Where git keeps it now, and where it did before it kept all of them in one folder.
         let places = [&submodule.users, &submodule.in_place].map(|git_dir| git_dir.join("objects"));
-        let alternates: String = places
+        let alternates: Vec<String> = places
             .iter()
             .filter(|path| path.is_dir())
             .map(|path| format!("{}\n", path.display()))
             .collect();
         let file = store.join("objects/info/alternates");
-        replace(&file, alternates.as_bytes())?;
+        replace(&file, alternates.concat().as_bytes())?;
         let git = || self.call(&GitPlace::of(&store));
         if !has_commit(git(), submodule)? {
             fetch(&git, submodule)?;

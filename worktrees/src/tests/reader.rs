@@ -71,6 +71,12 @@ fn assert_same(scene: &Scene) {
             assert_eq!(changed(&library), changed(&git), "{commit} {other}");
         }
     }
+    assert_same_names(scene, &library, &git);
+}
+
+/// What names mean, to both.
+fn assert_same_names(scene: &Scene, library: &Repository, git: &Repository) {
+    let words = |error: Error| error.to_string();
     let names = scene.git(&["for-each-ref", "--format=%(refname)"]);
     let below: BTreeSet<&str> = names
         .lines()

@@ -145,6 +145,15 @@ fn a_mode_that_one_side_sets_is_kept() {
     assert!(listing.starts_with("100755 "), "{listing}");
 }
 
+/// Those for which the versions of all sides are kept.
+const NEED_VERSIONS: [&str; 5] = [
+    "made by both",
+    "a line that both changed",
+    "no Unicode",
+    "lines that end differently",
+    "data",
+];
+
 #[test]
 fn anything_else_is_left_in_conflict() {
     let changed: [(&str, Side, Side, Side); 9] = [
@@ -158,17 +167,13 @@ fn anything_else_is_left_in_conflict() {
             "a line that both changed",
             |at| list(at, ""),
             |at| write(&at.join("list.txt"), "1\ntwo\n"),
-            |at| {
-                write(&at.join("list.txt"), "uno\ntwo\n");
-            },
+            |at| write(&at.join("list.txt"), "uno\ntwo\n"),
         ),
         (
             "gone on one side",
             |at| list(at, ""),
             |at| std::fs::remove_file(at.join("list.txt")).expect("gone"),
-            |at| {
-                list(at, "theirs\n");
-            },
+            |at| list(at, "theirs\n"),
         ),
         (
             "renamed twice",
@@ -180,17 +185,13 @@ fn anything_else_is_left_in_conflict() {
             "no text",
             |at| bytes(&at.join("x"), b"\0a"),
             |at| bytes(&at.join("x"), b"\0b"),
-            |at| {
-                bytes(&at.join("x"), b"\0c");
-            },
+            |at| bytes(&at.join("x"), b"\0c"),
         ),
         (
             "no Unicode",
             |at| bytes(&at.join("x"), b"a\n"),
             |at| bytes(&at.join("x"), b"a\nb\n"),
-            |at| {
-                bytes(&at.join("x"), b"a\n\xff\n");
-            },
+            |at| bytes(&at.join("x"), b"a\n\xff\n"),
         ),
         (
             "lines that end differently",
@@ -202,17 +203,13 @@ fn anything_else_is_left_in_conflict() {
             "a link on one side",
             |at| write(&at.join("x"), ""),
             |at| link(at, "list.txt"),
-            |at| {
-                write(&at.join("list.txt"), "theirs\n");
-            },
+            |at| write(&at.join("list.txt"), "theirs\n"),
         ),
         (
             "data",
             |at| write(&at.join("a.json"), "{\n}\n"),
             |at| write(&at.join("a.json"), "{\n\"a\": 1\n}\n"),
-            |at| {
-                write(&at.join("a.json"), "{\n\"b\": 1\n}\n");
-            },
+            |at| write(&at.join("a.json"), "{\n\"b\": 1\n}\n"),
         ),
     ];
     for (name, before, ours, theirs) in changed {
@@ -221,16 +218,9 @@ fn anything_else_is_left_in_conflict() {
             panic!("{name}: taken")
         };
         assert!(!conflict.files.is_empty(), "{name}");
-        let needs_versions = [
-            "made by both",
-            "a line that both changed",
-            "no Unicode",
-            "lines that end differently",
-            "data",
-        ];
         assert_eq!(
             conflict.texts.is_some(),
-            needs_versions.contains(&name),
+            NEED_VERSIONS.contains(&name),
             "{name}: {conflict:?}"
         );
     }

@@ -39,11 +39,13 @@ fn check(files: &[(&str, &str)], output: &str, expected: &[&str]) {
 
 const CARGO: (&str, &str) = ("Cargo.toml", "[package]\nname = \"my-demo\"\n");
 
+/// One error as rustc prints it.
+fn block(headline: &str, place: &str, note: &str) -> String {
+    format!("{headline}\n --> {place}:1:5\n  |\n1 | code\n  | ^^^^ {note}\n\n")
+}
+
 #[test]
 fn rust_names_the_items_that_are_missing_and_everything_else() {
-    let block = |headline: &str, place: &str, note: &str| {
-        format!("{headline}\n --> {place}:1:5\n  |\n1 | code\n  | ^^^^ {note}\n\n")
-    };
     let output = [
         block(
             "error[E0432]: unresolved import `my_demo::parser`",

@@ -85,6 +85,20 @@ fn results_tell_of_tests_that_can_not_pass_or_do_not() {
     assert!(proof.evidence.contains("t/n.t"));
 }
 
+/// Name, what is known of RED, its results, those of the second time, what is said of that.
+const AGAIN: &str = "
+    it fails             | named    | -n +p      | -n +p      | fails
+    what passed may fail | named    | -n +p      | -n -p      | fails
+    it passes            | named    | -n +p      | +n +p      | passes: n
+    it is skipped        | named    | -n         | ~n         | differs
+    it is gone           | named    | -n         | +a         | differs
+    it does not load     | unloaded | / +t/n.t   | / +t/n.t   | fails
+    it loads and passes  | unloaded | / +t/n.t   | +n         | passes: t/n.t
+    it loads and fails   | unloaded | / +t/n.t   | -n         | differs
+    the command fails    |          | exit 1     | exit 1     | fails
+    the command passes   |          | exit 1     | exit 0     | passes: the test command
+";
+
 #[test]
 fn reds_tests_have_to_fail_again_as_they_did() {
     let named = RedFacts {
@@ -95,80 +109,24 @@ fn reds_tests_have_to_fail_again_as_they_did() {
         unloaded: vec!["t/n.t".into()],
         ..RedFacts::default()
     };
-    let passes = |name: &str| RedAgain::Passes(vec![name.to_owned()]);
-    for (name, red, then, now, expected) in [
-        (
-            "it fails",
-            &named,
-            report("-n +p"),
-            report("-n +p"),
-            Some(RedAgain::Fails),
-        ),
-        (
-            "what passed may fail",
-            &named,
-            report("-n +p"),
-            report("-n -p"),
-            Some(RedAgain::Fails),
-        ),
-        (
-            "it passes",
-            &named,
-            report("-n +p"),
-            report("+n +p"),
-            Some(passes("n")),
-        ),
-        ("it is skipped", &named, report("-n"), report("~n"), None),
-        ("it is gone", &named, report("-n"), report("+a"), None),
-        (
-            "it does not load",
-            &unloaded,
-            unloadable("", "+t/n.t"),
-            unloadable("", "+t/n.t"),
-            Some(RedAgain::Fails),
-        ),
-        (
-            "it loads and passes",
-            &unloaded,
-            unloadable("", "+t/n.t"),
-            report("+n"),
-            Some(passes("t/n.t")),
-        ),
-        (
-            "it loads and fails",
-            &unloaded,
-            unloadable("", "+t/n.t"),
-            report("-n"),
-            None,
-        ),
-        (
-            "the command fails",
-            &RedFacts::default(),
-            exit(1),
-            exit(1),
-            Some(RedAgain::Fails),
-        ),
-        (
-            "the command passes",
-            &RedFacts::default(),
-            exit(1),
-            exit(0),
-            Some(passes("the test command")),
-        ),
-    ] {
-        let again = red_again(red, &then, &now);
-        let is_expected = expected
-            .as_ref()
-            .map_or(matches!(again, RedAgain::Differs(_)), |expected| {
-                again == *expected
-            });
-        assert!(is_expected, "{name}: {again:?}");
+    for [name, of, then, now, expected] in rows(AGAIN) {
+        let red = match of {
+            "named" => &named,
+            "unloaded" => &unloaded,
+            _ => &RedFacts::default(),
+        };
+        let now = measured(now);
+        let again = red_again(red, &measured(then), &now);
+        let said = match &again {
+            RedAgain::Fails => "fails".to_owned(),
+            RedAgain::Passes(names) => format!("passes: {}", names.join(" ")),
+            RedAgain::Differs(_) => "differs".to_owned(),
+            RedAgain::CannotRun(_) => "cannot run".to_owned(),
+        };
+        assert_eq!(said, expected, "{name}: {again:?}");
         let reason = red_does_not_fail(Proof::default(), &again, &now).reason;
-        assert_eq!(
-            reason,
-            (again != RedAgain::Fails).then_some(Reason::RedNotFailing),
-            "{name}"
-        );
+        let refused = (again != RedAgain::Fails).then_some(Reason::RedNotFailing);
+        assert_eq!(reason, refused, "{name}");
     }
     let hangs = TestReport::without_results(CommandEnd::TimedOut);
     let again = red_again(&named, &report("-n"), &hangs);
