@@ -1,5 +1,6 @@
 //! Reads what the code under test could have written as text; how it is opened is `tm_untrusted`'s business.
 
+use std::borrow::Cow;
 use std::io::Result;
 use std::path::Path;
 
@@ -21,4 +22,22 @@ pub(super) fn end(path: &Path, limit: u64) -> Result<String> {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The text without the colours that some frameworks print even where there is no terminal.
+pub(super) fn without_colours(output: &str) -> Cow<'_, str> {
+    if !output.contains("\u{1b}[") {
+        return Cow::Borrowed(output);
+    }
+    let mut plain = String::with_capacity(output.len());
+    let mut rest = output;
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        plain.push_str(before);
+        rest = after.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ';');
+        rest = rest
+            .strip_prefix(|letter: char| letter.is_ascii_alphabetic())
+            .unwrap_or(rest);
+    }
+    plain.push_str(rest);
+    Cow::Owned(plain)
 }

@@ -14,14 +14,14 @@ mod tests;
 mod unittest;
 
 use super::Parsed;
+use super::reading::without_colours;
 use regex::Regex;
 use tm_scheduler::ResultFormat;
 
 /// Reads an output in one of these formats: the only one, or that which it looks like. `None` when only the exit status
 /// tells anything.
 pub(super) fn parse(formats: &[ResultFormat], output: &str) -> Option<Parsed> {
-    let plain = without_colours(output);
-    let output = plain.as_deref().unwrap_or(output);
+    let output = &*without_colours(output);
     let format = match formats {
         [only] if *only != ResultFormat::Auto => *only,
         formats => told_by_looking(formats, output)?,
@@ -100,25 +100,6 @@ fn told_by_looking(among: &[ResultFormat], output: &str) -> Option<ResultFormat>
         .iter()
         .find(|row| is_among(row.format) && (row.looks_like)(output))
         .map(|row| row.format)
-}
-
-/// The text without the colours that some frameworks print even where there is no terminal; `None` when it has none.
-fn without_colours(output: &str) -> Option<String> {
-    if !output.contains('\u{1b}') {
-        return None;
-    }
-    let mut plain = String::with_capacity(output.len());
-    let mut rest = output;
-    while let Some((before, after)) = rest.split_once("\u{1b}[") {
-        plain.push_str(before);
-        rest = after
-            .trim_start_matches(|character: char| character.is_ascii_digit() || character == ';');
-        rest = rest
-            .strip_prefix(|character: char| character.is_ascii_alphabetic())
-            .unwrap_or(rest);
-    }
-    plain.push_str(rest);
-    Some(plain)
 }
 
 fn pattern(text: &str) -> Regex {

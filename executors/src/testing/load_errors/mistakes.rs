@@ -5,6 +5,7 @@
 
 use super::pattern;
 use super::project::Project;
+use crate::testing::reading::without_colours;
 use regex::Regex;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -59,6 +60,7 @@ const LINES_TO_PLACE: usize = 8;
 
 /// Returns the mistakes that an output tells of, each once, in its order.
 pub(in crate::testing) fn mistakes(output: &str, worktree: &Path) -> Vec<TestMistake> {
+    let output = &*without_colours(output);
     let mut found = Found {
         project: Project::new(worktree),
         worktree,

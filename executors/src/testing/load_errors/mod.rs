@@ -17,6 +17,7 @@ pub(super) mod tap;
 pub(super) use mistakes::mistakes;
 
 use super::frameworks::FRAMEWORKS;
+use super::reading::without_colours;
 use project::Project;
 use regex::Regex;
 use std::path::Path;
@@ -28,13 +29,13 @@ const MOST_BYTES: usize = 600;
 
 /// Returns the errors that an output tells of, in its order, each once.
 pub(super) fn load_errors(output: &str, worktree: &Path) -> Vec<LoadError> {
-    let project = Project::new(worktree);
+    let (output, project) = (without_colours(output), Project::new(worktree));
     let mut found = Found {
         project: &project,
         errors: Vec::new(),
     };
     for find in FRAMEWORKS.iter().filter_map(|row| row.load_errors) {
-        find(output, &mut found);
+        find(&output, &mut found);
     }
     found.errors
 }

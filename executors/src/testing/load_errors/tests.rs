@@ -14,7 +14,9 @@ fn check(files: &[(&str, &str)], output: &str, expected: &[&str]) {
         std::fs::write(path, text).expect("a file");
     }
     let output = output.replace("ROOT", folder.path().to_str().expect("a path"));
-    let found: Vec<String> = load_errors(&output, folder.path())
+    let errors = load_errors(&output, folder.path());
+    assert_eq!(load_errors(&coloured(&output), folder.path()), errors);
+    let found: Vec<String> = errors
         .into_iter()
         .map(|error| {
             let sign = if error.cause == tm_scheduler::LoadCause::MissingItem {
@@ -35,6 +37,12 @@ fn check(files: &[(&str, &str)], output: &str, expected: &[&str]) {
         .map(|line| line.replace("ROOT", root))
         .collect();
     assert_eq!(found, expected, "{output}");
+}
+
+/// As it is printed where colours are asked for.
+fn coloured(output: &str) -> String {
+    let line = |line: &str| format!("\u{1b}[31m\u{1b}[1m{line}\u{1b}[0m\n");
+    output.lines().map(line).collect()
 }
 
 const CARGO: (&str, &str) = ("Cargo.toml", "[package]\nname = \"my-demo\"\n");
@@ -354,7 +362,9 @@ fn check_mistakes(files: &[(&str, &str)], output: &str, expected: &[&str]) {
         std::fs::write(path, text).expect("a file");
     }
     let output = output.replace("ROOT", folder.path().to_str().expect("a path"));
-    let found: Vec<String> = super::mistakes(&output, folder.path())
+    let mistakes = super::mistakes(&output, folder.path());
+    assert_eq!(super::mistakes(&coloured(&output), folder.path()), mistakes);
+    let found: Vec<String> = mistakes
         .into_iter()
         .map(|mistake| format!("{}:{}: {}", mistake.file, mistake.line, mistake.text))
         .collect();
