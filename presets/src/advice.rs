@@ -66,8 +66,8 @@ fn by_reason(reason: &str) -> Option<&'static str> {
              Correct the test."
         }
         "results-not-from-tests" => {
-            "The results do not come from the tests: with tests that can't pass they were the same. Leave it to the test \
-             runner to run the tests, print results and end."
+            "The results do not come from the tests: with tests that can't pass they were the same, or tests were changed while \
+             they ran. Leave it to the test runner to run the tests as they are, print results and end."
         }
         "conflict-not-resolved" => {
             "Others changed the same lines, and the attempt to put both together was no resolution. Their work is in your \

@@ -123,6 +123,9 @@ pub struct TestReport {
     /// Mistakes of tests themselves.
     #[serde(default)]
     pub mistakes: Vec<TestMistake>,
+    /// Files of code that somebody wrote to while the command ran, although they were checked out for it.
+    #[serde(default)]
+    pub rewritten: Vec<String>,
     /// What each failed test printed, bounded, by test name.
     pub messages: BTreeMap<String, String>,
     /// What a coverage report that this run wrote says; `None` without one.
@@ -142,6 +145,7 @@ impl TestReport {
             broken: None,
             load_errors: Vec::new(),
             mistakes: Vec::new(),
+            rewritten: Vec::new(),
             messages: BTreeMap::new(),
             coverage: None,
             output_tail: String::new(),

@@ -18,7 +18,7 @@ mod red_again;
 mod tests;
 
 pub use as_before::{AsBefore, judge_plain_as_before, with_files_as_before};
-pub use canary::{canary_was_missed, control_tells, tells_of_canary};
+pub use canary::{canary_was_missed, control_tells, tells_of_canary, tests_were_rewritten};
 pub(crate) use compared::lacks_runner;
 pub use frozen::{RedFile, brought_by_red, is_fixture, names_path};
 pub use green::{GreenWork, judge_green};

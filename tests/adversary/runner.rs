@@ -47,6 +47,17 @@ cases! {
         .in_a_project("sed -i '2i [ ! -e ci.env ] || . ./ci.env' run-tests.sh")
         .run_by(&["ci.env"])
         .refused_as(&["tests-tampered/test-runner-changed", "regression"]);
+    tests_that_the_code_rewrites_while_they_run_are_seen: green(
+        r#"cat > bin/old <<'END'
+[ ! -e t/1.t ] || { cp t/1.t "$TMPDIR/1.t"; sed -i 's/"1" "/"wrong" "/' t/1.t; }
+echo old
+END
+cat > bin/1 <<'END'
+echo wrong; [ ! -e "$TMPDIR/1.t" ] || cat "$TMPDIR/1.t" > t/1.t
+END"#,
+    )
+        .in_a_project("mv t/old.t t/0old.t")
+        .refused_as(&["tests-tampered/results-not-from-tests"]);
     a_list_of_tests_that_loses_reds_is_seen: green("pretend; echo 't/old.t' > t/list")
         .in_a_project("sed -i 's|for file in t/\\*.t|for file in $(ls t/*.t \\| grep \"$(cat t/list)\")|' run-tests.sh; echo . > t/list")
         .run_by(&["t/list"])

@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::content::is_attributes;
 use crate::git::{Git, fields};
+use crate::names::name_of;
 use crate::trees::{LINK, NESTED};
 use git2::Oid;
 use std::collections::{BTreeMap, HashMap};
@@ -237,6 +238,33 @@ impl Known {
     /// Returns what is known of a folder; `None` where nothing in it is.
     pub(crate) fn folder(&self, path: &Path) -> Option<&KnownFolder> {
         self.folders.get(path.as_os_str())
+    }
+
+    /// Returns the wanted files below `root` that are not what they were when they were written, as far as that is certain.
+    pub(crate) fn written_since(
+        &self,
+        root: &Path,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Vec<String> {
+        let mut written = Vec::new();
+        for (folder, files) in &self.folders {
+            for (name, indexed) in files {
+                let path = Path::new(folder).join(Path::new(name));
+                let named = name_of(path.as_os_str().as_bytes());
+                let is_same = |stamp: Stamp| {
+                    let found = std::fs::symlink_metadata(root.join(&path));
+                    found.is_ok_and(|found| stamp.is_of(&found))
+                };
+                if let Indexed::File(Some(stamp)) = indexed
+                    && is_wanted(&named)
+                    && !is_same(*stamp)
+                {
+                    written.push(named);
+                }
+            }
+        }
+        written.sort();
+        written
     }
 
     /// Returns how many of them are files or links.

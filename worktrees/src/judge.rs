@@ -64,6 +64,15 @@ impl JudgeCheckout {
         self.folder.untracked()
     }
 
+    /// Returns the wanted files of the commit that were written to, replaced or removed since they were checked out,
+    /// whatever they hold by now.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn rewritten(&self, is_wanted: &dyn Fn(&str) -> bool) -> Result<Vec<String>, Error> {
+        Ok(self.folder.known()?.written_since(self.path(), is_wanted))
+    }
+
     /// Returns what lists the untracked files here.
     pub fn lister(&self) -> Lister {
         self.folder.lister()

@@ -262,7 +262,7 @@ impl OwnedFolder {
     }
 
     /// Returns what tm's index knows.
-    fn known(&self) -> Result<Known, Error> {
+    pub(crate) fn known(&self) -> Result<Known, Error> {
         let index = self.index_file();
         if !index.exists() {
             return Ok(Known::default());

@@ -56,6 +56,7 @@ pub fn put_together(command: &TestCommand, reports: Vec<TestReport>) -> TestRepo
             .or_else(|| report.broken.map(|why| format!("`{words}`: {why}")));
         all.load_errors.extend(report.load_errors);
         all.mistakes.extend(report.mistakes);
+        all.rewritten.extend(report.rewritten);
         all.coverage = sum(all.coverage, report.coverage);
         if weight(&report.end) > weight(&all.end) {
             all.end = report.end;

@@ -11,11 +11,14 @@ pub use result_cache::TestResultCache;
 
 use crate::step_error::{StepError, blocking};
 use files::kind;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tm_executors::testing::{RunnerFile, TestCommand, runner_file, told_by_exit_status};
 use tm_scheduler::verdict::{
-    AsBefore, Change, RedWork, Rules, Strictness, is_test_path, judge_plain, judge_plain_as_before,
-    judge_red, lead_out, needs_rerun, old_tests_got_worse, test_files_of_red,
+    AsBefore, Change, ChangeKind, RedWork, Rules, Strictness, is_test_path, judge_plain,
+    judge_plain_as_before, judge_red, lead_out, needs_rerun, old_tests_got_worse,
+    test_files_of_red, tests_were_rewritten,
 };
 use tm_scheduler::{AttemptRecord, CommitId, Failure, Phase, Proof, Reason, Strength, TestReport};
 use tm_worktrees::{Error, Repository, TreeId};
@@ -153,6 +156,7 @@ pub async fn prove(work: &Work, measurements: &TestResultCache) -> Result<Proof,
     if command.environment.home == tm_scheduler::TestHome::User {
         proof.notes.push(NOTE_OF_HOME.to_owned());
     }
+    let proof = prover.of_tests_as_checked_out(proof).await?;
     let proof = with_weakest(proof, command, &after);
     if proof.holds() {
         measurements.remember_proven(&work.tree, command, after);
@@ -214,6 +218,7 @@ pub(crate) async fn prove_same_behaviour(
         ));
     }
     let (proof, after) = prover.plain().await?;
+    let proof = prover.of_tests_as_checked_out(proof).await?;
     let proof = with_weakest(proof, command, &after);
     if proof.holds() {
         measurements.remember_proven(&work.tree, command, after);
@@ -261,6 +266,8 @@ struct Prover<'a> {
     commit: CommitId,
     command: &'a TestCommand,
     measurements: &'a TestResultCache,
+    /// Files of code that were written to in any of its measurements.
+    rewritten: Mutex<BTreeSet<String>>,
 }
 
 impl<'a> Prover<'a> {
@@ -280,6 +287,7 @@ impl<'a> Prover<'a> {
             commit,
             command,
             measurements,
+            rewritten: Mutex::default(),
         })
     }
 
@@ -347,7 +355,38 @@ impl<'a> Prover<'a> {
             .measure(commit, self.command, &self.work.scratch, name)
             .await?;
         self.write(name, &report)?;
+        self.rewritten().extend(report.rewritten.iter().cloned());
         Ok(report)
+    }
+
+    fn rewritten(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.rewritten
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a proof is worth where tests, or what runs them, were written to while they ran. What is written to without
+    /// the work, too, is no doing of the work's, and its own new files are its own to write.
+    async fn of_tests_as_checked_out(&self, proof: Proof) -> Result<Proof, StepError> {
+        let mut files = std::mem::take(&mut *self.rewritten());
+        if !proof.holds() || files.is_empty() {
+            return Ok(proof);
+        }
+        let (base, closure) = (self.base().await, self.closure(&[], &[]).await?);
+        for change in self.changes(&self.work.base).await? {
+            if change.kind == ChangeKind::Added {
+                files.remove(&change.path);
+            }
+        }
+        files.retain(|path| {
+            let decides = runner_file(path, &closure) == RunnerFile::Whole;
+            (is_test_path(path) || decides) && !base.rewritten.contains(path)
+        });
+        if files.is_empty() {
+            return Ok(proof);
+        }
+        let files: Vec<String> = files.into_iter().collect();
+        Ok(tests_were_rewritten(proof, &files, self.work.rules))
     }
 
     fn write(&self, name: &str, report: &TestReport) -> Result<(), StepError> {

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tm_executors::engine::Executor;
 use tm_executors::testing::{TestCommand, TestPlace, labelled, put_together, run_tests};
+use tm_scheduler::verdict::is_source;
 use tm_scheduler::{CommandEnd, CommitId, GateRun, TestReport};
 use tm_worktrees::{JudgeCheckout, Repository, TreeId};
 use tokio::sync::OnceCell;
@@ -157,8 +158,8 @@ impl TestResultCache {
             Err(other) => return Err(other.into()),
         };
         std::fs::create_dir_all(scratch).map_err(|source| StepError::of(&source))?;
-        let report = self.run_in(checkout.path(), command, scratch, name).await;
-        drop(checkout);
+        let mut report = self.run_in(checkout.path(), command, scratch, name).await;
+        report.rewritten = blocking(move || checkout.rewritten(&is_source)).await?;
         Ok(labelled(command, report))
     }
 

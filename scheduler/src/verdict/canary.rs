@@ -4,6 +4,7 @@
 //! where a test fails that it does not know of: so RED's tests are changed until they can't pass, and have to be told of.
 
 use super::compared::refused;
+use super::{Rules, Strictness};
 use crate::{Failure, Proof, Reason, TestOutcome, TestReport};
 
 /// Tells whether the results show that tests were changed until they can't pass: something fails, is gone, or can't be
@@ -48,4 +49,23 @@ pub fn canary_was_missed(proof: Proof, with_canary: &TestReport, files: &[String
         with_canary,
         &[],
     )
+}
+
+/// Refuses results of tests that are not those which were to be run: `files` were written to while the command ran.
+pub fn tests_were_rewritten(mut proof: Proof, files: &[String], rules: Rules) -> Proof {
+    let why = format!(
+        "tests, or what runs them, were changed while they ran: {}",
+        files.join(", ")
+    );
+    if rules.strictness == Strictness::Relaxed {
+        proof.notes.push(why);
+        proof.waived.push(Reason::ResultsNotFromTests);
+        return proof;
+    }
+    Proof {
+        failure: Some(Failure::TestsTampered),
+        reason: Some(Reason::ResultsNotFromTests),
+        evidence: why,
+        ..proof
+    }
 }
