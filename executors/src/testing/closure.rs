@@ -27,18 +27,12 @@ pub(super) struct Call {
 
 /// Returns the calls that a command comes to, in the order in which they are written.
 pub(super) fn calls(command: &TestCommand, worktree: &Path) -> Vec<Call> {
-    let words: Vec<String> = command.argv.iter().map(text_of).collect();
-    let mut closure = Closure {
-        calls: Vec::new(),
-        folder: worktree.to_owned(),
-    };
-    match words.as_slice() {
-        [shell, flag, text] if is_shell(shell) && flag.starts_with('-') && flag.ends_with('c') => {
-            closure.follow_text(text, Some(&[]), 0);
-        }
-        _ => closure.follow(words, Some(&[]), 0),
-    }
-    closure.calls
+    Closure::of(command, worktree).calls
+}
+
+/// Returns the folders in which a command works, as far as `cd` tells, the worktree first.
+pub(super) fn folders(command: &TestCommand, worktree: &Path) -> Vec<PathBuf> {
+    Closure::of(command, worktree).folders
 }
 
 fn text_of(word: &OsString) -> String {
@@ -49,9 +43,29 @@ struct Closure {
     calls: Vec<Call>,
     /// Where the calls work, as far as `cd` tells.
     folder: PathBuf,
+    /// Everywhere they did.
+    folders: Vec<PathBuf>,
 }
 
 impl Closure {
+    fn of(command: &TestCommand, worktree: &Path) -> Self {
+        let words: Vec<String> = command.argv.iter().map(text_of).collect();
+        let mut closure = Self {
+            calls: Vec::new(),
+            folder: worktree.to_owned(),
+            folders: vec![worktree.to_owned()],
+        };
+        match words.as_slice() {
+            [shell, flag, text]
+                if is_shell(shell) && flag.starts_with('-') && flag.ends_with('c') =>
+            {
+                closure.follow_text(text, Some(&[]), 0);
+            }
+            _ => closure.follow(words, Some(&[]), 0),
+        }
+        closure
+    }
+
     fn follow_text(&mut self, text: &str, reach: Option<&[String]>, level: u8) {
         let script = Script::read(text);
         let last = script.calls.len().saturating_sub(1);
@@ -73,6 +87,7 @@ impl Closure {
             && cd == "cd"
         {
             self.folder.push(folder);
+            self.folders.push(self.folder.clone());
         } else if let [shell, flag, text] = words.as_slice()
             && is_shell(shell)
             && flag.starts_with('-')

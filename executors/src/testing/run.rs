@@ -1,6 +1,7 @@
 //! Runs the tests: a supervised process tree with a limit, its output in files, its results read.
 
 use super::asking::{Asked, Expected, ask};
+use super::closure::folders;
 use super::command::RESULTS_VARIABLE;
 use super::load_errors::{load_errors, mistakes};
 use super::results::{self, SetAside, Written};
@@ -75,8 +76,9 @@ pub async fn run_tests(command: &TestCommand, place: TestPlace<'_>, name: &str) 
         .messages
         .values()
         .fold(output, |said, message| said + "\n" + message);
-    report.load_errors = load_errors(&said, place.worktree);
-    report.mistakes = mistakes(&said, place.worktree);
+    let folders = folders(command, place.worktree);
+    report.load_errors = load_errors(&said, &folders);
+    report.mistakes = mistakes(&said, &folders);
     report
         .messages
         .values_mut()

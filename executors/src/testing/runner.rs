@@ -52,7 +52,9 @@ pub fn runner_file(path: &str, closure: &Closure) -> RunnerFile {
         || Path::new(name)
             .extension()
             .is_some_and(|extension| extension == "pth")
-        || matches!(path, ".cargo/config.toml" | ".cargo/config")
+        || [".cargo/config.toml", ".cargo/config"]
+            .iter()
+            .any(|settings| Path::new(path).ends_with(settings))
     {
         RunnerFile::Whole
     } else {
@@ -245,6 +247,7 @@ mod tests {
             "jest.config.mjs",
             ".config/nextest.toml",
             ".npmrc",
+            "sub/.cargo/config.toml",
             "x/usercustomize.py",
             "evil.pth",
         ] {

@@ -25,7 +25,7 @@ pub fn tells_of_failing_tests(
     files: &[String],
 ) -> bool {
     let is_missing = |error: &tm_scheduler::LoadError| error.cause == LoadCause::MissingItem;
-    let errors = load_errors(output, worktree);
+    let errors = load_errors(output, &[worktree.to_owned()]);
     if errors.iter().any(|error| {
         is_missing(error) && error.file.as_ref().is_some_and(|file| files.contains(file))
     }) {

@@ -7,7 +7,7 @@ use super::pattern;
 use super::project::Project;
 use crate::testing::reading::without_colours;
 use regex::Regex;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::LazyLock;
 use tm_scheduler::TestMistake;
 
@@ -59,11 +59,11 @@ const STANDARD: &str = " abc argparse array ast asyncio base64 bisect builtins b
 const LINES_TO_PLACE: usize = 8;
 
 /// Returns the mistakes that an output tells of, each once, in its order.
-pub(in crate::testing) fn mistakes(output: &str, worktree: &Path) -> Vec<TestMistake> {
+pub(in crate::testing) fn mistakes(output: &str, folders: &[PathBuf]) -> Vec<TestMistake> {
     let output = &*without_colours(output);
     let mut found = Found {
-        project: Project::new(worktree),
-        worktree,
+        project: Project::new(folders),
+        folders,
         mistakes: Vec::new(),
     };
     let has = |words: &[&str]| words.iter().any(|word| output.contains(word));
@@ -84,7 +84,7 @@ pub(in crate::testing) fn mistakes(output: &str, worktree: &Path) -> Vec<TestMis
 
 struct Found<'a> {
     project: Project,
-    worktree: &'a Path,
+    folders: &'a [PathBuf],
     mistakes: Vec<TestMistake>,
 }
 
@@ -134,8 +134,10 @@ impl Found<'_> {
     /// The project's own package may be installed, too.
     fn is_own(&self, module: &str) -> bool {
         let is_there = |folder: &str| {
-            let place = self.worktree.join(folder).join(module);
-            place.exists() || place.with_extension("py").exists()
+            self.folders.iter().any(|place| {
+                let place = place.join(folder).join(module);
+                place.exists() || place.with_extension("py").exists()
+            })
         };
         self.project.owns(module) || ["", "src", "lib"].into_iter().any(is_there)
     }

@@ -20,16 +20,17 @@ use super::frameworks::FRAMEWORKS;
 use super::reading::without_colours;
 use project::Project;
 use regex::Regex;
-use std::path::Path;
+use std::path::PathBuf;
 use tm_scheduler::{LoadCause, LoadError};
 
 /// So many errors are kept, each with so many bytes.
 const MOST_ERRORS: usize = 100;
 const MOST_BYTES: usize = 600;
 
-/// Returns the errors that an output tells of, in its order, each once.
-pub(super) fn load_errors(output: &str, worktree: &Path) -> Vec<LoadError> {
-    let (output, project) = (without_colours(output), Project::new(worktree));
+/// Returns the errors that an output tells of, in its order, each once. `folders` are those in which the command works,
+/// the project's own first.
+pub(super) fn load_errors(output: &str, folders: &[PathBuf]) -> Vec<LoadError> {
+    let (output, project) = (without_colours(output), Project::new(folders));
     let mut found = Found {
         project: &project,
         errors: Vec::new(),

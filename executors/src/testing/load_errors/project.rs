@@ -1,6 +1,7 @@
 //! What the project under test is called and depends on, so that its own missing items are told from missing packages.
 
 use super::sources::Sources;
+use crate::testing::text_of;
 use serde_json::Value;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -9,6 +10,8 @@ use std::path::{Path, PathBuf};
 /// Names of a project.
 pub(super) struct Project {
     root: PathBuf,
+    /// Where its commands work, the root first.
+    folders: Vec<PathBuf>,
     /// What its own packages are called.
     own: BTreeSet<String>,
     /// What it depends on.
@@ -18,31 +21,34 @@ pub(super) struct Project {
 }
 
 impl Project {
-    /// Looks at the manifests in a folder. Those that can't be read tell nothing.
-    pub(super) fn new(root: &Path) -> Self {
+    /// Looks at the manifests in some folders, of which the first is the project's own. Those that can't be read tell
+    /// nothing.
+    pub(super) fn new(folders: &[PathBuf]) -> Self {
         let mut project = Self {
-            root: root.to_owned(),
+            root: folders.first().cloned().unwrap_or_default(),
+            folders: folders.to_vec(),
             own: BTreeSet::new(),
             dependencies: BTreeSet::new(),
             sources: OnceCell::new(),
         };
-        project.read_toml("Cargo.toml");
-        project.read_toml("pyproject.toml");
-        project.read_package_json();
-        project.read_go_mod();
-        project.read_requirements();
-        project.read_gems();
+        for folder in folders {
+            project.read_toml(folder, "Cargo.toml");
+            project.read_toml(folder, "pyproject.toml");
+            project.read_package_json(folder);
+            project.read_go_mod(folder);
+            project.read_requirements(folder);
+            project.read_gems(folder);
+        }
         project
     }
 
     pub(super) fn text(&self, name: &str) -> Option<String> {
-        crate::testing::text_of(&self.root, name)
+        text_of(&self.root, name)
     }
 
-    fn read_toml(&mut self, name: &str) {
-        let Some(manifest) = self
-            .text(name)
-            .and_then(|text| text.parse::<toml::Table>().ok())
+    fn read_toml(&mut self, folder: &Path, name: &str) {
+        let Some(manifest) =
+            text_of(folder, name).and_then(|text| text.parse::<toml::Table>().ok())
         else {
             return;
         };
@@ -62,9 +68,8 @@ impl Project {
         }
     }
 
-    fn read_package_json(&mut self) {
-        let Some(package) = self
-            .text("package.json")
+    fn read_package_json(&mut self, folder: &Path) {
+        let Some(package) = text_of(folder, "package.json")
             .and_then(|text| serde_json::from_str::<Value>(&text).ok())
         else {
             return;
@@ -73,8 +78,8 @@ impl Project {
             .extend(package["name"].as_str().map(ToOwned::to_owned));
     }
 
-    fn read_go_mod(&mut self) {
-        let text = self.text("go.mod").unwrap_or_default();
+    fn read_go_mod(&mut self, folder: &Path) {
+        let text = text_of(folder, "go.mod").unwrap_or_default();
         let module = text
             .lines()
             .find_map(|line| line.trim().strip_prefix("module "));
@@ -82,13 +87,13 @@ impl Project {
             .extend(module.map(|module| module.trim().to_owned()));
     }
 
-    fn read_requirements(&mut self) {
+    fn read_requirements(&mut self, folder: &Path) {
         for name in [
             "requirements.txt",
             "requirements-dev.txt",
             "dev-requirements.txt",
         ] {
-            let text = self.text(name).unwrap_or_default();
+            let text = text_of(folder, name).unwrap_or_default();
             let names = text
                 .lines()
                 .map(requirement_name)
@@ -98,15 +103,15 @@ impl Project {
     }
 
     /// In the lock file four spaces stand before each gem; a Gemfile alone has calls of `gem`.
-    fn read_gems(&mut self) {
-        let locked = self.text("Gemfile.lock").unwrap_or_default();
+    fn read_gems(&mut self, folder: &Path) {
+        let locked = text_of(folder, "Gemfile.lock").unwrap_or_default();
         let gems = locked
             .lines()
             .filter_map(|line| line.strip_prefix("    ")?.split_once(" ("))
             .map(|(name, _)| name);
         self.dependencies
             .extend(gems.map(|name| plain(name.trim())));
-        let text = self.text("Gemfile").unwrap_or_default();
+        let text = text_of(folder, "Gemfile").unwrap_or_default();
         let named = text
             .lines()
             .filter_map(|line| line.trim().strip_prefix("gem ")?.split(['"', '\'']).nth(1));
@@ -153,17 +158,19 @@ impl Project {
 
     /// Whether there is a folder of that name.
     pub(super) fn has_folder(&self, path: &str) -> bool {
-        self.root.join(path).is_dir()
+        self.folders.iter().any(|folder| folder.join(path).is_dir())
     }
 
-    /// Returns a path as seen from the project, where it lies within.
+    /// Returns a path as seen from the project, where it lies within: one that is said from a folder in which the command
+    /// works may be of that folder.
     pub(super) fn relative(&self, path: &str) -> String {
         let path = path.strip_prefix("file://").unwrap_or(path);
-        let inside = Path::new(path)
-            .strip_prefix(&self.root)
-            .ok()
-            .and_then(Path::to_str);
-        inside.unwrap_or(path).trim_start_matches("./").to_owned()
+        let path = path.trim_start_matches("./");
+        let places = self.folders.iter().map(|folder| folder.join(path));
+        let place = places.into_iter().find(|place| place.exists());
+        let place = place.unwrap_or_else(|| PathBuf::from(path));
+        let inside = place.strip_prefix(&self.root).ok().and_then(Path::to_str);
+        inside.unwrap_or(path).to_owned()
     }
 }
 

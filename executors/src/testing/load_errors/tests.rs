@@ -2,7 +2,6 @@
 
 use super::load_errors;
 use proptest::prelude::*;
-use std::path::Path;
 
 /// The project's files, the output, and the expected errors as `+file: first words` (missing) or `-file: …` (other).
 fn check(files: &[(&str, &str)], output: &str, expected: &[&str]) {
@@ -14,8 +13,9 @@ fn check(files: &[(&str, &str)], output: &str, expected: &[&str]) {
         std::fs::write(path, text).expect("a file");
     }
     let output = output.replace("ROOT", folder.path().to_str().expect("a path"));
-    let errors = load_errors(&output, folder.path());
-    assert_eq!(load_errors(&coloured(&output), folder.path()), errors);
+    let folders = [folder.path().to_owned()];
+    let errors = load_errors(&output, &folders);
+    assert_eq!(load_errors(&coloured(&output), &folders), errors);
     let found: Vec<String> = errors
         .into_iter()
         .map(|error| {
@@ -348,7 +348,7 @@ fn bun_is_read_file_by_file() {
 proptest! {
     #[test]
     fn anything_can_be_read(output in "(?s)(error(\\[E0425\\])?: |could not compile|ERROR collecting |E   |SyntaxError: |.|\n){0,60}") {
-        let _any = load_errors(&output, Path::new("/nowhere"));
+        let _any = load_errors(&output, &["/nowhere".into()]);
     }
 }
 
@@ -362,8 +362,9 @@ fn check_mistakes(files: &[(&str, &str)], output: &str, expected: &[&str]) {
         std::fs::write(path, text).expect("a file");
     }
     let output = output.replace("ROOT", folder.path().to_str().expect("a path"));
-    let mistakes = super::mistakes(&output, folder.path());
-    assert_eq!(super::mistakes(&coloured(&output), folder.path()), mistakes);
+    let folders = [folder.path().to_owned()];
+    let mistakes = super::mistakes(&output, &folders);
+    assert_eq!(super::mistakes(&coloured(&output), &folders), mistakes);
     let found: Vec<String> = mistakes
         .into_iter()
         .map(|mistake| format!("{}:{}: {}", mistake.file, mistake.line, mistake.text))
@@ -527,4 +528,22 @@ fn a_line_of_tap_names_what_a_test_could_not_load_and_other_errors_are_failures(
         output,
         &["+: Error: Cannot find module '../lib/x.js' imported by it"],
     );
+}
+
+#[test]
+fn files_are_named_from_the_folder_in_which_the_command_works() {
+    let output = "error[E0425]: cannot find function `value` in crate `demo`\n --> tests/one.rs:2:4\n\n\
+                  error: could not compile `demo` (test \"one\") due to 1 previous error\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let sub = folder.path().join("sub");
+    std::fs::create_dir_all(sub.join("tests")).expect("a folder");
+    std::fs::File::create(sub.join("tests/one.rs")).expect("a file");
+    for (folders, expected) in [
+        (vec![folder.path().to_owned()], "tests/one.rs"),
+        (vec![folder.path().to_owned(), sub], "sub/tests/one.rs"),
+    ] {
+        let found = load_errors(output, &folders);
+        let files: Vec<_> = found.iter().map(|error| error.file.as_deref()).collect();
+        assert_eq!(files, [Some(expected)]);
+    }
 }
