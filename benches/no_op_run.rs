@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tm_benches::layered_backlog;
 use tm_executors::process::{ProcessTree, Stdin, TreeCommand};
 use tm_scheduler::{
-    AgentReport, Answer, AttemptNumber, Effect, Ended, Input, Limits, PlanOptions, Proof,
+    AgentReport, Answer, AttemptNumber, Effect, Ended, Input, Limits, Place, PlanOptions, Proof,
     Scheduler, TaskId, TddMode, Timestamp, WavePlan,
 };
 use tm_store::run::JournalWriter;
@@ -147,11 +147,11 @@ async fn agent(task: TaskId, attempt: AttemptNumber, folder: &Path) -> Input {
 fn answer_of_git(effect: &Effect) -> Option<Input> {
     let (task, attempt, answer) = match effect {
         Effect::Prepare { task, attempt, .. } => {
-            let prepared = Answer::Prepared {
+            let prepared = Answer::Prepared(Place {
                 branch: "branch".to_owned(),
                 base: "base".into(),
                 worktree: String::new(),
-            };
+            });
             (task, attempt, prepared)
         }
         Effect::Prove { task, attempt } => (task, attempt, Answer::Proved(Proof::default())),

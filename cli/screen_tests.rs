@@ -7,7 +7,7 @@ use console::measure_text_width;
 use proptest::prelude::*;
 use std::num::NonZeroU32;
 use tm_scheduler::{
-    AgentReport, Answer, AttemptNumber, Ended, Input, Limits, PlanOptions, Scheduler,
+    AgentReport, Answer, AttemptNumber, Ended, Input, Limits, Place, PlanOptions, Scheduler,
     ServiceRefusal, Task, TaskId, Timestamp, Tokens, WavePlan,
 };
 
@@ -74,11 +74,11 @@ fn board(tasks: usize, slots: u32, line: &str) -> Board {
     {
         answer(
             task,
-            Answer::Prepared {
+            Answer::Prepared(Place {
                 branch: "b".into(),
                 base: "c".into(),
                 worktree: "w".into(),
-            },
+            }),
         );
         match position {
             0 => {

@@ -6,6 +6,7 @@ use clap::Error;
 use clap::error::{ContextKind, ContextValue};
 use serde_json::{Value, json};
 use std::ffi::OsString;
+use tm_scheduler::one_line;
 
 /// Prints what is wrong and returns the exit code: 0 for help and version, 2 for anything else.
 pub(crate) fn told(error: &Error, words: impl Iterator<Item = OsString>) -> u8 {
@@ -35,11 +36,8 @@ fn wants_json(words: impl Iterator<Item = OsString>) -> bool {
 fn document(error: &Error) -> Value {
     let text = error.render().to_string();
     let mut parts = text.split("\n\n");
-    let message = parts
-        .next()
-        .unwrap_or_default()
-        .trim_start_matches("error: ");
-    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let message = parts.next().unwrap_or_default();
+    let message = one_line(message.trim_start_matches("error: "));
     json!({"success": false, "error": message, "hint": hint(error), "exitCode": ExitCode::Usage.number()})
 }
 

@@ -10,8 +10,8 @@ use ratatui::style::{Color, Modifier};
 use std::num::NonZeroU32;
 use tm_runtime::steering::Ask;
 use tm_scheduler::{
-    AgentReport, Answer, AttemptNumber, Ended, Failure, Input, Limits, PlanOptions, Proof, Request,
-    Scheduler, Task, TaskId, TddMode, Timestamp, WavePlan,
+    AgentReport, Answer, AttemptNumber, Ended, Failure, Input, Limits, Place, PlanOptions, Proof,
+    Request, Scheduler, Task, TaskId, TddMode, Timestamp, WavePlan,
 };
 
 const BEGAN: Timestamp = Timestamp(1_000_000);
@@ -108,11 +108,11 @@ fn answer(run: &mut Scheduler, task: &str, answer: Answer) {
 }
 
 fn prepared() -> Answer {
-    Answer::Prepared {
+    Answer::Prepared(Place {
         branch: "tm/master/task-1".into(),
         base: "00aa00bb00cc".into(),
         worktree: "/w/1".into(),
-    }
+    })
 }
 
 fn exited(code: i32) -> Answer {

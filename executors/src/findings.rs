@@ -7,6 +7,7 @@ use quick_xml::events::{BytesStart, Event};
 use regex::Regex;
 use serde_json::Value;
 use std::path::Path;
+use tm_scheduler::one_line;
 
 /// So many findings are read at the most.
 const MOST: usize = 10_000;
@@ -140,10 +141,6 @@ fn attribute(tag: &BytesStart<'_>, name: &str) -> String {
         .map(|found| found.value.into_owned())
         .unwrap_or_default();
     quick_xml::escape::unescape(&value).map_or_else(|_| value.clone(), std::borrow::Cow::into_owned)
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use super::*;
 use std::num::NonZeroU32;
 use tm_scheduler::{
     AgentReport, Answer, AttemptNumber, Claim, ClaimStatus, Dependants, Ended, Failure, Input,
-    Limits, PlanOptions, Proof, Reason, Request, ResultFile, Scheduler, StopMode, Task, Timestamp,
-    WavePlan,
+    Limits, Place, PlanOptions, Proof, Reason, Request, ResultFile, Scheduler, StopMode, Task,
+    Timestamp, WavePlan,
 };
 
 fn report(ended_at: u64) -> Answer {
@@ -48,10 +48,12 @@ pub(crate) fn summary() -> Summary {
         attempt: AttemptNumber(1),
         answer,
     };
-    let prepared = || Answer::Prepared {
-        branch: "tm/b".into(),
-        base: "base".into(),
-        worktree: "w".into(),
+    let prepared = || {
+        Answer::Prepared(Place {
+            branch: "tm/b".into(),
+            base: "base".into(),
+            worktree: "w".into(),
+        })
     };
     input(0, Input::Begin);
     for task in ["1:red", "2:red"] {

@@ -99,6 +99,12 @@ impl fmt::Display for StepError {
     }
 }
 
+impl<E: StdError + 'static> From<E> for StepError {
+    fn from(error: E) -> Self {
+        Self::of(&error)
+    }
+}
+
 impl From<StepError> for String {
     fn from(trouble: StepError) -> Self {
         trouble.why
@@ -146,11 +152,10 @@ pub(crate) async fn blocking<T, E>(
 ) -> Result<T, StepError>
 where
     T: Send + 'static,
-    E: std::error::Error + Send + 'static,
+    E: StdError + Send + 'static,
 {
     match tokio::task::spawn_blocking(work).await {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(StepError::of(&error)),
+        Ok(done) => done.map_err(StepError::from),
         Err(error) => Err(StepError::of_task(error.to_string())),
     }
 }

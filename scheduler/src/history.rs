@@ -2,7 +2,7 @@
 //!
 //! Reads the messages that it is given; does not know how git keeps them, nor what is in the commits.
 
-use crate::{CommitId, RunId, Status, Tag, Task, TaskId, TddHalf};
+use crate::{CommitId, RunId, Status, Tag, Task, TaskId, TddHalf, one_line};
 use std::collections::BTreeSet;
 
 /// The trailer that names a commit whose work a commit of tm's takes back, and the task of that work.
@@ -220,10 +220,6 @@ fn title_in(line: &str) -> String {
         text = title;
     }
     one_line(text)
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// What a history says of the open tasks of a backlog.

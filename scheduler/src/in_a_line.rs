@@ -125,6 +125,11 @@ fn shortened(line: &str) -> String {
     }
 }
 
+/// Returns a text with single spaces between its words, and nothing else.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::in_a_line;

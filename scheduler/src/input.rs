@@ -1,7 +1,9 @@
 //! Everything that can come into the scheduler; each is journaled before it is acted on.
 
 use crate::merging::Resolution;
-use crate::{AgentReport, AttemptNumber, CommitId, GateResult, Limits, Proof, Request, TaskId};
+use crate::{
+    AgentReport, AttemptNumber, CommitId, GateResult, Limits, Place, Proof, Request, TaskId,
+};
 use serde::{Deserialize, Serialize};
 
 /// One thing that happened.
@@ -59,14 +61,7 @@ pub enum StopMode {
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// The worktree stands on its base.
-    Prepared {
-        /// The task's branch.
-        branch: String,
-        /// The commit that the work starts from; asserted to contain every dependency.
-        base: CommitId,
-        /// The worktree's folder.
-        worktree: String,
-    },
+    Prepared(Place),
     /// There is no base or no worktree.
     PrepareRefused(PrepareRefusal),
     /// The agent is gone, with all its processes.
@@ -121,7 +116,7 @@ impl Answer {
                     .iter_mut()
                     .for_each(AgentReport::forget_impossible_figures);
             }
-            Self::Prepared { .. }
+            Self::Prepared(_)
             | Self::PrepareRefused(_)
             | Self::Proved(_)
             | Self::Committed { .. }

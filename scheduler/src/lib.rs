@@ -63,7 +63,7 @@ pub use history::{
 };
 pub use hot_files::hot_files;
 pub use id::{AccountName, AgentName, AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp};
-pub use in_a_line::in_a_line;
+pub use in_a_line::{in_a_line, one_line};
 pub use input::{Answer, Foreseen, Input, LandingRefusal, PrepareRefusal, Refactored, StopMode};
 pub use limits::{AtBreaker, Breaker, Dispatch, Edition, Landing, Limits, Overlap, Refactor};
 pub use machine::{

@@ -198,6 +198,11 @@ impl Selection {
             }
             status.is_some_and(Status::is_open)
         });
+        self.place(task, waits_for);
+    }
+
+    /// Puts a task among those that can be done, or among those that wait for something.
+    fn place(&mut self, task: Task, waits_for: Vec<(TaskId, Status)>) {
         if waits_for.is_empty() {
             self.open.push(task);
         } else {
@@ -231,15 +236,7 @@ impl Selection {
             }
         }
         for (task, waits_for) in std::mem::take(&mut self.open).into_iter().zip(waits) {
-            if waits_for.is_empty() {
-                self.open.push(task);
-            } else {
-                self.held.push(HeldTask {
-                    id: task.id,
-                    title: task.title,
-                    waits_for,
-                });
-            }
+            self.place(task, waits_for);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Removes worktrees whose work is safe, and says of each what it did and why.
 
-use crate::git::Hooks;
+use crate::git::{Git, Hooks};
 use crate::owned::OwnedFolder;
 use crate::pool::{KEPT_SETTINGS, OF_JUDGE};
 use crate::settings::TAKEN;
@@ -168,22 +168,7 @@ impl Repository {
         if folder.tree()? != self.tree_of(&head)? {
             return Ok((Pruned::Kept, "it holds work that is not committed"));
         }
-        let contains = format!("--contains={head}");
-        let kept_by = self
-            .git()
-            .args([
-                "for-each-ref",
-                "--count=1",
-                &contains,
-                "refs/heads",
-                "refs/tm",
-            ])
-            .text()?;
-        Ok(if kept_by.is_empty() {
-            (Pruned::Kept, "its commit is on no branch")
-        } else {
-            (Pruned::Removed, "its work is on a branch")
-        })
+        where_kept(self.git(), head.as_str())
     }
 
     /// Removes a worktree of the user's that was made for looking around, unless it holds something that is nowhere else.
@@ -215,21 +200,7 @@ impl Repository {
             return Ok((Pruned::Kept, "it holds work that is not committed"));
         }
         let head = git().args(["rev-parse", "HEAD"]).object_id()?;
-        let contains = format!("--contains={head}");
-        let kept_by = git()
-            .args([
-                "for-each-ref",
-                "--count=1",
-                &contains,
-                "refs/heads",
-                "refs/tm",
-            ])
-            .text()?;
-        Ok(if kept_by.is_empty() {
-            (Pruned::Kept, "its commit is on no branch")
-        } else {
-            (Pruned::Removed, "its work is on a branch")
-        })
+        where_kept(git(), &head)
     }
 
     fn remove_worktree(&self, path: &Path) -> Result<(), Error> {
@@ -242,6 +213,23 @@ impl Repository {
         }
         git().arg("remove").arg(path).done()
     }
+}
+
+/// What becomes of a worktree at a commit with nothing besides, by whether anything names the commit.
+fn where_kept(git: Git, head: &str) -> Result<(Pruned, &'static str), Error> {
+    let contains = format!("--contains={head}");
+    let named = [
+        "for-each-ref",
+        "--count=1",
+        &contains,
+        "refs/heads",
+        "refs/tm",
+    ];
+    Ok(if git.args(named).text()?.is_empty() {
+        (Pruned::Kept, "its commit is on no branch")
+    } else {
+        (Pruned::Removed, "its work is on a branch")
+    })
 }
 
 fn folders(folder: &Path) -> Result<Vec<PathBuf>, Error> {

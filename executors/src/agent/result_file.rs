@@ -1,7 +1,7 @@
 //! The result file: read tolerantly, written strictly.
 
 use std::fmt::Write as _;
-use tm_scheduler::{Claim, ClaimStatus};
+use tm_scheduler::{Claim, ClaimStatus, one_line};
 
 /// A longer file is no result.
 pub(super) const MOST_RESULT_BYTES: u64 = 1024 * 1024;
@@ -163,10 +163,6 @@ impl ResultDraft {
         }
         text
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ impl Launch<'_> {
             worktree,
             ..
         } = self;
-        directory.create().map_err(|error| StepError::of(&error))?;
+        directory.create()?;
         let written = tm_store::atomic::replace_own(&directory.prompt(), self.prompt.as_bytes());
         written.map_err(|source| {
             StepError::of(&tm_store::Error::Write {
@@ -59,12 +59,8 @@ impl Launch<'_> {
             })
         })?;
         let placeholders = self.all_placeholders();
-        let line = recipe
-            .command_line(&placeholders)
-            .map_err(|error| StepError::of(&error))?;
-        let own = recipe
-            .environment(&placeholders)
-            .map_err(|error| StepError::of(&error))?;
+        let line = recipe.command_line(&placeholders)?;
+        let own = recipe.environment(&placeholders)?;
         let mut line = line.into_iter().map(OsString::from);
         Ok(AgentCommand {
             tree: TreeCommand {

@@ -90,7 +90,7 @@ impl AttemptRunner {
             Start::New => run_attempt(command, orders, progress).await,
             Start::Adopt => adopt_attempt(command, orders, progress).await,
         };
-        let mut report = ended.map_err(|error| StepError::of(&error))?;
+        let mut report = ended?;
         let changes = self.changes_since(checkout).await;
         let meanwhile = at_work.end();
         report.noticed.extend(meanwhile.noticed);

@@ -143,7 +143,7 @@ impl Checkouts {
             .preparation
             .unprepared(&place, &state, &named)
             .await
-            .map_err(|error| StepError::of(&error))?
+            .map_err(StepError::from)?
             .is_some()
         {
             let is_as_at_start = named == self.named_files(&self.base).await?;

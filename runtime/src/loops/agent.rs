@@ -186,10 +186,7 @@ fn command(
         last_failure: this.last_failure.clone(),
         ..setup.context.clone()
     };
-    let prompt = setup
-        .prompt
-        .render(&context)
-        .map_err(|error| StepError::of(&error))?;
+    let prompt = setup.prompt.render(&context)?;
     let launch = Launch {
         recipe: &setup.recipe,
         executor: &setup.executor,

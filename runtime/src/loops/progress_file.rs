@@ -6,8 +6,8 @@ use super::LoopState;
 use std::fmt::Write as _;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use tm_scheduler::Timestamp;
 use tm_scheduler::iteration::{Iteration, IterationRecord, IterationStatus, LoopStatus};
+use tm_scheduler::{Timestamp, one_line};
 use tm_store::backlog::stamp;
 
 /// So much of its end is shown to an agent.
@@ -182,10 +182,6 @@ fn entry(record: &IterationRecord) -> String {
     }
     text.push('\n');
     text
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -392,8 +392,8 @@ impl<'a> Prover<'a> {
     fn write(&self, name: &str, report: &TestReport) -> Result<(), StepError> {
         let path = self.work.scratch.join(format!("tests-{name}.json"));
         // Where no checkout could be made, nothing has made the folder either.
-        std::fs::create_dir_all(&self.work.scratch).map_err(|error| StepError::of(&error))?;
-        tm_store::run::write_json(&path, report).map_err(|error| StepError::of(&error))
+        std::fs::create_dir_all(&self.work.scratch)?;
+        tm_store::run::write_json(&path, report).map_err(StepError::from)
     }
 
     async fn rerun(

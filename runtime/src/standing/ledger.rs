@@ -3,7 +3,7 @@
 //! from being collected.
 
 use std::collections::BTreeSet;
-use tm_scheduler::{CommitId, RunId, Tag, TaskId, Work, WorkKind};
+use tm_scheduler::{CommitId, RunId, Tag, TaskId, Work, WorkKind, one_line};
 use tm_store::run::safe_name;
 use tm_worktrees::{CommitMessage, Error, Repository};
 
@@ -245,10 +245,6 @@ fn name(text: &str) -> String {
     safe_name(&TaskId::from(text))
         .replace('.', "%2e")
         .replace('~', "%7e")
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Words of people within a message: no line of them is a trailer.

@@ -9,7 +9,7 @@ use tm_scheduler::{
 pub(crate) fn cleaned(mut answer: Answer) -> Answer {
     match &mut answer {
         // Names of branches, files and commits, none of which anybody words.
-        Answer::Prepared { .. }
+        Answer::Prepared(_)
         | Answer::Landed { .. }
         | Answer::PrepareRefused(PrepareRefusal::Conflict { .. }) => {}
         Answer::LandingRefused(LandingRefusal::Conflict { tried, .. }) => {

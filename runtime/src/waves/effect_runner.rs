@@ -2,7 +2,7 @@
 //!
 //! Worktrees travel with the steps: a step is given the worktree that it works in and gives it back with its answer.
 
-use crate::attempt::ConcurrentAttempts;
+use crate::attempt::{ConcurrentAttempts, Start};
 use crate::callers::AgentCaller;
 use crate::proving::TestResultCache;
 use crate::step_error::blocking;
@@ -178,7 +178,8 @@ impl EffectRunner {
                 }
                 self.ahead.begin(&task, attempt, worktree.as_ref());
                 let orders = self.order_line(&task);
-                self.spawn(steps::run_agent(brief, worktree, timeout_ms, orders));
+                let step = steps::run_agent(brief, worktree, timeout_ms, orders, Start::New);
+                self.spawn(Box::pin(step));
             }
             Effect::Adopt {
                 task,
@@ -187,7 +188,8 @@ impl EffectRunner {
             } => {
                 let (brief, worktree) = self.at_work(&task, attempt, scheduler);
                 let orders = self.order_line(&task);
-                self.spawn(steps::adopt(brief, worktree, timeout_ms, orders));
+                let step = steps::run_agent(brief, worktree, timeout_ms, orders, Start::Adopt);
+                self.spawn(Box::pin(step));
             }
             Effect::Prove { task, attempt } => {
                 let (brief, worktree) = self.at_work(&task, attempt, scheduler);

@@ -63,21 +63,7 @@ impl Scheduler {
         answer: Answer,
     ) -> Result<(), IllegalInput> {
         match (&self.states[rank], answer) {
-            (
-                State::Preparing,
-                Answer::Prepared {
-                    branch,
-                    base,
-                    worktree,
-                },
-            ) => {
-                let place = Place {
-                    branch,
-                    base,
-                    worktree,
-                };
-                self.prepared(now, rank, place);
-            }
+            (State::Preparing, Answer::Prepared(place)) => self.prepared(now, rank, place),
             (State::Preparing, Answer::PrepareRefused(refusal)) => {
                 self.prepare_refused(now, rank, refusal);
             }

@@ -245,11 +245,11 @@ fn words(event: &Event) -> String {
 }
 
 fn prepared() -> Answer {
-    Answer::Prepared {
+    Answer::Prepared(Place {
         branch: "b".into(),
         base: "base".into(),
         worktree: "w".into(),
-    }
+    })
 }
 
 fn ended(ended: Ended) -> Answer {

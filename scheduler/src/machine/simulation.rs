@@ -426,11 +426,11 @@ impl World {
             });
         }
         let answer = match (owed, fails) {
-            (Owed::Prepare, false) => Answer::Prepared {
+            (Owed::Prepare, false) => Answer::Prepared(Place {
                 branch: "b".into(),
                 base: self.commit(),
                 worktree: "w".into(),
-            },
+            }),
             (Owed::Prepare, true) if self.random.usize(..100) < 50 => {
                 Answer::PrepareRefused(PrepareRefusal::Conflict {
                     files: vec!["f".into()],

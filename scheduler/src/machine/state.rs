@@ -281,7 +281,7 @@ pub struct Conflicted {
 pub struct Place {
     /// The task's branch.
     pub branch: String,
-    /// The commit that the work starts from.
+    /// The commit that the work starts from; asserted to contain every dependency.
     pub base: CommitId,
     /// The worktree's folder.
     pub worktree: String,

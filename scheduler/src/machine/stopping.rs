@@ -3,7 +3,7 @@
 //! The step under way is answered first, as ever; then the attempt is over, whatever the answer was. Only a landing that
 //! is under way counts when it succeeds: what has landed has landed.
 
-use super::{IllegalInput, Place, Scheduler, State, TaskIndex};
+use super::{IllegalInput, Scheduler, State, TaskIndex};
 use crate::{
     AgentVerdict, Answer, CommitId, Dependants, Effect, Event, Failure, Keep, StopMode, Timestamp,
     judge_agent,
@@ -81,19 +81,8 @@ impl Scheduler {
         answer: Answer,
     ) -> Result<(), IllegalInput> {
         match (&self.states[rank], answer) {
-            (
-                State::Preparing,
-                Answer::Prepared {
-                    branch,
-                    base,
-                    worktree,
-                },
-            ) => {
-                self.last_attempt(rank).place = Some(Place {
-                    branch,
-                    base,
-                    worktree,
-                });
+            (State::Preparing, Answer::Prepared(place)) => {
+                self.last_attempt(rank).place = Some(place);
             }
             (State::Preparing, Answer::PrepareRefused(_))
             | (State::Committing, Answer::CommitRefused(_))

@@ -95,7 +95,7 @@ pub(super) async fn locked_again(
         tree.clone(),
         brief.integration_tip(),
     );
-    let on = on.map_err(|error| StepError::of(&error))?;
+    let on = on?;
     let commit = blocking(move || repository.commit_to_test(&to_lock, &on)).await?;
     let mut checkout = brief.setup.checkouts.unprepared(&commit).await?;
     let mut wrong = None;

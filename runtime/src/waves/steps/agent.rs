@@ -20,39 +20,8 @@ use tm_store::run::Rejection;
 use tm_worktrees::Worktree;
 use tokio::sync::watch;
 
+/// Sees an agent to its end: one that is started, or one that another process started.
 pub(crate) async fn run_agent(
-    brief: StepContext,
-    worktree: Option<Worktree>,
-    timeout_ms: u64,
-    orders: watch::Receiver<Option<StopMode>>,
-) -> StepDone {
-    Box::pin(see_to_its_end(
-        brief,
-        worktree,
-        timeout_ms,
-        orders,
-        Start::New,
-    ))
-    .await
-}
-
-pub(crate) async fn adopt(
-    brief: StepContext,
-    worktree: Option<Worktree>,
-    timeout_ms: u64,
-    orders: watch::Receiver<Option<StopMode>>,
-) -> StepDone {
-    Box::pin(see_to_its_end(
-        brief,
-        worktree,
-        timeout_ms,
-        orders,
-        Start::Adopt,
-    ))
-    .await
-}
-
-async fn see_to_its_end(
     brief: StepContext,
     worktree: Option<Worktree>,
     timeout_ms: u64,
@@ -68,14 +37,9 @@ async fn see_to_its_end(
         Ok(None) => {}
         Err(trouble) => return brief.done(trouble.answer(Answer::WorkLost), Some(worktree)),
     }
+    let tell = |progress| brief.tell_agent(progress);
     let ran = match command_of(&brief, &worktree, timeout_ms).await {
-        Ok(command) => {
-            brief
-                .run_agent(start, command, orders, |progress| {
-                    brief.tell_agent(progress);
-                })
-                .await
-        }
+        Ok(command) => brief.run_agent(start, command, orders, tell).await,
         Err(trouble) => Err(trouble),
     };
     let mut report = match ran {
@@ -143,8 +107,7 @@ pub(super) async fn command(
         .repository
         .checkout_root()
         .join(".taskmaster/prompts");
-    let prompt = tm_presets::render(prompt, &context, &own_prompts)
-        .map_err(|error| StepError::of(&error))?;
+    let prompt = tm_presets::render(prompt, &context, &own_prompts)?;
     let launch = Launch {
         recipe,
         executor: &brief.setup.executor,

@@ -224,7 +224,7 @@ async fn hooked(
         .setup
         .executor
         .record(&[(name.to_owned(), value)])
-        .map_err(|error| StepError::of(&error))?;
+        .map_err(StepError::from)?;
     let hooked = tokio::task::block_in_place(|| {
         checkout.run_commit_hooks(worktree.branch(), &unchanged.tree, &unchanged.message)
     });

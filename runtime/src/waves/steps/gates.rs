@@ -187,7 +187,7 @@ async fn run_now(
     };
     let name = format!("gate-{}", gate.name);
     let scratch = brief.directory.path();
-    std::fs::create_dir_all(scratch).map_err(|error| StepError::of(&error))?;
+    std::fs::create_dir_all(scratch)?;
     let checkout = measurements.check_out(commit).await?;
     let report = measurements
         .run_in(checkout.path(), &command, scratch, &name)

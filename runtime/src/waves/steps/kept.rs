@@ -42,8 +42,7 @@ pub(super) async fn taken_over(
         Err(trouble) if trouble.is_of_collected_objects() => return Ok(None),
         Err(trouble) => return Err(trouble),
     };
-    tokio::task::block_in_place(|| worktree.go_back_to(&commit))
-        .map_err(|error| StepError::of(&error))?;
+    tokio::task::block_in_place(|| worktree.go_back_to(&commit))?;
     brief.tell_output("the tests are kept as they are; no agent is asked".to_owned());
     let report = AgentReport::new(NOBODY.to_owned(), begun, now(), Ended::Exited(Some(0)));
     Ok(Some(AgentReport {

@@ -254,7 +254,7 @@ pub(crate) async fn judged_merge(
         .measure(merge, command, scratch, "landing")
         .await?;
     let written = tm_store::run::write_json(&scratch.join("tests-landing.json"), &results);
-    written.map_err(|error| StepError::of(&error))?;
+    written?;
     let is_worse = needs_rerun(&alone, &results) || needs_rerun(&before, &results);
     let again = if is_worse {
         Some(

@@ -79,7 +79,7 @@ async fn hooked(
     let _while_hooks_run = setup
         .executor
         .record(&[(name.to_owned(), value)])
-        .map_err(|error| StepError::of(&error))?;
+        .map_err(StepError::from)?;
     let hooked = tokio::task::block_in_place(|| {
         checkout.run_merge_hooks(&preview.head, &preview.tree, &message)
     });

@@ -126,7 +126,7 @@ fn title(brief: &StepContext) -> String {
 
 /// Text from a backlog can't add lines of its own to a message.
 pub(super) fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = tm_scheduler::one_line(text);
     if line.is_empty() {
         "untitled".to_owned()
     } else {

@@ -16,7 +16,7 @@ mod release;
 mod review;
 mod trailers;
 
-pub(crate) use agent::{adopt, run_agent};
+pub(crate) use agent::run_agent;
 pub(crate) use commit::commit;
 pub(crate) use context::{StepContext, StepDone};
 pub(crate) use land::{Landed, judged_merge, land};

@@ -4,7 +4,7 @@ use super::blocking;
 use super::context::{StepContext, StepDone};
 use crate::step_error::StepError;
 use crate::waves::resolving::carried_over;
-use tm_scheduler::{Answer, AttemptNumber, CommitId, Phase, PrepareRefusal};
+use tm_scheduler::{Answer, AttemptNumber, CommitId, Phase, Place, PrepareRefusal};
 use tm_worktrees::{
     BranchName, BranchStart, Conflicts, Error, MergeOutcome, Worktree, branch_from_pattern, slug,
 };
@@ -37,16 +37,12 @@ pub(crate) async fn prepare(
     };
     match prepared {
         Ok(Prepared::Ready(worktree)) => {
-            let (branch, base) = (worktree.branch().to_string(), worktree.base().clone());
-            let folder = worktree.path().display().to_string();
-            brief.done(
-                Answer::Prepared {
-                    branch,
-                    base,
-                    worktree: folder,
-                },
-                Some(*worktree),
-            )
+            let place = Place {
+                branch: worktree.branch().to_string(),
+                base: worktree.base().clone(),
+                worktree: worktree.path().display().to_string(),
+            };
+            brief.done(Answer::Prepared(place), Some(*worktree))
         }
         Ok(Prepared::Conflict(files)) => brief.done(
             Answer::PrepareRefused(PrepareRefusal::Conflict { files }),

@@ -221,14 +221,8 @@ async fn judged(
     measurements: &TestResultCache,
 ) -> Result<Proof, StepError> {
     let captured = tokio::task::block_in_place(|| worktree.capture(&brief.setup.never_commit));
-    let captured = captured.map_err(|error| StepError::of(&error))?;
-    if brief
-        .setup
-        .repository
-        .tree_of(commit)
-        .map_err(|error| StepError::of(&error))?
-        == captured.tree
-    {
+    let captured = captured?;
+    if brief.setup.repository.tree_of(commit)? == captured.tree {
         return Err(StepError::of_task("nothing was changed"));
     }
     let work = Work {

@@ -149,8 +149,8 @@ async fn asked(
     directory: &AttemptDirectory,
     spent: &mut GateResult,
 ) -> Result<Result<Verdict, String>, StepError> {
-    directory.create().map_err(|error| StepError::of(&error))?;
-    let folder = tempfile::tempdir_in(directory.path()).map_err(|error| StepError::of(&error))?;
+    directory.create()?;
+    let folder = tempfile::tempdir_in(directory.path())?;
     let diff = laid_out(brief, work, folder.path(), directory).await?;
     let prompt = prompt(brief, gate, &diff, directory)?;
     let command = launch(
@@ -234,7 +234,7 @@ async fn laid_out(
     })
     .await?;
     let file = directory.path().join("diff.patch");
-    tm_store::atomic::replace_own(&file, diff.as_bytes()).map_err(|error| StepError::of(&error))?;
+    tm_store::atomic::replace_own(&file, diff.as_bytes())?;
     Ok(diff)
 }
 
@@ -259,7 +259,7 @@ fn prompt(
         is_cut: end < diff.len(),
         verdict_file: directory.result().display().to_string(),
     };
-    review_prompt(&context).map_err(|error| StepError::of(&error))
+    review_prompt(&context).map_err(StepError::from)
 }
 
 fn launch(
@@ -270,8 +270,7 @@ fn launch(
     (prompt, timeout): (&str, Duration),
 ) -> Result<tm_executors::agent::AgentCommand, StepError> {
     let settings = &brief.setup.settings;
-    let recipe = recipe(gate.agent.as_deref().unwrap_or_default(), settings)
-        .map_err(|error| StepError::of(&error))?;
+    let recipe = recipe(gate.agent.as_deref().unwrap_or_default(), settings)?;
     let launch = Launch {
         recipe: &recipe,
         executor: &brief.setup.executor,
