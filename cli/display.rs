@@ -42,15 +42,15 @@ impl Display {
     }
 
     /// Shows one thing that happened.
-    pub(crate) fn told(&mut self, at: Timestamp, told: &RunEvent, scheduler: &Scheduler) {
+    pub(crate) fn told(&mut self, at: Timestamp, run_event: &RunEvent, scheduler: &Scheduler) {
         match self {
-            Self::Json => json_line(at, told),
+            Self::Json => json_line(at, run_event),
             Self::Lines { began } => {
-                if let Some(line) = words::told(told) {
+                if let Some(line) = words::told(run_event) {
                     print_toned(&format!("[{}] {line}", clock(at.since(*began))));
                 }
             }
-            Self::Live { began, live } => show(live, *began, at, told, scheduler),
+            Self::Live { began, live } => show(live, *began, at, run_event, scheduler),
         }
     }
 
@@ -78,14 +78,20 @@ impl From<bool> for Output {
 }
 
 /// Tells the screen what happened.
-fn show(live: &mut Live, began: Timestamp, at: Timestamp, told: &RunEvent, scheduler: &Scheduler) {
-    match told {
+fn show(
+    live: &mut Live,
+    began: Timestamp,
+    at: Timestamp,
+    run_event: &RunEvent,
+    scheduler: &Scheduler,
+) {
+    match run_event {
         RunEvent::Output { task, line, tokens } => live.heard(task, line, *tokens),
         RunEvent::Event(Event::AttemptEnded { task, .. }) => live.forget(task),
         RunEvent::Event(_) | RunEvent::Warning(_) | RunEvent::Setup { .. } | RunEvent::Pulse => {}
     }
-    if words::is_milestone(told)
-        && let Some(line) = words::told(told)
+    if words::is_milestone(run_event)
+        && let Some(line) = words::told(run_event)
     {
         live.print(format!("[{}] {line}", clock(at.since(began))));
     }
@@ -138,8 +144,8 @@ fn colours() -> Colours {
     }
 }
 
-fn json_line(at: Timestamp, told: &RunEvent) {
-    let line = match told {
+fn json_line(at: Timestamp, run_event: &RunEvent) {
+    let line = match run_event {
         RunEvent::Event(event) => tm_store::run::event_line(at, event),
         RunEvent::Warning(warning) => tm_store::run::event_line(
             at,

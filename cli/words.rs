@@ -8,8 +8,8 @@ use tm_scheduler::{
 };
 
 /// Returns the line for something that happened; `None` for what needs no line.
-pub(crate) fn told(told: &RunEvent) -> Option<String> {
-    match told {
+pub(crate) fn told(run_event: &RunEvent) -> Option<String> {
+    match run_event {
         RunEvent::Event(happened) => event(happened),
         RunEvent::Warning(warning) => Some(format!("warning: {warning}")),
         RunEvent::Setup { place, took_ms } => Some(format!(
@@ -26,9 +26,9 @@ pub(crate) fn is_weak(line: &str) -> bool {
 }
 
 /// Whether it stays on the screen although bars show what goes on.
-pub(crate) const fn is_milestone(told: &RunEvent) -> bool {
+pub(crate) const fn is_milestone(run_event: &RunEvent) -> bool {
     !matches!(
-        told,
+        run_event,
         RunEvent::Event(
             Event::AttemptStarted { .. }
                 | Event::TaskStarted { .. }

@@ -49,8 +49,8 @@ pub async fn audit(project: &Project, order: &AuditOrder) -> Result<Audit, Error
         parallel: parallel(project, order.parallel),
         scratch: judging.scratch.path().to_owned(),
     };
-    let audit = look_through(&order, &judging.measurements).await;
-    close(project, &judging.measurements).await;
+    let audit = look_through(&order, &judging.result_cache).await;
+    close(project, &judging.result_cache).await;
     audit
         .map(cleaned_audit)
         .map_err(Error::unjudged("audit the history"))

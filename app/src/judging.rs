@@ -13,7 +13,7 @@ use tm_worktrees::WorktreePool;
 
 /// Checkouts for one judgement that is no part of a run.
 pub(crate) struct Judging {
-    pub(crate) measurements: Arc<TestResultCache>,
+    pub(crate) result_cache: Arc<TestResultCache>,
     pub(crate) scratch: TempDir,
 }
 
@@ -28,7 +28,7 @@ impl Judging {
         let scratch = tempfile::tempdir()?;
         let checkouts = checkouts(project, pool, base, scratch.path())?;
         Ok(Self {
-            measurements: measurements(project, checkouts, scratch.path()),
+            result_cache: result_cache(project, checkouts, scratch.path()),
             scratch,
         })
     }
@@ -56,7 +56,7 @@ pub(crate) fn checkouts(
 }
 
 /// Returns what measures there; what tests write goes below `scratch`.
-pub(crate) fn measurements(
+pub(crate) fn result_cache(
     project: &Project,
     checkouts: Checkouts,
     scratch: &Path,
@@ -69,8 +69,8 @@ pub(crate) fn measurements(
 }
 
 /// Ends what checkouts were made ready for, and removes them; what people should know is told.
-pub(crate) async fn close(project: &Project, measurements: &TestResultCache) {
-    measurements
+pub(crate) async fn close(project: &Project, result_cache: &TestResultCache) {
+    result_cache
         .close()
         .await
         .iter()

@@ -39,7 +39,7 @@ pub(crate) async fn before_run(
     project: &Project,
     header: &JournalHeader,
     tasks: &[Task],
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
     (directory, broken): (&RunDirectory, BrokenBase),
 ) -> Result<(), Error> {
     let commands = commands(project, header, tasks)?;
@@ -48,7 +48,7 @@ pub(crate) async fn before_run(
         project,
         &header.base_commit,
         &commands,
-        (measurements, &scratch),
+        (result_cache, &scratch),
         broken,
     )
     .await?;
@@ -74,11 +74,11 @@ async fn looked(
     project: &Project,
     base: &CommitId,
     commands: &TestCommands,
-    (measurements, scratch): (&TestResultCache, &Path),
+    (result_cache, scratch): (&TestResultCache, &Path),
     broken: BrokenBase,
 ) -> Result<Preflight, Error> {
     project.tell(&Notice::LooksAtBase);
-    let look = look_first(base, &commands.known, measurements, scratch);
+    let look = look_first(base, &commands.known, result_cache, scratch);
     let mut preflight = unless_interrupted(look)
         .await?
         .map_err(Error::unjudged("look at the base"))?;
@@ -95,7 +95,7 @@ async fn looked(
 pub async fn look_at_head(project: &Project) -> Result<Preflight, Error> {
     let base = project.repository.resolve("HEAD")?;
     let Judging {
-        measurements,
+        result_cache,
         scratch,
     } = Judging::open(project, "doctor", base.clone())?;
     let known = parts(project)?.each();
@@ -107,11 +107,11 @@ pub async fn look_at_head(project: &Project) -> Result<Preflight, Error> {
         project,
         &base,
         &commands,
-        (&measurements, scratch.path()),
+        (&result_cache, scratch.path()),
         BrokenBase::Refused,
     )
     .await;
-    close(project, &measurements).await;
+    close(project, &result_cache).await;
     if seen.as_ref().is_ok_and(|seen| !seen.is_good()) {
         // A hint may name a file in it.
         let _kept = scratch.keep();

@@ -2,7 +2,7 @@
 //! again, since nobody watched over the journal while tm was gone.
 
 use crate::error::Error;
-use crate::judging::{checkouts, measurements, parallel};
+use crate::judging::{checkouts, parallel, result_cache};
 use crate::moved::now_at;
 use crate::notice::Notice;
 use crate::project::Project;
@@ -103,7 +103,7 @@ async fn not_shown(
     let (base, run) = (&replayed.header.base_commit, &replayed.scheduler);
     let tips = proven_tips(pool.repository(), base, run)?;
     let scratch = directory.path().join("proven-again");
-    let measurements = measurements(
+    let result_cache = result_cache(
         project,
         checkouts(project, pool, base.clone(), directory.path())?,
         &scratch,
@@ -118,7 +118,7 @@ async fn not_shown(
         scratch,
     };
     let own = own_commands(project, replayed)?;
-    let found = landed_since(&order, &tips, run, &own, &measurements).await;
+    let found = landed_since(&order, &tips, run, &own, &result_cache).await;
     found.map_err(Error::unjudged("prove again what has landed"))
 }
 

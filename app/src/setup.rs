@@ -1,7 +1,7 @@
 //! Puts together what a run is carried out with, and checks it before anything is started.
 
 use crate::error::Error;
-use crate::judging::{checkouts, close, measurements};
+use crate::judging::{checkouts, close, result_cache};
 use crate::lost_landings::gone;
 use crate::notice::Notice;
 use crate::plan::{PlanOrder, options};
@@ -55,12 +55,12 @@ pub(crate) async fn run_setup(
     let (agents, test_command) = preflight(project, &header, tasks)?;
     let executor = tm_runtime::executor(&project.directory);
     let checkouts = checkouts(project, pool, header.base_commit.clone(), directory.path())?;
-    let measurements = measurements(project, checkouts.clone(), directory.path());
+    let result_cache = result_cache(project, checkouts.clone(), directory.path());
     if let Some(broken) = look
         && let Err(error) =
-            before_run(project, &header, tasks, &measurements, (&directory, broken)).await
+            before_run(project, &header, tasks, &result_cache, (&directory, broken)).await
     {
-        close(project, &measurements).await;
+        close(project, &result_cache).await;
         return Err(error);
     }
     let integration = BranchName::new(header.integration_branch.clone())?;
@@ -79,7 +79,7 @@ pub(crate) async fn run_setup(
     Ok(RunSetup {
         integration,
         checkouts,
-        measurements,
+        result_cache,
         tasks: by_id(tasks),
         planning: options(&PlanOrder::default(), &settings),
         rejections: rejections(project, &header)?,

@@ -70,16 +70,16 @@ pub async fn verify(project: &Project, order: &VerifyOrder) -> Result<Verified, 
     let (name, phase) = (target.name.clone(), target.phase);
     let judging = Judging::open(project, "verify", target.base.clone())?;
     let judged = judge(project, &judging, target).await;
-    close(project, &judging.measurements).await;
+    close(project, &judging.result_cache).await;
     let proof = judged.map_err(Error::unjudged(format!("judge `{name}`")))?;
     Ok(Verified { name, phase, proof })
 }
 
 async fn judge(project: &Project, judging: &Judging, target: Target) -> Result<Proof, StepError> {
-    let measurements = &judging.measurements;
+    let result_cache = &judging.result_cache;
     let red = match (&target.red, &target.command) {
         (None, Some(command)) if target.phase == Phase::Green => {
-            Some(red_commit(&target.base, command, measurements).await?)
+            Some(red_commit(&target.base, command, result_cache).await?)
         }
         (red, _) => red.clone(),
     };
@@ -92,7 +92,7 @@ async fn judge(project: &Project, judging: &Judging, target: Target) -> Result<P
         rules: rules(&project.loaded.settings),
         scratch: judging.scratch.path().to_owned(),
     };
-    prove(&work, measurements).await
+    prove(&work, result_cache).await
 }
 
 /// The work of a task's last attempt: its commit, or what was kept of it when the attempt failed.

@@ -150,8 +150,8 @@ pub(crate) async fn deliver<T: Serialize + Sync>(
 }
 
 /// Tells every channel that a run is paused by itself; whoever paused it knows.
-pub(crate) fn tell_of_pause(told: &RunEvent, of: &RunOf) {
-    let RunEvent::Event(Event::RunPaused { why: Some(why) }) = told else {
+pub(crate) fn tell_of_pause(run_event: &RunEvent, of: &RunOf) {
+    let RunEvent::Event(Event::RunPaused { why: Some(why) }) = run_event else {
         return;
     };
     let channels = channels(&of.after.notify).unwrap_or_default();

@@ -237,15 +237,15 @@ pub async fn landed_since(
     tips: &[CommitId],
     run: &Scheduler,
     own_commands: &BTreeMap<TaskId, String>,
-    measurements: &Arc<TestResultCache>,
+    result_cache: &Arc<TestResultCache>,
 ) -> Result<Vec<AuditItem>, StepError> {
     let mut items = Vec::new();
     if !tips.is_empty() {
-        let (sorted, sample) = looked_at(order, tips, measurements).await?;
-        items = judged(order, &sorted, &sample, measurements).await?;
+        let (sorted, sample) = looked_at(order, tips, result_cache).await?;
+        items = judged(order, &sorted, &sample, result_cache).await?;
     }
     if order.tests != AuditTests::None {
-        let judge = judge(order, measurements);
+        let judge = judge(order, result_cache);
         for view in run
             .tasks()
             .filter(|view| matches!(view.state, State::Committing))
@@ -277,7 +277,7 @@ async fn uncommitted(
         .filter(|_| task.phase == Phase::Green)
         .and_then(|red| run.task(red));
     let (repository, on, of) = (
-        judge.measurements.repository().clone(),
+        judge.result_cache.repository().clone(),
         base.clone(),
         tree.clone(),
     );

@@ -24,7 +24,7 @@ fn says_nothing(report: &TestReport) -> bool {
 /// Who judges, and by what.
 #[derive(Clone, Debug)]
 pub(super) struct Judge {
-    pub(super) measurements: Arc<TestResultCache>,
+    pub(super) result_cache: Arc<TestResultCache>,
     /// All of the project's test commands.
     pub(super) command: Option<TestCommand>,
     pub(super) rules: Rules,
@@ -94,7 +94,7 @@ impl Judge {
 
     async fn prove(&self, work: &TaskWork, command: &TestCommand) -> Result<Proof, StepError> {
         let red = match &work.red {
-            Some(red) => Some(red_commit(red, command, &self.measurements).await?),
+            Some(red) => Some(red_commit(red, command, &self.result_cache).await?),
             None => None,
         };
         let phase = match work.kind {
@@ -119,9 +119,9 @@ impl Judge {
             scratch: self.scratch.join(work.commit.id.as_str()),
         };
         if work.kind == AuditKind::Refactor {
-            prove_same_behaviour(&again, &self.measurements).await
+            prove_same_behaviour(&again, &self.result_cache).await
         } else {
-            prove(&again, &self.measurements).await
+            prove(&again, &self.result_cache).await
         }
     }
 
@@ -158,7 +158,7 @@ impl Judge {
             command: &command,
         };
         let scratch = self.scratch.join(merge.commit.id.as_str());
-        let first = judged_merge(landed, &scratch, &self.measurements).await?;
+        let first = judged_merge(landed, &scratch, &self.result_cache).await?;
         let shown = match (merge.claims.resolution, &first) {
             (Some(resolution), _) => resolved(resolution),
             (None, Some(_)) => shown(item.kind),
@@ -176,7 +176,7 @@ impl Judge {
         let again = if first.holds() || self.cannot_run(&case, &first).await.is_some() {
             None
         } else {
-            judged_merge(landed, &scratch, &self.measurements).await?
+            judged_merge(landed, &scratch, &self.result_cache).await?
         };
         Ok(self.judged(case, first, again).await)
     }
@@ -196,14 +196,14 @@ impl Judge {
         };
         let to = item.commit.clone();
         let (before, after) = (
-            self.measurements.at(from, command).await,
-            self.measurements.at(&to, command).await,
+            self.result_cache.at(from, command).await,
+            self.result_cache.at(&to, command).await,
         );
         let judged = async |name: &str| {
             let again = if needs_rerun(&before, &after) {
                 let scratch = self.scratch.join("whole");
                 Some(
-                    self.measurements
+                    self.result_cache
                         .measure(&to, command, &scratch, name)
                         .await?,
                 )
@@ -294,7 +294,7 @@ impl Judge {
 
     /// Why nothing can be said, where nothing of the tests runs here or what was there before does not load.
     async fn cannot_run(&self, case: &Case<'_>, proof: &Proof) -> Option<String> {
-        let before = self.measurements.at(case.before, case.command).await;
+        let before = self.result_cache.at(case.before, case.command).await;
         if !proof.holds()
             && let Some(error) = before
                 .load_errors
@@ -307,7 +307,7 @@ impl Judge {
         if !says_nothing(&before) {
             return None;
         }
-        let after = self.measurements.at(&case.item.commit, case.command).await;
+        let after = self.result_cache.at(&case.item.commit, case.command).await;
         says_nothing(&after).then(|| format!("{NOTHING_RUNS}{}", last_words(&after)))
     }
 }

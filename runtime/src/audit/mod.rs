@@ -63,13 +63,13 @@ pub struct AuditOrder {
 /// git or the disk refused; nothing is known then.
 pub async fn audit(
     order: &AuditOrder,
-    measurements: &Arc<TestResultCache>,
+    result_cache: &Arc<TestResultCache>,
 ) -> Result<Audit, StepError> {
     let tips = [order.to.clone()];
-    let (sorted, sample) = looked_at(order, &tips, measurements).await?;
-    let mut items = judged(order, &sorted, &sample, measurements).await?;
+    let (sorted, sample) = looked_at(order, &tips, result_cache).await?;
+    let mut items = judged(order, &sorted, &sample, result_cache).await?;
     if !items.is_empty() && order.tests != AuditTests::None {
-        items.push(whole(order, measurements).await?);
+        items.push(whole(order, result_cache).await?);
     }
     let sample = matches!(order.tests, AuditTests::Sample(_)).then_some(sample.size());
     let test_command = order.command.as_ref().map(ToString::to_string);
@@ -85,10 +85,10 @@ pub async fn audit(
 async fn looked_at(
     order: &AuditOrder,
     tips: &[CommitId],
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Result<(Vec<Sorted>, Sample), StepError> {
     let (repository, from, tips) = (
-        measurements.repository().clone(),
+        result_cache.repository().clone(),
         order.from.clone(),
         tips.to_vec(),
     );
@@ -102,9 +102,9 @@ async fn judged(
     order: &AuditOrder,
     sorted: &[Sorted],
     sample: &Sample,
-    measurements: &Arc<TestResultCache>,
+    result_cache: &Arc<TestResultCache>,
 ) -> Result<Vec<AuditItem>, StepError> {
-    let judge = judge(order, measurements);
+    let judge = judge(order, result_cache);
     let mut items: Vec<Option<AuditItem>> = sorted.iter().map(|_| None).collect();
     let (slots, mut under_way) = (
         Arc::new(Semaphore::new(order.parallel.max(1))),
@@ -153,9 +153,9 @@ async fn judged(
     Ok(items.into_iter().flatten().collect())
 }
 
-fn judge(order: &AuditOrder, measurements: &Arc<TestResultCache>) -> Judge {
+fn judge(order: &AuditOrder, result_cache: &Arc<TestResultCache>) -> Judge {
     Judge {
-        measurements: Arc::clone(measurements),
+        result_cache: Arc::clone(result_cache),
         command: order.command.clone(),
         rules: order.rules,
         scratch: order.scratch.clone(),
@@ -165,10 +165,10 @@ fn judge(order: &AuditOrder, measurements: &Arc<TestResultCache>) -> Judge {
 /// Where the history leads to, against where it left what it began with.
 async fn whole(
     order: &AuditOrder,
-    measurements: &Arc<TestResultCache>,
+    result_cache: &Arc<TestResultCache>,
 ) -> Result<AuditItem, StepError> {
     let (repository, from, to) = (
-        measurements.repository().clone(),
+        result_cache.repository().clone(),
         order.from.clone(),
         order.to.clone(),
     );
@@ -186,7 +186,7 @@ async fn whole(
         proof: None,
     };
     match base {
-        Some(base) => Ok(judge(order, measurements).whole(&base, whole).await),
+        Some(base) => Ok(judge(order, result_cache).whole(&base, whole).await),
         None => Ok(AuditItem {
             outcome: AuditOutcome::NotShown,
             what: "it has no commit in common with where it is said to begin".to_owned(),

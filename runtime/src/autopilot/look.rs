@@ -5,7 +5,7 @@
 
 use super::error::Error;
 use super::project::Project;
-use super::verify::{close, measurements};
+use super::verify::{close, result_cache};
 use crate::preflight::{BrokenBase, look_first};
 use serde::{Deserialize, Serialize};
 use tm_config::Verify;
@@ -49,9 +49,9 @@ pub(super) async fn look(
     }
     let scratch =
         tempfile::tempdir().map_err(|error| Error::Measuring(format!("make a folder: {error}")))?;
-    let measurements = measurements(project, &project.checkouts_to_look()?, scratch.path(), base)?;
-    let seen = look_first(base, &[command], &measurements, scratch.path()).await;
-    close(&measurements).await;
+    let result_cache = result_cache(project, &project.checkouts_to_look()?, scratch.path(), base)?;
+    let seen = look_first(base, &[command], &result_cache, scratch.path()).await;
+    close(&result_cache).await;
     let seen = broken.noted(seen.map_err(|trouble| Error::Measuring(trouble.into()))?);
     if seen.is_good() {
         write_json(

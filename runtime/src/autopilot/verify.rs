@@ -23,7 +23,7 @@ pub(super) async fn measure(
     // The agent may have committed its work itself: it is judged since the run's last commit.
     let head = session.open.state.head.clone();
     let project = session.project();
-    let measurements = measurements(project, &worktrees(session), &scratch(session), &head)?;
+    let result_cache = result_cache(project, &worktrees(session), &scratch(session), &head)?;
     let red = session.open.state.red_proven.clone();
     let work = Work {
         phase: if phase == TddPhase::Red {
@@ -41,8 +41,8 @@ pub(super) async fn measure(
         rules: crate::rules(&session.project().settings),
         scratch: scratch(session),
     };
-    let proof = prove(&work, &measurements).await;
-    close(&measurements).await;
+    let proof = prove(&work, &result_cache).await;
+    close(&result_cache).await;
     let proof = proof.map_err(|trouble| Error::Measuring(trouble.into()))?;
     if phase == TddPhase::Red && proof.holds() {
         session.open.state.red_proven = Some(proven_red(session, tree, &head, &proof)?);
@@ -60,8 +60,8 @@ fn scratch(session: &Session<'_>) -> PathBuf {
     session.open.run.path().join("test-results")
 }
 
-pub(super) async fn close(measurements: &TestResultCache) {
-    for warning in measurements.close().await {
+pub(super) async fn close(result_cache: &TestResultCache) {
+    for warning in result_cache.close().await {
         tracing::warn!("{warning}");
     }
 }
@@ -71,7 +71,7 @@ fn worktrees(session: &Session<'_>) -> PathBuf {
 }
 
 /// What measures in checkouts of tm's own, in a folder.
-pub(super) fn measurements(
+pub(super) fn result_cache(
     project: &Project,
     folder: &Path,
     scratch: &Path,
@@ -114,11 +114,11 @@ pub(super) async fn suite(
         .test_command(Some(&session.open.task()))
         .ok_or(Error::NoTestCommand)?;
     let head = session.open.state.head.clone();
-    let measurements = measurements(project, &worktrees(session), &scratch(session), &head)?;
-    let report = measurements
+    let result_cache = result_cache(project, &worktrees(session), &scratch(session), &head)?;
+    let report = result_cache
         .measure(&head, &command, &scratch(session), "final-suite")
         .await;
-    close(&measurements).await;
+    close(&result_cache).await;
     let report = report.map_err(|trouble| Error::Measuring(trouble.into()))?;
     let number = |outcome| count(report.count(outcome));
     let counts = TestCounts::of(

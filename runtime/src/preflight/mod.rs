@@ -106,13 +106,13 @@ pub(crate) struct Ground {
 pub async fn look_first(
     base: &CommitId,
     commands: &[TestCommand],
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
     scratch: &Path,
 ) -> Result<Preflight, StepError> {
-    let (repository, commit) = (measurements.repository().clone(), base.clone());
+    let (repository, commit) = (result_cache.repository().clone(), base.clone());
     let tree = blocking(move || repository.tree_of(&commit)).await?;
     let ground = Ground {
-        repository: measurements.repository().clone(),
+        repository: result_cache.repository().clone(),
         tree,
     };
     let mut preflight = Preflight {
@@ -124,7 +124,7 @@ pub async fn look_first(
         return Ok(cleaned(preflight));
     }
     let begun = Instant::now();
-    let checkout = match measurements.check_out(base).await {
+    let checkout = match result_cache.check_out(base).await {
         Ok(checkout) => checkout,
         Err(NotReady::Setup(failed)) => {
             preflight.problems.push(of_setup(&failed));
@@ -132,7 +132,7 @@ pub async fn look_first(
         }
         Err(other) => return Err(other.into()),
     };
-    preflight.setup_ms = measurements.has_setup().then(|| milliseconds(begun));
+    preflight.setup_ms = result_cache.has_setup().then(|| milliseconds(begun));
     preflight.problems = checks::of_checkout(&ground, checkout.path()).await?;
     let advice: Vec<String> = commands
         .iter()
@@ -145,10 +145,10 @@ pub async fn look_first(
         blocking(move || Ok::<_, Error>(repository.paths(&tree)?.into_iter().collect())).await?;
     for (command, advice) in commands.iter().zip(advice) {
         let begun = Instant::now();
-        let report = measurements.at(base, command).await;
+        let report = result_cache.at(base, command).await;
         let again = if has_failing_tests(&report) {
             Some(
-                measurements
+                result_cache
                     .measure(base, command, scratch, "base-again")
                     .await?,
             )

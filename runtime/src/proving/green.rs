@@ -120,7 +120,7 @@ impl Prover<'_> {
                 .await?;
             parent.unwrap_or_else(|| red.base.clone())
         };
-        Ok(self.measurements.at(&commit, self.command).await)
+        Ok(self.result_cache.at(&commit, self.command).await)
     }
 }
 

@@ -75,9 +75,9 @@ pub struct Work {
 pub async fn red_commit(
     commit: &CommitId,
     command: &TestCommand,
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Result<RedCommit, StepError> {
-    let (repository, red) = (measurements.repository().clone(), commit.clone());
+    let (repository, red) = (result_cache.repository().clone(), commit.clone());
     let (base, changes) = blocking(move || {
         let base = repository
             .first_parent(&red)?
@@ -94,8 +94,8 @@ pub async fn red_commit(
         })
         .collect();
     let (before, after) = (
-        measurements.at(&base, command).await,
-        measurements.at(commit, command).await,
+        result_cache.at(&base, command).await,
+        result_cache.at(commit, command).await,
     );
     let test_files = test_files_of_red(&changes);
     let work = RedWork {
@@ -122,8 +122,8 @@ const NOTE_OF_HOME: &str =
 ///
 /// # Errors
 /// git or the disk refused; nothing is known of the work then.
-pub async fn prove(work: &Work, measurements: &TestResultCache) -> Result<Proof, StepError> {
-    let (repository, base) = (measurements.repository().clone(), work.base.clone());
+pub async fn prove(work: &Work, result_cache: &TestResultCache) -> Result<Proof, StepError> {
+    let (repository, base) = (result_cache.repository().clone(), work.base.clone());
     if blocking(move || repository.tree_of(&base)).await? == work.tree {
         let why = "nothing differs from what the attempt started from";
         return Ok(Proof::refused(
@@ -132,7 +132,7 @@ pub async fn prove(work: &Work, measurements: &TestResultCache) -> Result<Proof,
             why,
         ));
     }
-    let links = links_out(work, measurements).await?;
+    let links = links_out(work, result_cache).await?;
     if !links.is_empty() {
         let why = format!(
             "symbolic links lead out of the tree, where every clone has something else: {}",
@@ -147,7 +147,7 @@ pub async fn prove(work: &Work, measurements: &TestResultCache) -> Result<Proof,
     let Some(command) = &work.command else {
         return Ok(of_tree(without_tests(work.phase), work));
     };
-    let prover = Prover::new(work, command, measurements).await?;
+    let prover = Prover::new(work, command, result_cache).await?;
     let (mut proof, after) = match work.phase {
         Phase::Red => prover.red().await?,
         Phase::Green => prover.green().await?,
@@ -159,7 +159,7 @@ pub async fn prove(work: &Work, measurements: &TestResultCache) -> Result<Proof,
     let proof = prover.of_tests_as_checked_out(proof).await?;
     let proof = with_weakest(proof, command, &after);
     if proof.holds() {
-        measurements.remember_proven(&work.tree, command, after);
+        result_cache.remember_proven(&work.tree, command, after);
     }
     Ok(of_tree(proof, work))
 }
@@ -190,12 +190,12 @@ fn of_tree(proof: Proof, work: &Work) -> Proof {
 /// git or the disk refused; nothing is known of the work then.
 pub(crate) async fn prove_same_behaviour(
     work: &Work,
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Result<Proof, StepError> {
     let Some(command) = &work.command else {
         return Ok(without_tests(Phase::Green));
     };
-    let prover = Prover::new(work, command, measurements).await?;
+    let prover = Prover::new(work, command, result_cache).await?;
     let changes = prover.changes(&work.base).await?;
     let closure = prover.closure(&changes, &[]).await?;
     let is_of_tests = |change: &&Change| {
@@ -221,15 +221,15 @@ pub(crate) async fn prove_same_behaviour(
     let proof = prover.of_tests_as_checked_out(proof).await?;
     let proof = with_weakest(proof, command, &after);
     if proof.holds() {
-        measurements.remember_proven(&work.tree, command, after);
+        result_cache.remember_proven(&work.tree, command, after);
     }
     Ok(of_tree(proof, work))
 }
 
 /// New or changed symbolic links of the work that lead out of its tree.
-async fn links_out(work: &Work, measurements: &TestResultCache) -> Result<Vec<String>, StepError> {
+async fn links_out(work: &Work, result_cache: &TestResultCache) -> Result<Vec<String>, StepError> {
     let (repository, base, tree) = (
-        measurements.repository().clone(),
+        result_cache.repository().clone(),
         work.base.clone(),
         work.tree.clone(),
     );
@@ -265,7 +265,7 @@ struct Prover<'a> {
     /// A commit of the work, on no branch, that can be checked out.
     commit: CommitId,
     command: &'a TestCommand,
-    measurements: &'a TestResultCache,
+    result_cache: &'a TestResultCache,
     /// Files of code that were written to in any of its measurements.
     rewritten: Mutex<BTreeSet<String>>,
 }
@@ -274,10 +274,10 @@ impl<'a> Prover<'a> {
     async fn new(
         work: &'a Work,
         command: &'a TestCommand,
-        measurements: &'a TestResultCache,
+        result_cache: &'a TestResultCache,
     ) -> Result<Self, StepError> {
         let (repository, tree, base) = (
-            measurements.repository().clone(),
+            result_cache.repository().clone(),
             work.tree.clone(),
             work.base.clone(),
         );
@@ -286,7 +286,7 @@ impl<'a> Prover<'a> {
             work,
             commit,
             command,
-            measurements,
+            result_cache,
             rewritten: Mutex::default(),
         })
     }
@@ -341,7 +341,7 @@ impl<'a> Prover<'a> {
     }
 
     async fn base(&self) -> TestReport {
-        self.measurements.at(&self.work.base, self.command).await
+        self.result_cache.at(&self.work.base, self.command).await
     }
 
     async fn measure(&self, name: &str) -> Result<TestReport, StepError> {
@@ -351,7 +351,7 @@ impl<'a> Prover<'a> {
     /// The results of a commit, just measured, whatever is known of it.
     async fn measure_at(&self, commit: &CommitId, name: &str) -> Result<TestReport, StepError> {
         let report = self
-            .measurements
+            .result_cache
             .measure(commit, self.command, &self.work.scratch, name)
             .await?;
         self.write(name, &report)?;
@@ -425,7 +425,7 @@ impl<'a> Prover<'a> {
         &self,
         read: impl FnOnce(&Repository) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, StepError> {
-        let repository = self.measurements.repository().clone();
+        let repository = self.result_cache.repository().clone();
         blocking(move || read(&repository)).await
     }
 }

@@ -55,8 +55,8 @@ impl TestResultCache {
 
     /// Starts measuring a commit while something else goes on.
     pub(crate) fn begin(self: &Arc<Self>, commit: CommitId, command: TestCommand) {
-        let measurements = Arc::clone(self);
-        tokio::spawn(async move { measurements.at(&commit, &command).await });
+        let result_cache = Arc::clone(self);
+        tokio::spawn(async move { result_cache.at(&commit, &command).await });
     }
 
     /// Returns the results at a commit, measuring its tree when nobody has.

@@ -31,7 +31,7 @@ impl Prover<'_> {
         judged: &AsBefore,
         brought: &Brought,
     ) -> Result<Proof, StepError> {
-        let then = self.measurements.at(&red.commit, self.command).await;
+        let then = self.result_cache.at(&red.commit, self.command).await;
         let judged = judged.paths();
         let changes = self.changes(&self.work.base).await?;
         let others = changes.into_iter().map(|change| change.path);
@@ -175,7 +175,7 @@ impl Prover<'_> {
         red: &RedCommit,
         changed: &[(String, Changed)],
     ) -> Result<Vec<String>, StepError> {
-        let before = self.measurements.at(&red.base, self.command).await;
+        let before = self.result_cache.at(&red.base, self.command).await;
         let mut seen = Vec::new();
         for (path, canary) in changed.iter().filter(|(_, canary)| canary.is_certain) {
             let Some(text) = self.control(red, path, canary).await? else {

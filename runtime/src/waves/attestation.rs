@@ -17,39 +17,39 @@ const PREDICATE_TYPE: &str = "tm://docs/audit.md#landed-task/v1";
 
 /// Writes the statement; whatever stands in the way is a warning, since the work has landed.
 pub(crate) async fn attest(
-    brief: &StepContext,
+    context: &StepContext,
     merge: &CommitId,
     preview: &MergePreview,
     command: Option<&TestCommand>,
 ) {
-    let how = brief.setup.settings.git.attest;
+    let how = context.setup.settings.git.attest;
     if how == Attest::Off {
         return;
     }
     let (inner, merge, statement) = (
-        brief.clone(),
+        context.clone(),
         merge.clone(),
-        statement(brief, merge, preview, command),
+        statement(context, merge, preview, command),
     );
     let written = blocking(move || write(&inner, &merge, &statement, how)).await;
     if let Err(trouble) = written {
-        brief.tell_warning(format!(
+        context.tell_warning(format!(
             "what was proven of task {} is not attested: {trouble}",
-            brief.id()
+            context.id()
         ));
     }
 }
 
 fn write(
-    brief: &StepContext,
+    context: &StepContext,
     merge: &CommitId,
     statement: &Value,
     how: Attest,
 ) -> Result<(), crate::Error> {
-    let path = brief.setup.directory.create_attestation(brief.id())?;
+    let path = context.setup.directory.create_attestation(context.id())?;
     tm_store::run::write_json(&path, statement)?;
     if how == Attest::Notes {
-        brief
+        context
             .setup
             .repository
             .write_note(merge, &format!("{statement:#}\n"))?;
@@ -58,13 +58,13 @@ fn write(
 }
 
 fn statement(
-    brief: &StepContext,
+    context: &StepContext,
     merge: &CommitId,
     preview: &MergePreview,
     test: Option<&TestCommand>,
 ) -> Value {
-    let header = &brief.setup.header;
-    let (record, rules) = (brief.record.as_ref(), brief.setup.rules);
+    let header = &context.setup.header;
+    let (record, rules) = (context.record.as_ref(), context.setup.rules);
     let proof = record.and_then(|record| record.proof.as_ref());
     let strictness = match rules.strictness {
         Strictness::Strict => "strict",
@@ -79,13 +79,13 @@ fn statement(
         }],
         "predicateType": PREDICATE_TYPE,
         "predicate": {
-            "task": brief.id(),
-            "title": tm_untrusted::clean(&brief.planned.title),
-            "phase": brief.phase().as_str(),
+            "task": context.id(),
+            "title": tm_untrusted::clean(&context.planned.title),
+            "phase": context.phase().as_str(),
             "run": header.run_id,
             "tag": header.tag,
-            "base": brief.place.as_ref().map(|place| place.base.clone()),
-            "red": brief.red.as_ref().map(|red| red.commit.clone()),
+            "base": context.place.as_ref().map(|place| place.base.clone()),
+            "red": context.red.as_ref().map(|red| red.commit.clone()),
             "commit": preview.commit,
             "resolution": preview.resolution,
             "tree": proof.and_then(|proof| proof.tree.clone()),
@@ -93,12 +93,12 @@ fn statement(
             "passed": proof.map(|proof| proof.passed),
             "failed": proof.map(|proof| proof.failed),
             "failedBefore": proof.map(|proof| proof.baseline_failed),
-            "newTests": brief.red.as_ref().map(|red| &red.tests).or(proof.map(|proof| &proof.new)),
+            "newTests": context.red.as_ref().map(|red| &red.tests).or(proof.map(|proof| &proof.new)),
             "strength": proof.map(|proof| proof.strength),
             "flaky": proof.map(|proof| proof.flaky.clone()),
             "waived": proof.map(|proof| proof.waived.clone()),
             "notes": proof.map(|proof| proof.notes.clone()),
-            "attempts": brief.attempt.0,
+            "attempts": context.attempt.0,
             "tmVersion": env!("CARGO_PKG_VERSION"),
             "settings": {
                 "strictness": strictness,

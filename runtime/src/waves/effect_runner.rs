@@ -80,7 +80,7 @@ pub(crate) struct EffectRunner {
     setup: Shared,
     /// Tasks of the backlog that joined the run.
     joined: BTreeMap<TaskId, Task>,
-    measurements: Arc<TestResultCache>,
+    result_cache: Arc<TestResultCache>,
     statuses: StatusWriter,
     concurrent: Arc<ConcurrentAttempts>,
     ahead: LookingAhead,
@@ -99,7 +99,7 @@ impl EffectRunner {
         let setup = Arc::new(setup);
         setup.checkouts.tell_through(sender.clone());
         Self {
-            measurements: Arc::clone(&setup.measurements),
+            result_cache: Arc::clone(&setup.result_cache),
             statuses: StatusWriter::start(&setup, sender.clone()),
             concurrent: Arc::default(),
             ahead: LookingAhead::default(),
@@ -156,7 +156,7 @@ impl EffectRunner {
     /// Has one effect performed. Steps answer through the channel.
     pub(crate) fn perform(&mut self, effect: Effect, scheduler: &Scheduler) {
         while self.steps.try_join_next().is_some() || self.looks.try_join_next().is_some() {}
-        let measurements = Arc::clone(&self.measurements);
+        let result_cache = Arc::clone(&self.result_cache);
         match effect {
             Effect::Prepare {
                 task,
@@ -164,21 +164,21 @@ impl EffectRunner {
                 on_top_of,
                 must_contain,
             } => {
-                let brief = self.brief(&task, attempt, scheduler);
-                self.spawn(steps::prepare(brief, on_top_of, must_contain));
+                let context = self.context(&task, attempt, scheduler);
+                self.spawn(steps::prepare(context, on_top_of, must_contain));
             }
             Effect::RunAgent {
                 task,
                 attempt,
                 timeout_ms,
             } => {
-                let (brief, worktree) = self.at_work(&task, attempt, scheduler);
-                if let (Some(place), Some(command)) = (&brief.place, brief.test_command()) {
-                    self.measurements.begin(place.base.clone(), command);
+                let (context, worktree) = self.at_work(&task, attempt, scheduler);
+                if let (Some(place), Some(command)) = (&context.place, context.test_command()) {
+                    self.result_cache.begin(place.base.clone(), command);
                 }
                 self.ahead.begin(&task, attempt, worktree.as_ref());
                 let orders = self.order_line(&task);
-                let step = steps::run_agent(brief, worktree, timeout_ms, orders, Start::New);
+                let step = steps::run_agent(context, worktree, timeout_ms, orders, Start::New);
                 self.spawn(Box::pin(step));
             }
             Effect::Adopt {
@@ -186,18 +186,18 @@ impl EffectRunner {
                 attempt,
                 timeout_ms,
             } => {
-                let (brief, worktree) = self.at_work(&task, attempt, scheduler);
+                let (context, worktree) = self.at_work(&task, attempt, scheduler);
                 let orders = self.order_line(&task);
-                let step = steps::run_agent(brief, worktree, timeout_ms, orders, Start::Adopt);
+                let step = steps::run_agent(context, worktree, timeout_ms, orders, Start::Adopt);
                 self.spawn(Box::pin(step));
             }
             Effect::Prove { task, attempt } => {
-                let (brief, worktree) = self.at_work(&task, attempt, scheduler);
-                self.spawn(steps::prove(brief, worktree, measurements));
+                let (context, worktree) = self.at_work(&task, attempt, scheduler);
+                self.spawn(steps::prove(context, worktree, result_cache));
             }
             Effect::Commit { task, attempt } => {
-                let (brief, worktree) = self.at_work(&task, attempt, scheduler);
-                self.spawn(steps::commit(brief, worktree, measurements));
+                let (context, worktree) = self.at_work(&task, attempt, scheduler);
+                self.spawn(steps::commit(context, worktree, result_cache));
             }
             Effect::Refactor {
                 task,
@@ -205,10 +205,10 @@ impl EffectRunner {
                 commit,
                 timeout_ms,
             } => {
-                let (brief, worktree) = self.at_work(&task, attempt, scheduler);
+                let (context, worktree) = self.at_work(&task, attempt, scheduler);
                 let orders = self.order_line(&task);
                 let step =
-                    steps::refactor(brief, worktree, commit, timeout_ms, orders, measurements);
+                    steps::refactor(context, worktree, commit, timeout_ms, orders, result_cache);
                 self.spawn(step);
             }
             Effect::Land {
@@ -216,8 +216,8 @@ impl EffectRunner {
                 attempt,
                 commit,
             } => {
-                let brief = self.brief(&task, attempt, scheduler);
-                self.spawn(steps::land(brief, commit, measurements));
+                let context = self.context(&task, attempt, scheduler);
+                self.spawn(steps::land(context, commit, result_cache));
             }
             Effect::StopAgent { task, order, .. } => self.stop_agent(&task, order),
             Effect::Release {
@@ -244,9 +244,9 @@ impl EffectRunner {
         }
     }
 
-    fn brief(&self, task: &TaskId, attempt: AttemptNumber, scheduler: &Scheduler) -> StepContext {
+    fn context(&self, task: &TaskId, attempt: AttemptNumber, scheduler: &Scheduler) -> StepContext {
         let ledger = self.statuses.ledger();
-        let mut brief = StepContext::new(
+        let mut context = StepContext::new(
             Arc::clone(&self.setup),
             task,
             attempt,
@@ -255,10 +255,10 @@ impl EffectRunner {
             ledger,
             Arc::clone(&self.concurrent),
         );
-        if let Some(joined) = self.joined.get(&brief.planned.backlog_id) {
-            brief.task = joined.clone();
+        if let Some(joined) = self.joined.get(&context.planned.backlog_id) {
+            context.task = joined.clone();
         }
-        brief
+        context
     }
 
     pub(crate) fn run_id(&self) -> &str {
@@ -316,8 +316,8 @@ impl EffectRunner {
         attempt: AttemptNumber,
         scheduler: &Scheduler,
     ) -> (StepContext, Option<Worktree>) {
-        let brief = self.brief(task, attempt, scheduler);
-        (brief, self.worktree(task, attempt))
+        let context = self.context(task, attempt, scheduler);
+        (context, self.worktree(task, attempt))
     }
 
     fn worktree(&mut self, task: &TaskId, attempt: AttemptNumber) -> Option<Worktree> {

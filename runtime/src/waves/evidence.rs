@@ -24,54 +24,54 @@ pub(crate) const fn prompt_of(phase: Phase) -> Prompt {
 
 /// Returns everything that the prompt can speak of.
 pub(crate) fn prompt_context(
-    brief: &StepContext,
+    context: &StepContext,
     worktree: &Path,
     red_files: Vec<String>,
     rejected: Vec<RejectedWork>,
 ) -> PromptContext {
-    let setup = &brief.setup;
+    let setup = &context.setup;
     let found_out =
         tm_untrusted::read_end(&setup.directory.context(), CONTEXT_BYTES).unwrap_or_default();
     PromptContext {
-        task: prompt_task(&brief.task),
-        attempt: brief.attempt.0,
-        attempts_allowed: attempts_allowed(brief),
+        task: prompt_task(&context.task),
+        attempt: context.attempt.0,
+        attempts_allowed: attempts_allowed(context),
         tag: setup.header.tag.to_string(),
         run_id: setup.header.run_id.to_string(),
         worktree: worktree.display().to_string(),
         tm: tm_presets::shell_word(&setup.tm_program.display().to_string()),
-        result_file: brief
+        result_file: context
             .recipe()
             .output
             .writes_results()
-            .then(|| brief.directory.result().display().to_string()),
-        context_file: brief.directory.context().display().to_string(),
-        test_command: brief.test_words(),
+            .then(|| context.directory.result().display().to_string()),
+        context_file: context.directory.context().display().to_string(),
+        test_command: context.test_words(),
         learnt: learnt(
             &tm_untrusted::clean(&String::from_utf8_lossy(&found_out)),
-            &brief.ancestors,
+            &context.ancestors,
             LEARNT_BYTES,
         ),
-        red_report: brief.red.as_ref().map(|red| RedReport {
+        red_report: context.red.as_ref().map(|red| RedReport {
             files: red_files,
             tests: red.tests.clone(),
         }),
         rejected,
         conflicted: Vec::new(),
-        rivals: brief.rivals.iter().map(prompt_task).collect(),
-        evidence: evidence(brief),
+        rivals: context.rivals.iter().map(prompt_task).collect(),
+        evidence: evidence(context),
     }
 }
 
 /// Attempts that were not charged, such as one that ran into a limit of a service, come on top.
-fn attempts_allowed(brief: &StepContext) -> u32 {
-    let uncharged = brief
+fn attempts_allowed(context: &StepContext) -> u32 {
+    let uncharged = context
         .earlier
         .iter()
         .filter(|record| !record.charged)
         .count();
     let uncharged = u32::try_from(uncharged).unwrap_or(u32::MAX);
-    (brief.setup.header.limits.retries + 1).saturating_add(uncharged)
+    (context.setup.header.limits.retries + 1).saturating_add(uncharged)
 }
 
 fn prompt_task(task: &Task) -> PromptTask {
@@ -101,8 +101,8 @@ fn with_steps(task: &Task) -> String {
     details.trim_start().to_owned()
 }
 
-fn evidence(brief: &StepContext) -> Vec<Evidence> {
-    let failed = brief
+fn evidence(context: &StepContext) -> Vec<Evidence> {
+    let failed = context
         .earlier
         .iter()
         .filter_map(|record| Some((record, record.failure?)));

@@ -94,7 +94,7 @@ pub struct RunSetup {
     /// The worktrees of the run, and the checkouts in which work is judged.
     pub checkouts: Checkouts,
     /// What is known of trees: of the base, where it was looked at before the start.
-    pub measurements: Arc<TestResultCache>,
+    pub result_cache: Arc<TestResultCache>,
     /// Where agents, set-ups, gates and tests are started.
     pub executor: Executor,
     /// The run's folder.

@@ -24,18 +24,18 @@ const KNOWN: [(&str, &str); 2] = [
 
 /// Has a file merged by the user's program; the inner error says why there is nothing of it.
 pub(super) async fn driven(
-    brief: &StepContext,
+    context: &StepContext,
     of: &ConflictedText,
     driver: &str,
 ) -> Result<Result<Vec<u8>, String>, StepError> {
-    let (repository, file) = (brief.setup.repository.clone(), of.clone());
+    let (repository, file) = (context.setup.repository.clone(), of.clone());
     let (files, versions) = blocking(move || {
         let files = repository.version_files(&file)?;
         Ok::<_, Error>((files, repository.versions(&file)?))
     })
     .await?;
     let command = command_line(driver, &of.path.to_string_lossy());
-    if let Err(why) = run(brief, &command, files.path(), "merge-program").await? {
+    if let Err(why) = run(context, &command, files.path(), "merge-program").await? {
         return Ok(Err(format!(
             "`git.merge_driver` did not merge `{}`: {why}",
             of.path.display()
@@ -85,35 +85,35 @@ fn command_line(driver: &str, path: &str) -> String {
 
 /// Makes lock files again from the manifests of a tree in which they are as they have landed; the inner error says why not.
 pub(super) async fn locked_again(
-    brief: &StepContext,
+    context: &StepContext,
     tree: &TreeId,
     in_conflict: &[String],
     locks: &[&ConflictedText],
 ) -> Result<Result<TreeId, String>, StepError> {
     let (repository, to_lock, on) = (
-        brief.setup.repository.clone(),
+        context.setup.repository.clone(),
         tree.clone(),
-        brief.integration_tip(),
+        context.integration_tip(),
     );
     let on = on?;
     let commit = blocking(move || repository.commit_to_test(&to_lock, &on)).await?;
-    let mut checkout = brief.setup.checkouts.unprepared(&commit).await?;
+    let mut checkout = context.setup.checkouts.unprepared(&commit).await?;
     let mut wrong = None;
     for lock in locks {
         let path = lock.path.to_string_lossy().into_owned();
-        let Some(command) = lock_command(brief, &path) else {
+        let Some(command) = lock_command(context, &path) else {
             wrong = Some(format!("`git.lock_files` leaves `{path}` alone"));
             break;
         };
         let folder = checkout
             .path()
             .join(lock.path.parent().unwrap_or(Path::new("")));
-        if let Err(why) = run(brief, &command, &folder, "lock-file").await? {
+        if let Err(why) = run(context, &command, &folder, "lock-file").await? {
             wrong = Some(format!("`{path}` could not be made again: {why}"));
             break;
         }
     }
-    let (repository, before) = (brief.setup.repository.clone(), tree.clone());
+    let (repository, before) = (context.setup.repository.clone(), tree.clone());
     let left = blocking(move || {
         let tree = checkout.tree()?;
         let changed = repository.changed_between(&before, &tree)?;
@@ -121,7 +121,7 @@ pub(super) async fn locked_again(
     })
     .await?;
     let (tree, changed) = left;
-    let is_lock_in_conflict = |path: &&String| in_conflict.contains(path) && is_lock(brief, path);
+    let is_lock_in_conflict = |path: &&String| in_conflict.contains(path) && is_lock(context, path);
     let others: Vec<&str> = changed
         .iter()
         .filter(|path| !is_lock_in_conflict(path))
@@ -139,18 +139,18 @@ pub(super) async fn locked_again(
 
 /// Runs a command for `sh`; the inner error says how it failed.
 async fn run(
-    brief: &StepContext,
+    context: &StepContext,
     command: &str,
     folder: &Path,
     name: &str,
 ) -> Result<Result<(), String>, StepError> {
-    let settings = &brief.setup.settings;
+    let settings = &context.setup.settings;
     let place = CommandPlace {
         folder,
-        log: &brief.directory.path().join(format!("{name}.log")),
+        log: &context.directory.path().join(format!("{name}.log")),
         limit: settings.worktree.setup_timeout,
         environment: &crate::environment(&settings.test),
-        executor: &brief.setup.executor,
+        executor: &context.setup.executor,
         variables: &[],
     };
     match place

@@ -48,22 +48,22 @@ pub(crate) enum Climbed {
 
 /// Tries one rung on a conflict.
 pub(crate) async fn climb(
-    brief: &StepContext,
+    context: &StepContext,
     conflict: &Conflict,
     rung: Rung,
 ) -> Result<Climbed, StepError> {
     let Some(texts) = &conflict.texts else {
         return Ok(Climbed::No);
     };
-    let driver = brief.setup.settings.git.merge_driver.as_deref();
+    let driver = context.setup.settings.git.merge_driver.as_deref();
     let (locks, others): (Vec<&ConflictedText>, Vec<&ConflictedText>) = texts
         .iter()
-        .partition(|of| is_lock(brief, &of.path.to_string_lossy()));
+        .partition(|of| is_lock(context, &of.path.to_string_lossy()));
     let mut merged = Vec::new();
     for of in &others {
         let content = match (rung, driver) {
-            (Rung::Union, _) => united(brief, of).await?,
-            (Rung::Driver, Some(driver)) => match commands::driven(brief, of, driver).await? {
+            (Rung::Union, _) => united(context, of).await?,
+            (Rung::Driver, Some(driver)) => match commands::driven(context, of, driver).await? {
                 Ok(content) => Some(content),
                 Err(why) => return Ok(Climbed::Failed(why)),
             },
@@ -77,7 +77,7 @@ pub(crate) async fn climb(
     if rung == Rung::Driver && others.is_empty() {
         return Ok(Climbed::No);
     }
-    let tree = with(brief, conflict, &merged, &locks).await?;
+    let tree = with(context, conflict, &merged, &locks).await?;
     if locks.is_empty() {
         let how = if rung == Rung::Union {
             Resolution::Union
@@ -92,7 +92,7 @@ pub(crate) async fn climb(
         Resolution::Driver
     };
     Ok(
-        match commands::locked_again(brief, &tree, &conflict.files, &locks).await? {
+        match commands::locked_again(context, &tree, &conflict.files, &locks).await? {
             Ok(tree) => Climbed::Tree(tree, how),
             Err(why) => Climbed::Failed(why),
         },
@@ -100,8 +100,8 @@ pub(crate) async fn climb(
 }
 
 /// Whether a path is a lock file, by the settings or the table of known ones.
-fn is_lock(brief: &StepContext, path: &str) -> bool {
-    brief
+fn is_lock(context: &StepContext, path: &str) -> bool {
+    context
         .setup
         .settings
         .git
@@ -111,8 +111,8 @@ fn is_lock(brief: &StepContext, path: &str) -> bool {
 }
 
 /// Returns the command that makes a lock file again; `None` where it is left alone.
-fn lock_command(brief: &StepContext, path: &str) -> Option<String> {
-    match brief.setup.settings.git.lock_files.get(file_name(path)) {
+fn lock_command(context: &StepContext, path: &str) -> Option<String> {
+    match context.setup.settings.git.lock_files.get(file_name(path)) {
         Some(own) => own.clone(),
         None => lock_file(path).map(|known| known.command.to_owned()),
     }
@@ -122,19 +122,19 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-async fn united(brief: &StepContext, of: &ConflictedText) -> Result<Option<Vec<u8>>, StepError> {
-    let (repository, of) = (brief.setup.repository.clone(), of.clone());
+async fn united(context: &StepContext, of: &ConflictedText) -> Result<Option<Vec<u8>>, StepError> {
+    let (repository, of) = (context.setup.repository.clone(), of.clone());
     blocking(move || repository.united_text(&of)).await
 }
 
 /// The merged tree with these files settled, and lock files as they have landed.
 async fn with(
-    brief: &StepContext,
+    context: &StepContext,
     conflict: &Conflict,
     merged: &[(&ConflictedText, Vec<u8>)],
     locks: &[&ConflictedText],
 ) -> Result<TreeId, StepError> {
-    let (repository, marked) = (brief.setup.repository.clone(), conflict.marked.clone());
+    let (repository, marked) = (context.setup.repository.clone(), conflict.marked.clone());
     let merged: Vec<(ConflictedText, Vec<u8>)> = merged
         .iter()
         .map(|(of, content)| ((*of).clone(), content.clone()))

@@ -22,134 +22,135 @@ use tokio::sync::watch;
 
 /// Sees an agent to its end: one that is started, or one that another process started.
 pub(crate) async fn run_agent(
-    brief: StepContext,
+    context: StepContext,
     worktree: Option<Worktree>,
     timeout_ms: u64,
     orders: watch::Receiver<Option<StopMode>>,
     start: Start,
 ) -> StepDone {
-    let worktree = match worktree_or_lost(&brief, worktree).await {
+    let worktree = match worktree_or_lost(&context, worktree).await {
         Ok(worktree) => worktree,
-        Err(answer) => return brief.done(answer, None),
+        Err(answer) => return context.done(answer, None),
     };
-    match taken_over(&brief, &worktree).await {
-        Ok(Some(report)) => return brief.done(Answer::AgentEnded(report), Some(worktree)),
+    match taken_over(&context, &worktree).await {
+        Ok(Some(report)) => return context.done(Answer::AgentEnded(report), Some(worktree)),
         Ok(None) => {}
-        Err(trouble) => return brief.done(trouble.answer(Answer::WorkLost), Some(worktree)),
+        Err(trouble) => return context.done(trouble.answer(Answer::WorkLost), Some(worktree)),
     }
-    let tell = |progress| brief.tell_agent(progress);
-    let ran = match command_of(&brief, &worktree, timeout_ms).await {
-        Ok(command) => brief.run_agent(start, command, orders, tell).await,
+    let tell = |progress| context.tell_agent(progress);
+    let ran = match command_of(&context, &worktree, timeout_ms).await {
+        Ok(command) => context.run_agent(start, command, orders, tell).await,
         Err(trouble) => Err(trouble),
     };
     let mut report = match ran {
         Ok(report) => report,
         Err(trouble) => {
-            let answer = trouble.answer(|why| Answer::AgentEnded(not_started(brief.recipe(), why)));
-            return brief.done(answer, Some(worktree));
+            let answer =
+                trouble.answer(|why| Answer::AgentEnded(not_started(context.recipe(), why)));
+            return context.done(answer, Some(worktree));
         }
     };
     report
         .noticed
-        .extend(brief.setup.checkouts.look_at_hooks().await);
-    report.noticed.extend(set_back_statuses(&brief).await);
-    collect_learnings(&brief);
-    clean_what_it_wrote(&brief);
-    brief.done(Answer::AgentEnded(report), Some(worktree))
+        .extend(context.setup.checkouts.look_at_hooks().await);
+    report.noticed.extend(set_back_statuses(&context).await);
+    collect_learnings(&context);
+    clean_what_it_wrote(&context);
+    context.done(Answer::AgentEnded(report), Some(worktree))
 }
 
 /// What starts the agent: to do the task, or to put its proven work together with what has landed.
 async fn command_of(
-    brief: &StepContext,
+    context: &StepContext,
     worktree: &Worktree,
     timeout_ms: u64,
 ) -> Result<AgentCommand, StepError> {
-    let (inner, base) = (brief.clone(), worktree.base().clone());
+    let (inner, base) = (context.clone(), worktree.base().clone());
     let mending = blocking(move || inner.mending(&base)).await?;
     let prompt = if mending.is_some() {
         Prompt::Resolve
     } else {
-        prompt_of(brief.phase())
+        prompt_of(context.phase())
     };
     let open = mending.map(|mending| mending.files()).unwrap_or_default();
-    command(brief, worktree.path(), timeout_ms, prompt, open).await
+    command(context, worktree.path(), timeout_ms, prompt, open).await
 }
 
 /// Looks whether somebody changed statuses of the run, and says so.
-async fn set_back_statuses(brief: &StepContext) -> Vec<String> {
-    let (ledger, setup) = (Arc::clone(&brief.ledger), Arc::clone(&brief.setup));
+async fn set_back_statuses(context: &StepContext) -> Vec<String> {
+    let (ledger, setup) = (Arc::clone(&context.ledger), Arc::clone(&context.setup));
     let noticed = tokio::task::spawn_blocking(move || ledger.set_back(&setup))
         .await
         .unwrap_or_default();
     for words in &noticed {
-        brief.tell_warning(format!("{words} (noticed after {})", brief.id()));
+        context.tell_warning(format!("{words} (noticed after {})", context.id()));
     }
     noticed
 }
 
 /// Writes the prompt and returns everything that starting the agent needs.
 pub(super) async fn command(
-    brief: &StepContext,
+    context: &StepContext,
     worktree: &Path,
     timeout_ms: u64,
     prompt: Prompt,
     in_conflict: Vec<String>,
 ) -> Result<AgentCommand, StepError> {
-    let recipe = brief.recipe();
-    let red_files = red_files(brief).await?;
-    let rejected = rejected_work(brief).await?;
-    let context = PromptContext {
+    let recipe = context.recipe();
+    let red_files = red_files(context).await?;
+    let rejected = rejected_work(context).await?;
+    let prompt_context = PromptContext {
         conflicted: in_conflict,
-        ..prompt_context(brief, worktree, red_files, rejected)
+        ..prompt_context(context, worktree, red_files, rejected)
     };
-    let own_prompts = brief
+    let own_prompts = context
         .setup
         .repository
         .checkout_root()
         .join(".taskmaster/prompts");
-    let prompt = tm_presets::render(prompt, &context, &own_prompts)?;
+    let prompt = tm_presets::render(prompt, &prompt_context, &own_prompts)?;
     let launch = Launch {
         recipe,
-        executor: &brief.setup.executor,
-        directory: &brief.directory,
+        executor: &context.setup.executor,
+        directory: &context.directory,
         worktree,
         prompt: &prompt,
-        placeholders: placeholders(brief),
-        variables: variables(brief, worktree),
-        marks: marks(brief),
+        placeholders: placeholders(context),
+        variables: variables(context, worktree),
+        marks: marks(context),
         limits: AttemptLimits {
             timeout: Duration::from_millis(timeout_ms),
-            stall: brief.setup.stall,
-            grace: brief.setup.grace,
-            log_bytes: brief.setup.settings.agent.max_log_bytes(),
+            stall: context.setup.stall,
+            grace: context.setup.grace,
+            log_bytes: context.setup.settings.agent.max_log_bytes(),
         },
     };
     launch.prepare()
 }
 
 /// The files that RED changed, for GREEN's prompt.
-async fn red_files(brief: &StepContext) -> Result<Vec<String>, StepError> {
-    let Some(red) = brief.red.clone() else {
+async fn red_files(context: &StepContext) -> Result<Vec<String>, StepError> {
+    let Some(red) = context.red.clone() else {
         return Ok(Vec::new());
     };
-    let repository = brief.setup.repository.clone();
+    let repository = context.setup.repository.clone();
     let changes = blocking(move || repository.changed_files(&red.base, &red.commit)).await?;
     Ok(changes.into_iter().map(|change| change.path).collect())
 }
 
 /// Earlier work on the task that people rejected, and whether the agent finds it in its worktree.
-async fn rejected_work(brief: &StepContext) -> Result<Vec<RejectedWork>, StepError> {
-    let Some(rejections) = brief
+async fn rejected_work(context: &StepContext) -> Result<Vec<RejectedWork>, StepError> {
+    let Some(rejections) = context
         .setup
         .rejections
-        .get(&brief.planned.backlog_id)
+        .get(&context.planned.backlog_id)
         .cloned()
     else {
         return Ok(Vec::new());
     };
     let (repository, base) = (
-        brief.setup.repository.clone(),
-        brief.place.as_ref().map(|place| place.base.clone()),
+        context.setup.repository.clone(),
+        context.place.as_ref().map(|place| place.base.clone()),
     );
     let is_in_base = move |rejection: &Rejection| {
         // A commit that is not there any more is in no base.
@@ -172,46 +173,46 @@ async fn rejected_work(brief: &StepContext) -> Result<Vec<RejectedWork>, StepErr
         .map_err(|error| StepError::of_task(error.to_string()))
 }
 
-pub(super) fn placeholders(brief: &StepContext) -> Vec<(&'static str, String)> {
+pub(super) fn placeholders(context: &StepContext) -> Vec<(&'static str, String)> {
     vec![
-        ("task_id", brief.id().to_string()),
-        ("phase", brief.phase().to_string()),
-        ("attempt", brief.attempt.to_string()),
-        ("tag", brief.setup.header.tag.to_string()),
-        ("run_id", brief.setup.header.run_id.to_string()),
-        ("tm", brief.setup.tm_program.display().to_string()),
+        ("task_id", context.id().to_string()),
+        ("phase", context.phase().to_string()),
+        ("attempt", context.attempt.to_string()),
+        ("tag", context.setup.header.tag.to_string()),
+        ("run_id", context.setup.header.run_id.to_string()),
+        ("tm", context.setup.tm_program.display().to_string()),
     ]
 }
 
 /// The variables by which every process of the attempt is known, and unlike those of any other.
-pub(super) fn marks(brief: &StepContext) -> Vec<(String, String)> {
+pub(super) fn marks(context: &StepContext) -> Vec<(String, String)> {
     vec![
         (
             "TM_RUN_ID".to_owned(),
-            brief.setup.header.run_id.to_string(),
+            context.setup.header.run_id.to_string(),
         ),
-        ("TM_TASK_ID".to_owned(), brief.id().to_string()),
-        ("TM_ATTEMPT".to_owned(), brief.attempt.to_string()),
+        ("TM_TASK_ID".to_owned(), context.id().to_string()),
+        ("TM_ATTEMPT".to_owned(), context.attempt.to_string()),
     ]
 }
 
-pub(super) fn variables(brief: &StepContext, worktree: &Path) -> Vec<(OsString, OsString)> {
+pub(super) fn variables(context: &StepContext, worktree: &Path) -> Vec<(OsString, OsString)> {
     let own = [
-        ("TM_PHASE".into(), brief.phase().as_str().into()),
-        ("TM_TAG".into(), brief.setup.header.tag.as_str().into()),
+        ("TM_PHASE".into(), context.phase().as_str().into()),
+        ("TM_TAG".into(), context.setup.header.tag.as_str().into()),
         // By this, tm knows whose run what the agent starts must not steer.
         (
             REPOSITORY.into(),
-            brief.setup.repository.common_dir().into(),
+            context.setup.repository.common_dir().into(),
         ),
     ];
-    let slot = brief.setup.checkouts.variables(worktree);
+    let slot = context.setup.checkouts.variables(worktree);
     let without_hooks = NO_HOOKS.map(|(name, value)| (name.into(), value.into()));
     own.into_iter()
         .chain(without_hooks)
         .chain(slot)
         .chain(
-            marks(brief)
+            marks(context)
                 .into_iter()
                 .map(|(name, value)| (name.into(), value.into())),
         )
@@ -233,8 +234,8 @@ const CLEANED_BYTES: u64 = 4 * 1024 * 1024;
 const FOUND_OUT_BYTES: u64 = 64 * 1024;
 
 /// Takes secrets and orders to the terminal out of what the agent wrote for tm, which people and programs read later.
-fn clean_what_it_wrote(brief: &StepContext) {
-    for path in [brief.directory.result(), brief.directory.context()] {
+fn clean_what_it_wrote(context: &StepContext) {
+    for path in [context.directory.result(), context.directory.context()] {
         let Ok(bytes) = tm_untrusted::read(&path, CLEANED_BYTES) else {
             continue;
         };
@@ -243,19 +244,19 @@ fn clean_what_it_wrote(brief: &StepContext) {
         if clean != text
             && let Err(error) = tm_store::atomic::replace_own(&path, clean.as_bytes())
         {
-            brief.tell_output(format!("failed to clean `{}`: {error}", path.display()));
+            context.tell_output(format!("failed to clean `{}`: {error}", path.display()));
         }
     }
 }
 
 /// Adds what the agent found out to what later prompts say. An agent that wrote nothing adds nothing.
-fn collect_learnings(brief: &StepContext) {
+fn collect_learnings(context: &StepContext) {
     use std::io::Write as _;
-    let text = match tm_untrusted::read_beginning(&brief.directory.context(), FOUND_OUT_BYTES) {
+    let text = match tm_untrusted::read_beginning(&context.directory.context(), FOUND_OUT_BYTES) {
         Ok(bytes) => tm_untrusted::clean(&String::from_utf8_lossy(&bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
         Err(error) => {
-            return brief.tell_output(format!(
+            return context.tell_output(format!(
                 "what the agent found out could not be read: {error}"
             ));
         }
@@ -263,12 +264,12 @@ fn collect_learnings(brief: &StepContext) {
     if text.trim().is_empty() {
         return;
     }
-    let entry = entry(brief.id(), &brief.planned.title, &text);
-    let path = brief.setup.directory.context();
+    let entry = entry(context.id(), &context.planned.title, &text);
+    let path = context.setup.directory.context();
     if let Err(error) =
         tm_untrusted::append(&path).and_then(|mut file| file.write_all(entry.as_bytes()))
     {
-        brief.tell_output(format!(
+        context.tell_output(format!(
             "what the agent found out could not be kept: {error}"
         ));
     }

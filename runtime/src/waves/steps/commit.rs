@@ -27,35 +27,36 @@ const AGAIN_AFTER: [Duration; 3] = [
 ];
 
 pub(crate) async fn commit(
-    brief: StepContext,
+    context: StepContext,
     worktree: Option<Worktree>,
-    measurements: Arc<TestResultCache>,
+    result_cache: Arc<TestResultCache>,
 ) -> StepDone {
-    let worktree = match worktree_or_lost(&brief, worktree).await {
+    let worktree = match worktree_or_lost(&context, worktree).await {
         Ok(worktree) => worktree,
-        Err(answer) => return brief.done(answer, None),
+        Err(answer) => return context.done(answer, None),
     };
-    let tree = brief
+    let tree = context
         .record
         .as_ref()
         .and_then(|record| record.proof.as_ref())
         .and_then(|proof| proof.tree.clone());
     let Some(tree) = tree else {
         let why = "which tree was proven is not known any more".to_owned();
-        return brief.done(Answer::WorkLost(why), Some(worktree));
+        return context.done(Answer::WorkLost(why), Some(worktree));
     };
     let proven = Proven {
         tree: TreeId::new(tree),
-        phase: brief.phase().as_str(),
+        phase: context.phase().as_str(),
     };
-    let answer = match committed(&brief, &worktree, proven, worktree.base(), &measurements).await {
+    let answer = match committed(&context, &worktree, proven, worktree.base(), &result_cache).await
+    {
         Ok(Committed {
             commit,
             mut proof,
             note,
         }) => {
             if let Some(note) = note {
-                let seen = || brief.record.as_ref()?.proof.clone();
+                let seen = || context.record.as_ref()?.proof.clone();
                 proof
                     .get_or_insert_with(|| seen().unwrap_or_default())
                     .notes
@@ -67,7 +68,7 @@ pub(crate) async fn commit(
         Err(NotCommitted::Refused(why)) => Answer::CommitRefused(why),
         Err(NotCommitted::StepError(trouble)) => trouble.answer(Answer::CommitRefused),
     };
-    brief.done(answer, Some(worktree))
+    context.done(answer, Some(worktree))
 }
 
 /// What is to be committed.
@@ -112,23 +113,23 @@ impl From<NotCommitted> for String {
 ///
 /// The user's hooks are run on it in a checkout of that very tree; what they make of it is judged as any work.
 pub(super) async fn committed(
-    brief: &StepContext,
+    context: &StepContext,
     worktree: &Worktree,
     proven: Proven,
     on: &CommitId,
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Result<Committed, NotCommitted> {
-    let words = message(brief, &proven, on).await?;
-    let mut hooked = hooked(brief, worktree, &proven, on, words, measurements).await?;
+    let words = message(context, &proven, on).await?;
+    let mut hooked = hooked(context, worktree, &proven, on, words, result_cache).await?;
     let proof = if hooked.tree == proven.tree {
         None
     } else {
-        let work = work(brief, on.clone(), hooked.tree.clone()).await?;
-        let proof = prove_work(&work, measurements).await?;
+        let work = work(context, on.clone(), hooked.tree.clone()).await?;
+        let proof = prove_work(&work, result_cache).await?;
         let phase = if proven.phase == REFACTOR {
             GatePhase::Refactor
         } else {
-            gate_phase(brief.phase())
+            gate_phase(context.phase())
         };
         let before = [on.clone()];
         let gated_work = Gated {
@@ -136,7 +137,7 @@ pub(super) async fn committed(
             before: &before,
             tree: &hooked.tree,
         };
-        let proof = gated(brief, &gated_work, proof, measurements).await?;
+        let proof = gated(context, &gated_work, proof, result_cache).await?;
         if !proof.holds() {
             let why = format!(
                 "the project's commit hooks changed the work, and then it does not hold:\n{}",
@@ -144,22 +145,22 @@ pub(super) async fn committed(
             );
             return Err(NotCommitted::Refused(why));
         }
-        if !brief.setup.parts.is_empty() {
+        if !context.setup.parts.is_empty() {
             // What the hooks changed may lie in other parts, and then other commands have judged it.
             let proven = Proven {
                 tree: hooked.tree.clone(),
                 phase: proven.phase,
             };
-            let words = message(brief, &proven, on).await?;
+            let words = message(context, &proven, on).await?;
             hooked.message = with_own_trailers(&hooked.message, &words);
         }
         Some(proof)
     };
-    let History { tip, note } = tokio::task::block_in_place(|| history(brief, worktree, on))?;
+    let History { tip, note } = tokio::task::block_in_place(|| history(context, worktree, on))?;
     let parents: Vec<&CommitId> = std::iter::once(on).chain(&tip).collect();
     for pause in AGAIN_AFTER.into_iter().map(Some).chain([None]) {
         match (
-            tokio::task::block_in_place(|| commit_now(brief, worktree, &hooked, &parents)),
+            tokio::task::block_in_place(|| commit_now(context, worktree, &hooked, &parents)),
             pause,
         ) {
             (Ok(commit), _) => {
@@ -179,48 +180,49 @@ pub(super) async fn committed(
 }
 
 fn commit_now(
-    brief: &StepContext,
+    context: &StepContext,
     worktree: &Worktree,
     hooked: &Hooked,
     parents: &[&CommitId],
 ) -> Result<CommitId, Error> {
-    let repository = &brief.setup.repository;
+    let repository = &context.setup.repository;
     let commit = repository.commit_as_user(&hooked.tree, parents, &hooked.message)?;
     repository.assert_tree_of(&commit, &hooked.tree)?;
-    worktree.put_branch_at(&commit, &brief.salvage_name(brief.attempt))?;
+    worktree.put_branch_at(&commit, &context.salvage_name(context.attempt))?;
     Ok(commit)
 }
 
 /// Runs the user's hooks, where there are any, in a checkout that no agent had.
 async fn hooked(
-    brief: &StepContext,
+    context: &StepContext,
     worktree: &Worktree,
     proven: &Proven,
     on: &CommitId,
     message: String,
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Result<Hooked, NotCommitted> {
     let unchanged = Hooked {
         tree: proven.tree.clone(),
         message,
     };
     let is_red = proven.phase == Phase::Red.as_str();
-    if !runs_hooks(brief, is_red) || !brief.setup.repository.may_have_hooks(HookedWork::Commit) {
+    if !runs_hooks(context, is_red) || !context.setup.repository.may_have_hooks(HookedWork::Commit)
+    {
         return Ok(unchanged);
     }
     let (repository, tree, parent) = (
-        brief.setup.repository.clone(),
+        context.setup.repository.clone(),
         proven.tree.clone(),
         on.clone(),
     );
     let commit = blocking(move || repository.commit_to_test(&tree, &parent)).await?;
-    let mut checkout = measurements
+    let mut checkout = result_cache
         .check_out(&commit)
         .await
         .map_err(StepError::from)?;
     let (name, value) = checkout.commit_mark();
     // Where tm is killed in the middle, neither may go on beside the same commit of the next tm.
-    let _while_hooks_run = brief
+    let _while_hooks_run = context
         .setup
         .executor
         .record(&[(name.to_owned(), value)])
@@ -231,7 +233,7 @@ async fn hooked(
     let place = checkout.path();
     let hooked = hooked.map_err(|error| {
         if is_red {
-            refused_red(brief, place, error)
+            refused_red(context, place, error)
         } else {
             refused(error)
         }
@@ -245,8 +247,8 @@ async fn hooked(
 }
 
 /// Whether the settings have hooks run for a commit.
-fn runs_hooks(brief: &StepContext, is_red: bool) -> bool {
-    match brief.setup.settings.git.hooks {
+fn runs_hooks(context: &StepContext, is_red: bool) -> bool {
+    match context.setup.settings.git.hooks {
         CommitHooks::On => true,
         CommitHooks::Commit => !is_red,
         CommitHooks::Off => false,
@@ -255,15 +257,15 @@ fn runs_hooks(brief: &StepContext, is_red: bool) -> bool {
 
 /// A hook may run the tests, and those of a RED fail. Where it says so, no attempt of an agent mends that: the proven
 /// tests stay to be committed until the setting is another one. Else who reads of it is told how to go on.
-fn refused_red(brief: &StepContext, place: &Path, error: Error) -> NotCommitted {
+fn refused_red(context: &StepContext, place: &Path, error: Error) -> NotCommitted {
     if let Error::HookRefused { hook, why, output } = &error
-        && let Some(proof) = brief
+        && let Some(proof) = context
             .record
             .as_ref()
             .and_then(|record| record.proof.as_ref())
         && tells_of_failing_tests(output, place, &proof.new, &proof.unloaded)
     {
-        let id = brief.id();
+        let id = context.id();
         return NotCommitted::StepError(StepError::of_surroundings(format!(
             "failed to commit the tests of `{id}`, which are proven: {}\n\n{RED_AND_HOOKS} Then `tm waves run` goes on, \
              and no agent writes them again.",

@@ -41,13 +41,13 @@ pub(super) const fn gate_phase(phase: Phase) -> GatePhase {
 ///
 /// Reviewers are asked last, and only where nothing else speaks against the work: they cost money.
 pub(super) async fn gated(
-    brief: &StepContext,
+    context: &StepContext,
     work: &Gated<'_>,
     mut proof: Proof,
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Result<Proof, StepError> {
     let wanted = || {
-        brief
+        context
             .setup
             .settings
             .gates
@@ -61,14 +61,14 @@ pub(super) async fn gated(
     for gate in wanted().filter(|gate| gate.command.is_some()) {
         let commit = match &commit {
             Some(commit) => commit,
-            None => commit.insert(commit_of(brief, work).await?),
+            None => commit.insert(commit_of(context, work).await?),
         };
-        let result = Box::pin(by_command(brief, gate, (work, commit), measurements)).await?;
+        let result = Box::pin(by_command(context, gate, (work, commit), result_cache)).await?;
         proof = with_gate(proof, result);
     }
     for gate in wanted().filter(|gate| gate.agent.is_some()) {
         if proof.holds() {
-            let result = Box::pin(review(brief, gate, work)).await?;
+            let result = Box::pin(review(context, gate, work)).await?;
             proof = with_gate(proof, result);
         }
     }
@@ -113,9 +113,9 @@ fn first(result: &GateResult) -> &str {
 }
 
 /// The work as a commit on no branch, which can be checked out.
-async fn commit_of(brief: &StepContext, work: &Gated<'_>) -> Result<CommitId, StepError> {
+async fn commit_of(context: &StepContext, work: &Gated<'_>) -> Result<CommitId, StepError> {
     let (repository, tree, on) = (
-        brief.setup.repository.clone(),
+        context.setup.repository.clone(),
         work.tree.clone(),
         work.before[0].clone(),
     );
@@ -123,16 +123,16 @@ async fn commit_of(brief: &StepContext, work: &Gated<'_>) -> Result<CommitId, St
 }
 
 async fn by_command(
-    brief: &StepContext,
+    context: &StepContext,
     gate: &Gate,
     (work, commit): (&Gated<'_>, &CommitId),
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Result<GateResult, StepError> {
-    let after = run_of(brief, gate, commit, measurements).await?;
+    let after = run_of(context, gate, commit, result_cache).await?;
     let mut before = Vec::new();
     if !after.succeeded && gate.new_only {
-        for commit in compared_with(gate, work, brief.phase()) {
-            before.push(run_of(brief, gate, commit, measurements).await?);
+        for commit in compared_with(gate, work, context.phase()) {
+            before.push(run_of(context, gate, commit, result_cache).await?);
         }
     }
     Ok(judge_gate(&gate.name, &before, &after))
@@ -151,27 +151,27 @@ fn compared_with<'a>(gate: &Gate, work: &Gated<'a>, phase: Phase) -> &'a [Commit
 
 /// Runs a gate on a commit, unless its tree is known.
 async fn run_of(
-    brief: &StepContext,
+    context: &StepContext,
     gate: &Gate,
     commit: &CommitId,
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Result<GateRun, StepError> {
-    let (repository, wanted) = (brief.setup.repository.clone(), commit.clone());
+    let (repository, wanted) = (context.setup.repository.clone(), commit.clone());
     let tree = blocking(move || repository.tree_of(&wanted)).await?;
     let key = format!("{tree} {}", gate.name);
-    if let Some(known) = measurements.known_gate(&key) {
+    if let Some(known) = result_cache.known_gate(&key) {
         return Ok(known);
     }
-    let run = run_now(brief, gate, commit, measurements).await?;
-    measurements.remember_gate(key, run.clone());
+    let run = run_now(context, gate, commit, result_cache).await?;
+    result_cache.remember_gate(key, run.clone());
     Ok(run)
 }
 
 async fn run_now(
-    brief: &StepContext,
+    context: &StepContext,
     gate: &Gate,
     commit: &CommitId,
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Result<GateRun, StepError> {
     let command = gate
         .command
@@ -182,14 +182,14 @@ async fn run_now(
         argv: command.into_iter().map(Into::into).collect(),
         format: ResultFormat::ExitStatus,
         timeout: gate.limit(),
-        environment: environment(&brief.setup.settings.test),
+        environment: environment(&context.setup.settings.test),
         ..TestCommand::shell("", None)
     };
     let name = format!("gate-{}", gate.name);
-    let scratch = brief.directory.path();
+    let scratch = context.directory.path();
     std::fs::create_dir_all(scratch)?;
-    let checkout = measurements.check_out(commit).await?;
-    let report = measurements
+    let checkout = result_cache.check_out(commit).await?;
+    let report = result_cache
         .run_in(checkout.path(), &command, scratch, &name)
         .await;
     let run = read(

@@ -34,27 +34,27 @@ pub(super) struct History {
 
 /// Makes the agent's own commits on `on` again, where the settings want them and nothing speaks against one.
 pub(super) fn history(
-    brief: &StepContext,
+    context: &StepContext,
     worktree: &Worktree,
     on: &CommitId,
 ) -> Result<History, StepError> {
-    if !brief.setup.settings.git.keep_agent_commits {
+    if !context.setup.settings.git.keep_agent_commits {
         return Ok(History::default());
     }
-    match made_again(brief, worktree, on) {
+    match made_again(context, worktree, on) {
         Ok(Made::Nothing) => Ok(History::default()),
         Ok(Made::Commits { tip, count }) => Ok(History {
             tip: Some(tip),
             note: Some(format!("{} kept as its history", commits(count))),
         }),
-        Ok(Made::Refused(why)) => Ok(not_kept(brief, &why)),
+        Ok(Made::Refused(why)) => Ok(not_kept(context, &why)),
         // Nothing is told of an agent's commits where it is the disk that refused.
         Err(error)
             if error.is_of_surroundings() && !matches!(error, Error::ObjectsNotAsNamed { .. }) =>
         {
             Err(StepError::of(&error))
         }
-        Err(error) => Ok(not_kept(brief, &super::words(&error))),
+        Err(error) => Ok(not_kept(context, &super::words(&error))),
     }
 }
 
@@ -72,11 +72,11 @@ fn commits(count: usize) -> String {
     }
 }
 
-fn not_kept(brief: &StepContext, why: &str) -> History {
+fn not_kept(context: &StepContext, why: &str) -> History {
     let why = tm_untrusted::clean(why);
     tracing::warn!(
         "task {}: the agent's own commits are not kept as history: {why}",
-        brief.id()
+        context.id()
     );
     History {
         tip: None,
@@ -86,13 +86,13 @@ fn not_kept(brief: &StepContext, why: &str) -> History {
     }
 }
 
-fn made_again(brief: &StepContext, worktree: &Worktree, on: &CommitId) -> Result<Made, Error> {
-    let repository = &brief.setup.repository;
+fn made_again(context: &StepContext, worktree: &Worktree, on: &CommitId) -> Result<Made, Error> {
+    let repository = &context.setup.repository;
     let attempt = format!(
         "{}/{}/{}",
-        brief.setup.header.run_id,
-        one_line(brief.id().as_str()),
-        brief.attempt
+        context.setup.header.run_id,
+        one_line(context.id().as_str()),
+        context.attempt
     );
     let mark = (MADE_IN.to_owned(), attempt.clone());
     let Some(tip) = worktree.commits_of_agent(on, &mark)? else {
@@ -106,7 +106,7 @@ fn made_again(brief: &StepContext, worktree: &Worktree, on: &CommitId) -> Result
         )));
     };
     for commit in &commits {
-        let why = match fault(commit, &attempt, &brief.setup.never_commit) {
+        let why = match fault(commit, &attempt, &context.setup.never_commit) {
             Some(why) => Some(why),
             None => links_out(repository, on, commit)?,
         };

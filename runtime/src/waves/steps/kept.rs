@@ -14,20 +14,20 @@ const NOBODY: &str = "kept tests";
 /// Puts kept tests into the worktree; `None` where there are none for this attempt, or where they conflict with what has
 /// landed since.
 pub(super) async fn taken_over(
-    brief: &StepContext,
+    context: &StepContext,
     worktree: &Worktree,
 ) -> Result<Option<AgentReport>, StepError> {
-    let is_first = brief.phase() == Phase::Red && brief.earlier.is_empty();
-    let Some(kept) = brief
+    let is_first = context.phase() == Phase::Red && context.earlier.is_empty();
+    let Some(kept) = context
         .setup
         .kept_tests
-        .get(brief.id())
+        .get(context.id())
         .filter(|_| is_first)
         .cloned()
     else {
         return Ok(None);
     };
-    let (repository, base) = (brief.setup.repository.clone(), worktree.base().clone());
+    let (repository, base) = (context.setup.repository.clone(), worktree.base().clone());
     let begun = now();
     let found = blocking(move || match repository.brought_again(&base, &kept)? {
         TakenBackTree::Clean(tree) => repository
@@ -43,7 +43,7 @@ pub(super) async fn taken_over(
         Err(trouble) => return Err(trouble),
     };
     tokio::task::block_in_place(|| worktree.go_back_to(&commit))?;
-    brief.tell_output("the tests are kept as they are; no agent is asked".to_owned());
+    context.tell_output("the tests are kept as they are; no agent is asked".to_owned());
     let report = AgentReport::new(NOBODY.to_owned(), begun, now(), Ended::Exited(Some(0)));
     Ok(Some(AgentReport {
         result: ResultFile::Claimed(Claim::of(ClaimStatus::Pass)),

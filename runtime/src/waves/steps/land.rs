@@ -20,21 +20,21 @@ use tm_worktrees::{Conflict, Error, Landing, MergePreview, ObjectCheck};
 const TRIES: u32 = 5;
 
 pub(crate) async fn land(
-    brief: StepContext,
+    context: StepContext,
     commit: CommitId,
-    measurements: Arc<TestResultCache>,
+    result_cache: Arc<TestResultCache>,
 ) -> StepDone {
     for _ in 0..TRIES {
-        match try_to_land(&brief, &commit, &measurements).await {
-            Tried::Answer(answer) => return brief.done(*answer, None),
+        match try_to_land(&context, &commit, &result_cache).await {
+            Tried::Answer(answer) => return context.done(*answer, None),
             Tried::Again => {}
         }
     }
     let why = format!(
         "`{}` is moved by somebody else, or its merges are collected, again and again",
-        brief.setup.header.integration_branch
+        context.setup.header.integration_branch
     );
-    brief.done(Answer::LandingRefused(LandingRefusal::Failed(why)), None)
+    context.done(Answer::LandingRefused(LandingRefusal::Failed(why)), None)
 }
 
 enum Tried {
@@ -44,11 +44,11 @@ enum Tried {
 }
 
 async fn try_to_land(
-    brief: &StepContext,
+    context: &StepContext,
     commit: &CommitId,
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Tried {
-    let (inner, work) = (brief.clone(), commit.clone());
+    let (inner, work) = (context.clone(), commit.clone());
     let looked = blocking(move || {
         inner.assert_proven(&work)?;
         let head = inner.integration_tip()?;
@@ -66,12 +66,12 @@ async fn try_to_land(
             resolution: None,
         })),
         Landing::Conflict(conflict) => {
-            resolved_or_refused(brief, &head, commit, &conflict, measurements).await
+            resolved_or_refused(context, &head, commit, &conflict, result_cache).await
         }
-        Landing::Clean(preview) => match proven_and_landed(brief, &preview, measurements).await {
+        Landing::Clean(preview) => match proven_and_landed(context, &preview, result_cache).await {
             Merged::Over(tried) => tried,
             Merged::Worse(proof) => {
-                let with = landed_since(brief, &head, commit, &[]).await;
+                let with = landed_since(context, &head, commit, &[]).await;
                 refused(LandingRefusal::Regression { proof, with })
             }
         },
@@ -92,15 +92,15 @@ enum Merged {
 
 /// Goes from one way of dealing with the conflict to the next until one holds.
 async fn resolved_or_refused(
-    brief: &StepContext,
+    context: &StepContext,
     head: &CommitId,
     commit: &CommitId,
     conflict: &Conflict,
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Tried {
     let mut tried = Vec::new();
     for rung in Rung::ALL {
-        let (tree, how) = match climb(brief, conflict, rung).await {
+        let (tree, how) = match climb(context, conflict, rung).await {
             Ok(Climbed::Tree(tree, how)) => (tree, how),
             Ok(Climbed::No) => continue,
             Ok(Climbed::Failed(why)) => {
@@ -115,7 +115,7 @@ async fn resolved_or_refused(
             commit: commit.clone(),
             resolution: Some(how),
         };
-        match proven_and_landed(brief, &preview, measurements).await {
+        match proven_and_landed(context, &preview, result_cache).await {
             Merged::Over(over) => return over,
             Merged::Worse(proof) => {
                 let why = proof
@@ -129,12 +129,12 @@ async fn resolved_or_refused(
             }
         }
     }
-    let (repository, of) = (brief.setup.repository.clone(), conflict.clone());
+    let (repository, of) = (context.setup.repository.clone(), conflict.clone());
     let mendable = match blocking(move || mending(&repository, &of)).await {
         Ok(mending) => mending.is_some(),
         Err(trouble) => return failed(trouble),
     };
-    let with = landed_since(brief, head, commit, &conflict.files).await;
+    let with = landed_since(context, head, commit, &conflict.files).await;
     refused(LandingRefusal::Conflict {
         files: conflict.files.clone(),
         with,
@@ -145,16 +145,20 @@ async fn resolved_or_refused(
 
 /// Tests a merge, and moves the integration branch there where nothing is wrong with it.
 async fn proven_and_landed(
-    brief: &StepContext,
+    context: &StepContext,
     preview: &MergePreview,
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Merged {
-    let (inner, head, commit) = (brief.clone(), preview.head.clone(), preview.commit.clone());
+    let (inner, head, commit) = (
+        context.clone(),
+        preview.head.clone(),
+        preview.commit.clone(),
+    );
     let command = match blocking(move || inner.command_of_merge(&head, &commit)).await {
         Ok(command) => command,
         Err(trouble) => return Merged::Over(failed(trouble)),
     };
-    let merge = match merge_of(brief, preview, command.as_ref(), measurements).await {
+    let merge = match merge_of(context, preview, command.as_ref(), result_cache).await {
         Ok(merge) => merge,
         Err(NotMerged::Refused(why)) => return Merged::Over(refused(LandingRefusal::Failed(why))),
         Err(NotMerged::StepError(trouble)) => return Merged::Over(failed(trouble)),
@@ -165,7 +169,7 @@ async fn proven_and_landed(
             merge: &merge,
             command,
         };
-        match regression(brief, landing, measurements).await {
+        match regression(context, landing, result_cache).await {
             Ok(None) => {}
             Ok(Some(proof)) => return Merged::Worse(Box::new(proof)),
             Err(trouble) => return Merged::Over(failed(trouble)),
@@ -177,12 +181,12 @@ async fn proven_and_landed(
         before: &before,
         tree: &preview.tree,
     };
-    match gated(brief, &gated_work, Proof::default(), measurements).await {
+    match gated(context, &gated_work, Proof::default(), result_cache).await {
         Ok(proof) if proof.holds() => {}
         Ok(proof) => return Merged::Worse(Box::new(proof)),
         Err(trouble) => return Merged::Over(failed(trouble)),
     }
-    let setup = Arc::clone(&brief.setup);
+    let setup = Arc::clone(&context.setup);
     let finished = tokio::task::spawn_blocking(move || {
         // What was written over since it was judged does not land.
         setup.repository.check_new_objects(
@@ -194,7 +198,7 @@ async fn proven_and_landed(
     })
     .await;
     if let Ok(Ok(merge)) = &finished {
-        attest(brief, merge, preview, command.as_ref()).await;
+        attest(context, merge, preview, command.as_ref()).await;
     }
     Merged::Over(match finished {
         Ok(Ok(commit)) => Tried::Answer(Box::new(Answer::Landed {
@@ -226,11 +230,11 @@ pub(crate) struct Landed<'a> {
 
 /// Tests the merged tree, unless that very tree was judged and held; `None` when nothing is wrong with it.
 async fn regression(
-    brief: &StepContext,
+    context: &StepContext,
     landing: Landed<'_>,
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Result<Option<Proof>, StepError> {
-    let proof = judged_merge(landing, brief.directory.path(), measurements).await?;
+    let proof = judged_merge(landing, context.directory.path(), result_cache).await?;
     Ok(proof.filter(|proof| !proof.holds()))
 }
 
@@ -238,19 +242,19 @@ async fn regression(
 pub(crate) async fn judged_merge(
     landing: Landed<'_>,
     scratch: &Path,
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Result<Option<Proof>, StepError> {
     let Landed {
         preview,
         merge,
         command,
     } = landing;
-    if measurements.is_proven(&preview.tree, command) {
+    if result_cache.is_proven(&preview.tree, command) {
         return Ok(None);
     }
-    let before = measurements.at(&preview.head, command).await;
-    let alone = measurements.at(&preview.commit, command).await;
-    let results = measurements
+    let before = result_cache.at(&preview.head, command).await;
+    let alone = result_cache.at(&preview.commit, command).await;
+    let results = result_cache
         .measure(merge, command, scratch, "landing")
         .await?;
     let written = tm_store::run::write_json(&scratch.join("tests-landing.json"), &results);
@@ -258,7 +262,7 @@ pub(crate) async fn judged_merge(
     let is_worse = needs_rerun(&alone, &results) || needs_rerun(&before, &results);
     let again = if is_worse {
         Some(
-            measurements
+            result_cache
                 .measure(merge, command, scratch, "landing-again")
                 .await?,
         )
@@ -267,19 +271,19 @@ pub(crate) async fn judged_merge(
     };
     let proof = judge_landing(&before, &alone, &results, again.as_ref());
     if proof.holds() {
-        measurements.remember_proven(&preview.tree, command, again.unwrap_or(results));
+        result_cache.remember_proven(&preview.tree, command, again.unwrap_or(results));
     }
     Ok(Some(proof))
 }
 
 /// The tasks that landed since the work's base, those first whose work touches the files.
 async fn landed_since(
-    brief: &StepContext,
+    context: &StepContext,
     head: &CommitId,
     commit: &CommitId,
     files: &[String],
 ) -> Vec<TaskId> {
-    let repository = brief.setup.repository.clone();
+    let repository = context.setup.repository.clone();
     let (head, commit, files) = (head.clone(), commit.clone(), files.to_vec());
     let found = blocking(move || repository.trailers_between(&commit, &head, &files, "Task")).await;
     let mut tasks: Vec<TaskId> = found
@@ -287,7 +291,7 @@ async fn landed_since(
         .into_iter()
         .map(TaskId::from)
         .collect();
-    tasks.retain(|task| task != brief.id());
+    tasks.retain(|task| task != context.id());
     tasks.sort();
     tasks.dedup();
     tasks

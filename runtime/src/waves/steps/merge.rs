@@ -26,13 +26,13 @@ impl From<StepError> for NotMerged {
 
 /// Makes the merge a commit, and asserts that it is what its parents give.
 pub(super) async fn merge_of(
-    brief: &StepContext,
+    context: &StepContext,
     preview: &MergePreview,
     command: Option<&TestCommand>,
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Result<CommitId, NotMerged> {
-    let message = hooked(brief, preview, command, measurements).await?;
-    let (repository, preview) = (brief.setup.repository.clone(), preview.clone());
+    let message = hooked(context, preview, command, result_cache).await?;
+    let (repository, preview) = (context.setup.repository.clone(), preview.clone());
     let made = blocking(move || {
         let merge = repository.merge_commit(&preview, &message)?;
         repository.assert_tree_of(&merge, &preview.tree)?;
@@ -43,35 +43,35 @@ pub(super) async fn merge_of(
 
 /// The message after the hooks of a merge, where there are any: they are run in a checkout of the merged tree.
 async fn hooked(
-    brief: &StepContext,
+    context: &StepContext,
     preview: &MergePreview,
     command: Option<&TestCommand>,
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Result<String, NotMerged> {
-    let setup = &brief.setup;
+    let setup = &context.setup;
     if setup.settings.git.hooks == CommitHooks::Off
         || !setup.repository.may_have_hooks(HookedWork::Merge)
     {
         return Ok(message(
-            brief,
-            &format!("Land task {}", brief.id()),
+            context,
+            &format!("Land task {}", context.id()),
             command,
         ));
     }
     // Checks of messages know a merge by git's own words.
     let subject = format!(
         "Merge task {} into {}",
-        brief.id(),
+        context.id(),
         setup.header.integration_branch
     );
-    let message = message(brief, &subject, command);
+    let message = message(context, &subject, command);
     let (repository, tree, head) = (
         setup.repository.clone(),
         preview.tree.clone(),
         preview.head.clone(),
     );
     let commit = blocking(move || repository.commit_to_test(&tree, &head)).await?;
-    let mut checkout = measurements
+    let mut checkout = result_cache
         .check_out(&commit)
         .await
         .map_err(StepError::from)?;
@@ -99,23 +99,23 @@ async fn hooked(
     }
 }
 
-fn message(brief: &StepContext, subject: &str, command: Option<&TestCommand>) -> String {
-    let header = &brief.setup.header;
-    let title = brief
+fn message(context: &StepContext, subject: &str, command: Option<&TestCommand>) -> String {
+    let header = &context.setup.header;
+    let title = context
         .planned
         .title
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ");
     // A task's own command is named by the task's commit alone.
-    let commands = if brief.setup.parts.is_empty() {
+    let commands = if context.setup.parts.is_empty() {
         String::new()
     } else {
-        brief.command_trailers(command)
+        context.command_trailers(command)
     };
     format!(
         "{subject}: {title}\n\nTask: {}\nRun: {}\n{commands}",
-        brief.id(),
+        context.id(),
         header.run_id
     )
 }

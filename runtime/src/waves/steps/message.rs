@@ -17,16 +17,16 @@ pub(super) const REFACTOR: &str = "refactor";
 
 /// The words are the template's, else the task's title; the trailers say what was proven.
 pub(super) async fn message(
-    brief: &StepContext,
+    context: &StepContext,
     proven: &Proven,
     on: &CommitId,
 ) -> Result<String, StepError> {
     let (repository, tree, on) = (
-        brief.setup.repository.clone(),
+        context.setup.repository.clone(),
         proven.tree.clone(),
         on.clone(),
     );
-    let inner = brief.clone();
+    let inner = context.clone();
     let (changed, command) = blocking(move || {
         Ok::<_, Error>((
             repository.changed_files_to_tree(&on, &tree)?,
@@ -35,16 +35,16 @@ pub(super) async fn message(
     })
     .await?;
     let files: Vec<String> = changed.into_iter().map(|file| file.path).collect();
-    let templated = templated(brief, &files, proven.phase);
+    let templated = templated(context, &files, proven.phase);
     if proven.phase == REFACTOR {
         let subject =
-            templated.unwrap_or_else(|| format!("Refactor: {}", one_line(&brief.planned.title)));
+            templated.unwrap_or_else(|| format!("Refactor: {}", one_line(&context.planned.title)));
         return Ok(format!(
             "{subject}\n\n{}",
-            trailers(brief, REFACTOR, command.as_ref())
+            trailers(context, REFACTOR, command.as_ref())
         ));
     }
-    let proof = brief
+    let proof = context
         .record
         .as_ref()
         .and_then(|record| record.proof.as_ref());
@@ -56,37 +56,37 @@ pub(super) async fn message(
     let coverage = coverage.map_or_else(String::new, |coverage| {
         format!("Coverage: {:.1} %\n", coverage.after)
     });
-    let subject = templated.unwrap_or_else(|| match brief.phase() {
-        Phase::Red => format!("Add tests for: {}", one_line(&brief.planned.title)),
-        Phase::Green | Phase::None => one_line(&brief.planned.title),
+    let subject = templated.unwrap_or_else(|| match context.phase() {
+        Phase::Red => format!("Add tests for: {}", one_line(&context.planned.title)),
+        Phase::Green | Phase::None => one_line(&context.planned.title),
     });
     Ok(format!(
         "{subject}\n\n{}Tests: {tests}\n{coverage}",
-        trailers(brief, proven.phase, command.as_ref())
+        trailers(context, proven.phase, command.as_ref())
     ))
 }
 
 /// The words of the user's template; `None` without one. It was checked before the run, so where it fails on this task
 /// alone, tm's own words keep the work from being lost.
-fn templated(brief: &StepContext, files: &[String], phase: &str) -> Option<String> {
-    let template = brief.setup.settings.git.commit_template.as_deref()?;
-    let title = one_line(&brief.planned.title);
+fn templated(context: &StepContext, files: &[String], phase: &str) -> Option<String> {
+    let template = context.setup.settings.git.commit_template.as_deref()?;
+    let title = one_line(&context.planned.title);
     let kind = match phase {
         REFACTOR => "refactor".to_owned(),
         _ => commit_type(
             files,
             &title,
-            &brief.setup.settings.autopilot.default_commit_type,
+            &context.setup.settings.autopilot.default_commit_type,
         ),
     };
     let words = CommitWords {
-        id: one_line(brief.id().as_str()),
-        description: brief.task.description.trim().to_owned(),
+        id: one_line(context.id().as_str()),
+        description: context.task.description.trim().to_owned(),
         phase: phase.to_owned(),
         r#type: kind,
         scope: scope(files),
-        tag: one_line(brief.setup.header.tag.as_str()),
-        run: brief.setup.header.run_id.to_string(),
+        tag: one_line(context.setup.header.tag.as_str()),
+        run: context.setup.header.run_id.to_string(),
         title,
         files: files.to_vec(),
     };
@@ -99,29 +99,32 @@ fn templated(brief: &StepContext, files: &[String], phase: &str) -> Option<Strin
     }
 }
 
-fn trailers(brief: &StepContext, phase: &str, command: Option<&TestCommand>) -> String {
-    let header = &brief.setup.header;
-    let (task, tag) = (one_line(brief.id().as_str()), one_line(header.tag.as_str()));
-    let command = brief.command_trailers(command);
-    let resolution = brief.carried_over().map_or_else(String::new, |_| {
+fn trailers(context: &StepContext, phase: &str, command: Option<&TestCommand>) -> String {
+    let header = &context.setup.header;
+    let (task, tag) = (
+        one_line(context.id().as_str()),
+        one_line(header.tag.as_str()),
+    );
+    let command = context.command_trailers(command);
+    let resolution = context.carried_over().map_or_else(String::new, |_| {
         format!("{}: {}\n", Resolution::TRAILER, Resolution::Agent)
     });
     format!(
         "Task: {task}\nPhase: {phase}\nTag: {tag}\nRun: {}\n{}{command}{resolution}",
         header.run_id,
-        title(brief)
+        title(context)
     )
 }
 
 /// The trailer with the title, where the first line may be another one.
-fn title(brief: &StepContext) -> String {
-    let setup = &brief.setup;
+fn title(context: &StepContext) -> String {
+    let setup = &context.setup;
     if setup.settings.git.commit_template.is_none()
         && !setup.repository.may_have_hooks(HookedWork::Commit)
     {
         return String::new();
     }
-    format!("{TITLE}: {}\n", one_line(&brief.planned.title))
+    format!("{TITLE}: {}\n", one_line(&context.planned.title))
 }
 
 /// Text from a backlog can't add lines of its own to a message.

@@ -22,14 +22,14 @@ enum Prepared {
 }
 
 pub(crate) async fn prepare(
-    brief: StepContext,
+    context: StepContext,
     on_top_of: Vec<CommitId>,
     must_contain: Vec<CommitId>,
 ) -> StepDone {
     let mut tries = 0;
     let prepared = loop {
         tries += 1;
-        match base_and_worktree(&brief, &on_top_of, &must_contain).await {
+        match base_and_worktree(&context, &on_top_of, &must_contain).await {
             // The base is made again.
             Err(trouble) if trouble.is_of_collected_objects() && tries < TRIES => {}
             prepared => break prepared,
@@ -42,13 +42,13 @@ pub(crate) async fn prepare(
                 base: worktree.base().clone(),
                 worktree: worktree.path().display().to_string(),
             };
-            brief.done(Answer::Prepared(place), Some(*worktree))
+            context.done(Answer::Prepared(place), Some(*worktree))
         }
-        Ok(Prepared::Conflict(files)) => brief.done(
+        Ok(Prepared::Conflict(files)) => context.done(
             Answer::PrepareRefused(PrepareRefusal::Conflict { files }),
             None,
         ),
-        Err(trouble) => brief.done(
+        Err(trouble) => context.done(
             trouble.answer(|why| Answer::PrepareRefused(PrepareRefusal::Failed(why))),
             None,
         ),
@@ -56,45 +56,52 @@ pub(crate) async fn prepare(
 }
 
 async fn base_and_worktree(
-    brief: &StepContext,
+    context: &StepContext,
     on_top_of: &[CommitId],
     must_contain: &[CommitId],
 ) -> Result<Prepared, StepError> {
-    let (mut tip, outcome) = look(brief, on_top_of).await?;
+    let (mut tip, outcome) = look(context, on_top_of).await?;
     let base = match outcome {
         MergeOutcome::Merged(base) => base,
         MergeOutcome::Conflict(conflict) => return Ok(Prepared::Conflict(conflict.files)),
     };
-    let (inner, on) = (brief.clone(), base.clone());
+    let (inner, on) = (context.clone(), base.clone());
     let (branch, start) = blocking(move || branch(&inner, &on)).await?;
-    let mut worktree = brief
+    let mut worktree = context
         .setup
         .checkouts
         .worktree(&branch, &start, &base, must_contain)
         .await?;
     // Making it ready takes its time, and others land meanwhile: the agent is to start from what there is when it starts.
     for _ in 0..LOOKS {
-        let inner = brief.clone();
+        let inner = context.clone();
         if blocking(move || inner.integration_tip()).await? == tip {
             break;
         }
-        let (now, outcome) = look(brief, on_top_of).await?;
+        let (now, outcome) = look(context, on_top_of).await?;
         let MergeOutcome::Merged(base) = outcome else {
             break;
         };
         tip = now;
-        worktree = brief.setup.checkouts.moved_to_base(worktree, &base).await?;
+        worktree = context
+            .setup
+            .checkouts
+            .moved_to_base(worktree, &base)
+            .await?;
     }
-    let worktree = with_carried_work(brief, worktree).await?;
+    let worktree = with_carried_work(context, worktree).await?;
     Ok(Prepared::Ready(Box::new(worktree)))
 }
 
 /// Lays out the proven work that the attempt is to put together with what has landed, marks of conflicts included.
-async fn with_carried_work(brief: &StepContext, worktree: Worktree) -> Result<Worktree, StepError> {
-    let Some(proven) = brief.carried_over().cloned() else {
+async fn with_carried_work(
+    context: &StepContext,
+    worktree: Worktree,
+) -> Result<Worktree, StepError> {
+    let Some(proven) = context.carried_over().cloned() else {
         return Ok(worktree);
     };
-    let repository = brief.setup.repository.clone();
+    let repository = context.setup.repository.clone();
     blocking(move || {
         let Some(mending) = carried_over(&repository, worktree.base(), &proven)? else {
             return Ok(worktree);
@@ -108,61 +115,61 @@ async fn with_carried_work(brief: &StepContext, worktree: Worktree) -> Result<Wo
 
 /// Returns where the integration branch is, and what the task starts from there.
 async fn look(
-    brief: &StepContext,
+    context: &StepContext,
     on_top_of: &[CommitId],
 ) -> Result<(CommitId, MergeOutcome), StepError> {
-    let (brief, on_top_of) = (brief.clone(), on_top_of.to_vec());
+    let (context, on_top_of) = (context.clone(), on_top_of.to_vec());
     blocking(move || {
-        let tip = brief.integration_tip()?;
-        let outcome = base_on(&brief, &tip, &on_top_of)?;
+        let tip = context.integration_tip()?;
+        let outcome = base_on(&context, &tip, &on_top_of)?;
         Ok::<_, crate::Error>((tip, outcome))
     })
     .await
 }
 
 fn base_on(
-    brief: &StepContext,
+    context: &StepContext,
     tip: &CommitId,
     on_top_of: &[CommitId],
 ) -> Result<MergeOutcome, Error> {
     let commits: Vec<CommitId> = std::iter::once(tip).chain(on_top_of).cloned().collect();
-    brief.setup.repository.combine_as_user(
+    context.setup.repository.combine_as_user(
         &commits,
-        &format!("Base of task {}", brief.id()),
+        &format!("Base of task {}", context.id()),
         Conflicts::United,
     )
 }
 
 /// The branch of an earlier attempt is taken again, its commits kept elsewhere; otherwise a free name is found.
-fn branch(brief: &StepContext, base: &CommitId) -> Result<(BranchName, BranchStart), Error> {
-    let repository = &brief.setup.repository;
-    let earlier = brief
+fn branch(context: &StepContext, base: &CommitId) -> Result<(BranchName, BranchStart), Error> {
+    let repository = &context.setup.repository;
+    let earlier = context
         .earlier
         .iter()
         .rev()
-        .chain(&brief.record)
+        .chain(&context.record)
         .find_map(|record| record.place.as_ref());
     if let Some(place) = earlier {
         let branch = BranchName::new(place.branch.clone())?;
         if let Some(tip) = repository.branch_tip(&branch)? {
             if !repository.is_ancestor(&tip, base)? {
-                let before = AttemptNumber(brief.attempt.0.saturating_sub(1));
-                repository.keep(&brief.salvage_name(before), &tip)?;
+                let before = AttemptNumber(context.attempt.0.saturating_sub(1));
+                repository.keep(&context.salvage_name(before), &tip)?;
             }
             return Ok((branch, BranchStart::Reuse { expected: tip }));
         }
         return Ok((branch, BranchStart::New));
     }
-    let header = &brief.setup.header;
-    let id = brief.planned.backlog_id.to_string();
+    let header = &context.setup.header;
+    let id = context.planned.backlog_id.to_string();
     let values = [
         ("tag", header.tag.as_str()),
         ("id", &id),
-        ("slug", &slug(&brief.planned.title)),
+        ("slug", &slug(&context.planned.title)),
         ("run", header.run_id.as_str()),
     ];
-    let wanted = branch_from_pattern(&brief.setup.settings.git.branch, &values)?;
-    let wanted = match brief.phase() {
+    let wanted = branch_from_pattern(&context.setup.settings.git.branch, &values)?;
+    let wanted = match context.phase() {
         Phase::Red => BranchName::new(format!("{wanted}-red"))?,
         Phase::Green | Phase::None => wanted,
     };
@@ -170,11 +177,11 @@ fn branch(brief: &StepContext, base: &CommitId) -> Result<(BranchName, BranchSta
 }
 
 /// Opens the worktree of an attempt that another process prepared.
-pub(super) async fn taken_over(brief: &StepContext) -> Result<Worktree, StepError> {
-    let Some(place) = brief.place.clone() else {
+pub(super) async fn taken_over(context: &StepContext) -> Result<Worktree, StepError> {
+    let Some(place) = context.place.clone() else {
         return Err(StepError::of_task("its worktree was never made"));
     };
-    let checkouts = brief.setup.checkouts.clone();
+    let checkouts = context.setup.checkouts.clone();
     blocking(move || {
         checkouts.take_over(
             place.worktree.as_ref(),
@@ -187,12 +194,12 @@ pub(super) async fn taken_over(brief: &StepContext) -> Result<Worktree, StepErro
 
 /// Returns the worktree of a step, wherever it comes from, or the answer that it is lost.
 pub(super) async fn worktree_or_lost(
-    brief: &StepContext,
+    context: &StepContext,
     worktree: Option<Worktree>,
 ) -> Result<Worktree, Answer> {
     match worktree {
         Some(worktree) => Ok(worktree),
-        None => taken_over(brief)
+        None => taken_over(context)
             .await
             .map_err(|trouble| trouble.answer(Answer::WorkLost)),
     }

@@ -13,15 +13,15 @@ use tm_scheduler::{Answer, CommitId, Failure, Proof, Reason};
 use tm_worktrees::{Captured, Error, ObjectCheck, TreeId, Worktree};
 
 pub(crate) async fn prove(
-    brief: StepContext,
+    context: StepContext,
     worktree: Option<Worktree>,
-    measurements: Arc<TestResultCache>,
+    result_cache: Arc<TestResultCache>,
 ) -> StepDone {
-    let worktree = match worktree_or_lost(&brief, worktree).await {
+    let worktree = match worktree_or_lost(&context, worktree).await {
         Ok(worktree) => worktree,
-        Err(answer) => return brief.done(answer, None),
+        Err(answer) => return context.done(answer, None),
     };
-    let setup = Arc::clone(&brief.setup);
+    let setup = Arc::clone(&context.setup);
     let captured = tokio::task::spawn_blocking(move || {
         let captured = worktree.capture(&setup.never_commit).and_then(|captured| {
             setup.repository.check_new_objects(
@@ -36,19 +36,19 @@ pub(crate) async fn prove(
     .await;
     let (worktree, captured) = match captured {
         Ok((worktree, Ok(captured))) => (worktree, captured),
-        Ok((worktree, Err(error))) => return brief.done(not_taken(&error), Some(worktree)),
-        Err(error) => return brief.done(lost(&error), None),
+        Ok((worktree, Err(error))) => return context.done(not_taken(&error), Some(worktree)),
+        Err(error) => return context.done(lost(&error), None),
     };
-    let proof = match work(&brief, worktree.base().clone(), captured.tree.clone()).await {
-        Ok(work) => proof_of(&brief, &work, &measurements).await,
+    let proof = match work(&context, worktree.base().clone(), captured.tree.clone()).await {
+        Ok(work) => proof_of(&context, &work, &result_cache).await,
         Err(trouble) => Err(trouble),
     };
     match proof {
-        Ok(proof) => brief.done(
+        Ok(proof) => context.done(
             Answer::Proved(with_left_out(proof, &captured)),
             Some(worktree),
         ),
-        Err(trouble) => brief.done(trouble.answer(Answer::WorkLost), Some(worktree)),
+        Err(trouble) => context.done(trouble.answer(Answer::WorkLost), Some(worktree)),
     }
 }
 
@@ -57,11 +57,11 @@ const MOST_TOUCHED: usize = 200;
 
 /// Judges the work; first of all, where it is to resolve a conflict, whether it does that and nothing else.
 async fn proof_of(
-    brief: &StepContext,
+    context: &StepContext,
     work: &Work,
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Result<Proof, StepError> {
-    let (inner, base, tree) = (brief.clone(), work.base.clone(), work.tree.clone());
+    let (inner, base, tree) = (context.clone(), work.base.clone(), work.tree.clone());
     let fault = blocking(move || match inner.mending(&base)? {
         Some(mending) => mending.fault(&inner.setup.repository, &tree),
         None => Ok::<_, Error>(None),
@@ -75,16 +75,16 @@ async fn proof_of(
             why,
         ));
     }
-    let proof = prove_work(work, measurements).await?;
+    let proof = prove_work(work, result_cache).await?;
     let before = [work.base.clone()];
     let gated_work = Gated {
-        phase: gate_phase(brief.phase()),
+        phase: gate_phase(context.phase()),
         before: &before,
         tree: &work.tree,
     };
-    let mut proof = gated(brief, &gated_work, proof, measurements).await?;
+    let mut proof = gated(context, &gated_work, proof, result_cache).await?;
     let (repository, base, tree) = (
-        brief.setup.repository.clone(),
+        context.setup.repository.clone(),
         work.base.clone(),
         work.tree.clone(),
     );
@@ -146,19 +146,19 @@ fn listed(paths: &[PathBuf]) -> String {
 
 /// The work of an attempt as it is judged.
 pub(super) async fn work(
-    brief: &StepContext,
+    context: &StepContext,
     base: CommitId,
     tree: TreeId,
 ) -> Result<Work, StepError> {
-    let (inner, on, of) = (brief.clone(), base.clone(), tree.clone());
+    let (inner, on, of) = (context.clone(), base.clone(), tree.clone());
     let command = blocking(move || inner.command_of_work(&on, &of)).await?;
     Ok(Work {
-        phase: brief.phase(),
+        phase: context.phase(),
         base,
         tree,
-        red: brief.red.clone(),
+        red: context.red.clone(),
         command,
-        rules: brief.setup.rules,
-        scratch: brief.directory.path().to_owned(),
+        rules: context.setup.rules,
+        scratch: context.directory.path().to_owned(),
     })
 }

@@ -43,37 +43,39 @@ impl Outcome {
 }
 
 pub(crate) async fn refactor(
-    mut brief: StepContext,
+    mut context: StepContext,
     worktree: Option<Worktree>,
     commit: CommitId,
     timeout_ms: u64,
     orders: watch::Receiver<Option<StopMode>>,
-    measurements: Arc<TestResultCache>,
+    result_cache: Arc<TestResultCache>,
 ) -> StepDone {
-    let green_directory = brief.directory.clone();
-    brief.directory = green_directory.refactor();
-    let worktree = match worktree_or_lost(&brief, worktree).await {
+    let green_directory = context.directory.clone();
+    context.directory = green_directory.refactor();
+    let worktree = match worktree_or_lost(&context, worktree).await {
         Ok(worktree) => worktree,
-        Err(_gone) => return brief.done(dropped(commit, "its worktree is gone".to_owned()), None),
+        Err(_gone) => {
+            return context.done(dropped(commit, "its worktree is gone".to_owned()), None);
+        }
     };
     // The folder comes before the agent, so that one that was just starting is found as well.
-    let outcome = if brief.directory.path().exists() {
-        after_interruption(&brief, &worktree).await
+    let outcome = if context.directory.path().exists() {
+        after_interruption(&context, &worktree).await
     } else {
         match improve(
-            &brief,
+            &context,
             &worktree,
             &commit,
             timeout_ms,
             orders,
-            &measurements,
+            &result_cache,
         )
         .await
         {
             Ok(outcome) => outcome,
             Err(trouble) => {
-                forget_start(&brief);
-                return brief.done(trouble.answer(|why| dropped(commit, why)), Some(worktree));
+                forget_start(&context);
+                return context.done(trouble.answer(|why| dropped(commit, why)), Some(worktree));
             }
         }
     };
@@ -85,11 +87,11 @@ pub(crate) async fn refactor(
     let (stands, why) = match kept {
         Ok(better) => (better, None),
         Err(why) => {
-            let why = set_aside(&brief, &worktree, &commit, why);
+            let why = set_aside(&context, &worktree, &commit, why);
             (commit, Some(why))
         }
     };
-    let back = go_back(&brief, &worktree, &stands);
+    let back = go_back(&context, &worktree, &stands);
     let dropped = why.or_else(|| back.err().map(|error| words(&error)));
     let refactored = Refactored {
         commit: stands,
@@ -97,7 +99,7 @@ pub(crate) async fn refactor(
         proof,
         dropped,
     };
-    brief.done(Answer::Refactored(Box::new(refactored)), Some(worktree))
+    context.done(Answer::Refactored(Box::new(refactored)), Some(worktree))
 }
 
 fn dropped(commit: CommitId, why: String) -> Answer {
@@ -110,21 +112,21 @@ fn dropped(commit: CommitId, why: String) -> Answer {
 }
 
 /// Puts the branch and the files at the commit that stands; other commits on the branch are kept elsewhere.
-fn go_back(brief: &StepContext, worktree: &Worktree, commit: &CommitId) -> Result<(), Error> {
+fn go_back(context: &StepContext, worktree: &Worktree, commit: &CommitId) -> Result<(), Error> {
     tokio::task::block_in_place(|| {
-        worktree.put_branch_at(commit, &put_aside_as(brief))?;
+        worktree.put_branch_at(commit, &put_aside_as(context))?;
         worktree.go_back_to(commit)
     })
 }
 
-fn put_aside_as(brief: &StepContext) -> String {
-    format!("{}-refactor", brief.salvage_name(brief.attempt))
+fn put_aside_as(context: &StepContext) -> String {
+    format!("{}-refactor", context.salvage_name(context.attempt))
 }
 
 /// Another process began this: its agent is ended, and what it did is dropped, since nobody saw it proven.
-async fn after_interruption(brief: &StepContext, worktree: &Worktree) -> Outcome {
+async fn after_interruption(context: &StepContext, worktree: &Worktree) -> Outcome {
     let (_sender, orders) = watch::channel(Some(StopMode::Now));
-    let report = match command(brief, worktree.path(), 0, Prompt::Refactor, Vec::new()).await {
+    let report = match command(context, worktree.path(), 0, Prompt::Refactor, Vec::new()).await {
         Ok(command) => adopt_attempt(command, orders, |_| {}).await.ok(),
         Err(_unknown) => None,
     };
@@ -132,19 +134,19 @@ async fn after_interruption(brief: &StepContext, worktree: &Worktree) -> Outcome
 }
 
 /// Whoever takes the run up starts the agent anew, and takes it for none that was interrupted.
-fn forget_start(brief: &StepContext) {
+fn forget_start(context: &StepContext) {
     // What stays has the improvement dropped, which costs GREEN nothing.
-    let _dropped_then = std::fs::remove_dir_all(brief.directory.path());
+    let _dropped_then = std::fs::remove_dir_all(context.directory.path());
 }
 
 /// Has the code improved; an error is that of the surroundings, in which no agent could be started.
 async fn improve(
-    brief: &StepContext,
+    context: &StepContext,
     worktree: &Worktree,
     commit: &CommitId,
     timeout_ms: u64,
     orders: watch::Receiver<Option<StopMode>>,
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Result<Outcome, StepError> {
     let nothing = |trouble: StepError| {
         if trouble.is_of_surroundings() {
@@ -154,12 +156,12 @@ async fn improve(
         }
     };
     let (place, none) = (worktree.path(), Vec::new());
-    let command = match command(brief, place, timeout_ms, Prompt::Refactor, none).await {
+    let command = match command(context, place, timeout_ms, Prompt::Refactor, none).await {
         Ok(command) => command,
         Err(trouble) => return nothing(trouble),
     };
-    let tell = |progress| brief.tell_agent(progress);
-    let report = match brief.run_agent(Start::New, command, orders, tell).await {
+    let tell = |progress| context.tell_agent(progress);
+    let report = match context.run_agent(Start::New, command, orders, tell).await {
         Ok(report) => report,
         Err(trouble) => return nothing(trouble),
     };
@@ -169,7 +171,7 @@ async fn improve(
         AgentVerdict::WorthProving => {
             return Ok(Outcome {
                 report,
-                ..of_work(brief, worktree, commit, measurements).await
+                ..of_work(context, worktree, commit, result_cache).await
             });
         }
         AgentVerdict::Interrupted => "the run was stopped".to_owned(),
@@ -182,14 +184,14 @@ async fn improve(
 
 /// Judges what the agent left, and keeps it where it holds.
 async fn of_work(
-    brief: &StepContext,
+    context: &StepContext,
     worktree: &Worktree,
     commit: &CommitId,
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Outcome {
-    let (proof, kept) = match judged(brief, worktree, commit, measurements).await {
+    let (proof, kept) = match judged(context, worktree, commit, result_cache).await {
         Ok(proof) if proof.holds() => {
-            let (proof, kept) = keep(brief, worktree, commit, proof, measurements).await;
+            let (proof, kept) = keep(context, worktree, commit, proof, result_cache).await;
             (Some(proof), kept)
         }
         Ok(proof) => {
@@ -215,37 +217,37 @@ fn unreviewed(trouble: &StepError) -> Option<Proof> {
 }
 
 async fn judged(
-    brief: &StepContext,
+    context: &StepContext,
     worktree: &Worktree,
     commit: &CommitId,
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> Result<Proof, StepError> {
-    let captured = tokio::task::block_in_place(|| worktree.capture(&brief.setup.never_commit));
+    let captured = tokio::task::block_in_place(|| worktree.capture(&context.setup.never_commit));
     let captured = captured?;
-    if brief.setup.repository.tree_of(commit)? == captured.tree {
+    if context.setup.repository.tree_of(commit)? == captured.tree {
         return Err(StepError::of_task("nothing was changed"));
     }
     let work = Work {
         red: None,
-        ..work(brief, commit.clone(), captured.tree).await?
+        ..work(context, commit.clone(), captured.tree).await?
     };
-    let proof = prove_same_behaviour(&work, measurements).await?;
+    let proof = prove_same_behaviour(&work, result_cache).await?;
     let before = [commit.clone()];
     let gated_work = Gated {
         phase: GatePhase::Refactor,
         before: &before,
         tree: &work.tree,
     };
-    gated(brief, &gated_work, proof, measurements).await
+    gated(context, &gated_work, proof, result_cache).await
 }
 
 /// Commits what was proven on top of GREEN's commit.
 async fn keep(
-    brief: &StepContext,
+    context: &StepContext,
     worktree: &Worktree,
     green: &CommitId,
     proof: Proof,
-    measurements: &TestResultCache,
+    result_cache: &TestResultCache,
 ) -> (Proof, Result<CommitId, String>) {
     let Some(tree) = proof.tree.clone().map(TreeId::new) else {
         return (
@@ -257,7 +259,7 @@ async fn keep(
         tree,
         phase: REFACTOR,
     };
-    match committed(brief, worktree, proven, green, measurements).await {
+    match committed(context, worktree, proven, green, result_cache).await {
         Ok(Committed {
             commit,
             proof: of_hooks,
@@ -272,14 +274,14 @@ async fn keep(
 }
 
 /// Keeps what is dropped where it can be found again; returns why it was dropped, and where it is.
-fn set_aside(brief: &StepContext, worktree: &Worktree, commit: &CommitId, why: String) -> String {
-    let repository = &brief.setup.repository;
+fn set_aside(context: &StepContext, worktree: &Worktree, commit: &CommitId, why: String) -> String {
+    let repository = &context.setup.repository;
     let is_green = || Ok::<_, Error>(worktree.tree()? == repository.tree_of(commit)?);
     if tokio::task::block_in_place(is_green).unwrap_or(false) {
         return why;
     }
-    let name = put_aside_as(brief);
-    let message = format!("tm: dropped refactoring of task {}: {why}", brief.id());
+    let name = put_aside_as(context);
+    let message = format!("tm: dropped refactoring of task {}: {why}", context.id());
     let kept = tokio::task::block_in_place(|| worktree.salvage(&name, &message));
     match kept {
         Ok(Some(_)) => format!("{why} (kept as {name})"),

@@ -62,24 +62,26 @@ fn add(spent: &mut GateResult, mut report: AgentReport) {
 
 /// Asks the reviewer of a gate, again where there is no verdict.
 pub(super) async fn review(
-    brief: &StepContext,
+    context: &StepContext,
     gate: &Gate,
     work: &Gated<'_>,
 ) -> Result<GateResult, StepError> {
     let mut review = GateResult::new(&gate.name, GateOutcome::NoVerdict, Vec::new());
-    end_what_was_left(brief, gate).await?;
+    end_what_was_left(context, gate).await?;
     for pause in std::iter::once(Duration::ZERO).chain(AGAIN_AFTER) {
         tokio::time::sleep(pause).await;
-        let directory = brief.directory.review(&gate.name, next_number(brief, gate));
-        let why = match asked(brief, gate, work, &directory, &mut review).await {
+        let directory = context
+            .directory
+            .review(&gate.name, next_number(context, gate));
+        let why = match asked(context, gate, work, &directory, &mut review).await {
             Ok(Ok(verdict)) => return Ok(with_verdict(review, verdict)),
             Ok(Err(why)) => why,
             Err(trouble) => return Err(trouble.with_review(review)),
         };
-        brief.tell_warning(format!(
+        context.tell_warning(format!(
             "the gate `{}` has no verdict on {}: {why}",
             gate.name,
-            brief.id()
+            context.id()
         ));
         review.findings.push(why);
     }
@@ -114,23 +116,29 @@ fn with_verdict(review: GateResult, verdict: Verdict) -> GateResult {
 }
 
 /// Each start has a folder of its own, so that nothing of before is taken for its verdict.
-fn next_number(brief: &StepContext, gate: &Gate) -> u32 {
+fn next_number(context: &StepContext, gate: &Gate) -> u32 {
     (1..MOST_STARTS)
-        .find(|number| !brief.directory.review(&gate.name, *number).path().exists())
+        .find(|number| {
+            !context
+                .directory
+                .review(&gate.name, *number)
+                .path()
+                .exists()
+        })
         .unwrap_or(MOST_STARTS)
 }
 
 /// Ends a reviewer that a tm which is gone has started; what it wrote counts for nothing.
-async fn end_what_was_left(brief: &StepContext, gate: &Gate) -> Result<(), StepError> {
-    let number = next_number(brief, gate);
+async fn end_what_was_left(context: &StepContext, gate: &Gate) -> Result<(), StepError> {
+    let number = next_number(context, gate);
     if number == 1 {
         return Ok(());
     }
-    let directory = brief.directory.review(&gate.name, number - 1);
+    let directory = context.directory.review(&gate.name, number - 1);
     let (_sender, orders) = watch::channel(None);
     // Its time is over.
     let command = launch(
-        brief,
+        context,
         gate,
         &directory,
         directory.path(),
@@ -143,7 +151,7 @@ async fn end_what_was_left(brief: &StepContext, gate: &Gate) -> Result<(), StepE
 
 /// One start; an error in words where there is no verdict.
 async fn asked(
-    brief: &StepContext,
+    context: &StepContext,
     gate: &Gate,
     work: &Gated<'_>,
     directory: &AttemptDirectory,
@@ -151,10 +159,10 @@ async fn asked(
 ) -> Result<Result<Verdict, String>, StepError> {
     directory.create()?;
     let folder = tempfile::tempdir_in(directory.path())?;
-    let diff = laid_out(brief, work, folder.path(), directory).await?;
-    let prompt = prompt(brief, gate, &diff, directory)?;
+    let diff = laid_out(context, work, folder.path(), directory).await?;
+    let prompt = prompt(context, gate, &diff, directory)?;
     let command = launch(
-        brief,
+        context,
         gate,
         directory,
         folder.path(),
@@ -168,10 +176,10 @@ async fn asked(
             sender.send_replace(Some(StopMode::Now));
         }
         if let Some(line) = progress.last_line {
-            brief.tell_output(line);
+            context.tell_output(line);
         }
     };
-    let report = brief
+    let report = context
         .run_agent(Start::New, command, orders, bounded)
         .await?;
     let (ended, escape) = (report.ended.clone(), report.escape.clone());
@@ -217,13 +225,13 @@ fn verdict(file: &Path) -> Result<Verdict, String> {
 
 /// Lays the files of the work out for the reviewer; returns the difference, which lies beside them as well.
 async fn laid_out(
-    brief: &StepContext,
+    context: &StepContext,
     work: &Gated<'_>,
     folder: &Path,
     directory: &AttemptDirectory,
 ) -> Result<String, StepError> {
     let (repository, tree, base) = (
-        brief.setup.repository.clone(),
+        context.setup.repository.clone(),
         work.tree.clone(),
         work.before[0].clone(),
     );
@@ -239,51 +247,51 @@ async fn laid_out(
 }
 
 fn prompt(
-    brief: &StepContext,
+    context: &StepContext,
     gate: &Gate,
     diff: &str,
     directory: &AttemptDirectory,
 ) -> Result<String, StepError> {
     let end = diff.floor_char_boundary(DIFF_BYTES);
-    let context = ReviewContext {
-        id: brief.id().to_string(),
-        title: brief.planned.title.clone(),
-        description: brief.task.description.clone(),
-        details: brief.task.details.clone(),
-        test_strategy: brief.task.test_strategy.clone(),
-        acceptance_criteria: brief.task.acceptance_criteria.clone(),
-        phase: brief.phase().to_string(),
+    let review_context = ReviewContext {
+        id: context.id().to_string(),
+        title: context.planned.title.clone(),
+        description: context.task.description.clone(),
+        details: context.task.details.clone(),
+        test_strategy: context.task.test_strategy.clone(),
+        acceptance_criteria: context.task.acceptance_criteria.clone(),
+        phase: context.phase().to_string(),
         own_words: gate.prompt.clone().unwrap_or_default(),
         diff: diff[..end].to_owned(),
         diff_file: directory.path().join("diff.patch").display().to_string(),
         is_cut: end < diff.len(),
         verdict_file: directory.result().display().to_string(),
     };
-    review_prompt(&context).map_err(StepError::from)
+    review_prompt(&review_context).map_err(StepError::from)
 }
 
 fn launch(
-    brief: &StepContext,
+    context: &StepContext,
     gate: &Gate,
     directory: &AttemptDirectory,
     folder: &Path,
     (prompt, timeout): (&str, Duration),
 ) -> Result<tm_executors::agent::AgentCommand, StepError> {
-    let settings = &brief.setup.settings;
+    let settings = &context.setup.settings;
     let recipe = recipe(gate.agent.as_deref().unwrap_or_default(), settings)?;
     let launch = Launch {
         recipe: &recipe,
-        executor: &brief.setup.executor,
+        executor: &context.setup.executor,
         directory,
         worktree: folder,
         prompt,
-        placeholders: placeholders(brief),
-        variables: variables(brief, folder),
-        marks: marks(brief),
+        placeholders: placeholders(context),
+        variables: variables(context, folder),
+        marks: marks(context),
         limits: AttemptLimits {
             timeout,
-            stall: brief.setup.stall,
-            grace: brief.setup.grace,
+            stall: context.setup.stall,
+            grace: context.setup.grace,
             log_bytes: settings.agent.max_log_bytes(),
         },
     };
