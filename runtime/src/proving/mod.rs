@@ -4,6 +4,7 @@ mod files;
 mod green;
 mod parts;
 mod result_cache;
+mod rewritten;
 mod tried;
 
 pub use parts::Parts;
@@ -13,12 +14,10 @@ use crate::step_error::{StepError, blocking};
 use files::kind;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use tm_executors::testing::{RunnerFile, TestCommand, runner_file, told_by_exit_status};
 use tm_scheduler::verdict::{
-    AsBefore, Change, ChangeKind, RedWork, Rules, Strictness, is_test_path, judge_plain,
-    judge_plain_as_before, judge_red, lead_out, needs_rerun, old_tests_got_worse,
-    test_files_of_red, tests_were_rewritten,
+    AsBefore, Change, RedWork, Rules, Strictness, is_test_path, judge_plain, judge_plain_as_before,
+    judge_red, lead_out, needs_rerun, old_tests_got_worse, test_files_of_red,
 };
 use tm_scheduler::{AttemptRecord, CommitId, Failure, Phase, Proof, Reason, Strength, TestReport};
 use tm_worktrees::{Error, Repository, TreeId};
@@ -267,7 +266,7 @@ struct Prover<'a> {
     command: &'a TestCommand,
     result_cache: &'a TestResultCache,
     /// Files of code that were written to in any of its measurements.
-    rewritten: Mutex<BTreeSet<String>>,
+    rewritten: std::sync::Mutex<BTreeSet<String>>,
 }
 
 impl<'a> Prover<'a> {
@@ -287,7 +286,7 @@ impl<'a> Prover<'a> {
             commit,
             command,
             result_cache,
-            rewritten: Mutex::default(),
+            rewritten: std::sync::Mutex::default(),
         })
     }
 
@@ -357,36 +356,6 @@ impl<'a> Prover<'a> {
         self.write(name, &report)?;
         self.rewritten().extend(report.rewritten.iter().cloned());
         Ok(report)
-    }
-
-    fn rewritten(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.rewritten
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What a proof is worth where tests, or what runs them, were written to while they ran. What is written to without
-    /// the work, too, is no doing of the work's, and its own new files are its own to write.
-    async fn of_tests_as_checked_out(&self, proof: Proof) -> Result<Proof, StepError> {
-        let mut files = std::mem::take(&mut *self.rewritten());
-        if !proof.holds() || files.is_empty() {
-            return Ok(proof);
-        }
-        let (base, closure) = (self.base().await, self.closure(&[], &[]).await?);
-        for change in self.changes(&self.work.base).await? {
-            if change.kind == ChangeKind::Added {
-                files.remove(&change.path);
-            }
-        }
-        files.retain(|path| {
-            let decides = runner_file(path, &closure) == RunnerFile::Whole;
-            (is_test_path(path) || decides) && !base.rewritten.contains(path)
-        });
-        if files.is_empty() {
-            return Ok(proof);
-        }
-        let files: Vec<String> = files.into_iter().collect();
-        Ok(tests_were_rewritten(proof, &files, self.work.rules))
     }
 
     fn write(&self, name: &str, report: &TestReport) -> Result<(), StepError> {
