@@ -161,7 +161,7 @@ impl Session {
         let header = replayed.header.clone();
         let project = as_started(&self.project, &directory)?;
         refuse_uncommittable(&project)?;
-        prove_again(&project, &directory, &replayed, trust).await?;
+        Box::pin(prove_again(&project, &directory, &replayed, trust)).await?;
         let run = Box::pin(opened(&project, &directory, replayed, limits)).await?;
         self.ready(
             RunOf {
@@ -241,7 +241,7 @@ impl Session {
         let plan_text = tm_reports::plan_text(&header.plan, &header.limits);
         tm_store::atomic::replace_own(&directory.plan(), plan_text.as_bytes())?;
         let (history, look) = (History::default(), Some(broken));
-        let setup = run_setup(
+        let setup = Box::pin(run_setup(
             &project,
             header.clone(),
             directory.clone(),
@@ -249,7 +249,7 @@ impl Session {
             &backlog.tasks,
             &history,
             look,
-        )
+        ))
         .await?;
         let run = Run::begin(setup)?;
         self.ready(
