@@ -58,6 +58,18 @@ END"#,
     )
         .in_a_project("mv t/old.t t/0old.t")
         .refused_as(&["tests-tampered/results-not-from-tests"]);
+    what_the_runner_sources_and_the_code_rewrites_while_it_runs_is_seen: green(
+        r#"cat > bin/old <<'END'
+[ ! -e t/1.t ] || {
+    cp lib.env "$TMPDIR/lib.env"
+    echo 'pass() { case $1 in *1.t) echo "ok - 1 works"; cat "$TMPDIR/lib.env" > lib.env;; *) sh "$@";; esac; }' > lib.env
+}
+echo old
+END
+echo 'echo wrong' > bin/1"#,
+    )
+        .in_a_project(r#"mv t/old.t t/0old.t; echo 'pass() { sh "$@"; }' > lib.env; sed -i 's|sh "$file"|. ./lib.env \&\& pass "$file"|' run-tests.sh"#)
+        .refused_as(&["tests-tampered/results-not-from-tests"]);
     a_list_of_tests_that_loses_reds_is_seen: green("pretend; echo 't/old.t' > t/list")
         .in_a_project("sed -i 's|for file in t/\\*.t|for file in $(ls t/*.t \\| grep \"$(cat t/list)\")|' run-tests.sh; echo . > t/list")
         .run_by(&["t/list"])

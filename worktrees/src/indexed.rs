@@ -167,24 +167,11 @@ const fn time(seconds: i64, nanoseconds: i64) -> (i32, u32) {
 
 impl Known {
     /// Reads an index of tm's own; `None` for one of a form that only git reads.
-    ///
-    /// What was written in the moment in which the index was may have been written again in the same one: nothing is
-    /// certain of such a file.
     pub(crate) fn read(index: &Path) -> Option<Self> {
-        let written = Stamp::of_file(&std::fs::symlink_metadata(index).ok()?).modified;
-        let bytes = std::fs::read(index).ok()?;
-        let (header, mut rest) = bytes.split_at_checked(HEADER)?;
-        if !header.starts_with(MARK) || !FORMS.contains(&number(header, FORM)) {
-            return None;
-        }
         let mut known = Self::default();
-        for _ in 0..number(header, COUNT) {
-            let entry = Entry::first_of(rest)?;
-            let stamp = Some(Stamp::of_entry(&entry))
-                .filter(|stamp| stamp.changed < written && !entry.is_extended());
+        each_entry(index, |entry, stamp| {
             known.add(entry.path, entry.mode(), stamp, || entry.id());
-            rest = rest.get(entry.length..)?;
-        }
+        })?;
         Some(known)
     }
 
@@ -240,33 +227,6 @@ impl Known {
         self.folders.get(path.as_os_str())
     }
 
-    /// Returns the wanted files below `root` that are not what they were when they were written, as far as that is certain.
-    pub(crate) fn written_since(
-        &self,
-        root: &Path,
-        is_wanted: &dyn Fn(&str) -> bool,
-    ) -> Vec<String> {
-        let mut written = Vec::new();
-        for (folder, files) in &self.folders {
-            for (name, indexed) in files {
-                let path = Path::new(folder).join(Path::new(name));
-                let named = name_of(path.as_os_str().as_bytes());
-                let is_same = |stamp: Stamp| {
-                    let found = std::fs::symlink_metadata(root.join(&path));
-                    found.is_ok_and(|found| stamp.is_of(&found))
-                };
-                if let Indexed::File(Some(stamp)) = indexed
-                    && is_wanted(&named)
-                    && !is_same(*stamp)
-                {
-                    written.push(named);
-                }
-            }
-        }
-        written.sort();
-        written
-    }
-
     /// Returns how many of them are files or links.
     pub(crate) const fn files(&self) -> usize {
         self.files
@@ -280,6 +240,49 @@ impl Known {
     pub(crate) const fn attributes(&self) -> &BTreeMap<Vec<u8>, String> {
         &self.attributes
     }
+}
+
+/// Gives out the entries of an index of tm's own, with what their files were when they were written; `None` for one of a
+/// form that only git reads.
+///
+/// What was written in the moment in which the index was may have been written again in the same one: nothing is
+/// certain of such a file.
+fn each_entry(index: &Path, mut take: impl FnMut(&Entry<'_>, Option<Stamp>)) -> Option<()> {
+    let written = Stamp::of_file(&std::fs::symlink_metadata(index).ok()?).modified;
+    let bytes = std::fs::read(index).ok()?;
+    let (header, mut rest) = bytes.split_at_checked(HEADER)?;
+    if !header.starts_with(MARK) || !FORMS.contains(&number(header, FORM)) {
+        return None;
+    }
+    for _ in 0..number(header, COUNT) {
+        let entry = Entry::first_of(rest)?;
+        let is_certain = |stamp: &Stamp| stamp.changed < written && !entry.is_extended();
+        take(&entry, Some(Stamp::of_entry(&entry)).filter(is_certain));
+        rest = rest.get(entry.length..)?;
+    }
+    Some(())
+}
+
+/// Returns the wanted files below `root` that are not what they were when an index of tm's own was written, as far as
+/// that is certain.
+pub(crate) fn written_since(
+    index: &Path,
+    root: &Path,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Option<Vec<String>> {
+    let mut written = Vec::new();
+    each_entry(index, |entry, stamp| {
+        let Some(stamp) = stamp.filter(|_| entry.mode() != NESTED) else {
+            return;
+        };
+        let name = name_of(entry.path);
+        let file = root.join(OsStr::from_bytes(entry.path));
+        let is_same = || std::fs::symlink_metadata(file).is_ok_and(|found| stamp.is_of(&found));
+        if is_wanted(&name) && !is_same() {
+            written.push(name);
+        }
+    })?;
+    Some(written)
 }
 
 /// Waits for the file system's clock to leave the moment in which an index was written, so that whatever is written from

@@ -65,12 +65,12 @@ impl JudgeCheckout {
     }
 
     /// Returns the wanted files of the commit that were written to, replaced or removed since they were checked out,
-    /// whatever they hold by now.
-    ///
-    /// # Errors
-    /// git refused.
-    pub fn rewritten(&self, is_wanted: &dyn Fn(&str) -> bool) -> Result<Vec<String>, Error> {
-        Ok(self.folder.known()?.written_since(self.path(), is_wanted))
+    /// whatever they hold by now; none where only git can read the index.
+    pub fn rewritten(&self, is_wanted: &dyn Fn(&str) -> bool) -> Vec<String> {
+        let (folder, reader) = (&self.folder, self.folder.repository().reader());
+        reader
+            .and_then(|reader| reader.written_since(&folder.index_file(), folder.path(), is_wanted))
+            .unwrap_or_default()
     }
 
     /// Returns what lists the untracked files here.

@@ -6,6 +6,9 @@ const FIRST: u32 = 0xF780;
 
 /// Returns a path as text.
 pub(crate) fn name_of(path: &[u8]) -> String {
+    if path.is_ascii() {
+        return String::from_utf8_lossy(path).into_owned();
+    }
     let mut name = String::with_capacity(path.len());
     for chunk in path.utf8_chunks() {
         for letter in chunk.valid().chars() {

@@ -7,7 +7,7 @@
 //! each reading.
 
 use crate::files::{beginning, is_link_to, replace};
-use crate::indexed::Known;
+use crate::indexed::{Known, written_since};
 use crate::names::name_of;
 use crate::own::HEAD_BYTES;
 use crate::trees::{FOLDER, Fresh, Library};
@@ -269,6 +269,17 @@ impl Reader {
         // One whose ids are of another kind is not known as such.
         self.library.as_ref()?;
         Known::read(index)
+    }
+
+    /// Returns the wanted files below `root` that are not what they were when an index of tm's own was written.
+    pub(crate) fn written_since(
+        &self,
+        index: &Path,
+        root: &Path,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Option<Vec<String>> {
+        self.library.as_ref()?;
+        written_since(index, root, is_wanted)
     }
 
     /// Returns the content of a file, or the target of a link, in a tree.

@@ -155,12 +155,17 @@ impl Prover<'_> {
         changes: &[Change],
         tests: &[String],
     ) -> Result<Closure, StepError> {
+        // What tests reach is no runner, so that it can only become less.
+        let may_be_of_runner =
+            |change: &Change| runner_file(&change.path, &self.closure) != RunnerFile::No;
+        if !changes.iter().any(may_be_of_runner) {
+            return Ok((*self.closure).clone());
+        }
         let (base, command) = (self.work.base.clone(), self.command.clone());
         let changed: Vec<String> = changes.iter().map(|change| change.path.clone()).collect();
-        let tests = tests.to_vec();
+        let (paths, tests) = (self.paths.clone(), tests.to_vec());
         self.git(move |repository| {
             let tree = repository.tree_of(&base)?;
-            let paths = repository.paths(&tree)?;
             let follow = |tests: &[String]| closure_in(repository, &tree, &paths, &command, tests);
             let closure = follow(&tests);
             // Only where code would count as runner is it asked which code the other tests reach.
@@ -215,7 +220,7 @@ impl Prover<'_> {
     }
 }
 
-fn closure_in(
+pub(super) fn closure_in(
     repository: &Repository,
     tree: &TreeId,
     paths: &BTreeSet<String>,

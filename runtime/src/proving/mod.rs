@@ -3,50 +3,27 @@
 mod files;
 mod green;
 mod parts;
+mod red;
 mod result_cache;
 mod rewritten;
 mod tried;
 
 pub use parts::Parts;
+pub use red::{RedCommit, red_commit};
 pub use result_cache::TestResultCache;
 
 use crate::step_error::{StepError, blocking};
-use files::kind;
+use files::closure_in;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use tm_executors::testing::{RunnerFile, TestCommand, runner_file, told_by_exit_status};
+use std::sync::{Arc, Mutex};
+use tm_executors::testing::{Closure, RunnerFile, TestCommand, runner_file, told_by_exit_status};
 use tm_scheduler::verdict::{
-    AsBefore, Change, RedWork, Rules, Strictness, is_test_path, judge_plain, judge_plain_as_before,
-    judge_red, lead_out, needs_rerun, old_tests_got_worse, test_files_of_red,
+    AsBefore, Change, Rules, is_test_path, judge_plain, judge_plain_as_before, lead_out,
+    needs_rerun,
 };
-use tm_scheduler::{AttemptRecord, CommitId, Failure, Phase, Proof, Reason, Strength, TestReport};
+use tm_scheduler::{CommitId, Failure, Phase, Proof, Reason, Strength, TestReport};
 use tm_worktrees::{Error, Repository, TreeId};
-
-/// The RED that a GREEN has to satisfy.
-#[derive(Clone, Debug)]
-pub struct RedCommit {
-    /// What RED started from.
-    pub base: CommitId,
-    /// Its commit.
-    pub commit: CommitId,
-    /// The names of its tests, as far as they are known.
-    pub tests: Vec<String>,
-    /// The files of its tests that could not be loaded.
-    pub unloaded: Vec<String>,
-}
-
-impl RedCommit {
-    /// Returns that of an attempt, as it is written down; `None` before it was proven and committed.
-    pub fn of(attempt: &AttemptRecord) -> Option<Self> {
-        let proof = attempt.proof.as_ref()?;
-        Some(Self {
-            base: attempt.place.as_ref()?.base.clone(),
-            commit: attempt.commit.clone()?,
-            tests: proof.new.clone(),
-            unloaded: proof.unloaded.clone(),
-        })
-    }
-}
 
 /// Work to be judged.
 #[derive(Debug)]
@@ -65,52 +42,6 @@ pub struct Work {
     pub rules: Rules,
     /// Where logs and results go.
     pub scratch: PathBuf,
-}
-
-/// Finds out what a commit is as a RED: the tests that it adds, and the files of tests that don't load yet.
-///
-/// # Errors
-/// git refused.
-pub async fn red_commit(
-    commit: &CommitId,
-    command: &TestCommand,
-    result_cache: &TestResultCache,
-) -> Result<RedCommit, StepError> {
-    let (repository, red) = (result_cache.repository().clone(), commit.clone());
-    let (base, changes) = blocking(move || {
-        let base = repository
-            .first_parent(&red)?
-            .unwrap_or_else(|| red.clone());
-        let changes = repository.changed_files(&base, &red)?;
-        Ok::<_, Error>((base, changes))
-    })
-    .await?;
-    let changes: Vec<Change> = changes
-        .into_iter()
-        .map(|file| Change {
-            kind: kind(file.change),
-            path: file.path,
-        })
-        .collect();
-    let (before, after) = (
-        result_cache.at(&base, command).await,
-        result_cache.at(commit, command).await,
-    );
-    let test_files = test_files_of_red(&changes);
-    let work = RedWork {
-        base: &before,
-        after: &after,
-        rerun: None,
-        without_tests: None,
-        test_files: &test_files,
-    };
-    let proof = judge_red(&work, Strictness::Relaxed);
-    Ok(RedCommit {
-        base,
-        commit: commit.clone(),
-        tests: proof.new,
-        unloaded: proof.unloaded,
-    })
 }
 
 /// What a proof says when the tests saw more than others will.
@@ -265,8 +196,12 @@ struct Prover<'a> {
     commit: CommitId,
     command: &'a TestCommand,
     result_cache: &'a TestResultCache,
-    /// Files of code that were written to in any of its measurements.
-    rewritten: std::sync::Mutex<BTreeSet<String>>,
+    /// Every path of the tree that the work started from.
+    paths: BTreeSet<String>,
+    /// What the test command by itself reaches there.
+    closure: Arc<Closure>,
+    /// Files of tests, and of what runs them, that were written to in any of its measurements.
+    rewritten: Mutex<BTreeSet<String>>,
 }
 
 impl<'a> Prover<'a> {
@@ -280,42 +215,24 @@ impl<'a> Prover<'a> {
             work.tree.clone(),
             work.base.clone(),
         );
-        let commit = blocking(move || repository.commit_to_test(&tree, &base)).await?;
+        let wanted = command.clone();
+        let (commit, paths, closure) = blocking(move || {
+            let base_tree = repository.tree_of(&base)?;
+            let paths = repository.paths(&base_tree)?;
+            let closure = closure_in(&repository, &base_tree, &paths, &wanted, &[]);
+            let commit = repository.commit_to_test(&tree, &base)?;
+            Ok::<_, Error>((commit, paths, closure))
+        })
+        .await?;
         Ok(Self {
             work,
             commit,
             command,
             result_cache,
-            rewritten: std::sync::Mutex::default(),
+            paths,
+            closure: Arc::new(closure),
+            rewritten: Mutex::default(),
         })
-    }
-
-    async fn red(&self) -> Result<(Proof, TestReport), StepError> {
-        let changes = self.changes(&self.work.base).await?;
-        let test_files = self.red_files(&changes, &self.work.base).await?;
-        let base = self.base().await;
-        let after = self.measure("work").await?;
-        let rerun = if old_tests_got_worse(&base, &after) {
-            Some(self.measure("again").await?)
-        } else {
-            None
-        };
-        let is_only_tests = changes
-            .iter()
-            .all(|change| test_files.contains(&change.path));
-        let without_tests = if after.load_errors.is_empty() || is_only_tests {
-            None
-        } else {
-            Some(self.measure_with(&test_files, "without-tests").await?)
-        };
-        let red = RedWork {
-            base: &base,
-            after: &after,
-            rerun: rerun.as_ref(),
-            without_tests: without_tests.as_ref(),
-            test_files: &test_files,
-        };
-        Ok((judge_red(&red, self.work.rules.strictness), after))
     }
 
     async fn plain(&self) -> Result<(Proof, TestReport), StepError> {
@@ -351,7 +268,13 @@ impl<'a> Prover<'a> {
     async fn measure_at(&self, commit: &CommitId, name: &str) -> Result<TestReport, StepError> {
         let report = self
             .result_cache
-            .measure(commit, self.command, &self.work.scratch, name)
+            .measure(
+                commit,
+                self.command,
+                &self.work.scratch,
+                name,
+                Some(&self.closure),
+            )
             .await?;
         self.write(name, &report)?;
         self.rewritten().extend(report.rewritten.iter().cloned());

@@ -5,13 +5,16 @@
 use crate::checkouts::{Checkouts, NotReady};
 use crate::step_error::{StepError, blocking};
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tm_executors::engine::Executor;
-use tm_executors::testing::{TestCommand, TestPlace, labelled, put_together, run_tests};
-use tm_scheduler::verdict::is_source;
+use tm_executors::testing::{
+    Closure, RunnerFile, TestCommand, TestPlace, labelled, put_together, run_tests, runner_file,
+};
+use tm_scheduler::verdict::{is_source, is_test_path};
 use tm_scheduler::{CommandEnd, CommitId, GateRun, TestReport};
 use tm_worktrees::{JudgeCheckout, Repository, TreeId};
 use tokio::sync::OnceCell;
@@ -75,7 +78,7 @@ impl TestResultCache {
                 return put_together(command, reports);
             }
             let log = log_of(&tree, command);
-            self.measure(commit, command, &self.scratch, &log)
+            self.measure(commit, command, &self.scratch, &log, None)
                 .await
                 .unwrap_or_else(|trouble| unmeasured(trouble.into()))
         };
@@ -121,6 +124,7 @@ impl TestResultCache {
     }
 
     /// Runs the tests of a commit in a clean checkout of it, known or not; raw output goes to `<scratch>/<name>.log`.
+    /// Where it is known what the command reaches, tests and what runs them are looked at when they have ended.
     ///
     /// # Errors
     /// git or the disk refused: nothing is known of the commit then.
@@ -130,15 +134,24 @@ impl TestResultCache {
         command: &TestCommand,
         scratch: &Path,
         name: &str,
+        reached: Option<&Arc<Closure>>,
     ) -> Result<TestReport, StepError> {
         if command.parts.is_empty() {
-            return self.measure_one(commit, command, scratch, name).await;
+            return self
+                .measure_one(commit, command, scratch, name, reached)
+                .await;
         }
         let mut reports = Vec::new();
         for (number, part) in command.parts.iter().enumerate() {
             reports.push(
-                self.measure_one(commit, part, scratch, &format!("{name}-{}", number + 1))
-                    .await?,
+                self.measure_one(
+                    commit,
+                    part,
+                    scratch,
+                    &format!("{name}-{}", number + 1),
+                    reached,
+                )
+                .await?,
             );
         }
         Ok(put_together(command, reports))
@@ -151,6 +164,7 @@ impl TestResultCache {
         command: &TestCommand,
         scratch: &Path,
         name: &str,
+        reached: Option<&Arc<Closure>>,
     ) -> Result<TestReport, StepError> {
         let checkout = match self.checkouts.judge(commit).await {
             Ok(checkout) => checkout,
@@ -159,7 +173,11 @@ impl TestResultCache {
         };
         std::fs::create_dir_all(scratch).map_err(|source| StepError::of(&source))?;
         let mut report = self.run_in(checkout.path(), command, scratch, name).await;
-        report.rewritten = blocking(move || checkout.rewritten(&is_source)).await?;
+        if let Some(closure) = reached.map(Arc::clone) {
+            let is_of_tests = move |path: &str| is_of_tests(path, &closure);
+            let look = move || Ok::<_, Infallible>(checkout.rewritten(&is_of_tests));
+            report.rewritten = blocking(look).await?;
+        }
         Ok(labelled(command, report))
     }
 
@@ -206,6 +224,11 @@ impl TestResultCache {
         }
         run_tests(command, place, name).await
     }
+}
+
+/// Tells whether a file holds tests, or decides how they are run.
+fn is_of_tests(path: &str, closure: &Closure) -> bool {
+    is_test_path(path) && is_source(path) || runner_file(path, closure) == RunnerFile::Whole
 }
 
 /// The name under which results are known: the tree, and all that decides how the tests are run.

@@ -4,9 +4,8 @@ use super::Prover;
 use crate::step_error::StepError;
 use std::collections::BTreeSet;
 use std::sync::{MutexGuard, PoisonError};
-use tm_executors::testing::{RunnerFile, runner_file};
 use tm_scheduler::Proof;
-use tm_scheduler::verdict::{ChangeKind, is_test_path, tests_were_rewritten};
+use tm_scheduler::verdict::{ChangeKind, tests_were_rewritten};
 
 impl Prover<'_> {
     pub(super) fn rewritten(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -22,20 +21,22 @@ impl Prover<'_> {
         if !proof.holds() || files.is_empty() {
             return Ok(proof);
         }
-        let (base, closure) = (self.base().await, self.closure(&[], &[]).await?);
         for change in self.changes(&self.work.base).await? {
             if change.kind == ChangeKind::Added {
                 files.remove(&change.path);
             }
         }
-        files.retain(|path| {
-            let decides = runner_file(path, &closure) == RunnerFile::Whole;
-            (is_test_path(path) || decides) && !base.rewritten.contains(path)
-        });
         if files.is_empty() {
             return Ok(proof);
         }
-        let files: Vec<String> = files.into_iter().collect();
+        let base = self.measure_at(&self.work.base, "base-again").await?;
+        let files: Vec<String> = files
+            .into_iter()
+            .filter(|path| !base.rewritten.contains(path))
+            .collect();
+        if files.is_empty() {
+            return Ok(proof);
+        }
         Ok(tests_were_rewritten(proof, &files, self.work.rules))
     }
 }
