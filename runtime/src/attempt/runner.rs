@@ -84,14 +84,17 @@ impl AttemptRunner {
             command,
             orders,
         } = attempt;
-        let (checkout, elsewhere) = (self.checkout().await, self.elsewhere().await);
+        let (checkout, elsewhere) = tokio::join!(self.checkout(), self.elsewhere());
         let at_work = self.concurrent.begin(&task, number);
         let ended = match start {
             Start::New => run_attempt(command, orders, progress).await,
             Start::Adopt => adopt_attempt(command, orders, progress).await,
         };
         let mut report = ended?;
-        let changes = self.changes_since(checkout).await;
+        let (changes, changed_elsewhere) = tokio::join!(
+            self.changes_since(checkout),
+            self.changed_elsewhere(elsewhere)
+        );
         let meanwhile = at_work.end();
         report.noticed.extend(meanwhile.noticed);
         let mut warnings = Vec::new();
@@ -107,9 +110,7 @@ impl AttemptRunner {
         if !report.escape.is_empty() && !meanwhile.others.is_empty() {
             report.noticed.push(suspects(&meanwhile.others));
         }
-        report
-            .noticed
-            .extend(self.changed_elsewhere(elsewhere).await);
+        report.noticed.extend(changed_elsewhere);
         Ok(Ran { report, warnings })
     }
 

@@ -159,7 +159,7 @@ impl Prover<'_> {
         let may_be_of_runner =
             |change: &Change| runner_file(&change.path, &self.closure) != RunnerFile::No;
         if !changes.iter().any(may_be_of_runner) {
-            return Ok((*self.closure).clone());
+            return Ok(self.closure.clone());
         }
         let (base, command) = (self.work.base.clone(), self.command.clone());
         let changed: Vec<String> = changes.iter().map(|change| change.path.clone()).collect();
@@ -218,6 +218,14 @@ impl Prover<'_> {
         }
         Ok(changed)
     }
+}
+
+/// Of the paths of a tree, those of files that hold tests, or decide how they are run.
+pub(super) fn watched(paths: &BTreeSet<String>, closure: &Closure) -> BTreeSet<String> {
+    let is_of_tests = |path: &&String| {
+        is_test_path(path) && is_source(path) || runner_file(path, closure) == RunnerFile::Whole
+    };
+    paths.iter().filter(is_of_tests).cloned().collect()
 }
 
 pub(super) fn closure_in(

@@ -13,7 +13,7 @@ pub use red::{RedCommit, red_commit};
 pub use result_cache::TestResultCache;
 
 use crate::step_error::{StepError, blocking};
-use files::closure_in;
+use files::{closure_in, watched};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -199,8 +199,10 @@ struct Prover<'a> {
     /// Every path of the tree that the work started from.
     paths: BTreeSet<String>,
     /// What the test command by itself reaches there.
-    closure: Arc<Closure>,
-    /// Files of tests, and of what runs them, that were written to in any of its measurements.
+    closure: Closure,
+    /// The files there that hold tests, or decide how they are run.
+    watched: Arc<BTreeSet<String>>,
+    /// Those of them that were written to in any measurement of the work.
     rewritten: Mutex<BTreeSet<String>>,
 }
 
@@ -229,8 +231,9 @@ impl<'a> Prover<'a> {
             commit,
             command,
             result_cache,
+            watched: Arc::new(watched(&paths, &closure)),
             paths,
-            closure: Arc::new(closure),
+            closure,
             rewritten: Mutex::default(),
         })
     }
@@ -273,7 +276,7 @@ impl<'a> Prover<'a> {
                 self.command,
                 &self.work.scratch,
                 name,
-                Some(&self.closure),
+                Some(&self.watched),
             )
             .await?;
         self.write(name, &report)?;

@@ -11,10 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tm_executors::engine::Executor;
-use tm_executors::testing::{
-    Closure, RunnerFile, TestCommand, TestPlace, labelled, put_together, run_tests, runner_file,
-};
-use tm_scheduler::verdict::{is_source, is_test_path};
+use tm_executors::testing::{TestCommand, TestPlace, labelled, put_together, run_tests};
 use tm_scheduler::{CommandEnd, CommitId, GateRun, TestReport};
 use tm_worktrees::{JudgeCheckout, Repository, TreeId};
 use tokio::sync::OnceCell;
@@ -124,7 +121,7 @@ impl TestResultCache {
     }
 
     /// Runs the tests of a commit in a clean checkout of it, known or not; raw output goes to `<scratch>/<name>.log`.
-    /// Where it is known what the command reaches, tests and what runs them are looked at when they have ended.
+    /// The watched files are looked at when the tests have ended.
     ///
     /// # Errors
     /// git or the disk refused: nothing is known of the commit then.
@@ -134,11 +131,11 @@ impl TestResultCache {
         command: &TestCommand,
         scratch: &Path,
         name: &str,
-        reached: Option<&Arc<Closure>>,
+        watched: Option<&Arc<BTreeSet<String>>>,
     ) -> Result<TestReport, StepError> {
         if command.parts.is_empty() {
             return self
-                .measure_one(commit, command, scratch, name, reached)
+                .measure_one(commit, command, scratch, name, watched)
                 .await;
         }
         let mut reports = Vec::new();
@@ -149,7 +146,7 @@ impl TestResultCache {
                     part,
                     scratch,
                     &format!("{name}-{}", number + 1),
-                    reached,
+                    watched,
                 )
                 .await?,
             );
@@ -164,7 +161,7 @@ impl TestResultCache {
         command: &TestCommand,
         scratch: &Path,
         name: &str,
-        reached: Option<&Arc<Closure>>,
+        watched: Option<&Arc<BTreeSet<String>>>,
     ) -> Result<TestReport, StepError> {
         let checkout = match self.checkouts.judge(commit).await {
             Ok(checkout) => checkout,
@@ -173,9 +170,9 @@ impl TestResultCache {
         };
         std::fs::create_dir_all(scratch).map_err(|source| StepError::of(&source))?;
         let mut report = self.run_in(checkout.path(), command, scratch, name).await;
-        if let Some(closure) = reached.map(Arc::clone) {
-            let is_of_tests = move |path: &str| is_of_tests(path, &closure);
-            let look = move || Ok::<_, Infallible>(checkout.rewritten(&is_of_tests));
+        if let Some(watched) = watched.map(Arc::clone) {
+            let look =
+                move || Ok::<_, Infallible>(checkout.rewritten(&|path| watched.contains(path)));
             report.rewritten = blocking(look).await?;
         }
         Ok(labelled(command, report))
@@ -224,11 +221,6 @@ impl TestResultCache {
         }
         run_tests(command, place, name).await
     }
-}
-
-/// Tells whether a file holds tests, or decides how they are run.
-fn is_of_tests(path: &str, closure: &Closure) -> bool {
-    is_test_path(path) && is_source(path) || runner_file(path, closure) == RunnerFile::Whole
 }
 
 /// The name under which results are known: the tree, and all that decides how the tests are run.

@@ -173,9 +173,6 @@ impl EffectRunner {
                 timeout_ms,
             } => {
                 let (context, worktree) = self.at_work(&task, attempt, scheduler);
-                if let (Some(place), Some(command)) = (&context.place, context.test_command()) {
-                    self.result_cache.begin(place.base.clone(), command);
-                }
                 self.ahead.begin(&task, attempt, worktree.as_ref());
                 let orders = self.order_line(&task);
                 let step = steps::run_agent(context, worktree, timeout_ms, orders, Start::New);

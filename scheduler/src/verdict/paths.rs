@@ -14,10 +14,12 @@ pub fn is_test_path(path: &str) -> bool {
         "testdata",
     ];
     let mut parts = path.split('/').rev();
-    let name = parts.next().unwrap_or_default().to_ascii_lowercase();
-    if parts.any(|folder| FOLDERS.contains(&folder.to_ascii_lowercase().as_str())) {
+    let name = parts.next().unwrap_or_default();
+    let is_of_tests = |folder: &str| FOLDERS.iter().any(|one| folder.eq_ignore_ascii_case(one));
+    if parts.any(is_of_tests) {
         return true;
     }
+    let name = name.to_ascii_lowercase();
     let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
     let ends = [
         "_test", "_tests", "-test", "_spec", "-spec", ".test", ".spec",

@@ -65,6 +65,7 @@ async fn base_and_worktree(
         MergeOutcome::Merged(base) => base,
         MergeOutcome::Conflict(conflict) => return Ok(Prepared::Conflict(conflict.files)),
     };
+    measure_ahead(context, &base);
     let (inner, on) = (context.clone(), base.clone());
     let (branch, start) = blocking(move || branch(&inner, &on)).await?;
     let mut worktree = context
@@ -83,6 +84,7 @@ async fn base_and_worktree(
             break;
         };
         tip = now;
+        measure_ahead(context, &base);
         worktree = context
             .setup
             .checkouts
@@ -91,6 +93,13 @@ async fn base_and_worktree(
     }
     let worktree = with_carried_work(context, worktree).await?;
     Ok(Prepared::Ready(Box::new(worktree)))
+}
+
+/// Begins to measure what the work will be compared with, while its worktree is made and its agent works.
+fn measure_ahead(context: &StepContext, base: &CommitId) {
+    if let Some(command) = context.test_command() {
+        context.setup.result_cache.begin(base.clone(), command);
+    }
 }
 
 /// Lays out the proven work that the attempt is to put together with what has landed, marks of conflicts included.
