@@ -17,6 +17,7 @@ use crate::{BranchName, Error, PathPatterns, Repository, RunHooks, TreeId};
 use salvage::refused_work;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tm_scheduler::CommitId;
 
 /// So many paths that are left out are named at the most.
@@ -39,6 +40,8 @@ pub struct Worktree {
     folder: OwnedFolder,
     branch: BranchName,
     base: CommitId,
+    /// What was taken before it was asked for.
+    taken: Mutex<Option<Captured>>,
 }
 
 /// What would be committed.
@@ -66,6 +69,7 @@ impl Worktree {
             folder,
             branch,
             base,
+            taken: Mutex::new(None),
         }
     }
 
@@ -139,11 +143,32 @@ impl Worktree {
         )
     }
 
+    /// Says that somebody is about to write in the folder: what was taken ahead is no longer what is there.
+    pub fn is_written_to(&self) {
+        *self.taken() = None;
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Option<Captured>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has `capture` go through the folder now, for the next one who asks: nobody may write there until then.
+    pub fn capture_ahead(&self, never_commit: &PathPatterns) {
+        // What can't be taken is told to whoever asks.
+        let captured = self.look_and_capture(never_commit).ok();
+        *self.taken() = captured;
+    }
+
     /// Takes everything that the agent left as a tree, but for what is never committed, whose content is the base's.
     ///
     /// # Errors
     /// What is there can't be taken (`Error::is_of_work` tells so), or git refused.
     pub fn capture(&self, never_commit: &PathPatterns) -> Result<Captured, Error> {
+        let taken = self.taken().take();
+        taken.map_or_else(|| self.look_and_capture(never_commit), Ok)
+    }
+
+    fn look_and_capture(&self, never_commit: &PathPatterns) -> Result<Captured, Error> {
         self.folder.assert_own()?;
         let changed = self.folder.changed_git_files();
         if !changed.is_empty() {

@@ -68,7 +68,7 @@ impl AttemptRunner {
         directory.ancestors().nth(2).unwrap_or(directory).to_owned()
     }
 
-    /// Runs the agent to its end.
+    /// Runs the agent to its end; `afterwards` is done while it is looked what changed.
     ///
     /// # Errors
     /// It could not be started, or its end not be seen; no process of it is left.
@@ -76,6 +76,7 @@ impl AttemptRunner {
         &self,
         attempt: Attempt,
         progress: impl FnMut(Progress) + Send,
+        afterwards: impl Future<Output = ()> + Send,
     ) -> Result<Ran, StepError> {
         let Attempt {
             task,
@@ -91,9 +92,10 @@ impl AttemptRunner {
             Start::Adopt => adopt_attempt(command, orders, progress).await,
         };
         let mut report = ended?;
-        let (changes, changed_elsewhere) = tokio::join!(
+        let (changes, changed_elsewhere, ()) = tokio::join!(
             self.changes_since(checkout),
-            self.changed_elsewhere(elsewhere)
+            self.changed_elsewhere(elsewhere),
+            afterwards
         );
         let meanwhile = at_work.end();
         report.noticed.extend(meanwhile.noticed);

@@ -6,6 +6,7 @@ use crate::attempt::{
 };
 use crate::step_error::{StepError, blocking};
 use std::ffi::OsString;
+use std::future::ready;
 use std::sync::Arc;
 use tm_executors::agent::{AgentCommand, Follower, LogEnd, Progress, closing};
 use tm_presets::LoopContext;
@@ -59,7 +60,10 @@ pub(super) async fn run_agent(
     let Ran {
         mut report,
         warnings,
-    } = match runner(&setup, concurrent).run(attempt, progress).await {
+    } = match runner(&setup, concurrent)
+        .run(attempt, progress, ready(()))
+        .await
+    {
         Ok(ran) => ran,
         Err(trouble) => return ended_before_it_began(&setup, trouble),
     };

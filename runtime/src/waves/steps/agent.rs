@@ -32,6 +32,7 @@ pub(crate) async fn run_agent(
         Ok(worktree) => worktree,
         Err(answer) => return context.done(answer, None),
     };
+    worktree.is_written_to();
     match taken_over(&context, &worktree).await {
         Ok(Some(report)) => return context.done(Answer::AgentEnded(report), Some(worktree)),
         Ok(None) => {}
@@ -39,7 +40,12 @@ pub(crate) async fn run_agent(
     }
     let tell = |progress| context.tell_agent(progress);
     let ran = match command_of(&context, &worktree, timeout_ms).await {
-        Ok(command) => context.run_agent(start, command, orders, tell).await,
+        Ok(command) => {
+            let afterwards = async { capture_ahead(&context, &worktree) };
+            context
+                .run_agent(start, command, orders, tell, afterwards)
+                .await
+        }
         Err(trouble) => Err(trouble),
     };
     let mut report = match ran {
@@ -57,6 +63,11 @@ pub(crate) async fn run_agent(
     collect_learnings(&context);
     clean_what_it_wrote(&context);
     context.done(Answer::AgentEnded(report), Some(worktree))
+}
+
+/// Goes through what the agent left, for whoever proves it.
+fn capture_ahead(context: &StepContext, worktree: &Worktree) {
+    tokio::task::block_in_place(|| worktree.capture_ahead(&context.setup.never_commit));
 }
 
 /// What starts the agent: to do the task, or to put its proven work together with what has landed.

@@ -233,7 +233,7 @@ impl StepContext {
         }
     }
 
-    /// Runs an agent of the attempt to its end.
+    /// Runs an agent of the attempt to its end; `afterwards` is done while it is looked what changed.
     ///
     /// # Errors
     /// It could not be started, or its end not be seen.
@@ -243,6 +243,7 @@ impl StepContext {
         command: AgentCommand,
         orders: watch::Receiver<Option<StopMode>>,
         progress: impl FnMut(Progress) + Send,
+        afterwards: impl Future<Output = ()> + Send,
     ) -> Result<AgentReport, StepError> {
         let setup = &self.setup;
         let runner = AttemptRunner {
@@ -260,7 +261,7 @@ impl StepContext {
             command,
             orders,
         };
-        let Ran { report, warnings } = runner.run(attempt, progress).await?;
+        let Ran { report, warnings } = runner.run(attempt, progress, afterwards).await?;
         for words in warnings {
             self.tell_output(words);
         }

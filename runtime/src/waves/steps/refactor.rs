@@ -13,6 +13,7 @@ use super::words;
 use crate::attempt::Start;
 use crate::proving::{TestResultCache, Work, prove_same_behaviour};
 use crate::step_error::StepError;
+use std::future::ready;
 use std::sync::Arc;
 use tm_config::GatePhase;
 use tm_executors::agent::adopt_attempt;
@@ -161,7 +162,10 @@ async fn improve(
         Err(trouble) => return nothing(trouble),
     };
     let tell = |progress| context.tell_agent(progress);
-    let report = match context.run_agent(Start::New, command, orders, tell).await {
+    let report = match context
+        .run_agent(Start::New, command, orders, tell, ready(()))
+        .await
+    {
         Ok(report) => report,
         Err(trouble) => return nothing(trouble),
     };

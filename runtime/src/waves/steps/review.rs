@@ -8,6 +8,7 @@ use super::gates::Gated;
 use crate::attempt::{Launch, Start};
 use crate::step_error::StepError;
 use serde::Deserialize;
+use std::future::ready;
 use std::path::Path;
 use std::time::Duration;
 use tm_config::Gate;
@@ -180,7 +181,7 @@ async fn asked(
         }
     };
     let report = context
-        .run_agent(Start::New, command, orders, bounded)
+        .run_agent(Start::New, command, orders, bounded, ready(()))
         .await?;
     let (ended, escape) = (report.ended.clone(), report.escape.clone());
     add(spent, report);
