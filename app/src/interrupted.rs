@@ -105,7 +105,7 @@ pub(crate) fn landed(scheduler: &Scheduler) -> Vec<CommitId> {
     let mut merges: Vec<_> = scheduler
         .tasks()
         .filter_map(|view| match view.state {
-            State::Landed { merge, .. } => Some((view.attempts.last()?.ended_at, merge.clone())),
+            State::Landed { merge, .. } => Some((view.attempts.last()?.ended_at(), merge.clone())),
             _ => None,
         })
         .collect();

@@ -93,14 +93,14 @@ fn branches_with_work(
         let Some(record) = view.attempts.last() else {
             continue;
         };
-        let (Some(place), Some(commit)) = (&record.place, &record.commit) else {
+        let (Some(place), Some(commit)) = (record.place(), record.commit()) else {
             continue;
         };
         let branch = BranchName::new(place.branch.clone())?;
         if let Some(tip) = repository.branch_tip(&branch)?
             && repository.is_ancestor(commit, &tip)?
         {
-            found.push((record.ended_at, branch, tip));
+            found.push((record.ended_at(), branch, tip));
         }
     }
     found.sort_by_key(|(ended_at, ..)| *ended_at);

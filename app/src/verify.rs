@@ -7,7 +7,7 @@ use crate::setup::{never_commit, parts, test_command};
 use std::path::{Path, PathBuf};
 use tm_executors::testing::TestCommand;
 use tm_runtime::{RedCommit, StepError, Work, prove, red_commit, rules};
-use tm_scheduler::{CommitId, Phase, Proof, TaskId};
+use tm_scheduler::{AttemptRecord, CommitId, Phase, Proof, TaskId};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::safe_name;
 use tm_worktrees::{Repository, TreeId};
@@ -111,30 +111,19 @@ fn of_task(
     };
     let view = replayed.scheduler.task(&task).ok_or_else(unknown)?;
     let nothing = || Error::NothingToJudge(id.to_owned());
-    let record = view
-        .attempts
-        .iter()
-        .rev()
-        .find(|record| record.place.is_some())
+    let placed = |record| Some((record, AttemptRecord::place(record)?));
+    let (record, place) = (view.attempts.iter().rev())
+        .find_map(placed)
         .ok_or_else(nothing)?;
     let kept = format!(
         "refs/tm/salvage/{run}/{}/{}",
         safe_name(&task),
         record.number
     );
-    let commit = match record
-        .commit
-        .clone()
-        .or_else(|| view.state.commit().cloned())
-    {
-        Some(commit) => commit,
+    let commit = match record.commit().or_else(|| view.state.commit()) {
+        Some(commit) => commit.clone(),
         None => project.repository.resolve(&kept).map_err(|_| nothing())?,
     };
-    let own_base = record
-        .place
-        .as_ref()
-        .map(|place| place.base.clone())
-        .ok_or_else(nothing)?;
     let red = view
         .placed
         .task
@@ -149,7 +138,7 @@ fn of_task(
     )?;
     let like = test_command(project);
     let (base, tree) = (
-        base(project, order)?.unwrap_or(own_base),
+        base(project, order)?.unwrap_or(place.base.clone()),
         project.repository.tree_of(&commit)?,
     );
     let own = backlog

@@ -196,11 +196,11 @@ pub(crate) fn logs(start: &Path, arguments: &LogsArguments) -> Result<u8, Comman
     if let Some(record) = view
         .attempts
         .iter()
-        .find(|record| record.number == attempt && record.failure.is_some())
+        .find(|record| record.number == attempt && record.failure().is_some())
     {
         print_line(&format!(
             "attempt {attempt} failed:\n{}",
-            tm_untrusted::clean(&record.evidence)
+            tm_untrusted::clean(record.evidence())
         ));
     }
     Ok(0)
@@ -212,7 +212,7 @@ fn has_ended(journal: &Path, task: &TaskId, attempt: AttemptNumber) -> bool {
     };
     let ended = replayed.scheduler.task(task).is_none_or(|view| {
         let record = view.attempts.iter().find(|record| record.number == attempt);
-        record.is_none_or(|record| record.report.is_some())
+        record.is_none_or(|record| record.report().is_some())
     });
     ended || replayed.scheduler.ended().is_some()
 }

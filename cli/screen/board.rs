@@ -136,7 +136,7 @@ impl Board {
                 State::Landing { .. } => landing.push((worked_until(&view), view)),
                 state if state.holds_slot() => board.push_row(&view, scheduler, said),
                 State::Paused { until } => {
-                    let why = view.attempts.last().and_then(|attempt| attempt.failure);
+                    let why = view.attempts.last().and_then(AttemptRecord::failure);
                     board.push_wall(&view, *until, why);
                 }
                 State::Waiting { .. } => board
@@ -264,7 +264,7 @@ const fn step(state: &State) -> &'static str {
 
 /// When the agent of the last attempt was done: what was done first lands first.
 fn worked_until(view: &TaskView<'_>) -> Option<Timestamp> {
-    let of = |attempt: &AttemptRecord| attempt.report.as_ref().map(|report| report.ended_at);
+    let of = |attempt: &AttemptRecord| attempt.report().map(|report| report.ended_at);
     view.attempts.last().and_then(of)
 }
 

@@ -1,7 +1,9 @@
 //! A run as rows by wave. Pure: where the scheduler stands in, what is shown out.
 
 use crate::screen::clock;
-use tm_scheduler::{Phase, RunStatus, Scheduler, State, TaskId, TaskView, Timestamp};
+use tm_scheduler::{
+    AttemptRecord, Phase, RunStatus, Scheduler, State, TaskId, TaskView, Timestamp,
+};
 
 /// A run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -175,7 +177,7 @@ impl Row {
                     by.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ")
                 )
             }
-            State::Paused { .. } => match view.attempts.last().and_then(|record| record.failure) {
+            State::Paused { .. } => match view.attempts.last().and_then(AttemptRecord::failure) {
                 Some(failure) => format!("{tries} after {failure}").trim_start().to_owned(),
                 None => tries,
             },

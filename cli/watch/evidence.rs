@@ -2,7 +2,9 @@
 
 use crate::screen::clock;
 use crate::words::{self, short};
-use tm_scheduler::{AttemptRecord, ClaimStatus, Proof, ResultFile, State, TaskId, TaskView};
+use tm_scheduler::{
+    AttemptEnd, AttemptRecord, ClaimStatus, Proof, ResultFile, State, TaskId, TaskView,
+};
 
 /// Returns the lines.
 pub(crate) fn evidence(view: &TaskView<'_>) -> Vec<String> {
@@ -38,14 +40,14 @@ pub(crate) fn evidence(view: &TaskView<'_>) -> Vec<String> {
 fn attempt(record: &AttemptRecord) -> Vec<String> {
     let mut lines = vec![heading(record)];
     let mut say = |words: String| lines.extend(words.lines().map(|line| format!("  {line}")));
-    if let Some(place) = &record.place {
+    if let Some(place) = record.place() {
         say(format!(
             "branch {}, from {}",
             place.branch,
             short(place.base.as_str())
         ));
     }
-    if let Some(report) = &record.report {
+    if let Some(report) = record.report() {
         say(format!(
             "{}: {}, claims {}",
             report.agent,
@@ -63,47 +65,42 @@ fn attempt(record: &AttemptRecord) -> Vec<String> {
             .iter()
             .for_each(|noticed| say(noticed.clone()));
     }
-    if let Some(proof) = &record.proof {
+    if let Some(proof) = record.proof() {
         proof_lines(proof).into_iter().for_each(&mut say);
     }
-    if let (Some(ahead), None) = (&record.ahead, record.ended_at) {
+    if let Some(ahead) = record.ahead() {
         say(words::ahead(&ahead.files, &ahead.with));
     }
     if record.mends.is_some() {
         say("it puts proven work together with what has landed".to_owned());
     }
-    if let Some(resolution) = record.resolution {
+    if let Some(resolution) = record.resolution() {
         say(format!("landed{}", words::resolved(resolution)));
     }
-    if let Some(refactor) = &record.refactor {
+    if let Some(refactor) = record.refactored() {
         say(match &refactor.dropped {
             None => "a further agent improved the code".to_owned(),
             Some(why) => format!("the work of a further agent was dropped: {why}"),
         });
     }
-    if !record.evidence.is_empty() {
-        say(record.evidence.clone());
+    if !record.evidence().is_empty() {
+        say(record.evidence().to_owned());
     }
     lines
 }
 
 fn heading(record: &AttemptRecord) -> String {
     let took = record
-        .ended_at
+        .ended_at()
         .map(|ended| format!(", {}", clock(ended.since(record.started_at))))
         .unwrap_or_default();
-    match (record.failure, record.ended_at) {
-        (Some(failure), _) => {
-            let charged = if record.charged {
-                ""
-            } else {
-                ", does not count"
-            };
-            format!("attempt {}: {failure}{charged}{took}", record.number)
-        }
-        (None, Some(_)) => format!("attempt {}: over{took}", record.number),
-        (None, None) => format!("attempt {}: under way", record.number),
-    }
+    let end = match &record.end {
+        AttemptEnd::Failed(failed) if failed.charged => failed.failure.to_string(),
+        AttemptEnd::Failed(failed) => format!("{}, does not count", failed.failure),
+        AttemptEnd::Over { .. } => "over".to_owned(),
+        AttemptEnd::UnderWay { .. } => "under way".to_owned(),
+    };
+    format!("attempt {}: {end}{took}", record.number)
 }
 
 fn ended(report: &tm_scheduler::AgentReport) -> String {

@@ -84,8 +84,7 @@ impl Source {
             .filter(|view| view.state.holds_slot())?;
         view.attempts
             .last()?
-            .place
-            .as_ref()
+            .place()
             .map(|place| place.worktree.clone())
     }
 
@@ -252,12 +251,12 @@ struct DiffOf {
 impl DiffOf {
     fn of(view: &TaskView<'_>) -> Self {
         let record = view.attempts.last();
-        let place = record.and_then(|record| record.place.clone());
+        let place = record.and_then(|record| record.place().cloned());
         Self {
             task: view.placed.task.id.clone(),
             attempt: record.map_or(AttemptNumber(0), |record| record.number),
             base: place.as_ref().map(|place| place.base.clone()),
-            commit: record.and_then(|record| record.commit.clone()),
+            commit: record.and_then(|record| record.commit().cloned()),
             worktree: place
                 .filter(|_| view.state.holds_slot())
                 .map(|place| place.worktree),
@@ -269,7 +268,7 @@ fn log_end(view: &TaskView<'_>) -> LogEnd {
     let is_over = view
         .attempts
         .last()
-        .is_none_or(|record| record.report.is_some() || record.ended_at.is_some());
+        .is_none_or(|record| record.report().is_some() || record.ended_at().is_some());
     if is_over {
         LogEnd::Final
     } else {

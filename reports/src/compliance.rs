@@ -145,7 +145,7 @@ fn weaker(red: Option<&Proof>, green: Option<&Proof>) -> Option<Strength> {
 }
 
 fn last_proof<'a>(view: &TaskView<'a>) -> Option<&'a Proof> {
-    view.attempts.last()?.proof.as_ref()
+    view.attempts.last()?.proof()
 }
 
 /// The reason of the proof, or where the task stands when nothing was proven.

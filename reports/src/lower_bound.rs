@@ -9,7 +9,7 @@ pub(crate) fn lower_bound(views: &[TaskView<'_>], slots: u32) -> u64 {
         let last = view
             .attempts
             .last()
-            .and_then(|record| record.report.as_ref());
+            .and_then(tm_scheduler::AttemptRecord::report);
         last.map_or(0, |report| report.ended_at.since(report.started_at))
     };
     let mut by_wave: Vec<&TaskView<'_>> = views.iter().collect();

@@ -114,7 +114,7 @@ fn spent(attempts: &[AttemptRecord], now: Option<Timestamp>) -> u64 {
         .iter()
         .map(|attempt| {
             attempt
-                .ended_at
+                .ended_at()
                 .or(now)
                 .map_or(0, |end| end.since(attempt.started_at))
         })

@@ -67,7 +67,8 @@ pub use in_a_line::{in_a_line, one_line};
 pub use input::{Answer, Foreseen, Input, LandingRefusal, PrepareRefusal, Refactored, StopMode};
 pub use limits::{AtBreaker, Breaker, Dispatch, Edition, Landing, Limits, Overlap, Refactor};
 pub use machine::{
-    AttemptRecord, Conflicted, Cooldown, IllegalInput, Place, Scheduler, State, TaskView,
+    AttemptEnd, AttemptFailure, AttemptRecord, Conflicted, Cooldown, IllegalInput, Place,
+    Scheduler, State, TaskView,
 };
 pub use next::{Candidates, blocks, next, ready};
 pub use pair::{Pairing, PlannedTask, RedStart, TddMode, is_eligible, pair};

@@ -62,7 +62,7 @@ fn computed(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
 fn task_summary(view: &TaskView<'_>) -> TaskSummary {
     let task = &view.placed.task;
     let last = view.attempts.last();
-    let place = last.and_then(|record| record.place.as_ref());
+    let place = last.and_then(AttemptRecord::place);
     let blocked_by = match view.state {
         State::Blocked { by } => by.iter().map(TaskId::to_string).collect(),
         _ => Vec::new(),
@@ -81,8 +81,8 @@ fn task_summary(view: &TaskView<'_>) -> TaskSummary {
             _ => None,
         },
         reason: last
-            .filter(|record| record.failure.is_some())
-            .map(|record| record.evidence.clone()),
+            .and_then(AttemptRecord::failed)
+            .map(|failed| failed.evidence.clone()),
         landed: matches!(view.state, State::Landed { .. }),
         branch: place.map(|place| place.branch.clone()),
         base_commit: place.map(|place| place.base.to_string()),
@@ -123,39 +123,42 @@ fn verdict(view: &TaskView<'_>) -> Verdict {
 }
 
 fn claim(record: &AttemptRecord) -> Option<ClaimStatus> {
-    match &record.report.as_ref()?.result {
+    match &record.report()?.result {
         ResultFile::Claimed(claim) => Some(claim.status),
         ResultFile::Missing | ResultFile::Malformed(_) => None,
     }
 }
 
 fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
-    let report = record.report.as_ref();
+    let (report, failed) = (record.report(), record.failed());
     let (tokens, cost_usd) = record.spent();
     let claim = claim(record).map_or("none", ClaimStatus::as_str);
     AttemptSummary {
         n: record.number.0,
         agent: report
             .map(|report| report.agent.clone())
-            .or_else(|| record.agent.as_ref().map(ToString::to_string)),
+            .or_else(|| Some(record.agent.to_string())),
         ended: report.map(|report| report.ended.as_str().to_owned()),
         exit_code: report.and_then(|report| report.ended.exit_code()),
         started_at: moment(record.started_at),
-        ended_at: record.ended_at.map(moment),
+        ended_at: record.ended_at().map(moment),
         agent_started_at: report.map(|report| moment(report.started_at)),
         agent_ended_at: report.map(|report| moment(report.ended_at)),
-        failure: record.failure,
-        evidence: record.failure.map(|_| record.evidence.clone()),
+        failure: record.failure(),
+        evidence: failed.map(|failed| failed.evidence.clone()),
         claim: claim.to_owned(),
-        resolution: record.resolution,
-        conflict_ahead: record.files_ahead().to_vec(),
+        resolution: record.resolution(),
+        conflict_ahead: record
+            .ahead()
+            .map(|ahead| ahead.files.clone())
+            .unwrap_or_default(),
         differences: differences(record, phase),
         noticed: report
             .map(|report| report.noticed.clone())
             .unwrap_or_default(),
-        proof: record.proof.as_ref().map(proof_summary),
+        proof: record.proof().map(proof_summary),
         unreviewed: record.unreviewed.clone(),
-        refactor: record.refactor.as_ref().map(|refactored| {
+        refactor: record.refactored().map(|refactored| {
             refactored
                 .dropped
                 .clone()
@@ -188,8 +191,8 @@ fn proof_summary(proof: &Proof) -> ProofSummary {
 }
 
 fn differences(record: &AttemptRecord, phase: Phase) -> Vec<String> {
-    let result = record.report.as_ref().map(|report| &report.result);
-    match (result, &record.proof) {
+    let result = record.report().map(|report| &report.result);
+    match (result, record.proof()) {
         (Some(ResultFile::Claimed(claim)), Some(proof)) => claim.differences(proof, phase),
         (_, _) => Vec::new(),
     }

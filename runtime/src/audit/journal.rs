@@ -192,16 +192,8 @@ fn wrong_landing(
 
 /// The tree that the journal says was proven last; `None` where it says none.
 fn proven_tree(view: &TaskView<'_>) -> Option<TreeId> {
-    let record = view.attempts.last()?;
-    let proof = match record
-        .refactor
-        .as_ref()
-        .filter(|refactored| refactored.dropped.is_none())
-    {
-        Some(refactored) => refactored.proof.as_ref(),
-        None => record.proof.as_ref(),
-    };
-    proof?.tree.clone().map(TreeId::new)
+    let proof = view.attempts.last()?.proof_of_commit()?;
+    proof.tree.clone().map(TreeId::new)
 }
 
 /// Returns the commits that hold all that a journal says was proven: the newest landing, and work that has yet to land.
@@ -268,7 +260,7 @@ async fn uncommitted(
     let (Some(record), Some(tree)) = (view.attempts.last(), proven_tree(view)) else {
         return Ok(None);
     };
-    let Some(base) = record.place.as_ref().map(|place| place.base.clone()) else {
+    let Some(base) = record.place().map(|place| place.base.clone()) else {
         return Ok(None);
     };
     let red = task

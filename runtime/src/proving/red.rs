@@ -26,10 +26,10 @@ pub struct RedCommit {
 impl RedCommit {
     /// Returns that of an attempt, as it is written down; `None` before it was proven and committed.
     pub fn of(attempt: &AttemptRecord) -> Option<Self> {
-        let proof = attempt.proof.as_ref()?;
+        let proof = attempt.proof()?;
         Some(Self {
-            base: attempt.place.as_ref()?.base.clone(),
-            commit: attempt.commit.clone()?,
+            base: attempt.place()?.base.clone(),
+            commit: attempt.commit()?.clone(),
             tests: proof.new.clone(),
             unloaded: proof.unloaded.clone(),
         })

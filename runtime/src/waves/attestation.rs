@@ -64,8 +64,7 @@ fn statement(
     test: Option<&TestCommand>,
 ) -> Value {
     let header = &context.setup.header;
-    let (record, rules) = (context.record.as_ref(), context.setup.rules);
-    let proof = record.and_then(|record| record.proof.as_ref());
+    let (proof, rules) = (context.proof(), context.setup.rules);
     let strictness = match rules.strictness {
         Strictness::Strict => "strict",
         Strictness::Normal => "normal",

@@ -68,7 +68,7 @@ fn attempts_allowed(context: &StepContext) -> u32 {
     let uncharged = context
         .earlier
         .iter()
-        .filter(|record| !record.charged)
+        .filter(|record| !record.is_charged())
         .count();
     let uncharged = u32::try_from(uncharged).unwrap_or(u32::MAX);
     (context.setup.header.limits.retries + 1).saturating_add(uncharged)
@@ -105,37 +105,37 @@ fn evidence(context: &StepContext) -> Vec<Evidence> {
     let failed = context
         .earlier
         .iter()
-        .filter_map(|record| Some((record, record.failure?)));
+        .filter_map(|record| Some((record, record.failed()?)));
     failed
-        .map(|(record, failure)| Evidence {
+        .map(|(record, failed)| Evidence {
             attempt: record.number.0,
-            failure: failure.to_string(),
+            failure: failed.failure.to_string(),
             text: bounded_end(&with_last_words(record), EVIDENCE_BYTES),
-            what_to_try: tm_presets::what_to_try(failure.as_str(), reason(record)).to_owned(),
+            what_to_try: tm_presets::what_to_try(failed.failure.as_str(), reason(record))
+                .to_owned(),
         })
         .collect()
 }
 
 fn reason(record: &tm_scheduler::AttemptRecord) -> Option<&'static str> {
-    let of_proof = || record.proof.as_ref().and_then(|proof| proof.reason);
-    record
-        .questioned
+    let of_proof = || record.proof().and_then(|proof| proof.reason);
+    (record.failed())
+        .and_then(|failed| failed.questioned)
         .or_else(of_proof)
         .map(tm_scheduler::Reason::as_str)
 }
 
 /// The evidence, what was noticed, and what the agent said last where nothing was measured.
 fn with_last_words(record: &tm_scheduler::AttemptRecord) -> String {
-    let mut text = record.evidence.clone();
-    for noticed in record.report.iter().flat_map(|report| &report.noticed) {
+    let mut text = record.evidence().to_owned();
+    for noticed in record.report().iter().flat_map(|report| &report.noticed) {
         let _ = write!(text, "\n{noticed}");
     }
     let last_words = record
-        .report
-        .as_ref()
+        .report()
         .map(|report| report.last_words.trim())
         .unwrap_or_default();
-    if record.proof.is_none() && !last_words.is_empty() {
+    if record.proof().is_none() && !last_words.is_empty() {
         let _ = write!(text, "\n\nIts last words:\n\n{last_words}");
     }
     text

@@ -134,7 +134,7 @@ impl Scheduler {
     /// Where nobody may be asked by now, the attempt is taken back as if it had never been.
     pub(super) fn assign_agent(&mut self, rank: TaskIndex) -> Option<AgentName> {
         if let Ok(agent) = self.free_agent(rank) {
-            self.last_attempt(rank).agent = Some(agent.clone());
+            self.last_attempt(rank).agent = agent.clone();
             return Some(agent);
         }
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
@@ -158,7 +158,7 @@ impl Scheduler {
     }
 
     fn candidate_of(&self, rank: TaskIndex) -> Option<&AgentCandidate> {
-        let agent = self.attempts[rank].last()?.agent.as_ref()?;
+        let agent = &self.attempts[rank].last()?.agent;
         self.limits.agents.candidate(self.phase(rank), agent)
     }
 

@@ -2,7 +2,8 @@
 //!
 //! The legal pairs of state and answer stand in one `match`; every other pair is an error.
 
-use super::{IllegalInput, Place, Scheduler, State, TaskIndex};
+use super::attempt_record::Reached;
+use super::{AttemptRecord, IllegalInput, Place, Scheduler, State, TaskIndex};
 use crate::failure::last_line;
 use crate::{
     AgentReport, AgentVerdict, Answer, AttemptNumber, Effect, Event, Failure, GateResult,
@@ -91,14 +92,11 @@ impl Scheduler {
             ) => {
                 let commit = commit.clone();
                 self.end_landing();
-                self.last_attempt(rank).resolution = resolution;
-                self.landed(now, rank, commit, &merge);
+                self.landed(now, rank, commit, &merge, resolution);
             }
             (State::Landing { .. }, Answer::LandingRefused(refusal)) => {
                 self.end_landing();
-                self.note_conflict(rank, &refusal);
-                let (failure, evidence) = landing_evidence(refusal);
-                self.fail_attempt(now, rank, failure, evidence, None);
+                self.fail_landing(now, rank, refusal);
             }
             (state, answer) => {
                 return Err(IllegalInput {
@@ -112,7 +110,7 @@ impl Scheduler {
 
     fn prepared(&mut self, now: Timestamp, rank: TaskIndex, place: Place) {
         let (branch, base) = (place.branch.clone(), place.base.clone());
-        self.last_attempt(rank).place = Some(place);
+        self.last_attempt(rank).reach(Reached::Place(place));
         if self.stop_order.is_some()
             || self.is_paused
             || self.stop_reason == Some(StopReason::Breaker)
@@ -191,7 +189,8 @@ impl Scheduler {
         if verdict == AgentVerdict::WorthProving {
             self.heard_from_service(now, rank, &report);
         }
-        self.last_attempt(rank).report = Some(report);
+        self.last_attempt(rank)
+            .reach(Reached::Report(Box::new(report)));
         match verdict {
             AgentVerdict::WorthProving => {
                 self.set_state(rank, State::Proving);
@@ -216,9 +215,7 @@ impl Scheduler {
 
     /// An agent that leaves nothing but an exit code may have said why.
     fn with_last_line(&self, rank: TaskIndex, failure: Failure, evidence: String) -> String {
-        let report = self.attempts[rank]
-            .last()
-            .and_then(|record| record.report.as_ref());
+        let report = self.attempts[rank].last().and_then(AttemptRecord::report);
         match (failure, report.and_then(last_line)) {
             (Failure::NoResult, Some(said)) => format!("{evidence}: {said}"),
             (_, _) => evidence,
@@ -247,7 +244,8 @@ impl Scheduler {
         self.spend_on_gates(&proof.gates);
         self.tell_proof(rank, &proof);
         let (failure, evidence) = (proof.failure, proof.evidence.clone());
-        self.last_attempt(rank).proof = Some(proof);
+        self.last_attempt(rank)
+            .reach(Reached::Proof(Box::new(proof)));
         if let Some((failure, doubt)) = failure.zip(self.doubt(rank)) {
             self.question_red(now, rank, doubt, failure);
             return;
@@ -269,6 +267,14 @@ impl Scheduler {
             holds: proof.holds(),
             strength: proof.rests_on(),
         }));
+    }
+
+    /// Ends an attempt whose work did not land, and remembers by what.
+    fn fail_landing(&mut self, now: Timestamp, rank: TaskIndex, refusal: LandingRefusal) {
+        let conflict = self.conflicted(&refusal);
+        let (failure, evidence) = landing_evidence(refusal);
+        self.fail_attempt(now, rank, failure, evidence, None);
+        self.last_failure(rank).conflict = conflict;
     }
 
     pub(super) fn end_landing(&mut self) {

@@ -1,8 +1,10 @@
 //! What follows when proven work is a commit: it is improved, held or landed.
 
+use super::attempt_record::Reached;
 use super::{Scheduler, State, TaskIndex};
 use crate::{
-    CommitId, Effect, Event, Keep, Landing, Phase, Proof, Refactor, Refactored, Status, Timestamp,
+    CommitId, Effect, Event, GateResult, Keep, Landing, Phase, Proof, Refactor, Refactored, Status,
+    Timestamp,
 };
 
 impl Scheduler {
@@ -41,35 +43,24 @@ impl Scheduler {
         if let Some(mut proof) = proof {
             self.spend_on_gates(&proof.gates);
             // What was spent before on the work of the attempt stays spent.
-            let before = self
-                .last_attempt(rank)
-                .proof
-                .take()
-                .map(|proof| proof.gates)
-                .unwrap_or_default();
-            proof.gates.splice(
-                0..0,
-                before
-                    .into_iter()
-                    .filter(|gate| gate.tokens.is_some() || gate.cost_usd.is_some()),
-            );
-            self.last_attempt(rank).proof = Some(*proof);
+            let record = self.last_attempt(rank);
+            let before = record.proof().into_iter().flat_map(|proof| &proof.gates);
+            let before = before.filter(|gate| gate.tokens.is_some() || gate.cost_usd.is_some());
+            let before: Vec<GateResult> = before.cloned().collect();
+            proof.gates.splice(0..0, before);
+            record.reach(Reached::Proof(proof));
         }
     }
 
     pub(super) fn tell_commit(&mut self, rank: TaskIndex, commit: &CommitId) {
         let task = self.id(rank);
         let record = self.last_attempt(rank);
-        record.commit = Some(commit.clone());
-        let branch = record
-            .place
-            .as_ref()
-            .map(|place| place.branch.clone())
-            .unwrap_or_default();
+        record.reach(Reached::Commit(commit.clone()));
+        let branch = record.place().map(|place| place.branch.clone());
         self.effects.push(Effect::Tell(Event::CommitCreated {
             task,
             commit: commit.clone(),
-            branch,
+            branch: branch.unwrap_or_default(),
         }));
     }
 
@@ -98,19 +89,13 @@ impl Scheduler {
             self.spend(report);
             self.note_refusal(now, rank, report);
         }
-        let (task, commit, dropped) = (
-            self.id(rank),
-            refactored.commit.clone(),
-            refactored.dropped.clone(),
-        );
         self.effects.push(Effect::Tell(Event::RefactorEnded {
-            task,
-            commit: commit.clone(),
-            dropped,
+            task: self.id(rank),
+            commit: refactored.commit.clone(),
+            dropped: refactored.dropped.clone(),
         }));
-        let record = self.last_attempt(rank);
-        record.commit = Some(commit);
-        record.refactor = Some(refactored);
+        self.last_attempt(rank)
+            .reach(Reached::Refactored(Box::new(refactored)));
     }
 
     /// Gives the worktree back and has the commit landed, or held.
@@ -131,7 +116,7 @@ impl Scheduler {
 
     fn held(&mut self, now: Timestamp, rank: TaskIndex, commit: CommitId) {
         self.set_state(rank, State::Held { commit });
-        self.end_attempt_well(now, rank);
+        self.end_attempt_well(now, rank, None);
         if self.phase(rank) != Phase::Red {
             let backlog_id = self.plan.tasks[rank].task.backlog_id.clone();
             self.write_status(backlog_id, Status::Review);

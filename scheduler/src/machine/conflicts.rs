@@ -3,7 +3,7 @@
 //! One attempt of the task's own agent puts the two together, where it may be asked to; then a fresh one begins from what
 //! has landed. A task that conflicted twice lands before tasks are started that may touch the same files.
 
-use super::{AttemptRecord, Conflicted, Scheduler, State, TaskIndex, count_u32};
+use super::{AttemptEnd, AttemptRecord, Conflicted, Scheduler, State, TaskIndex, count_u32};
 use crate::{CommitId, Effect, Event, Failure, Foreseen, LandingRefusal, Phase, hot_files};
 use std::collections::BTreeSet;
 
@@ -19,22 +19,20 @@ pub(super) enum Beside {
 }
 
 impl Scheduler {
-    /// Remembers by what the work of the attempt under way did not land.
-    pub(super) fn note_conflict(&mut self, rank: TaskIndex, refusal: &LandingRefusal) {
-        if let LandingRefusal::Conflict {
-            files,
-            with,
-            mendable,
-            ..
-        } = refusal
-        {
-            let (files, with, mendable) =
-                (files.clone(), with.clone(), *mendable && self.has_ladder());
-            self.last_attempt(rank).conflict = Some(Conflicted {
+    /// By what the work of an attempt did not land.
+    pub(super) fn conflicted(&self, refusal: &LandingRefusal) -> Option<Conflicted> {
+        match refusal {
+            LandingRefusal::Conflict {
                 files,
                 with,
                 mendable,
-            });
+                ..
+            } => Some(Conflicted {
+                files: files.clone(),
+                with: with.clone(),
+                mendable: *mendable && self.has_ladder(),
+            }),
+            LandingRefusal::Regression { .. } | LandingRefusal::Failed(_) => None,
         }
     }
 
@@ -57,10 +55,12 @@ impl Scheduler {
             with,
             mendable: false,
         });
-        let before = std::mem::replace(&mut self.last_attempt(rank).ahead, ahead.clone());
-        if let Some(Conflicted { files, with, .. }) =
-            ahead.filter(|ahead| before.as_ref() != Some(ahead))
-        {
+        let record = self.last_attempt(rank);
+        let is_new = record.ahead() != ahead.as_ref();
+        record.end = AttemptEnd::UnderWay {
+            ahead: ahead.clone(),
+        };
+        if let Some(Conflicted { files, with, .. }) = ahead.filter(|_| is_new) {
             self.effects
                 .push(Effect::Tell(Event::ConflictAhead { task, files, with }));
         }
@@ -84,7 +84,7 @@ impl Scheduler {
 
     /// How often the task has conflicted with what had landed, since a person opened it the last time.
     fn conflicts(&self, rank: TaskIndex) -> u32 {
-        let conflicts = |record: &&AttemptRecord| record.failure == Some(Failure::Conflict);
+        let conflicts = |record: &&AttemptRecord| record.failure() == Some(Failure::Conflict);
         count_u32(
             self.attempts[rank]
                 .iter()
@@ -104,15 +104,12 @@ impl Scheduler {
                 .pair(rank)
                 .and_then(|red| self.attempts[red].last())
                 .is_none_or(began_before);
-        let is_mendable = last
-            .conflict
-            .as_ref()
-            .is_some_and(|conflict| conflict.mendable);
-        let carried = match last.failure {
-            Some(Failure::Conflict) if is_mendable => last.commit.clone(),
+        let is_mendable = last.conflict().is_some_and(|conflict| conflict.mendable);
+        let carried = match last.failure() {
+            Some(Failure::Conflict) if is_mendable => last.commit().cloned(),
             Some(Failure::Lost | Failure::RateLimited | Failure::NotStarted) => last.mends.clone(),
             // Somebody stopped or paused the run in the middle of it.
-            None if last.commit.is_none() => last.mends.clone(),
+            None if last.commit().is_none() => last.mends.clone(),
             Some(_) | None => None,
         };
         carried.filter(|_| has_same_red && self.has_ladder())
@@ -158,7 +155,7 @@ impl Scheduler {
         let known = self.touched(rank);
         let conflicts = self.attempts[other]
             .iter()
-            .filter_map(|record| record.conflict.as_ref());
+            .filter_map(AttemptRecord::conflict);
         known.is_empty()
             || conflicts
                 .flat_map(|conflict| &conflict.files)
@@ -199,7 +196,7 @@ impl Scheduler {
                 .flat_map(|pair| &self.attempts[pair]),
         );
         records
-            .filter_map(|record| record.proof.as_ref())
+            .filter_map(AttemptRecord::proof)
             .flat_map(|proof| &proof.touched)
             .map(String::as_str)
             .collect()

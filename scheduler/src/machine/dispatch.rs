@@ -83,10 +83,7 @@ impl Scheduler {
     pub(super) fn start_attempt(&mut self, now: Timestamp, rank: TaskIndex, agent: AgentName) {
         let number = AttemptNumber(count_u32(self.attempts[rank].len()) + 1);
         let mends = self.carried(rank);
-        self.attempts[rank].push(AttemptRecord {
-            mends,
-            ..AttemptRecord::new(number, now, agent)
-        });
+        self.attempts[rank].push(AttemptRecord::new(number, now, agent, mends));
         self.set_state(rank, State::Preparing);
         let placed = &self.plan.tasks[rank];
         if self.opened_waves.insert(placed.wave) {

@@ -5,6 +5,7 @@
 
 mod agents;
 mod answers;
+mod attempt_record;
 mod breaker;
 mod commits;
 mod conflicts;
@@ -25,8 +26,9 @@ mod stopping;
 mod task_index;
 
 pub use agents::Cooldown;
+pub use attempt_record::{AttemptEnd, AttemptFailure, AttemptRecord, Conflicted, Place};
 pub use queries::TaskView;
-pub use state::{AttemptRecord, Conflicted, Place, State};
+pub use state::State;
 
 use crate::{
     AccountName, AttemptNumber, Dependants, Edition, Effect, Event, Input, Landing, Limits, Phase,
@@ -307,6 +309,15 @@ impl Scheduler {
         self.attempts[rank]
             .last_mut()
             .expect("a task under way has an attempt")
+    }
+
+    fn last_failure(&mut self, rank: TaskIndex) -> &mut AttemptFailure {
+        match &mut self.last_attempt(rank).end {
+            AttemptEnd::Failed(failed) => failed,
+            AttemptEnd::UnderWay { .. } | AttemptEnd::Over { .. } => {
+                unreachable!("the attempt has just failed")
+            }
+        }
     }
 
     /// The one place where a task's state is written; keeps every count that depends on it.

@@ -3,7 +3,7 @@
 //! A RED is questioned once for each cause, and twice in all: then its GREEN fails as any other, and the reason says that a
 //! test may be wrong.
 
-use super::{AttemptRecord, Scheduler, State, TaskIndex};
+use super::{AttemptEnd, AttemptRecord, Scheduler, State, TaskIndex};
 use crate::{Effect, Failure, Keep, Phase, Proof, Reason, ResultFile, Timestamp};
 
 /// A RED is questioned so often.
@@ -48,18 +48,21 @@ impl Scheduler {
         });
         let measured = self.attempts[green]
             .last()
-            .and_then(|record| record.proof.clone())
+            .and_then(AttemptRecord::proof)
+            .cloned()
             .unwrap_or_default();
         self.record_failure(now, green, failure, measured.evidence);
         let evidence = self.words_of_both(red, green, cause);
         for position in self.witnesses(green, cause) {
-            self.attempts[green][position].charged = false;
+            if let AttemptEnd::Failed(failed) = &mut self.attempts[green][position].end {
+                failed.charged = false;
+            }
         }
-        self.last_attempt(green)
+        self.last_failure(green)
             .evidence
             .push_str("\n\nRED is done again because of this: its tests may be others now.");
-        self.last_attempt(red).questioned = Some(cause);
         self.redo_red(now, red, green, Failure::RedQuestioned, evidence);
+        self.last_failure(red).questioned = Some(cause);
     }
 
     /// Takes a RED back; its GREEN, and whoever else builds on it, waits for the next one.
@@ -113,7 +116,7 @@ impl Scheduler {
     fn questions(&self, red: TaskIndex) -> impl Iterator<Item = Reason> {
         self.attempts[red]
             .iter()
-            .filter_map(|record| record.questioned)
+            .filter_map(|record| record.failed()?.questioned)
     }
 
     /// The attempts at a GREEN that speak against its RED: the last one where it shows that a test is wrong, the last two
@@ -122,7 +125,7 @@ impl Scheduler {
         let records = &self.attempts[green];
         let mut measured = (0..records.len())
             .rev()
-            .filter_map(|at| Some((at, records[at].proof.as_ref()?)));
+            .filter_map(|at| Some((at, records[at].proof()?)));
         match (cause, measured.next(), measured.next()) {
             (Reason::RedNotFailing | Reason::TestMistake, Some((last, _)), _) => vec![last],
             (Reason::RedTestsFail, Some((last, proof)), Some((before, earlier)))
@@ -138,7 +141,7 @@ impl Scheduler {
         let records = &self.attempts[green];
         let why = match (cause, self.witnesses(green, cause).as_slice()) {
             (Reason::RedTestsFail, &[last, before]) => {
-                let proof = |at: usize| records[at].proof.clone().unwrap_or_default();
+                let proof = |at: usize| records[at].proof().cloned().unwrap_or_default();
                 let tests = names(&shared(&proof(last), &proof(before)));
                 format!("its GREEN failed on the same tests twice, so they may be wrong: {tests}")
             }
@@ -149,7 +152,7 @@ impl Scheduler {
         };
         let seen = self.attempts[red]
             .last()
-            .and_then(|record| record.proof.as_ref())
+            .and_then(AttemptRecord::proof)
             .map(words_of_red);
         let failed = records.last().map(words_of_green).unwrap_or_default();
         format!("{why}\n\n{}\n\n{failed}", seen.unwrap_or_default())
@@ -167,8 +170,7 @@ pub(super) struct Doubt {
 fn last_reason(records: &[AttemptRecord]) -> Option<Reason> {
     records
         .last()?
-        .proof
-        .as_ref()
+        .proof()
         .filter(|proof| !proof.holds())?
         .reason
 }
@@ -197,9 +199,9 @@ fn words_of_green(record: &AttemptRecord) -> String {
     let seen = format!(
         "What tm saw of GREEN, attempt {}: {}",
         record.number,
-        record.evidence.trim_end()
+        record.evidence().trim_end()
     );
-    let issues = match record.report.as_ref().map(|report| &report.result) {
+    let issues = match record.report().map(|report| &report.result) {
         Some(ResultFile::Claimed(claim)) => claim.issues.join("; "),
         _ => String::new(),
     };

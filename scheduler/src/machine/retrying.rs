@@ -31,11 +31,11 @@ impl Scheduler {
     fn has_no_further_attempt(&self, rank: TaskIndex, failure: Failure) -> bool {
         let charged = self.attempts[rank]
             .iter()
-            .filter(|record| record.charged)
+            .filter(|record| record.is_charged())
             .count();
         let is_charged = self.attempts[rank]
             .last()
-            .is_some_and(|record| record.charged);
+            .is_some_and(AttemptRecord::is_charged);
         // Refused credentials are charged where nobody else has others.
         let is_final = !failure.policy().retried && (failure != Failure::Auth || is_charged);
         let is_used_up = count_u32(charged) > self.limits.retries;
@@ -50,9 +50,9 @@ impl Scheduler {
     /// How many attempts at the task may fail yet without being charged.
     pub(super) fn uncharged_left(&self, rank: TaskIndex) -> usize {
         let is_uncharged = |record: &&AttemptRecord| {
-            !record.charged
+            !record.is_charged()
                 && record
-                    .failure
+                    .failure()
                     .is_some_and(|failure| failure != Failure::Stopped)
         };
         let uncharged = self.attempts[rank]
@@ -66,7 +66,7 @@ impl Scheduler {
     fn words_of_the_end(&self, rank: TaskIndex) -> String {
         let evidence = self.attempts[rank]
             .last()
-            .map(|record| in_a_line(&record.evidence))
+            .map(|record| in_a_line(record.evidence()))
             .unwrap_or_default();
         if self.is_of_first_edition() {
             return evidence;
@@ -102,7 +102,7 @@ impl Scheduler {
         let same = self.attempts[rank]
             .iter()
             .rev()
-            .take_while(|record| record.failure == Some(failure));
+            .take_while(|record| record.failure() == Some(failure));
         count_u32(same.count())
     }
 }

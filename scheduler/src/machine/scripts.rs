@@ -494,7 +494,7 @@ fn landings_queue_one_behind_the_other_and_a_conflict_is_retried() {
     );
     let record = &script.scheduler.task(&"1".into()).expect("a task").attempts[0];
     assert_eq!(
-        record.evidence,
+        record.evidence(),
         "conflicts with the landed work of `2` in: a.txt"
     );
 }

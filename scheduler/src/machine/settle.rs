@@ -1,6 +1,7 @@
 //! Ends attempts and tasks: failure, landing, blocking of dependants, statuses of the backlog.
 
-use super::{Scheduler, State, TaskIndex};
+use super::{AttemptEnd, AttemptFailure, Scheduler, State, TaskIndex};
+use crate::merging::Resolution;
 use crate::{CommitId, Effect, Event, Failure, Keep, Status, Timestamp, in_a_line};
 use std::collections::BTreeSet;
 
@@ -27,7 +28,7 @@ impl Scheduler {
             self.start_cooldown(now, rank, not_before);
         } else if failure == Failure::Auth && self.refuse_agent(rank) {
             // Somebody else has other credentials; the task is not at fault.
-            self.last_attempt(rank).charged = false;
+            self.last_failure(rank).charged = false;
         }
         self.retry_or_give_up(now, rank, failure);
     }
@@ -44,11 +45,14 @@ impl Scheduler {
         self.note_failure(rank, failure);
         self.count_for_breaker(rank, failure, &evidence);
         let reason = in_a_line(&evidence);
-        let record = self.last_attempt(rank);
-        record.ended_at = Some(now);
-        record.failure = Some(failure);
-        record.charged = charged;
-        record.evidence = evidence;
+        self.last_attempt(rank).end = AttemptEnd::Failed(AttemptFailure {
+            at: now,
+            failure,
+            charged,
+            evidence,
+            conflict: None,
+            questioned: None,
+        });
         self.effects.push(Effect::Tell(Event::AttemptEnded {
             task,
             attempt,
@@ -108,7 +112,7 @@ impl Scheduler {
     /// Ends an attempt that tm itself stopped because a person said so; it does not count, and the work is kept.
     pub(super) fn interrupt_attempt(&mut self, now: Timestamp, rank: TaskIndex) {
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-        self.last_attempt(rank).ended_at = Some(now);
+        self.end_attempt(now, rank, String::new(), None);
         self.effects.push(Effect::Release {
             task: task.clone(),
             attempt,
@@ -130,10 +134,29 @@ impl Scheduler {
         self.make_ready(rank);
     }
 
-    pub(super) fn end_attempt_well(&mut self, now: Timestamp, rank: TaskIndex) {
+    pub(super) fn end_attempt(
+        &mut self,
+        at: Timestamp,
+        rank: TaskIndex,
+        why: String,
+        resolution: Option<Resolution>,
+    ) {
+        self.last_attempt(rank).end = AttemptEnd::Over {
+            at,
+            why,
+            resolution,
+        };
+    }
+
+    pub(super) fn end_attempt_well(
+        &mut self,
+        now: Timestamp,
+        rank: TaskIndex,
+        resolution: Option<Resolution>,
+    ) {
         self.count_nothing_before();
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-        self.last_attempt(rank).ended_at = Some(now);
+        self.end_attempt(now, rank, String::new(), resolution);
         self.effects.push(Effect::Tell(Event::AttemptEnded {
             task,
             attempt,
@@ -149,13 +172,13 @@ impl Scheduler {
         rank: TaskIndex,
         commit: CommitId,
         merge: &CommitId,
+        resolution: Option<Resolution>,
     ) {
-        self.end_attempt_well(now, rank);
+        self.end_attempt_well(now, rank, resolution);
         let red = self.pair(rank).and_then(|red| match &self.states[red] {
             State::Held { commit } => Some((red, commit.clone())),
             _ => None,
         });
-        let resolution = self.last_attempt(rank).resolution;
         for (rank, commit) in red.into_iter().chain([(rank, commit)]) {
             self.set_state(
                 rank,

@@ -344,7 +344,7 @@ impl World {
         let agent = view
             .attempts
             .last()
-            .and_then(|record| record.agent.as_ref())
+            .map(|record| &record.agent)
             .expect("an agent");
         let candidate = self
             .scheduler
@@ -621,16 +621,18 @@ impl World {
         }
         self.check_conflicts();
         let records = || self.scheduler.tasks().flat_map(|view| view.attempts);
-        let walled = records().filter(|record| record.failure == Some(Failure::RateLimited));
+        let walled = records().filter(|record| record.failure() == Some(Failure::RateLimited));
         assert!(
-            walled.map(|record| record.charged).all(|charged| !charged),
+            walled
+                .map(AttemptRecord::is_charged)
+                .all(|charged| !charged),
             "a wall is not charged"
         );
         for view in self.scheduler.tasks() {
             let causes: Vec<Reason> = view
                 .attempts
                 .iter()
-                .filter_map(|record| record.questioned)
+                .filter_map(|record| record.failed()?.questioned)
                 .collect();
             let different: BTreeSet<Reason> = causes.iter().copied().collect();
             assert!(

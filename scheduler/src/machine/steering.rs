@@ -222,7 +222,7 @@ impl Scheduler {
         let is_under_way = matches!(state, State::Landing { .. }) || state.holds_slot();
         if is_in_line {
             self.landing.retain(|&other| other != rank);
-            self.end_stopped(now, rank, pending);
+            self.end_stopped(now, rank, pending, None);
         } else if is_under_way {
             self.stop_when_answered(rank, pending, order);
         }

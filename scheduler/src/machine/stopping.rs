@@ -3,6 +3,7 @@
 //! The step under way is answered first, as ever; then the attempt is over, whatever the answer was. Only a landing that
 //! is under way counts when it succeeds: what has landed has landed.
 
+use super::attempt_record::Reached;
 use super::{IllegalInput, Scheduler, State, TaskIndex};
 use crate::{
     AgentVerdict, Answer, CommitId, Dependants, Effect, Event, Failure, Keep, StopMode, Timestamp,
@@ -80,9 +81,10 @@ impl Scheduler {
         pending: PendingStop,
         answer: Answer,
     ) -> Result<(), IllegalInput> {
+        let mut noticed = None;
         match (&self.states[rank], answer) {
             (State::Preparing, Answer::Prepared(place)) => {
-                self.last_attempt(rank).place = Some(place);
+                self.last_attempt(rank).reach(Reached::Place(place));
             }
             (State::Preparing, Answer::PrepareRefused(_))
             | (State::Committing, Answer::CommitRefused(_))
@@ -96,13 +98,15 @@ impl Scheduler {
                     ..
                 } = judge_agent(&report)
                 {
-                    self.last_attempt(rank).evidence = evidence;
+                    noticed = Some(evidence);
                 }
-                self.last_attempt(rank).report = Some(report);
+                self.last_attempt(rank)
+                    .reach(Reached::Report(Box::new(report)));
             }
             (State::Proving, Answer::Proved(proof)) => {
                 self.tell_proof(rank, &proof);
-                self.last_attempt(rank).proof = Some(proof);
+                self.last_attempt(rank)
+                    .reach(Reached::Proof(Box::new(proof)));
             }
             (State::Committing, Answer::Committed { commit, proof }) => {
                 self.take_proof_of_commit(rank, proof);
@@ -119,10 +123,9 @@ impl Scheduler {
                 },
             ) => {
                 let commit: CommitId = commit.clone();
-                self.last_attempt(rank).resolution = resolution;
                 self.pending_stops.remove(&rank);
                 self.end_landing();
-                self.landed(now, rank, commit, &merge);
+                self.landed(now, rank, commit, &merge, resolution);
                 return Ok(());
             }
             (State::Landing { .. }, Answer::LandingRefused(_)) => self.end_landing(),
@@ -133,12 +136,18 @@ impl Scheduler {
                 });
             }
         }
-        self.end_stopped(now, rank, pending);
+        self.end_stopped(now, rank, pending, noticed);
         Ok(())
     }
 
-    /// Ends the attempt; its work is kept.
-    pub(super) fn end_stopped(&mut self, now: Timestamp, rank: TaskIndex, pending: PendingStop) {
+    /// Ends the attempt, of which something may have been noticed; its work is kept.
+    pub(super) fn end_stopped(
+        &mut self,
+        now: Timestamp,
+        rank: TaskIndex,
+        pending: PendingStop,
+        noticed: Option<String>,
+    ) {
         self.pending_stops.remove(&rank);
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         if self.states[rank].holds_slot() {
@@ -149,8 +158,7 @@ impl Scheduler {
             });
         }
         let mut evidence = pending.words().to_owned();
-        let noticed = std::mem::take(&mut self.last_attempt(rank).evidence);
-        if !noticed.is_empty() {
+        if let Some(noticed) = noticed {
             evidence = format!("{evidence}; {noticed}");
         }
         match pending {
@@ -159,9 +167,7 @@ impl Scheduler {
                 self.give_up(rank, Failure::Stopped, evidence);
             }
             PendingStop::Again | PendingStop::Skipped(_) => {
-                let record = self.last_attempt(rank);
-                record.ended_at = Some(now);
-                record.evidence.clone_from(&evidence);
+                self.end_attempt(now, rank, evidence.clone(), None);
                 self.effects.push(Effect::Tell(Event::AttemptEnded {
                     task,
                     attempt,

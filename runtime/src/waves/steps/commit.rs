@@ -35,11 +35,7 @@ pub(crate) async fn commit(
         Ok(worktree) => worktree,
         Err(answer) => return context.done(answer, None),
     };
-    let tree = context
-        .record
-        .as_ref()
-        .and_then(|record| record.proof.as_ref())
-        .and_then(|proof| proof.tree.clone());
+    let tree = context.proof().and_then(|proof| proof.tree.clone());
     let Some(tree) = tree else {
         let why = "which tree was proven is not known any more".to_owned();
         return context.done(Answer::WorkLost(why), Some(worktree));
@@ -56,9 +52,8 @@ pub(crate) async fn commit(
             note,
         }) => {
             if let Some(note) = note {
-                let seen = || context.record.as_ref()?.proof.clone();
                 proof
-                    .get_or_insert_with(|| seen().unwrap_or_default())
+                    .get_or_insert_with(|| context.proof().cloned().unwrap_or_default())
                     .notes
                     .push(note);
             }
@@ -259,10 +254,7 @@ fn runs_hooks(context: &StepContext, is_red: bool) -> bool {
 /// tests stay to be committed until the setting is another one. Else who reads of it is told how to go on.
 fn refused_red(context: &StepContext, place: &Path, error: Error) -> NotCommitted {
     if let Error::HookRefused { hook, why, output } = &error
-        && let Some(proof) = context
-            .record
-            .as_ref()
-            .and_then(|record| record.proof.as_ref())
+        && let Some(proof) = context.proof()
         && tells_of_failing_tests(output, place, &proof.new, &proof.unloaded)
     {
         let id = context.id();

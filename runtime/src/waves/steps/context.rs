@@ -14,7 +14,7 @@ use tm_executors::agent::{AgentCommand, Progress};
 use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;
 use tm_scheduler::{
-    AgentReport, Answer, AttemptNumber, AttemptRecord, CommitId, Phase, Place, PlannedTask,
+    AgentReport, Answer, AttemptNumber, AttemptRecord, CommitId, Phase, Place, PlannedTask, Proof,
     Scheduler, StopMode, Task, TaskId, Tokens,
 };
 use tm_store::run::AttemptDirectory;
@@ -81,7 +81,7 @@ impl StepContext {
             task: task
                 .unwrap_or_else(|| Task::new(planned.backlog_id.clone(), planned.title.clone())),
             directory: setup.directory.attempt(id, attempt),
-            place: record.as_ref().and_then(|record| record.place.clone()),
+            place: record.as_ref().and_then(AttemptRecord::place).cloned(),
             earlier: view.attempts[..view.attempts.len().saturating_sub(1)].to_vec(),
             record,
             red,
@@ -192,12 +192,14 @@ impl StepContext {
         each.iter().map(line).collect()
     }
 
+    /// Returns what was seen of the work before it was improved.
+    pub(crate) fn proof(&self) -> Option<&Proof> {
+        self.record.as_ref()?.proof()
+    }
+
     /// Returns the recipe of the agent that makes the attempt.
     pub(crate) fn recipe(&self) -> &Recipe {
-        let agent = self
-            .record
-            .as_ref()
-            .and_then(|record| record.agent.as_ref());
+        let agent = self.record.as_ref().map(|record| &record.agent);
         self.setup.agents.recipe(self.phase(), agent)
     }
 
@@ -218,11 +220,7 @@ impl StepContext {
     /// Refuses a commit of this attempt whose tree is not the one that was proven.
     pub(crate) fn assert_proven(&self, commit: &CommitId) -> Result<(), tm_worktrees::Error> {
         let record = self.record.as_ref();
-        let refactored = record
-            .and_then(|record| record.refactor.as_ref())
-            .filter(|refactored| refactored.dropped.is_none());
-        let of_refactor = refactored.and_then(|refactored| refactored.proof.as_ref());
-        let proof = of_refactor.or_else(|| record.and_then(|record| record.proof.as_ref()));
+        let proof = record.and_then(AttemptRecord::proof_of_commit);
         match proof.and_then(|proof| proof.tree.clone()) {
             Some(tree) => self
                 .setup
@@ -320,10 +318,7 @@ fn rivals(id: &TaskId, scheduler: &Scheduler, setup: &Shared) -> Vec<Task> {
         .task(id)
         .map(|view| view.attempts)
         .unwrap_or_default();
-    let conflict = records
-        .iter()
-        .rev()
-        .find_map(|record| record.conflict.as_ref());
+    let conflict = records.iter().rev().find_map(|record| record.conflict());
     let names = conflict
         .map(|conflict| conflict.with.as_slice())
         .unwrap_or_default();

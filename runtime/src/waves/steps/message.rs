@@ -44,10 +44,7 @@ pub(super) async fn message(
             trailers(context, REFACTOR, command.as_ref())
         ));
     }
-    let proof = context
-        .record
-        .as_ref()
-        .and_then(|record| record.proof.as_ref());
+    let proof = context.proof();
     let tests = proof.map_or_else(
         || "none".to_owned(),
         |proof| format!("{} passed, {} failed", proof.passed, proof.failed),

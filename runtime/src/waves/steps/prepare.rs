@@ -157,7 +157,7 @@ fn branch(context: &StepContext, base: &CommitId) -> Result<(BranchName, BranchS
         .iter()
         .rev()
         .chain(&context.record)
-        .find_map(|record| record.place.as_ref());
+        .find_map(|record| record.place());
     if let Some(place) = earlier {
         let branch = BranchName::new(place.branch.clone())?;
         if let Some(tip) = repository.branch_tip(&branch)? {

@@ -103,7 +103,7 @@ fn a_task_whose_work_is_always_lost_is_given_up_after_growing_pauses() {
             .expect("a task")
             .attempts
             .iter()
-            .all(|record| !record.charged)
+            .all(|record| !record.is_charged())
     );
 }
 
@@ -233,7 +233,7 @@ fn work_that_can_not_be_taken_is_charged_and_tried_again_with_what_stood_in_the_
     );
     let record = &script.scheduler.task(&"1".into()).expect("a task").attempts[0];
     assert_eq!(
-        (record.charged, record.evidence.as_str()),
+        (record.is_charged(), record.evidence()),
         (true, "a repository in `vendor/`")
     );
     script.answer("1", prepared(), &["say attempt:started 1", "run 1#2"]);

@@ -110,7 +110,10 @@ fn the_next_attempt_puts_proven_work_together_with_what_has_landed_and_the_one_a
         "one attempt at it is enough"
     );
     assert!(
-        script.records("1").iter().all(|record| !record.charged),
+        script
+            .records("1")
+            .iter()
+            .all(|record| !record.is_charged()),
         "nothing of it costs a retry"
     );
 }
@@ -136,7 +139,7 @@ fn an_attempt_that_was_lost_before_it_could_put_them_together_is_made_again() {
     script.goes_on("1", exited(7));
     assert_eq!(
         (
-            script.records("1")[2].charged,
+            script.records("1")[2].is_charged(),
             script.records("1")[3].mends.clone()
         ),
         (false, None)
@@ -166,7 +169,7 @@ fn what_no_agent_may_put_together_is_done_anew_without_a_charge_as_often_as_the_
         "say run:ended failed 3",
     ];
     script.answer("1", conflict(true), &expected);
-    assert!(script.records("1")[2].charged);
+    assert!(script.records("1")[2].is_charged());
 }
 
 #[test]
@@ -203,7 +206,7 @@ fn a_task_that_conflicted_twice_lands_before_others_start_that_may_touch_the_sam
         script
             .records("1")
             .iter()
-            .filter(|record| record.failure.is_some())
+            .filter(|record| record.failure().is_some())
             .count(),
         2
     );
@@ -320,7 +323,7 @@ fn a_journal_of_before_has_conflicts_charged_and_carries_nothing_over() {
     script.goes_on("1", conflict(true));
     assert_eq!(
         (
-            script.records("1")[0].charged,
+            script.records("1")[0].is_charged(),
             script.records("1")[1].mends.clone()
         ),
         (true, None)
@@ -345,6 +348,6 @@ fn what_an_attempt_under_way_will_conflict_with_is_told_once_and_of_no_other_att
     script.gives(foreseen(1, &["list"]), &[]);
     script.gives(foreseen(2, &["else"]), &[]);
     script.gives(foreseen(1, &[]), &[]);
-    assert_eq!(script.records("1")[0].ahead, None);
+    assert_eq!(script.records("1")[0].ahead(), None);
     script.gives(foreseen(1, &["list"]), &["say task:conflict-ahead 1 list"]);
 }

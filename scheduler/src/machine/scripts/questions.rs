@@ -128,18 +128,20 @@ fn after_two_greens_that_fail_on_the_same_test_red_is_done_again_with_what_both_
     );
     let red = &attempts(&script, "1:red")[0];
     assert_eq!(
-        (red.failure, red.charged),
+        (red.failure(), red.is_charged()),
         (Some(Failure::RedQuestioned), false)
     );
     assert_eq!(
-        red.evidence,
+        red.evidence(),
         "its GREEN failed on the same tests twice, so they may be wrong: `test_a`\n\n\
          What tm saw of RED: new tests: `test_a`, `test_b`\n\n\
          What tm saw of GREEN, attempt 2: one test fails:\n- test_a\n    NameError: name 'sumup' is not \
          defined\n\nWhat GREEN's agent said of it: test_a calls sumup, which it never imports"
     );
     assert!(
-        attempts(&script, "1").iter().all(|record| !record.charged),
+        attempts(&script, "1")
+            .iter()
+            .all(|record| !record.is_charged()),
         "GREEN has all its attempts again"
     );
     red_again(&mut script, "red2");
@@ -199,7 +201,7 @@ fn an_attempt_that_was_not_measured_in_between_changes_nothing() {
     );
     let charged: Vec<bool> = attempts(&script, "1")
         .iter()
-        .map(|record| record.charged)
+        .map(AttemptRecord::is_charged)
         .collect();
     assert_eq!(charged, [false, true, false]);
 }
@@ -229,7 +231,12 @@ fn a_test_that_shows_itself_wrong_questions_red_at_once_and_once_for_each_cause(
             effects.last().expect("a line"),
             &format!("prepare 1:red#{red} on [] with []")
         );
-        assert_eq!(attempts(&script, "1:red")[red - 2].questioned, Some(cause));
+        assert_eq!(
+            attempts(&script, "1:red")[red - 2]
+                .failed()
+                .and_then(|failed| failed.questioned),
+            Some(cause)
+        );
         red_again(&mut script, "again");
     }
     let effects = green_fails(&mut script, refused(Reason::TestMistake, &[]));

@@ -1,7 +1,6 @@
 //! A journal, read back, comes to where the run stood.
 
 use super::*;
-use crate::Reason;
 
 /// Hands the inputs on as a journal does, and returns where they lead.
 fn replayed(
@@ -44,7 +43,7 @@ fn the_tree_of_a_proof_and_what_was_seen_of_the_commit_are_kept() {
         answer("1", 1, Answer::Proved(proof("tree-of-the-work"))),
     ];
     let (_, attempts) = replayed(&[("1", &[])], &limits, &inputs);
-    assert_eq!(attempts[0][0].proof, Some(proof("tree-of-the-work")));
+    assert_eq!(attempts[0][0].proof(), Some(&proof("tree-of-the-work")));
     let as_it_was = Answer::Committed {
         commit: "c1".into(),
         proof: None,
@@ -54,7 +53,7 @@ fn the_tree_of_a_proof_and_what_was_seen_of_the_commit_are_kept() {
         &limits,
         &[inputs.as_slice(), &[answer("1", 1, as_it_was)]].concat(),
     );
-    assert_eq!(attempts[0][0].proof, Some(proof("tree-of-the-work")));
+    assert_eq!(attempts[0][0].proof(), Some(&proof("tree-of-the-work")));
     let by_hooks = Answer::Committed {
         commit: "c1".into(),
         proof: Some(Box::new(proof("tree-of-the-hooks"))),
@@ -62,7 +61,7 @@ fn the_tree_of_a_proof_and_what_was_seen_of_the_commit_are_kept() {
     inputs.push(answer("1", 1, by_hooks));
     inputs.push(answer("1", 1, landed("m1")));
     let (states, attempts) = replayed(&[("1", &[])], &limits, &inputs);
-    assert_eq!(attempts[0][0].proof, Some(proof("tree-of-the-hooks")));
+    assert_eq!(attempts[0][0].proof(), Some(&proof("tree-of-the-hooks")));
     assert_eq!(
         states,
         [State::Landed {
@@ -116,23 +115,4 @@ fn a_journal_of_before_is_replayed_by_the_rules_of_before_and_goes_on_by_those_o
     })
     .expect("read");
     assert_eq!(old, limits, "limits that name no edition are of the first");
-}
-
-#[test]
-fn a_reason_for_which_a_red_was_questioned_is_no_input_and_comes_again() {
-    let record = AttemptRecord::new(AttemptNumber(1), Timestamp(0), "agent".into());
-    let kept = serde_json::to_value(AttemptRecord {
-        questioned: Some(Reason::TestMistake),
-        ..record.clone()
-    });
-    assert_eq!(kept.expect("written")["questioned"], "test-mistake");
-    let mut before = serde_json::to_value(&record).expect("written");
-    before
-        .as_object_mut()
-        .expect("an object")
-        .remove("questioned");
-    assert_eq!(
-        serde_json::from_value::<AttemptRecord>(before).expect("read"),
-        record
-    );
 }

@@ -47,7 +47,7 @@ fn an_agent_that_was_running_when_tm_died_is_adopted() {
     );
     script.now = Timestamp(1_000);
     script.gives(Input::Tick, &["prepare 1#2 on [] with []"]);
-    assert!(!script.scheduler.task(&"1".into()).expect("a task").attempts[0].charged);
+    assert!(!script.scheduler.task(&"1".into()).expect("a task").attempts[0].is_charged());
 }
 
 #[test]

@@ -296,7 +296,7 @@ fn a_failed_task_is_tried_again_and_its_dependants_are_unblocked() {
             "prepare 1#2 on [] with []",
         ],
     );
-    assert!(!script.scheduler.task(&"3".into()).expect("a task").attempts[0].charged);
+    assert!(!script.scheduler.task(&"3".into()).expect("a task").attempts[0].is_charged());
 }
 
 #[test]

@@ -134,7 +134,7 @@ fn a_wall_on_three_of_five_slots_holds_up_all_and_charges_nobody() {
             .scheduler
             .tasks()
             .flat_map(|view| view.attempts)
-            .all(|record| !record.charged)
+            .all(|record| !record.is_charged())
     );
 }
 
@@ -414,7 +414,7 @@ fn while_one_account_is_behind_a_wall_the_next_agent_takes_over() {
         let view = script.scheduler.task(&task.into()).expect("a task");
         view.attempts
             .last()
-            .and_then(|record| record.agent.clone())
+            .map(|record| record.agent.clone())
             .expect("an agent")
             .to_string()
     };

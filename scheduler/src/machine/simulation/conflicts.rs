@@ -14,12 +14,13 @@ impl World {
                 .map_or(&[][..], |pair| &self.scheduler.attempts[pair]);
             let records = self.scheduler.attempts[rank].iter().chain(pair);
             records
-                .flat_map(|record| record.proof.iter().flat_map(|proof| proof.touched.clone()))
+                .filter_map(AttemptRecord::proof)
+                .flat_map(|proof| proof.touched.clone())
                 .collect()
         };
         let is_resumed = self.scheduler.attempts[rank]
             .last()
-            .is_some_and(|record| record.place.is_some());
+            .is_some_and(|record| record.place().is_some());
         for other in self
             .scheduler
             .indices()
@@ -28,17 +29,13 @@ impl World {
             let records = &self.scheduler.attempts[other][self.scheduler.forgiven[other]..];
             let conflicts = records
                 .iter()
-                .filter(|record| record.failure == Some(Failure::Conflict))
+                .filter(|record| record.failure() == Some(Failure::Conflict))
                 .count();
             let works = self.scheduler.states[other].has_agent();
             let at_odds: BTreeSet<String> = records
                 .iter()
-                .flat_map(|record| {
-                    record
-                        .conflict
-                        .iter()
-                        .flat_map(|conflict| conflict.files.clone())
-                })
+                .filter_map(AttemptRecord::conflict)
+                .flat_map(|conflict| conflict.files.clone())
                 .collect();
             let (mine, began) = (
                 files(rank),
@@ -61,13 +58,13 @@ impl World {
     /// At the end: conflicts were free as often as the limits say, and what was carried over was proven.
     pub(super) fn check_conflicts(&self) {
         // Work that was refused before it was merged may go uncharged for its RED.
-        let is_of_merge = |record: &AttemptRecord| record.proof.as_ref().is_none_or(Proof::holds);
+        let is_of_merge = |record: &AttemptRecord| record.proof().is_none_or(Proof::holds);
         for (rank, view) in self.scheduler.tasks().enumerate() {
             let free = view.attempts[self.scheduler.forgiven[rank]..].iter();
             let free = free
                 .filter(|record| {
-                    record.failure == Some(Failure::Conflict)
-                        && !record.charged
+                    record.failure() == Some(Failure::Conflict)
+                        && !record.is_charged()
                         && is_of_merge(record)
                 })
                 .count();
@@ -78,8 +75,8 @@ impl World {
             for (at, record) in view.attempts.iter().enumerate() {
                 let is_of_task = |mends: &CommitId| {
                     view.attempts[..at].iter().any(|before| {
-                        before.failure == Some(Failure::Conflict)
-                            && before.commit.as_ref() == Some(mends)
+                        before.failure() == Some(Failure::Conflict)
+                            && before.commit() == Some(mends)
                     })
                 };
                 assert!(
