@@ -65,6 +65,11 @@ impl StepError {
         }
     }
 
+    /// Returns the words that follow "failed to", as a part of another error.
+    pub(crate) fn after_failed_to(&self) -> String {
+        self.why.trim_start_matches("failed to ").to_owned()
+    }
+
     /// Returns the review that it left without a verdict.
     pub(crate) fn review(&self) -> Option<&GateResult> {
         self.review.as_deref()

@@ -78,14 +78,16 @@ pub(super) async fn run_agent(
     if said.prints_events && !said.message.is_empty() {
         report.last_words.clone_from(&said.message);
     }
-    if let Err(message) = commit_rest(&setup, this.iteration).await {
+    if let Err(error) = commit_rest(&setup, this.iteration).await {
+        let message = error.to_string();
         tell(LoopEvent::Warning { message });
     }
     let work = match before {
         Ok(before) => work_since(&setup, before).await,
         Err(why) => Err(why),
     };
-    let work = work.unwrap_or_else(|message| {
+    let work = work.unwrap_or_else(|error| {
+        let message = error.to_string();
         tell(LoopEvent::Warning {
             message: message.clone(),
         });
@@ -102,9 +104,9 @@ pub(super) async fn run_agent(
     })
 }
 
-async fn snapshot(setup: &Arc<LoopSetup>) -> Result<WorkSnapshot, String> {
+async fn snapshot(setup: &Arc<LoopSetup>) -> Result<WorkSnapshot, StepError> {
     let setup = Arc::clone(setup);
-    Ok(blocking(move || snapshot_now(&setup)).await?)
+    blocking(move || snapshot_now(&setup)).await
 }
 
 /// The folder as it is now, through git folders that nobody else chose.
@@ -129,7 +131,7 @@ fn runner(setup: &LoopSetup, concurrent: Arc<ConcurrentAttempts>) -> AttemptRunn
     }
 }
 
-async fn work_since(setup: &Arc<LoopSetup>, before: WorkSnapshot) -> Result<WorkChanges, String> {
+async fn work_since(setup: &Arc<LoopSetup>, before: WorkSnapshot) -> Result<WorkChanges, StepError> {
     let setup = Arc::clone(setup);
     let work = blocking(move || {
         let after = snapshot_now(&setup)?;
@@ -156,7 +158,7 @@ async fn work_since(setup: &Arc<LoopSetup>, before: WorkSnapshot) -> Result<Work
 }
 
 /// In a worktree, nothing is left uncommitted: its folder goes away, its branch stays.
-async fn commit_rest(setup: &Arc<LoopSetup>, iteration: u32) -> Result<(), String> {
+async fn commit_rest(setup: &Arc<LoopSetup>, iteration: u32) -> Result<(), StepError> {
     let setup = Arc::clone(setup);
     let committed = blocking(move || match &setup.place {
         Place::Checkout(_) => Ok(None),
@@ -168,7 +170,7 @@ async fn commit_rest(setup: &Arc<LoopSetup>, iteration: u32) -> Result<(), Strin
             worktree.commit_rest(&setup.never_commit, &message, setup.hooks)
         }
     });
-    Ok(committed.await.map(drop)?)
+    committed.await.map(drop)
 }
 
 /// Writes the prompt and returns everything that starting the agent needs, and the prompt.

@@ -5,7 +5,7 @@
 use crate::attempt::{ConcurrentAttempts, Start};
 use crate::callers::AgentCaller;
 use crate::proving::TestResultCache;
-use crate::step_error::blocking;
+use crate::step_error::{StepError, blocking};
 use crate::waves::looking_ahead::LookingAhead;
 use crate::waves::run_setup::{RunSetup, Shared};
 use crate::waves::statuses::StatusWriter;
@@ -362,7 +362,7 @@ impl EffectRunner {
     pub(crate) async fn finish(
         &mut self,
         status: RunStatus,
-    ) -> (Vec<RunEvent>, Result<(), String>) {
+    ) -> (Vec<RunEvent>, Result<(), StepError>) {
         self.steps.shutdown().await;
         // A look that has begun is no longer wanted, and is over in a moment.
         while self.looks.join_next().await.is_some() {}

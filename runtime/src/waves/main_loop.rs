@@ -342,7 +342,9 @@ impl Loop {
         for told in told {
             listener(self.clock.now(), &told, &self.scheduler);
         }
-        statuses.map_err(|why| Error::StatusesUnwritten { why })?;
+        statuses.map_err(|error| Error::StatusesUnwritten {
+            why: error.after_failed_to(),
+        })?;
         Ok(Outcome {
             status,
             scheduler: self.scheduler,

@@ -3,7 +3,7 @@
 //! A status that can't be written now is written with the next one, and again when the run is taken up.
 
 use crate::now;
-use crate::step_error::words;
+use crate::step_error::{StepError, blocking};
 use crate::waves::effect_runner::{RunEvent, StepMessage};
 use crate::waves::run_setup::{RunSetup, Shared};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ const AGAIN_AFTER: [Duration; 3] = [
 #[derive(Debug)]
 pub(crate) struct StatusWriter {
     sender: Option<mpsc::UnboundedSender<(TaskId, Status)>>,
-    task: JoinHandle<Result<(), String>>,
+    task: JoinHandle<Result<(), StepError>>,
     ledger: Arc<Ledger>,
 }
 
@@ -130,11 +130,11 @@ impl StatusWriter {
     }
 
     /// Waits until everything is written.
-    pub(crate) async fn finish(&mut self) -> Result<(), String> {
+    pub(crate) async fn finish(&mut self) -> Result<(), StepError> {
         self.sender = None;
         (&mut self.task)
             .await
-            .unwrap_or_else(|error| Err(error.to_string()))
+            .unwrap_or_else(|error| Err(error.into()))
     }
 }
 
@@ -142,7 +142,7 @@ async fn write_all(
     setup: Shared,
     mut receiver: mpsc::UnboundedReceiver<(TaskId, Status)>,
     told: mpsc::UnboundedSender<StepMessage>,
-) -> Result<(), String> {
+) -> Result<(), StepError> {
     let mut pending: BTreeMap<TaskId, Status> = BTreeMap::new();
     while let Some((task, status)) = receiver.recv().await {
         pending.insert(task, status);
@@ -153,7 +153,7 @@ async fn write_all(
             Ok(()) => pending.clear(),
             Err(why) => {
                 let warning =
-                    format!("failed to {why}; the statuses are written with the next change");
+                    format!("{why}; the statuses are written with the next change");
                 let _nobody_listens = told.send(StepMessage::RunEvent(RunEvent::Warning(warning)));
             }
         }
@@ -167,7 +167,7 @@ async fn write_all(
     write(&setup, &pending).await
 }
 
-async fn write(setup: &Shared, pending: &BTreeMap<TaskId, Status>) -> Result<(), String> {
+async fn write(setup: &Shared, pending: &BTreeMap<TaskId, Status>) -> Result<(), StepError> {
     if pending.is_empty() {
         return Ok(());
     }
@@ -180,17 +180,13 @@ async fn write(setup: &Shared, pending: &BTreeMap<TaskId, Status>) -> Result<(),
         .collect();
     changes.extend(subtasks_of_done(setup, pending));
     let setup = Arc::clone(setup);
-    let written = tokio::task::spawn_blocking(move || {
+    let written = blocking(move || {
         let stamp = tm_store::backlog::stamp(now());
         setup
             .backlog
             .set_statuses(&setup.header.tag, &changes, RollUp::Parents, Some(&stamp))
     });
-    match written.await {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(error)) => Err(words(&error).trim_start_matches("failed to ").to_owned()),
-        Err(error) => Err(format!("write statuses: {error}")),
-    }
+    written.await.map(drop)
 }
 
 /// A task that has landed takes its open subtasks along: they were a part of what was done.
