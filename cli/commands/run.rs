@@ -17,7 +17,7 @@ use tm_app::{BrokenBase, Ended, Error, JournalTrust, Planned, Project, Ready, Se
 use tm_config::Override;
 use tm_reports::summary_markdown;
 use tm_runtime::now;
-use tm_scheduler::RunStatus;
+use tm_scheduler::{RunStatus, exit_code};
 
 pub(crate) async fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandFailure> {
     let waiting = if arguments.wait {
@@ -189,7 +189,8 @@ async fn supervise(
     let outcome = ended.conclude();
     told?;
     let outcome = outcome?;
-    Ok(outcome.scheduler.exit_code(outcome.status))
+    let why = outcome.scheduler.stop_reason();
+    Ok(exit_code::of_run(outcome.status, why))
 }
 
 /// Shows what the run leaves, and tells whoever is to be told.

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use tm_scheduler::iteration::{
     Iteration, IterationRecord, IterationStatus, LoopStatus, WorkChanges,
 };
-use tm_scheduler::{Timestamp, Tokens};
+use tm_scheduler::{Timestamp, Tokens, exit_code};
 
 /// What the caller knows of a lane besides its machine.
 #[derive(Clone, Debug)]
@@ -141,7 +141,7 @@ pub fn summarize_loop(lanes: &[(&Iteration, LaneFacts)], facts: &LoopFacts) -> L
         agent: facts.agent.clone(),
         final_status,
         reason: worst.map_or_else(String::new, |(_, lane)| lane.reason.clone()),
-        exit_code: final_status.exit_code(),
+        exit_code: exit_code::of_loop(final_status),
         total_iterations: lanes.iter().map(|lane| lane.total_iterations).sum(),
         tasks_completed: lanes.iter().map(|lane| lane.tasks_completed).sum(),
         tasks_open: lanes.iter().map(|lane| lane.tasks_open).sum(),

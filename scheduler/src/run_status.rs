@@ -33,16 +33,6 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// Returns the exit code of `tm waves run`.
-    pub const fn exit_code(self) -> u8 {
-        match self {
-            Self::Completed => 0,
-            Self::Failed => 3,
-            Self::Stopped => 6,
-            Self::Interrupted => 130,
-        }
-    }
-
     /// Returns the word that reports use.
     pub const fn as_str(self) -> &'static str {
         match self {

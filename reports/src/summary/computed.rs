@@ -9,7 +9,7 @@ use crate::moment::moment;
 use crate::walls::wall_summaries;
 use tm_scheduler::{
     AttemptRecord, ClaimStatus, CommitId, Phase, Proof, ResultFile, RunStatus, Scheduler, State,
-    TaskId, TaskView,
+    TaskId, TaskView, exit_code,
 };
 
 /// Computes the summary. Its texts are safe to show, whoever wrote them, and so is every report that is made of it.
@@ -29,7 +29,9 @@ fn computed(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
             .ended()
             .map_or("running", RunStatus::as_str)
             .to_owned(),
-        exit_code: scheduler.ended().map(|status| scheduler.exit_code(status)),
+        exit_code: scheduler
+            .ended()
+            .map(|status| exit_code::of_run(status, scheduler.stop_reason())),
         tag: facts.tag.to_string(),
         base_commit: facts.base_commit.to_string(),
         integration_branch: facts.integration_branch.clone(),

@@ -19,6 +19,7 @@ pub use record::{
 };
 use turn::State;
 
+use crate::budget::Spent;
 use crate::{AgentReport, IllegalInput, Timestamp};
 use std::num::NonZeroU32;
 
@@ -146,7 +147,7 @@ pub struct Iteration {
     used: u32,
     failures_in_a_row: u32,
     same_failure: Option<(IterationFailure, u32)>,
-    cost_usd: f64,
+    spent: Spent,
     cost_elsewhere_usd: f64,
     limited_until: Option<Timestamp>,
     limited_elsewhere: Option<Timestamp>,
@@ -171,7 +172,7 @@ impl Iteration {
             used: 0,
             failures_in_a_row: 0,
             same_failure: None,
-            cost_usd: 0.0,
+            spent: Spent::default(),
             cost_elsewhere_usd: 0.0,
             limited_until: None,
             limited_elsewhere: None,
@@ -278,7 +279,7 @@ impl Iteration {
 
     /// Returns the dollars that its agents reported.
     pub const fn cost_usd(&self) -> f64 {
-        self.cost_usd
+        self.spent.cost_usd
     }
 
     /// Returns until when the service behind its agent refused it, if it did when it was asked last.

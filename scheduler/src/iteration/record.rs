@@ -211,17 +211,6 @@ impl LoopStatus {
             Self::Interrupted => "interrupted",
         }
     }
-
-    /// Returns the exit code of tm.
-    pub const fn exit_code(self) -> u8 {
-        match self {
-            Self::AllComplete => 0,
-            Self::Surroundings => 1,
-            Self::Blocked | Self::Error => 3,
-            Self::MaxIterations | Self::Deadline | Self::Budget => 6,
-            Self::Interrupted => 130,
-        }
-    }
 }
 
 impl fmt::Display for LoopStatus {

@@ -345,7 +345,10 @@ fn a_full_disk_ends_the_loop_and_is_no_try_of_anybody() {
         reason: "the disk is full".into(),
     };
     assert_eq!(effects, Ok(vec![end]));
-    assert!(script.machine.records().is_empty() && LoopStatus::Surroundings.exit_code() == 1);
+    assert!(
+        script.machine.records().is_empty()
+            && crate::exit_code::of_loop(LoopStatus::Surroundings) == 1
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::{
     AgentEnd, BacklogView, Goal, Iteration, IterationFailure, IterationRecord, IterationStatus,
     LoopEffect, LoopStatus, Verification, find_marker,
 };
+use crate::budget::is_too_late;
 use crate::cooldown::{LONGEST_DECLARED_MS, declared_reset};
 use crate::{AgentVerdict, Failure, Pause, Timestamp, judge_agent};
 
@@ -139,7 +140,7 @@ impl Iteration {
         };
         self.is_unverified = verified.as_ref().map_or(self.is_unverified, Result::is_err);
         self.last = after;
-        self.cost_usd += end.report.cost_usd.unwrap_or(0.0);
+        self.spent.add(end.report.tokens, end.report.cost_usd);
         let record = IterationRecord {
             iteration: self.number,
             attempt: self.attempt,
@@ -200,11 +201,7 @@ impl Iteration {
         waits_out: Option<IterationFailure>,
         effects: &mut Vec<LoopEffect>,
     ) {
-        if self
-            .limits
-            .deadline
-            .is_some_and(|deadline| until >= deadline)
-        {
+        if is_too_late(until, self.limits.deadline) {
             return self.end(
                 LoopStatus::Deadline,
                 "the time is used up before the next iteration".to_owned(),
@@ -263,16 +260,15 @@ impl Iteration {
             let used = count(self.used.into(), "iteration is", "iterations are");
             return Some((LoopStatus::MaxIterations, format!("{used} used up")));
         }
-        if limits.deadline.is_some_and(|deadline| now >= deadline) {
+        if is_too_late(now, limits.deadline) {
             return Some((LoopStatus::Deadline, "the time is used up".to_owned()));
         }
-        let spent = self.cost_usd + self.cost_elsewhere_usd;
-        let is_spent = limits.max_cost_usd.is_some_and(|most| spent >= most);
-        is_spent.then(|| {
-            (
-                LoopStatus::Budget,
-                format!("the budget is used up: {spent:.2} dollars"),
-            )
+        let mut spent = self.spent;
+        spent.add(None, Some(self.cost_elsewhere_usd));
+        spent.uses_up(None, limits.max_cost_usd).then(|| {
+            let cost = spent.cost_usd;
+            let why = format!("the budget is used up: {cost:.2} dollars");
+            (LoopStatus::Budget, why)
         })
     }
 

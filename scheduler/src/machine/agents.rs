@@ -5,6 +5,7 @@
 
 use super::conflicts::Beside;
 use super::{Scheduler, State, TaskIndex};
+use crate::budget::Spent;
 use crate::cooldown::{LONGEST_DECLARED_MS, declared_reset};
 use crate::{
     AccountName, AgentCandidate, AgentName, AgentReport, AgentVerdict, AttemptRecord, Dispatch,
@@ -324,18 +325,12 @@ impl Scheduler {
     }
 
     pub(super) fn is_over_budget(&self, rank: TaskIndex) -> bool {
-        let spent = || self.attempts[rank].iter().map(AttemptRecord::spent);
-        let tokens = spent()
-            .filter_map(|(tokens, _)| tokens)
-            .fold(0, |sum: u64, more| sum.saturating_add(more.total()));
-        let cost_usd = spent().filter_map(|(_, cost)| cost).sum::<f64>();
-        self.limits
-            .max_tokens_per_task
-            .is_some_and(|most| tokens >= most)
-            || self
-                .limits
-                .max_cost_usd_per_task
-                .is_some_and(|most| cost_usd >= most)
+        let mut spent = Spent::default();
+        for (tokens, cost_usd) in self.attempts[rank].iter().map(AttemptRecord::spent) {
+            spent.add(tokens, cost_usd);
+        }
+        let limits = &self.limits;
+        spent.uses_up(limits.max_tokens_per_task, limits.max_cost_usd_per_task)
     }
 
     fn tell_over_budget(&mut self, rank: TaskIndex) {

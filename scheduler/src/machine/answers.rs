@@ -167,19 +167,13 @@ impl Scheduler {
     }
 
     pub(super) fn spend(&mut self, report: &AgentReport) {
-        if let Some(tokens) = report.tokens {
-            self.tokens = self.tokens.saturating_add(tokens.total());
-        }
-        self.cost_usd += report.cost_usd.unwrap_or(0.0);
+        self.spent.add(report.tokens, report.cost_usd);
     }
 
     /// Reviewers are agents as well.
     pub(super) fn spend_on_gates(&mut self, gates: &[GateResult]) {
         for gate in gates {
-            if let Some(tokens) = gate.tokens {
-                self.tokens = self.tokens.saturating_add(tokens.total());
-            }
-            self.cost_usd += gate.cost_usd.unwrap_or(0.0);
+            self.spent.add(gate.tokens, gate.cost_usd);
         }
     }
 

@@ -1,9 +1,10 @@
 //! Starts what may start: wakes paused tasks, fills slots in order, lands one task at a time, ends the run.
 
 use super::{AttemptRecord, Life, Scheduler, State, TaskIndex, count_u32};
+use crate::budget::is_too_late;
 use crate::{
     AgentName, AttemptNumber, CommitId, Dispatch, Effect, Event, RunStatus, Status, StopMode,
-    StopReason, Timestamp,
+    StopReason, Timestamp, exit_code,
 };
 use std::num::NonZeroU32;
 
@@ -23,19 +24,13 @@ impl Scheduler {
         if self.stop_reason.is_some() || self.unsettled == 0 {
             return;
         }
-        let deadline_passed = self.limits.deadline.is_some_and(|deadline| now >= deadline);
-        let spent = self
-            .limits
-            .max_tokens
-            .is_some_and(|most| self.tokens >= most)
-            || self
-                .limits
-                .max_cost_usd
-                .is_some_and(|most| self.cost_usd >= most);
-        let why = match (deadline_passed, spent) {
-            (true, _) => StopReason::Deadline,
-            (false, true) => StopReason::Budget,
-            (false, false) => return,
+        let limits = &self.limits;
+        let why = if is_too_late(now, limits.deadline) {
+            StopReason::Deadline
+        } else if (self.spent).uses_up(limits.max_tokens, limits.max_cost_usd) {
+            StopReason::Budget
+        } else {
+            return;
         };
         self.stop_reason = Some(why);
         self.effects.push(Effect::Tell(Event::RunStopping { why }));
@@ -188,7 +183,7 @@ impl Scheduler {
         self.life = Life::Ended(status);
         self.effects.push(Effect::Tell(Event::RunEnded {
             status,
-            exit_code: self.exit_code(status),
+            exit_code: exit_code::of_run(status, self.stop_reason),
         }));
     }
 

@@ -30,6 +30,7 @@ pub use attempt_record::{AttemptEnd, AttemptFailure, AttemptRecord, Conflicted, 
 pub use queries::TaskView;
 pub use state::State;
 
+use crate::budget::Spent;
 use crate::{
     AccountName, AttemptNumber, Dependants, Edition, Effect, Event, Input, Landing, Limits, Phase,
     RunStatus, Status, StopMode, StopReason, TaskId, Timestamp, WavePlan,
@@ -88,8 +89,7 @@ pub struct Scheduler {
     opened_waves: BTreeSet<u32>,
     /// What was last written into the backlog, by backlog id.
     written: BTreeMap<TaskId, Status>,
-    tokens: u64,
-    cost_usd: f64,
+    spent: Spent,
     /// The limits of services that stand now, by account.
     walls: BTreeMap<AccountName, Cooldown>,
     /// How often in a row an account ran into one.
@@ -180,8 +180,7 @@ impl Scheduler {
             unsettled_by_wave,
             opened_waves: BTreeSet::new(),
             written: BTreeMap::new(),
-            tokens: 0,
-            cost_usd: 0.0,
+            spent: Spent::default(),
             walls: BTreeMap::new(),
             refusals_in_a_row: BTreeMap::new(),
             refused: BTreeSet::new(),

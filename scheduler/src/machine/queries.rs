@@ -73,12 +73,12 @@ impl Scheduler {
 
     /// Returns the tokens that ended attempts reported, read and written together.
     pub const fn tokens(&self) -> u64 {
-        self.tokens
+        self.spent.tokens
     }
 
     /// Returns the cost that ended attempts reported, in US dollars.
     pub const fn cost_usd(&self) -> f64 {
-        self.cost_usd
+        self.spent.cost_usd
     }
 
     /// Returns how many attempts hold a slot.
@@ -96,14 +96,5 @@ impl Scheduler {
         self.trouble
             .as_deref()
             .filter(|_| self.stop_reason == Some(StopReason::Surroundings))
-    }
-
-    /// Returns the exit code of `tm waves run` for a run that ended so.
-    pub fn exit_code(&self, status: RunStatus) -> u8 {
-        match (status, self.stop_reason) {
-            (RunStatus::Stopped, Some(StopReason::Surroundings)) => 1,
-            (RunStatus::Stopped, Some(StopReason::Breaker)) => 3,
-            _ => status.exit_code(),
-        }
     }
 }

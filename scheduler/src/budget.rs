@@ -1,0 +1,30 @@
+//! What agents spent, and whether that, or the time, is used up: one answer for runs, tasks and loops.
+
+use crate::{Timestamp, Tokens};
+
+/// What agents reported that they spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Spent {
+    pub(crate) tokens: u64,
+    pub(crate) cost_usd: f64,
+}
+
+impl Spent {
+    /// Adds what one agent reports, as far as it does.
+    pub(crate) fn add(&mut self, tokens: Option<Tokens>, cost_usd: Option<f64>) {
+        let tokens = tokens.map_or(0, Tokens::total);
+        self.tokens = self.tokens.saturating_add(tokens);
+        self.cost_usd += cost_usd.unwrap_or(0.0);
+    }
+
+    /// Tells whether a budget is used up; what has no limit never is.
+    pub(crate) fn uses_up(self, max_tokens: Option<u64>, max_cost_usd: Option<f64>) -> bool {
+        max_tokens.is_some_and(|most| self.tokens >= most)
+            || max_cost_usd.is_some_and(|most| self.cost_usd >= most)
+    }
+}
+
+/// Tells whether nothing is started any more at that moment.
+pub(crate) fn is_too_late(at: Timestamp, deadline: Option<Timestamp>) -> bool {
+    deadline.is_some_and(|deadline| at >= deadline)
+}
