@@ -6,6 +6,7 @@
 mod abandoned;
 mod after;
 mod audit;
+mod autopilot;
 mod commit_trial;
 mod committing;
 pub mod detached;
@@ -35,6 +36,7 @@ mod verify;
 
 pub use after::AfterRun;
 pub use audit::{AuditOrder, audit};
+pub use autopilot::Autopilot;
 pub use commit_trial::{Trial, hooks, signing};
 pub use error::{Error, with_causes};
 pub use gates::check_gates;

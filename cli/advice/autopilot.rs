@@ -15,7 +15,7 @@ pub(super) fn hint(error: &Error) -> Option<String> {
         Error::Illegal(illegal) => {
             return illegal.next.command().map(|command| format!("`{command}`"));
         }
-        Error::BrokenBase(tests) => return Some(tests.hint(super::ALLOW_BROKEN_BASE)),
+        Error::BrokenBase(tests) => return Some(super::broken_base(tests)),
         Error::Unstartable(error) => return Some(unstartable(error)),
         Error::Refused {
             verdict,

@@ -1,11 +1,13 @@
 //! What to do about an error, and the exit code that it ends a command with: one table, wherever the error comes from.
 
 mod autopilot;
+mod presets;
 
 use crate::failure::ExitCode;
+pub(crate) use presets::on_recipe;
 use std::error::Error as AnyError;
 use std::path::Path;
-use tm_app::{Error, LostLandings};
+use tm_app::{BrokenTests, Error, LostLandings};
 use tm_runtime::JournalHeader;
 use tm_runtime::autopilot::ErrorKind;
 use tm_runtime::callers::RefusedToAgent;
@@ -22,8 +24,9 @@ type Advice = (ExitCode, Option<String>);
 const RESUME_HINT: &str = "see to it, then `tm waves resume` takes the run up where it stopped";
 /// What to do where there is no backlog.
 const NO_BACKLOG: &str = "`tm init` makes one, `--backlog PATH` names one";
-/// The flag that goes on where the base can prove nothing.
-const ALLOW_BROKEN_BASE: &str = "--allow-broken-base";
+/// What an agent does that may not steer its run.
+pub(crate) const FOR_AGENTS: &str =
+    "what should change about the run or its tasks goes into your result: `tm result --issue TEXT`";
 /// What to do when an agent can't be used.
 const CHOOSE_AN_AGENT: &str =
     "`--agent NAME` chooses another agent, `--agent-command COMMAND` any command";
@@ -46,6 +49,12 @@ pub(crate) fn on(error: &(dyn AnyError + 'static)) -> Advice {
         .unwrap_or((ExitCode::Error, None))
 }
 
+/// The settings to change, and the flag that goes on where the base can prove nothing.
+fn broken_base(tests: &BrokenTests) -> String {
+    let settings = tests.what_to_change();
+    format!("{settings}; `--allow-broken-base` goes on all the same")
+}
+
 fn hint(words: impl Into<String>) -> Advice {
     coded(ExitCode::Error, words)
 }
@@ -56,7 +65,7 @@ fn coded(code: ExitCode, words: impl Into<String>) -> Advice {
 
 fn on_others(error: &(dyn AnyError + 'static)) -> Option<Advice> {
     if let Some(error) = error.downcast_ref::<tm_presets::Error>() {
-        return Some((ExitCode::Error, error.hint()));
+        return Some((ExitCode::Error, on_recipe(error)));
     }
     if error.is::<tm_config::Error>() {
         return Some(hint("`tm config schema` lists every setting"));
@@ -68,7 +77,7 @@ fn on_others(error: &(dyn AnyError + 'static)) -> Option<Advice> {
         ));
     }
     if error.is::<RefusedToAgent>() {
-        return Some(coded(ExitCode::Refused, RefusedToAgent::HINT));
+        return Some(coded(ExitCode::Refused, FOR_AGENTS));
     }
     None
 }
@@ -173,11 +182,6 @@ fn on_call(error: &(dyn AnyError + 'static)) -> Option<Advice> {
         Error::Channel(error) => on(error),
         Error::Runtime(error) => return on_runtime(error),
         Error::Autopilot(error) => on(error),
-        Error::Presets(
-            error @ (tm_presets::Error::UnknownAgent { .. }
-            | tm_presets::Error::ExtendsItself { .. }),
-        ) => hint(error.hint().unwrap_or_else(|| CHOOSE_AN_AGENT.to_owned())),
-        Error::Presets(error) => on(error),
         Error::NoBacklog(_) => hint(NO_BACKLOG),
         Error::NoHome => hint("set TM_HOME"),
         Error::NoRun => hint("`tm waves run` starts one"),
@@ -226,7 +230,11 @@ fn on_call(error: &(dyn AnyError + 'static)) -> Option<Advice> {
             hint("`worktree.setup` in .taskmaster/tm.yaml is what makes a fresh checkout ready")
         }
         Error::NoWorktrees(_) => hint("see to it, then `tm waves run` again"),
-        Error::NoProgram { .. } => hint(CHOOSE_AN_AGENT),
+        Error::NoProgram { .. }
+        | Error::Presets(
+            tm_presets::Error::UnknownAgent { .. } | tm_presets::Error::ExtendsItself { .. },
+        ) => hint(CHOOSE_AN_AGENT),
+        Error::Presets(error) => on(error),
         Error::NoTests(_) => hint(
             "set `test.command` in .taskmaster/tm.yaml, pass `--test-command`, or run without pairs and proof: `--tdd off \
              --allow-broken-base`",
@@ -239,7 +247,7 @@ fn on_call(error: &(dyn AnyError + 'static)) -> Option<Advice> {
         )),
         Error::NotSigned { settings, .. } => hint(format!("see to {}", settings.join(", "))),
         Error::Interrupted => (ExitCode::Interrupted, None),
-        Error::NothingProvable(tests) => hint(tests.hint(ALLOW_BROKEN_BASE)),
+        Error::NothingProvable(tests) => hint(broken_base(tests)),
         _ => return None,
     })
 }

@@ -51,6 +51,27 @@ pub(crate) enum AutopilotCommand {
     Guide,
 }
 
+impl AutopilotCommand {
+    /// Returns the run that is named.
+    pub(crate) fn run(&self) -> Option<&str> {
+        let run = match self {
+            Self::Start(_) | Self::Guide => &None,
+            Self::Next(of)
+            | Self::Status(of)
+            | Self::Watch(of)
+            | Self::Pause(of)
+            | Self::Prompt(of) => &of.run_id,
+            Self::Complete(complete) => &complete.run_id,
+            Self::Commit(commit) => &commit.run_id,
+            Self::Finalize(finalize) => &finalize.run_id,
+            Self::Resume(resume) if resume.run.is_some() => &resume.run,
+            Self::Resume(resume) => &resume.run_id,
+            Self::Abort(abort) => &abort.run_id,
+        };
+        run.as_deref()
+    }
+}
+
 /// `tm autopilot start`.
 #[derive(Args, Debug)]
 #[expect(

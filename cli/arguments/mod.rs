@@ -27,7 +27,7 @@ pub(crate) use agents::{Agents, CheckAgents};
 pub(crate) use audit::AuditArguments;
 pub(crate) use autopilot::{
     AbortArguments, AutopilotArguments, AutopilotCommand, CommitArguments, CompleteArguments,
-    FinalizeArguments, PhaseArgument, ResumeAutopilot, StartArguments,
+    FinalizeArguments, PhaseArgument, StartArguments,
 };
 pub(crate) use backlog::{
     BacklogChoice, CheckArguments, ListArguments, NextArguments, OutputArgument,

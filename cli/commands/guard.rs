@@ -1,13 +1,14 @@
 //! Which commands are the user's alone: what steers a run, lands work or changes a backlog is refused to the agents of
 //! waves on that repository. Everything else is open to them, and everything in other repositories.
 
+use crate::advice::FOR_AGENTS;
 use crate::arguments::{
     BacklogChoice, Command, EditChoice, ReviewCommand, TagsCommand, TasksCommand, TddCommand,
     Waves, Worktrees,
 };
 use crate::failure::{CommandFailure, ExitCode};
 use std::path::{Path, PathBuf};
-use tm_runtime::callers::{RefusedToAgent, refuse_to_agents};
+use tm_runtime::callers::refuse_to_agents;
 use tm_store::backlog::BacklogSource;
 
 /// A command that is the user's alone, and what of its arguments tells which repository it is about.
@@ -26,7 +27,7 @@ pub(crate) fn refuse_agents(start: &Path, command: &Command) -> Result<(), Comma
     refused.map_err(|refused| {
         CommandFailure::from(refused)
             .code(ExitCode::Refused)
-            .hint(RefusedToAgent::HINT)
+            .hint(FOR_AGENTS)
     })
 }
 

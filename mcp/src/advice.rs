@@ -1,6 +1,6 @@
 //! What a client can do about an error, in the words of tools.
 
-use tm_app::Error;
+use tm_app::{BrokenTests, Error};
 use tm_runtime::autopilot::Error as AutopilotError;
 use tm_scheduler::autopilot::Unstartable;
 
@@ -17,7 +17,7 @@ pub(crate) fn on(error: &Error) -> Option<String> {
         Error::RunBrokenOff(_) | Error::RunParked(_) => {
             "see to it, then `waves_run` takes the run up where it stopped".to_owned()
         }
-        Error::NothingProvable(tests) => tests.hint("allowBrokenBase"),
+        Error::NothingProvable(tests) => broken_base(tests),
         Error::NoProgram { .. } => "`agent` chooses another agent".to_owned(),
         Error::NoTests(_) => "set `test.command` in .taskmaster/tm.yaml".to_owned(),
         Error::Settings(_) => "correct the settings in .taskmaster/tm.yaml".to_owned(),
@@ -26,10 +26,19 @@ pub(crate) fn on(error: &Error) -> Option<String> {
     })
 }
 
+/// What an agent does that may not steer its run.
+pub(crate) const FOR_AGENTS: &str =
+    "what should change about the run or its tasks goes into your result: `tm result --issue TEXT`";
+
+fn broken_base(tests: &BrokenTests) -> String {
+    let settings = tests.what_to_change();
+    format!("{settings}; `allowBrokenBase` goes on all the same")
+}
+
 /// Returns what to do about an error of autopilot.
 pub(crate) fn on_autopilot(error: &AutopilotError) -> Option<String> {
     let words = match error {
-        AutopilotError::BrokenBase(tests) => return Some(tests.hint("allowBrokenBase")),
+        AutopilotError::BrokenBase(tests) => return Some(broken_base(tests)),
         AutopilotError::Illegal(_) => "`autopilot_next` says what is to be done now",
         AutopilotError::Refused {
             verdict, is_paused, ..

@@ -12,12 +12,11 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, tool, tool_router};
 use schemars::JsonSchema;
 use serde::Serialize;
+use tm_app::{Autopilot, BrokenBase};
 use tm_runtime::autopilot::{
     Cleanup, CommitRequest, Committed, CompleteRequest, Completed, Ended, FinalizeRequest, Force,
-    NextAction, StartRequest, Started, StatusView, abort, commit, complete, finalize, next, pause,
-    preview, resume, start, status,
+    NextAction, StartRequest, Started, StatusView,
 };
-use tm_runtime::preflight::BrokenBase;
 use tm_scheduler::autopilot::TddPhase;
 use tokio::runtime::Handle;
 
@@ -54,7 +53,8 @@ impl Server {
     ) -> Result<Json<Started>, Refusal> {
         let server = self.clone();
         let work = blocking(move || {
-            let project = server.project(start_call.project_root.as_deref())?;
+            let folder = server.folder(start_call.project_root.as_deref());
+            let autopilot = Autopilot::open(&folder, None, None)?;
             let options = start_call.options.as_ref();
             let request = StartRequest {
                 task: start_call.task_id.clone(),
@@ -72,9 +72,9 @@ impl Server {
                 },
             };
             if start_call.dry_run {
-                preview(&project, &request)
+                autopilot.preview(&request)
             } else {
-                Handle::current().block_on(start(&project, &request))
+                Handle::current().block_on(autopilot.start(&request))
             }
         });
         told(&context, TESTS, work).await.map(Json)
@@ -90,14 +90,9 @@ impl Server {
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<NextAction>, Refusal> {
         let server = self.clone();
-        blocking(move || {
-            next(
-                &server.project(place.project_root.as_deref())?,
-                place.run().as_ref(),
-            )
-        })
-        .await
-        .map(Json)
+        blocking(move || server.autopilot(&place)?.next())
+            .await
+            .map(Json)
     }
 
     #[tool(
@@ -118,7 +113,7 @@ impl Server {
         let server = self.clone();
         let work = blocking(move || {
             let request = CompleteRequest {
-                run: report.place.run(),
+                run: None,
                 phase: report.phase.map(|phase| match phase {
                     PhaseName::Red => TddPhase::Red,
                     PhaseName::Green => TddPhase::Green,
@@ -129,8 +124,7 @@ impl Server {
                 files: report.files.clone(),
                 failure: None,
             };
-            let project = server.project(report.place.project_root.as_deref())?;
-            Handle::current().block_on(complete(&project, &request))
+            Handle::current().block_on(server.autopilot(&report.place)?.complete(request))
         });
         told(&context, TESTS, work).await.map(Json)
     }
@@ -151,14 +145,13 @@ impl Server {
         let server = self.clone();
         blocking(move || {
             let request = CommitRequest {
-                run: call.place.run(),
+                run: None,
                 subtask: call.subtask_id.as_deref().map(Into::into),
                 message: call.message.clone(),
                 files: call.files.clone(),
                 made: None,
             };
-            let project = server.project(call.place.project_root.as_deref())?;
-            Handle::current().block_on(commit(&project, &request))
+            Handle::current().block_on(server.autopilot(&call.place)?.commit(request))
         })
         .await
         .map(Json)
@@ -183,12 +176,11 @@ impl Server {
         let work = blocking(move || {
             let counts = call.test_results.map(Into::into);
             let request = FinalizeRequest {
-                run: call.place.run(),
+                run: None,
                 counts,
                 coverage: call.coverage,
             };
-            let project = server.project(call.place.project_root.as_deref())?;
-            Handle::current().block_on(finalize(&project, &request))
+            Handle::current().block_on(server.autopilot(&call.place)?.finalize(request))
         });
         told(&context, TESTS, work).await.map(Json)
     }
@@ -208,14 +200,9 @@ impl Server {
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<Started>, Refusal> {
         let server = self.clone();
-        blocking(move || {
-            resume(
-                &server.project(place.project_root.as_deref())?,
-                place.run().as_ref(),
-            )
-        })
-        .await
-        .map(Json)
+        blocking(move || server.autopilot(&place)?.resume())
+            .await
+            .map(Json)
     }
 
     #[tool(
@@ -232,14 +219,9 @@ impl Server {
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<Ended>, Refusal> {
         let server = self.clone();
-        blocking(move || {
-            pause(
-                &server.project(place.project_root.as_deref())?,
-                place.run().as_ref(),
-            )
-        })
-        .await
-        .map(Json)
+        blocking(move || server.autopilot(&place)?.pause())
+            .await
+            .map(Json)
     }
 
     #[tool(
@@ -262,11 +244,7 @@ impl Server {
             } else {
                 Cleanup::Keep
             };
-            abort(
-                &server.project(call.place.project_root.as_deref())?,
-                call.place.run().as_ref(),
-                cleanup,
-            )
+            server.autopilot(&call.place)?.abort(cleanup)
         })
         .await
         .map(Json)
@@ -282,18 +260,13 @@ impl Server {
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<Status>, Refusal> {
         let server = self.clone();
-        blocking(move || {
-            status(
-                &server.project(place.project_root.as_deref())?,
-                place.run().as_ref(),
-            )
-        })
-        .await
-        .map(|run| {
-            Json(Status {
-                active: run.is_some(),
-                run,
+        blocking(move || server.autopilot(&place)?.status())
+            .await
+            .map(|run| {
+                Json(Status {
+                    active: run.is_some(),
+                    run,
+                })
             })
-        })
     }
 }

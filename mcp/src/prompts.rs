@@ -1,14 +1,16 @@
 //! Prompts: each preset of loops as one piece of work, and the way through a task with autopilot.
 
 use crate::answer::{Refusal, blocking};
+use crate::autopilot::Where;
 use crate::server::Server;
 use rmcp::ErrorData;
 use rmcp::model::{
     GetPromptRequestParams, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage,
     Role,
 };
+use tm_app::Autopilot;
 use tm_presets::{LoopContext, LoopPrompt, PresetFolders, loop_presets};
-use tm_runtime::autopilot::{GUIDE, Project, prompt};
+use tm_runtime::autopilot::{GUIDE, Project};
 
 /// The prompt that leads through a task.
 const AUTOPILOT: &str = "autopilot";
@@ -66,8 +68,10 @@ pub(crate) async fn get(
     let arguments = request.arguments.unwrap_or_default();
     if request.name == AUTOPILOT {
         let task = text(&arguments, "task");
-        let words =
-            blocking(move || Ok::<_, Refusal>(lead(&server.project(None)?, task.as_deref()))).await;
+        let words = blocking(move || {
+            Ok::<_, Refusal>(lead(&server.autopilot(&Where::default())?, task.as_deref()))
+        })
+        .await;
         return words.map(message).map_err(|refusal| invalid(&refusal));
     }
     let filled = blocking(move || {
@@ -102,12 +106,12 @@ pub(crate) async fn get(
 }
 
 /// What an agent is told that does a task, or goes on with the one under way.
-fn lead(project: &Project, task: Option<&str>) -> String {
+fn lead(autopilot: &Autopilot, task: Option<&str>) -> String {
     let begin = match task {
         Some(task) => {
             format!("Work on task {task}: call `autopilot_start` with `taskId` \"{task}\".")
         }
-        None => match prompt(project, None) {
+        None => match autopilot.prompt() {
             Ok(step) => format!("A run is under way. Its step is this:\n\n{step}"),
             Err(_none_is) => {
                 "Ask which task to work on, unless it is clear: `next_task` names the next one."

@@ -1,6 +1,7 @@
 //! The server: who it is, where it works, and which tools it has.
 
 use crate::answer::cleaned_result;
+use crate::autopilot::Where;
 use crate::error::Error;
 use crate::schemas::without_widths;
 use crate::tools::ToolChoice;
@@ -16,15 +17,14 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _, tool_handler};
 use std::path::{Path, PathBuf};
-use tm_runtime::autopilot::{Environment, Error as AutopilotError, GUIDE, Project};
+use tm_app::Autopilot;
+use tm_runtime::autopilot::{Error as AutopilotError, GUIDE, Project};
 
 /// Where the server works when a call names no project, and with what.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// The folder of the project.
     pub folder: PathBuf,
-    /// What the process was started with.
-    pub surroundings: Environment,
     /// The `tm` program, for runs of waves.
     pub program: PathBuf,
 }
@@ -58,8 +58,12 @@ impl Server {
 
     /// Opens the project that a call names, or the server's own.
     pub(crate) fn project(&self, root: Option<&str>) -> Result<Project, AutopilotError> {
-        let folder = root.map_or_else(|| self.place.folder.clone(), PathBuf::from);
-        Project::open(&folder, self.place.surroundings.clone())
+        Ok(Autopilot::open(&self.folder(root), None, None)?.project)
+    }
+
+    /// Opens the run that a call names.
+    pub(crate) fn autopilot(&self, of: &Where) -> Result<Autopilot, AutopilotError> {
+        Autopilot::open(&self.folder(of.project_root.as_deref()), None, of.run())
     }
 
     pub(crate) fn folder(&self, root: Option<&str>) -> PathBuf {

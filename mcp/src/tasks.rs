@@ -1,5 +1,6 @@
 //! The tools of tasks, with Task Master's names.
 
+use crate::advice::FOR_AGENTS;
 use crate::answer::{Refusal, blocking};
 use crate::server::Server;
 use rmcp::handler::server::wrapper::{Json, Parameters};
@@ -7,7 +8,7 @@ use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tm_runtime::autopilot::Project;
-use tm_runtime::callers::{RefusedToAgent, refuse_to_agents};
+use tm_runtime::callers::refuse_to_agents;
 use tm_scheduler::{Candidates, Status, Task, TaskId, next};
 use tm_store::backlog::{BacklogSource, RollUp, StatusChange, stamp};
 
@@ -331,7 +332,7 @@ impl Server {
             std::iter::once(root).chain(backlog).collect()
         };
         refuse_to_agents("set_task_status", folders)
-            .map_err(|refused| Refusal::new(&refused, Some(RefusedToAgent::HINT)))?;
+            .map_err(|refused| Refusal::new(&refused, Some(FOR_AGENTS)))?;
         let changes: Vec<StatusChange> = ids(&call.id)
             .into_iter()
             .map(|id| StatusChange {

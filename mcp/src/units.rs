@@ -9,9 +9,7 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, tool, tool_router};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tm_runtime::autopilot::{
-    NextAction, UnitResult, WorkUnit, complete_unit, next_work_unit, run_state,
-};
+use tm_runtime::autopilot::{NextAction, UnitResult, WorkUnit};
 use tokio::runtime::Handle;
 
 /// What came of a piece of work.
@@ -46,14 +44,9 @@ impl Server {
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<NextWorkUnit>, Refusal> {
         let server = self.clone();
-        blocking(move || {
-            next_work_unit(
-                &server.project(place.project_root.as_deref())?,
-                place.run().as_ref(),
-            )
-        })
-        .await
-        .map(|work_unit| Json(NextWorkUnit { work_unit }))
+        blocking(move || server.autopilot(&place)?.next_work_unit())
+            .await
+            .map(|work_unit| Json(NextWorkUnit { work_unit }))
     }
 
     #[tool(
@@ -72,14 +65,8 @@ impl Server {
     ) -> Result<Json<NextAction>, Refusal> {
         let server = self.clone();
         let work = blocking(move || {
-            let project = server.project(call.place.project_root.as_deref())?;
-            let run = call.place.run();
-            Handle::current().block_on(complete_unit(
-                &project,
-                run.as_ref(),
-                &call.work_unit_id,
-                &call.result,
-            ))
+            let completed = server.autopilot(&call.place)?;
+            Handle::current().block_on(completed.complete_unit(&call.work_unit_id, &call.result))
         });
         told(&context, TESTS, work).await.map(Json)
     }
@@ -94,13 +81,8 @@ impl Server {
         Parameters(place): Parameters<Where>,
     ) -> Result<CallToolResult, Refusal> {
         let server = self.clone();
-        blocking(move || {
-            run_state(
-                &server.project(place.project_root.as_deref())?,
-                place.run().as_ref(),
-            )
-        })
-        .await
-        .map(CallToolResult::structured)
+        blocking(move || server.autopilot(&place)?.state())
+            .await
+            .map(CallToolResult::structured)
     }
 }

@@ -1,5 +1,6 @@
 //! The tools of waves. A run is a process of its own, which outlives the call and the server.
 
+use crate::advice::FOR_AGENTS;
 use crate::answer::{Refusal, blocking};
 use crate::server::Server;
 use rmcp::handler::server::wrapper::Parameters;
@@ -13,7 +14,7 @@ use std::path::Path;
 use std::time::Duration;
 use tm_app::{BrokenBase, Caller, PlanOrder, Project, detached, plan_json};
 use tm_config::Override;
-use tm_runtime::callers::{RefusedToAgent, refuse_to_agents};
+use tm_runtime::callers::refuse_to_agents;
 use tm_scheduler::{AtBreaker, RunId};
 
 /// The command of `tm` that carries out a run which outlives the server.
@@ -250,7 +251,7 @@ impl Server {
 
     fn refuse_agents(&self, what: &'static str, root: Option<&str>) -> Result<(), Refusal> {
         let refused = refuse_to_agents(what, || vec![self.folder(root)]);
-        refused.map_err(|refused| Refusal::new(&refused, Some(RefusedToAgent::HINT)))
+        refused.map_err(|refused| Refusal::new(&refused, Some(FOR_AGENTS)))
     }
 
     async fn summary(&self, of: OfWaves) -> Result<CallToolResult, Refusal> {

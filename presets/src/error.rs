@@ -59,6 +59,8 @@ pub enum Error {
     /// A command that a shell runs uses a placeholder, whose value the shell would take for a part of the command.
     #[error("fill in `{{{placeholder}}}` for the agent `{name}`, whose command is run by a shell")]
     PlaceholderInShell {
+        /// The variable that has its value, where one has.
+        variable: Option<&'static str>,
         /// The agent.
         name: String,
         /// The placeholder without braces.
@@ -116,39 +118,4 @@ pub enum Error {
         /// The name.
         name: String,
     },
-}
-
-impl Error {
-    /// Returns what to do about it, when that can be said.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::NoCommand { name } => {
-                let flag = if name == "custom" { "pass `--agent-command COMMAND`, or " } else { "" };
-                Some(format!("{flag}set `agents.{name}.command` in `.taskmaster/tm.yaml`"))
-            }
-            Self::ProtocolInShell { .. } => Some("make the command a list of arguments".to_owned()),
-            Self::NoValue { placeholder, .. } if placeholder == "model" => {
-                Some("pass `--model MODEL`, or put the arguments about it into a list of their own".to_owned())
-            }
-            Self::PlaceholderInShell { placeholder, .. } => Some(match crate::placeholders::variable(placeholder) {
-                Some(variable) => format!("write `\"${variable}\"`, or make the command a list of arguments"),
-                None => "make the command a list of arguments".to_owned(),
-            }),
-            Self::TooLong { .. } => Some("use `prompt: stdin` or `prompt: file`".to_owned()),
-            Self::UnknownPreset { .. } => {
-                Some("`tm presets list` lists them; a file is named by its path, such as `./my-prompt.md`".to_owned())
-            }
-            Self::EmptyPrompt { .. } => Some("write into it what one iteration does".to_owned()),
-            Self::UnknownPermissions { name, .. } => {
-                Some(format!("set `agent.permissions` or `agents.{name}.permissions` to one that it has, or to null"))
-            }
-            Self::UnknownAgent { .. }
-            | Self::PresetName { .. }
-            | Self::ExtendsItself { .. }
-            | Self::UnknownPlaceholder { .. }
-            | Self::NoValue { .. }
-            | Self::PromptFile { .. }
-            | Self::Template { .. } => None,
-        }
-    }
 }

@@ -70,11 +70,6 @@ pub struct RefusedToAgent {
     caller: AgentCaller,
 }
 
-impl RefusedToAgent {
-    /// What an agent can do instead.
-    pub const HINT: &'static str = "what should change about the run or its tasks goes into your result: `tm result --issue TEXT`";
-}
-
 /// Refuses a command to this process if it belongs to a run of one of the repositories around the folders that the
 /// command works in, and tells that run, when it is live.
 ///

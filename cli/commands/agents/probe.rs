@@ -1,6 +1,7 @@
 //! Whether an agent can be started: its program, its version, what it may do.
 
 use super::live::Live;
+use crate::advice::on_recipe;
 use crate::failure::CommandFailure;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -61,7 +62,7 @@ impl Probe {
             Ok(recipe) => recipe,
             Err(error) => {
                 return Self {
-                    hint: error.hint(),
+                    hint: on_recipe(&error),
                     problem: Some(format!("failed to {error}")),
                     ..nothing
                 };

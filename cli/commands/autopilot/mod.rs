@@ -5,7 +5,7 @@ mod words;
 
 use crate::arguments::{
     AbortArguments, AutopilotArguments, AutopilotCommand, CommitArguments, CompleteArguments,
-    FinalizeArguments, PhaseArgument, ResumeAutopilot, StartArguments,
+    FinalizeArguments, PhaseArgument, StartArguments,
 };
 use crate::display::{print_data, print_line};
 use crate::failure::CommandFailure;
@@ -14,12 +14,11 @@ use serde_json::json;
 use std::io::{IsTerminal as _, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
+use tm_app::{Autopilot, BrokenBase};
 use tm_runtime::autopilot::{
-    Cleanup, CommitRequest, CompleteRequest, Environment, Error, FinalizeRequest, Force, GUIDE,
-    Project, StartRequest, abort, activity, commit, complete, finalize, next, parse_counts, pause,
-    preview, prompt, resume, start, status,
+    Cleanup, CommitRequest, CompleteRequest, Error, FinalizeRequest, Force, GUIDE, StartRequest,
+    Started, parse_counts,
 };
-use tm_runtime::preflight::BrokenBase;
 use tm_scheduler::RunId;
 use tm_scheduler::autopilot::TddPhase;
 
@@ -58,50 +57,37 @@ async fn perform(start: &Path, arguments: &AutopilotArguments) -> Result<u8, Err
         .as_ref()
         .map_or_else(|| start.to_owned(), |root| start.join(root));
     let backlog = arguments.backlog.as_ref().map(|path| start.join(path));
-    let project = Project::open(
-        &folder,
-        Environment {
-            backlog,
-            ..Environment::of_process()
-        },
-    )?;
+    let run = arguments.command.run().map(RunId::from);
     let screen = Screen {
-        project: &project,
+        autopilot: Autopilot::open(&folder, backlog, run)?,
         json: arguments.json,
     };
+    let autopilot = &screen.autopilot;
     match &arguments.command {
         AutopilotCommand::Start(start) => Box::pin(screen.start(start)).await,
-        AutopilotCommand::Resume(resume) => screen.resume(resume).await,
-        AutopilotCommand::Next(run) => screen.show(
-            &next(&project, id(run.run_id.as_ref()).as_ref())?,
-            words::next,
-        ),
+        AutopilotCommand::Resume(resume) => {
+            screen.begun(&autopilot.resume()?, resume.interactive).await
+        }
+        AutopilotCommand::Next(_) => screen.show(&autopilot.next()?, words::next),
         AutopilotCommand::Complete(complete) => screen.complete(complete).await,
         AutopilotCommand::Commit(commit) => screen.commit(commit).await,
         AutopilotCommand::Finalize(finalize) => screen.finalize(finalize).await,
-        AutopilotCommand::Status(run) => screen.status(id(run.run_id.as_ref()).as_ref()),
-        AutopilotCommand::Watch(run) => screen.watch(id(run.run_id.as_ref()).as_ref()),
-        AutopilotCommand::Pause(run) => screen.show(
-            &pause(&project, id(run.run_id.as_ref()).as_ref())?,
-            words::ended,
-        ),
+        AutopilotCommand::Status(_) => screen.status(),
+        AutopilotCommand::Watch(_) => screen.watch(),
+        AutopilotCommand::Pause(_) => screen.show(&autopilot.pause()?, words::ended),
         AutopilotCommand::Abort(abort) => screen.abort(abort),
-        AutopilotCommand::Prompt(run) => screen.prompt(id(run.run_id.as_ref()).as_ref()),
+        AutopilotCommand::Prompt(_) => screen.prompt(),
         AutopilotCommand::Guide => Ok(0),
     }
 }
 
-fn id(text: Option<&String>) -> Option<RunId> {
-    text.map(|text| RunId::from(text.as_str()))
-}
-
 /// Where answers go: one JSON document, or words.
-struct Screen<'a> {
-    project: &'a Project,
+struct Screen {
+    autopilot: Autopilot,
     json: bool,
 }
 
-impl Screen<'_> {
+impl Screen {
     #[expect(
         clippy::unnecessary_wraps,
         reason = "the last expression of every command"
@@ -130,55 +116,34 @@ impl Screen<'_> {
             },
         };
         if arguments.dry_run {
-            return self.show(&preview(self.project, &request)?, words::preview);
+            return self.show(&self.autopilot.preview(&request)?, words::preview);
         }
-        if let Some(run) = self.unfinished(arguments)? {
-            let started = resume(self.project, Some(&run))?;
-            return self.begun(&started, arguments.interactive).await;
+        if arguments.resume
+            && let Some(resumed) = self.autopilot.resume_of(&arguments.task)?
+        {
+            return self.begun(&resumed, arguments.interactive).await;
         }
         let asks = !arguments.no_confirm && !self.json;
         if asks && std::io::stdin().is_terminal() {
-            let planned = preview(self.project, &request)?;
-            print_data(&words::preview(&planned));
+            print_data(&words::preview(&self.autopilot.preview(&request)?));
             confirm("start the run", "Start?")?;
         }
-        self.begun(&start(self.project, &request).await?, arguments.interactive)
-            .await
+        let started = self.autopilot.start(&request).await?;
+        self.begun(&started, arguments.interactive).await
     }
 
-    /// The unfinished run of the task, where `--resume` asks for it.
-    fn unfinished(&self, arguments: &StartArguments) -> Result<Option<RunId>, Error> {
-        if !arguments.resume {
-            return Ok(None);
-        }
-        let current = status(self.project, None)?;
-        let is_meant = |status: &str| matches!(status, "in-progress" | "paused");
-        let run = current.filter(|view| view.task_id == arguments.task && is_meant(&view.status));
-        Ok(run.map(|view| RunId::from(view.run_id)))
-    }
-
-    async fn begun(
-        &self,
-        started: &tm_runtime::autopilot::Started,
-        interactive: bool,
-    ) -> Result<u8, Error> {
+    async fn begun(&self, started: &Started, interactive: bool) -> Result<u8, Error> {
         self.show(started, words::started)?;
         if interactive {
-            interactive::work(self.project).await
+            interactive::work(&self.autopilot).await
         } else {
             Ok(0)
         }
     }
 
-    async fn resume(&self, arguments: &ResumeAutopilot) -> Result<u8, Error> {
-        let run = id(arguments.run.as_ref().or(arguments.run_id.as_ref()));
-        self.begun(&resume(self.project, run.as_ref())?, arguments.interactive)
-            .await
-    }
-
     async fn complete(&self, arguments: &CompleteArguments) -> Result<u8, Error> {
         let request = CompleteRequest {
-            run: id(arguments.run_id.as_ref()),
+            run: None,
             phase: arguments.phase.map(|phase| match phase {
                 PhaseArgument::Red => TddPhase::Red,
                 PhaseArgument::Green => TddPhase::Green,
@@ -189,31 +154,31 @@ impl Screen<'_> {
             files: arguments.files.clone(),
             failure: None,
         };
-        self.show(&complete(self.project, &request).await?, words::completed)
+        self.show(&self.autopilot.complete(request).await?, words::completed)
     }
 
     async fn commit(&self, arguments: &CommitArguments) -> Result<u8, Error> {
         let request = CommitRequest {
-            run: id(arguments.run_id.as_ref()),
+            run: None,
             subtask: arguments.subtask.as_deref().map(Into::into),
             message: arguments.message.clone(),
             files: arguments.files.clone(),
             made: None,
         };
-        self.show(&commit(self.project, &request).await?, words::committed)
+        self.show(&self.autopilot.commit(request).await?, words::committed)
     }
 
     async fn finalize(&self, arguments: &FinalizeArguments) -> Result<u8, Error> {
         let request = FinalizeRequest {
-            run: id(arguments.run_id.as_ref()),
+            run: None,
             counts: arguments.results.as_deref().map(parse_counts).transpose()?,
             coverage: arguments.coverage,
         };
-        self.show(&finalize(self.project, &request).await?, words::ended)
+        self.show(&self.autopilot.finalize(request).await?, words::ended)
     }
 
-    fn status(&self, run: Option<&RunId>) -> Result<u8, Error> {
-        match status(self.project, run)? {
+    fn status(&self) -> Result<u8, Error> {
+        match self.autopilot.status()? {
             Some(view) => self.show(&view, words::status),
             None if self.json => {
                 let none =
@@ -231,7 +196,6 @@ impl Screen<'_> {
     }
 
     fn abort(&self, arguments: &AbortArguments) -> Result<u8, Error> {
-        let run = id(arguments.run_id.as_ref());
         if !arguments.force && !self.json && std::io::stdin().is_terminal() {
             confirm("abort the run", "Give the run up?")?;
         }
@@ -240,11 +204,11 @@ impl Screen<'_> {
         } else {
             Cleanup::Keep
         };
-        self.show(&abort(self.project, run.as_ref(), cleanup)?, words::ended)
+        self.show(&self.autopilot.abort(cleanup)?, words::ended)
     }
 
-    fn prompt(&self, run: Option<&RunId>) -> Result<u8, Error> {
-        let text = prompt(self.project, run)?;
+    fn prompt(&self) -> Result<u8, Error> {
+        let text = self.autopilot.prompt()?;
         if self.json {
             print_data(&format!("{:#}\n", json!({"prompt": text})));
         } else {
@@ -254,16 +218,11 @@ impl Screen<'_> {
     }
 
     /// Prints events as they come, until the run is over or its files are gone.
-    fn watch(&self, run: Option<&RunId>) -> Result<u8, Error> {
-        let path = activity(self.project, run)?;
-        let run = match run {
-            Some(run) => run.clone(),
-            None => status(self.project, None)?
-                .map_or(Err(Error::NoRun), |view| Ok(RunId::from(view.run_id)))?,
-        };
+    fn watch(&self) -> Result<u8, Error> {
+        let (autopilot, path) = self.autopilot.clone().watched()?;
         let mut shown = 0;
         loop {
-            let view = status(self.project, Some(&run)).ok().flatten();
+            let view = autopilot.status().ok().flatten();
             shown += print_whole_lines(&path, shown, self.json);
             if view.is_none_or(|view| matches!(view.status.as_str(), "completed" | "aborted")) {
                 return Ok(0);

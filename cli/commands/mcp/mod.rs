@@ -12,7 +12,6 @@ use std::net::SocketAddr;
 use std::path::Path;
 use tm_app::{Caller, Error, RunOf, detached};
 use tm_mcp::{HttpServer, Place, Refusal, Server, ToolChoice, new_token, serve_stdio};
-use tm_runtime::autopilot::Environment;
 use tm_scheduler::AtBreaker;
 
 /// A token is no longer.
@@ -27,11 +26,7 @@ pub(crate) async fn mcp(start: &Path, arguments: &McpArguments) -> Result<u8, Co
     let token = token(arguments)?;
     let folder = std::env::var_os("TASK_MASTER_PROJECT_ROOT").filter(|root| !root.is_empty());
     let folder = folder.map_or_else(|| start.to_owned(), Into::into);
-    let place = Place {
-        folder,
-        surroundings: Environment::of_process(),
-        program,
-    };
+    let place = Place { folder, program };
     let server = Server::new(place, &tools(arguments)?);
     match arguments.http {
         None => serve_stdio(server).await?,

@@ -348,6 +348,7 @@ impl Recipe {
         // Other braces in it are the shell's own.
         match placeholders(line).find(|name| is_known(name)) {
             Some(known) => Err(Error::PlaceholderInShell {
+                variable: crate::placeholders::variable(known),
                 name: self.name.clone(),
                 placeholder: known.to_owned(),
             }),

@@ -131,7 +131,10 @@ fn runner(setup: &LoopSetup, concurrent: Arc<ConcurrentAttempts>) -> AttemptRunn
     }
 }
 
-async fn work_since(setup: &Arc<LoopSetup>, before: WorkSnapshot) -> Result<WorkChanges, StepError> {
+async fn work_since(
+    setup: &Arc<LoopSetup>,
+    before: WorkSnapshot,
+) -> Result<WorkChanges, StepError> {
     let setup = Arc::clone(setup);
     let work = blocking(move || {
         let after = snapshot_now(&setup)?;

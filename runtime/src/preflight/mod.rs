@@ -81,12 +81,12 @@ impl fmt::Display for BrokenTests {
 }
 
 impl BrokenTests {
-    /// Returns what to change, each once, and the name of the flag that goes on all the same.
+    /// Returns the settings to change, each once.
     #[must_use]
-    pub fn hint(&self, flag: &str) -> String {
+    pub fn what_to_change(&self) -> String {
         let mut hints: Vec<&str> = self.0.iter().map(|problem| problem.hint.as_str()).collect();
         hints.dedup();
-        format!("{}; `{flag}` goes on all the same", hints.join("; "))
+        hints.join("; ")
     }
 }
 

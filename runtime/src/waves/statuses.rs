@@ -152,8 +152,7 @@ async fn write_all(
         match write(&setup, &pending).await {
             Ok(()) => pending.clear(),
             Err(why) => {
-                let warning =
-                    format!("{why}; the statuses are written with the next change");
+                let warning = format!("{why}; the statuses are written with the next change");
                 let _nobody_listens = told.send(StepMessage::RunEvent(RunEvent::Warning(warning)));
             }
         }
