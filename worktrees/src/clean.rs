@@ -107,7 +107,7 @@ impl Walk<'_> {
     }
 
     fn folder(&self, folder: &Path, cleaned: &mut Cleaned) -> Result<(), Error> {
-        let nothing = KnownFolder::new();
+        let nothing = KnownFolder::default();
         let known_here = self.known.folder(folder).unwrap_or(&nothing);
         for entry in entries(&self.root.join(folder))? {
             let (name, kind) = (

@@ -5,6 +5,7 @@ use crate::content::is_attributes;
 use crate::git::{Git, fields};
 use crate::names::name_of;
 use crate::trees::{LINK, NESTED};
+use foldhash::fast::RandomState;
 use git2::Oid;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
@@ -34,13 +35,13 @@ const EXTENDED: u16 = 0x4000;
 const LONGEST_TICK: u64 = 20;
 
 /// What an index knows of one folder, by name.
-pub(crate) type KnownFolder = HashMap<Box<OsStr>, Indexed>;
+pub(crate) type KnownFolder = HashMap<Box<OsStr>, Indexed, RandomState>;
 
 /// The paths that an index knows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Known {
     /// Every folder in which something is, however deep.
-    folders: HashMap<Box<OsStr>, KnownFolder>,
+    folders: HashMap<Box<OsStr>, KnownFolder, RandomState>,
     /// The objects of the files that say how files are written, by path.
     attributes: BTreeMap<Vec<u8>, String>,
     files: usize,

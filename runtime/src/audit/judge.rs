@@ -204,7 +204,7 @@ impl Judge {
                 let scratch = self.scratch.join("whole");
                 Some(
                     self.result_cache
-                        .measure(&to, command, &scratch, name, None)
+                        .measure(&to, command, &scratch, name)
                         .await?,
                 )
             } else {

@@ -116,7 +116,7 @@ pub(super) async fn suite(
     let head = session.open.state.head.clone();
     let result_cache = result_cache(project, &worktrees(session), &scratch(session), &head)?;
     let report = result_cache
-        .measure(&head, &command, &scratch(session), "final-suite", None)
+        .measure(&head, &command, &scratch(session), "final-suite")
         .await;
     close(&result_cache).await;
     let report = report.map_err(|trouble| Error::Measuring(trouble.into()))?;

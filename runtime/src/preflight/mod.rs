@@ -149,7 +149,7 @@ pub async fn look_first(
         let again = if has_failing_tests(&report) {
             Some(
                 result_cache
-                    .measure(base, command, scratch, "base-again", None)
+                    .measure(base, command, scratch, "base-again")
                     .await?,
             )
         } else {

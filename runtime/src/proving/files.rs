@@ -3,12 +3,50 @@
 use super::{Prover, RedCommit};
 use crate::step_error::StepError;
 use std::collections::BTreeSet;
-use tm_executors::testing::{Closure, RunnerFile, TreeFiles, runner_file, runner_settings};
+use std::sync::{Arc, OnceLock};
+use tm_executors::testing::{
+    Closure, RunnerFile, TestCommand, TreeFiles, runner_file, runner_settings,
+};
 use tm_scheduler::CommitId;
 use tm_scheduler::verdict::{
     Change, ChangeKind, RedFile, is_source, is_test_path, leads_to, test_files_of_red, test_section,
 };
-use tm_worktrees::{Change as GitChange, Repository, TreeId};
+use tm_worktrees::{Change as GitChange, Error, Repository, TreeId};
+
+/// The tree that work started from.
+#[derive(Debug)]
+pub(super) struct StartTree {
+    paths: BTreeSet<String>,
+    /// What the test command by itself reaches.
+    closure: Closure,
+    watched: OnceLock<BTreeSet<String>>,
+}
+
+impl StartTree {
+    pub(super) fn read(
+        repository: &Repository,
+        base: &CommitId,
+        command: &TestCommand,
+    ) -> Result<Self, Error> {
+        let tree = repository.tree_of(base)?;
+        let paths = repository.paths(&tree)?;
+        Ok(Self {
+            closure: closure_in(repository, &tree, &paths, command, &[]),
+            paths,
+            watched: OnceLock::new(),
+        })
+    }
+
+    /// The files that hold tests, or decide how they are run.
+    pub(super) fn watched(&self) -> &BTreeSet<String> {
+        let is_of_tests = |path: &&String| {
+            is_test_path(path) && is_source(path)
+                || runner_file(path, &self.closure) == RunnerFile::Whole
+        };
+        self.watched
+            .get_or_init(|| self.paths.iter().filter(is_of_tests).cloned().collect())
+    }
+}
 
 /// What RED did to the tree.
 pub(super) struct Brought {
@@ -157,16 +195,17 @@ impl Prover<'_> {
     ) -> Result<Closure, StepError> {
         // What tests reach is no runner, so that it can only become less.
         let may_be_of_runner =
-            |change: &Change| runner_file(&change.path, &self.closure) != RunnerFile::No;
+            |change: &Change| runner_file(&change.path, &self.start.closure) != RunnerFile::No;
         if !changes.iter().any(may_be_of_runner) {
-            return Ok(self.closure.clone());
+            return Ok(self.start.closure.clone());
         }
         let (base, command) = (self.work.base.clone(), self.command.clone());
         let changed: Vec<String> = changes.iter().map(|change| change.path.clone()).collect();
-        let (paths, tests) = (self.paths.clone(), tests.to_vec());
+        let (start, tests) = (Arc::clone(&self.start), tests.to_vec());
         self.git(move |repository| {
             let tree = repository.tree_of(&base)?;
-            let follow = |tests: &[String]| closure_in(repository, &tree, &paths, &command, tests);
+            let follow =
+                |tests: &[String]| closure_in(repository, &tree, &start.paths, &command, tests);
             let closure = follow(&tests);
             // Only where code would count as runner is it asked which code the other tests reach.
             let is_code = |path: &&String| {
@@ -175,7 +214,8 @@ impl Prover<'_> {
             if !changed.iter().any(|path| is_code(&path)) {
                 return Ok(closure);
             }
-            let others = paths
+            let others = start
+                .paths
                 .iter()
                 .filter(|path| is_test_path(path) && is_source(path) && !tests.contains(path));
             Ok(follow(
@@ -220,19 +260,11 @@ impl Prover<'_> {
     }
 }
 
-/// Of the paths of a tree, those of files that hold tests, or decide how they are run.
-pub(super) fn watched(paths: &BTreeSet<String>, closure: &Closure) -> BTreeSet<String> {
-    let is_of_tests = |path: &&String| {
-        is_test_path(path) && is_source(path) || runner_file(path, closure) == RunnerFile::Whole
-    };
-    paths.iter().filter(is_of_tests).cloned().collect()
-}
-
-pub(super) fn closure_in(
+fn closure_in(
     repository: &Repository,
     tree: &TreeId,
     paths: &BTreeSet<String>,
-    command: &tm_executors::testing::TestCommand,
+    command: &TestCommand,
     tests: &[String],
 ) -> Closure {
     // A file that can't be read calls nothing.

@@ -13,11 +13,11 @@ pub use red::{RedCommit, red_commit};
 pub use result_cache::TestResultCache;
 
 use crate::step_error::{StepError, blocking};
-use files::{closure_in, watched};
+use files::StartTree;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use tm_executors::testing::{Closure, RunnerFile, TestCommand, runner_file, told_by_exit_status};
+use tm_executors::testing::{RunnerFile, TestCommand, runner_file, told_by_exit_status};
 use tm_scheduler::verdict::{
     AsBefore, Change, Rules, is_test_path, judge_plain, judge_plain_as_before, lead_out,
     needs_rerun,
@@ -196,13 +196,9 @@ struct Prover<'a> {
     commit: CommitId,
     command: &'a TestCommand,
     result_cache: &'a TestResultCache,
-    /// Every path of the tree that the work started from.
-    paths: BTreeSet<String>,
-    /// What the test command by itself reaches there.
-    closure: Closure,
-    /// The files there that hold tests, or decide how they are run.
-    watched: Arc<BTreeSet<String>>,
-    /// Those of them that were written to in any measurement of the work.
+    /// Where the work started from.
+    start: Arc<StartTree>,
+    /// Files of tests, and of what runs them, that were written to in any measurement of the work.
     rewritten: Mutex<BTreeSet<String>>,
 }
 
@@ -218,22 +214,20 @@ impl<'a> Prover<'a> {
             work.base.clone(),
         );
         let wanted = command.clone();
-        let (commit, paths, closure) = blocking(move || {
-            let base_tree = repository.tree_of(&base)?;
-            let paths = repository.paths(&base_tree)?;
-            let closure = closure_in(&repository, &base_tree, &paths, &wanted, &[]);
-            let commit = repository.commit_to_test(&tree, &base)?;
-            Ok::<_, Error>((commit, paths, closure))
+        let (commit, start) = blocking(move || {
+            let start = StartTree::read(&repository, &base, &wanted)?;
+            Ok::<_, Error>((repository.commit_to_test(&tree, &base)?, Arc::new(start)))
         })
         .await?;
+        // It takes its time where there are many files, and tests run meanwhile.
+        let watched = Arc::clone(&start);
+        tokio::task::spawn_blocking(move || watched.watched().len());
         Ok(Self {
             work,
             commit,
             command,
             result_cache,
-            watched: Arc::new(watched(&paths, &closure)),
-            paths,
-            closure,
+            start,
             rewritten: Mutex::default(),
         })
     }
@@ -271,12 +265,12 @@ impl<'a> Prover<'a> {
     async fn measure_at(&self, commit: &CommitId, name: &str) -> Result<TestReport, StepError> {
         let report = self
             .result_cache
-            .measure(
+            .measure_watching(
                 commit,
                 self.command,
                 &self.work.scratch,
                 name,
-                Some(&self.watched),
+                Some(&self.start),
             )
             .await?;
         self.write(name, &report)?;

@@ -2,6 +2,7 @@
 //!
 //! Nothing of before is believed: results are known for as long as this process lives.
 
+use super::files::StartTree;
 use crate::checkouts::{Checkouts, NotReady};
 use crate::step_error::{StepError, blocking};
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,7 +76,7 @@ impl TestResultCache {
                 return put_together(command, reports);
             }
             let log = log_of(&tree, command);
-            self.measure(commit, command, &self.scratch, &log, None)
+            self.measure(commit, command, &self.scratch, &log)
                 .await
                 .unwrap_or_else(|trouble| unmeasured(trouble.into()))
         };
@@ -121,7 +122,6 @@ impl TestResultCache {
     }
 
     /// Runs the tests of a commit in a clean checkout of it, known or not; raw output goes to `<scratch>/<name>.log`.
-    /// The watched files are looked at when the tests have ended.
     ///
     /// # Errors
     /// git or the disk refused: nothing is known of the commit then.
@@ -131,11 +131,26 @@ impl TestResultCache {
         command: &TestCommand,
         scratch: &Path,
         name: &str,
-        watched: Option<&Arc<BTreeSet<String>>>,
+    ) -> Result<TestReport, StepError> {
+        self.measure_watching(commit, command, scratch, name, None)
+            .await
+    }
+
+    /// As `measure`, and looks whether files of tests, or of what runs them, were written to meanwhile.
+    ///
+    /// # Errors
+    /// git or the disk refused: nothing is known of the commit then.
+    pub(super) async fn measure_watching(
+        &self,
+        commit: &CommitId,
+        command: &TestCommand,
+        scratch: &Path,
+        name: &str,
+        start: Option<&Arc<StartTree>>,
     ) -> Result<TestReport, StepError> {
         if command.parts.is_empty() {
             return self
-                .measure_one(commit, command, scratch, name, watched)
+                .measure_one(commit, command, scratch, name, start)
                 .await;
         }
         let mut reports = Vec::new();
@@ -146,7 +161,7 @@ impl TestResultCache {
                     part,
                     scratch,
                     &format!("{name}-{}", number + 1),
-                    watched,
+                    start,
                 )
                 .await?,
             );
@@ -161,7 +176,7 @@ impl TestResultCache {
         command: &TestCommand,
         scratch: &Path,
         name: &str,
-        watched: Option<&Arc<BTreeSet<String>>>,
+        start: Option<&Arc<StartTree>>,
     ) -> Result<TestReport, StepError> {
         let checkout = match self.checkouts.judge(commit).await {
             Ok(checkout) => checkout,
@@ -170,9 +185,10 @@ impl TestResultCache {
         };
         std::fs::create_dir_all(scratch).map_err(|source| StepError::of(&source))?;
         let mut report = self.run_in(checkout.path(), command, scratch, name).await;
-        if let Some(watched) = watched.map(Arc::clone) {
-            let look =
-                move || Ok::<_, Infallible>(checkout.rewritten(&|path| watched.contains(path)));
+        if let Some(start) = start.map(Arc::clone) {
+            let look = move || {
+                Ok::<_, Infallible>(checkout.rewritten(&|path| start.watched().contains(path)))
+            };
             report.rewritten = blocking(look).await?;
         }
         Ok(labelled(command, report))

@@ -255,7 +255,7 @@ pub(crate) async fn judged_merge(
     let before = result_cache.at(&preview.head, command).await;
     let alone = result_cache.at(&preview.commit, command).await;
     let results = result_cache
-        .measure(merge, command, scratch, "landing", None)
+        .measure(merge, command, scratch, "landing")
         .await?;
     let written = tm_store::run::write_json(&scratch.join("tests-landing.json"), &results);
     written?;
@@ -263,7 +263,7 @@ pub(crate) async fn judged_merge(
     let again = if is_worse {
         Some(
             result_cache
-                .measure(merge, command, scratch, "landing-again", None)
+                .measure(merge, command, scratch, "landing-again")
                 .await?,
         )
     } else {
