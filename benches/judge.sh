@@ -6,8 +6,9 @@
 #   benches/judge.sh OLD_TM [NEW_TM]    an older tm and this one in turn, and their ratio
 #
 # A pair costs what a run of WARM + PAIRS (3 + 8) pairs takes longer than a run of WARM, so that neither the start of a
-# run counts nor the first checkouts. Agents are scripts that write a file. Each number is the least of ROUNDS (3)
-# rounds, in which everything that is compared takes turns; PARALLEL ("1 2") are the slots, FILES (20000) the files,
+# run counts nor the first checkouts; the wall time with one slot, where one pair follows on another, is that of the
+# median pair, by the journal. Agents are scripts that write a file. Other numbers are the least of ROUNDS (3) rounds, in
+# which everything that is compared takes turns; PARALLEL ("1 2") are the slots, FILES (20000) the files,
 # KINDS ("files rust") the repositories. Needs python3, and cargo for Rust. KEEP=FOLDER keeps what the runs left there.
 # All of it lies in memory where there is room (TMPDIR chooses another place): what a disk makes of thousands of files
 # that come and go differs from run to run by more than a pair costs.
