@@ -2,11 +2,9 @@
 //!
 //! A YAML backlog is read into the form of JSON; the way to a value is the same in both.
 
-use super::document::{Document, Kind, Value};
+use super::document::Document;
+use super::yaml::layout;
 use super::{Position, SourceKind};
-use std::collections::{BTreeMap, BTreeSet};
-use std::str::FromStr as _;
-use yaml_edit::{Document as YamlDocument, YamlNode};
 
 /// Returns where nodes of a document stand in the text that it was read from.
 pub(super) fn positions(
@@ -25,64 +23,12 @@ pub(super) fn positions(
             .map(|&node| Some(lines.position(document.value(node).start())))
             .collect();
     }
-    let mut found = BTreeMap::new();
-    let wanted: BTreeSet<usize> = nodes.iter().copied().collect();
-    if let (Ok(yaml), Some(root)) = (YamlDocument::from_str(text), document.root()) {
-        let top = yaml
-            .as_mapping()
-            .map(YamlNode::Mapping)
-            .or_else(|| yaml.as_sequence().map(YamlNode::Sequence));
-        if let Some(top) = top {
-            find(&top, root, &wanted, &mut found);
-        }
-    }
+    let places = layout::places(text, document).unwrap_or_default();
+    let place = |node: &usize| places.get(*node)?.as_ref();
     nodes
         .iter()
-        .map(|node| found.get(node).map(|&start| lines.position(start)))
+        .map(|node| Some(lines.position(place(node)?.span.start)))
         .collect()
-}
-
-/// Walks both forms side by side.
-fn find(
-    yaml: &YamlNode,
-    value: Value<'_>,
-    wanted: &BTreeSet<usize>,
-    found: &mut BTreeMap<usize, usize>,
-) {
-    if wanted.contains(&value.node_index()) {
-        found.extend(start(yaml).map(|start| (value.node_index(), start)));
-    }
-    if wanted
-        .range(value.node_index() + 1..value.end_of_nodes())
-        .next()
-        .is_none()
-    {
-        return;
-    }
-    match (value.kind(), yaml) {
-        (Kind::Object, YamlNode::Mapping(mapping)) => {
-            for (key, member) in value.members() {
-                if let Some(node) = mapping.get(&*key) {
-                    find(&node, member, wanted, found);
-                }
-            }
-        }
-        (Kind::Array, YamlNode::Sequence(sequence)) => {
-            for (element, node) in value.elements().zip(sequence.values()) {
-                find(&node, element, wanted, found);
-            }
-        }
-        _ => {}
-    }
-}
-
-fn start(yaml: &YamlNode) -> Option<usize> {
-    match yaml {
-        YamlNode::Mapping(mapping) => Some(mapping.byte_range().start as usize),
-        YamlNode::Sequence(sequence) => Some(sequence.byte_range().start as usize),
-        YamlNode::Scalar(scalar) => Some(scalar.byte_range().start as usize),
-        YamlNode::Alias(_) | YamlNode::TaggedNode(_) => None,
-    }
 }
 
 /// Where each line of a text begins.

@@ -52,6 +52,11 @@ impl<'d> Value<'d> {
         self.children_when(Kind::Array)
     }
 
+    /// Returns what is directly in a list or a map, keys among it.
+    pub(crate) fn children(self) -> Children<'d> {
+        self.children_when(self.kind())
+    }
+
     /// Returns which node of the document this is.
     pub(crate) const fn node_index(self) -> usize {
         self.index

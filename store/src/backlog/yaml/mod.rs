@@ -1,7 +1,7 @@
 //! `backlog.yaml`: the same fields in another notation. It is read into the form of JSON, changed there, and only what
 //! differs is changed in the text, so that comments and order stay; the result is read back before it is believed.
 
-mod lines;
+pub(super) mod layout;
 mod patch;
 #[cfg(test)]
 mod tests;
@@ -49,29 +49,17 @@ pub(super) fn set_statuses(
     let before = document(path, text)?;
     let (changed, outcomes) =
         task_master::set_statuses(path, &before, tag, changes, roll_up, None)?;
-    let Some(expected) = changed else {
+    if changed.is_none() {
         return Ok((None, outcomes));
-    };
-    let expected = Document::parse(expected).map_err(|_| BacklogError::Layout {
-        path: path.to_owned(),
-    })?;
-    let changed: Vec<&StatusOutcome> = outcomes
-        .iter()
-        .filter(|outcome| outcome.old != outcome.new)
-        .collect();
-    let by_lines = changed
-        .iter()
-        .try_fold(text.to_owned(), |text, outcome| {
-            lines::set_status(&text, &outcome.id, &outcome.new)
-        })
-        .filter(|edited| document(path, edited).is_ok_and(|edited| is_same(&edited, &expected)));
-    if let Some(edited) = by_lines {
-        return Ok((Some(edited), outcomes));
     }
     let status =
-        |outcome: &&StatusOutcome| (outcome.id.clone(), "status".to_owned(), json!(outcome.new));
+        |outcome: &StatusOutcome| (outcome.id.clone(), "status".to_owned(), json!(outcome.new));
     let change = Change::SetFields {
-        fields: changed.iter().map(status).collect(),
+        fields: outcomes
+            .iter()
+            .filter(|outcome| outcome.old != outcome.new)
+            .map(status)
+            .collect(),
     };
     let mut root = Tree::of(&before);
     let place = change::Place {

@@ -1,350 +1,397 @@
-//! Makes the changes of a tree in the text of a YAML document, and nowhere else. yaml-edit lives here and nowhere else.
+//! Makes the changes of a tree in the text of a YAML document, and nowhere else: each is a replacement of some bytes.
 //!
 //! Knows layout; whoever calls reads the result back, so an odd layout is refused and never damaged.
 
-use crate::backlog::document::{Document, Tree, Value};
-use std::collections::BTreeSet;
-use std::str::FromStr as _;
-use yaml_edit::{Document as YamlDocument, Mapping, Sequence, YamlNode};
+use super::layout::{Place, places};
+use crate::backlog::document::{Document, Tree};
+use serde_json::Value as Json;
+use std::ops::Range;
 
 /// Returns the changed text; `None` when the document is laid out in a way that can't be changed in place.
 pub(super) fn write(text: &str, before: &Document, root: &Tree) -> Option<String> {
-    let Some(origin) = before.root() else {
-        // What is there are comments at most.
-        let separator = if text.is_empty() || text.ends_with('\n') {
-            ""
-        } else {
-            "\n"
-        };
-        return Some(format!("{text}{separator}{}", rendered(root, before)?));
-    };
-    let text = append(text, before, root)?;
-    let yaml = YamlDocument::from_str(&text).ok()?;
-    match (yaml.as_mapping(), yaml.as_sequence()) {
-        (Some(mapping), _) => patch_mapping(&mapping, origin, root, before)?,
-        (None, Some(sequence)) => patch_sequence(&sequence, origin, root, before)?,
-        (None, None) => return None,
-    }
-    Some(yaml.to_string())
-}
-
-fn patch_node(node: &YamlNode, origin: Value<'_>, tree: &Tree, before: &Document) -> Option<()> {
-    match (node.as_mapping(), node.as_sequence()) {
-        (Some(mapping), _) => patch_mapping(mapping, origin, tree, before),
-        (None, Some(sequence)) => patch_sequence(sequence, origin, tree, before),
-        (None, None) => None,
-    }
-}
-
-fn patch_mapping(
-    mapping: &Mapping,
-    origin: Value<'_>,
-    tree: &Tree,
-    before: &Document,
-) -> Option<()> {
-    let Tree::Object(_, members) = tree else {
-        return matches!(tree, Tree::Kept(_)).then_some(());
-    };
-    let kept: BTreeSet<&str> = members.iter().map(|(key, _)| key.as_str()).collect();
-    for (key, _) in origin
-        .members()
-        .filter(|(key, _)| !kept.contains(key.as_ref()))
-    {
-        mapping.remove(&*key)?;
-    }
-    for (key, member) in members {
-        let old = origin.get(key).map(Value::node_index);
-        match member {
-            Tree::Kept(node) if old == Some(*node) => {}
-            // Tasks are not put between the brackets of an empty list.
-            Tree::Array(Some(node), elements)
-                if before.value(*node).elements().next().is_none() && has_object(elements) =>
-            {
-                set(mapping, key, member, before)?;
-            }
-            Tree::Object(Some(node), _) | Tree::Array(Some(node), _) if old == Some(*node) => {
-                patch_node(
-                    &mapping.get(key.as_str())?,
-                    before.value(*node),
-                    member,
-                    before,
-                )?;
-            }
-            new => set(mapping, key, new, before)?,
-        }
-    }
-    Some(())
-}
-
-fn has_object(elements: &[Tree]) -> bool {
-    elements
-        .iter()
-        .any(|element| matches!(element, Tree::Object(..)))
-}
-
-fn set(mapping: &Mapping, key: &str, tree: &Tree, before: &Document) -> Option<()> {
-    match value_of(tree, before)? {
-        serde_json::Value::String(text) => mapping.set(key, text),
-        serde_json::Value::Bool(flag) => mapping.set(key, flag),
-        serde_json::Value::Number(number) if number.is_u64() => mapping.set(key, number.as_u64()?),
-        _ => mapping.set(key, &node(tree, before)?),
-    }
-    Some(())
-}
-
-/// Elements that stay keep their order; what is new stands between them. New ones at the end of a block are there
-/// already.
-fn patch_sequence(
-    sequence: &Sequence,
-    origin: Value<'_>,
-    tree: &Tree,
-    before: &Document,
-) -> Option<()> {
-    let Tree::Array(_, elements) = tree else {
-        return matches!(tree, Tree::Kept(_)).then_some(());
-    };
-    let old: Vec<usize> = origin.elements().map(Value::node_index).collect();
-    let appended = if is_appended(sequence, &old) {
-        appended_count(elements, &old)
+    let separator = if text.is_empty() || text.ends_with('\n') {
+        ""
     } else {
-        0
+        "\n"
     };
-    let elements = &elements[..elements.len() - appended];
-    let kept: Vec<usize> = elements
-        .iter()
-        .filter_map(|element| place_of(element, &old))
-        .collect();
-    if !kept.is_sorted() {
-        return None;
+    if before.root().is_none() {
+        // What is there are comments at most.
+        return Some(format!(
+            "{text}{separator}{}",
+            spelled(&value_of(root, before)?)?
+        ));
     }
-    for element in elements {
-        let Some(place) = place_of(element, &old) else {
-            continue;
-        };
-        if !matches!(element, Tree::Kept(_)) {
-            patch_node(
-                &sequence.get(place)?,
-                before.value(old[place]),
-                element,
-                before,
-            )?;
+    let mut patch = Patch {
+        text,
+        before,
+        places: places(text, before)?,
+        edits: Vec::new(),
+    };
+    patch.change(root, Slot::Entry(0))?;
+    Some(patch.apply())
+}
+
+/// What a value stands in.
+#[derive(Clone, Copy)]
+enum Slot {
+    /// The document, or the list whose entry begins at that column.
+    Entry(usize),
+    /// The map whose keys begin at that column; the value comes behind the byte of its colon.
+    Member { colon: usize, column: usize },
+    /// A list or a map in brackets.
+    Flow,
+}
+
+struct Patch<'t> {
+    text: &'t str,
+    before: &'t Document,
+    places: Vec<Option<Place>>,
+    edits: Vec<(Range<usize>, String)>,
+}
+
+impl Patch<'_> {
+    fn change(&mut self, tree: &Tree, slot: Slot) -> Option<()> {
+        match tree {
+            Tree::Kept(_) => Some(()),
+            Tree::Object(Some(node), members) => self.change_map(*node, members, tree, slot),
+            Tree::Array(Some(node), elements) => self.change_list(*node, elements, tree, slot),
+            Tree::Plain(_) | Tree::Object(None, _) | Tree::Array(None, _) => {
+                self.replace(0, tree, slot)
+            }
         }
     }
-    // What takes the place of another keeps the comment behind it.
-    let is_in_place =
-        |(place, element): (usize, &Tree)| place_of(element, &old).is_none_or(|was| was == place);
-    if elements.len() == old.len() && elements.iter().enumerate().all(is_in_place) {
-        let new = elements
-            .iter()
-            .enumerate()
-            .filter(|(_, element)| place_of(element, &old).is_none());
-        return new
-            .map(|(place, element)| replace(sequence, place, element, before))
+
+    fn change_map(
+        &mut self,
+        node: usize,
+        members: &[(String, Tree)],
+        tree: &Tree,
+        slot: Slot,
+    ) -> Option<()> {
+        let place = self.place(node)?;
+        let origin = self.before.value(node);
+        let old: Vec<_> = origin
+            .members()
+            .map(|(key, value)| (key, value.node_index()))
             .collect();
-    }
-    let stays: BTreeSet<usize> = kept.into_iter().collect();
-    for place in (0..old.len()).rev().filter(|place| !stays.contains(place)) {
-        sequence.remove(place)?;
-    }
-    for (place, element) in elements.iter().enumerate() {
-        if place_of(element, &old).is_none() {
-            insert(sequence, place, element, before)?;
-        }
-    }
-    Some(())
-}
-
-fn insert(sequence: &Sequence, place: usize, tree: &Tree, before: &Document) -> Option<()> {
-    match value_of(tree, before)? {
-        serde_json::Value::String(text) => sequence.insert(place, text),
-        serde_json::Value::Number(number) if number.is_u64() => {
-            sequence.insert(place, number.as_u64()?);
-        }
-        _ => sequence.insert(place, &node(tree, before)?),
-    }
-    Some(())
-}
-
-fn replace(sequence: &Sequence, place: usize, tree: &Tree, before: &Document) -> Option<()> {
-    let is_set = match value_of(tree, before)? {
-        serde_json::Value::String(text) => sequence.set(place, text),
-        serde_json::Value::Number(number) if number.is_u64() => {
-            sequence.set(place, number.as_u64()?)
-        }
-        _ => sequence.set(place, &node(tree, before)?),
-    };
-    is_set.then_some(())
-}
-
-fn place_of(element: &Tree, old: &[usize]) -> Option<usize> {
-    old.binary_search(&element.node()?).ok()
-}
-
-/// How many elements at the end are new objects.
-fn appended_count(elements: &[Tree], old: &[usize]) -> usize {
-    let is_new = |element: &&Tree| {
-        matches!(element, Tree::Object(None, _)) && place_of(element, old).is_none()
-    };
-    elements.iter().rev().take_while(is_new).count()
-}
-
-/// Whether `append` has been here: the text has more elements than the tree began with.
-fn is_appended(sequence: &Sequence, old: &[usize]) -> bool {
-    sequence.len() > old.len()
-}
-
-/// Adds the new tasks at the end of each list of tasks that is a block, all at once; a list in brackets is left for
-/// later.
-fn append(text: &str, before: &Document, root: &Tree) -> Option<String> {
-    let mut blocks = Vec::new();
-    let Ok(yaml) = YamlDocument::from_str(text) else {
-        return None;
-    };
-    match (yaml.as_mapping(), yaml.as_sequence()) {
-        (Some(mapping), _) => find_in_mapping(&mapping, root, before, text, &mut blocks),
-        (None, Some(sequence)) => find_in_sequence(&sequence, root, before, text, &mut blocks),
-        (None, None) => return None,
-    }
-    blocks.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-    let mut changed = text.to_owned();
-    for (at, block) in blocks {
-        changed.insert_str(at, &block);
-    }
-    Some(changed)
-}
-
-type Blocks = Vec<(usize, String)>;
-
-fn find_in_mapping(
-    mapping: &Mapping,
-    tree: &Tree,
-    before: &Document,
-    text: &str,
-    blocks: &mut Blocks,
-) {
-    let Tree::Object(Some(_), members) = tree else {
-        return;
-    };
-    for (key, member) in members.iter().filter(|(_, member)| member.node().is_some()) {
-        let Some(node) = mapping.get(key.as_str()) else {
-            continue;
-        };
-        find(&node, member, before, text, blocks);
-    }
-}
-
-fn find(node: &YamlNode, tree: &Tree, before: &Document, text: &str, blocks: &mut Blocks) {
-    match (node.as_mapping(), node.as_sequence()) {
-        (Some(mapping), _) => find_in_mapping(mapping, tree, before, text, blocks),
-        (None, Some(sequence)) => find_in_sequence(sequence, tree, before, text, blocks),
-        (None, None) => {}
-    }
-}
-
-fn find_in_sequence(
-    sequence: &Sequence,
-    tree: &Tree,
-    before: &Document,
-    text: &str,
-    blocks: &mut Blocks,
-) {
-    let Tree::Array(Some(origin), elements) = tree else {
-        return;
-    };
-    let old: Vec<usize> = before
-        .value(*origin)
-        .elements()
-        .map(Value::node_index)
-        .collect();
-    let count = appended_count(elements, &old);
-    let values: Vec<YamlNode> = sequence.values().collect();
-    for element in elements {
-        let Some(place) = place_of(element, &old).filter(|_| !matches!(element, Tree::Kept(_)))
-        else {
-            continue;
-        };
-        if let Some(node) = values.get(place) {
-            find(node, element, before, text, blocks);
-        }
-    }
-    if count == 0 || sequence.is_flow_style() {
-        return;
-    }
-    let block = || {
-        let (at, indentation) = end_of_block(values.first()?, values.last()?, text)?;
-        let new = &elements[elements.len() - count..];
-        let entries: Option<String> = new
+        // The node of a key comes right before the one of its value.
+        let items: Option<Vec<Range<usize>>> = old
             .iter()
-            .map(|entry| indented(entry, before, &indentation))
+            .map(|(_, value)| Some(self.place(value - 1)?.span.start..self.place(*value)?.span.end))
             .collect();
-        let separator = if text[..at].ends_with('\n') { "" } else { "\n" };
-        Some((at, format!("{separator}{}", entries?)))
-    };
-    blocks.extend(block());
-}
-
-/// Where a block of entries ends, behind the line of its last value, and how its dashes are indented.
-fn end_of_block(first: &YamlNode, last: &YamlNode, text: &str) -> Option<(usize, String)> {
-    let start = first.as_mapping()?.byte_range().start as usize;
-    let line = &text[text[..start].rfind('\n').map_or(0, |at| at + 1)..start];
-    let indentation = line
-        .strip_suffix(char::is_whitespace)?
-        .trim_end()
-        .strip_suffix('-')?;
-    if !indentation.chars().all(|letter| letter == ' ') {
-        return None;
-    }
-    let range = last.as_mapping()?.byte_range();
-    let content = content_end(
-        &text[range.start as usize..range.end as usize],
-        indentation.len(),
-    );
-    let end = range.start as usize + content;
-    let at = text[end..]
-        .find('\n')
-        .map_or(text.len(), |newline| end + newline + 1);
-    Some((at, indentation.to_owned()))
-}
-
-/// The length of a value without comments and blank lines behind it that belong to what follows.
-fn content_end(value: &str, indentation: usize) -> usize {
-    let mut end = value.len();
-    for line in value.split_inclusive('\n').rev() {
-        let is_of_what_follows = line.trim().is_empty()
-            || line.trim_start().starts_with('#')
-                && line.len() - line.trim_start().len() <= indentation;
-        if !is_of_what_follows {
-            break;
+        let items = items?;
+        let column = items.first().map_or(0, |first| self.column(first.start));
+        let stays = |at: usize| members.iter().any(|(key, _)| *key == old[at].0);
+        if !(0..old.len()).any(stays) {
+            return self.replace(node, tree, slot);
         }
-        end -= line.len();
-    }
-    value[..end].trim_end_matches(['\n', '\r']).len()
-}
-
-fn indented(tree: &Tree, before: &Document, indentation: &str) -> Option<String> {
-    let entry = rendered(tree, before)?;
-    let mut lines = entry.lines();
-    let mut text = format!("{indentation}- {}\n", lines.next()?);
-    for line in lines {
-        if !line.is_empty() {
-            text.push_str(indentation);
-            text.push_str("  ");
-            text.push_str(line);
+        self.remove(place.is_flow, &items, stays)?;
+        for (key, member) in members {
+            let Some(at) = old.iter().position(|(name, _)| name == key) else {
+                let value = value_of(member, self.before)?;
+                let text = if place.is_flow {
+                    format!("{}: {}", flow(&Json::from(key.as_str()))?, flow(&value)?)
+                } else {
+                    let (head, lines) = block(&value, column, false)?;
+                    let key = spelled(&Json::from(key.as_str()))?;
+                    let space = if head.is_empty() { "" } else { " " };
+                    format!(
+                        "{}{}:{space}{head}\n{lines}",
+                        " ".repeat(column),
+                        key.trim_end()
+                    )
+                };
+                self.insert(place.is_flow, &items, Some(old.len() - 1), text);
+                continue;
+            };
+            let value = old[at].1;
+            let colon = self.place(value - 1)?.span.end;
+            let slot = if place.is_flow {
+                Slot::Flow
+            } else {
+                let colon = colon + self.text[colon..].find(':')? + 1;
+                Slot::Member { colon, column }
+            };
+            if member.node() == Some(value) {
+                self.change(member, slot)?;
+            } else {
+                self.replace(value, member, slot)?;
+            }
         }
-        text.push('\n');
+        Some(())
     }
-    Some(text)
+
+    /// Elements that stay keep their order; what is new stands between them.
+    fn change_list(
+        &mut self,
+        node: usize,
+        elements: &[Tree],
+        tree: &Tree,
+        slot: Slot,
+    ) -> Option<()> {
+        let Place { is_flow, .. } = self.place(node)?;
+        let old: Vec<usize> = self
+            .before
+            .value(node)
+            .elements()
+            .map(crate::backlog::document::Value::node_index)
+            .collect();
+        let place_of = |element: &Tree| old.binary_search(&element.node()?).ok();
+        let kept: Vec<usize> = elements.iter().filter_map(place_of).collect();
+        if kept.is_empty() {
+            return self.replace(node, tree, slot);
+        }
+        if !kept.is_sorted() {
+            return None;
+        }
+        let items: Option<Vec<Range<usize>>> = old
+            .iter()
+            .map(|&element| {
+                let span = self.place(element)?.span;
+                let dash = || Some(self.text[..span.start].trim_end().strip_suffix('-')?.len());
+                Some(if is_flow { span.start } else { dash()? }..span.end)
+            })
+            .collect();
+        let items = items?;
+        let column = self.column(items[0].start);
+        let slot = |patch: &Self, at: usize| {
+            Some(if is_flow {
+                Slot::Flow
+            } else {
+                Slot::Entry(patch.column(patch.place(old[at])?.span.start))
+            })
+        };
+        // What takes the place of another keeps the comment behind it.
+        let is_in_place = elements.len() == old.len()
+            && elements.iter().enumerate().all(|(at, element)| {
+                place_of(element).map_or(matches!(element, Tree::Plain(_)), |was| was == at)
+            });
+        if !is_in_place {
+            self.remove(is_flow, &items, |at| kept.binary_search(&at).is_ok())?;
+        }
+        let mut behind = None;
+        for (at, element) in elements.iter().enumerate() {
+            if let Some(place) = place_of(element) {
+                behind = Some(place);
+                self.change(element, slot(self, place)?)?;
+            } else if is_in_place {
+                self.replace(old[at], element, slot(self, at)?)?;
+            } else {
+                let value = value_of(element, self.before)?;
+                let text = if is_flow {
+                    flow(&value)?
+                } else {
+                    let margin = " ".repeat(column);
+                    let entry = indented(&spelled(&value)?, column + 2);
+                    format!("{margin}- {}", entry.trim_start_matches(' '))
+                };
+                self.insert(is_flow, &items, behind, text);
+            }
+        }
+        Some(())
+    }
+
+    /// Puts another value where one stands.
+    fn replace(&mut self, node: usize, tree: &Tree, slot: Slot) -> Option<()> {
+        let Place { span, is_flow } = self.place(node)?;
+        let value = value_of(tree, self.before)?;
+        match slot {
+            Slot::Flow => self.edits.push((span, flow(&value)?)),
+            Slot::Entry(column) => {
+                let entry = indented(&spelled(&value)?, column);
+                self.edits.push((span, entry.trim().to_owned()));
+            }
+            Slot::Member { colon, column } => {
+                let (head, lines) = block(&value, column, is_flow)?;
+                // Nothing stands before its colon.
+                let span = span.start.max(colon)..span.end.max(colon);
+                let gap = &self.text[colon..span.start];
+                let line_end = self.line_end(span.end);
+                if !head.is_empty() && !gap.is_empty() && gap.trim_matches(' ').is_empty() {
+                    self.edits.push((span, head));
+                } else {
+                    if !head.is_empty() {
+                        self.edits.push((colon..colon, format!(" {head}")));
+                    }
+                    let start = colon + gap.trim_end().len();
+                    self.edits.push((start..span.end, String::new()));
+                }
+                if !lines.is_empty() {
+                    self.insert_lines(line_end, lines);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Takes out the items that don't stay, with what separates them; at least one stays.
+    fn remove(
+        &mut self,
+        is_flow: bool,
+        items: &[Range<usize>],
+        stays: impl Fn(usize) -> bool,
+    ) -> Option<()> {
+        let first = (0..items.len()).find(|&at| stays(at))?;
+        for at in (0..items.len()).filter(|&at| !stays(at)) {
+            let item = &items[at];
+            let range = match (is_flow, at < first) {
+                (true, true) => item.start..items[at + 1].start,
+                (true, false) => items[at - 1].end..item.end,
+                (false, _) => self.lines_of(item),
+            };
+            let has_comment = |gap: Range<usize>| self.text[gap].contains('#');
+            if is_flow && (has_comment(range.start..item.start) || has_comment(item.end..range.end))
+            {
+                return None;
+            }
+            self.edits.push((range, String::new()));
+        }
+        Some(())
+    }
+
+    /// Adds an item behind another one, or before all of them.
+    fn insert(
+        &mut self,
+        is_flow: bool,
+        items: &[Range<usize>],
+        behind: Option<usize>,
+        text: String,
+    ) {
+        match (is_flow, behind) {
+            (true, None) => {
+                let start = items[0].start;
+                self.edits.push((start..start, format!("{text}, ")));
+            }
+            (true, Some(at)) => {
+                let end = items[at].end;
+                self.edits.push((end..end, format!(", {text}")));
+            }
+            (false, None) => self.insert_lines(self.line_start(items[0].start), text),
+            (false, Some(at)) => self.insert_lines(self.line_end(items[at].end), text),
+        }
+    }
+
+    fn insert_lines(&mut self, at: usize, lines: String) {
+        let is_cut = at > 0 && !self.text[..at].ends_with('\n');
+        let lines = if is_cut { format!("\n{lines}") } else { lines };
+        self.edits.push((at..at, lines));
+    }
+
+    /// The lines of an item; where it begins behind a dash, what comes next is moved there.
+    fn lines_of(&self, item: &Range<usize>) -> Range<usize> {
+        let (start, end) = (self.line_start(item.start), self.line_end(item.end));
+        if self.text[start..item.start].trim().is_empty() {
+            return start..end;
+        }
+        let rest = &self.text[end..];
+        item.start..end + rest.len() - rest.trim_start_matches(' ').len()
+    }
+
+    fn place(&self, node: usize) -> Option<Place> {
+        self.places[node].clone()
+    }
+
+    fn line_start(&self, at: usize) -> usize {
+        self.text[..at].rfind('\n').map_or(0, |newline| newline + 1)
+    }
+
+    fn line_end(&self, at: usize) -> usize {
+        let newline = self.text[at..].find('\n');
+        newline.map_or(self.text.len(), |newline| at + newline + 1)
+    }
+
+    fn column(&self, at: usize) -> usize {
+        self.text[self.line_start(at)..at].chars().count()
+    }
+
+    fn apply(mut self) -> String {
+        // Stable: what is pushed first stands first.
+        self.edits
+            .sort_by_key(|(range, _)| (range.start, range.end));
+        let is_dos = self.text.contains("\r\n");
+        let mut changed = String::with_capacity(self.text.len() + 256);
+        let mut copied = 0;
+        for (range, new) in self.edits {
+            changed.push_str(&self.text[copied..range.start.max(copied)]);
+            changed.push_str(&if is_dos {
+                new.replace('\n', "\r\n")
+            } else {
+                new
+            });
+            copied = range.end.max(copied);
+        }
+        changed + &self.text[copied..]
+    }
 }
 
-fn value_of(tree: &Tree, before: &Document) -> Option<serde_json::Value> {
+fn value_of(tree: &Tree, before: &Document) -> Option<Json> {
     serde_json::from_str(&tree.write_alone(before)).ok()
 }
 
 /// A value as YAML spells it, in lines.
-fn rendered(tree: &Tree, before: &Document) -> Option<String> {
-    serde_yaml::to_string(&value_of(tree, before)?).ok()
+fn spelled(value: &Json) -> Option<String> {
+    let text = serde_yaml::to_string(value).ok()?;
+    // Blank lines at the end of a text in lines are lost when something follows.
+    Some(if text.starts_with("|+") {
+        format!("{value}\n")
+    } else {
+        text
+    })
 }
 
-fn node(tree: &Tree, before: &Document) -> Option<YamlDocument> {
-    YamlDocument::from_str(&rendered(tree, before)?).ok()
+/// What stands behind the colon of a key at `column`, and the lines below it.
+fn block(value: &Json, column: usize, was_flow: bool) -> Option<(String, String)> {
+    let (is_empty, has_map) = match value {
+        Json::Array(elements) => (elements.is_empty(), elements.iter().any(Json::is_object)),
+        Json::Object(members) => (members.is_empty(), true),
+        _ => {
+            let text = spelled(value)?;
+            let (head, lines) = text.split_once('\n')?;
+            return Some((head.to_owned(), indented(lines, column)));
+        }
+    };
+    // Tasks are not put between brackets.
+    if is_empty || was_flow && !has_map {
+        return Some((flow(value)?, String::new()));
+    }
+    Some((String::new(), indented(&spelled(value)?, column + 2)))
+}
+
+fn indented(lines: &str, column: usize) -> String {
+    let mut text = String::new();
+    for line in lines.lines() {
+        if !line.is_empty() {
+            text.push_str(&" ".repeat(column));
+            text.push_str(line);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A value on one line, fit to stand between brackets.
+fn flow(value: &Json) -> Option<String> {
+    Some(match value {
+        Json::Array(elements) => {
+            let elements: Option<Vec<String>> = elements.iter().map(flow).collect();
+            format!("[{}]", elements?.join(", "))
+        }
+        Json::Object(members) => {
+            let member = |(key, value): (&String, &Json)| {
+                Some(format!(
+                    "{}: {}",
+                    flow(&Json::from(key.as_str()))?,
+                    flow(value)?
+                ))
+            };
+            let members: Option<Vec<String>> = members.iter().map(member).collect();
+            format!("{{{}}}", members?.join(", "))
+        }
+        Json::String(_) => {
+            let plain = spelled(value)?.trim_end().to_owned();
+            let is_odd = plain.contains([',', '[', ']', '{', '}', '\n']);
+            if is_odd { value.to_string() } else { plain }
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) => value.to_string(),
+    })
 }

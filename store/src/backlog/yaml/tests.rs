@@ -264,3 +264,49 @@ fn a_status_is_set_in_a_map_on_one_line_and_several_in_one_step() {
     );
     assert!(scene.text().contains("status: done # now") && !scene.text().contains("updatedAt"));
 }
+
+#[test]
+fn odd_layouts_are_changed_in_place() {
+    // What stands there, the task whose dependency on 2 goes, and what is left.
+    let table = [
+        ("dependencies: [2, 3] # why", "dependencies: [3] # why"),
+        ("dependencies: [3, 2]", "dependencies: [3]"),
+        ("dependencies: [ 2 ]", "dependencies: []"),
+        (
+            "dependencies: # why\n      - 2\n      - '3'",
+            "dependencies: # why\n      - '3'",
+        ),
+        ("dependencies: # why\n      - 2", "dependencies: [] # why"),
+        (
+            "dependencies: [\n      3,\n      2,\n    ]",
+            "dependencies: [\n      3,\n    ]",
+        ),
+        (
+            "other: &a [2]\n    more: *a\n    dependencies: [2, 3]",
+            "other: &a [2]\n    more: *a\n    dependencies: [3]",
+        ),
+        (
+            "kind: !mine {a: 1}\n    dependencies: [2, 3]",
+            "kind: !mine {a: 1}\n    dependencies: [3]",
+        ),
+        (
+            "details: |\n      é: 1\n\n      b\n\n    dependencies: [2, 3]",
+            "details: |\n      é: 1\n\n      b\n\n    dependencies: [3]",
+        ),
+        ("\"dependencies\" : [2, 3]", "\"dependencies\" : [3]"),
+    ];
+    for (before, after) in table {
+        for newline in ["\n", "\r\n"] {
+            let text = |of_one: &str| {
+                format!("tasks:\n  - id: 1\n    title: One\n    {of_one}\n  # two\n  - {{id: 2, title: Two}}\n  - {{id: 3, title: Three}}\n")
+                    .replace('\n', newline)
+            };
+            let scene = Scene::new(&text(before));
+            let edges = vec![("1".into(), "2".into())];
+            scene
+                .change(Change::RemoveDependencies { edges })
+                .unwrap_or_else(|error| panic!("{before}: {error}"));
+            assert_eq!(scene.text(), text(after), "{before}");
+        }
+    }
+}

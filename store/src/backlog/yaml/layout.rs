@@ -1,0 +1,99 @@
+//! Where each value stands in the text of a YAML document. saphyr-parser lives here and nowhere else.
+//!
+//! Knows the layout only; what the values are comes from the document in the form of JSON, walked side by side.
+
+use crate::backlog::document::{Document, Kind, Value};
+use saphyr_parser::{Event, Parser, Span, StrInput};
+use std::ops::Range;
+
+/// What the text shows of a value.
+#[derive(Clone, Debug)]
+pub(in crate::backlog) struct Place {
+    /// The bytes of the value, without comments and blank lines behind it.
+    pub(in crate::backlog) span: Range<usize>,
+    /// Whether it is a list or a map in brackets.
+    pub(super) is_flow: bool,
+}
+
+/// Returns the place of each node of `document`, which was read from `text`; none for what is within an alias or has a
+/// tag of the user's own.
+pub(in crate::backlog) fn places(text: &str, document: &Document) -> Option<Vec<Option<Place>>> {
+    let root = document.root()?;
+    let mut walk = Walk {
+        text,
+        parser: Parser::new_from_str(text),
+        bytes: text.char_indices().map(|(at, _)| at).collect(),
+        places: vec![None; root.end_of_nodes()],
+    };
+    while !matches!(walk.parser.next()?.ok()?.0, Event::DocumentStart(_)) {}
+    walk.enter(root)?;
+    Some(walk.places)
+}
+
+struct Walk<'t> {
+    text: &'t str,
+    parser: Parser<'t, StrInput<'t>>,
+    /// Where each character begins, since the parser counts characters.
+    bytes: Vec<usize>,
+    places: Vec<Option<Place>>,
+}
+
+impl Walk<'_> {
+    /// Writes down where a value and all within it stand, and returns where it ends.
+    fn enter(&mut self, value: Value<'_>) -> Option<usize> {
+        let (event, span) = self.parser.next()?.ok()?;
+        let start = self.byte(span.start.index());
+        let mut end = self.end(span);
+        let is_flow = self.text[start..end].ends_with(['{', '[']);
+        let (kind, tag) = match event {
+            Event::MappingStart(_, tag) => (Kind::Object, tag),
+            Event::SequenceStart(_, tag) => (Kind::Array, tag),
+            _ => return Some(self.found(value, start..end, false)),
+        };
+        if tag.is_some_and(|tag| !tag.is_yaml_core_schema()) || kind != value.kind() {
+            end = self.skip()?;
+            return Some(self.found(value, start..end, is_flow));
+        }
+        for child in value.children() {
+            end = self.enter(child)?;
+        }
+        let (_, close) = self.parser.next()?.ok()?;
+        end = if is_flow { self.end(close) } else { end };
+        Some(self.found(value, start..end, is_flow))
+    }
+
+    fn found(&mut self, value: Value<'_>, span: Range<usize>, is_flow: bool) -> usize {
+        let end = span.end;
+        self.places[value.node_index()] = Some(Place { span, is_flow });
+        end
+    }
+
+    /// Passes over the rest of a list or a map.
+    fn skip(&mut self) -> Option<usize> {
+        let mut depth = 1;
+        loop {
+            let (event, span) = self.parser.next()?.ok()?;
+            match event {
+                Event::MappingStart(..) | Event::SequenceStart(..) => depth += 1,
+                Event::MappingEnd | Event::SequenceEnd => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return Some(self.end(span));
+            }
+        }
+    }
+
+    fn byte(&self, character: usize) -> usize {
+        self.bytes
+            .get(character)
+            .copied()
+            .unwrap_or(self.text.len())
+    }
+
+    /// Where a value ends, without the blank lines that a text in lines takes along.
+    fn end(&self, span: Span) -> usize {
+        let (start, end) = (self.byte(span.start.index()), self.byte(span.end.index()));
+        start + self.text[start..end].trim_end().len()
+    }
+}
