@@ -4,29 +4,20 @@
 //! so the program's pipes end there and outlive tm. What happens is told as lines of JSON, which `agent/stream/acp.rs`
 //! understands; nothing here knows of attempts.
 
-mod lines;
 mod permissions;
+mod protocol;
 
 pub use permissions::Allowed;
 
 use crate::Error;
-use agent_client_protocol::schema::ProtocolVersion;
-use agent_client_protocol::v1::ConnectionTo;
-use agent_client_protocol::v1::schema::{
-    CancelNotification, ContentBlock, Implementation, InitializeRequest, NewSessionRequest,
-    PromptRequest, PromptResponse, RequestPermissionRequest, RequestPermissionResponse, SessionId,
-    SessionNotification, StopReason, TextContent,
-};
-use agent_client_protocol::{Agent, ByteStreams, Client, Error as ProtocolError};
 use permissions::Broker;
-use serde_json::Value;
+use protocol::{Answer, Connection};
+use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::process::{Child, Command};
-use tokio_util::compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _};
 
 /// How long a program may take to confirm that it stops.
 const CANCEL_FOR: Duration = Duration::from_secs(3);
@@ -68,16 +59,24 @@ pub enum AcpEnd {
 pub async fn drive(
     command: AcpCommand,
     stop: impl Future<Output = ()>,
-    tell: impl Fn(Value) + Send + Sync + 'static,
+    tell: impl Fn(Value),
 ) -> Result<AcpEnd, Error> {
     let mut child = spawn(&command)?;
-    let tell = Arc::new(tell);
-    let answer = converse(&mut child, &command, stop, &tell).await;
+    let broker = Broker::new(command.allowed, &command.worktree, &command.writable);
+    let answer = match Connection::open(&mut child, broker, &tell) {
+        Some(connection) => take_turn(connection, &command, stop).await,
+        None => Ok(cancelled()),
+    };
     end(child).await;
-    let is_done = matches!(&answer, Ok(answer) if answer.stop_reason == StopReason::EndTurn);
+    let is_done = matches!(&answer, Ok(answer) if answer["stopReason"] == "end_turn");
     tell(match &answer {
-        Ok(answer) => lines::end(answer),
-        Err(error) => lines::error(error),
+        Ok(answer) => {
+            json!({"type": "acp/end", "stop_reason": answer["stopReason"], "usage": answer["usage"],
+                   "meta": answer["_meta"]})
+        }
+        Err(error) => {
+            json!({"type": "acp/error", "code": error["code"], "message": error["message"], "data": error["data"]})
+        }
     });
     Ok(if is_done {
         AcpEnd::Done
@@ -108,78 +107,53 @@ fn spawn(command: &AcpCommand) -> Result<Child, Error> {
         .map_err(not_started)
 }
 
-async fn converse(
-    child: &mut Child,
-    command: &AcpCommand,
-    stop: impl Future<Output = ()>,
-    tell: &Arc<impl Fn(Value) + Send + Sync + 'static>,
-) -> Result<PromptResponse, ProtocolError> {
-    let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(ProtocolError::internal_error());
-    };
-    let broker = Broker::new(command.allowed, &command.worktree, &command.writable);
-    let (told, asked) = (Arc::clone(tell), Arc::clone(tell));
-    Client
-        .v1()
-        .on_receive_notification(
-            async move |notification: SessionNotification, _connection| {
-                told(lines::update(&notification.update));
-                Ok(())
-            },
-            agent_client_protocol::on_receive_notification!(),
-        )
-        .on_receive_request(
-            async move |request: RequestPermissionRequest, responder, _connection| {
-                let answer = broker.answer(&request);
-                asked(lines::permission(&request, &answer));
-                responder.respond(RequestPermissionResponse::new(answer.outcome))
-            },
-            agent_client_protocol::on_receive_request!(),
-        )
-        .connect_with(
-            ByteStreams::new(input.compat_write(), output.compat()),
-            async |connection: ConnectionTo<Agent>| take_turn(&connection, command, stop).await,
-        )
-        .await
-}
-
 /// One session with one prompt, to its end or until it is to stop.
 async fn take_turn(
-    connection: &ConnectionTo<Agent>,
+    mut connection: Connection<impl Fn(Value)>,
     command: &AcpCommand,
     stop: impl Future<Output = ()>,
-) -> Result<PromptResponse, ProtocolError> {
+) -> Answer {
     let mut stop = std::pin::pin!(stop);
     let session = tokio::select! {
-        session = begin_session(connection, command) => session?,
-        () = &mut stop => return Ok(PromptResponse::new(StopReason::Cancelled)),
+        session = begin_session(&mut connection, command) => session?,
+        () = &mut stop => return Ok(cancelled()),
     };
-    let prompt = vec![ContentBlock::Text(TextContent::new(command.prompt.clone()))];
-    let mut answer = std::pin::pin!(
-        connection
-            .send_request(PromptRequest::new(session.clone(), prompt))
-            .block_task()
+    let prompt = json!([{"type": "text", "text": command.prompt}]);
+    connection.ask(
+        "session/prompt",
+        &json!({"sessionId": session, "prompt": prompt}),
     );
     tokio::select! {
-        answer = &mut answer => return answer,
-        () = &mut stop => connection.send_notification(CancelNotification::new(session))?,
+        answer = connection.hear() => return answer,
+        () = &mut stop => connection.notify("session/cancel", &json!({"sessionId": session})),
     }
-    let confirmed = tokio::time::timeout(CANCEL_FOR, answer).await;
-    confirmed.unwrap_or_else(|_| Ok(PromptResponse::new(StopReason::Cancelled)))
+    let confirmed = tokio::time::timeout(CANCEL_FOR, connection.hear()).await;
+    confirmed.unwrap_or_else(|_| Ok(cancelled()))
 }
 
 async fn begin_session(
-    connection: &ConnectionTo<Agent>,
+    connection: &mut Connection<impl Fn(Value)>,
     command: &AcpCommand,
-) -> Result<SessionId, ProtocolError> {
-    let client = Implementation::new("tm", env!("CARGO_PKG_VERSION"));
-    let hello = InitializeRequest::new(ProtocolVersion::V1).client_info(client);
-    connection.send_request(hello).block_task().await?;
-    let session = connection
-        .send_request(NewSessionRequest::new(command.worktree.clone()))
-        .block_task()
-        .await?;
-    Ok(session.session_id)
+) -> Answer {
+    connection.ask(
+        "initialize",
+        &json!({
+            "protocolVersion": 1,
+            "clientCapabilities": {"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false},
+            "clientInfo": {"name": "tm", "version": env!("CARGO_PKG_VERSION")},
+        }),
+    );
+    connection.hear().await?;
+    connection.ask(
+        "session/new",
+        &json!({"cwd": command.worktree, "mcpServers": []}),
+    );
+    Ok(connection.hear().await?["sessionId"].clone())
+}
+
+/// The answer of a program that was told to stop.
+fn cancelled() -> Value {
+    json!({"stopReason": "cancelled"})
 }
 
 /// Programs end by themselves when their input ends; one that does not is ended.

@@ -1,9 +1,6 @@
 //! Answers a program's permission questions: what it may do is settled before it asks.
 
-use agent_client_protocol::v1::schema::{
-    PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
-    SelectedPermissionOutcome, ToolCallContent, ToolCallUpdate, ToolKind,
-};
+use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
 
 /// What a program may do.
@@ -22,8 +19,8 @@ pub enum Allowed {
 pub(super) struct Answer {
     /// Whether it may.
     pub(super) decision: Decision,
-    /// What it is told.
-    pub(super) outcome: RequestPermissionOutcome,
+    /// The id of the option that says so; `None` when none does.
+    pub(super) option: Option<Value>,
 }
 
 /// Whether a program may do something.
@@ -71,52 +68,41 @@ impl Broker {
     }
 
     /// Answers with the narrowest of the options that say what was decided.
-    pub(super) fn answer(&self, request: &RequestPermissionRequest) -> Answer {
-        let decision = self.decide(&request.tool_call);
+    pub(super) fn answer(&self, request: &Value) -> Answer {
+        let decision = self.decide(&request["toolCall"]);
         let kinds = match decision {
-            Decision::Allowed => [
-                PermissionOptionKind::AllowOnce,
-                PermissionOptionKind::AllowAlways,
-            ],
-            Decision::Refused(_) => [
-                PermissionOptionKind::RejectOnce,
-                PermissionOptionKind::RejectAlways,
-            ],
+            Decision::Allowed => ["allow_once", "allow_always"],
+            Decision::Refused(_) => ["reject_once", "reject_always"],
         };
-        let option = kinds
-            .iter()
-            .find_map(|kind| request.options.iter().find(|option| option.kind == *kind));
+        let options = request["options"].as_array();
+        let option = kinds.iter().find_map(|kind| {
+            let mut options = options.into_iter().flatten();
+            options.find(|option| option["kind"] == *kind)
+        });
         match option {
-            Some(option) => {
-                let selected = SelectedPermissionOutcome::new(option.option_id.clone());
-                Answer {
-                    decision,
-                    outcome: RequestPermissionOutcome::Selected(selected),
-                }
-            }
+            Some(option) => Answer {
+                decision,
+                option: Some(option["optionId"].clone()),
+            },
             None => Answer {
                 decision: Decision::Refused(
                     decision.why().unwrap_or("it offers no way to allow it"),
                 ),
-                outcome: RequestPermissionOutcome::Cancelled,
+                option: None,
             },
         }
     }
 
-    fn decide(&self, tool: &ToolCallUpdate) -> Decision {
+    fn decide(&self, tool: &Value) -> Decision {
         if self.allowed == Allowed::Everything {
             return Decision::Allowed;
         }
-        match tool.fields.kind.unwrap_or_default() {
-            ToolKind::Edit | ToolKind::Delete | ToolKind::Move => self.decide_change(tool),
-            ToolKind::Execute | ToolKind::Fetch if self.allowed == Allowed::Edits => {
+        match tool["kind"].as_str().unwrap_or_default() {
+            "edit" | "delete" | "move" => self.decide_change(tool),
+            "execute" | "fetch" if self.allowed == Allowed::Edits => {
                 Decision::Refused("only changes of files are allowed")
             }
-            ToolKind::Read
-            | ToolKind::Search
-            | ToolKind::Think
-            | ToolKind::Execute
-            | ToolKind::Fetch => Decision::Allowed,
+            "read" | "search" | "think" | "execute" | "fetch" => Decision::Allowed,
             // A tool of another kind, such as one of a server of tools, may do anything, as a command may; the folders
             // that it names are to be the worktree's nevertheless.
             _ if self.allowed == Allowed::Worktree && paths(tool).is_empty() => Decision::Allowed,
@@ -124,7 +110,7 @@ impl Broker {
         }
     }
 
-    fn decide_change(&self, tool: &ToolCallUpdate) -> Decision {
+    fn decide_change(&self, tool: &Value) -> Decision {
         let paths = paths(tool);
         if paths.is_empty() {
             return Decision::Refused("it does not say which file it would change");
@@ -142,34 +128,17 @@ impl Broker {
 }
 
 /// Every file that a tool call names as its own: in its locations, in the changes that it shows, in its arguments.
-fn paths(tool: &ToolCallUpdate) -> Vec<PathBuf> {
-    let locations = tool
-        .fields
-        .locations
-        .iter()
-        .flatten()
-        .map(|location| location.path.clone());
-    let changes = tool
-        .fields
-        .content
-        .iter()
-        .flatten()
-        .filter_map(|content| match content {
-            ToolCallContent::Diff(diff) => Some(diff.path.clone()),
-            _ => None,
-        });
-    let arguments = tool
-        .fields
-        .raw_input
-        .iter()
-        .filter_map(serde_json::Value::as_object)
-        .flatten();
+fn paths(tool: &Value) -> Vec<PathBuf> {
+    let list = |key: &str| tool[key].as_array().into_iter().flatten();
+    let changes = list("content").filter(|content| content["type"] == "diff");
+    let stated = list("locations").chain(changes).map(|place| &place["path"]);
+    let arguments = tool["rawInput"].as_object().into_iter().flatten();
     let named = arguments.filter(|(name, _)| {
         let name = name.to_lowercase();
         name.contains("path") || name.ends_with("dir") || name == "file" || name == "filename"
     });
-    let named = named.filter_map(|(_, value)| value.as_str().map(PathBuf::from));
-    locations.chain(changes).chain(named).collect()
+    let paths = stated.chain(named.map(|(_, value)| value));
+    paths.filter_map(Value::as_str).map(PathBuf::from).collect()
 }
 
 /// Returns where a path leads: links are followed as far as there is something, `..` is taken away.
@@ -204,26 +173,19 @@ fn real(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use agent_client_protocol::v1::schema::PermissionOption;
     use serde_json::json;
 
-    fn request(tool: serde_json::Value) -> RequestPermissionRequest {
-        let tool: ToolCallUpdate = serde_json::from_value(tool).expect("a tool call");
-        let options = [
-            ("once", PermissionOptionKind::AllowOnce),
-            ("no", PermissionOptionKind::RejectOnce),
-        ];
-        let options = options
-            .map(|(id, kind)| PermissionOption::new(id, id, kind))
-            .to_vec();
-        RequestPermissionRequest::new("session", tool, options)
+    fn request(tool: &Value) -> Value {
+        let options = ["allow_once", "reject_once"]
+            .map(|kind| json!({"optionId": kind, "name": kind, "kind": kind}));
+        json!({"sessionId": "session", "toolCall": tool, "options": options})
     }
 
     fn decided(allowed: Allowed, folder: &Path, tool: &serde_json::Value) -> &'static str {
         let mut tool = tool.clone();
         tool["toolCallId"] = "1".into();
         let broker = Broker::new(allowed, &folder.join("worktree"), &[folder.join("attempt")]);
-        broker.answer(&request(tool)).decision.as_str()
+        broker.answer(&request(&tool)).decision.as_str()
     }
 
     #[test]
@@ -311,12 +273,9 @@ mod tests {
 
     #[test]
     fn a_question_without_the_answer_is_cancelled_and_counts_as_refused() {
-        let mut question = request(json!({"toolCallId": "1", "kind": "execute"}));
-        question.options.remove(0);
+        let mut question = request(&json!({"toolCallId": "1", "kind": "execute"}));
+        question["options"][0].take();
         let answer = Broker::new(Allowed::Everything, Path::new("/w"), &[]).answer(&question);
-        assert_eq!(
-            (answer.decision.as_str(), answer.outcome),
-            ("refused", RequestPermissionOutcome::Cancelled)
-        );
+        assert_eq!((answer.decision.as_str(), answer.option), ("refused", None));
     }
 }

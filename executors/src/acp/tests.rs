@@ -2,7 +2,7 @@
 
 use super::*;
 use serde_json::json;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot;
 
 /// Reads requests line by line, answers the first two as every agent does, and leaves the prompt in `$prompt`.
@@ -59,7 +59,7 @@ async fn a_turn_is_told_line_by_line_and_its_questions_are_answered() {
 case $prompt in *'"text":"Do \"it\"\nnow"'*) ;; *) exit 9 ;; esac
 tell '{LOOKS_LIKE}'
 tell '{{"sessionUpdate":"of_a_later_version","anything":1}}'
-echo 'a line that is no message'
+printf 'a line that is no message\n5\n"x"\n[]\n'
 ask '{{"toolCallId":"1","kind":"execute","title":"make"}}'; first=$(heard)
 ask '{{"toolCallId":"2","kind":"edit","title":"Write /etc/passwd","locations":[{{"path":"/etc/passwd"}}]}}'; second=$(heard)
 tell "$(printf '{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"%s %s"}}}}' \

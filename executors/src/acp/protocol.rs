@@ -1,0 +1,122 @@
+//! The messages of the Agent Client Protocol as JSON, one a line, and who is asked what. Answers and updates stay JSON:
+//! programs of later versions may say more, and what is told of them is what they said.
+
+use super::permissions::Broker;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Split};
+use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio::sync::mpsc;
+
+const METHOD_NOT_FOUND: i64 = -32_601;
+const INTERNAL_ERROR: i64 = -32_603;
+
+/// An answer to a request; an error is what the program says went wrong.
+pub(super) type Answer = Result<Value, Value>;
+
+/// The pipes of a program.
+pub(super) struct Connection<T> {
+    messages: Split<BufReader<ChildStdout>>,
+    /// Written by a task of its own, since a program may want to be read before it reads on.
+    outbox: mpsc::UnboundedSender<Value>,
+    broker: Broker,
+    tell: T,
+    requests: u64,
+}
+
+impl<T: Fn(Value)> Connection<T> {
+    /// Takes the pipes of a program; `None` when it has none.
+    pub(super) fn open(child: &mut Child, broker: Broker, tell: T) -> Option<Self> {
+        let (input, output) = (child.stdin.take()?, child.stdout.take()?);
+        let (outbox, messages) = mpsc::unbounded_channel();
+        tokio::spawn(write(input, messages));
+        Some(Self {
+            messages: BufReader::new(output).split(b'\n'),
+            outbox,
+            broker,
+            tell,
+            requests: 0,
+        })
+    }
+
+    /// Asks the program for something; `hear` waits for its answer.
+    pub(super) fn ask(&mut self, method: &str, parameters: &Value) {
+        self.requests += 1;
+        self.send(json!({"id": self.requests, "method": method, "params": parameters}));
+    }
+
+    /// Tells the program something.
+    pub(super) fn notify(&self, method: &str, parameters: &Value) {
+        self.send(json!({"method": method, "params": parameters}));
+    }
+
+    /// Hears what the program says and answers its questions, until it has answered the last request. May be dropped
+    /// and called again.
+    pub(super) async fn hear(&mut self) -> Answer {
+        loop {
+            let line = self.messages.next_segment().await.ok().flatten();
+            let Some(line) = line else {
+                return Err(error(INTERNAL_ERROR, "it ended before its turn did"));
+            };
+            // What is no message is for people.
+            let Ok(message) = serde_json::from_slice::<Value>(&line) else {
+                continue;
+            };
+            match message["method"].as_str() {
+                Some(method) => self.asked(method, &message),
+                None if message["id"] == self.requests => {
+                    return match message.get("error") {
+                        Some(error) => Err(error.clone()),
+                        None => Ok(message["result"].clone()),
+                    };
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn asked(&self, method: &str, message: &Value) {
+        let parameters = &message["params"];
+        if method == "session/update" {
+            (self.tell)(json!({"type": "acp/update", "update": parameters["update"]}));
+        }
+        let Some(id) = message.get("id") else { return };
+        if method != "session/request_permission" {
+            let refusal = error(METHOD_NOT_FOUND, "Method not found");
+            return self.send(json!({"id": id, "error": refusal}));
+        }
+        let answer = self.broker.answer(parameters);
+        let tool = &parameters["toolCall"];
+        (self.tell)(
+            json!({"type": "acp/permission", "tool": tool["title"].as_str().unwrap_or("a tool"), "kind": tool["kind"],
+                   "answer": answer.decision.as_str(), "why": answer.decision.why()}),
+        );
+        let outcome = match answer.option {
+            Some(option) => json!({"outcome": "selected", "optionId": option}),
+            None => json!({"outcome": "cancelled"}),
+        };
+        self.send(json!({"id": id, "result": {"outcome": outcome}}));
+    }
+
+    fn send(&self, mut message: Value) {
+        message["jsonrpc"] = "2.0".into();
+        // A program that reads no more is known by what it says no more.
+        let _unread = self.outbox.send(message);
+    }
+}
+
+/// An error as the protocol writes it.
+pub(super) fn error(code: i64, message: &str) -> Value {
+    json!({"code": code, "message": message})
+}
+
+async fn write(mut input: ChildStdin, mut messages: mpsc::UnboundedReceiver<Value>) {
+    while let Some(message) = messages.recv().await {
+        if input
+            .write_all(format!("{message}\n").as_bytes())
+            .await
+            .is_err()
+        {
+            return;
+        }
+    }
+}
