@@ -4,12 +4,12 @@ default:
 
 # Runs all tests.
 test:
-    cargo test --workspace
+    cargo test --workspace --features full
 
 # Checks formatting and lints.
 lint:
     cargo fmt --all --check
-    cargo clippy --workspace --all-targets -- -D warnings
+    cargo clippy --workspace --all-targets --features full -- -D warnings
 
 # Checks licences and advisories; needs cargo-deny.
 deny:

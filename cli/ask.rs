@@ -1,22 +1,35 @@
 //! Questions to people.
 
 use crate::failure::{CommandFailure, ExitCode};
-use std::io::IsTerminal as _;
+use console::{Key, Term};
+use std::io::{self, IsTerminal as _};
 
 /// Tells whether somebody is there to answer.
 pub(crate) fn is_answered() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Asks a question that is answered with yes or no; `default` is what an empty line means.
-pub(crate) fn confirmed(
-    question: impl Into<String>,
-    default: bool,
-) -> Result<bool, CommandFailure> {
-    Ok(dialoguer::Confirm::new()
-        .with_prompt(question)
-        .default(default)
-        .interact()?)
+/// Asks a question that is answered with `y` or `n`; `default` is what an empty line means.
+pub(crate) fn confirmed(question: &str, default: bool) -> io::Result<bool> {
+    let terminal = Term::stderr();
+    if !terminal.is_term() {
+        return Err(io::Error::new(
+            io::ErrorKind::NotConnected,
+            "not a terminal",
+        ));
+    }
+    let choice = if default { "[Y/n]" } else { "[y/N]" };
+    terminal.write_str(&format!("{question} {choice} "))?;
+    let answer = loop {
+        match terminal.read_key()? {
+            Key::Char('y' | 'Y') => break true,
+            Key::Char('n' | 'N') => break false,
+            Key::Enter => break default,
+            _ => {}
+        }
+    };
+    terminal.write_line(if answer { "yes" } else { "no" })?;
+    Ok(answer)
 }
 
 /// Asks before something of the user's changes, unless they have said yes already.
@@ -36,5 +49,5 @@ pub(crate) fn allowed(
         let failure = CommandFailure::new(format!("ask whether to {what}: there is no terminal"));
         return Err(failure.code(ExitCode::Usage).hint(hint));
     }
-    confirmed(question(), false)
+    Ok(confirmed(&question(), false)?)
 }

@@ -6,10 +6,11 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::OnceLock;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{EnvFilter, fmt, registry};
+use tracing_subscriber::{fmt, registry};
 
 static RUN_LOG: OnceLock<File> = OnceLock::new();
 static ON_STDERR: OnceLock<()> = OnceLock::new();
@@ -22,10 +23,12 @@ pub(crate) fn begin(verbosity: u8) {
         2 => "debug",
         _ => "trace",
     };
-    let filter = |otherwise: &str| {
-        EnvFilter::try_from_env("TM_LOG").unwrap_or_else(|_| EnvFilter::new(otherwise))
+    let asked = std::env::var("TM_LOG").ok();
+    let filter = |otherwise: &str| -> Targets {
+        let asked = asked.as_deref().and_then(|asked| asked.parse().ok());
+        asked.unwrap_or_else(|| otherwise.parse().expect("a level"))
     };
-    if verbosity > 0 || std::env::var_os("TM_LOG").is_some() {
+    if verbosity > 0 || asked.is_some() {
         let _begun_once = ON_STDERR.set(());
     }
     let in_folder = if verbosity > 1 { level } else { "info" };

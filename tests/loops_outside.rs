@@ -1,8 +1,6 @@
-//! `tm loop` and the world around it: a webhook, a sandbox, an agent that reports its cost, a crash in a worktree.
+//! `tm loop` and the world around it: a sandbox, an agent that reports its cost, a crash in a worktree.
 
 use crate::scene::{Scene, write};
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Output, Stdio};
 
@@ -20,47 +18,6 @@ fn words(output: &Output) -> String {
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     )
-}
-
-#[test]
-fn a_webhook_is_told_how_the_loop_ended() {
-    let scene = scene("echo '<loop-blocked>no key</loop-blocked>'\n");
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}/hook", listener.local_addr().expect("an address"));
-    let server = std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().expect("a connection");
-        let mut request = Vec::new();
-        let mut buffer = [0; 4096];
-        // The document ends with the end of the lanes, the last of its keys.
-        while !request.ends_with(b"]}}") {
-            let read = stream.read(&mut buffer).expect("bytes");
-            request.extend_from_slice(&buffer[..read]);
-        }
-        stream
-            .write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
-            .expect("an answer");
-        String::from_utf8_lossy(&request).into_owned()
-    });
-    let output = scene
-        .tm(&["loop", "--agent-command", &agent(&scene), "--notify", &url])
-        .output()
-        .expect("tm");
-    assert_eq!(output.status.code(), Some(3), "{}", words(&output));
-    let request = server.join().expect("served");
-    let (_, body) = request.split_once("\r\n\r\n").expect("a body");
-    let body: serde_json::Value = serde_json::from_str(body).expect("JSON");
-    let summary = &body["summary"];
-    assert_eq!(
-        (&summary["final_status"], &summary["exit_code"]),
-        (&"blocked".into(), &3.into()),
-        "{body}"
-    );
-    assert!(
-        body["text"]
-            .as_str()
-            .is_some_and(|text| text.contains("no key")),
-        "{body}"
-    );
 }
 
 #[test]

@@ -12,6 +12,8 @@ mod autopilot_proof;
 mod backlog;
 mod bending;
 mod breaking_off;
+#[cfg(all(feature = "mcp-http", feature = "webhooks"))]
+mod built_in;
 mod cheating;
 mod ci_jobs;
 mod combined;

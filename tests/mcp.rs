@@ -1,4 +1,4 @@
-//! The MCP server as its clients see it: the official Rust client over stdio and raw HTTP, the Python client if it is there.
+//! The MCP server as its clients see it: the official Rust client over stdio, the Python client if it is there.
 
 use crate::autopilot::{backlog, reporting, scene};
 use crate::scene::Scene;
@@ -8,9 +8,8 @@ use rmcp::service::Peer;
 use rmcp::transport::TokioChildProcess;
 use rmcp::{ClientHandler, RoleClient, ServiceExt as _};
 use serde_json::{Value, json};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::Stdio;
 
 pub(crate) type Client<H> = rmcp::service::RunningService<RoleClient, H>;
 
@@ -307,84 +306,25 @@ fn nothing_but_protocol_goes_to_standard_output() {
     assert_eq!(child.wait().expect("ended").code(), Some(0));
 }
 
-/// A server on a loopback address, killed at the end.
-pub(crate) struct HttpScene {
-    child: Child,
-    pub(crate) address: String,
-    pub(crate) token: &'static str,
-}
-
-impl HttpScene {
-    pub(crate) fn serve(scene: &Scene) -> Self {
-        let token = "secret";
-        let mut command = scene.tm(&["mcp", "--http", "127.0.0.1:0"]);
-        command.env("TM_MCP_TOKEN", token);
-        let mut child = command.stderr(Stdio::piped()).spawn().expect("tm");
-        let mut line = String::new();
-        BufReader::new(child.stderr.take().expect("a pipe"))
-            .read_line(&mut line)
-            .expect("a line");
-        let address = line
-            .split("http://")
-            .nth(1)
-            .and_then(|rest| rest.split("/mcp").next());
-        Self {
-            child,
-            address: address.expect("an address").to_owned(),
-            token,
-        }
-    }
-}
-
-impl Drop for HttpScene {
-    fn drop(&mut self) {
-        self.child.kill().expect("killed");
-        self.child.wait().expect("gone");
-    }
-}
-
+#[cfg(not(feature = "mcp-http"))]
 #[test]
-fn http_wants_loopback_a_token_and_a_host_of_this_machine() {
+fn what_was_not_built_in_is_refused_by_the_name_of_its_feature() {
     let scene = scene();
-    let outside = scene
-        .tm(&["mcp", "--http", "0.0.0.0:0"])
-        .output()
-        .expect("tm");
-    assert!(
-        String::from_utf8_lossy(&outside.stderr).contains("only loopback"),
-        "{outside:?}"
-    );
-    let http = HttpScene::serve(&scene);
-    let address = http.address.clone();
-    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}})
-    .to_string();
-    let ask = |host: &str, headers: &str| -> String {
-        let mut stream = TcpStream::connect(&address).expect("a connection");
-        let request = format!(
-            "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nConnection: close\r\n\
-             Accept: application/json, text/event-stream\r\nContent-Length: {}\r\n{headers}\r\n{initialize}",
-            initialize.len()
-        );
-        stream.write_all(request.as_bytes()).expect("sent");
-        let mut answer = [0; 12];
-        stream.read_exact(&mut answer).expect("an answer");
-        String::from_utf8_lossy(&answer[9..]).into_owned()
-    };
-    assert_eq!(ask(&address, ""), "401");
-    assert_eq!(ask(&address, "Authorization: Bearer wrong!\r\n"), "401");
-    assert_eq!(
-        ask("evil.example", "Authorization: Bearer secret\r\n"),
-        "403"
-    );
-    assert_eq!(
-        ask(
-            &address,
-            "Authorization: Bearer secret\r\nOrigin: http://evil.example\r\n"
+    for (arguments, feature) in [
+        (&["mcp", "--http", "127.0.0.1:0"][..], "mcp-http"),
+        (
+            &["loop", "--notify", "https://example.org/secret"],
+            "webhooks",
         ),
-        "403"
-    );
-    assert_eq!(ask(&address, "Authorization: Bearer secret\r\n"), "200");
+    ] {
+        let output = scene.tm(arguments).output().expect("tm");
+        let words = String::from_utf8_lossy(&output.stderr);
+        let hint = format!("`--features {feature}`");
+        assert!(
+            !output.status.success() && words.contains(&hint) && !words.contains("secret"),
+            "{words}"
+        );
+    }
 }
 
 #[test]

@@ -1,12 +1,9 @@
 //! Clients of the MCP server that are not polite: killed servers, foreign settings, the suite that judges servers.
 
 use crate::autopilot::scene;
-use crate::mcp::HttpScene;
 use crate::scene::{Scene, write};
-use crate::skipping::lacks;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
 /// Starts a server, calls one tool, and kills the server without a word; nothing where it died before it answered.
@@ -168,58 +165,4 @@ fn clients_are_told_of_the_server_and_keep_their_other_settings() {
         "{ broken"
     );
     assert_eq!(install(&scene, &["emacs"]).0, 2);
-}
-
-/// Where `.ci/run` puts the suite, and a Node that can run it.
-fn suite() -> Option<(PathBuf, PathBuf)> {
-    let modules =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/conformance/node_modules");
-    let modules = std::env::var_os("TM_TEST_NODE_MODULES").map_or(modules, PathBuf::from);
-    let node = modules.join("node/bin/node");
-    (node.is_file() && modules.join("@modelcontextprotocol/conformance").is_dir())
-        .then_some((node, modules))
-}
-
-#[test]
-fn the_conformance_suite_passes_as_far_as_it_applies() {
-    let Some((node, modules)) = suite() else {
-        lacks("conformance suite of MCP");
-        return;
-    };
-    let scene = scene();
-    let http = HttpScene::serve(&scene);
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
-    let output = scene
-        .program(&node)
-        .arg("--import")
-        .arg(tests.join("bearer.mjs"))
-        .arg(modules.join("@modelcontextprotocol/conformance/dist/index.js"))
-        .args([
-            "server",
-            "--url",
-            &format!("http://{}/mcp", http.address),
-            "--expected-failures",
-        ])
-        .arg(tests.join("not-applicable.yaml"))
-        .args(["--output-dir", "results"])
-        .current_dir(scene.path(""))
-        .env("SUITE_MODULES", &modules)
-        .env("SUITE_TOKEN", http.token)
-        .output()
-        .expect("node");
-    let words = String::from_utf8_lossy(&output.stdout).into_owned()
-        + &String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{words}");
-    for scenario in [
-        "server-initialize",
-        "tools-list",
-        "resources-list",
-        "prompts-list",
-        "dns-rebinding-protection",
-    ] {
-        assert!(
-            words.contains(&format!("✓ {scenario}")),
-            "{scenario} in {words}"
-        );
-    }
 }

@@ -70,11 +70,12 @@ fn on_others(error: &(dyn AnyError + 'static)) -> Option<Advice> {
     if error.is::<tm_config::Error>() {
         return Some(hint("`tm config schema` lists every setting"));
     }
-    if error.is::<UnknownChannel>() {
-        return Some(coded(
-            ExitCode::Usage,
-            "`--notify desktop`, or `--notify URL`",
-        ));
+    if let Some(error) = error.downcast_ref::<UnknownChannel>() {
+        let words = match error {
+            UnknownChannel::Unknown(_) => "`--notify desktop`, or `--notify URL`",
+            UnknownChannel::NotBuilt => "build it with `--features webhooks`",
+        };
+        return Some(coded(ExitCode::Usage, words));
     }
     if error.is::<RefusedToAgent>() {
         return Some(coded(ExitCode::Refused, FOR_AGENTS));

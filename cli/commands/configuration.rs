@@ -5,6 +5,8 @@ use crate::failure::CommandFailure;
 use crate::project::open;
 use serde_json::json;
 use std::path::Path;
+use tm_config::Explained;
+use tm_reports::columns;
 
 pub(crate) fn show(start: &Path, json: bool) -> Result<u8, CommandFailure> {
     let project = open(start, Vec::new())?;
@@ -19,13 +21,14 @@ pub(crate) fn show(start: &Path, json: bool) -> Result<u8, CommandFailure> {
         print_json(&rows)?;
         return Ok(0);
     }
-    let width = explained.iter().map(|one| one.key.len()).max().unwrap_or(0);
-    for one in explained {
-        print_data(&format!(
-            "{:width$} = {}  # {}\n",
-            one.key, one.value, one.source
-        ));
-    }
+    let row = |one: &Explained| {
+        [
+            one.key.clone(),
+            format!("= {}  # {}", one.value, one.source),
+        ]
+    };
+    let rows: Vec<_> = explained.iter().map(row).collect();
+    print_data(&columns(&rows, usize::MAX));
     for warning in &project.loaded.warnings {
         print_line(&format!("warning: {warning}"));
     }

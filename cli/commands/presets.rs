@@ -6,7 +6,10 @@ use crate::failure::CommandFailure;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use tm_app::presets as presets_of;
-use tm_presets::{PresetSource, is_path, loop_presets, loop_prompt, new_preset, prompt_templates};
+use tm_presets::{
+    LoopPreset, PresetSource, is_path, loop_presets, loop_prompt, new_preset, prompt_templates,
+};
+use tm_reports::columns;
 use tm_worktrees::Repository;
 
 /// Where prompts of the user's own are.
@@ -40,22 +43,15 @@ pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
         print_json(&rows)?;
         return Ok(0);
     }
-    let width = presets
-        .iter()
-        .map(|preset| preset.name.len())
-        .max()
-        .unwrap_or(0);
-    for preset in &presets {
+    let row = |preset: &LoopPreset| {
         let place = match &preset.source {
             PresetSource::BuiltIn => String::new(),
             PresetSource::File(path) => format!("  ({})", path.display()),
         };
-        print_data(&format!(
-            "{:width$}  {}{place}\n",
-            preset.name,
-            preset.title()
-        ));
-    }
+        [preset.name.clone(), format!("{}{place}", preset.title())]
+    };
+    let rows: Vec<_> = presets.iter().map(row).collect();
+    print_data(&columns(&rows, usize::MAX));
     let names: Vec<String> = prompts
         .iter()
         .map(|prompt| match &prompt.own {

@@ -164,10 +164,8 @@ fn is_wanted(
     if arguments.yes || arguments.notifications.json || !is_answered() {
         return Ok(true);
     }
-    confirmed(
-        format!("Run these {} tasks?", planned.plan.tasks.len()),
-        true,
-    )
+    let question = format!("Run these {} tasks?", planned.plan.tasks.len());
+    Ok(confirmed(&question, true)?)
 }
 
 async fn supervise(

@@ -3,7 +3,6 @@
 //! The only place that looks at the process's own environment is `from_process`.
 
 use crate::environment;
-use etcetera::BaseStrategy as _;
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -23,10 +22,9 @@ pub struct Inputs {
 impl Inputs {
     /// Returns the inputs of this process for a project, without overrides.
     pub fn from_process(project_root: impl Into<PathBuf>) -> Self {
-        let strategy = etcetera::base_strategy::Xdg::new().ok();
         let variables = std::env::vars_os();
         Self {
-            user_config: strategy.map(|strategy| strategy.config_dir().join("tm/config.yaml")),
+            user_config: config_folder().map(|folder| folder.join("tm/config.yaml")),
             project_root: project_root.into(),
             environment: variables
                 .filter_map(|(name, value)| {
@@ -37,6 +35,14 @@ impl Inputs {
             overrides: Vec::new(),
         }
     }
+}
+
+/// Where programs keep the settings of this user: as XDG has it, a folder that is not absolute counts for none.
+fn config_folder() -> Option<PathBuf> {
+    let named = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    named
+        .filter(|folder| folder.is_absolute())
+        .or_else(|| Some(std::env::home_dir()?.join(".config")))
 }
 
 /// One setting from the command line.

@@ -8,6 +8,7 @@ mod answer;
 mod autopilot;
 mod completions;
 mod error;
+#[cfg(feature = "http")]
 mod http;
 mod prompts;
 mod resources;
@@ -20,6 +21,7 @@ mod waves;
 
 pub use answer::Refusal;
 pub use error::Error;
+#[cfg(feature = "http")]
 pub use http::{HttpServer, new_token};
 pub use server::{Place, Server, serve_stdio};
 pub use tools::ToolChoice;

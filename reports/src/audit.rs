@@ -1,6 +1,7 @@
 //! An audit of a history as text and as `JUnit` XML.
 
 use crate::cleaned::cleaned;
+use crate::columns;
 use crate::junit_document::{JunitCase, JunitDocument, JunitFault, JunitSuite};
 use std::fmt::Write as _;
 use tm_scheduler::{Audit, AuditItem, AuditOutcome};
@@ -29,25 +30,12 @@ pub fn audit_text(audit: &Audit) -> String {
             sample.taken, sample.of
         );
     }
-    let rows: Vec<[String; 6]> = audit.items.iter().map(row).collect();
     let heads = ["task", "commit", "kind", "", "tests", ""].map(ToOwned::to_owned);
-    let widths: Vec<usize> = (0..6)
-        .map(|column| {
-            rows.iter()
-                .chain([&heads])
-                .map(|row| row[column].chars().count())
-                .max()
-                .unwrap_or(0)
-        })
+    let rows: Vec<_> = [heads]
+        .into_iter()
+        .chain(audit.items.iter().map(row))
         .collect();
-    for row in [&heads].into_iter().chain(&rows) {
-        let cells: Vec<String> = row
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| format!("{cell:width$}"))
-            .collect();
-        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
-    }
+    text += &columns(&rows, usize::MAX);
     for item in audit.items.iter().filter(|item| is_told_of(item)) {
         evidence(&mut text, item);
     }

@@ -4,6 +4,7 @@
 
 mod audit;
 mod cleaned;
+mod columns;
 mod compliance;
 mod doubts;
 mod duration;
@@ -26,6 +27,7 @@ mod traces;
 mod walls;
 
 pub use audit::{audit_junit, audit_text, cleaned_audit};
+pub use columns::columns;
 pub use compliance::{PairSummary, TddSummary};
 pub use doubts::{DoubtSummary, with_doubts};
 pub use duration::human_duration;

@@ -1,7 +1,7 @@
 //! Where a run stands, as text for a terminal of 80 columns.
 
 use crate::foundation::base_lines;
-use crate::{Summary, TaskSummary, human_duration};
+use crate::{Summary, TaskSummary, columns, human_duration};
 use std::fmt::Write as _;
 use tm_scheduler::{Failure, Strength};
 
@@ -47,21 +47,12 @@ pub fn status_text(summary: &Summary) -> String {
     if let Some(why) = &summary.broken_by {
         let _ = writeln!(text, "  nothing more is started: {why}");
     }
-    let width = summary
-        .tasks
-        .iter()
-        .map(|task| task.id.chars().count())
-        .max()
-        .unwrap_or(0);
-    for task in &summary.tasks {
-        let _ = writeln!(
-            text,
-            "  {:width$}  {:10}  {}",
-            task.id,
-            task.state,
-            note(task)
-        );
-    }
+    let row = |task: &TaskSummary| {
+        let state = format!("{:10}", task.state);
+        [String::new(), task.id.clone(), state, note(task)]
+    };
+    let rows: Vec<_> = summary.tasks.iter().map(row).collect();
+    text += &columns(&rows, usize::MAX);
     text
 }
 

@@ -31,12 +31,18 @@ pub enum ChatService {
     Discord,
 }
 
-/// A text that names no channel.
+/// A text that names no channel of this tm.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error(
-    "tell `{0}`: there are `desktop`, URLs that begin with `http://` or `https://`, and `slack+URL`, `discord+URL`"
-)]
-pub struct UnknownChannel(String);
+pub enum UnknownChannel {
+    /// It names none.
+    #[error(
+        "tell `{0}`: there are `desktop`, URLs that begin with `http://` or `https://`, and `slack+URL`, `discord+URL`"
+    )]
+    Unknown(String),
+    /// It is a server, of which this tm knows nothing.
+    #[error("tell a server: this tm was built without the feature `webhooks`")]
+    NotBuilt,
+}
 
 impl FromStr for Channel {
     type Err = UnknownChannel;
@@ -47,16 +53,19 @@ impl FromStr for Channel {
                 .iter()
                 .any(|scheme| url.len() > scheme.len() && url.starts_with(scheme))
         };
-        match text.split_once('+') {
-            _ if text == "desktop" => Ok(Self::Desktop),
-            _ if is_url(text) => Ok(Self::Webhook(text.to_owned())),
-            Some(("slack", url)) if is_url(url) => {
-                Ok(Self::Chat(ChatService::Slack, url.to_owned()))
-            }
+        let channel = match text.split_once('+') {
+            _ if text == "desktop" => return Ok(Self::Desktop),
+            _ if is_url(text) => Self::Webhook(text.to_owned()),
+            Some(("slack", url)) if is_url(url) => Self::Chat(ChatService::Slack, url.to_owned()),
             Some(("discord", url)) if is_url(url) => {
-                Ok(Self::Chat(ChatService::Discord, url.to_owned()))
+                Self::Chat(ChatService::Discord, url.to_owned())
             }
-            _ => Err(UnknownChannel(text.to_owned())),
+            _ => return Err(UnknownChannel::Unknown(text.to_owned())),
+        };
+        if cfg!(feature = "webhooks") {
+            Ok(channel)
+        } else {
+            Err(UnknownChannel::NotBuilt)
         }
     }
 }
@@ -118,7 +127,13 @@ async fn post_aside(url: &str, body: String) -> Result<(), String> {
     posted.map_err(|error| format!("post a notice: {error}"))?
 }
 
+#[cfg(not(feature = "webhooks"))]
+fn post(_: &str, _: &[(String, String)], _: String) -> Result<(), String> {
+    Err(UnknownChannel::NotBuilt.to_string())
+}
+
 /// The URL may hold a secret, so the words name its host alone.
+#[cfg(feature = "webhooks")]
 fn post(url: &str, headers: &[(String, String)], body: String) -> Result<(), String> {
     let host = url
         .split('/')
@@ -189,19 +204,28 @@ async fn show(text: &str, scratch: &Path) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(feature = "webhooks")]
     use std::io::{Read as _, Write as _};
+    #[cfg(feature = "webhooks")]
     use std::net::TcpListener;
 
     #[test]
     fn channels_are_the_desktop_and_urls() {
         assert_eq!("desktop".parse(), Ok(Channel::Desktop));
+        let built = |channel| {
+            if cfg!(feature = "webhooks") {
+                Ok(channel)
+            } else {
+                Err(UnknownChannel::NotBuilt)
+            }
+        };
         assert_eq!(
             "http://a/b".parse(),
-            Ok(Channel::Webhook("http://a/b".to_owned()))
+            built(Channel::Webhook("http://a/b".to_owned()))
         );
         assert_eq!(
             "slack+http://a".parse(),
-            Ok(Channel::Chat(ChatService::Slack, "http://a".to_owned()))
+            built(Channel::Chat(ChatService::Slack, "http://a".to_owned()))
         );
         for text in [
             "",
@@ -218,6 +242,7 @@ mod tests {
     }
 
     /// Answers one request with a status and returns what was asked.
+    #[cfg(feature = "webhooks")]
     fn answer_one(listener: &TcpListener, status: &str) -> String {
         let (mut stream, _) = listener.accept().expect("a connection");
         let mut request = Vec::new();
@@ -247,6 +272,7 @@ mod tests {
         String::from_utf8_lossy(&request).into_owned()
     }
 
+    #[cfg(feature = "webhooks")]
     #[tokio::test]
     async fn a_webhook_gets_the_summary_and_a_refusal_is_told_without_the_secret() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

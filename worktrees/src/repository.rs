@@ -9,7 +9,6 @@ use crate::reader::Reader;
 use crate::settings::TAKEN;
 use crate::watched::ListedSettings;
 use crate::{Environment, Error};
-use fs2::FileExt as _;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -280,7 +279,7 @@ impl Repository {
     ) -> Result<T, Error> {
         let path = self.common_dir.join("tm-worktrees.lock");
         let file = tm_untrusted::append(&path).map_err(Error::file("create", &path))?;
-        file.lock_exclusive().map_err(Error::file("lock", &path))?;
+        file.lock().map_err(Error::file("lock", &path))?;
         change()
     }
 

@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use tm_config::{Inputs, Loaded, Settings, Source};
 use tm_presets::{Recipe, recipe, recipe_names};
+use tm_reports::columns;
 use tm_worktrees::Repository;
 
 /// The settings of the project, or of the user where there is none.
@@ -62,19 +63,12 @@ fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
         print_json(&probes)?;
         return Ok(0);
     }
-    let width = probes
-        .iter()
-        .map(|probe| probe.agent.len())
-        .max()
-        .unwrap_or(0);
-    for probe in &probes {
+    let row = |probe: &Probe| {
         let mark = if probe.used { "*" } else { " " };
-        print_data(&format!(
-            "{mark} {:width$}  {}\n",
-            probe.agent,
-            probe.line()
-        ));
-    }
+        [format!("{mark} {}", probe.agent), probe.line()]
+    };
+    let rows: Vec<_> = probes.iter().map(row).collect();
+    print_data(&columns(&rows, usize::MAX));
     print_line(
         "* is used by the settings; `tm agents show NAME` shows a recipe, `tm agents check` starts programs",
     );
@@ -138,7 +132,7 @@ fn ask_for_trust(
     let named = foreign.join("`, `");
     if is_answered()
         && confirmed(
-            format!("the project's own settings say how to start `{named}`; start it"),
+            &format!("the project's own settings say how to start `{named}`; start it"),
             false,
         )?
     {

@@ -7,6 +7,7 @@ use crate::arguments::{
     AbortArguments, AutopilotArguments, AutopilotCommand, CommitArguments, CompleteArguments,
     FinalizeArguments, PhaseArgument, StartArguments,
 };
+use crate::ask::confirmed;
 use crate::display::{print_data, print_line};
 use crate::failure::CommandFailure;
 use serde::Serialize;
@@ -260,11 +261,7 @@ fn print_whole_lines(path: &Path, position: u64, json: bool) -> u64 {
 }
 
 fn confirm(what: &'static str, question: &str) -> Result<(), Error> {
-    match dialoguer::Confirm::new()
-        .with_prompt(question)
-        .default(true)
-        .interact()
-    {
+    match confirmed(question, true) {
         Ok(true) => Ok(()),
         Ok(false) | Err(_) => Err(Error::NotConfirmed(what)),
     }

@@ -4,11 +4,12 @@ use super::{listed, normalised, options, print_json, source, statuses, warn};
 use crate::arguments::{ListArguments, OutputArgument};
 use crate::display::print_data;
 use crate::failure::CommandFailure;
-use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Duration;
+use tm_reports::columns;
 use tm_scheduler::{Status, Task, TaskId, blocks, ready};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 
@@ -17,7 +18,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// A change is often several writes in a row: they are shown as one.
 const SETTLE: Duration = Duration::from_millis(100);
 /// Narrow enough for every terminal and for a page of a log.
-const WIDTH: u16 = 80;
+const WIDTH: usize = 80;
 
 pub(crate) fn list(start: &Path, arguments: &ListArguments) -> Result<u8, CommandFailure> {
     let filter = Filter::new(arguments)?;
@@ -245,71 +246,61 @@ fn table(listings: &[Listing], filter: &Filter, is_with_tags: bool) -> String {
     if listings.iter().all(|listing| listing.shown.is_empty()) {
         return "no task to show\n".to_owned();
     }
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH);
-    let mut names = vec!["ID", "STATUS", "PRIORITY", "DEPENDS ON", "TITLE"];
-    if is_with_tags {
-        names.insert(0, "TAG");
+    let names = ["ID", "STATUS", "PRIORITY", "DEPENDS ON", "TITLE"];
+    let tag = is_with_tags.then_some("TAG");
+    let heads = tag.into_iter().chain(names).map(ToOwned::to_owned);
+    let mut rows: Vec<Vec<String>> = vec![heads.collect()];
+    for (listing, row) in rows_of(listings, filter) {
+        let cells = [
+            row.id.to_string(),
+            row.status.to_string(),
+            row.priority.as_str().to_owned(),
+            joined(row),
+            listed(&row.title),
+        ];
+        let tag = is_with_tags.then(|| listing.backlog.tag.to_string());
+        rows.push(tag.into_iter().chain(cells).collect());
     }
-    table.set_header(names);
-    for listing in listings {
-        for task in listing.tasks() {
-            let subtasks = if filter.is_with_subtasks {
-                &task.subtasks[..]
-            } else {
-                &[]
-            };
-            for row in std::iter::once(task).chain(subtasks) {
-                let cells = [
-                    row.id.to_string(),
-                    row.status.to_string(),
-                    row.priority.as_str().to_owned(),
-                    joined(row),
-                ];
-                let tag = is_with_tags.then(|| listing.backlog.tag.to_string());
-                table.add_row(tag.into_iter().chain(cells).chain([listed(&row.title)]));
-            }
-        }
-    }
-    as_lines(table.lines().map(|line| line.trim_end().to_owned()))
+    columns(&rows, WIDTH)
+}
+
+/// The tasks that are shown, each with its subtasks where they are too.
+fn rows_of<'l>(
+    listings: &'l [Listing],
+    filter: &Filter,
+) -> impl Iterator<Item = (&'l Listing, &'l Task)> {
+    let is_with_subtasks = filter.is_with_subtasks;
+    let subtasks = move |task: &'l Task| {
+        let shown = if is_with_subtasks {
+            &task.subtasks[..]
+        } else {
+            &[]
+        };
+        std::iter::once(task).chain(shown)
+    };
+    let rows = move |listing: &'l Listing| {
+        listing
+            .tasks()
+            .flat_map(subtasks)
+            .map(move |row| (listing, row))
+    };
+    listings.iter().flat_map(rows)
 }
 
 fn compact(listings: &[Listing], filter: &Filter, is_with_tags: bool) -> String {
-    let mut lines = Vec::new();
-    for listing in listings {
-        for task in listing.tasks() {
-            let subtasks = if filter.is_with_subtasks {
-                &task.subtasks[..]
-            } else {
-                &[]
-            };
-            for row in std::iter::once(task).chain(subtasks) {
-                let tag = if is_with_tags {
-                    format!("[{}] ", listing.backlog.tag)
-                } else {
-                    String::new()
-                };
-                let after = if row.dependencies.is_empty() {
-                    String::new()
-                } else {
-                    format!(" → {}", joined(row))
-                };
-                let (title, priority) = (listed(&row.title), row.priority.as_str());
-                lines.push(format!(
-                    "{tag}{} {} {title} ({priority}){after}",
-                    row.id, row.status
-                ));
-            }
+    let mut text = String::new();
+    for (listing, row) in rows_of(listings, filter) {
+        if is_with_tags {
+            let _ = write!(text, "[{}] ", listing.backlog.tag);
         }
+        let (title, priority) = (listed(&row.title), row.priority.as_str());
+        let _ = write!(text, "{} {} {title} ({priority})", row.id, row.status);
+        if !row.dependencies.is_empty() {
+            let _ = write!(text, " → {}", joined(row));
+        }
+        text.push('\n');
     }
-    as_lines(lines.into_iter())
-}
-
-fn as_lines(lines: impl Iterator<Item = String>) -> String {
-    lines.flat_map(|line| [line, "\n".to_owned()]).collect()
+    text
 }
 
 fn joined(task: &Task) -> String {

@@ -11,7 +11,9 @@ use crate::{logging, notices};
 use std::net::SocketAddr;
 use std::path::Path;
 use tm_app::{Caller, Error, RunOf, detached};
-use tm_mcp::{HttpServer, Place, Refusal, Server, ToolChoice, new_token, serve_stdio};
+#[cfg(feature = "mcp-http")]
+use tm_mcp::{HttpServer, new_token};
+use tm_mcp::{Place, Refusal, Server, ToolChoice, serve_stdio};
 use tm_scheduler::AtBreaker;
 
 /// A token is no longer.
@@ -128,6 +130,7 @@ fn token(arguments: &McpArguments) -> Result<Option<String>, CommandFailure> {
     }
 }
 
+#[cfg(feature = "mcp-http")]
 async fn serve_http(
     server: Server,
     address: SocketAddr,
@@ -149,4 +152,17 @@ async fn serve_http(
         ended = http.serve() => Ok(ended?),
         interrupted = tokio::signal::ctrl_c() => Ok(interrupted?),
     }
+}
+
+#[cfg(not(feature = "mcp-http"))]
+#[expect(clippy::unused_async, reason = "it stands for what serves")]
+async fn serve_http(
+    _: Server,
+    address: SocketAddr,
+    _: Option<String>,
+) -> Result<(), CommandFailure> {
+    Err(CommandFailure::new(format!(
+        "listen on `{address}`: this tm was built without the feature `mcp-http`"
+    ))
+    .hint("build it with `--features mcp-http`, or leave `--http` out"))
 }

@@ -2,8 +2,7 @@
 
 use super::AutopilotFolder;
 use crate::Error;
-use fs2::FileExt as _;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,14 +26,10 @@ impl AutopilotLock {
         let file = open.map_err(lock_error(&path))?;
         let tries = patience.as_millis() / PAUSE.as_millis() + 1;
         for _ in 0..tries {
-            match file.try_lock_exclusive() {
+            match file.try_lock() {
                 Ok(()) => return Ok(Self { _file: file }),
-                Err(error)
-                    if error.raw_os_error() == fs2::lock_contended_error().raw_os_error() =>
-                {
-                    std::thread::sleep(PAUSE);
-                }
-                Err(error) => return Err(lock_error(&path)(error)),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+                Err(TryLockError::Error(error)) => return Err(lock_error(&path)(error)),
             }
         }
         Err(Error::Busy { path })

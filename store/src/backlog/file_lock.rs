@@ -6,8 +6,7 @@
 
 use super::BacklogError;
 use crate::file_system::unreliable_for_locks;
-use fs2::FileExt as _;
-use std::fs::{DirBuilder, File, Metadata};
+use std::fs::{DirBuilder, File, Metadata, TryLockError};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
@@ -82,11 +81,10 @@ fn show_life(path: &Path) -> Shown {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Shown::TooLate,
         Err(_) => return Shown::Alive(None),
     };
-    match folder.try_lock_exclusive() {
+    match folder.try_lock() {
         Ok(()) if is_at(&folder, path) => Shown::Alive(Some(folder)),
-        Ok(()) => Shown::TooLate,
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Shown::TooLate,
-        Err(_) => Shown::Alive(None),
+        Ok(()) | Err(TryLockError::WouldBlock) => Shown::TooLate,
+        Err(TryLockError::Error(_)) => Shown::Alive(None),
     }
 }
 
@@ -100,7 +98,7 @@ fn remove_abandoned(path: &Path) -> bool {
         return false;
     };
     let is_abandoned = unreliable_for_locks(&folder).is_none()
-        && folder.try_lock_exclusive().is_ok()
+        && folder.try_lock().is_ok()
         && is_at(&folder, path);
     if is_abandoned {
         remove(path);
