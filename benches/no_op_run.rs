@@ -121,7 +121,7 @@ async fn agent(task: TaskId, attempt: AttemptNumber, folder: &Path) -> Input {
         stdin: Stdin::Closed,
         stdout: folder.join("stdout.log"),
         stderr: folder.join("stderr.log"),
-        marks: vec![("TM_TASK_ID".to_owned(), task.to_string())],
+        env_markers: vec![("TM_TASK_ID".to_owned(), task.to_string())],
         ..TreeCommand::default()
     };
     let mut tree = ProcessTree::spawn(&command).expect("a process");

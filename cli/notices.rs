@@ -11,7 +11,7 @@ use tm_scheduler::{TaskId, Work};
 
 /// Prints a notice for people.
 pub(crate) fn print(notice: &Notice<'_>) {
-    for line in words(notice) {
+    for line in describe(notice) {
         print_toned(&line);
     }
 }
@@ -24,7 +24,7 @@ pub(crate) fn print_for_programs(notice: &Notice<'_>) {
     }
 }
 
-fn words(notice: &Notice<'_>) -> Vec<String> {
+fn describe(notice: &Notice<'_>) -> Vec<String> {
     vec![match notice {
         Notice::Warning(words) => format!("warning: {words}"),
         Notice::Failed(why) => format!("warning: failed to {why}"),

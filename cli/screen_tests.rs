@@ -82,10 +82,10 @@ fn board(tasks: usize, slots: u32, line: &str) -> Board {
         );
         match position {
             0 => {
-                let wall = ServiceRefusal::RateLimited {
+                let cooldown = ServiceRefusal::RateLimited {
                     until: Some(Timestamp(900_000)),
                 };
-                answer(task, report(Some(wall), Ended::Exited(Some(1))));
+                answer(task, report(Some(cooldown), Ended::Exited(Some(1))));
             }
             1 => answer(task, report(None, Ended::Exited(Some(0)))),
             _ => {}

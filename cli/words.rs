@@ -139,7 +139,10 @@ fn attempt_event(event: &Event) -> Option<String> {
             strength,
             ..
         } => {
-            format!("{task} tests: {}", strength.words(*passed, *failed, *holds))
+            format!(
+                "{task} tests: {}",
+                strength.describe(*passed, *failed, *holds)
+            )
         }
         Event::CommitCreated {
             task,

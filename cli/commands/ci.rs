@@ -125,7 +125,7 @@ async fn buildkite(summary: &Summary, directory: &RunDirectory) -> Result<(), St
         stdin: Stdin::File(directory.summary()),
         stdout: log.clone(),
         stderr: log.clone(),
-        marks: vec![("TM_CI".to_owned(), summary.run_id.clone())],
+        env_markers: vec![("TM_CI".to_owned(), summary.run_id.clone())],
         ..TreeCommand::default()
     };
     match run_within(&command, LIMIT).await {

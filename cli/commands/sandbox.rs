@@ -43,7 +43,7 @@ async fn answers(folder: &Path, scratch: &Path) -> Result<bool, CommandFailure> 
         working_folder: folder.to_owned(),
         stdout: log.clone(),
         stderr: scratch.path().join("errors"),
-        marks: vec![(
+        env_markers: vec![(
             "TM_SANDBOX_PROBE".to_owned(),
             scratch.path().display().to_string(),
         )],

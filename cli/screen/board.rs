@@ -71,7 +71,7 @@ pub(crate) struct Cooldown {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waiting {
     /// The earliest moment first.
-    pub(crate) walls: Vec<Cooldown>,
+    pub(crate) cooldowns: Vec<Cooldown>,
     pub(crate) slot: Names,
     /// With a barrier, the waves before.
     pub(crate) wave: Names,
@@ -127,8 +127,11 @@ impl Board {
                 ..Totals::default()
             },
         };
-        let walled: BTreeSet<TaskId> = scheduler.walled_tasks().into_iter().collect();
-        let lowest = scheduler.walls().map(|(_, wall)| wall.until).min();
+        let cooling: BTreeSet<TaskId> = scheduler.cooling_tasks().into_iter().collect();
+        let lowest = scheduler
+            .cooldowns()
+            .map(|(_, cooldown)| cooldown.until)
+            .min();
         let mut landing: Vec<(Option<Timestamp>, TaskView<'_>)> = Vec::new();
         scheduler.tasks().for_each(|view| board.count(&view));
         for view in scheduler.tasks() {
@@ -137,7 +140,7 @@ impl Board {
                 state if state.holds_slot() => board.push_row(&view, scheduler, said),
                 State::Paused { until } => {
                     let why = view.attempts.last().and_then(AttemptRecord::failure);
-                    board.push_wall(&view, *until, why);
+                    board.push_cooldown(&view, *until, why);
                 }
                 State::Waiting { .. } => board
                     .waiting
@@ -145,9 +148,9 @@ impl Board {
                     .push(|| with_needs(&view, scheduler)),
                 State::Ready
                     if let Some(until) =
-                        lowest.filter(|_| walled.contains(&view.placed.task.id)) =>
+                        lowest.filter(|_| cooling.contains(&view.placed.task.id)) =>
                 {
-                    board.push_wall(&view, until, Some(Failure::RateLimited));
+                    board.push_cooldown(&view, until, Some(Failure::RateLimited));
                 }
                 State::Ready => board.push_ready(&view, scheduler),
                 _ => {}
@@ -161,7 +164,10 @@ impl Board {
                 .push(|| view.placed.task.id.to_string());
         }
         board.rows.sort_by_key(|row| row.since);
-        board.waiting.walls.sort_by_key(|wall| wall.until);
+        board
+            .waiting
+            .cooldowns
+            .sort_by_key(|cooldown| cooldown.until);
         let live = board.rows.iter().filter_map(|row| row.tokens).sum::<u64>();
         board.totals.tokens = scheduler.tokens() + live;
         board.totals.cost_usd = scheduler.cost_usd();
@@ -220,20 +226,20 @@ impl Board {
         });
     }
 
-    fn push_wall(&mut self, view: &TaskView<'_>, until: Timestamp, why: Option<Failure>) {
+    fn push_cooldown(&mut self, view: &TaskView<'_>, until: Timestamp, why: Option<Failure>) {
         let name = || view.placed.task.id.to_string();
-        if let Some(wall) = self
+        if let Some(cooldown) = self
             .waiting
-            .walls
+            .cooldowns
             .iter_mut()
-            .find(|wall| wall.until == until && wall.why == why)
+            .find(|cooldown| cooldown.until == until && cooldown.why == why)
         {
-            wall.tasks.push(name);
+            cooldown.tasks.push(name);
             return;
         }
         let mut tasks = Names::default();
         tasks.push(name);
-        self.waiting.walls.push(Cooldown { until, why, tasks });
+        self.waiting.cooldowns.push(Cooldown { until, why, tasks });
     }
 
     fn push_ready(&mut self, view: &TaskView<'_>, scheduler: &Scheduler) {

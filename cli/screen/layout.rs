@@ -137,9 +137,9 @@ fn attempt(row: &Row) -> String {
 /// A line for each thing that is waited for.
 fn waiting(waiting: &Waiting, now: Timestamp, look: &Look) -> Vec<String> {
     let mut lines: Vec<String> = waiting
-        .walls
+        .cooldowns
         .iter()
-        .map(|wall| wall_line(wall, now, look))
+        .map(|cooldown| cooldown_line(cooldown, now, look))
         .collect();
     let rest = [
         ("landing", &waiting.landing),
@@ -170,13 +170,15 @@ fn labelled(label: &str, text: &str, look: &Look) -> String {
     )
 }
 
-fn wall_line(wall: &Cooldown, now: Timestamp, look: &Look) -> String {
-    let why = wall.why.map_or("a pause", tm_scheduler::Failure::as_str);
-    let reason = format!("{} more ({why}): ", clock(wall.until.since(now)));
+fn cooldown_line(cooldown: &Cooldown, now: Timestamp, look: &Look) -> String {
+    let why = cooldown
+        .why
+        .map_or("a pause", tm_scheduler::Failure::as_str);
+    let reason = format!("{} more ({why}): ", clock(cooldown.until.since(now)));
     let room = look.width.saturating_sub(LABEL + reason.len());
     labelled(
         "wall",
-        &format!("{reason}{}", listed(&wall.tasks, room, look)),
+        &format!("{reason}{}", listed(&cooldown.tasks, room, look)),
         look,
     )
 }

@@ -119,7 +119,7 @@ fn claim(result: &ResultFile) -> &'static str {
 }
 
 fn proof_lines(proof: &Proof) -> Vec<String> {
-    let mut lines = vec![format!("tests: {}", proof.words())];
+    let mut lines = vec![format!("tests: {}", proof.describe())];
     for (what, tests) in [
         ("new", &proof.new),
         ("broken", &proof.regressions),

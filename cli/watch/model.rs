@@ -100,7 +100,7 @@ pub(crate) enum Question {
 
 impl Question {
     /// Returns the question with its answers.
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match self {
             Self::Stop(task) => format!("stop {task}?  y within the grace period  ! at once  n no"),
             Self::Retry(task) => format!("stop the attempt at {task} and begin anew?  y yes  n no"),

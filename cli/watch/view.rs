@@ -95,7 +95,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, model: &Model, palette: Palette) {
 
 fn footer(model: &Model) -> String {
     let words = match (&model.mode, &model.notice, model.pane) {
-        (Mode::Asking(question), _, _) => question.words(),
+        (Mode::Asking(question), _, _) => question.describe(),
         (Mode::Filtering, _, _) => format!("/{}_   enter keep  esc clear", model.filter),
         (Mode::Looking | Mode::Help, Some(notice), _) => notice.clone(),
         (Mode::Looking | Mode::Help, None, Pane::Board) => {

@@ -23,11 +23,11 @@ pub struct Refusal {
 impl Refusal {
     /// Returns a refusal in words.
     pub(crate) fn new(error: &dyn std::error::Error, hint: Option<&str>) -> Self {
-        Self::words(&with_causes(error), hint)
+        Self::of_words(&with_causes(error), hint)
     }
 
     /// Returns a refusal with words of its own.
-    pub(crate) fn words(message: &str, hint: Option<&str>) -> Self {
+    pub(crate) fn of_words(message: &str, hint: Option<&str>) -> Self {
         Self {
             document: json!({"success": false, "error": format!("failed to {message}"), "suggestion": hint}),
         }

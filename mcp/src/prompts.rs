@@ -85,7 +85,7 @@ pub(crate) async fn get(
             .into_iter()
             .find(|preset| preset.name == request.name);
         let unknown = || {
-            Refusal::words(
+            Refusal::of_words(
                 &format!(
                     "find the prompt `{}`, there are {}",
                     request.name,

@@ -148,7 +148,7 @@ pub(crate) async fn read(server: Server, uri: String) -> Result<ReadResourceResu
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => {
                 let words = format!("send `{}`: {error}", path.display());
-                return Err(Refusal::words(&words, Some("look at the file itself")));
+                return Err(Refusal::of_words(&words, Some("look at the file itself")));
             }
         };
         let text = tm_untrusted::clean(&String::from_utf8_lossy(&bytes));

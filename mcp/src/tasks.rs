@@ -238,8 +238,8 @@ impl Server {
                 let found = all
                     .flat_map(|task| std::iter::once(task).chain(&task.subtasks))
                     .find(|task| task.id == id);
-                let found =
-                    found.ok_or_else(|| Refusal::words(&format!("find the task `{id}`"), None))?;
+                let found = found
+                    .ok_or_else(|| Refusal::of_words(&format!("find the task `{id}`"), None))?;
                 Ok::<_, Refusal>(view(found, Depth::Everything))
             };
             let tasks: Vec<TaskView> = ids(&call.id)
@@ -316,7 +316,7 @@ impl Server {
         if let Status::Other(unknown) = &status {
             let known: Vec<&str> = Status::KNOWN.iter().map(Status::as_str).collect();
             let hint = format!("there are {}", known.join(", "));
-            return Err(Refusal::words(
+            return Err(Refusal::of_words(
                 &format!("set the status `{unknown}`"),
                 Some(&hint),
             ));

@@ -181,7 +181,7 @@ impl Server {
             refusal = going.ended() => refusal?,
             () = tell(activity.as_deref(), &context) => None,
             () = context.ct.cancelled() => {
-                return Err(Refusal::words("wait for the run: the call was cancelled, the run goes on", None));
+                return Err(Refusal::of_words("wait for the run: the call was cancelled, the run goes on", None));
             }
         };
         match refusal {

@@ -27,7 +27,7 @@ impl SetupSummary {
     }
 
     /// Returns them in words; `None` where there were none.
-    pub(crate) fn words(self) -> Option<String> {
+    pub(crate) fn describe(self) -> Option<String> {
         (self.count > 0).then(|| {
             let (total, longest) = (
                 human_duration(self.total_ms),

@@ -97,7 +97,10 @@ fn sums(text: &mut String, summary: &Summary) {
         human_duration(summary.wall_ms),
         human_duration(summary.lower_bound_ms)
     );
-    for line in strengths(summary).into_iter().chain(summary.setups.words()) {
+    for line in strengths(summary)
+        .into_iter()
+        .chain(summary.setups.describe())
+    {
         let _ = writeln!(text, "- {line}");
     }
     if totals.tokens > 0 {

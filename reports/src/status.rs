@@ -40,7 +40,7 @@ pub fn status_text(summary: &Summary) -> String {
     }
     for line in base_lines(summary)
         .into_iter()
-        .chain(summary.setups.words())
+        .chain(summary.setups.describe())
     {
         let _ = writeln!(text, "  {line}");
     }

@@ -18,10 +18,10 @@ pub struct WallSummary {
 }
 
 /// Returns the limits that stand at a moment; those of a run that has settled hold up nobody.
-pub(crate) fn wall_summaries(scheduler: &Scheduler, now: Timestamp) -> Vec<WallSummary> {
+pub(crate) fn cooldown_summaries(scheduler: &Scheduler, now: Timestamp) -> Vec<WallSummary> {
     let is_waited_for = scheduler.tasks().any(|view| !view.state.is_settled());
     let standing = scheduler
-        .walls()
+        .cooldowns()
         .filter(|(_, wall)| is_waited_for && wall.until > now);
     let summaries = standing.map(|(account, wall)| WallSummary {
         account: account.to_string(),

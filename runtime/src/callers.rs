@@ -10,7 +10,7 @@ use crate::waves::steering::{Ask, call};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use tm_config::Inputs;
-use tm_executors::process::{Ancestor, ProcessIdentity, lineage, marks_of};
+use tm_executors::process::{Ancestor, ProcessIdentity, env_markers_of, lineage};
 use tm_scheduler::{AttemptNumber, RunId, TaskId};
 use tm_store::run::{Holder, RunLock};
 use tm_worktrees::{Repository, common_dir_around};
@@ -98,10 +98,10 @@ pub(crate) fn caller_of_own_run(lineage: &[Ancestor], repository: &Path) -> Opti
         .iter()
         .find_map(|ancestor| in_attempt_on(ancestor, repository));
     marked.or_else(|| {
-        let marks = marks_of(lineage.first()?.identity.pid);
+        let env_markers = env_markers_of(lineage.first()?.identity.pid);
         let variable = |name: &str| {
             Some(
-                marks
+                env_markers
                     .as_ref()?
                     .iter()
                     .find(|(mark, _)| mark == name)?
@@ -117,7 +117,7 @@ pub(crate) fn caller_of_own_run(lineage: &[Ancestor], repository: &Path) -> Opti
                 .any(|ancestor| Some(ancestor.identity) == own)
         };
         let nameless = || {
-            (marks.is_some() || is_descendant()).then_some(AgentCaller {
+            (env_markers.is_some() || is_descendant()).then_some(AgentCaller {
                 run: None,
                 attempt: None,
             })

@@ -191,7 +191,7 @@ async fn show(text: &str, scratch: &Path) -> Result<(), String> {
         working_folder: scratch.to_owned(),
         stdout: log.clone(),
         stderr: log,
-        marks: vec![("TM_NOTICE".to_owned(), scratch.display().to_string())],
+        env_markers: vec![("TM_NOTICE".to_owned(), scratch.display().to_string())],
         ..TreeCommand::default()
     };
     match run_within(&command, LIMIT).await {

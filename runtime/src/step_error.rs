@@ -33,7 +33,7 @@ impl StepError {
         let mut causes = std::iter::successors(Some(error), |&error| error.source());
         let cause = causes.find_map(cause_of).unwrap_or(Cause::Task);
         Self {
-            why: words(error),
+            why: describe(error),
             cause,
             review: None,
         }
@@ -140,7 +140,7 @@ fn cause_of(error: &(dyn StdError + 'static)) -> Option<Cause> {
 }
 
 /// An error with its causes.
-pub(crate) fn words(error: &dyn StdError) -> String {
+pub(crate) fn describe(error: &dyn StdError) -> String {
     let mut words = format!("failed to {error}");
     let mut source = error.source();
     while let Some(cause) = source {

@@ -286,7 +286,7 @@ mod tests {
     use crate::TddMark;
     use crate::task::task;
 
-    fn words(tasks: &[Task]) -> Vec<String> {
+    fn describe(tasks: &[Task]) -> Vec<String> {
         problems(tasks).iter().map(ToString::to_string).collect()
     }
 
@@ -301,7 +301,7 @@ mod tests {
             task("3", &[]),
         ];
         assert_eq!(
-            words(&tasks),
+            describe(&tasks),
             [
                 "more than one task has the id `3`",
                 "task `2` depends on `9`, which is not there",

@@ -99,7 +99,7 @@ impl Preflight {
             } else {
                 String::new()
             };
-            format!("base{command}: {}", base.words())
+            format!("base{command}: {}", base.describe())
         };
         let good = self
             .bases
@@ -120,7 +120,7 @@ impl Preflight {
 }
 
 impl Base {
-    fn words(&self) -> String {
+    fn describe(&self) -> String {
         match (self.state, self.strength) {
             (BaseState::NoTestsYet, _) => format!("no tests yet{}", self.advised()),
             (BaseState::Broken, _) => "the tests can't be run".to_owned(),

@@ -90,7 +90,7 @@ impl Strength {
     }
 
     /// Says what was seen of the tests, and how much that is worth.
-    pub fn words(self, passed: u64, failed: u64, holds: bool) -> String {
+    pub fn describe(self, passed: u64, failed: u64, holds: bool) -> String {
         let refused = "the proof does not hold";
         match (self.of(passed, failed), holds) {
             (Self::PerTest, true) => format!("{passed} passed, {failed} failed; proven"),
@@ -131,8 +131,9 @@ impl Proof {
     }
 
     /// Says what was seen of the tests, and how much that is worth.
-    pub fn words(&self) -> String {
-        self.strength.words(self.passed, self.failed, self.holds())
+    pub fn describe(&self) -> String {
+        self.strength
+            .describe(self.passed, self.failed, self.holds())
     }
 
     /// Tells whether the work may be committed.

@@ -199,7 +199,7 @@ async fn run(project: &Project, completed: OnComplete<'_>) -> Result<(), String>
         environment: completed.environment,
         stdout: log.clone(),
         stderr: log.clone(),
-        marks: vec![("TM_ON_COMPLETE".to_owned(), completed.id.to_owned())],
+        env_markers: vec![("TM_ON_COMPLETE".to_owned(), completed.id.to_owned())],
         ..TreeCommand::default()
     };
     let ended = run_within(&tree, LIMIT)

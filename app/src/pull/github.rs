@@ -87,7 +87,7 @@ async fn call(run: &ReviewedRun, words: &[String]) -> Result<String, Error> {
         environment: vec![("GH_PROMPT_DISABLED".into(), "1".into())],
         stdout: stdout.clone(),
         stderr: stderr.clone(),
-        marks: vec![(
+        env_markers: vec![(
             "TM_PULL_REQUEST".to_owned(),
             folder.path().display().to_string(),
         )],

@@ -87,7 +87,7 @@ impl Doubted {
             (!on.is_empty()).then(|| DoubtedWork {
                 task: task.clone(),
                 run: run.clone(),
-                why: words(&on),
+                why: describe(&on),
             })
         };
         works.into_iter().filter_map(work).collect()
@@ -99,7 +99,7 @@ impl Doubted {
             let id = TaskId::from(task.id.as_str());
             let on = self.of_task(&id, run, review(project, run, &id).as_ref());
             if let Some(last) = task.attempts.last_mut().filter(|_| !on.is_empty()) {
-                last.differences.push(words(&on));
+                last.differences.push(describe(&on));
             }
         }
     }
@@ -110,7 +110,7 @@ fn review(project: &Project, run: &RunId, task: &TaskId) -> Option<Review> {
 }
 
 /// What is said of work that was built on these tasks.
-fn words(on: &[String]) -> String {
+fn describe(on: &[String]) -> String {
     tm_untrusted::clean(&format!(
         "built on `{}`, which was rejected since: judge it anew",
         on.join("`, `")

@@ -99,7 +99,7 @@ pub(super) async fn live(
         working_folder: repository.clone(),
         stdout: log.clone(),
         stderr: log.clone(),
-        marks: vec![(
+        env_markers: vec![(
             "TM_AGENT_CHECK".to_owned(),
             folder.path().display().to_string(),
         )],

@@ -176,7 +176,7 @@ async fn version(
         inherited: Inherited::AllBut(recipe.dropped.clone()),
         stdout: log.clone(),
         stderr: errors.clone(),
-        marks: vec![(
+        env_markers: vec![(
             "TM_VERSION_PROBE".to_owned(),
             scratch.path().display().to_string(),
         )],

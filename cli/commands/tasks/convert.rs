@@ -34,7 +34,7 @@ pub(crate) fn convert(start: &Path, arguments: &TasksConvert) -> Result<u8, Comm
         arguments.to.display()
     ));
     for loss in &conversion.losses {
-        print_line(&format!("lost: {}", words(loss)));
+        print_line(&format!("lost: {}", describe(loss)));
     }
     Ok(0)
 }
@@ -48,7 +48,7 @@ fn converted(start: &Path, arguments: &TasksConvert) -> Result<Conversion, Comma
     Ok(source.convert(&options, &start.join(&arguments.to))?)
 }
 
-fn words(loss: &Loss) -> String {
+fn describe(loss: &Loss) -> String {
     match &loss.task {
         Some(task) => format!("task {task}: {}", loss.what),
         None => loss.what.clone(),

@@ -10,11 +10,14 @@ use std::time::Duration;
 pub async fn end_abandoned(
     executor: &Executor,
     identity_file: &Path,
-    marks: &[(String, String)],
+    env_markers: &[(String, String)],
 ) -> u32 {
     let identity = AgentIdentity::read(identity_file);
     let job = executor
-        .adopt(identity.as_ref().map(|identity| &identity.handle), marks)
+        .adopt(
+            identity.as_ref().map(|identity| &identity.handle),
+            env_markers,
+        )
         .await;
     end_all(job, Duration::ZERO).await
 }

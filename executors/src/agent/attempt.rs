@@ -79,7 +79,10 @@ pub async fn adopt_attempt(
         .as_ref()
         .map_or_else(now, |identity| Timestamp(identity.started_at));
     let handle = identity.as_ref().map(|identity| &identity.handle);
-    let mut job = command.executor.adopt(handle, &command.tree.marks).await;
+    let mut job = command
+        .executor
+        .adopt(handle, &command.tree.env_markers)
+        .await;
     if !job.is_running().await {
         let leftovers = job.end(Duration::ZERO).await.leftovers;
         return Ok(report(

@@ -31,7 +31,7 @@ impl Scene {
                 environment: vec![("RESULT".into(), path("result.md").into())],
                 stdout: path("stdout.log"),
                 stderr: path("stderr.log"),
-                marks: vec![("TM_TEST_MARK".into(), mark)],
+                env_markers: vec![("TM_TEST_MARK".into(), mark)],
                 ..TreeCommand::default()
             },
             identity_file: path("agent.json"),
@@ -285,7 +285,7 @@ fn started_before(scene: &Scene) -> std::process::Child {
     let child = std::process::Command::new("sh")
         .args(&scene.command.tree.arguments)
         .envs(scene.command.tree.environment.iter().cloned())
-        .envs(scene.command.tree.marks.iter().cloned())
+        .envs(scene.command.tree.env_markers.iter().cloned())
         .current_dir(scene.folder.path())
         .process_group(0)
         .spawn()

@@ -66,13 +66,15 @@ impl Engine for WrappingEngine {
     fn adopt<'a>(
         &'a self,
         handle: Option<&'a JobHandle>,
-        marks: &'a [(String, String)],
+        env_markers: &'a [(String, String)],
     ) -> Pending<'a, Box<dyn Job>> {
         let wrapper = handle
             .and_then(JobHandle::job::<Wrapped>)
             .map(|job| job.wrapper);
         Box::pin(async move {
-            Box::new(WrappedJob(LocalEngine.adopt(wrapper.as_ref(), marks).await)) as Box<dyn Job>
+            Box::new(WrappedJob(
+                LocalEngine.adopt(wrapper.as_ref(), env_markers).await,
+            )) as Box<dyn Job>
         })
     }
 
@@ -152,19 +154,19 @@ impl Scene {
     fn command(&self, script: &str) -> TreeCommand {
         let (program, arguments) = shell_words(script);
         let (stdout, stderr) = (self.path("stdout.log"), self.path("stderr.log"));
-        let (working_folder, marks) = (self.folder.path().to_owned(), self.marks());
+        let (working_folder, env_markers) = (self.folder.path().to_owned(), self.env_markers());
         TreeCommand {
             program,
             arguments,
             working_folder,
             stdout,
             stderr,
-            marks,
+            env_markers,
             ..TreeCommand::default()
         }
     }
 
-    fn marks(&self) -> Vec<(String, String)> {
+    fn env_markers(&self) -> Vec<(String, String)> {
         vec![(
             "TM_CONTRACT_TEST".to_owned(),
             self.folder.path().display().to_string(),
@@ -246,7 +248,7 @@ async fn a_job_is_ended_at_its_limit_with_what_left_its_session() {
             .await
             .expect("started");
         assert_eq!(ended, None);
-        let mut rest = scene.executor.adopt(None, &scene.marks()).await;
+        let mut rest = scene.executor.adopt(None, &scene.env_markers()).await;
         assert_eq!(
             rest.end(Duration::ZERO).await,
             Terminated::default(),
@@ -264,7 +266,7 @@ async fn a_job_of_an_earlier_tm_is_known_by_its_handle_and_by_its_marks() {
             let handle: JobHandle = serde_json::from_str(&written).expect("a handle");
             let mut job = scene
                 .executor
-                .adopt(Some(&handle).filter(|_| is_known), &scene.marks())
+                .adopt(Some(&handle).filter(|_| is_known), &scene.env_markers())
                 .await;
             assert_eq!(
                 job.is_running().await,
@@ -272,7 +274,10 @@ async fn a_job_of_an_earlier_tm_is_known_by_its_handle_and_by_its_marks() {
                 "without a handle nobody knows the program"
             );
             assert!(job.end(Duration::from_secs(5)).await.leftovers >= 1);
-            let again = scene.executor.adopt(Some(&handle), &scene.marks()).await;
+            let again = scene
+                .executor
+                .adopt(Some(&handle), &scene.env_markers())
+                .await;
             assert!(!again.is_running().await, "and it is gone");
         }
     }
@@ -291,7 +296,7 @@ async fn a_job_that_is_dropped_has_ended() {
         assert!(
             !scene
                 .executor
-                .adopt(Some(&handle), &scene.marks())
+                .adopt(Some(&handle), &scene.env_markers())
                 .await
                 .is_running()
                 .await

@@ -50,7 +50,7 @@ struct Content {
     /// Who the job is, once that is known.
     leader: Option<JobHandle>,
     /// The variables that all of it has.
-    marks: Vec<(String, String)>,
+    env_markers: Vec<(String, String)>,
 }
 
 fn local() -> String {
@@ -85,12 +85,12 @@ impl Executor {
     pub async fn adopt(
         &self,
         handle: Option<&JobHandle>,
-        marks: &[(String, String)],
+        env_markers: &[(String, String)],
     ) -> Box<dyn Job> {
         let known = handle.and_then(|handle| Some((self.engine_named(handle.engine())?, handle)));
         match known {
-            Some((engine, handle)) => engine.adopt(Some(handle), marks).await,
-            None => self.engine().adopt(None, marks).await,
+            Some((engine, handle)) => engine.adopt(Some(handle), env_markers).await,
+            None => self.engine().adopt(None, env_markers).await,
         }
     }
 
@@ -105,7 +105,7 @@ impl Executor {
         limit: Duration,
     ) -> Result<Option<JobEnd>, Error> {
         // Dropped after the job.
-        let mut record = self.record_of(self.engine(), &command.marks)?;
+        let mut record = self.record_of(self.engine(), &command.env_markers)?;
         let mut job = self.start(command).await?;
         let ended = match job.handle().map_or(Ok(()), |handle| record.started(handle)) {
             Ok(()) => tokio::time::timeout(limit, job.wait())
@@ -130,14 +130,14 @@ impl Executor {
     ///
     /// # Errors
     /// The record can't be written; the program must not be started then.
-    pub fn record(&self, marks: &[(String, String)]) -> Result<JobRecord, Error> {
-        self.record_of(&LocalEngine, marks)
+    pub fn record(&self, env_markers: &[(String, String)]) -> Result<JobRecord, Error> {
+        self.record_of(&LocalEngine, env_markers)
     }
 
     fn record_of(
         &self,
         engine: &dyn Engine,
-        marks: &[(String, String)],
+        env_markers: &[(String, String)],
     ) -> Result<JobRecord, Error> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         fs::create_dir_all(&self.records).map_err(|source| Error::Write {
@@ -157,7 +157,7 @@ impl Executor {
             engine,
             boot,
             leader: None,
-            marks: marks.to_vec(),
+            env_markers: env_markers.to_vec(),
         };
         let record = JobRecord { path, content };
         record.write()?;
@@ -184,7 +184,9 @@ impl Executor {
                     continue;
                 };
                 if content.boot == engine.epoch() {
-                    let job = engine.adopt(content.leader.as_ref(), &content.marks).await;
+                    let job = engine
+                        .adopt(content.leader.as_ref(), &content.env_markers)
+                        .await;
                     ended += end_all(job, GRACE).await;
                 }
             }
@@ -293,7 +295,7 @@ mod tests {
     /// A program of no tree, as those of an earlier tm are, that waits for ever; one of its processes left its session.
     fn waiting(folder: &Path) -> (Child, JobHandle, Vec<(String, String)>) {
         use rustix::fs::{CWD, FileType, Mode, mknodat};
-        let marks = vec![("TM_RECORD_TEST".to_owned(), folder.display().to_string())];
+        let env_markers = vec![("TM_RECORD_TEST".to_owned(), folder.display().to_string())];
         let (program, arguments) = shell_words("setsid sleep 1000 & echo on > ready; sleep 1000");
         let log = folder.join("log");
         mknodat(
@@ -310,12 +312,12 @@ mod tests {
             working_folder: folder.to_owned(),
             stdout: log.clone(),
             stderr: log,
-            marks: marks.clone(),
+            env_markers: env_markers.clone(),
             ..TreeCommand::default()
         };
         let (child, leader) = command.spawn().expect("started");
         drop(fs::read(folder.join("ready")).expect("it starts"));
-        (child, JobHandle::new("local", &leader), marks)
+        (child, JobHandle::new("local", &leader), env_markers)
     }
 
     fn is_alive(handle: &JobHandle) -> bool {
@@ -348,8 +350,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let executor = Executor::local(folder.path().join("records"));
         assert_eq!(executor.end_abandoned().await.expect("nothing yet"), 0);
-        let (_child, leader, marks) = waiting(folder.path());
-        let mut record = executor.record(&marks).expect("written");
+        let (_child, leader, env_markers) = waiting(folder.path());
+        let mut record = executor.record(&env_markers).expect("written");
         record.started(leader.clone()).expect("written");
         assert_eq!(executor.end_abandoned().await.expect("listed"), 0);
         assert!(is_alive(&leader), "its tm is alive");
@@ -364,8 +366,8 @@ mod tests {
     async fn a_tree_that_had_just_been_started_is_found_by_its_marks() {
         let folder = tempfile::tempdir().expect("a folder");
         let executor = Executor::local(folder.path().join("records"));
-        let (_child, leader, marks) = waiting(folder.path());
-        abandon(executor.record(&marks).expect("written"));
+        let (_child, leader, env_markers) = waiting(folder.path());
+        abandon(executor.record(&env_markers).expect("written"));
         assert!(executor.end_abandoned().await.expect("listed") >= 2);
         assert!(!is_alive(&leader));
     }

@@ -34,10 +34,10 @@ impl Engine for LocalEngine {
     fn adopt<'a>(
         &'a self,
         handle: Option<&'a JobHandle>,
-        marks: &'a [(String, String)],
+        env_markers: &'a [(String, String)],
     ) -> Pending<'a, Box<dyn Job>> {
         let leader = handle.and_then(JobHandle::job::<ProcessIdentity>);
-        Box::pin(async move { Box::new(ProcessTree::adopt(leader, marks)) as Box<dyn Job> })
+        Box::pin(async move { Box::new(ProcessTree::adopt(leader, env_markers)) as Box<dyn Job> })
     }
 
     #[cfg(target_os = "linux")]

@@ -45,7 +45,7 @@ pub trait Engine: Debug + Send + Sync {
     fn adopt<'a>(
         &'a self,
         handle: Option<&'a JobHandle>,
-        marks: &'a [(String, String)],
+        env_markers: &'a [(String, String)],
     ) -> Pending<'a, Box<dyn Job>>;
 
     /// Gives the room of a part of a log back while a job appends to it; the part reads as zeros from then on.

@@ -62,14 +62,14 @@ mod tests {
     fn command(folder: &Path, text: &str) -> TreeCommand {
         let (program, arguments) = shell_words(text);
         let log = folder.join("log");
-        let marks = vec![("TM_ATTENDED_TEST".to_owned(), folder.display().to_string())];
+        let env_markers = vec![("TM_ATTENDED_TEST".to_owned(), folder.display().to_string())];
         TreeCommand {
             program,
             arguments,
             working_folder: folder.to_owned(),
             stdout: log.clone(),
             stderr: log,
-            marks,
+            env_markers,
             ..TreeCommand::default()
         }
     }

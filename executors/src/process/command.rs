@@ -55,7 +55,7 @@ pub struct TreeCommand {
     pub stderr: PathBuf,
     /// Variables that are set and make every descendant known as part of this tree, such as `TM_RUN_ID`; together
     /// they must be unlike those of any other tree.
-    pub marks: Vec<(String, String)>,
+    pub env_markers: Vec<(String, String)>,
 }
 
 impl TreeCommand {
@@ -94,7 +94,7 @@ impl TreeCommand {
             }
         }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        command.envs(self.marks.iter().map(|(name, value)| (name, value)));
+        command.envs(self.env_markers.iter().map(|(name, value)| (name, value)));
         command
             .stdin(self.stdin.open()?)
             .stdout(open_log(&self.stdout)?)

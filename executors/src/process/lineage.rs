@@ -44,8 +44,8 @@ pub fn lineage(pid: u32) -> Vec<Ancestor> {
 }
 
 /// Returns the marks of the tree of this process's that another process belongs to, wherever that has gone since.
-pub fn marks_of(pid: u32) -> Option<Vec<(String, String)>> {
-    registry::marks_of(pid)
+pub fn env_markers_of(pid: u32) -> Option<Vec<(String, String)>> {
+    registry::env_markers_of(pid)
 }
 
 fn environment(pid: u32) -> Vec<u8> {

@@ -30,7 +30,7 @@ pub use attended::{run_attended, run_within, shell_words};
 pub use command::{Inherited, Stdin, TreeCommand};
 pub use detached::Detached;
 pub use identity::ProcessIdentity;
-pub use lineage::{Ancestor, lineage, marks_of};
+pub use lineage::{Ancestor, env_markers_of, lineage};
 pub use program::{RunningProgram, running};
 pub use subreaper::become_subreaper;
 pub use tree::{ProcessTree, Terminated};

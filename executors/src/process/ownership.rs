@@ -35,19 +35,19 @@ impl Leader {
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     pub(super) leader: Leader,
-    pub(super) marks: Vec<Vec<u8>>,
+    pub(super) env_markers: Vec<Vec<u8>>,
     pub(super) known: BTreeSet<ProcessIdentity>,
 }
 
 impl Tree {
-    pub(super) fn new(leader: Leader, marks: &[(String, String)]) -> Self {
-        let marks = marks
+    pub(super) fn new(leader: Leader, env_markers: &[(String, String)]) -> Self {
+        let env_markers = env_markers
             .iter()
             .map(|(name, value)| format!("{name}={value}").into_bytes())
             .collect();
         Self {
             leader,
-            marks,
+            env_markers,
             known: BTreeSet::new(),
         }
     }
@@ -59,7 +59,11 @@ impl Tree {
             mark.split_once('=')
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
         };
-        self.marks.iter().map(text).filter_map(named).collect()
+        self.env_markers
+            .iter()
+            .map(text)
+            .filter_map(named)
+            .collect()
     }
 
     /// When the first process of the tree was started; nothing of the tree is older.
@@ -197,7 +201,7 @@ impl<'a> Scene<'a> {
 
     /// Adds to each tree the processes that have its marks, but for those that another tree remembers.
     fn add_marked(&self, roots: &mut BTreeMap<TreeId, BTreeSet<u32>>) {
-        let marks = Marks::of(self.trees);
+        let env_markers = Marks::of(self.trees);
         for process in self
             .table
             .iter()
@@ -209,7 +213,7 @@ impl<'a> Scene<'a> {
                 Some(_) => continue,
             };
             let pid = process.identity.pid;
-            if process.identity.start_time < marks.started_at
+            if process.identity.start_time < env_markers.started_at
                 || only
                     .is_some_and(|only| roots.get(&only).is_some_and(|roots| roots.contains(&pid)))
             {
@@ -218,7 +222,7 @@ impl<'a> Scene<'a> {
             let Some(environment) = (self.environment)(pid) else {
                 continue;
             };
-            for id in marks.trees_of(&environment, self.trees) {
+            for id in env_markers.trees_of(&environment, self.trees) {
                 let is_old_enough = self
                     .trees
                     .get(&id)
@@ -328,14 +332,14 @@ struct Marks<'a> {
 impl<'a> Marks<'a> {
     fn of(trees: &'a BTreeMap<TreeId, Tree>) -> Self {
         let mut shared: BTreeMap<&[u8], u32> = BTreeMap::new();
-        for mark in trees.values().flat_map(|tree| &tree.marks) {
+        for mark in trees.values().flat_map(|tree| &tree.env_markers) {
             *shared.entry(mark).or_default() += 1;
         }
         let (mut by_mark, mut started_at) = (BTreeMap::<&[u8], Vec<TreeId>>::new(), u64::MAX);
         for (id, tree) in trees {
             // A tree without marks has nothing to find by them.
             let Some(rarest) = tree
-                .marks
+                .env_markers
                 .iter()
                 .min_by_key(|mark| shared.get(mark.as_slice()))
             else {
@@ -359,7 +363,7 @@ impl<'a> Marks<'a> {
             .flatten();
         let has_all = |id: &TreeId| {
             trees.get(id).is_some_and(|tree| {
-                tree.marks
+                tree.env_markers
                     .iter()
                     .all(|mark| variables.contains(mark.as_slice()))
             })
@@ -395,12 +399,12 @@ mod tests {
         }
     }
 
-    fn marked(leader: Leader, marks: &[(&str, &str)]) -> Tree {
-        let marks: Vec<_> = marks
+    fn marked(leader: Leader, env_markers: &[(&str, &str)]) -> Tree {
+        let env_markers: Vec<_> = env_markers
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        Tree::new(leader, &marks)
+        Tree::new(leader, &env_markers)
     }
 
     fn child(pid: u32, start_time: u64) -> Leader {

@@ -79,7 +79,7 @@ pub(super) fn members(id: TreeId) -> Vec<Process> {
 }
 
 /// Looks at all processes and returns the marks of the tree that this one belongs to.
-pub(super) fn marks_of(pid: u32) -> Option<Vec<(String, String)>> {
+pub(super) fn env_markers_of(pid: u32) -> Option<Vec<(String, String)>> {
     let is_its_own =
         |members: &Vec<Process>| members.iter().any(|process| process.identity.pid == pid);
     let (id, _) = with_scene(|scene| {

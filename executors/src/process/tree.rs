@@ -54,7 +54,7 @@ impl ProcessTree {
     /// Starts a program as a tree of its own; must be called within a tokio runtime.
     pub fn spawn(command: &TreeCommand) -> Result<Self, Error> {
         become_subreaper()?;
-        let id = registry::add(Tree::new(Leader::Starting, &command.marks));
+        let id = registry::add(Tree::new(Leader::Starting, &command.env_markers));
         let may_start =
             tm_faults::check("spawn: before").map_err(|source| command.not_started(source));
         match may_start.and_then(|()| command.spawn()) {
@@ -75,10 +75,10 @@ impl ProcessTree {
     }
 
     /// Takes over the tree of a program that an earlier tm started; with no identity, whatever holds the marks.
-    pub fn adopt(leader: Option<ProcessIdentity>, marks: &[(String, String)]) -> Self {
+    pub fn adopt(leader: Option<ProcessIdentity>, env_markers: &[(String, String)]) -> Self {
         let known = leader.map_or(Leader::Unknown, Leader::Adopted);
         Self {
-            id: registry::add(Tree::new(known, marks)),
+            id: registry::add(Tree::new(known, env_markers)),
             leader,
             state: State::Foreign,
         }

@@ -186,7 +186,7 @@ async fn run(
         stdin: Stdin::Closed,
         stdout: log.to_owned(),
         stderr: log.to_owned(),
-        marks: vec![("TM_TESTS_LOG".to_owned(), log.display().to_string())],
+        env_markers: vec![("TM_TESTS_LOG".to_owned(), log.display().to_string())],
     };
     let ended = place.executor.run(&tree_command, limit).await?;
     Ok(ended.map_or(CommandEnd::TimedOut, |end| CommandEnd::Exited(end.code())))

@@ -152,7 +152,7 @@ fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     if let Some(strengths) = strengths(summary) {
         facts.push(("Proof", strengths));
     }
-    if let Some(setups) = summary.setups.words() {
+    if let Some(setups) = summary.setups.describe() {
         facts.push(("Set-up", setups));
     }
     if totals.tokens > 0 {
@@ -223,7 +223,7 @@ fn one_attempt(attempt: &AttemptSummary) -> Attempt<'_> {
         proof: attempt.proof.as_ref().map(|proof| {
             proof
                 .strength
-                .words(proof.passed, proof.failed, proof.reason.is_none())
+                .describe(proof.passed, proof.failed, proof.reason.is_none())
         }),
         gates: attempt.gates().map(gate).collect(),
         time: moments.map(|(start, end)| {

@@ -6,7 +6,7 @@ use crate::compliance::tdd_summary;
 use crate::facts::RunFacts;
 use crate::lower_bound::lower_bound;
 use crate::moment::moment;
-use crate::walls::wall_summaries;
+use crate::walls::cooldown_summaries;
 use tm_scheduler::{
     AttemptRecord, ClaimStatus, CommitId, Phase, Proof, ResultFile, RunStatus, Scheduler, State,
     TaskId, TaskView, exit_code,
@@ -50,7 +50,7 @@ fn computed(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
                     .collect()
             })
             .collect(),
-        walls: wall_summaries(scheduler, facts.ended_at),
+        walls: cooldown_summaries(scheduler, facts.ended_at),
         doubts: Vec::new(),
         preflight: facts.preflight.clone(),
         setups: facts.setups,

@@ -26,7 +26,7 @@ pub(crate) struct Launch<'a> {
     /// What the agent's environment has besides the paths that every start has.
     pub(crate) variables: Vec<(OsString, OsString)>,
     /// The variables by which every process of this start is known, and unlike those of any other.
-    pub(crate) marks: Vec<(String, String)>,
+    pub(crate) env_markers: Vec<(String, String)>,
     pub(crate) limits: AttemptLimits,
 }
 
@@ -75,7 +75,7 @@ impl Launch<'_> {
                 },
                 stdout: directory.stdout(),
                 stderr: directory.stderr(),
-                marks: self.marks,
+                env_markers: self.env_markers,
             },
             identity_file: directory.agent(),
             result_file: directory.result(),

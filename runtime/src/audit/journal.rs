@@ -114,7 +114,7 @@ pub fn doubts_of_looks(
         return lost;
     }
     let found = doubts(repository, base, run).unwrap_or_else(|error| {
-        let why = crate::step_error::words(&error);
+        let why = crate::step_error::describe(&error);
         landed(run)
             .map(|(view, _, merge)| doubt(&view, merge, &why))
             .collect()

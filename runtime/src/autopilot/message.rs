@@ -32,7 +32,7 @@ pub(super) struct Subject<'a> {
 pub(super) fn commit_message(subject: &Subject<'_>) -> Result<String, Error> {
     let mut text = match (subject.message, subject.own_template) {
         (Some(message), _) => message.replace('\0', "").trim().to_owned(),
-        (None, Some(template)) => tm_presets::commit_message(template, &words(subject))?,
+        (None, Some(template)) => tm_presets::commit_message(template, &commit_words(subject))?,
         (None, None) => {
             let body = subject.subtask.description.replace('\0', "");
             format!("{}\n\n{}", subject_line(subject)?, body.trim())
@@ -55,7 +55,7 @@ pub(super) fn commit_message(subject: &Subject<'_>) -> Result<String, Error> {
     Ok(text)
 }
 
-fn words(subject: &Subject<'_>) -> CommitWords {
+fn commit_words(subject: &Subject<'_>) -> CommitWords {
     CommitWords {
         id: one_line(subject.subtask.id.as_str()),
         title: one_line(&subject.subtask.title),

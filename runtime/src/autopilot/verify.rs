@@ -6,7 +6,7 @@ use super::error::Error;
 use super::project::Project;
 use super::session::Session;
 use super::state::ProvenRed;
-use crate::step_error::words;
+use crate::step_error::describe;
 use crate::{Checkouts, RedCommit, TestResultCache, Work, prove};
 use std::path::{Path, PathBuf};
 use tm_scheduler::autopilot::{PhaseReport, TddPhase, TestCounts, Verdict, judge_final};
@@ -95,7 +95,7 @@ pub(super) fn result_cache(
         own_folders,
         executor.clone(),
     )
-    .map_err(|error| Error::Measuring(words(&error)))?;
+    .map_err(|error| Error::Measuring(describe(&error)))?;
     Ok(TestResultCache::new(
         checkouts,
         scratch.to_owned(),

@@ -10,7 +10,7 @@ pub mod preparation;
 pub(crate) use not_ready::NotReady;
 
 use crate::setup::environment;
-use crate::step_error::{StepError, blocking, words};
+use crate::step_error::{StepError, blocking, describe};
 use crate::waves::{RunEvent, StepMessage};
 use not_ready::{not_ready, of_content};
 use ports::Ports;
@@ -357,7 +357,7 @@ impl Checkouts {
                 variables: self.variables(folder),
             };
             let torn_down = self.preparation.tear_down(&place).await;
-            warnings.extend(torn_down.err().map(|error| words(&error)));
+            warnings.extend(torn_down.err().map(|error| describe(&error)));
         }
         // What can't be removed now goes with the run's folder.
         let _with_the_folder = std::fs::remove_dir_all(self.folder.join("copies"));

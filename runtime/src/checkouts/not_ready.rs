@@ -1,7 +1,7 @@
 //! Why there is no checkout, and whose fault that is.
 
 use super::preparation::{Error, SetupFailed};
-use crate::step_error::{StepError, words};
+use crate::step_error::{StepError, describe};
 
 /// Why there is no checkout.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub(super) fn of_content(error: &tm_worktrees::Error, is_of_base: bool) -> NotRe
     let is_of_tree =
         error.is_of_content() && !is_of_base && !matches!(error, tm_worktrees::Error::LfsMissing);
     if is_of_tree {
-        NotReady::OfTree(words(error))
+        NotReady::OfTree(describe(error))
     } else {
         NotReady::StepError(StepError::of(error))
     }

@@ -204,7 +204,7 @@ fn command(
         prompt: &prompt,
         placeholders: placeholders(setup, this),
         variables: variables(setup, this),
-        marks: setup.marks(this.iteration, this.attempt),
+        env_markers: setup.env_markers(this.iteration, this.attempt),
         limits: setup.attempt_limits,
     };
     Ok((launch.prepare()?, prompt))

@@ -1,7 +1,7 @@
 //! Looks at the backlog as a loop does: what is open, and what of that nothing holds up.
 
 use super::LoopSetup;
-use crate::step_error::words;
+use crate::step_error::describe;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tm_scheduler::iteration::{BacklogView, LoopInput};
@@ -21,7 +21,7 @@ pub(super) async fn look(setup: &LoopSetup) -> LoopInput {
     loop {
         match source.read(options) {
             Ok(backlog) => return LoopInput::Looked(view(&backlog.tasks, &setup.statuses)),
-            Err(error) if tries == TRIES => return LoopInput::Unreadable(words(&error)),
+            Err(error) if tries == TRIES => return LoopInput::Unreadable(describe(&error)),
             Err(_) => tokio::time::sleep(FIRST_PAUSE * 2_u32.pow(tries)).await,
         }
         tries += 1;

@@ -1,7 +1,7 @@
 //! What a lane leaves for whoever comes after a crash, and what is done with it then.
 
 use super::ProgressFile;
-use super::setup::marks;
+use super::setup::env_markers;
 use crate::{Error, now};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -67,9 +67,9 @@ pub async fn clean_up(project: &ProjectDirectory) -> Result<Vec<CutOff>, Error> 
         }
         let cut_off = state.clone();
         let attempt = directory.attempt(state.lane.as_str(), state.iteration, state.attempt);
-        let marks = marks(&state.id, &state.lane, state.iteration, state.attempt);
+        let env_markers = env_markers(&state.id, &state.lane, state.iteration, state.attempt);
         let ended_processes =
-            end_abandoned(&crate::executor(project), &attempt.agent(), &marks).await;
+            end_abandoned(&crate::executor(project), &attempt.agent(), &env_markers).await;
         if let Err(error) = ProgressFile::new(state.progress_file.clone()).cut_off(&state, now()) {
             // A progress file that somebody has removed with its folder needs no note.
             tracing::warn!(%error, "the progress file can't be written");

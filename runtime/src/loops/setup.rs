@@ -198,13 +198,18 @@ impl LoopSetup {
     }
 
     /// The variables by which every process of a try is known, and unlike those of any other.
-    pub(super) fn marks(&self, iteration: u32, attempt: u32) -> Vec<(String, String)> {
-        marks(&self.id, &self.lane, iteration, attempt)
+    pub(super) fn env_markers(&self, iteration: u32, attempt: u32) -> Vec<(String, String)> {
+        env_markers(&self.id, &self.lane, iteration, attempt)
     }
 }
 
 /// The variables of a try, for whoever looks for its processes later.
-pub(super) fn marks(id: &RunId, lane: &Tag, iteration: u32, attempt: u32) -> Vec<(String, String)> {
+pub(super) fn env_markers(
+    id: &RunId,
+    lane: &Tag,
+    iteration: u32,
+    attempt: u32,
+) -> Vec<(String, String)> {
     vec![
         ("TM_RUN_ID".to_owned(), id.to_string()),
         ("TM_TAG".to_owned(), lane.to_string()),

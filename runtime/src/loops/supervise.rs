@@ -56,9 +56,9 @@ pub async fn run_loops(
         running.spawn(TagLoop::new(setup, Arc::clone(&concurrent), events).run(stopping));
     }
     drop(sender);
-    let mut heard = |told: TaggedLoopEvent, activity: &mut ActivityLog| -> Result<(), Error> {
-        write_down(activity, &told)?;
-        tell(&told);
+    let mut heard = |event: TaggedLoopEvent, activity: &mut ActivityLog| -> Result<(), Error> {
+        write_down(activity, &event)?;
+        tell(&event);
         Ok(())
     };
     let mut outcomes = Vec::new();
@@ -66,8 +66,8 @@ pub async fn run_loops(
         tokio::select! {
             biased;
             Some(_) = stops.recv() => drop(stop.send_replace(true)),
-            told = receiver.recv() => match told {
-                Some(told) => heard(told, &mut activity)?,
+            event = receiver.recv() => match event {
+                Some(event) => heard(event, &mut activity)?,
                 None => break,
             },
         }
@@ -89,12 +89,12 @@ fn tagged(
     let (events, mut receiver) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         while let Some(event) = receiver.recv().await {
-            let told = TaggedLoopEvent {
+            let event = TaggedLoopEvent {
                 at: now(),
                 lane: lane.clone(),
                 event,
             };
-            if sender.send(told).is_err() {
+            if sender.send(event).is_err() {
                 return;
             }
         }
@@ -110,15 +110,15 @@ struct Line<'a> {
     tag: &'a Tag,
 }
 
-fn write_down(activity: &mut ActivityLog, told: &TaggedLoopEvent) -> Result<(), Error> {
-    if matches!(told.event, LoopEvent::Output(_)) {
+fn write_down(activity: &mut ActivityLog, event: &TaggedLoopEvent) -> Result<(), Error> {
+    if matches!(event.event, LoopEvent::Output(_)) {
         return Ok(());
     }
     activity.append(
-        told.at,
+        event.at,
         &Line {
-            event: &told.event,
-            tag: &told.lane,
+            event: &event.event,
+            tag: &event.lane,
         },
     )?;
     Ok(activity.flush()?)

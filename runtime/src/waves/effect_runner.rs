@@ -129,7 +129,7 @@ impl EffectRunner {
     /// Keeps the worktree that a step gives back.
     pub(crate) fn take(&mut self, heard: StepMessage) -> Handled {
         match heard {
-            StepMessage::RunEvent(told) => Handled::RunEvent(told),
+            StepMessage::RunEvent(messages) => Handled::RunEvent(messages),
             StepMessage::Seen(input) => Handled::Input(input),
             StepMessage::Done(done) => {
                 let StepDone {

@@ -102,9 +102,9 @@ impl Ledger {
 }
 
 impl StatusWriter {
-    pub(crate) fn start(setup: &Shared, told: mpsc::UnboundedSender<StepMessage>) -> Self {
+    pub(crate) fn start(setup: &Shared, messages: mpsc::UnboundedSender<StepMessage>) -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let task = tokio::spawn(write_all(Arc::clone(setup), receiver, told));
+        let task = tokio::spawn(write_all(Arc::clone(setup), receiver, messages));
         let ledger = Ledger {
             written: Mutex::default(),
             joined: Mutex::default(),
@@ -141,7 +141,7 @@ impl StatusWriter {
 async fn write_all(
     setup: Shared,
     mut receiver: mpsc::UnboundedReceiver<(TaskId, Status)>,
-    told: mpsc::UnboundedSender<StepMessage>,
+    messages: mpsc::UnboundedSender<StepMessage>,
 ) -> Result<(), StepError> {
     let mut pending: BTreeMap<TaskId, Status> = BTreeMap::new();
     while let Some((task, status)) = receiver.recv().await {
@@ -153,7 +153,8 @@ async fn write_all(
             Ok(()) => pending.clear(),
             Err(why) => {
                 let warning = format!("{why}; the statuses are written with the next change");
-                let _nobody_listens = told.send(StepMessage::RunEvent(RunEvent::Warning(warning)));
+                let _nobody_listens =
+                    messages.send(StepMessage::RunEvent(RunEvent::Warning(warning)));
             }
         }
     }

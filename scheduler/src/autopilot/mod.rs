@@ -297,7 +297,7 @@ impl Autopilot {
             }
             (Stage::Paused { at, .. }, Order::Resume) => (**at).clone(),
             (_, Order::Abort) if !self.is_over() => Stage::Aborted,
-            (_, order) => return Err(self.illegal(words(order))),
+            (_, order) => return Err(self.illegal(describe(order))),
         };
         self.stage = next;
         Ok(())
@@ -341,7 +341,7 @@ impl Autopilot {
     }
 }
 
-const fn words(order: &Order) -> &'static str {
+const fn describe(order: &Order) -> &'static str {
     match order {
         Order::PreflightPassed | Order::BranchReady => "set up the run",
         Order::Committed(_) | Order::NothingToCommit | Order::WorkChanged => "commit",

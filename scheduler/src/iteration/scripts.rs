@@ -355,14 +355,14 @@ fn a_full_disk_ends_the_loop_and_is_no_try_of_anybody() {
 fn a_reset_that_is_declared_for_another_year_is_asked_for_again_after_a_day() {
     let mut script = Script::new(&["pending"], limits(1));
     let words = "rate-limited: the service behind the agent refused: rate or usage limit";
-    let wall = |until| {
+    let cooldown = |until| {
         refused(ServiceRefusal::RateLimited {
             until: Some(Timestamp(until)),
         })
     };
     script.begins(&["run 1#1"]);
     script.ends(
-        wall(u64::MAX),
+        cooldown(u64::MAX),
         &[
             &format!("1#1 error: {words}"),
             "sleep until 86400000 for rate-limited",
@@ -407,10 +407,10 @@ fn a_rate_limit_is_waited_out_and_uses_up_no_iteration() {
         },
     );
     let words = "rate-limited: the service behind the agent refused: rate or usage limit";
-    let wall = |until| refused(ServiceRefusal::RateLimited { until });
+    let cooldown = |until| refused(ServiceRefusal::RateLimited { until });
     script.begins(&["run 1#1"]);
     script.ends(
-        wall(None),
+        cooldown(None),
         &[
             &format!("1#1 error: {words}"),
             "sleep until 30000 for rate-limited",
@@ -418,7 +418,7 @@ fn a_rate_limit_is_waited_out_and_uses_up_no_iteration() {
     );
     script.wakes(30_000, &["run 1#2"]);
     script.ends(
-        wall(None),
+        cooldown(None),
         &[
             &format!("1#2 error: {words}"),
             "sleep until 90000 for rate-limited",
@@ -427,7 +427,7 @@ fn a_rate_limit_is_waited_out_and_uses_up_no_iteration() {
     script.wakes(90_000, &["run 1#3"]);
     let until = Some(Timestamp(500_000));
     script.ends(
-        wall(until),
+        cooldown(until),
         &[
             &format!("1#3 error: {words}"),
             "sleep until 500000 for rate-limited",

@@ -48,8 +48,8 @@ enum Barred {
 
 impl Scheduler {
     /// Returns the walls that stand, by account.
-    pub fn walls(&self) -> impl Iterator<Item = (&AccountName, &Cooldown)> {
-        self.walls.iter()
+    pub fn cooldowns(&self) -> impl Iterator<Item = (&AccountName, &Cooldown)> {
+        self.cooldowns.iter()
     }
 
     /// Starts ready tasks in their order, each with the first of its agents that may be asked now.
@@ -120,7 +120,7 @@ impl Scheduler {
         let mut candidates = self.limits.agents.candidates(self.phase(rank)).iter();
         let is_refused = |candidate: &&AgentCandidate| self.refused.contains(&candidate.account);
         if let Some(candidate) = candidates.clone().find(|candidate| {
-            !is_refused(candidate) && !self.walls.contains_key(&candidate.account)
+            !is_refused(candidate) && !self.cooldowns.contains_key(&candidate.account)
         }) {
             return Ok(candidate.agent.clone());
         }
@@ -153,7 +153,7 @@ impl Scheduler {
     pub(super) fn may_ask_again(&self, rank: TaskIndex) -> bool {
         let candidate = self.candidate_of(rank);
         candidate.is_none_or(|candidate| {
-            !self.walls.contains_key(&candidate.account)
+            !self.cooldowns.contains_key(&candidate.account)
                 && !self.refused.contains(&candidate.account)
         })
     }
@@ -179,14 +179,14 @@ impl Scheduler {
         };
         let declared = declared_reset(now, declared, longest);
         let is_declared = declared.is_some();
-        if let Some(wall) = self.walls.get_mut(&account) {
+        if let Some(cooldown) = self.cooldowns.get_mut(&account) {
             // Others ran into the same wall before it was seen.
-            let later = declared.filter(|&until| until > wall.until);
-            let before = wall.until;
-            wall.until = later.unwrap_or(before);
-            wall.refused_at = now;
+            let later = declared.filter(|&until| until > cooldown.until);
+            let before = cooldown.until;
+            cooldown.until = later.unwrap_or(before);
+            cooldown.refused_at = now;
             if later.is_some_and(|later| later.since(before) >= TOLD_AGAIN_AFTER_MS) {
-                let until = wall.until;
+                let until = cooldown.until;
                 self.effects.push(Effect::Tell(Event::AgentLimited {
                     agent,
                     account,
@@ -207,7 +207,7 @@ impl Scheduler {
             .agents
             .jitter_ms(pause, &self.id(rank), self.attempt_number(rank));
         let until = declared.unwrap_or_else(|| now.plus(pause + jitter));
-        self.walls.insert(
+        self.cooldowns.insert(
             account.clone(),
             Cooldown {
                 agent: agent.clone(),
@@ -224,8 +224,10 @@ impl Scheduler {
     }
 
     /// Takes down the walls whose time is over.
-    pub(super) fn lower_walls(&mut self, now: Timestamp) {
-        let over = self.walls.extract_if(.., |_, wall| wall.until <= now);
+    pub(super) fn end_cooldowns(&mut self, now: Timestamp) {
+        let over = self
+            .cooldowns
+            .extract_if(.., |_, cooldown| cooldown.until <= now);
         self.effects
             .extend(over.map(|(account, _)| Effect::Tell(Event::AgentAvailable { account })));
     }
@@ -244,13 +246,14 @@ impl Scheduler {
         else {
             return;
         };
-        let Some(wall) = self.walls.get(&account) else {
+        let Some(cooldown) = self.cooldowns.get(&account) else {
             self.refusals_in_a_row.remove(&account);
             return;
         };
-        let is_passed = now.since(wall.refused_at) >= ANSWERED_AFTER_MS && report.refusal.is_none();
+        let is_passed =
+            now.since(cooldown.refused_at) >= ANSWERED_AFTER_MS && report.refusal.is_none();
         if is_passed && !self.is_of_first_edition() {
-            self.walls.remove(&account);
+            self.cooldowns.remove(&account);
             self.effects
                 .push(Effect::Tell(Event::AgentAvailable { account }));
         }
@@ -309,12 +312,14 @@ impl Scheduler {
     pub(super) fn review_agents(&mut self) {
         self.forgive_agents();
         self.told_over_budget.clear();
-        for (account, wall) in &mut self.walls {
+        for (account, cooldown) in &mut self.cooldowns {
             // Raised by an earlier version, it may be longer than any is now.
             if self.limits.edition != Edition::First {
-                wall.until = wall.until.min(wall.refused_at.plus(LONGEST_DECLARED_MS));
+                cooldown.until = cooldown
+                    .until
+                    .min(cooldown.refused_at.plus(LONGEST_DECLARED_MS));
             }
-            let (agent, account, until) = (wall.agent.clone(), account.clone(), wall.until);
+            let (agent, account, until) = (cooldown.agent.clone(), account.clone(), cooldown.until);
             self.effects.push(Effect::Tell(Event::AgentLimited {
                 agent,
                 account,
@@ -358,10 +363,10 @@ impl Scheduler {
     }
 
     /// Returns the tasks that wait behind walls now.
-    pub fn walled_tasks(&self) -> Vec<TaskId> {
+    pub fn cooling_tasks(&self) -> Vec<TaskId> {
         let ready = (self.indices()).filter(|&rank| self.states[rank] == State::Ready);
-        let walled =
+        let cooling =
             ready.filter(|&rank| matches!(self.free_agent(rank), Err(Barred::CoolingDown)));
-        walled.map(|rank| self.id(rank)).collect()
+        cooling.map(|rank| self.id(rank)).collect()
     }
 }

@@ -13,7 +13,7 @@ impl Scheduler {
         self.check_limits(now);
         self.break_when_all_is_the_same();
         self.wake(now);
-        self.lower_walls(now);
+        self.end_cooldowns(now);
         self.fill_slots(now);
         self.land_next();
         self.stop_when_spent();

@@ -91,7 +91,7 @@ pub struct Scheduler {
     written: BTreeMap<TaskId, Status>,
     spent: Spent,
     /// The limits of services that stand now, by account.
-    walls: BTreeMap<AccountName, Cooldown>,
+    cooldowns: BTreeMap<AccountName, Cooldown>,
     /// How often in a row an account ran into one.
     refusals_in_a_row: BTreeMap<AccountName, u32>,
     /// Accounts whose credentials were refused.
@@ -181,7 +181,7 @@ impl Scheduler {
             opened_waves: BTreeSet::new(),
             written: BTreeMap::new(),
             spent: Spent::default(),
-            walls: BTreeMap::new(),
+            cooldowns: BTreeMap::new(),
             refusals_in_a_row: BTreeMap::new(),
             refused: BTreeSet::new(),
             quarrelsome: BTreeSet::new(),

@@ -30,10 +30,10 @@ impl Scheduler {
             return None;
         }
         let paused = self.paused.first().map(|&(until, _)| until);
-        let walled = self.walls.values().map(|wall| wall.until).min();
+        let cooling = self.cooldowns.values().map(|cooldown| cooldown.until).min();
         paused
             .into_iter()
-            .chain(walled)
+            .chain(cooling)
             .chain(self.limits.deadline)
             .min()
     }

@@ -3,12 +3,12 @@
 mod bounds;
 mod breaker;
 mod conflicts;
+mod cooldowns;
 mod questions;
 mod refactoring;
 mod replaying;
 mod resuming;
 mod steering;
-mod walls;
 
 use super::*;
 use crate::{
@@ -163,11 +163,11 @@ fn line(effect: &Effect) -> String {
             keep,
         } => format!("release {task}#{attempt} {keep:?}"),
         Effect::SetStatus { task, status } => format!("status {task} {status}"),
-        Effect::Tell(event) => format!("say {}", words(event)),
+        Effect::Tell(event) => format!("say {}", describe(event)),
     }
 }
 
-fn words(event: &Event) -> String {
+fn describe(event: &Event) -> String {
     match event {
         Event::RunStarted { tasks, waves, .. } => format!("run:started {tasks} in {waves}"),
         Event::RunResumed { landed, under_way } => {

@@ -621,9 +621,9 @@ impl World {
         }
         self.check_conflicts();
         let records = || self.scheduler.tasks().flat_map(|view| view.attempts);
-        let walled = records().filter(|record| record.failure() == Some(Failure::RateLimited));
+        let cooling = records().filter(|record| record.failure() == Some(Failure::RateLimited));
         assert!(
-            walled
+            cooling
                 .map(AttemptRecord::is_charged)
                 .all(|charged| !charged),
             "a wall is not charged"

@@ -22,7 +22,7 @@ pub(super) enum PendingStop {
 }
 
 impl PendingStop {
-    const fn words(self) -> &'static str {
+    const fn describe(self) -> &'static str {
         match self {
             Self::Stopped => "stopped by the user",
             Self::Again => "stopped by the user, to be tried again",
@@ -41,7 +41,7 @@ impl Scheduler {
     ) {
         self.pending_stops.insert(rank, pending);
         let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-        let why = pending.words().to_owned();
+        let why = pending.describe().to_owned();
         self.effects.push(Effect::Tell(Event::TaskStopping {
             task: task.clone(),
             why,
@@ -157,7 +157,7 @@ impl Scheduler {
                 keep: Keep::Salvage,
             });
         }
-        let mut evidence = pending.words().to_owned();
+        let mut evidence = pending.describe().to_owned();
         if let Some(noticed) = noticed {
             evidence = format!("{evidence}; {noticed}");
         }

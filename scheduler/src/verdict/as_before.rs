@@ -25,7 +25,7 @@ impl AsBefore {
         self.tests.iter().cloned().chain(frozen).collect()
     }
 
-    fn words(&self) -> String {
+    fn describe(&self) -> String {
         let frozen = self
             .frozen
             .iter()
@@ -65,7 +65,7 @@ pub fn with_files_as_before(
     if as_before.holds() {
         proof.notes.push(format!(
             "changed, and passes with them as they were: {}",
-            files.words()
+            files.describe()
         ));
         return proof;
     }
@@ -78,7 +78,7 @@ pub fn with_files_as_before(
     };
     let why = format!(
         "passes only because {what} were changed: {}\n\n{}",
-        files.words(),
+        files.describe(),
         as_before.evidence
     );
     if rules.strictness == Strictness::Relaxed {
@@ -106,7 +106,7 @@ pub fn judge_plain_as_before(
     strictness: Strictness,
 ) -> Proof {
     let judged = judge_plain(base, as_before, None);
-    let files = files.words();
+    let files = files.describe();
     if judged.holds() {
         proof.notes.push(format!(
             "changed, and passes with them as they were: {files}"

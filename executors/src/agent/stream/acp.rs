@@ -85,5 +85,5 @@ fn hear_error(heard: &mut StreamState, event: &Value, now: Timestamp) {
             refused::until(&words, now),
         ),
     };
-    heard.gives_up(&words, by_code.or_else(|| refused::words(&words, now)));
+    heard.gives_up(&words, by_code.or_else(|| refused::by_words(&words, now)));
 }

@@ -25,7 +25,7 @@ pub(super) fn hear(heard: &mut StreamState, line: &str, now: Timestamp) {
             "AuthenticationError" | "PermissionDeniedError" => {
                 Some(tm_scheduler::ServiceRefusal::Auth)
             }
-            _ => refused::words(line, now),
+            _ => refused::by_words(line, now),
         };
         heard.gives_up(line, refusal);
     }

@@ -133,7 +133,7 @@ fn result(heard: &mut StreamState, event: &Value, input: Input, now: Timestamp) 
         || !event["error"].is_null();
     let by_words = || {
         if is_of_the_service || text.contains("limit reached") || text.contains("Not logged in") {
-            refused::words(text, now)
+            refused::by_words(text, now)
         } else {
             None
         }

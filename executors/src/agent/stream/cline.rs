@@ -10,7 +10,7 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
         Some("run_result") => run_result(heard, event, now),
         Some("error") => {
             let message = event["message"].as_str().unwrap_or("it gives no reason");
-            heard.gives_up(message, refused::words(message, now));
+            heard.gives_up(message, refused::by_words(message, now));
         }
         Some(_) | None => {}
     }
@@ -73,7 +73,7 @@ fn run_result(heard: &mut StreamState, event: &Value, now: Timestamp) {
         .or_else(|| event["error"].as_str());
     // The class of the error was told by the event before. Its text is what the model said, who may say anything.
     let refusal = error
-        .and_then(|error| refused::words(error, now))
+        .and_then(|error| refused::by_words(error, now))
         .or_else(|| heard.refusal.take());
     heard.gives_up(
         error.unwrap_or(if text.is_empty() { reason } else { text }),
@@ -87,7 +87,10 @@ fn error(heard: &mut StreamState, event: &Value, now: Timestamp) {
         .as_str()
         .unwrap_or("it gives no reason");
     let by_class = (event["errorClass"] == "auth").then_some(ServiceRefusal::Auth);
-    heard.gives_up(message, by_class.or_else(|| refused::words(message, now)));
+    heard.gives_up(
+        message,
+        by_class.or_else(|| refused::by_words(message, now)),
+    );
 }
 
 /// It writes a cost of 0 for models whose price it does not know.

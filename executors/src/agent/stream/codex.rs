@@ -18,14 +18,14 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
         }
         Some("error") => {
             let message = event["message"].as_str().unwrap_or_default();
-            heard.waits_behind = refused::words(message, now);
+            heard.waits_behind = refused::by_words(message, now);
             heard.shows(message);
         }
         Some("turn.failed") => {
             let message = event["error"]["message"]
                 .as_str()
                 .unwrap_or("it gives no reason");
-            heard.gives_up(message, refused::words(message, now));
+            heard.gives_up(message, refused::by_words(message, now));
         }
         Some(_) | None => {}
     }

@@ -46,7 +46,7 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
                 let message = event["error"]["message"]
                     .as_str()
                     .unwrap_or("it gives no reason");
-                heard.gives_up(message, refused::words(message, now));
+                heard.gives_up(message, refused::by_words(message, now));
             }
         }
         Some(_) | None => {}

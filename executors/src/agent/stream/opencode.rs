@@ -39,7 +39,10 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
                 .and_then(|text| text.parse::<u64>().ok());
             let until = wait.map(|seconds| now.plus(seconds.saturating_mul(1_000)));
             let by_status = refused::status(number(data, "statusCode"), until);
-            heard.gives_up(message, by_status.or_else(|| refused::words(message, now)));
+            heard.gives_up(
+                message,
+                by_status.or_else(|| refused::by_words(message, now)),
+            );
         }
         Some(_) | None => {}
     }

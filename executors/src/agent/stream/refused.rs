@@ -43,7 +43,7 @@ pub(super) fn status(status: u64, until: Option<Timestamp>) -> Option<ServiceRef
 }
 
 /// Returns what the words of an error say.
-pub(super) fn words(error: &str, now: Timestamp) -> Option<ServiceRefusal> {
+pub(super) fn by_words(error: &str, now: Timestamp) -> Option<ServiceRefusal> {
     if LIMIT.is_match(error) {
         return Some(ServiceRefusal::RateLimited {
             until: until(error, now),

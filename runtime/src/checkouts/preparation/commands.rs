@@ -61,7 +61,7 @@ impl CommandPlace<'_> {
         for command in commands {
             if let Some(end) = self.run(command, deadline).await? {
                 let last_lines = last_lines(self.log).unwrap_or_default();
-                let command = words(command);
+                let command = describe(command);
                 return Err(SetupFailed {
                     command,
                     end,
@@ -112,13 +112,13 @@ impl CommandPlace<'_> {
             stdin: Stdin::Closed,
             stdout: self.log.to_owned(),
             stderr: self.log.to_owned(),
-            marks: vec![("TM_SETUP_LOG".to_owned(), self.log.display().to_string())],
+            env_markers: vec![("TM_SETUP_LOG".to_owned(), self.log.display().to_string())],
         }
     }
 }
 
 /// The command as people know it.
-fn words(command: &CommandLine) -> String {
+fn describe(command: &CommandLine) -> String {
     match command {
         CommandLine::Shell(line) => line.clone(),
         CommandLine::Arguments(words) => words.join(" "),

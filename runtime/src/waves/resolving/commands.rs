@@ -5,7 +5,7 @@
 use super::{is_lock, lock_command};
 use crate::checkouts::preparation::CommandPlace;
 use crate::step_error::blocking;
-use crate::step_error::{StepError, words};
+use crate::step_error::{StepError, describe};
 use crate::waves::steps::StepContext;
 use std::path::Path;
 use tm_config::CommandLine;
@@ -158,7 +158,7 @@ async fn run(
         .await
     {
         Ok(()) => Ok(Ok(())),
-        Err(error @ crate::checkouts::preparation::Error::Setup(_)) => Ok(Err(words(&error))),
+        Err(error @ crate::checkouts::preparation::Error::Setup(_)) => Ok(Err(describe(&error))),
         Err(error) => Err(StepError::of(&error)),
     }
 }

@@ -27,7 +27,7 @@ impl Rung {
     pub(crate) const ALL: [Self; 2] = [Self::Union, Self::Driver];
 
     /// What was done, in words.
-    pub(crate) const fn words(self) -> &'static str {
+    pub(crate) const fn describe(self) -> &'static str {
         match self {
             Self::Union => "with the added lines of both",
             Self::Driver => "merged by `git.merge_driver`",

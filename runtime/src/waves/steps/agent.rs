@@ -128,7 +128,7 @@ pub(super) async fn command(
         prompt: &prompt,
         placeholders: placeholders(context),
         variables: variables(context, worktree),
-        marks: marks(context),
+        env_markers: env_markers(context),
         limits: AttemptLimits {
             timeout: Duration::from_millis(timeout_ms),
             stall: context.setup.stall,
@@ -196,7 +196,7 @@ pub(super) fn placeholders(context: &StepContext) -> Vec<(&'static str, String)>
 }
 
 /// The variables by which every process of the attempt is known, and unlike those of any other.
-pub(super) fn marks(context: &StepContext) -> Vec<(String, String)> {
+pub(super) fn env_markers(context: &StepContext) -> Vec<(String, String)> {
     vec![
         (
             "TM_RUN_ID".to_owned(),
@@ -223,7 +223,7 @@ pub(super) fn variables(context: &StepContext, worktree: &Path) -> Vec<(OsString
         .chain(without_hooks)
         .chain(slot)
         .chain(
-            marks(context)
+            env_markers(context)
                 .into_iter()
                 .map(|(name, value)| (name.into(), value.into())),
         )

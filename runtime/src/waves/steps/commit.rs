@@ -7,7 +7,7 @@ use super::message::{REFACTOR, message};
 use super::prepare::worktree_or_lost;
 use super::prove::work;
 use super::trailers::with_own_trailers;
-use super::{blocking, words};
+use super::{blocking, describe};
 use crate::proving::{TestResultCache, prove as prove_work};
 use crate::step_error::StepError;
 use std::path::Path;
@@ -286,7 +286,7 @@ fn refused(error: Error) -> NotCommitted {
         Error::HookRefused { hook, why, output } => {
             NotCommitted::Refused(hook_words(hook, &why, &output))
         }
-        other => NotCommitted::Refused(words(&other)),
+        other => NotCommitted::Refused(describe(&other)),
     }
 }
 

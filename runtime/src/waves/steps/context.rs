@@ -53,7 +53,7 @@ pub(crate) struct StepContext {
     pub(crate) directory: AttemptDirectory,
     pub(crate) ledger: Arc<Ledger>,
     concurrent: Arc<ConcurrentAttempts>,
-    told: mpsc::UnboundedSender<StepMessage>,
+    messages: mpsc::UnboundedSender<StepMessage>,
 }
 
 impl StepContext {
@@ -62,7 +62,7 @@ impl StepContext {
         id: &TaskId,
         attempt: AttemptNumber,
         scheduler: &Scheduler,
-        told: mpsc::UnboundedSender<StepMessage>,
+        messages: mpsc::UnboundedSender<StepMessage>,
         ledger: Arc<Ledger>,
         concurrent: Arc<ConcurrentAttempts>,
     ) -> Self {
@@ -92,7 +92,7 @@ impl StepContext {
             setup,
             ledger,
             concurrent,
-            told,
+            messages,
         }
     }
 
@@ -286,19 +286,19 @@ impl StepContext {
     }
 
     fn tell_progress(&self, line: String, tokens: Option<Tokens>) {
-        let told = RunEvent::Output {
+        let messages = RunEvent::Output {
             task: self.id().clone(),
             line,
             tokens,
         };
         // Nobody listens once the run has ended.
-        let _nobody_listens = self.told.send(StepMessage::RunEvent(told));
+        let _nobody_listens = self.messages.send(StepMessage::RunEvent(messages));
     }
 
     pub(crate) fn tell_warning(&self, words: String) {
         // Nobody listens once the run has ended.
         let _nobody_listens = self
-            .told
+            .messages
             .send(StepMessage::RunEvent(RunEvent::Warning(words)));
     }
 

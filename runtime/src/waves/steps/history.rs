@@ -54,7 +54,7 @@ pub(super) fn history(
         {
             Err(StepError::of(&error))
         }
-        Err(error) => Ok(not_kept(context, &super::words(&error))),
+        Err(error) => Ok(not_kept(context, &super::describe(&error))),
     }
 }
 

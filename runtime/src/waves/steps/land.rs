@@ -125,7 +125,10 @@ async fn resolved_or_refused(
                     .unwrap_or_default()
                     .trim_end_matches(':')
                     .to_owned();
-                tried.push(format!("{}, the merged tree is worse: {why}", rung.words()));
+                tried.push(format!(
+                    "{}, the merged tree is worse: {why}",
+                    rung.describe()
+                ));
             }
         }
     }

@@ -25,4 +25,4 @@ pub(crate) use prove::prove;
 pub(crate) use refactor::refactor;
 pub(crate) use release::release;
 
-use crate::step_error::{blocking, words};
+use crate::step_error::{blocking, describe};

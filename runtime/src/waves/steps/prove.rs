@@ -3,7 +3,7 @@
 use super::context::{StepContext, StepDone};
 use super::gates::{Gated, gate_phase, gated};
 use super::prepare::{lost, worktree_or_lost};
-use super::{blocking, words};
+use super::{blocking, describe};
 use crate::proving::{TestResultCache, Work, prove as prove_work};
 use crate::step_error::StepError;
 use std::fmt::Write as _;
@@ -107,7 +107,11 @@ fn not_taken(error: &Error) -> Answer {
         Error::GitFilesChanged { .. } | Error::NotOwn { .. } => Reason::GitFilesChanged,
         _ => Reason::WorkNotTaken,
     };
-    Answer::Proved(Proof::refused(Failure::WorkRefused, reason, words(error)))
+    Answer::Proved(Proof::refused(
+        Failure::WorkRefused,
+        reason,
+        describe(error),
+    ))
 }
 
 /// Names what is not part of the work: to people where it holds, and to the next attempt where it does not.

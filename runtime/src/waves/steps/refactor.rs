@@ -5,11 +5,11 @@
 use super::agent::command;
 use super::commit::{Committed, Proven, committed};
 use super::context::{StepContext, StepDone};
+use super::describe;
 use super::gates::{Gated, gated};
 use super::message::REFACTOR;
 use super::prepare::worktree_or_lost;
 use super::prove::work;
-use super::words;
 use crate::attempt::Start;
 use crate::proving::{TestResultCache, Work, prove_same_behaviour};
 use crate::step_error::StepError;
@@ -93,7 +93,7 @@ pub(crate) async fn refactor(
         }
     };
     let back = go_back(&context, &worktree, &stands);
-    let dropped = why.or_else(|| back.err().map(|error| words(&error)));
+    let dropped = why.or_else(|| back.err().map(|error| describe(&error)));
     let refactored = Refactored {
         commit: stands,
         report,
@@ -290,6 +290,6 @@ fn set_aside(context: &StepContext, worktree: &Worktree, commit: &CommitId, why:
     match kept {
         Ok(Some(_)) => format!("{why} (kept as {name})"),
         Ok(None) => why,
-        Err(error) => format!("{why} ({})", words(&error)),
+        Err(error) => format!("{why} ({})", describe(&error)),
     }
 }

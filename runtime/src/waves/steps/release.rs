@@ -1,6 +1,6 @@
 //! Gives a worktree back, keeping work that is on no branch.
 
-use super::words;
+use super::describe;
 use crate::waves::run_setup::RunSetup;
 use tm_scheduler::{AttemptNumber, Keep, TaskId};
 use tm_store::run::safe_name;
@@ -22,8 +22,8 @@ pub(crate) fn release(
         );
         let message = format!("tm: work of attempt {attempt} at task {task} that did not land");
         if let Err(error) = worktree.salvage(&reference, &message) {
-            return Some(words(&error));
+            return Some(describe(&error));
         }
     }
-    worktree.release().err().map(|error| words(&error))
+    worktree.release().err().map(|error| describe(&error))
 }

@@ -1,7 +1,7 @@
 //! Has another agent read a piece of work before it lands: with the task, the difference, and files that it can't commit
 //! to. Its verdict is a file, and nothing but a verdict that can be read lets work pass.
 
-use super::agent::{marks, placeholders, variables};
+use super::agent::{env_markers, placeholders, variables};
 use super::blocking;
 use super::context::StepContext;
 use super::gates::Gated;
@@ -288,7 +288,7 @@ fn launch(
         prompt,
         placeholders: placeholders(context),
         variables: variables(context, folder),
-        marks: marks(context),
+        env_markers: env_markers(context),
         limits: AttemptLimits {
             timeout,
             stall: context.setup.stall,

@@ -10,7 +10,7 @@ const ANSWERED_AFTER_MS: u64 = 10_000;
 #[derive(Default)]
 pub(super) struct Ledger {
     /// Until when nobody of an account may be started, by what services declared.
-    walls: BTreeMap<AccountName, Timestamp>,
+    cooldowns: BTreeMap<AccountName, Timestamp>,
     /// When the service behind an account refused last.
     refused_at: BTreeMap<AccountName, Timestamp>,
     /// Accounts whose services answered although they are behind a wall.
@@ -53,8 +53,8 @@ impl Ledger {
         self.refused_at.insert(account.clone(), now);
         self.passed.remove(&account);
         if let Some(until) = until {
-            let wall = self.walls.entry(account).or_default();
-            *wall = (*wall).max(until.min(now.plus(DAY_MS)));
+            let cooldown = self.cooldowns.entry(account).or_default();
+            *cooldown = (*cooldown).max(until.min(now.plus(DAY_MS)));
         }
     }
 
@@ -75,9 +75,9 @@ impl Ledger {
     pub(super) fn hear(&mut self, event: &Event, now: Timestamp) {
         match event {
             Event::AgentAvailable { account } => {
-                let wall = self.walls.remove(account).unwrap_or_default();
+                let cooldown = self.cooldowns.remove(account).unwrap_or_default();
                 assert!(
-                    wall <= now || self.passed.remove(account),
+                    cooldown <= now || self.passed.remove(account),
                     "the wall before `{account}` stands"
                 );
             }
@@ -177,8 +177,8 @@ impl Ledger {
             !self.refused.contains(account),
             "`{task}` starts with refused credentials"
         );
-        let wall = self.walls.get(account).copied().unwrap_or_default();
-        assert!(wall <= now, "`{task}` starts behind a wall");
+        let cooldown = self.cooldowns.get(account).copied().unwrap_or_default();
+        assert!(cooldown <= now, "`{task}` starts behind a wall");
         let of = |counts: &BTreeMap<TaskId, u32>| counts.get(task).copied().unwrap_or_default();
         let most = (retries + 1 + 10) * (1 + of(&self.opened)) + of(&self.ended_by_people);
         let started = self.started.entry(task.clone()).or_default();

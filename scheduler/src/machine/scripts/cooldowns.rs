@@ -100,7 +100,7 @@ fn a_wall_on_three_of_five_slots_holds_up_all_and_charges_nobody() {
     to_the_end(&mut script, "4");
     to_the_end(&mut script, "5");
     assert_eq!(script.scheduler.slots_in_use(), 0);
-    assert_eq!(script.scheduler.walled_tasks().len(), 5);
+    assert_eq!(script.scheduler.cooling_tasks().len(), 5);
     assert_eq!(script.scheduler.next_wake(), Some(Timestamp(61_000)));
     script.now = Timestamp(60_999);
     script.gives(Input::Tick, &[]);
