@@ -98,7 +98,8 @@ impl Repository {
         let most = format!("--max-count={}", bounds.commits.saturating_add(1));
         let count = self
             .git()
-            .args(["rev-list", "--count", &most])
+            .line("rev-list --count")
+            .arg(&most)
             .commit(tip)
             .arg("--not")
             .commit(on)
@@ -125,13 +126,9 @@ impl Repository {
     }
 
     fn agent_commit(&self, past: &PastCommit, bounds: HistoryBounds) -> Result<AgentCommit, Error> {
-        let words = self.git().args([
-            "log",
-            "-1",
-            "-z",
-            "--date=raw",
-            "--format=%an%x00%ae%x00%ad%x00%B",
-        ]);
+        let words = self
+            .git()
+            .line("log -1 -z --date=raw --format=%an%x00%ae%x00%ad%x00%B");
         let words = words.commit(&past.id).bytes()?;
         let text = String::from_utf8_lossy(&words);
         let mut parts = text.splitn(4, '\0').map(ToOwned::to_owned);
@@ -159,10 +156,7 @@ impl Repository {
     }
 
     fn brought(&self, commit: &PastCommit) -> Result<Vec<BroughtFile>, Error> {
-        let listing = self
-            .between(commit)
-            .args(["--raw", "--no-abbrev", "-z"])
-            .bytes()?;
+        let listing = self.between(commit).line("--raw --no-abbrev -z").bytes()?;
         let mut entries = fields(&listing).map(<[u8]>::to_vec);
         let (mut files, mut ids) = (Vec::new(), Vec::new());
         while let (Some(said), Some(path)) = (entries.next(), entries.next()) {
@@ -197,8 +191,8 @@ impl Repository {
     fn added(&self, commit: &PastCommit) -> Result<String, Error> {
         let patch = self
             .between(commit)
-            .args(["--patch", "--unified=0", "--text", "--no-color"]);
-        let patch = patch.args(["--no-ext-diff", "--no-textconv"]).bytes()?;
+            .line("--patch --unified=0 --text --no-color");
+        let patch = patch.line("--no-ext-diff --no-textconv").bytes()?;
         let text = String::from_utf8_lossy(&patch);
         Ok(text
             .lines()
@@ -208,9 +202,7 @@ impl Repository {
     }
 
     fn between(&self, commit: &PastCommit) -> Git {
-        let git = self
-            .git_on_objects()
-            .args(["diff-tree", "-r", "--no-renames"]);
+        let git = self.git_on_objects().line("diff-tree -r --no-renames");
         commit
             .parents
             .iter()
@@ -237,7 +229,7 @@ impl Repository {
             .variable("GIT_AUTHOR_NAME", name)
             .variable("GIT_AUTHOR_EMAIL", email);
         git.variable("GIT_AUTHOR_DATE", date)
-            .args(["-F", "-"])
+            .line("-F -")
             .input(message)
             .object_id()
             .map(CommitId::new)

@@ -14,7 +14,7 @@ pub(crate) fn all_but(kept: &[PathBuf], git: impl FnOnce() -> Git) -> Result<Vec
         return Ok(paths);
     }
     let answer = git()
-        .args(["check-ignore", "-z", "--stdin"])
+        .line("check-ignore -z --stdin")
         .input(joined(kept))
         .answer()?;
     if !matches!(answer.code, 0 | 1) {

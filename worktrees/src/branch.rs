@@ -141,7 +141,8 @@ mod tests {
                 std::path::Path::new("/"),
                 Hooks::Off,
             )
-            .args(["check-ref-format", "--branch", name])
+            .line("check-ref-format --branch")
+            .arg(name)
             .answer()
             .expect("git runs");
             assert_eq!(BranchName::new(name).is_ok(), git.code == 0, "`{name}`");

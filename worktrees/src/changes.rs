@@ -75,7 +75,7 @@ impl Repository {
     fn has_tree(&self, tree: &TreeId) -> Result<bool, Error> {
         match self.reader().and_then(|reader| reader.has_tree(&tree.0)) {
             Some(()) => Ok(true),
-            None => Ok(self.git().args(["cat-file", "-e", &tree.0]).answer()?.code == 0),
+            None => Ok(self.git().line("cat-file -e").arg(&tree.0).answer()?.code == 0),
         }
     }
 
@@ -122,7 +122,7 @@ impl Repository {
             .done()
             .map_err(|_| unknown(&tree.0))?;
         git()
-            .args(["update-index", "-z", "--replace", "--index-info"])
+            .line("update-index -z --replace --index-info")
             .input(changes)
             .done()?;
         git().arg("write-tree").object_id().map(TreeId)
@@ -141,7 +141,7 @@ impl Repository {
             }
         };
         let own = git()
-            .args(["rev-parse", "--path-format=absolute", "--git-path", "index"])
+            .line("rev-parse --path-format=absolute --git-path index")
             .path()?;
         let mut name = OsString::from(own.as_os_str());
         name.push(format!(".tm-{}", std::process::id()));
@@ -151,7 +151,7 @@ impl Repository {
         }
         let git = || git().variable("GIT_INDEX_FILE", copy.as_os_str());
         let tree = git()
-            .args(["add", "--all", "--", "."])
+            .line("add --all -- .")
             .done()
             .and_then(|()| git().arg("write-tree").object_id());
         // A copy that stays does no harm: it is written anew each time.
@@ -191,7 +191,7 @@ impl Repository {
         }
         let parents = self
             .git()
-            .args(["log", "-1", "--format=%P"])
+            .line("log -1 --format=%P")
             .commit(commit)
             .text()?;
         Ok(parents

@@ -45,7 +45,7 @@ impl Checkout {
     pub fn of(repository: Repository) -> Result<Self, Error> {
         let git_dir = repository
             .git()
-            .args(["rev-parse", "--path-format=absolute", "--absolute-git-dir"])
+            .line("rev-parse --path-format=absolute --absolute-git-dir")
             .path()?;
         Ok(Self {
             repository,
@@ -89,13 +89,7 @@ impl Checkout {
         let listing = self
             .git(Hooks::Off)
             .reading()
-            .args([
-                "status",
-                "--porcelain=v1",
-                "-z",
-                "--no-renames",
-                "--untracked-files=all",
-            ])
+            .line("status --porcelain=v1 -z --no-renames --untracked-files=all")
             .bytes()?;
         let paths = fields(&listing)
             .filter_map(|entry| entry.get(3..))
@@ -111,14 +105,7 @@ impl Checkout {
         let listing = self
             .git(Hooks::Off)
             .reading()
-            .args([
-                "ls-files",
-                "-z",
-                "--cached",
-                "--others",
-                "--exclude-standard",
-                "--deduplicate",
-            ])
+            .line("ls-files -z --cached --others --exclude-standard --deduplicate")
             .bytes()?;
         Ok(fields(&listing)
             .map(|path| String::from_utf8_lossy(path).into_owned())
@@ -191,7 +178,7 @@ impl Checkout {
     pub fn switch_to(&self, branch: Option<&str>, commit: &CommitId) -> Result<(), Error> {
         let git = self
             .git(Hooks::Configured)
-            .args(["switch", "--quiet", "--no-overwrite-ignore"])
+            .line("switch --quiet --no-overwrite-ignore")
             .once();
         match branch {
             Some(branch) => git.arg(BranchName::new(branch)?.as_str()).done(),
@@ -229,15 +216,13 @@ impl Checkout {
         self.assert_on(branch)?;
         let only: &[String] = match files {
             CommitFiles::AllBut(never) => {
-                self.git(Hooks::Off)
-                    .args(["add", "--all", "--", "."])
-                    .done()?;
+                self.git(Hooks::Off).line("add --all -- .").done()?;
                 self.unstage(never)?;
                 &[]
             }
             CommitFiles::Only(files) => {
                 self.git(Hooks::Off)
-                    .args(["--literal-pathspecs", "add", "--all", "--"])
+                    .line("--literal-pathspecs add --all --")
                     .args(files)
                     .done()?;
                 files
@@ -254,7 +239,7 @@ impl Checkout {
             Hooks::Off
         });
         let git = git.arg("--literal-pathspecs");
-        let git = git.args(["commit", "--quiet", "--cleanup=verbatim", "-F", "-"]);
+        let git = git.line("commit --quiet --cleanup=verbatim -F -");
         let git = if only.is_empty() {
             git
         } else {
@@ -273,9 +258,9 @@ impl Checkout {
     }
 
     fn is_staged(&self, only: &[String]) -> Result<bool, Error> {
-        let git =
-            self.git(Hooks::Off)
-                .args(["--literal-pathspecs", "diff", "--cached", "--quiet", "--"]);
+        let git = self
+            .git(Hooks::Off)
+            .line("--literal-pathspecs diff --cached --quiet --");
         git.args(only).yes_or_no().map(|is_same| !is_same)
     }
 
@@ -283,7 +268,7 @@ impl Checkout {
     fn unstage(&self, never: &PathPatterns) -> Result<(), Error> {
         let staged = self
             .git(Hooks::Off)
-            .args(["diff", "--cached", "--name-only", "--no-renames", "-z"])
+            .line("diff --cached --name-only --no-renames -z")
             .bytes()?;
         let mut paths = Vec::new();
         for path in fields(&staged).filter(|path| never.covers(&path_of(path))) {
@@ -294,12 +279,7 @@ impl Checkout {
             return Ok(());
         }
         self.git(Hooks::Off)
-            .args([
-                "reset",
-                "--quiet",
-                "--pathspec-from-file=-",
-                "--pathspec-file-nul",
-            ])
+            .line("reset --quiet --pathspec-from-file=- --pathspec-file-nul")
             .input(paths)
             .done()
     }

@@ -28,13 +28,10 @@ impl Repository {
 
     /// Returns the id that an expression names; an error says `revision`.
     fn object(&self, expression: &str, revision: &str) -> Result<String, Error> {
-        let call = self.git().args([
-            "rev-parse",
-            "--verify",
-            "--quiet",
-            "--end-of-options",
-            expression,
-        ]);
+        let call = self
+            .git()
+            .line("rev-parse --verify --quiet --end-of-options")
+            .arg(expression);
         let answer = call.answer()?;
         let id = String::from_utf8_lossy(&answer.stdout)
             .trim_end()
@@ -103,7 +100,7 @@ impl Repository {
             return Ok(answer);
         }
         self.git()
-            .args(["merge-base", "--is-ancestor"])
+            .line("merge-base --is-ancestor")
             .commit(ancestor)
             .commit(descendant)
             .yes_or_no()
@@ -121,7 +118,7 @@ impl Repository {
         }
         let found = self
             .git()
-            .args(["rev-list", "--topo-order", "--max-count=1", "--stdin"])
+            .line("rev-list --topo-order --max-count=1 --stdin")
             .input(input)
             .text()?;
         Ok(if found.is_empty() {
@@ -137,7 +134,7 @@ impl Repository {
     /// There is no such commit.
     pub fn subject(&self, commit: &CommitId) -> Result<String, Error> {
         self.git()
-            .args(["show", "--no-patch", "--format=%s"])
+            .line("show --no-patch --format=%s")
             .commit(commit)
             .text()
     }

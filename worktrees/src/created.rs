@@ -18,19 +18,11 @@ pub fn create_repository(folder: &Path, message: &str) -> Result<Repository, Err
                     .with(format!("GIT_{role}_EMAIL"), "tm@localhost")
             });
     let git = || Git::new(&environment, folder, Hooks::Off);
+    git().line("init --quiet --initial-branch=main").done()?;
+    git().line("add --all").done()?;
     git()
-        .args(["init", "--quiet", "--initial-branch=main"])
-        .done()?;
-    git().args(["add", "--all"]).done()?;
-    git()
-        .args([
-            "-c",
-            "commit.gpgsign=false",
-            "commit",
-            "--quiet",
-            "-m",
-            message,
-        ])
+        .line("-c commit.gpgsign=false commit --quiet -m")
+        .arg(message)
         .done()?;
     Repository::discover(folder)
 }
@@ -41,7 +33,7 @@ pub fn create_repository(folder: &Path, message: &str) -> Result<Repository, Err
 /// It does not apply.
 pub fn apply_patch(folder: &Path, patch: &[u8]) -> Result<(), Error> {
     Git::new(&Environment::default(), folder, Hooks::Off)
-        .args(["apply", "--whitespace=nowarn", "-"])
+        .line("apply --whitespace=nowarn -")
         .input(patch)
         .done()
 }

@@ -53,7 +53,7 @@ impl Repository {
         }
         let call = self
             .git()
-            .args(["diff-tree", "--stdin", "-r", "--no-renames", "--numstat"])
+            .line("diff-tree --stdin -r --no-renames --numstat")
             .input(input);
         let listing = call.text()?;
         let mut sums: BTreeMap<(&str, &str), Diffstat> = BTreeMap::new();

@@ -150,9 +150,7 @@ impl Git {
 
     fn begin(mut command: Command, folder: &Path, hooks: Hooks) -> Self {
         command.current_dir(folder);
-        for setting in SETTINGS {
-            command.args(["-c", setting]);
-        }
+        command.args(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
         if hooks == Hooks::Off {
             command.args(["-c", "core.hooksPath=/dev/null"]);
         }
@@ -169,9 +167,9 @@ impl Git {
 
     /// Adds one argument.
     pub(crate) fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
-        self.words
-            .push(argument.as_ref().to_string_lossy().into_owned());
-        self.command.arg(argument);
+        let word = argument.as_ref();
+        self.words.push(word.to_string_lossy().into_owned());
+        self.command.arg(word);
         self
     }
 
@@ -180,13 +178,17 @@ impl Git {
         arguments.into_iter().fold(self, Self::arg)
     }
 
+    /// Adds the words of a line; no argument in it holds a space.
+    pub(crate) fn line(self, line: &str) -> Self {
+        self.args(line.split_whitespace())
+    }
+
     /// Adds the id of a commit; a text that is no id refuses the whole call, so it can't become an option.
     pub(crate) fn commit(mut self, commit: &CommitId) -> Self {
         let id = commit.as_str();
         if !is_object_id(id) {
-            self.refused = Some(Error::UnknownRevision {
-                revision: id.to_owned(),
-            });
+            let revision = id.to_owned();
+            self.refused = Some(Error::UnknownRevision { revision });
         }
         self.arg(id)
     }

@@ -43,18 +43,14 @@ impl Repository {
     pub fn history(&self, from: &CommitId, tips: &[CommitId]) -> Result<Vec<PastCommit>, Error> {
         let trailers = "%(trailers:only,unfold,separator=%x1e,key_value_separator=%x1f)";
         let format = format!("--format=%H%n%P%n%T%n%s%n{trailers}");
-        let mut git = self.git().args([
-            "log",
-            "-z",
-            "--topo-order",
-            "--reverse",
-            "--no-show-signature",
-            &format,
-        ]);
+        let mut git = self
+            .git()
+            .line("log -z --topo-order --reverse --no-show-signature")
+            .arg(&format);
         for tip in tips {
             git = git.commit(tip);
         }
-        let listing = git.args(["--not"]).commit(from).arg("--").bytes()?;
+        let listing = git.line("--not").commit(from).arg("--").bytes()?;
         fields(&listing).map(past_commit).collect()
     }
 
@@ -188,7 +184,7 @@ impl Repository {
         }
         let answer = self
             .git()
-            .args(["cat-file", "blob"])
+            .line("cat-file blob")
             .arg(path_of(&[tree.0.as_bytes(), b":", &path].concat()))
             .answer()?;
         Ok((answer.code == 0).then_some(answer.stdout))
@@ -218,7 +214,7 @@ impl Repository {
     pub fn is_shallow(&self) -> Result<bool, Error> {
         Ok(self
             .git()
-            .args(["rev-parse", "--is-shallow-repository"])
+            .line("rev-parse --is-shallow-repository")
             .text()?
             == "true")
     }

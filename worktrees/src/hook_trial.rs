@@ -38,7 +38,7 @@ impl Repository {
     pub fn hooks_of_commits(&self) -> Result<Vec<FoundHook>, Error> {
         let git = self.git_in(self.checkout_root(), Hooks::Configured);
         let folder = git
-            .args(["rev-parse", "--path-format=absolute", "--git-path", "hooks"])
+            .line("rev-parse --path-format=absolute --git-path hooks")
             .path()?;
         let mut names: Vec<&'static str> = HookedWork::Commit.hooks().to_vec();
         names.extend(HookedWork::Merge.hooks());

@@ -29,7 +29,7 @@ impl Repository {
         }
         let ignored = self.ignored_among(&with_folders(&matching))?;
         let wanted: BTreeSet<PathBuf> = matching.intersection(&ignored).cloned().collect();
-        let everything = files(self.git().args(["ls-files", "--cached", "--others", "-z"]))?;
+        let everything = files(self.git().line("ls-files --cached --others -z"))?;
         let mixed = with_folders(&everything.difference(&wanted).cloned().collect());
         let whole = |folder: &&Path| ignored.contains(*folder) && !mixed.contains(*folder);
         let roots = wanted
@@ -45,10 +45,7 @@ impl Repository {
         let lines = patterns_file(patterns)
             .map_err(Error::file("write patterns into", std::env::temp_dir()))?;
         let from = format!("--exclude-from={}", lines.path().display());
-        files(
-            self.git()
-                .args(["ls-files", "--others", "--ignored", "-z", &from]),
-        )
+        files(self.git().line("ls-files --others --ignored -z").arg(&from))
     }
 
     /// Those of the paths that git's own rules ignore.

@@ -178,7 +178,7 @@ impl Known {
 
     /// Has git list an index; nothing is certain of files then.
     pub(crate) fn list(git: Git) -> Result<Self, Error> {
-        let listing = git.args(["ls-files", "--stage", "-z"]).bytes()?;
+        let listing = git.line("ls-files --stage -z").bytes()?;
         let mut known = Self::default();
         for entry in fields(&listing) {
             let Some(tab) = entry.iter().position(|&byte| byte == b'\t') else {

@@ -48,7 +48,7 @@ impl Repository {
         }
         self.changing_worktrees(|| {
             let git = self.git_in(self.checkout_root(), Hooks::Configured);
-            git.args(["worktree", "add", "--quiet"])
+            git.line("worktree add --quiet")
                 .arg(folder)
                 .arg(branch.as_str())
                 .done()
@@ -74,7 +74,7 @@ impl Repository {
     fn checked_out_at(&self, branch: &BranchName) -> Result<Option<PathBuf>, Error> {
         let listing = self
             .git_on_worktrees()
-            .args(["worktree", "list", "--porcelain"])
+            .line("worktree list --porcelain")
             .text()?;
         let wanted = format!("branch {}", branch.reference());
         let mut path = None;

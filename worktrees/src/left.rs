@@ -54,13 +54,7 @@ impl OwnedFolder {
                 .reading()
                 .variable("GIT_INDEX_FILE", copy.path());
             let listing = git
-                .args([
-                    "ls-files",
-                    "--cached",
-                    "--ignored",
-                    "--exclude-standard",
-                    "-z",
-                ])
+                .line("ls-files --cached --ignored --exclude-standard -z")
                 .bytes()?;
             Ok(fields(&listing).map(path_of).collect())
         };
@@ -72,14 +66,7 @@ impl OwnedFolder {
     pub(crate) fn ignored(&self) -> Result<Vec<PathBuf>, Error> {
         let git = self.git(Hooks::Off).reading();
         let listing = git
-            .args([
-                "ls-files",
-                "--others",
-                "--ignored",
-                "--exclude-standard",
-                "--directory",
-                "-z",
-            ])
+            .line("ls-files --others --ignored --exclude-standard --directory -z")
             .bytes()?;
         Ok(fields(&listing).map(path_of).collect())
     }

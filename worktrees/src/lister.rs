@@ -22,13 +22,7 @@ impl Lister {
             .at(&self.place)
             .reading();
         let listing = git
-            .args([
-                "ls-files",
-                "--others",
-                "--directory",
-                "--no-empty-directory",
-                "-z",
-            ])
+            .line("ls-files --others --directory --no-empty-directory -z")
             .bytes()?;
         Ok(fields(&listing).map(path_of).collect())
     }

@@ -41,7 +41,7 @@ impl Looker {
                 .once()
         };
         git()
-            .args(["add", "--all", "--"])
+            .line("add --all --")
             .args(all_but(&self.kept, || git().reading())?)
             .done()?;
         let tree = TreeId(git().arg("write-tree").object_id()?);

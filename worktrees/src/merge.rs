@@ -204,7 +204,7 @@ impl Repository {
         for parent in parents {
             git = git.arg("-p").commit(parent);
         }
-        git.args(["-F", "-"])
+        git.line("-F -")
             .input(message)
             .object_id()
             .map(CommitId::new)
@@ -216,8 +216,8 @@ impl Repository {
             // How files are merged is said by the tree that is merged into, and by no file that lies about.
             .variable("GIT_ATTR_SOURCE", ours.as_str())
             // Whoever looks at a conflict sees what there was before, too.
-            .args(["-c", "merge.conflictStyle=diff3"])
-            .args(["merge-tree", "--write-tree", "-z", "--messages"])
+            .line("-c merge.conflictStyle=diff3")
+            .line("merge-tree --write-tree -z --messages")
             .commit(ours)
             .commit(theirs)
             .answer()?;

@@ -43,7 +43,7 @@ impl Repository {
             // A merge that stopped halfway is taken back; one that never began has nothing to take back. What was under
             // way before is the user's.
             if !is_under_way {
-                let _not_begun = git().args(["merge", "--abort"]).once().done();
+                let _not_begun = git().line("merge --abort").once().done();
             }
             return Err(error);
         }
@@ -68,8 +68,8 @@ impl Repository {
         }
         let git = self.git_in(self.checkout_root(), Hooks::Off).reading();
         let listing = git
-            .args(["ls-files", "--others", "--ignored", "--exclude-standard"])
-            .args(["-z", "--"])
+            .line("ls-files --others --ignored --exclude-standard")
+            .line("-z --")
             .args(taken)
             .variable("GIT_LITERAL_PATHSPECS", "1")
             .bytes()?;
@@ -95,12 +95,12 @@ impl Repository {
     ) -> Result<(), Error> {
         let git = || self.git_in(self.checkout_root(), Hooks::Off);
         let entry = git()
-            .args(["ls-tree", "-z", "--full-tree"])
+            .line("ls-tree -z --full-tree")
             .commit(to)
             .args(["--", path]);
         let entry = entry.variable("GIT_LITERAL_PATHSPECS", "1").bytes()?;
         git()
-            .args(["update-index", "-z", "--index-info"])
+            .line("update-index -z --index-info")
             .input(entry)
             .done()?;
         git()

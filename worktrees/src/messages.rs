@@ -38,13 +38,7 @@ impl Repository {
         let words = words.iter().map(|words| format!("--grep={words}"));
         let call = self
             .git()
-            .args([
-                "log",
-                "-z",
-                "--topo-order",
-                "--fixed-strings",
-                "--format=%H%n%P%n%B",
-            ])
+            .line("log -z --topo-order --fixed-strings --format=%H%n%P%n%B")
             .args(words);
         let listing = call.commit(tip).arg("--").bytes()?;
         fields(&listing).map(told).collect()
@@ -60,7 +54,7 @@ impl Repository {
         }
         let mut git = self
             .git()
-            .args(["log", "-z", "--no-walk=unsorted", "--format=%H%n%P%n%B"]);
+            .line("log -z --no-walk=unsorted --format=%H%n%P%n%B");
         for commit in commits {
             git = git.commit(commit);
         }
@@ -78,7 +72,7 @@ impl Repository {
         };
         let listing = self
             .git()
-            .args(["rev-list"])
+            .line("rev-list")
             .commit(commit)
             .arg("--not")
             .commit(first)
@@ -206,7 +200,8 @@ impl Repository {
             });
         }
         self.git()
-            .args(["update-ref", "--no-deref", "-m", "tm", "-d", reference])
+            .line("update-ref --no-deref -m tm -d")
+            .arg(reference)
             .commit(at)
             .done()
     }

@@ -80,7 +80,7 @@ impl Repository {
     fn filter_command(&self, name: &str) -> Result<Option<String>, Error> {
         for key in ["process", "smudge", "clean"] {
             let key = format!("filter.{name}.{key}");
-            let command = self.git().args(["config", "--get", &key]).text_if_any()?;
+            let command = self.git().line("config --get").arg(&key).text_if_any()?;
             if let Some(command) = command.filter(|command| !command.trim().is_empty()) {
                 return Ok(Some(command));
             }

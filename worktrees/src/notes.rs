@@ -17,7 +17,7 @@ impl Repository {
     pub fn write_note(&self, commit: &CommitId, text: &str) -> Result<(), Error> {
         let blob = self
             .git_on_objects()
-            .args(["hash-object", "-w", "--stdin"])
+            .line("hash-object -w --stdin")
             .input(text)
             .object_id()?;
         let mut tries = 0;
@@ -53,7 +53,8 @@ impl Repository {
         let old = before.as_ref().map_or("", CommitId::as_str);
         let answer = self
             .git()
-            .args(["update-ref", "--no-deref", "-m", "tm", NOTES])
+            .line("update-ref --no-deref -m tm")
+            .arg(NOTES)
             .commit(&notes)
             .arg(old)
             .answer()?;
@@ -62,7 +63,8 @@ impl Repository {
         }
         let found = self
             .git()
-            .args(["rev-parse", "--verify", "--quiet", NOTES])
+            .line("rev-parse --verify --quiet")
+            .arg(NOTES)
             .text_if_any()?;
         if found
             .as_deref()

@@ -80,13 +80,9 @@ impl Repository {
         // Small deltas are for what is kept, and this is not. Under a name, git would make the pack beside the objects and
         // rename it, which may lead from one file system to another.
         let given = folder.join("given.pack");
-        let pack = self.git_on_objects().args([
-            "pack-objects",
-            "-q",
-            "--window=0",
-            "--compression=0",
-            "--stdout",
-        ]);
+        let pack = self
+            .git_on_objects()
+            .line("pack-objects -q --window=0 --compression=0 --stdout");
         pack.input(names)
             .output_to(given.clone())
             .done()

@@ -77,14 +77,9 @@ impl OtherWorktrees {
 
 impl State {
     fn of(repository: &Repository, folder: &Path) -> Result<Self, Error> {
-        let call = repository.git_at_other_checkout(folder)?.args([
-            "status",
-            "--porcelain=v2",
-            "--branch",
-            "-z",
-            "--no-renames",
-            "--untracked-files=all",
-        ]);
+        let call = repository
+            .git_at_other_checkout(folder)?
+            .line("status --porcelain=v2 --branch -z --no-renames --untracked-files=all");
         let listing = call.bytes()?;
         let mut state = Self::default();
         for entry in fields(&listing) {

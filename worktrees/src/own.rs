@@ -77,9 +77,9 @@ impl OwnGit {
         let taken = own.taken_settings();
         let git = repository
             .git_on_objects()
-            .args(["config", "--file"])
+            .line("config --file")
             .arg(&taken)
-            .args(["--get", "core.hookspath"]);
+            .line("--get core.hookspath");
         if let Some(named) = git.text_if_any()? {
             let named = repository.environment().home_path(&named);
             // A relative one lies in the checkout, and was copied with what it lies in.

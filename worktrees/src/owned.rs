@@ -298,10 +298,7 @@ impl OwnedFolder {
             .own()
             .map_or(Ok(()), OwnGit::put_alternates_back)?;
         let paths = all_but(&self.record.kept, || self.git(Hooks::Off).reading())?;
-        self.git(Hooks::Off)
-            .args(["add", "--all", "--"])
-            .args(paths)
-            .done()
+        self.git(Hooks::Off).line("add --all --").args(paths).done()
     }
 
     /// Takes paths into tm's index although the rules leave them out.
@@ -310,12 +307,7 @@ impl OwnedFolder {
             return Ok(());
         }
         let git = self.git(Hooks::Off).variable("GIT_LITERAL_PATHSPECS", "1");
-        let git = git.args([
-            "add",
-            "--force",
-            "--pathspec-from-file=-",
-            "--pathspec-file-nul",
-        ]);
+        let git = git.line("add --force --pathspec-from-file=- --pathspec-file-nul");
         git.input(crate::git::joined(paths)).done()
     }
 
@@ -332,7 +324,7 @@ impl OwnedFolder {
         // Its exit code says that something was refused; what was not is in the index nevertheless.
         let _refused = self
             .git(Hooks::Off)
-            .args(["add", "--all", "--ignore-errors", "--", "."])
+            .line("add --all --ignore-errors -- .")
             .answer()?;
         self.write_tree()
     }
@@ -377,7 +369,7 @@ impl OwnedFolder {
     /// Forgets what tm's index says of files, so that all of them are looked at.
     pub(crate) fn forget_index(&self, commit: &CommitId) -> Result<(), Error> {
         self.git(Hooks::Off)
-            .args(["read-tree", "--reset"])
+            .line("read-tree --reset")
             .commit(commit)
             .done()
     }

@@ -11,7 +11,7 @@ impl Repository {
     /// There is no such commit.
     pub fn show_diff(&self, from: &CommitId, to: &CommitId) -> Result<(), Error> {
         self.in_terminal()
-            .args(["diff", "--stat", "--patch"])
+            .line("diff --stat --patch")
             .commit(from)
             .commit(to)
             .arg("--")
@@ -25,7 +25,7 @@ impl Repository {
     pub fn show_log(&self, from: &CommitId, to: &CommitId) -> Result<(), Error> {
         let left_out = format!("^{from}");
         self.in_terminal()
-            .args(["log", "--stat"])
+            .line("log --stat")
             .commit(to)
             .arg(left_out)
             .arg("--")

@@ -36,7 +36,7 @@ impl Repository {
     pub fn prune(&self, folder: &Path) -> Result<Vec<PruneOutcome>, Error> {
         let listing = self
             .git_on_worktrees()
-            .args(["worktree", "list", "--porcelain"])
+            .line("worktree list --porcelain")
             .text()?;
         let paths = listing
             .lines()
@@ -93,7 +93,7 @@ impl Repository {
                     .for_each(drop);
             }
             self.git_on_worktrees()
-                .args(["worktree", "repair"])
+                .line("worktree repair")
                 .args(&worktrees)
                 .done()?;
             if let Some(kept) = kept {
@@ -192,14 +192,10 @@ impl Repository {
             return Ok((Pruned::Removed, "there is no file in it"));
         }
         let git = || self.git_in(path, Hooks::Off).reading();
-        if !git()
-            .args(["status", "--porcelain=v1", "-z"])
-            .bytes()?
-            .is_empty()
-        {
+        if !git().line("status --porcelain=v1 -z").bytes()?.is_empty() {
             return Ok((Pruned::Kept, "it holds work that is not committed"));
         }
-        let head = git().args(["rev-parse", "HEAD"]).object_id()?;
+        let head = git().line("rev-parse HEAD").object_id()?;
         where_kept(git(), &head)
     }
 
@@ -209,7 +205,7 @@ impl Repository {
         let _was_not_locked = git().arg("unlock").arg(path).done();
         if is_empty(path) {
             // git takes files that were never written for deleted ones.
-            return git().args(["remove", "--force"]).arg(path).done();
+            return git().line("remove --force").arg(path).done();
         }
         git().arg("remove").arg(path).done()
     }

@@ -57,7 +57,8 @@ impl Repository {
         }
         let id = self
             .git()
-            .args(["rev-parse", "--verify", "--quiet", name])
+            .line("rev-parse --verify --quiet")
+            .arg(name)
             .text_if_any()?;
         Ok(id.map(CommitId::new))
     }
@@ -161,7 +162,8 @@ impl Repository {
         let reference = branch.reference();
         let answer = self
             .git()
-            .args(["update-ref", "--no-deref", "-m", "tm", &reference])
+            .line("update-ref --no-deref -m tm")
+            .arg(&reference)
             .commit(to)
             .arg(from.old_value())
             .answer()?;
@@ -226,7 +228,8 @@ impl Repository {
             name = format!("{reference}-{number}");
         }
         self.git()
-            .args(["update-ref", "--no-deref", "-m", "tm", &name])
+            .line("update-ref --no-deref -m tm")
+            .arg(&name)
             .commit(commit)
             .done()
     }

@@ -12,7 +12,7 @@ impl Repository {
     pub fn remote(&self) -> Result<Option<String>, Error> {
         if let Some(branch) = self.head()?.branch {
             let key = format!("branch.{branch}.remote");
-            let configured = self.git().args(["config", "--get", &key]).text_if_any()?;
+            let configured = self.git().line("config --get").arg(&key).text_if_any()?;
             // A dot is this repository itself.
             if let Some(remote) = configured.filter(|remote| remote != ".") {
                 return Ok(Some(remote));
@@ -56,7 +56,8 @@ impl Repository {
             .map(BranchName::reference)
             .map(|name| format!("{name}:{name}"));
         Git::in_terminal(self.environment(), self.checkout_root(), Hooks::Configured)
-            .args(["push", "--quiet", "--atomic", "--", remote])
+            .line("push --quiet --atomic --")
+            .arg(remote)
             .args(references)
             .shown()
     }

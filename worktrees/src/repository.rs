@@ -89,17 +89,17 @@ impl Repository {
             other => other,
         };
         let common_dir = git()
-            .args(["rev-parse", "--path-format=absolute", "--git-common-dir"])
+            .line("rev-parse --path-format=absolute --git-common-dir")
             .path()
             .map_err(no_repository)?;
         let checkout_root = git()
-            .args(["rev-parse", "--show-toplevel"])
+            .line("rev-parse --show-toplevel")
             .path()
             .map_err(|_| Error::NoCheckout {
                 path: start.to_owned(),
             })?;
         let git_dir = git()
-            .args(["rev-parse", "--path-format=absolute", "--absolute-git-dir"])
+            .line("rev-parse --path-format=absolute --absolute-git-dir")
             .path()?;
         let mut repository = Self {
             checkout_root,
@@ -118,7 +118,7 @@ impl Repository {
         };
         if repository
             .git()
-            .args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
+            .line("rev-parse --verify --quiet HEAD^{commit}")
             .text_if_any()?
             .is_none()
         {
@@ -293,7 +293,7 @@ impl Repository {
         }
         let answer = self
             .git()
-            .args(["rev-parse", "HEAD^{commit}", "--symbolic-full-name", "HEAD"])
+            .line("rev-parse HEAD^{commit} --symbolic-full-name HEAD")
             .text()?;
         let (commit, reference) = answer.split_once('\n').unwrap_or((&answer, ""));
         let branch = reference.strip_prefix("refs/heads/").map(ToOwned::to_owned);
@@ -320,12 +320,7 @@ impl Repository {
     fn find_default_branch(&self) -> Result<Option<String>, Error> {
         let of_remote = self
             .git()
-            .args([
-                "symbolic-ref",
-                "--quiet",
-                "--short",
-                "refs/remotes/origin/HEAD",
-            ])
+            .line("symbolic-ref --quiet --short refs/remotes/origin/HEAD")
             .text_if_any()?;
         if let Some(name) = of_remote
             .as_deref()
@@ -335,7 +330,7 @@ impl Repository {
         }
         let configured = self
             .git()
-            .args(["config", "--get", "init.defaultBranch"])
+            .line("config --get init.defaultBranch")
             .text_if_any()?;
         for name in configured.as_deref().into_iter().chain(["main", "master"]) {
             if self.at_reference(&format!("refs/heads/{name}"))?.is_some() {
@@ -359,7 +354,7 @@ impl Repository {
     pub fn uncommitted(&self) -> Result<Vec<PathBuf>, Error> {
         let listing = self
             .git()
-            .args(["status", "--porcelain=v1", "-z", "--no-renames"])
+            .line("status --porcelain=v1 -z --no-renames")
             .bytes()
             .map_err(of_lfs)?;
         Ok(fields(&listing)
@@ -374,7 +369,7 @@ impl Repository {
     /// git refused.
     pub fn diff(&self, from: &CommitId, to: &CommitId) -> Result<String, Error> {
         self.git()
-            .args(["diff", "--no-ext-diff", "--stat", "--patch"])
+            .line("diff --no-ext-diff --stat --patch")
             .commit(from)
             .commit(to)
             .text()

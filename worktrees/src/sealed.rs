@@ -134,7 +134,7 @@ impl Repository {
         }
         let git = || {
             self.git_on_objects()
-                .args(["config", "--file"])
+                .line("config --file")
                 .arg(self.common_dir().join("config"))
         };
         if before.is_empty() {
@@ -156,9 +156,7 @@ impl Repository {
     /// others may be part of it.
     fn named_hooks(&self) -> Result<String, Error> {
         let file = self.common_dir().join("config");
-        let git = self
-            .git_on_objects()
-            .args(["config", "--includes", "--file"]);
+        let git = self.git_on_objects().line("config --includes --file");
         let asked = |git: Git| {
             git.args(["--get", HOOKS_PATH])
                 .text_if_any()

@@ -66,7 +66,7 @@ impl Settings {
 
     fn of_scope(call: Git, is_wanted: impl Fn(&[u8]) -> bool) -> Result<Self, Error> {
         let listing = call
-            .args(["config", "--list", "--includes", "--show-scope", "-z"])
+            .line("config --list --includes --show-scope -z")
             .bytes()?;
         let mut parts = fields(&listing);
         let mut entries = Vec::new();

@@ -38,7 +38,7 @@ impl Repository {
         }
         let signs = self
             .git()
-            .args(["config", "--type=bool", "--get", "commit.gpgsign"])
+            .line("config --type=bool --get commit.gpgsign")
             .text_if_any()?;
         let signs = signs.as_deref() == Some("true");
         Ok(known.map_or(signs, |known| *known.get_or_init(|| signs)))
@@ -65,7 +65,7 @@ impl Repository {
         for parent in parents {
             git = git.arg("-p").commit(parent);
         }
-        let answer = git.args(["-F", "-"]).input(message).answer()?;
+        let answer = git.line("-F -").input(message).answer()?;
         let commit = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
         if answer.code == 0 && crate::git::is_object_id(&commit) {
             return Ok(CommitId::new(commit));
@@ -87,10 +87,7 @@ impl Repository {
         let head = self.head()?.commit;
         match self.commit_as_user(&self.tree_of(&head)?, &[&head], "tm: a trial of signing\n") {
             Ok(_unnamed) => {
-                let format = self
-                    .git()
-                    .args(["config", "--get", "gpg.format"])
-                    .text_if_any()?;
+                let format = self.git().line("config --get gpg.format").text_if_any()?;
                 Ok(Signing::Works(
                     format.unwrap_or_else(|| "openpgp".to_owned()),
                 ))
@@ -109,7 +106,8 @@ impl Repository {
         for name in SETTINGS {
             let value = self
                 .git()
-                .args(["config", "--show-origin", "--get", name])
+                .line("config --show-origin --get")
+                .arg(name)
                 .text_if_any()?;
             if let Some((place, value)) = value.as_deref().and_then(|text| text.split_once('\t')) {
                 found.push(format!(

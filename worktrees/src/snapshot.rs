@@ -40,13 +40,7 @@ impl CheckoutSnapshot {
         let root = repository.checkout_root();
         let listing = repository
             .git()
-            .args([
-                "status",
-                "--porcelain=v1",
-                "-z",
-                "--no-renames",
-                "--untracked-files=all",
-            ])
+            .line("status --porcelain=v1 -z --no-renames --untracked-files=all")
             .bytes()
             .map_err(crate::content::of_lfs)?;
         let mut paths = BTreeMap::new();
@@ -171,7 +165,7 @@ fn lines_of(
 fn line_counts(repository: &Repository) -> BTreeMap<PathBuf, String> {
     let listing = repository
         .git()
-        .args(["diff", "--numstat", "-z", "--no-renames", "HEAD"])
+        .line("diff --numstat -z --no-renames HEAD")
         .bytes()
         .unwrap_or_default();
     let mut counts = BTreeMap::new();

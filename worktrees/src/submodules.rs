@@ -141,7 +141,8 @@ impl OwnedFolder {
     ) -> Result<(Vec<Submodule>, Vec<PathBuf>), Error> {
         let listing = self
             .call(&parent.place)
-            .args(["ls-tree", "-r", "-z", tree])
+            .line("ls-tree -r -z")
+            .arg(tree)
             .bytes()?;
         let links = fields(&listing)
             .filter(|entry| entry.starts_with(b"160000"))
@@ -239,7 +240,7 @@ impl OwnedFolder {
         };
         let _all_are_looked_at = clean(&root, &known, &[])?;
         git()
-            .args(["read-tree", "--reset", "-u"])
+            .line("read-tree --reset -u")
             .commit(&submodule.commit)
             .done()?;
         self.publish_submodule(store, submodule, &index)
@@ -285,7 +286,7 @@ impl Repository {
     fn address(&self) -> Result<Option<String>, Error> {
         let of_remote = self
             .git_on_objects()
-            .args(["config", "--get", "remote.origin.url"])
+            .line("config --get remote.origin.url")
             .text_if_any()?;
         Ok(of_remote.or_else(|| Some(self.checkout_root().display().to_string())))
     }

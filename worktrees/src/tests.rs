@@ -633,9 +633,10 @@ fn the_rest_is_committed_above_the_agents_own_commits() {
     );
     write(&worktree.path().join("b.txt"), "b\n");
     let git = || scene.repository.git_in(worktree.path(), git::Hooks::Off);
-    git().args(["add", "."]).done().expect("added");
+    git().line("add .").done().expect("added");
     git()
-        .args(["commit", "--quiet", "-m", "the agent's"])
+        .line("commit --quiet -m")
+        .arg("the agent's")
         .done()
         .expect("committed");
     assert_eq!(

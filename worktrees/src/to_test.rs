@@ -40,10 +40,7 @@ impl Repository {
             return Ok(None);
         };
         if known.get().is_none() {
-            let said = self
-                .git_on_objects()
-                .args(["var", "GIT_AUTHOR_IDENT"])
-                .text()?;
+            let said = self.git_on_objects().line("var GIT_AUTHOR_IDENT").text()?;
             let named = said
                 .rsplit_once('>')
                 .and_then(|(named, _)| named.split_once(" <"));
@@ -116,7 +113,7 @@ impl Repository {
     ) -> Result<TreeId, Error> {
         let mut changes = Vec::new();
         for (path, mode, text) in texts {
-            let write = self.git_on_objects().args(["hash-object", "-w", "--stdin"]);
+            let write = self.git_on_objects().line("hash-object -w --stdin");
             let id = write.input(text.as_bytes()).object_id()?;
             let entry = format!("{mode:06o} {id}\t");
             changes.extend([entry.as_bytes(), path, b"\0"].concat());

@@ -13,7 +13,8 @@ impl Repository {
         let format = "--format=%(trailers:only,unfold,separator=%x00,key_value_separator=%x1f)";
         let text = self
             .git()
-            .args(["log", "-1", "-z", format])
+            .line("log -1 -z")
+            .arg(format)
             .commit(commit)
             .bytes()?;
         let trailer = |entry: &[u8]| {

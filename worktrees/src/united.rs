@@ -193,7 +193,7 @@ impl Repository {
         for MergedFile { of, content } in files {
             let git = self
                 .git_on_objects()
-                .args(["hash-object", "-w", "--no-filters", "--stdin"]);
+                .line("hash-object -w --no-filters --stdin");
             let blob = git.input(content.clone()).object_id()?;
             changes.extend(entry(&of.mode, &blob, &of.path));
         }

@@ -48,7 +48,8 @@ impl Repository {
         }
         let listing = self
             .git()
-            .args(["ls-tree", "-r", "-z", "--full-tree", &tree.0])
+            .line("ls-tree -r -z --full-tree")
+            .arg(&tree.0)
             .bytes()?;
         let entry = |bytes: &[u8]| {
             let tab = bytes.iter().position(|&byte| byte == b'\t')?;
@@ -71,7 +72,7 @@ impl Repository {
     pub(crate) fn blob(&self, id: &str) -> Result<Vec<u8>, Error> {
         match self.reader().and_then(|reader| reader.blob(id)) {
             Some(content) => Ok(content),
-            None => self.git_on_objects().args(["cat-file", "blob", id]).bytes(),
+            None => self.git_on_objects().line("cat-file blob").arg(id).bytes(),
         }
     }
 }

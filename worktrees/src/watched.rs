@@ -88,14 +88,7 @@ impl Repository {
         }
         let origins = self
             .git_as_user()
-            .args([
-                "config",
-                "--list",
-                "--includes",
-                "--show-origin",
-                "--name-only",
-                "-z",
-            ])
+            .line("config --list --includes --show-origin --name-only -z")
             .bytes()?;
         let named = fields(&origins).step_by(2).filter_map(|origin| {
             let path = std::str::from_utf8(origin).ok()?.strip_prefix("file:")?;

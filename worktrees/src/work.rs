@@ -84,7 +84,7 @@ impl Repository {
 
     fn differences(&self, form: &[&str], from: &str, to: &str) -> Result<Vec<u8>, Error> {
         self.git_on_objects()
-            .args(["diff-tree", "-r", "-z", "--no-renames"])
+            .line("diff-tree -r -z --no-renames")
             .args(form)
             .args([from, to])
             .bytes()

@@ -31,7 +31,8 @@ impl OwnedFolder {
     /// Puts a tree into tm's index, with HEAD where a commit of it is to go; no file is touched.
     pub(crate) fn stage(&self, tree: &TreeId, head: &OwnedHead<'_>) -> Result<(), Error> {
         self.git(Hooks::Off)
-            .args(["read-tree", "--reset", &tree.0])
+            .line("read-tree --reset")
+            .arg(&tree.0)
             .done()?;
         self.set_head(head)
     }
@@ -138,7 +139,7 @@ pub(crate) fn point_head(git: Git, head: &OwnedHead<'_>) -> Result<(), Error> {
             .args(["symbolic-ref", "-m", "tm", "HEAD", &branch.reference()])
             .done(),
         OwnedHead::Detached(commit) => git
-            .args(["update-ref", "--no-deref", "-m", "tm", "HEAD"])
+            .line("update-ref --no-deref -m tm HEAD")
             .commit(commit)
             .done(),
     }

@@ -39,7 +39,8 @@ impl OwnedFolder {
                 let key = format!("submodule.{name}.{key}");
                 self.repository()
                     .git_on_objects()
-                    .args(["config", "--get", &key])
+                    .line("config --get")
+                    .arg(&key)
                     .text_if_any()
             };
             let is_skipped = own("active")?.as_deref() == Some("false")

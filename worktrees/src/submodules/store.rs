@@ -48,7 +48,7 @@ impl OwnedFolder {
 
 fn has_commit(git: Git, submodule: &Submodule) -> Result<bool, Error> {
     let commit = format!("{}^{{commit}}", submodule.commit);
-    let answer = git.args(["cat-file", "-e", &commit]).answer()?;
+    let answer = git.line("cat-file -e").arg(&commit).answer()?;
     Ok(answer.code == 0)
 }
 
@@ -64,8 +64,8 @@ fn fetch(git: &dyn Fn() -> Git, submodule: &Submodule) -> Result<(), Error> {
     };
     let fetch = |what: &[&str]| {
         // Only the transports that git takes for safe where the address comes from a tree.
-        let git = git().args(["-c", "protocol.ext.allow=never", "fetch", "--quiet"]);
-        let git = git.args(["--no-tags", "--force", "--"]).arg(url);
+        let git = git().line("-c protocol.ext.allow=never fetch --quiet");
+        let git = git.line("--no-tags --force --").arg(url);
         git.args(what).once().answer()
     };
     let keep = format!("{}:refs/tm/{}", submodule.commit, submodule.commit);

@@ -191,7 +191,7 @@ fn changes_in_the_users_other_worktrees_are_named_and_those_in_tms_own_are_not()
     scene
         .repository
         .git_in(&other, git::Hooks::Off)
-        .args(["commit", "--quiet", "-am", "x"])
+        .line("commit --quiet -am x")
         .done()
         .expect("committed");
     let head = format!("HEAD of {}", other.display());

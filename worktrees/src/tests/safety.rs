@@ -78,11 +78,12 @@ fn pruning_keeps_what_is_not_safe_and_says_why() {
     let commit_in = |folder: &Path, message: &str| {
         let git = || scene.repository.git_in(folder, git::Hooks::Off);
         git()
-            .args(["checkout", "--quiet", "--detach"])
+            .line("checkout --quiet --detach")
             .done()
             .expect("detached");
         git()
-            .args(["commit", "--quiet", "--allow-empty", "-m", message])
+            .line("commit --quiet --allow-empty -m")
+            .arg(message)
             .done()
             .expect("committed");
     };
@@ -375,9 +376,7 @@ fn what_is_ignored_is_named_and_taken_where_it_was_added_by_force() {
         [PathBuf::from("lib/"), PathBuf::from("x.log")]
     );
     let git = scene.repository.git_in(worktree.path(), git::Hooks::Off);
-    git.args(["add", "--force", "lib/a.txt"])
-        .done()
-        .expect("added");
+    git.line("add --force lib/a.txt").done().expect("added");
     let captured = worktree
         .capture(&PathPatterns::default())
         .expect("captured");
