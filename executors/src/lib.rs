@@ -3,6 +3,9 @@
 //!
 //! Knows processes and output formats; what a result means is decided in the scheduler.
 
+#[macro_use]
+mod patterns;
+
 pub mod acp;
 pub mod agent;
 pub mod coverage;

@@ -57,15 +57,12 @@ mod tests {
     #[test]
     fn a_program_is_known_by_its_name_and_as_a_script() {
         let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let arguments = |line: &str| arguments_of("task-master", &describe(line));
+        let arguments = |line: &str| arguments_of("task-master", &words(line));
         assert_eq!(
             arguments("/usr/bin/task-master set-status 1"),
-            Some(describe("set-status 1"))
+            Some(words("set-status 1"))
         );
-        assert_eq!(
-            arguments("node /a/b/task-master list"),
-            Some(describe("list"))
-        );
+        assert_eq!(arguments("node /a/b/task-master list"), Some(words("list")));
         assert_eq!(arguments("node /a/task-master-ai"), None);
         assert_eq!(arguments("vim a b c task-master"), None);
     }

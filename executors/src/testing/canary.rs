@@ -3,7 +3,6 @@
 //! The change stands where a run that goes well comes to, and after what it tests: code under test that ends the process,
 //! skips, or prints results on its own keeps it from being told of. Whether that means anything is judged elsewhere.
 
-use super::load_errors::pattern;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -30,47 +29,30 @@ struct Form {
     escapes: &'static LazyLock<Regex>,
 }
 
-static NO_ESCAPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"[^\s\S]"));
-static PYTHON_MAIN: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^if\s+__name__\s*=="));
-static PYTHON_TEST: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^\s*(?:async\s+)?def\s+test"));
-static PYTHON_ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?m)\b_exit\(|^(?:sys\.)?exit\(|^quit\(|SystemExit|^(?:unittest|pytest)\.main\(|allow_module_level|importorskip|load_tests|SkipTest",
-    )
-});
-static SHELL_END: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?m)^\s*(?:exit\b.*|done_testing\b.*)\s*\z"));
-static SHELL_ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?m)(?:^|[;&|({]|\bthen\b|\bdo\b|\belse\b)\s*(?:exec\b|exit(?:[ \t]+[^\s1-9]|[ \t]*(?:$|[;)}&|])))",
-    )
-});
-static PERL_END: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?m)^(?:__END__|__DATA__)\b|^\s*exit\b.*\s*\z"));
-static PERL_ESCAPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)\bexit\b|skip_all|\bexec\b"));
-static PERL_SIGN: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?m)\A#!.*\bperl|^\s*use\s+(?:strict|warnings|Test::|v?5)"));
-static SCRIPT_TEST: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"\b(?:test|it|describe|suite)\b\s*[.(]"));
-static SCRIPT_ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"\.only\b|process\.exit|\.run\(|\bskip\b|\bonly\s*:|Deno\.exit|\btodo\b")
-});
-static RUBY_ESCAPE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?m)^\s*(?:exit|abort)\b|__END__|\bfocus\b|:focus"));
-static RUBY_TEST: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?m)^\s*(?:def\s+test|it\b|test\b|specify\b|describe\b|RSpec\.)"));
-static PHP_TEST: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?m)function\s+test|#\[Test\]|@test|^\s*(?:it|test)\("));
-static PHP_END: LazyLock<Regex> = LazyLock::new(|| pattern(r"\?>\s*\z"));
-static PHP_ESCAPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\bexit\b|\bdie\b|__halt_compiler"));
-static RUST_TEST: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?m)^\s*#\[(?:\w+::)*test\b|#\[rstest\]"));
-static RUST_ESCAPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^\s*(?:async )?fn main\("));
-static GO_TEST: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?m)^func Test\w*\(\w+ \*testing\.T\)"));
-static GO_PACKAGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^package \w+"));
-static GO_ESCAPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^func TestMain\("));
-static BATS_TEST: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^@test "));
+patterns! {
+    NO_ESCAPE = r"[^\s\S]";
+    PYTHON_MAIN = r"(?m)^if\s+__name__\s*==";
+    PYTHON_TEST = r"(?m)^\s*(?:async\s+)?def\s+test";
+    PYTHON_ESCAPE = r"(?m)\b_exit\(|^(?:sys\.)?exit\(|^quit\(|SystemExit|^(?:unittest|pytest)\.main\(|allow_module_level|importorskip|load_tests|SkipTest";
+    SHELL_END = r"(?m)^\s*(?:exit\b.*|done_testing\b.*)\s*\z";
+    SHELL_ESCAPE = r"(?m)(?:^|[;&|({]|\bthen\b|\bdo\b|\belse\b)\s*(?:exec\b|exit(?:[ \t]+[^\s1-9]|[ \t]*(?:$|[;)}&|])))";
+    PERL_END = r"(?m)^(?:__END__|__DATA__)\b|^\s*exit\b.*\s*\z";
+    PERL_ESCAPE = r"(?m)\bexit\b|skip_all|\bexec\b";
+    PERL_SIGN = r"(?m)\A#!.*\bperl|^\s*use\s+(?:strict|warnings|Test::|v?5)";
+    SCRIPT_TEST = r"\b(?:test|it|describe|suite)\b\s*[.(]";
+    SCRIPT_ESCAPE = r"\.only\b|process\.exit|\.run\(|\bskip\b|\bonly\s*:|Deno\.exit|\btodo\b";
+    RUBY_ESCAPE = r"(?m)^\s*(?:exit|abort)\b|__END__|\bfocus\b|:focus";
+    RUBY_TEST = r"(?m)^\s*(?:def\s+test|it\b|test\b|specify\b|describe\b|RSpec\.)";
+    PHP_TEST = r"(?m)function\s+test|#\[Test\]|@test|^\s*(?:it|test)\(";
+    PHP_END = r"\?>\s*\z";
+    PHP_ESCAPE = r"\bexit\b|\bdie\b|__halt_compiler";
+    RUST_TEST = r"(?m)^\s*#\[(?:\w+::)*test\b|#\[rstest\]";
+    RUST_ESCAPE = r"(?m)^\s*(?:async )?fn main\(";
+    GO_TEST = r"(?m)^func Test\w*\(\w+ \*testing\.T\)";
+    GO_PACKAGE = r"(?m)^package \w+";
+    GO_ESCAPE = r"(?m)^func TestMain\(";
+    BATS_TEST = r"(?m)^@test ";
+}
 
 /// Returns the file with tests that can't pass, and `nonce` in what they say; `None` for a file that holds no tests, or in
 /// a language of which nothing is known.

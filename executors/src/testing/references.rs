@@ -3,22 +3,12 @@
 //!
 //! Knows no tree: a reference is a list of paths that it may mean.
 
-use super::load_errors::pattern;
-use regex::Regex;
-use std::sync::LazyLock;
-
-static PYTHON_IMPORT: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?m)^\s*import\s+([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*)"));
-static PYTHON_FROM: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?m)^\s*from\s+(\.*[\w.]*)\s+import\s+\(?\s*([\w, \t\r\n]+)"));
-static JAVASCRIPT: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r#"(?:\bfrom|\bimport|\brequire|\bimport\s*\(|\brequire\s*\()\s*\(?\s*['"](\.{1,2}/[^'"]+)['"]"#,
-    )
-});
-static SCRIPT_WORD: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r#"['"]((?:\.{0,2}/)?[\w./-]+\.(?:sh|bash|py|js|mjs|cjs|ts|rb|pl))['"]"#)
-});
+patterns! {
+    PYTHON_IMPORT = r"(?m)^\s*import\s+([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*)";
+    PYTHON_FROM = r"(?m)^\s*from\s+(\.*[\w.]*)\s+import\s+\(?\s*([\w, \t\r\n]+)";
+    JAVASCRIPT = r#"(?:\bfrom|\bimport|\brequire|\bimport\s*\(|\brequire\s*\()\s*\(?\s*['"](\.{1,2}/[^'"]+)['"]"#;
+    SCRIPT_WORD = r#"['"]((?:\.{0,2}/)?[\w./-]+\.(?:sh|bash|py|js|mjs|cjs|ts|rb|pl))['"]"#;
+}
 
 /// What a text calls.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

@@ -2,19 +2,15 @@
 //!
 //! A linter may name the same tests and files: only what a runner or a compiler says of a failure counts.
 
-use super::load_errors::{load_errors, pattern};
+use super::load_errors::load_errors;
 use super::read_output;
-use regex::Regex;
 use std::path::Path;
-use std::sync::LazyLock;
 use tm_scheduler::{LoadCause, ResultFormat, TestOutcome};
 
-/// How runners begin or end a line about a failed test: in words, with a sign, or with its number in a list of failures.
-static FAILS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"\bFAIL(?:ED|URE)?\b|\bfailed\b|\bnot ok\b|[✖✕×✗●]|^\s*\d+\) |^rspec |<<< (?:FAILURE|ERROR)|^\[ERROR\] .*:\d+",
-    )
-});
+patterns! {
+    /// How runners begin or end a line about a failed test: in words, with a sign, or with its number in a list of failures.
+    FAILS = r"\bFAIL(?:ED|URE)?\b|\bfailed\b|\bnot ok\b|[✖✕×✗●]|^\s*\d+\) |^rspec |<<< (?:FAILURE|ERROR)|^\[ERROR\] .*:\d+";
+}
 
 /// Tells whether a hook that printed this in `worktree` refused since one of these tests fails, or since one of these
 /// files of tests can't be loaded.

@@ -1,18 +1,12 @@
 //! Aider's text. It ends with 0 even when its service refuses, so its words are all there is.
 
 use super::{StreamState, refused};
-use regex::Regex;
-use std::sync::LazyLock;
 use tm_scheduler::Timestamp;
 
-static TOKENS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^Tokens: ([\d.]+)([kM]?) sent,.*?([\d.]+)([kM]?) received\.(?: Cost: \$([\d.]+) message)?")
-        .expect("a valid pattern")
-});
-static ERROR: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^litellm\.(?:[A-Za-z.]*\.)?([A-Za-z]+(?:Error|Exceeded)): ")
-        .expect("a valid pattern")
-});
+patterns! {
+    TOKENS = r"^Tokens: ([\d.]+)([kM]?) sent,.*?([\d.]+)([kM]?) received\.(?: Cost: \$([\d.]+) message)?";
+    ERROR = r"^litellm\.(?:[A-Za-z.]*\.)?([A-Za-z]+(?:Error|Exceeded)): ";
+}
 
 pub(super) fn hear(heard: &mut StreamState, line: &str, now: Timestamp) {
     if let Some(found) = TOKENS.captures(line) {

@@ -2,35 +2,19 @@
 
 use super::moment;
 use jiff::tz::TimeZone;
-use regex::Regex;
 use serde_json::Value;
-use std::sync::LazyLock;
 use tm_scheduler::{ServiceRefusal, Timestamp};
 
-static LIMIT: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?:429|503|529)\b|rate.?limit|usage limit|quota.{0,20}(?:exceeded|exhausted)|(?:exceeded|exhausted) your .{0,20}(?:quota|capacity)|resource.?exhausted|overloaded|too many requests|high demand|hit your .{0,20}limit",
-    )
-});
-static AUTH: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?:401|403)\b|not logged in|invalid.{0,10}api.?key|missing environment variable|authentication|unauthorized|invalid auth",
-    )
-});
-/// The moment as seconds since 1970 behind a bar: `limit reached|1795217299`.
-static EPOCH: LazyLock<Regex> = LazyLock::new(|| pattern(r"\|(\d{10})\b"));
-static WAIT: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?ix) (?:again|retry|resets?|wait) (?:\sagain)? \s (?:in\s|after\s|for\s)?
+patterns! {
+    LIMIT = r"(?i)\b(?:429|503|529)\b|rate.?limit|usage limit|quota.{0,20}(?:exceeded|exhausted)|(?:exceeded|exhausted) your .{0,20}(?:quota|capacity)|resource.?exhausted|overloaded|too many requests|high demand|hit your .{0,20}limit";
+    AUTH = r"(?i)\b(?:401|403)\b|not logged in|invalid.{0,10}api.?key|missing environment variable|authentication|unauthorized|invalid auth";
+    /// The moment as seconds since 1970 behind a bar: `limit reached|1795217299`.
+    EPOCH = r"\|(\d{10})\b";
+    WAIT = r"(?ix) (?:again|retry|resets?|wait) (?:\sagain)? \s (?:in\s|after\s|for\s)?
         ((?: (?: (?:\d+(?:\.\d+)?(?:ms|d|h|m|s))+
                | \d+(?:\.\d+)?\s*(?:ms|milliseconds?|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s) )\b
-           [,\s]* (?:and\s)? )+)",
-    )
-});
-static PIECE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)"));
-
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("a valid pattern")
+           [,\s]* (?:and\s)? )+)";
+    PIECE = r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)";
 }
 
 /// Returns what an HTTP status says; one that says nothing of a refusal, such as 400 or 0, is none.

@@ -1,15 +1,14 @@
 //! `go test`, as `-json` or as `-v` prints it.
 
-use super::pattern;
 use crate::testing::Parsed;
-use regex::Regex;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 use tm_scheduler::TestOutcome;
 
-static RESULT: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*--- (PASS|FAIL|SKIP): (\S+) \("));
-static PACKAGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(ok|FAIL|\?)\s*\t(\S+)[\t ]\S.*$"));
+patterns! {
+    RESULT = r"^\s*--- (PASS|FAIL|SKIP): (\S+) \(";
+    PACKAGE = r"^(ok|FAIL|\?)\s*\t(\S+)[\t ]\S.*$";
+}
 
 /// One line of `-json`.
 #[derive(Deserialize)]

@@ -15,7 +15,6 @@ mod unittest;
 
 use super::Parsed;
 use super::reading::without_colours;
-use regex::Regex;
 use tm_scheduler::ResultFormat;
 
 /// Reads an output in one of these formats: the only one, or that which it looks like. `None` when only the exit status
@@ -100,8 +99,4 @@ fn told_by_looking(among: &[ResultFormat], output: &str) -> Option<ResultFormat>
         .iter()
         .find(|row| is_among(row.format) && (row.looks_like)(output))
         .map(|row| row.format)
-}
-
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("a valid pattern")
 }

@@ -1,18 +1,14 @@
 //! What `cargo nextest run` prints.
 
-use super::pattern;
 use crate::testing::Parsed;
-use regex::Regex;
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 use tm_scheduler::TestOutcome;
 
-static RESULT: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^\s+(?:TRY \d+ )?([A-Z][A-Z-]*) *\[[^\[\]]+\] +(?:\([^)]*\) +)?(\S+) (\S.*)$")
-});
-static RUNNING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*Starting (\d+) tests? across "));
-static SUMMARY: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^\s*Summary \[[^\]]+\] +(\d+)(?:/\d+)? tests? run: (\d+) passed"));
+patterns! {
+    RESULT = r"^\s+(?:TRY \d+ )?([A-Z][A-Z-]*) *\[[^\[\]]+\] +(?:\([^)]*\) +)?(\S+) (\S.*)$";
+    RUNNING = r"^\s*Starting (\d+) tests? across ";
+    SUMMARY = r"^\s*Summary \[[^\]]+\] +(\d+)(?:/\d+)? tests? run: (\d+) passed";
+}
 
 /// Tells whether the output is in this format.
 pub(super) fn looks_like(output: &str) -> bool {

@@ -1,15 +1,13 @@
 //! What `node --test` prints with its `spec` reporter.
 
-use super::pattern;
 use crate::testing::Parsed;
-use regex::Regex;
-use std::sync::LazyLock;
 use tm_scheduler::TestOutcome;
 
-static RESULT: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^( *)(✔|✖|﹣|⚠) (.+?) \([\d.]+m?s\)(?: # (SKIP|TODO).*)?$"));
-static SUITE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^( *)▶ (.+?)(?: \([\d.]+m?s\))?$"));
-static COUNT: LazyLock<Regex> = LazyLock::new(|| pattern(r"^ℹ tests (\d+)$"));
+patterns! {
+    RESULT = r"^( *)(✔|✖|﹣|⚠) (.+?) \([\d.]+m?s\)(?: # (SKIP|TODO).*)?$";
+    SUITE = r"^( *)▶ (.+?)(?: \([\d.]+m?s\))?$";
+    COUNT = r"^ℹ tests (\d+)$";
+}
 
 /// Spaces by which tests within a suite are indented.
 const INDENTATION: usize = 2;

@@ -1,27 +1,18 @@
 //! What pytest prints with `-v` or `-rA`; without either, passing tests have no names.
 
-use super::pattern;
 use crate::testing::Parsed;
 use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 use tm_scheduler::TestOutcome;
 
-static VERBOSE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"^(\S+\.py(?:::.+?)?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: \(.*\))?(?:\s+\[ *\d+%\])?$",
-    )
-});
-static SHORT: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S+\.py(?:::.+?)?)(?: - .*)?$"));
-static END: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"^=* ?(?:no tests ran|(?:\d+ (?:passed|failed|errors?|skipped|xfailed|xpassed|deselected|warnings?)(?:, )?)+) in [\d.]+s(?: \(.*\))? ?=*$",
-    )
-});
-static PASSED: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\d+) passed"));
-static FAILED: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\d+) failed"));
-static ERRORS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\d+) error"));
+patterns! {
+    VERBOSE = r"^(\S+\.py(?:::.+?)?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: \(.*\))?(?:\s+\[ *\d+%\])?$";
+    SHORT = r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S+\.py(?:::.+?)?)(?: - .*)?$";
+    END = r"^=* ?(?:no tests ran|(?:\d+ (?:passed|failed|errors?|skipped|xfailed|xpassed|deselected|warnings?)(?:, )?)+) in [\d.]+s(?: \(.*\))? ?=*$";
+    PASSED = r"(\d+) passed";
+    FAILED = r"(\d+) failed";
+    ERRORS = r"(\d+) error";
+}
 
 /// Tells whether the output is in this format, with names of all passing tests in it.
 pub(super) fn looks_like(output: &str) -> bool {

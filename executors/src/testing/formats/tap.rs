@@ -2,16 +2,13 @@
 //!
 //! A stream that does not keep its plan, or that bails out, is broken: its missing tests must not look like success.
 
-use super::pattern;
 use crate::testing::Parsed;
-use regex::Regex;
-use std::sync::LazyLock;
 use tm_scheduler::TestOutcome;
 
-/// An exception with its class that a runner wrote behind the name: it says why a test failed, and goes when it passes.
-static RAISED: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^(\S.*?): ((?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?::.*)?)$")
-});
+patterns! {
+    /// An exception with its class that a runner wrote behind the name: it says why a test failed, and goes when it passes.
+    RAISED = r"^(\S.*?): ((?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?::.*)?)$";
+}
 
 /// Spaces by which a subtest is indented.
 const INDENTATION: usize = 4;

@@ -1,18 +1,13 @@
 //! What `python3 -m unittest -v` prints.
 
-use super::pattern;
 use crate::testing::Parsed;
-use regex::Regex;
-use std::sync::LazyLock;
 use tm_scheduler::TestOutcome;
 
-static HEADER: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\w+) \(([\w.]+)\)(.*)$"));
-static ENDING: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?:\.\.\. (?:.*\s)?|^)(ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$",
-    )
-});
-static RAN: LazyLock<Regex> = LazyLock::new(|| pattern(r"^Ran (\d+) tests? in "));
+patterns! {
+    HEADER = r"^(\w+) \(([\w.]+)\)(.*)$";
+    ENDING = r"(?:\.\.\. (?:.*\s)?|^)(ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$";
+    RAN = r"^Ran (\d+) tests? in ";
+}
 
 /// What the last line begins with.
 const VERDICTS: [&str; 3] = ["OK", "FAILED", "NO TESTS RAN"];

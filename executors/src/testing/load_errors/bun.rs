@@ -1,14 +1,13 @@
 //! What bun says of a test file that can't be loaded, where its words are its own; a module that is not there it tells of
 //! as others do.
 
-use super::{Found, cause, pattern};
-use regex::Regex;
-use std::sync::LazyLock;
+use super::{Found, cause};
 
-static FILE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\S+\.[cm]?[jt]sx?):$"));
-static NO_EXPORT: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^SyntaxError: Export named '[^']+' not found in module '([^']+)'"));
-static RAISED: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(?:error|\w*Error): .+$"));
+patterns! {
+    FILE = r"^(\S+\.[cm]?[jt]sx?):$";
+    NO_EXPORT = r"^SyntaxError: Export named '[^']+' not found in module '([^']+)'";
+    RAISED = r"^(?:error|\w*Error): .+$";
+}
 
 /// The errors stand between two lines of dashes, behind the name of the file.
 pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {

@@ -1,33 +1,18 @@
 //! What the compilers of Go, C, C++ and Java say of a test program that does not build.
 
-use super::{Found, cause, pattern};
-use regex::Regex;
-use std::sync::LazyLock;
+use super::{Found, cause};
 
-static GO: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\S+\.go):\d+:\d+: (.+)$"));
-static GO_MISSING: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^undefined: |undefined \(type .+ has no field or method|unknown field \w+ in struct")
-});
-static GO_PACKAGE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^(?:no required module provides package|package) ([^\s;:]+)"));
-static C: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^(\S+\.(?:c|cc|cpp|cxx|h|hpp)):\d+(?::\d+)?: (?:fatal )?error: (.+)$")
-});
-static C_MISSING: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"undeclared|implicit declaration of function|has no member named|was not declared in this scope|unknown type name|is not a member of|does not name a type|\.(?:h|hpp): No such file or directory",
-    )
-});
-static LINKER: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?:^|[/ ])([\w./-]+\.(?:c|cc|cpp|cxx))(?::\d+)?:.*(undefined reference to .+)$")
-});
-static JAVA: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^(?:\[ERROR\] |:[\w:-]+)?(\S+\.(?:java|kt)):\[?\d+(?:,\d+\])?:? (?:error: )?(.+)$")
-});
-static JAVA_MISSING: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"cannot find symbol|Unresolved reference"));
-static JAVA_PACKAGE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^package ([\w.]+) does not exist$"));
+patterns! {
+    GO = r"^(\S+\.go):\d+:\d+: (.+)$";
+    GO_MISSING = r"^undefined: |undefined \(type .+ has no field or method|unknown field \w+ in struct";
+    GO_PACKAGE = r"^(?:no required module provides package|package) ([^\s;:]+)";
+    C = r"^(\S+\.(?:c|cc|cpp|cxx|h|hpp)):\d+(?::\d+)?: (?:fatal )?error: (.+)$";
+    C_MISSING = r"undeclared|implicit declaration of function|has no member named|was not declared in this scope|unknown type name|is not a member of|does not name a type|\.(?:h|hpp): No such file or directory";
+    LINKER = r"(?:^|[/ ])([\w./-]+\.(?:c|cc|cpp|cxx))(?::\d+)?:.*(undefined reference to .+)$";
+    JAVA = r"^(?:\[ERROR\] |:[\w:-]+)?(\S+\.(?:java|kt)):\[?\d+(?:,\d+\])?:? (?:error: )?(.+)$";
+    JAVA_MISSING = r"cannot find symbol|Unresolved reference";
+    JAVA_PACKAGE = r"^package ([\w.]+) does not exist$";
+}
 
 pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
     let go = output.contains("[build failed]") || output.contains("[setup failed]");

@@ -1,37 +1,24 @@
 //! What node, jest, vitest and TypeScript say of a test file that can't be loaded.
 
-use super::{Found, cause, pattern};
+use super::{Found, cause};
 use regex::Regex;
-use std::sync::LazyLock;
 use tm_scheduler::LoadCause;
 
-static NOT_FOUND: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"Cannot find (?:module|package) '([^']+)' (?:imported )?from '?([^'\s]+)'?")
-});
-static REQUIRED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"Error: Cannot find module '([^']+)'$"));
-static REQUIRED_BY: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[#\s]*- (\S+)$"));
-/// How Yarn's Plug'n'Play begins when it can't resolve something; then what, a file or a package.
-static UNPLUGGED: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"Error: (?:Qualified path resolution failed|Your application tried to access)")
-});
-static ASKED_FOR: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^[#\s]*(?:Source path|Required package): ([^\s(]+)"));
-/// Who asked for it, or at least the file that fails.
-static ASKED_BY: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^[#\s]*(?:- |Required by: |Subtest: )(\S+\.[cm]?[jt]sx?)$"));
-static NO_EXPORT: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"SyntaxError: The requested module '([^']+)' does not provide an export named '[^']+'")
-});
-static UNRESOLVED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"Failed to resolve import "([^"]+)" from "([^"]+)""#));
-static SYNTAX: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[#\s]*(SyntaxError: .+)$"));
-static PLACE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^[#\s]*(?:file://)?((?:/|\.{0,2}/|\w)[^\s:]*\.[cm]?[jt]sx?):\d+(?::\d+)?$")
-});
-static TYPESCRIPT: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^[#\s]*(\S+\.[cm]?tsx?)(?::\d+:\d+ - |\(\d+,\d+\): )error (TS\d+): (.+)$")
-});
+patterns! {
+    NOT_FOUND = r"Cannot find (?:module|package) '([^']+)' (?:imported )?from '?([^'\s]+)'?";
+    REQUIRED = r"Error: Cannot find module '([^']+)'$";
+    REQUIRED_BY = r"^[#\s]*- (\S+)$";
+    /// How Yarn's Plug'n'Play begins when it can't resolve something; then what, a file or a package.
+    UNPLUGGED = r"Error: (?:Qualified path resolution failed|Your application tried to access)";
+    ASKED_FOR = r"^[#\s]*(?:Source path|Required package): ([^\s(]+)";
+    /// Who asked for it, or at least the file that fails.
+    ASKED_BY = r"^[#\s]*(?:- |Required by: |Subtest: )(\S+\.[cm]?[jt]sx?)$";
+    NO_EXPORT = r"SyntaxError: The requested module '([^']+)' does not provide an export named '[^']+'";
+    UNRESOLVED = r#"Failed to resolve import "([^"]+)" from "([^"]+)""#;
+    SYNTAX = r"^[#\s]*(SyntaxError: .+)$";
+    PLACE = r"^[#\s]*(?:file://)?((?:/|\.{0,2}/|\w)[^\s:]*\.[cm]?[jt]sx?):\d+(?::\d+)?$";
+    TYPESCRIPT = r"^[#\s]*(\S+\.[cm]?tsx?)(?::\d+:\d+ - |\(\d+,\d+\): )error (TS\d+): (.+)$";
+}
 
 /// So many lines can stand between what could not be resolved and who asked for it.
 const LINES_OF_STACK: usize = 30;

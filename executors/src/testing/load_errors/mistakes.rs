@@ -3,49 +3,29 @@
 //!
 //! An item of the project that is missing is no mistake, so wherever a name may come from elsewhere, it is none.
 
-use super::pattern;
 use super::project::Project;
 use crate::testing::reading::without_colours;
-use regex::Regex;
 use std::path::PathBuf;
-use std::sync::LazyLock;
 use tm_scheduler::TestMistake;
 
 /// So many are kept, each with so many bytes.
 const MOST: usize = 50;
 const MOST_BYTES: usize = 300;
 
-static FRAME: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"^\s*(?:[#E|]\s+)*File "([^"]+)", line (\d+)"#));
-static RAISED: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"^(?:[#|]\s+)*(E\s+)?((?:NameError|UnboundLocalError|ImportError|ModuleNotFoundError|AttributeError): .+)$",
-    )
-});
-static PYTEST_PLACE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^(\S+\.py):(\d+): (?:in .+|\w*Error)$"));
-static UNBOUND: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^(?:NameError: name '|UnboundLocalError: )"));
-static FOREIGN_NAME: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^ImportError: cannot import name '[^']+' from '([^'.]+)[^']*' \((/[^)]+)\)")
-});
-static FOREIGN_MODULE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^ModuleNotFoundError: No module named '([^'.]+)[^']*'"));
-static FOREIGN_ATTRIBUTE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^AttributeError: module '([^'.]+)[^']*' has no attribute "));
-static PYTHON_FROM_ELSEWHERE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"import\s*\*|\bexec\(|\bglobals\(|\bbuiltins\b|\beval\("));
-static REFERENCE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"ReferenceError: ((\S+) is not defined)"));
-static NODE_ERROR: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^[#\s]*error: '((\S+) is not defined)'$"));
-static SCRIPT_PLACE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?:file://)?(/[^\s()'\x22]+\.[cm]?[jt]sx?):(\d+)(?::\d+)?"));
-static SCRIPT_FROM_ELSEWHERE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r#"(?m)^\s*(?:import\s+['"]|(?:await\s+)?import\(|require\()|globalThis|\bglobal\b|\bwindow\.|\bvm\b|\beval\(|loadScript"#,
-    )
-});
+patterns! {
+    FRAME = r#"^\s*(?:[#E|]\s+)*File "([^"]+)", line (\d+)"#;
+    RAISED = r"^(?:[#|]\s+)*(E\s+)?((?:NameError|UnboundLocalError|ImportError|ModuleNotFoundError|AttributeError): .+)$";
+    PYTEST_PLACE = r"^(\S+\.py):(\d+): (?:in .+|\w*Error)$";
+    UNBOUND = r"^(?:NameError: name '|UnboundLocalError: )";
+    FOREIGN_NAME = r"^ImportError: cannot import name '[^']+' from '([^'.]+)[^']*' \((/[^)]+)\)";
+    FOREIGN_MODULE = r"^ModuleNotFoundError: No module named '([^'.]+)[^']*'";
+    FOREIGN_ATTRIBUTE = r"^AttributeError: module '([^'.]+)[^']*' has no attribute ";
+    PYTHON_FROM_ELSEWHERE = r"import\s*\*|\bexec\(|\bglobals\(|\bbuiltins\b|\beval\(";
+    REFERENCE = r"ReferenceError: ((\S+) is not defined)";
+    NODE_ERROR = r"^[#\s]*error: '((\S+) is not defined)'$";
+    SCRIPT_PLACE = r"(?:file://)?(/[^\s()'\x22]+\.[cm]?[jt]sx?):(\d+)(?::\d+)?";
+    SCRIPT_FROM_ELSEWHERE = r#"(?m)^\s*(?:import\s+['"]|(?:await\s+)?import\(|require\()|globalThis|\bglobal\b|\bwindow\.|\bvm\b|\beval\(|loadScript"#;
+}
 
 /// Modules that every Python has.
 const STANDARD: &str = " abc argparse array ast asyncio base64 bisect builtins bz2 calendar cmath codecs collections \

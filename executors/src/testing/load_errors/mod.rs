@@ -19,7 +19,6 @@ pub(super) use mistakes::mistakes;
 use super::frameworks::FRAMEWORKS;
 use super::reading::without_colours;
 use project::Project;
-use regex::Regex;
 use std::path::PathBuf;
 use tm_scheduler::{LoadCause, LoadError};
 
@@ -59,10 +58,6 @@ impl Found<'_> {
             self.errors.push(error);
         }
     }
-}
-
-pub(super) fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("a valid pattern")
 }
 
 /// An item that is missing, or anything else.

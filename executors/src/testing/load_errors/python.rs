@@ -1,23 +1,16 @@
 //! What pytest and unittest say of a test module that can't be imported.
 
-use super::{Found, cause, pattern};
-use regex::Regex;
-use std::sync::LazyLock;
+use super::{Found, cause};
 
-static COLLECTING: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"^(?:_+ ERROR collecting (\S+) _+|ERROR: (?:\S+) \(unittest\.loader\._FailedTest\S*\))$",
-    )
-});
-static RAISED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^(?:E\s+)?((?:\w+\.)*\w*(?:Error|Exception|Interrupt)): ?(.*)$"));
-static NO_MODULE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^No module named '([^']+)'"));
-static NO_NAME: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^cannot import name '[^']+' from '([^'.]+)"));
-static PLACE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"^\s*(?:E\s+)?File "([^"]+)", line \d+"#));
-static NO_FIXTURE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^E\s+(fixture '[^']+' not found)"));
-static FIXTURE_USER: LazyLock<Regex> = LazyLock::new(|| pattern(r"^file (\S+), line \d+"));
+patterns! {
+    COLLECTING = r"^(?:_+ ERROR collecting (\S+) _+|ERROR: (?:\S+) \(unittest\.loader\._FailedTest\S*\))$";
+    RAISED = r"^(?:E\s+)?((?:\w+\.)*\w*(?:Error|Exception|Interrupt)): ?(.*)$";
+    NO_MODULE = r"^No module named '([^']+)'";
+    NO_NAME = r"^cannot import name '[^']+' from '([^'.]+)";
+    PLACE = r#"^\s*(?:E\s+)?File "([^"]+)", line \d+"#;
+    NO_FIXTURE = r"^E\s+(fixture '[^']+' not found)";
+    FIXTURE_USER = r"^file (\S+), line \d+";
+}
 
 pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
     collecting(output, found);

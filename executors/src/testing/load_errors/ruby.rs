@@ -1,15 +1,13 @@
 //! What rspec says of a file of examples that can't be loaded.
 
-use super::{Found, cause, pattern};
-use regex::Regex;
-use std::sync::LazyLock;
+use super::{Found, cause};
 
-static LOADING: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^An error occurred while loading (\S+\.rb)\.(?: - Did you mean\?)?$")
-});
-static RAISED: LazyLock<Regex> = LazyLock::new(|| pattern(r"^((?:\w+::)*[A-Z]\w*):$"));
-static NO_FILE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^cannot load such file -- (\S+)$"));
-static NO_METHOD: LazyLock<Regex> = LazyLock::new(|| pattern(r"^undefined method [`'][^']+' for "));
+patterns! {
+    LOADING = r"^An error occurred while loading (\S+\.rb)\.(?: - Did you mean\?)?$";
+    RAISED = r"^((?:\w+::)*[A-Z]\w*):$";
+    NO_FILE = r"^cannot load such file -- (\S+)$";
+    NO_METHOD = r"^undefined method [`'][^']+' for ";
+}
 
 /// One error a file: the exception that its loading ended with, whose name stands on a line of its own.
 pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {

@@ -1,24 +1,16 @@
 //! What rustc says of a test program that does not build.
 
 use super::project::Project;
-use super::{Found, cause, pattern};
-use regex::Regex;
-use std::sync::LazyLock;
+use super::{Found, cause};
 use tm_scheduler::LoadCause;
 
-static HEADLINE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^error(?:\[(E\d{4})\])?: (.+)$"));
-static PLACE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*--> ([^:]+):\d+"));
-static CODE_ITSELF: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r#"could not compile (`[^`]+` \((?:lib|build script|(?:bin|example) "[^"]+")\))"#)
-});
-static UNLINKED: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?:unlinked crate|undeclared crate or module|module or crate) `(\w+)`")
-});
-static KNOWN_RECEIVER: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"for (?:type|struct|enum|reference|array|slice|unit type|primitive type)? ?`&*(?:mut )?(?:[iu](?:8|16|32|64|128|size)|f32|f64|bool|char|str|\(\)|(?:String|Vec|Option|Result|Box|Rc|Arc|HashMap|HashSet|BTreeMap|BTreeSet)\b)",
-    )
-});
+patterns! {
+    HEADLINE = r"^error(?:\[(E\d{4})\])?: (.+)$";
+    PLACE = r"^\s*--> ([^:]+):\d+";
+    CODE_ITSELF = r#"could not compile (`[^`]+` \((?:lib|build script|(?:bin|example) "[^"]+")\))"#;
+    UNLINKED = r"(?:unlinked crate|undeclared crate or module|module or crate) `(\w+)`";
+    KNOWN_RECEIVER = r"for (?:type|struct|enum|reference|array|slice|unit type|primitive type)? ?`&*(?:mut )?(?:[iu](?:8|16|32|64|128|size)|f32|f64|bool|char|str|\(\)|(?:String|Vec|Option|Result|Box|Rc|Arc|HashMap|HashSet|BTreeMap|BTreeSet)\b)";
+}
 
 /// Codes of errors that name something which is not there: functions, types, traits, modules, methods, fields, macros.
 const MISSING: [&str; 18] = [

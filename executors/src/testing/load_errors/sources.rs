@@ -1,22 +1,18 @@
 //! What the Rust of a project defines, as far as a look at its text tells: enough to know its own names from others'.
 
-use super::pattern;
-use regex::Regex;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::LazyLock;
 
 /// So many files are looked at, each so far, in folders so deep.
 const MOST_FILES: usize = 2_000;
 const MOST_BYTES: u64 = 1024 * 1024;
 const DEEPEST: usize = 12;
 
-static DEFINED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?m)^[^/\n]*\b(?:trait|struct|enum|union|type)\s+([A-Za-z_]\w*)"));
-static TRAIT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^[^/\n]*\btrait\s+[A-Za-z_]\w*"));
-static IMPLEMENTED: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?m)^[^/\n]*\bimpl\b[^\n{]*\bfor\s+&?(?:mut\s+)?(\$?[A-Za-z_]\w*|\[|\()")
-});
+patterns! {
+    DEFINED = r"(?m)^[^/\n]*\b(?:trait|struct|enum|union|type)\s+([A-Za-z_]\w*)";
+    TRAIT = r"(?m)^[^/\n]*\btrait\s+[A-Za-z_]\w*";
+    IMPLEMENTED = r"(?m)^[^/\n]*\bimpl\b[^\n{]*\bfor\s+&?(?:mut\s+)?(\$?[A-Za-z_]\w*|\[|\()";
+}
 
 /// The names that are defined, and those that traits are implemented for.
 #[derive(Debug, Default)]

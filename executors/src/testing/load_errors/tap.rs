@@ -3,15 +3,13 @@
 //! Knows nothing of what follows from it. Such a line names no file, and its name may be that of no test.
 
 use super::javascript::missing_module;
-use super::{Found, pattern, python};
-use regex::Regex;
-use std::sync::LazyLock;
+use super::{Found, python};
 use tm_scheduler::LoadCause;
 
-static FAILED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^ *not ok\b.*?: ((ModuleNotFoundError|ImportError|Error): (.+))$"));
-static NO_SCRIPT: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^Cannot find (?:module|package) '([^']+)'"));
+patterns! {
+    FAILED = r"^ *not ok\b.*?: ((ModuleNotFoundError|ImportError|Error): (.+))$";
+    NO_SCRIPT = r"^Cannot find (?:module|package) '([^']+)'";
+}
 
 /// Only what is missing of the project counts: a test that fails with any other error has been loaded.
 pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
