@@ -269,7 +269,7 @@ fn the_design_names_every_failure_and_every_reason() {
         let source = document(source);
         let words: Vec<&str> = source
             .lines()
-            .filter_map(|line| line.trim().split_once(" => \"")?.1.strip_suffix("\","))
+            .filter_map(|line| line.trim().split_once(" = \"")?.1.strip_suffix("\","))
             .collect();
         assert!(!words.is_empty());
         assert_eq!(listed, words, "{place}");

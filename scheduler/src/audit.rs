@@ -4,96 +4,58 @@
 
 use crate::{CommitId, Proof, RunId, TaskId};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
-/// What a commit is to an audit.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AuditKind {
-    /// The tests of a pair.
-    Red,
-    /// The implementation of a pair.
-    Green,
-    /// Work outside of any pair.
-    Work,
-    /// Better code on top of work that stands.
-    Refactor,
-    /// A commit that an agent made on its way, which is the history of its task's commit.
-    History,
-    /// The merge that brought a task's work to the integration branch.
-    Landing,
-    /// A merge that names no task.
-    Merge,
-    /// Takes work back that was rejected.
-    #[serde(rename = "taken-back")]
-    TakenBack,
-    /// Sets statuses of the backlog.
-    Statuses,
-    /// No commit that a proof could cover.
-    Uncovered,
-    /// All commits together: where they lead to, against where they began.
-    Whole,
-}
-
-impl AuditKind {
-    /// Returns the word that files and the screen use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Red => "red",
-            Self::Green => "green",
-            Self::Work => "work",
-            Self::Refactor => "refactor",
-            Self::History => "history",
-            Self::Landing => "landing",
-            Self::Merge => "merge",
-            Self::TakenBack => "taken-back",
-            Self::Statuses => "statuses",
-            Self::Uncovered => "uncovered",
-            Self::Whole => "whole",
-        }
+words! {
+    /// What a commit is to an audit.
+    pub enum AuditKind {
+        /// The tests of a pair.
+        Red = "red",
+        /// The implementation of a pair.
+        Green = "green",
+        /// Work outside of any pair.
+        Work = "work",
+        /// Better code on top of work that stands.
+        Refactor = "refactor",
+        /// A commit that an agent made on its way, which is the history of its task's commit.
+        History = "history",
+        /// The merge that brought a task's work to the integration branch.
+        Landing = "landing",
+        /// A merge that names no task.
+        Merge = "merge",
+        /// Takes work back that was rejected.
+        TakenBack = "taken-back",
+        /// Sets statuses of the backlog.
+        Statuses = "statuses",
+        /// No commit that a proof could cover.
+        Uncovered = "uncovered",
+        /// All commits together: where they lead to, against where they began.
+        Whole = "whole",
     }
 }
 
-/// Whether what a commit stands for could be shown again.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AuditOutcome {
-    /// It was.
-    Shown,
-    /// It was, but a test had to be run again for it.
-    Flaky,
-    /// Its place in the history is right; its tests were not asked for.
-    NotTested,
-    /// It was not.
-    NotShown,
-    /// Its tests can't be run here, so nothing is known.
-    CannotRun,
+words! {
+    /// Whether what a commit stands for could be shown again.
+    pub enum AuditOutcome {
+        /// It was.
+        Shown = "shown",
+        /// It was, but a test had to be run again for it.
+        Flaky = "flaky",
+        /// Its place in the history is right; its tests were not asked for.
+        NotTested = "not-tested",
+        /// It was not.
+        NotShown = "not-shown",
+        /// Its tests can't be run here, so nothing is known.
+        CannotRun = "cannot-run",
+    }
 }
 
 impl AuditOutcome {
-    /// Returns the word that files and the screen use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Shown => "shown",
-            Self::Flaky => "flaky",
-            Self::NotTested => "not-tested",
-            Self::NotShown => "not-shown",
-            Self::CannotRun => "cannot-run",
-        }
-    }
-
     /// Tells whether nothing speaks against the commit.
     pub const fn holds(self) -> bool {
         match self {
             Self::Shown | Self::Flaky | Self::NotTested => true,
             Self::NotShown | Self::CannotRun => false,
         }
-    }
-}
-
-impl fmt::Display for AuditOutcome {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.as_str())
     }
 }
 

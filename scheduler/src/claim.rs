@@ -5,16 +5,16 @@
 use crate::{Phase, Proof, Strength};
 use serde::{Deserialize, Serialize};
 
-/// The status an agent claims.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ClaimStatus {
-    /// Everything asked for is there.
-    Pass,
-    /// The work stands, non-functional points are open.
-    Partial,
-    /// The work is not done.
-    Fail,
+words! {
+    /// The status an agent claims.
+    pub enum ClaimStatus {
+        /// Everything asked for is there.
+        Pass = "pass",
+        /// The work stands, non-functional points are open.
+        Partial = "partial",
+        /// The work is not done.
+        Fail = "fail",
+    }
 }
 
 /// One claim: what a result file says.
@@ -72,17 +72,6 @@ impl Claim {
             ));
         }
         differences
-    }
-}
-
-impl ClaimStatus {
-    /// Returns the word of reports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Partial => "partial",
-            Self::Fail => "fail",
-        }
     }
 }
 

@@ -106,14 +106,14 @@ pub enum Effect {
     Tell(Event),
 }
 
-/// What is to become of work that is not on the task's branch.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Keep {
-    /// It is kept as a salvage commit.
-    Salvage,
-    /// There is none: everything is committed.
-    Nothing,
+words! {
+    /// What is to become of work that is not on the task's branch.
+    pub enum Keep {
+        /// It is kept as a salvage commit.
+        Salvage = "salvage",
+        /// There is none: everything is committed.
+        Nothing = "nothing",
+    }
 }
 
 /// One thing that people are told, as `activity.jsonl` and `--json` spell it.

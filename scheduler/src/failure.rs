@@ -3,119 +3,61 @@
 //! Decides from facts what an attempt's end means; measures nothing itself.
 
 use crate::{AgentReport, ClaimStatus, Ended, ResultFile, ServiceRefusal, Timestamp};
-use serde::{Deserialize, Serialize};
-use std::fmt;
 
-/// Why an attempt failed.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Failure {
-    /// The agent, or its worktree, could not be started.
-    NotStarted,
-    /// The service behind the agent refused for now.
-    RateLimited,
-    /// The service behind the agent refused the credentials.
-    Auth,
-    /// The attempt's time limit passed.
-    TimedOut,
-    /// Neither output nor file changes for the stall limit.
-    Stalled,
-    /// The process vanished while no tm watched.
-    Lost,
-    /// It ended badly and left no result file.
-    NoResult,
-    /// The result file can't be read.
-    MalformedResult,
-    /// The agent itself says that the work is not done.
-    ClaimedFail,
-    /// RED: no new test fails.
-    RedPassed,
-    /// RED: the tests can't be run, or none are found.
-    RedCannotRun,
-    /// RED: its GREEN showed that its tests may be wrong.
-    RedQuestioned,
-    /// GREEN: tests of its RED still fail.
-    GreenFailing,
-    /// A test that passed before fails, is gone, or is newly skipped.
-    Regression,
-    /// GREEN: test files of its RED were changed.
-    TestsTampered,
-    /// Nothing was changed.
-    NothingDone,
-    /// The work can't be merged with what has landed.
-    Conflict,
-    /// The merged tree fails tests that neither side fails alone.
-    LandingRegression,
-    /// The agent wrote into the user's checkout.
-    Escaped,
-    /// git refused the commit: a hook, signing, a broken configuration.
-    CommitRefused,
-    /// What the agent left can't be taken as work: a repository within the worktree, git's own files changed, a link that
-    /// leads out of the tree, or anything else that git refuses.
-    WorkRefused,
-    /// A gate of the project's own fails, or a reviewer rejects the work.
-    GateFailed,
-    /// Somebody stopped the task.
-    Stopped,
+words! {
+    /// Why an attempt failed.
+    pub enum Failure {
+        /// The agent, or its worktree, could not be started.
+        NotStarted = "not-started",
+        /// The service behind the agent refused for now.
+        RateLimited = "rate-limited",
+        /// The service behind the agent refused the credentials.
+        Auth = "auth",
+        /// The attempt's time limit passed.
+        TimedOut = "timed-out",
+        /// Neither output nor file changes for the stall limit.
+        Stalled = "stalled",
+        /// The process vanished while no tm watched.
+        Lost = "lost",
+        /// It ended badly and left no result file.
+        NoResult = "no-result",
+        /// The result file can't be read.
+        MalformedResult = "malformed-result",
+        /// The agent itself says that the work is not done.
+        ClaimedFail = "claimed-fail",
+        /// RED: no new test fails.
+        RedPassed = "red-passed",
+        /// RED: the tests can't be run, or none are found.
+        RedCannotRun = "red-cannot-run",
+        /// RED: its GREEN showed that its tests may be wrong.
+        RedQuestioned = "red-questioned",
+        /// GREEN: tests of its RED still fail.
+        GreenFailing = "green-failing",
+        /// A test that passed before fails, is gone, or is newly skipped.
+        Regression = "regression",
+        /// GREEN: test files of its RED were changed.
+        TestsTampered = "tests-tampered",
+        /// Nothing was changed.
+        NothingDone = "nothing-done",
+        /// The work can't be merged with what has landed.
+        Conflict = "conflict",
+        /// The merged tree fails tests that neither side fails alone.
+        LandingRegression = "landing-regression",
+        /// The agent wrote into the user's checkout.
+        Escaped = "escaped",
+        /// git refused the commit: a hook, signing, a broken configuration.
+        CommitRefused = "commit-refused",
+        /// What the agent left can't be taken as work: a repository within the worktree, git's own files changed, a link that
+        /// leads out of the tree, or anything else that git refuses.
+        WorkRefused = "work-refused",
+        /// A gate of the project's own fails, or a reviewer rejects the work.
+        GateFailed = "gate-failed",
+        /// Somebody stopped the task.
+        Stopped = "stopped",
+    }
 }
 
 impl Failure {
-    /// Every failure, in the order of the list in DESIGN.md.
-    pub const ALL: [Self; 23] = [
-        Self::NotStarted,
-        Self::RateLimited,
-        Self::Auth,
-        Self::TimedOut,
-        Self::Stalled,
-        Self::Lost,
-        Self::NoResult,
-        Self::MalformedResult,
-        Self::ClaimedFail,
-        Self::RedPassed,
-        Self::RedCannotRun,
-        Self::RedQuestioned,
-        Self::GreenFailing,
-        Self::Regression,
-        Self::TestsTampered,
-        Self::NothingDone,
-        Self::Conflict,
-        Self::LandingRegression,
-        Self::Escaped,
-        Self::CommitRefused,
-        Self::WorkRefused,
-        Self::GateFailed,
-        Self::Stopped,
-    ];
-
-    /// Returns the name used in files and on the screen.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::NotStarted => "not-started",
-            Self::RateLimited => "rate-limited",
-            Self::Auth => "auth",
-            Self::TimedOut => "timed-out",
-            Self::Stalled => "stalled",
-            Self::Lost => "lost",
-            Self::NoResult => "no-result",
-            Self::MalformedResult => "malformed-result",
-            Self::ClaimedFail => "claimed-fail",
-            Self::RedPassed => "red-passed",
-            Self::RedCannotRun => "red-cannot-run",
-            Self::RedQuestioned => "red-questioned",
-            Self::GreenFailing => "green-failing",
-            Self::Regression => "regression",
-            Self::TestsTampered => "tests-tampered",
-            Self::NothingDone => "nothing-done",
-            Self::Conflict => "conflict",
-            Self::LandingRegression => "landing-regression",
-            Self::Escaped => "escaped",
-            Self::CommitRefused => "commit-refused",
-            Self::WorkRefused => "work-refused",
-            Self::GateFailed => "gate-failed",
-            Self::Stopped => "stopped",
-        }
-    }
-
     /// Returns what follows from the failure.
     pub const fn policy(self) -> Policy {
         match self {
@@ -171,12 +113,6 @@ impl Failure {
                 retried: true,
             },
         }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.as_str())
     }
 }
 

@@ -1,62 +1,63 @@
 //! In which formats agents and tests write what they report, and what each format tells. Reading them is for others.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// How results of tests are written.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ResultFormat {
-    /// Found by looking at the command and its output.
-    #[default]
-    Auto,
-    /// The Test Anything Protocol.
-    Tap,
-    /// The text of `cargo test`.
-    Cargo,
-    /// The text of `cargo nextest run`.
-    Nextest,
-    /// `JUnit` XML.
-    Junit,
-    /// The JSON of jest and vitest.
-    Jest,
-    /// The JSON or the text of `go test`.
-    Go,
-    /// The `spec` reporter of `node --test`.
-    Node,
-    /// The text of pytest with `-v` or `-rA`.
-    Pytest,
-    /// The text of `python3 -m unittest -v`.
-    Unittest,
-    /// The JSON of rspec.
-    Rspec,
-    /// The exit status alone, which proves less.
-    ExitStatus,
+words! {
+    /// How results of tests are written.
+    #[derive(Default, JsonSchema)]
+    pub enum ResultFormat {
+        /// Found by looking at the command and its output.
+        #[default]
+        Auto = "auto",
+        /// The Test Anything Protocol.
+        Tap = "tap",
+        /// The text of `cargo test`.
+        Cargo = "cargo",
+        /// The text of `cargo nextest run`.
+        Nextest = "nextest",
+        /// `JUnit` XML.
+        Junit = "junit",
+        /// The JSON of jest and vitest.
+        Jest = "jest",
+        /// The JSON or the text of `go test`.
+        Go = "go",
+        /// The `spec` reporter of `node --test`.
+        Node = "node",
+        /// The text of pytest with `-v` or `-rA`.
+        Pytest = "pytest",
+        /// The text of `python3 -m unittest -v`.
+        Unittest = "unittest",
+        /// The JSON of rspec.
+        Rspec = "rspec",
+        /// The exit status alone, which proves less.
+        ExitStatus = "exit-status",
+    }
 }
 
-/// How the output of an agent is written.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum OutputFormat {
-    /// Lines for people, or events of one of the other formats.
-    #[default]
-    Text,
-    /// Claude Code's `--output-format stream-json`.
-    ClaudeStreamJson,
-    /// Codex's `exec --json`.
-    CodexJsonl,
-    /// Gemini CLI's `-o stream-json`.
-    GeminiStreamJson,
-    /// opencode's `run --format json`.
-    OpencodeJson,
-    /// Qwen Code's `-o stream-json`.
-    QwenStreamJson,
-    /// Cline's `--json`.
-    ClineJson,
-    /// Aider's lines.
-    Aider,
-    /// None: tm speaks the Agent Client Protocol with it.
-    Acp,
+words! {
+    /// How the output of an agent is written.
+    #[derive(Default, JsonSchema)]
+    pub enum OutputFormat {
+        /// Lines for people, or events of one of the other formats.
+        #[default]
+        Text = "text",
+        /// Claude Code's `--output-format stream-json`.
+        ClaudeStreamJson = "claude-stream-json",
+        /// Codex's `exec --json`.
+        CodexJsonl = "codex-jsonl",
+        /// Gemini CLI's `-o stream-json`.
+        GeminiStreamJson = "gemini-stream-json",
+        /// opencode's `run --format json`.
+        OpencodeJson = "opencode-json",
+        /// Qwen Code's `-o stream-json`.
+        QwenStreamJson = "qwen-stream-json",
+        /// Cline's `--json`.
+        ClineJson = "cline-json",
+        /// Aider's lines.
+        Aider = "aider",
+        /// None: tm speaks the Agent Client Protocol with it.
+        Acp = "acp",
+    }
 }
 
 impl OutputFormat {

@@ -28,20 +28,20 @@ pub struct GateResult {
     pub cost_usd: Option<f64>,
 }
 
-/// What follows from what a gate said.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GateOutcome {
-    /// It has nothing to say against the work.
-    Passed,
-    /// It fails, and failed with the same findings before.
-    NothingNew,
-    /// It fails for something that was not there before.
-    Failed,
-    /// A reviewer rejects the work.
-    Rejected,
-    /// A reviewer said nothing that can be read, as often as it was asked; it decides nothing.
-    NoVerdict,
+words! {
+    /// What follows from what a gate said.
+    pub enum GateOutcome {
+        /// It has nothing to say against the work.
+        Passed = "passed",
+        /// It fails, and failed with the same findings before.
+        NothingNew = "nothing-new",
+        /// It fails for something that was not there before.
+        Failed = "failed",
+        /// A reviewer rejects the work.
+        Rejected = "rejected",
+        /// A reviewer said nothing that can be read, as often as it was asked; it decides nothing.
+        NoVerdict = "no-verdict",
+    }
 }
 
 impl GateResult {
@@ -58,17 +58,6 @@ impl GateResult {
 }
 
 impl GateOutcome {
-    /// Returns the word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::NothingNew => "nothing-new",
-            Self::Failed => "failed",
-            Self::Rejected => "rejected",
-            Self::NoVerdict => "no-verdict",
-        }
-    }
-
     /// Tells whether the work may go on.
     pub const fn holds(self) -> bool {
         match self {

@@ -46,14 +46,14 @@ pub struct Foreseen {
     pub with: Vec<TaskId>,
 }
 
-/// How soon a run, a task or an agent is to stop.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StopMode {
-    /// Agents may end within the grace period, and what they finished is finished. A run starts nothing more.
-    Gently,
-    /// Agents are stopped at once.
-    Now,
+words! {
+    /// How soon a run, a task or an agent is to stop.
+    pub enum StopMode {
+        /// Agents may end within the grace period, and what they finished is finished. A run starts nothing more.
+        Gently = "gently",
+        /// Agents are stopped at once.
+        Now = "now",
+    }
 }
 
 /// What came of one step of an attempt.

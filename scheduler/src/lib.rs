@@ -3,6 +3,9 @@
 //! Graph, pairs, waves, the run's state machine and the verdicts on test results. Time comes in as an argument;
 //! there is no clock, no file, no process and no environment here, so the same inputs always give the same effects.
 
+#[macro_use]
+mod words;
+
 mod addition;
 mod agent_pool;
 mod audit;

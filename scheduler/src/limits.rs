@@ -6,63 +6,68 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-/// When a task may start.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Dispatch {
-    /// As soon as everything it depends on has landed and a slot is free.
-    #[default]
-    Rolling,
-    /// When every task of the waves before has settled.
-    Barrier,
+words! {
+    /// When a task may start.
+    #[derive(Default, JsonSchema)]
+    pub enum Dispatch {
+        /// As soon as everything it depends on has landed and a slot is free.
+        #[default]
+        Rolling = "rolling",
+        /// When every task of the waves before has settled.
+        Barrier = "barrier",
+    }
 }
 
-/// Whether proven work is merged into the integration branch.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Landing {
-    /// Each task as soon as it is proven.
-    #[default]
-    Each,
-    /// None: every task stays on its own branch, and dependants start from the branches of what they depend on.
-    Off,
+words! {
+    /// Whether proven work is merged into the integration branch.
+    #[derive(Default, JsonSchema)]
+    pub enum Landing {
+        /// Each task as soon as it is proven.
+        #[default]
+        Each = "each",
+        /// None: every task stays on its own branch, and dependants start from the branches of what they depend on.
+        Off = "off",
+    }
 }
 
-/// Whether a further attempt after each GREEN may improve its code.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Refactor {
-    /// No: GREEN's work lands as it is.
-    #[default]
-    Off,
-    /// Yes: a commit of its own, which is dropped when tests change or break.
-    On,
+words! {
+    /// Whether a further attempt after each GREEN may improve its code.
+    #[derive(Default)]
+    pub enum Refactor {
+        /// No: GREEN's work lands as it is.
+        #[default]
+        Off = "off",
+        /// Yes: a commit of its own, which is dropped when tests change or break.
+        On = "on",
+    }
 }
 
-/// Whether tasks that will touch the same files work side by side.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Overlap {
-    /// They may: conflicts are dealt with as they come.
-    #[default]
-    Allow,
-    /// Not where other work is ready.
-    Avoid,
+words! {
+    /// Whether tasks that will touch the same files work side by side.
+    #[derive(Default, JsonSchema)]
+    pub enum Overlap {
+        /// They may: conflicts are dealt with as they come.
+        #[default]
+        Allow = "allow",
+        /// Not where other work is ready.
+        Avoid = "avoid",
+    }
 }
 
-/// The rules by which a run takes its inputs. A journal is replayed by those under which it was written, up to the moment
-/// at which another process takes the run up.
-#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Edition {
-    /// Those of journals before version 3: attempts that are not charged have no bound, a declared limit holds however long
-    /// it is, no RED is questioned, and a single slot is filled again while work waits to land.
-    #[default]
-    First,
-    /// Those of journals of version 3: a conflict is charged, and throws the work away.
-    Second,
-    /// Those of this version.
-    Third,
+words! {
+    /// The rules by which a run takes its inputs. A journal is replayed by those under which it was written, up to the moment
+    /// at which another process takes the run up.
+    #[derive(Default)]
+    pub enum Edition {
+        /// Those of journals before version 3: attempts that are not charged have no bound, a declared limit holds however long
+        /// it is, no RED is questioned, and a single slot is filled again while work waits to land.
+        #[default]
+        First = "first",
+        /// Those of journals of version 3: a conflict is charged, and throws the work away.
+        Second = "second",
+        /// Those of this version.
+        Third = "third",
+    }
 }
 
 impl Edition {
@@ -82,15 +87,16 @@ pub struct Breaker {
     pub then: AtBreaker,
 }
 
-/// What follows when too much in a row has ended the same way.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AtBreaker {
-    /// The run is paused: somebody is there who can let it go on.
-    #[default]
-    Pause,
-    /// The run ends once what is under way has.
-    Stop,
+words! {
+    /// What follows when too much in a row has ended the same way.
+    #[derive(Default)]
+    pub enum AtBreaker {
+        /// The run is paused: somebody is there who can let it go on.
+        #[default]
+        Pause = "pause",
+        /// The run ends once what is under way has.
+        Stop = "stop",
+    }
 }
 
 /// What a run may use.

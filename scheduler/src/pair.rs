@@ -8,28 +8,30 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which tasks become a RED and a GREEN task.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TddMode {
-    /// Those that the backlog pairs, and every other one that tests can be written for.
-    #[default]
-    Auto,
-    /// Those that the backlog pairs.
-    Explicit,
-    /// None.
-    Off,
+words! {
+    /// Which tasks become a RED and a GREEN task.
+    #[derive(Default, JsonSchema)]
+    pub enum TddMode {
+        /// Those that the backlog pairs, and every other one that tests can be written for.
+        #[default]
+        Auto = "auto",
+        /// Those that the backlog pairs.
+        Explicit = "explicit",
+        /// None.
+        Off = "off",
+    }
 }
 
-/// When RED tasks may start.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RedStart {
-    /// When everything that the task depends on has landed.
-    #[default]
-    AfterDependencies,
-    /// At once, all of them before anything else.
-    Early,
+words! {
+    /// When RED tasks may start.
+    #[derive(Default)]
+    pub enum RedStart {
+        /// When everything that the task depends on has landed.
+        #[default]
+        AfterDependencies = "after-dependencies",
+        /// At once, all of them before anything else.
+        Early = "early",
+    }
 }
 
 /// A task as a run carries it out: a plain task, or one half of a pair.

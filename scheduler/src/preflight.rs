@@ -52,16 +52,16 @@ pub struct Base {
     pub took_ms: u64,
 }
 
-/// What came of the tests at the base.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BaseState {
-    /// They run; some may fail, which never counts.
-    Runs,
-    /// There are none yet: the work is to bring the first.
-    NoTestsYet,
-    /// They can't be run, or nothing can be told by them.
-    Broken,
+words! {
+    /// What came of the tests at the base.
+    pub enum BaseState {
+        /// They run; some may fail, which never counts.
+        Runs = "runs",
+        /// There are none yet: the work is to bring the first.
+        NoTestsYet = "no-tests-yet",
+        /// They can't be run, or nothing can be told by them.
+        Broken = "broken",
+    }
 }
 
 /// One thing that would make work of agents worth nothing.

@@ -35,15 +35,16 @@ pub enum Request {
     Add(Vec<PlannedTask>),
 }
 
-/// What is to become of the tasks that depend on one that is skipped.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Dependants {
-    /// They are blocked by it.
-    #[default]
-    Blocked,
-    /// They are carried out without it.
-    Released,
+words! {
+    /// What is to become of the tasks that depend on one that is skipped.
+    #[derive(Default)]
+    pub enum Dependants {
+        /// They are blocked by it.
+        #[default]
+        Blocked = "blocked",
+        /// They are carried out without it.
+        Released = "released",
+    }
 }
 
 /// Why a request is refused. Displays as a fragment that follows "failed to".

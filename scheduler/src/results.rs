@@ -5,16 +5,16 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How one test ended.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TestOutcome {
-    /// It ran and passed.
-    Passed,
-    /// It ran and failed.
-    Failed,
-    /// It was not run on purpose: skipped, ignored, a TODO that fails.
-    Skipped,
+words! {
+    /// How one test ended.
+    pub enum TestOutcome {
+        /// It ran and passed.
+        Passed = "passed",
+        /// It ran and failed.
+        Failed = "failed",
+        /// It was not run on purpose: skipped, ignored, a TODO that fails.
+        Skipped = "skipped",
+    }
 }
 
 /// How the test command itself ended.
@@ -36,14 +36,14 @@ impl CommandEnd {
     }
 }
 
-/// How much the results can tell.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Detail {
-    /// One outcome per test.
-    PerTest,
-    /// The exit status alone: weaker, because a new failure can't be told from an old one.
-    ExitStatusOnly,
+words! {
+    /// How much the results can tell.
+    pub enum Detail {
+        /// One outcome per test.
+        PerTest = "per-test",
+        /// The exit status alone: weaker, because a new failure can't be told from an old one.
+        ExitStatusOnly = "exit-status-only",
+    }
 }
 
 /// Why tests could not be built or loaded, as the compiler or the framework put it.
@@ -57,14 +57,14 @@ pub struct LoadError {
     pub text: String,
 }
 
-/// What kept tests from being built or loaded.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LoadCause {
-    /// An item of the project under test is not there: what a test that comes before its implementation is for.
-    MissingItem,
-    /// Anything else: a syntax error, a type error, a package that is not installed.
-    Other,
+words! {
+    /// What kept tests from being built or loaded.
+    pub enum LoadCause {
+        /// An item of the project under test is not there: what a test that comes before its implementation is for.
+        MissingItem = "missing-item",
+        /// Anything else: a syntax error, a type error, a package that is not installed.
+        Other = "other",
+    }
 }
 
 /// A mistake of a test itself, which no implementation mends: a name that its file never binds, an import of something

@@ -4,28 +4,30 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whether something that lies in no object of the repository is brought into checkouts.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Bring {
-    /// Where the tree says that there is any.
-    #[default]
-    Auto,
-    /// Always; what can't be brought is an error.
-    On,
-    /// Never: submodules are empty folders, and files that LFS keeps are the few lines that name them.
-    Off,
+words! {
+    /// Whether something that lies in no object of the repository is brought into checkouts.
+    #[derive(Default, JsonSchema)]
+    pub enum Bring {
+        /// Where the tree says that there is any.
+        #[default]
+        Auto = "auto",
+        /// Always; what can't be brought is an error.
+        On = "on",
+        /// Never: submodules are empty folders, and files that LFS keeps are the few lines that name them.
+        Off = "off",
+    }
 }
 
-/// Whose home folder and variables the tests have.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TestHome {
-    /// A home of their own, empty each time, and the variables of tm's list.
-    #[default]
-    Private,
-    /// The user's home, and every variable that tm was started with but those of git and of tm.
-    User,
+words! {
+    /// Whose home folder and variables the tests have.
+    #[derive(Default, JsonSchema)]
+    pub enum TestHome {
+        /// A home of their own, empty each time, and the variables of tm's list.
+        #[default]
+        Private = "private",
+        /// The user's home, and every variable that tm was started with but those of git and of tm.
+        User = "user",
+    }
 }
 
 /// The signal that asks a program politely to stop.

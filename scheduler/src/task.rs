@@ -165,32 +165,23 @@ impl fmt::Display for Status {
     }
 }
 
-/// How urgent a task is; the most urgent is the greatest.
-#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Priority {
-    /// After everything else.
-    Low,
-    /// What a task without a priority has.
-    #[default]
-    Medium,
-    /// Before the others.
-    High,
-    /// Before everything else.
-    Critical,
+words! {
+    /// How urgent a task is; the most urgent is the greatest.
+    #[derive(Default)]
+    pub enum Priority {
+        /// After everything else.
+        Low = "low",
+        /// What a task without a priority has.
+        #[default]
+        Medium = "medium",
+        /// Before the others.
+        High = "high",
+        /// Before everything else.
+        Critical = "critical",
+    }
 }
 
 impl Priority {
-    /// Returns the name as a backlog spells it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Critical => "critical",
-        }
-    }
-
     /// Reads a name, `None` for one that is not known.
     pub fn parse(text: &str) -> Option<Self> {
         match text.to_ascii_lowercase().as_str() {
@@ -261,42 +252,25 @@ pub struct TddMark {
     pub paired_task_id: Option<TaskId>,
 }
 
-/// The two halves of a pair.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TddHalf {
-    /// Writes the failing test.
-    Red,
-    /// Makes it pass.
-    Green,
-}
-
-/// What kind of work a planned task is.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Phase {
-    /// Writes tests that fail.
-    Red,
-    /// Makes the tests of its pair pass.
-    Green,
-    /// Work outside any pair.
-    None,
-}
-
-impl Phase {
-    /// Returns the name used in files and for agents.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Red => "red",
-            Self::Green => "green",
-            Self::None => "none",
-        }
+words! {
+    /// The two halves of a pair.
+    pub enum TddHalf {
+        /// Writes the failing test.
+        Red = "red",
+        /// Makes it pass.
+        Green = "green",
     }
 }
 
-impl fmt::Display for Phase {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.as_str())
+words! {
+    /// What kind of work a planned task is.
+    pub enum Phase {
+        /// Writes tests that fail.
+        Red = "red",
+        /// Makes the tests of its pair pass.
+        Green = "green",
+        /// Work outside any pair.
+        None = "none",
     }
 }
 

@@ -4,18 +4,18 @@
 
 use crate::{Task, TaskId};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What one agent is given at a time.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    /// A task with all its subtasks, which are steps of it.
-    #[default]
-    Task,
-    /// One subtask, or a task without any; a parent is done when all its subtasks are.
-    Subtask,
+words! {
+    /// What one agent is given at a time.
+    #[derive(Default, JsonSchema)]
+    pub enum Unit {
+        /// A task with all its subtasks, which are steps of it.
+        #[default]
+        Task = "task",
+        /// One subtask, or a task without any; a parent is done when all its subtasks are.
+        Subtask = "subtask",
+    }
 }
 
 /// Returns the tasks of the chosen unit, with dependencies between tasks of that unit only.

@@ -31,19 +31,19 @@ pub use red_again::{RedAgain, only_settings_pass, red_again, red_does_not_fail};
 
 use crate::{Detail, TestOutcome, TestReport};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// How strictly RED and GREEN are judged.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Strictness {
-    /// Every new test of RED has to fail; GREEN may not touch RED's test files.
-    Strict,
-    /// One new test of RED has to fail; GREEN may not touch RED's test files.
-    #[default]
-    Normal,
-    /// Both are noted only.
-    Relaxed,
+words! {
+    /// How strictly RED and GREEN are judged.
+    #[derive(Default, JsonSchema)]
+    pub enum Strictness {
+        /// Every new test of RED has to fail; GREEN may not touch RED's test files.
+        Strict = "strict",
+        /// One new test of RED has to fail; GREEN may not touch RED's test files.
+        #[default]
+        Normal = "normal",
+        /// Both are noted only.
+        Relaxed = "relaxed",
+    }
 }
 
 /// What the settings ask of RED and GREEN.
@@ -57,15 +57,16 @@ pub struct Rules {
     pub canary: Canary,
 }
 
-/// Whether a GREEN that holds is measured once more with tests that can't pass, to see that results come from the tests.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Canary {
-    /// It is, wherever tm knows how.
-    #[default]
-    On,
-    /// It is not, and the proof says so.
-    Off,
+words! {
+    /// Whether a GREEN that holds is measured once more with tests that can't pass, to see that results come from the tests.
+    #[derive(Default, JsonSchema)]
+    pub enum Canary {
+        /// It is, wherever tm knows how.
+        #[default]
+        On = "on",
+        /// It is not, and the proof says so.
+        Off = "off",
+    }
 }
 
 /// One changed file.

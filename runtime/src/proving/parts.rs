@@ -217,8 +217,8 @@ mod tests {
                     .map(|found| found.to_string())
                     .unwrap_or_default()
             };
-            assert_eq!(describe(&parts(Some("make"))), with_rest, "{changed:?}");
-            assert_eq!(describe(&parts(None)), without, "{changed:?}");
+            assert_eq!(words(&parts(Some("make"))), with_rest, "{changed:?}");
+            assert_eq!(words(&parts(None)), without, "{changed:?}");
         }
     }
 }

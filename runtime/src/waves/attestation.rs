@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tm_config::Attest;
 use tm_executors::testing::TestCommand;
 use tm_scheduler::CommitId;
-use tm_scheduler::verdict::{Canary, Strictness};
+use tm_scheduler::verdict::Canary;
 use tm_worktrees::MergePreview;
 
 /// The type of what is stated, as docs/audit.md says it.
@@ -65,11 +65,7 @@ fn statement(
 ) -> Value {
     let header = &context.setup.header;
     let (proof, rules) = (context.proof(), context.setup.rules);
-    let strictness = match rules.strictness {
-        Strictness::Strict => "strict",
-        Strictness::Normal => "normal",
-        Strictness::Relaxed => "relaxed",
-    };
+    let strictness = rules.strictness.as_str();
     json!({
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{

@@ -83,12 +83,12 @@ pub enum Step {
     },
 }
 
-/// Why a run is paused.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PauseReason {
-    /// Somebody asked.
-    Asked,
-    /// GREEN was tried as often as allowed.
-    AttemptsUsedUp,
+words! {
+    /// Why a run is paused.
+    pub enum PauseReason {
+        /// Somebody asked.
+        Asked = "asked",
+        /// GREEN was tried as often as allowed.
+        AttemptsUsedUp = "attempts-used-up",
+    }
 }

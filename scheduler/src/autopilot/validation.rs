@@ -35,16 +35,16 @@ impl TestCounts {
     }
 }
 
-/// What follows from a report.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum VerdictKind {
-    /// The next step is open.
-    Accepted,
-    /// The phase goes on.
-    Refused,
-    /// The report contradicts itself and counts as none.
-    Malformed,
+words! {
+    /// What follows from a report.
+    pub enum VerdictKind {
+        /// The next step is open.
+        Accepted = "accepted",
+        /// The phase goes on.
+        Refused = "refused",
+        /// The report contradicts itself and counts as none.
+        Malformed = "malformed",
+    }
 }
 
 /// What a report came to, in words.

@@ -6,7 +6,6 @@ use super::Marker;
 use crate::{Failure, Status, TaskId, Timestamp, Tokens};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// The backlog at a moment, as the loop sees it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -82,32 +81,19 @@ impl WorkChanges {
     }
 }
 
-/// What one try at an iteration came to.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum IterationStatus {
-    /// It did something, and there is more to do.
-    Success,
-    /// It is the last: there is nothing left to do.
-    Complete,
-    /// The agent can't go on.
-    Blocked,
-    /// It failed.
-    Error,
-    /// It was stopped from outside.
-    Interrupted,
-}
-
-impl IterationStatus {
-    /// Returns the word of files and screen.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Complete => "complete",
-            Self::Blocked => "blocked",
-            Self::Error => "error",
-            Self::Interrupted => "interrupted",
-        }
+words! {
+    /// What one try at an iteration came to.
+    pub enum IterationStatus {
+        /// It did something, and there is more to do.
+        Success = "success",
+        /// It is the last: there is nothing left to do.
+        Complete = "complete",
+        /// The agent can't go on.
+        Blocked = "blocked",
+        /// It failed.
+        Error = "error",
+        /// It was stopped from outside.
+        Interrupted = "interrupted",
     }
 }
 
@@ -175,46 +161,24 @@ pub struct IterationRecord {
     pub cost_usd: Option<f64>,
 }
 
-/// How a loop ends.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LoopStatus {
-    /// There is nothing left to do.
-    AllComplete,
-    /// All iterations are used up.
-    MaxIterations,
-    /// The agent, or everything that is open, is held up.
-    Blocked,
-    /// Too many failures in a row, or one that trying again does not help.
-    Error,
-    /// The surroundings, such as a full disk, let no agent be started.
-    Surroundings,
-    /// The time is used up.
-    Deadline,
-    /// The money is used up.
-    Budget,
-    /// It was stopped from outside.
-    Interrupted,
-}
-
-impl LoopStatus {
-    /// Returns the word of files and screen.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::AllComplete => "all_complete",
-            Self::MaxIterations => "max_iterations",
-            Self::Blocked => "blocked",
-            Self::Error => "error",
-            Self::Surroundings => "surroundings",
-            Self::Deadline => "deadline",
-            Self::Budget => "budget",
-            Self::Interrupted => "interrupted",
-        }
-    }
-}
-
-impl fmt::Display for LoopStatus {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.as_str())
+words! {
+    /// How a loop ends.
+    pub enum LoopStatus {
+        /// There is nothing left to do.
+        AllComplete = "all_complete",
+        /// All iterations are used up.
+        MaxIterations = "max_iterations",
+        /// The agent, or everything that is open, is held up.
+        Blocked = "blocked",
+        /// Too many failures in a row, or one that trying again does not help.
+        Error = "error",
+        /// The surroundings, such as a full disk, let no agent be started.
+        Surroundings = "surroundings",
+        /// The time is used up.
+        Deadline = "deadline",
+        /// The money is used up.
+        Budget = "budget",
+        /// It was stopped from outside.
+        Interrupted = "interrupted",
     }
 }

@@ -138,12 +138,7 @@ impl Scheduler {
             self.last_attempt(rank).agent = agent.clone();
             return Some(agent);
         }
-        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-        self.effects.push(Effect::Release {
-            task,
-            attempt,
-            keep: Keep::Nothing,
-        });
+        self.release(rank, Keep::Nothing);
         self.attempts[rank].pop();
         self.make_ready(rank);
         None
@@ -187,12 +182,12 @@ impl Scheduler {
             cooldown.refused_at = now;
             if later.is_some_and(|later| later.since(before) >= TOLD_AGAIN_AFTER_MS) {
                 let until = cooldown.until;
-                self.effects.push(Effect::Tell(Event::AgentLimited {
+                self.tell(Event::AgentLimited {
                     agent,
                     account,
                     until,
                     declared: true,
-                }));
+                });
             }
             return;
         }
@@ -215,12 +210,12 @@ impl Scheduler {
                 refused_at: now,
             },
         );
-        self.effects.push(Effect::Tell(Event::AgentLimited {
+        self.tell(Event::AgentLimited {
             agent,
             account,
             until,
             declared: is_declared,
-        }));
+        });
     }
 
     /// Takes down the walls whose time is over.
@@ -254,8 +249,7 @@ impl Scheduler {
             now.since(cooldown.refused_at) >= ANSWERED_AFTER_MS && report.refusal.is_none();
         if is_passed && !self.is_of_first_edition() {
             self.cooldowns.remove(&account);
-            self.effects
-                .push(Effect::Tell(Event::AgentAvailable { account }));
+            self.tell(Event::AgentAvailable { account });
         }
     }
 
@@ -269,11 +263,11 @@ impl Scheduler {
         }) = self.candidate_of(rank).cloned()
             && self.refused.insert(account.clone())
         {
-            self.effects.push(Effect::Tell(Event::AgentRefused {
+            self.tell(Event::AgentRefused {
                 agent,
                 account,
                 what_to_do: if_refused,
-            }));
+            });
         }
         !matches!(self.free_agent(rank), Err(Barred::Refused))
     }
@@ -319,11 +313,10 @@ impl Scheduler {
                     .until
                     .min(cooldown.refused_at.plus(LONGEST_DECLARED_MS));
             }
-            let (agent, account, until) = (cooldown.agent.clone(), account.clone(), cooldown.until);
             self.effects.push(Effect::Tell(Event::AgentLimited {
-                agent,
-                account,
-                until,
+                agent: cooldown.agent.clone(),
+                account: account.clone(),
+                until: cooldown.until,
                 declared: false,
             }));
         }
@@ -340,9 +333,9 @@ impl Scheduler {
 
     fn tell_over_budget(&mut self, rank: TaskIndex) {
         if self.told_over_budget.insert(rank) {
-            self.effects.push(Effect::Tell(Event::TaskOverBudget {
+            self.tell(Event::TaskOverBudget {
                 task: self.id(rank),
-            }));
+            });
         }
     }
 
@@ -355,10 +348,7 @@ impl Scheduler {
         let first = self.candidate_after(None);
         let mut candidates = std::iter::successors(first, |&key| self.candidate_after(Some(key)));
         if first.is_some() && candidates.all(|(_, _, rank)| self.is_over_budget(rank)) {
-            self.stop_reason = Some(StopReason::Budget);
-            self.effects.push(Effect::Tell(Event::RunStopping {
-                why: StopReason::Budget,
-            }));
+            self.stop_because(StopReason::Budget);
         }
     }
 

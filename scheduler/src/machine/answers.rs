@@ -123,14 +123,14 @@ impl Scheduler {
         };
         self.set_state(rank, State::Running);
         let (task, attempt, phase) = (self.id(rank), self.attempt_number(rank), self.phase(rank));
-        self.effects.push(Effect::Tell(Event::AttemptStarted {
+        self.tell(Event::AttemptStarted {
             task: task.clone(),
             attempt,
             phase,
             agent,
             branch,
             base,
-        }));
+        });
         self.effects.push(Effect::RunAgent {
             task,
             attempt,
@@ -253,14 +253,14 @@ impl Scheduler {
     }
 
     pub(super) fn tell_proof(&mut self, rank: TaskIndex, proof: &Proof) {
-        self.effects.push(Effect::Tell(Event::TestRun {
+        self.tell(Event::TestRun {
             task: self.id(rank),
             attempt: self.attempt_number(rank),
             passed: proof.passed,
             failed: proof.failed,
             holds: proof.holds(),
             strength: proof.rests_on(),
-        }));
+        });
     }
 
     /// Ends an attempt whose work did not land, and remembers by what.

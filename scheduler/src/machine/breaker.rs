@@ -4,7 +4,7 @@
 //! done does. What is compared, and how, belongs to the rules by which a journal is replayed.
 
 use super::{Scheduler, TaskIndex, count_u32};
-use crate::{AtBreaker, Effect, Event, Failure, StopReason, in_a_line};
+use crate::{AtBreaker, Event, Failure, StopReason, in_a_line};
 use std::collections::BTreeSet;
 
 /// Ends in a row that are the same.
@@ -91,14 +91,10 @@ impl Scheduler {
         match self.limits.breaker.then {
             AtBreaker::Pause => {
                 self.is_paused = true;
-                self.effects
-                    .push(Effect::Tell(Event::RunPaused { why: Some(why) }));
+                self.tell(Event::RunPaused { why: Some(why) });
             }
             AtBreaker::Stop => {
-                self.stop_reason = Some(StopReason::Breaker);
-                self.effects.push(Effect::Tell(Event::RunStopping {
-                    why: StopReason::Breaker,
-                }));
+                self.stop_because(StopReason::Breaker);
             }
         }
     }

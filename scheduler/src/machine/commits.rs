@@ -13,11 +13,11 @@ impl Scheduler {
         self.tell_commit(rank, &commit);
         if self.wants_refactor(rank) && !self.may_ask_again(rank) {
             let dropped = Some("the service behind its agent refused meanwhile".to_owned());
-            self.effects.push(Effect::Tell(Event::RefactorEnded {
+            self.tell(Event::RefactorEnded {
                 task,
                 commit: commit.clone(),
                 dropped,
-            }));
+            });
             self.finish_attempt(now, rank, commit);
         } else if self.wants_refactor(rank) {
             let timeout_ms = self.timeout_ms(rank);
@@ -57,11 +57,11 @@ impl Scheduler {
         let record = self.last_attempt(rank);
         record.reach(Reached::Commit(commit.clone()));
         let branch = record.place().map(|place| place.branch.clone());
-        self.effects.push(Effect::Tell(Event::CommitCreated {
+        self.tell(Event::CommitCreated {
             task,
             commit: commit.clone(),
             branch: branch.unwrap_or_default(),
-        }));
+        });
     }
 
     /// A run that stops starts no further agent, nor does a task that has spent its budget.
@@ -89,23 +89,18 @@ impl Scheduler {
             self.spend(report);
             self.note_refusal(now, rank, report);
         }
-        self.effects.push(Effect::Tell(Event::RefactorEnded {
+        self.tell(Event::RefactorEnded {
             task: self.id(rank),
             commit: refactored.commit.clone(),
             dropped: refactored.dropped.clone(),
-        }));
+        });
         self.last_attempt(rank)
             .reach(Reached::Refactored(Box::new(refactored)));
     }
 
     /// Gives the worktree back and has the commit landed, or held.
     fn finish_attempt(&mut self, now: Timestamp, rank: TaskIndex, commit: CommitId) {
-        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-        self.effects.push(Effect::Release {
-            task,
-            attempt,
-            keep: Keep::Nothing,
-        });
+        self.release(rank, Keep::Nothing);
         if self.phase(rank) == Phase::Red || self.limits.landing == Landing::Off {
             self.held(now, rank, commit);
         } else {

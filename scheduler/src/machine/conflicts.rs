@@ -4,7 +4,7 @@
 //! has landed. A task that conflicted twice lands before tasks are started that may touch the same files.
 
 use super::{AttemptEnd, AttemptRecord, Conflicted, Scheduler, State, TaskIndex, count_u32};
-use crate::{CommitId, Effect, Event, Failure, Foreseen, LandingRefusal, Phase, hot_files};
+use crate::{CommitId, Event, Failure, Foreseen, LandingRefusal, Phase, hot_files};
 use std::collections::BTreeSet;
 
 /// From so many conflicts on nothing is started beside a task that may touch the same files.
@@ -61,8 +61,7 @@ impl Scheduler {
             ahead: ahead.clone(),
         };
         if let Some(Conflicted { files, with, .. }) = ahead.filter(|_| is_new) {
-            self.effects
-                .push(Effect::Tell(Event::ConflictAhead { task, files, with }));
+            self.tell(Event::ConflictAhead { task, files, with });
         }
     }
 

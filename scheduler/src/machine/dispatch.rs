@@ -32,8 +32,7 @@ impl Scheduler {
         } else {
             return;
         };
-        self.stop_reason = Some(why);
-        self.effects.push(Effect::Tell(Event::RunStopping { why }));
+        self.stop_because(why);
     }
 
     fn wake(&mut self, now: Timestamp) {
@@ -181,10 +180,10 @@ impl Scheduler {
         };
         self.restore_statuses();
         self.life = Life::Ended(status);
-        self.effects.push(Effect::Tell(Event::RunEnded {
+        self.tell(Event::RunEnded {
             status,
             exit_code: exit_code::of_run(status, self.stop_reason),
-        }));
+        });
     }
 
     /// Whether a stopping run has nothing left to wait for. After an order to stop now, that is when no agent lives:

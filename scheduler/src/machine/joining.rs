@@ -3,7 +3,7 @@
 //! Tasks that are there never come to depend on new ones, so nothing that is decided changes, and no cycle can arise.
 
 use super::{AttemptRecord, Scheduler, State, TaskIndex, count_u32};
-use crate::{Effect, Event, PlacedTask, PlannedTask, Refusal, TaskId};
+use crate::{Event, PlacedTask, PlannedTask, Refusal, TaskId};
 use std::collections::BTreeSet;
 
 impl Scheduler {
@@ -103,12 +103,12 @@ impl Scheduler {
         let waves = self.unsettled_by_wave.len().max(wave as usize + 1);
         self.unsettled_by_wave.resize(waves, 0);
         self.unsettled_by_wave[wave as usize] += 1;
-        self.effects.push(Effect::Tell(Event::TaskAdded {
+        self.tell(Event::TaskAdded {
             task: id,
             title,
             phase,
             wave,
-        }));
+        });
         self.make_ready(rank);
     }
 

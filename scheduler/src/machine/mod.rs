@@ -32,8 +32,8 @@ pub use state::State;
 
 use crate::budget::Spent;
 use crate::{
-    AccountName, AttemptNumber, Dependants, Edition, Effect, Event, Input, Landing, Limits, Phase,
-    RunStatus, Status, StopMode, StopReason, TaskId, Timestamp, WavePlan,
+    AccountName, AttemptNumber, Dependants, Edition, Effect, Event, Failure, Input, Keep, Landing,
+    Limits, Phase, RunStatus, Status, StopMode, StopReason, TaskId, Timestamp, WavePlan,
 };
 use breaker::Streak;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -259,11 +259,11 @@ impl Scheduler {
 
     fn begin(&mut self) {
         self.life = Life::Running;
-        self.effects.push(Effect::Tell(Event::RunStarted {
+        self.tell(Event::RunStarted {
             tasks: self.plan.tasks.len(),
             waves: count_u32(self.unsettled_by_wave.len() - 1),
             max_parallel: self.limits.slots.get(),
-        }));
+        });
         for rank in self.indices() {
             if self.states[rank] == (State::Waiting { unmet: 0 }) {
                 self.make_ready(rank);
@@ -302,6 +302,42 @@ impl Scheduler {
 
     fn attempt_number(&self, rank: TaskIndex) -> AttemptNumber {
         AttemptNumber(count_u32(self.attempts[rank].len()))
+    }
+
+    fn tell(&mut self, event: Event) {
+        self.effects.push(Effect::Tell(event));
+    }
+
+    /// Has the worktree of the attempt under way given back.
+    fn release(&mut self, rank: TaskIndex, keep: Keep) {
+        self.effects.push(Effect::Release {
+            task: self.id(rank),
+            attempt: self.attempt_number(rank),
+            keep,
+        });
+    }
+
+    fn stop_agent(&mut self, rank: TaskIndex, order: StopMode) {
+        self.effects.push(Effect::StopAgent {
+            task: self.id(rank),
+            attempt: self.attempt_number(rank),
+            order,
+        });
+    }
+
+    /// Starts nothing more.
+    fn stop_because(&mut self, why: StopReason) {
+        self.stop_reason = Some(why);
+        self.tell(Event::RunStopping { why });
+    }
+
+    fn tell_attempt_ended(&mut self, rank: TaskIndex, failure: Option<Failure>, reason: String) {
+        self.tell(Event::AttemptEnded {
+            task: self.id(rank),
+            attempt: self.attempt_number(rank),
+            failure,
+            reason,
+        });
     }
 
     fn last_attempt(&mut self, rank: TaskIndex) -> &mut AttemptRecord {

@@ -4,7 +4,7 @@
 //! test may be wrong.
 
 use super::{AttemptEnd, AttemptRecord, Scheduler, State, TaskIndex};
-use crate::{Effect, Failure, Keep, Phase, Proof, Reason, ResultFile, Timestamp};
+use crate::{Failure, Keep, Phase, Proof, Reason, ResultFile, Timestamp};
 
 /// A RED is questioned so often.
 const MOST_QUESTIONS: usize = 2;
@@ -21,12 +21,7 @@ impl Scheduler {
         green: TaskIndex,
         evidence: String,
     ) {
-        let (task, attempt) = (self.id(green), self.attempt_number(green));
-        self.effects.push(Effect::Release {
-            task,
-            attempt,
-            keep: Keep::Nothing,
-        });
+        self.release(green, Keep::Nothing);
         self.attempts[green].pop();
         self.redo_red(now, red, green, Failure::Conflict, evidence);
     }
@@ -40,12 +35,7 @@ impl Scheduler {
         failure: Failure,
     ) {
         let Doubt { red, cause } = doubt;
-        let (task, attempt) = (self.id(green), self.attempt_number(green));
-        self.effects.push(Effect::Release {
-            task,
-            attempt,
-            keep: Keep::Salvage,
-        });
+        self.release(green, Keep::Salvage);
         let measured = self.attempts[green]
             .last()
             .and_then(AttemptRecord::proof)

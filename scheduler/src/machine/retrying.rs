@@ -4,7 +4,7 @@
 //! person said so: after an order to stop or pause the run, or a request for the task.
 
 use super::{AttemptRecord, Scheduler, State, TaskIndex, count_u32};
-use crate::{Edition, Effect, Event, Failure, Limits, Timestamp, in_a_line};
+use crate::{Edition, Event, Failure, Limits, Timestamp, in_a_line};
 
 impl Scheduler {
     /// Has a task whose last attempt failed tried again, now or after a pause, or gives it up.
@@ -18,11 +18,11 @@ impl Scheduler {
         if pause > 0 {
             let until = now.plus(pause);
             self.set_state(rank, State::Paused { until });
-            self.effects.push(Effect::Tell(Event::TaskWaiting {
+            self.tell(Event::TaskWaiting {
                 task: self.id(rank),
                 until,
                 failure,
-            }));
+            });
         } else {
             self.make_ready(rank);
         }

@@ -16,12 +16,7 @@ impl Scheduler {
         not_before: Option<Timestamp>,
     ) {
         if self.states[rank].holds_slot() {
-            let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-            self.effects.push(Effect::Release {
-                task,
-                attempt,
-                keep: Keep::Salvage,
-            });
+            self.release(rank, Keep::Salvage);
         }
         self.record_failure(now, rank, failure, evidence);
         if failure == Failure::RateLimited {
@@ -40,7 +35,6 @@ impl Scheduler {
         failure: Failure,
         evidence: String,
     ) {
-        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         let charged = self.is_charged(rank, failure);
         self.note_failure(rank, failure);
         self.count_for_breaker(rank, failure, &evidence);
@@ -53,22 +47,17 @@ impl Scheduler {
             conflict: None,
             questioned: None,
         });
-        self.effects.push(Effect::Tell(Event::AttemptEnded {
-            task,
-            attempt,
-            failure: Some(failure),
-            reason,
-        }));
+        self.tell_attempt_ended(rank, Some(failure), reason);
     }
 
     pub(super) fn give_up(&mut self, rank: TaskIndex, failure: Failure, reason: String) {
         self.count_given_up(rank, failure);
         self.set_state(rank, State::Failed { failure });
-        self.effects.push(Effect::Tell(Event::TaskFailed {
+        self.tell(Event::TaskFailed {
             task: self.id(rank),
             failure,
             reason,
-        }));
+        });
         self.restore_status(rank);
         self.block_dependants(rank);
     }
@@ -101,23 +90,18 @@ impl Scheduler {
             by.insert(failed_id.clone());
             let names = by.iter().cloned().collect();
             self.set_state(rank, State::Blocked { by });
-            self.effects.push(Effect::Tell(Event::TaskBlocked {
+            self.tell(Event::TaskBlocked {
                 task: self.id(rank),
                 by: names,
-            }));
+            });
             self.restore_status(rank);
         }
     }
 
     /// Ends an attempt that tm itself stopped because a person said so; it does not count, and the work is kept.
     pub(super) fn interrupt_attempt(&mut self, now: Timestamp, rank: TaskIndex) {
-        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         self.end_attempt(now, rank, String::new(), None);
-        self.effects.push(Effect::Release {
-            task: task.clone(),
-            attempt,
-            keep: Keep::Salvage,
-        });
+        self.release(rank, Keep::Salvage);
         let is_stopped = self.stop_order.is_some() || self.stop_reason.is_some();
         let reason = if is_stopped {
             "stopped with the run"
@@ -125,12 +109,7 @@ impl Scheduler {
             "the run is paused"
         }
         .to_owned();
-        self.effects.push(Effect::Tell(Event::AttemptEnded {
-            task,
-            attempt,
-            failure: None,
-            reason,
-        }));
+        self.tell_attempt_ended(rank, None, reason);
         self.make_ready(rank);
     }
 
@@ -155,14 +134,8 @@ impl Scheduler {
         resolution: Option<Resolution>,
     ) {
         self.count_nothing_before();
-        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         self.end_attempt(now, rank, String::new(), resolution);
-        self.effects.push(Effect::Tell(Event::AttemptEnded {
-            task,
-            attempt,
-            failure: None,
-            reason: String::new(),
-        }));
+        self.tell_attempt_ended(rank, None, String::new());
     }
 
     /// Ends a task whose work, and that of its RED, is on the integration branch.
@@ -187,11 +160,11 @@ impl Scheduler {
                     merge: merge.clone(),
                 },
             );
-            self.effects.push(Effect::Tell(Event::TaskLanded {
+            self.tell(Event::TaskLanded {
                 task: self.id(rank),
                 commit: merge.clone(),
                 resolution,
-            }));
+            });
             let backlog_id = self.plan.tasks[rank].task.backlog_id.clone();
             self.write_status(backlog_id, Status::Done);
             self.ready_dependants(rank);

@@ -4,9 +4,7 @@
 
 use super::stopping::PendingStop;
 use super::{Life, Scheduler, State, TaskIndex};
-use crate::{
-    Dependants, Effect, Event, Failure, Phase, Refusal, Request, StopMode, TaskId, Timestamp,
-};
+use crate::{Dependants, Event, Failure, Phase, Refusal, Request, StopMode, TaskId, Timestamp};
 use std::collections::BTreeSet;
 
 /// What is said of a task that somebody ended.
@@ -147,8 +145,7 @@ impl Scheduler {
         match request {
             Request::Pause => {
                 self.is_paused = true;
-                self.effects
-                    .push(Effect::Tell(Event::RunPaused { why: None }));
+                self.tell(Event::RunPaused { why: None });
             }
             Request::Continue => self.go_on(),
             Request::StopTask { task, order } => {
@@ -179,7 +176,7 @@ impl Scheduler {
     pub(super) fn go_on(&mut self) {
         self.is_paused = false;
         self.reset_breaker();
-        self.effects.push(Effect::Tell(Event::RunContinued));
+        self.tell(Event::RunContinued);
     }
 
     /// The task, and its RED when it is a GREEN whose RED is not settled.
@@ -236,11 +233,11 @@ impl Scheduler {
     fn fail_unstarted(&mut self, rank: TaskIndex) {
         let (task, failure) = (self.id(rank), Failure::Stopped);
         self.set_state(rank, State::Failed { failure });
-        self.effects.push(Effect::Tell(Event::TaskFailed {
+        self.tell(Event::TaskFailed {
             task,
             failure,
             reason: BY_USER.to_owned(),
-        }));
+        });
         self.restore_status(rank);
         self.block_dependants(rank);
     }
@@ -267,9 +264,9 @@ impl Scheduler {
     fn reopen(&mut self, rank: TaskIndex) {
         self.forgiven[rank] = self.attempts[rank].len();
         self.make_ready(rank);
-        self.effects.push(Effect::Tell(Event::TaskReopened {
+        self.tell(Event::TaskReopened {
             task: self.id(rank),
-        }));
+        });
         self.review_dependants(rank);
     }
 
@@ -281,10 +278,10 @@ impl Scheduler {
 
     pub(super) fn skip(&mut self, rank: TaskIndex, dependants: Dependants) {
         self.set_state(rank, State::Skipped { dependants });
-        self.effects.push(Effect::Tell(Event::TaskSkipped {
+        self.tell(Event::TaskSkipped {
             task: self.id(rank),
             dependants,
-        }));
+        });
         self.restore_status(rank);
         self.review_dependants(rank);
     }
@@ -347,19 +344,19 @@ impl Scheduler {
         match (by.is_empty(), state) {
             (true, State::Blocked { .. }) => {
                 self.make_ready(rank);
-                self.effects.push(Effect::Tell(Event::TaskUnblocked {
+                self.tell(Event::TaskUnblocked {
                     task: self.id(rank),
-                }));
+                });
             }
             (true, State::Waiting { .. }) => self.make_ready(rank),
             (true, _) => {}
             (false, State::Blocked { by: before }) if *before == by => {}
             (false, _) => {
                 self.set_state(rank, State::Blocked { by });
-                self.effects.push(Effect::Tell(Event::TaskBlocked {
+                self.tell(Event::TaskBlocked {
                     task: self.id(rank),
                     by: names,
-                }));
+                });
                 self.restore_status(rank);
             }
         }

@@ -10,20 +10,13 @@ impl Scheduler {
         }
         self.stop_order = Some(order);
         if self.stop_reason != Some(StopReason::Interrupted) {
-            self.stop_reason = Some(StopReason::Interrupted);
-            self.effects.push(Effect::Tell(Event::RunStopping {
-                why: StopReason::Interrupted,
-            }));
+            self.stop_because(StopReason::Interrupted);
         }
         for rank in self.indices() {
             // An agent that is being stopped already is not given more time.
             let is_parting = order == StopMode::Gently && self.pending_stops.contains_key(&rank);
             if self.states[rank].has_agent() && !is_parting {
-                self.effects.push(Effect::StopAgent {
-                    task: self.id(rank),
-                    attempt: self.attempt_number(rank),
-                    order,
-                });
+                self.stop_agent(rank, order);
             }
         }
     }
@@ -37,10 +30,7 @@ impl Scheduler {
         }
         self.trouble.get_or_insert(why);
         if self.stop_reason.is_none() {
-            self.stop_reason = Some(StopReason::Surroundings);
-            self.effects.push(Effect::Tell(Event::RunStopping {
-                why: StopReason::Surroundings,
-            }));
+            self.stop_because(StopReason::Surroundings);
         }
     }
 
@@ -71,8 +61,7 @@ impl Scheduler {
             .iter()
             .filter(|state| state.holds_slot())
             .count();
-        self.effects
-            .push(Effect::Tell(Event::RunResumed { landed, under_way }));
+        self.tell(Event::RunResumed { landed, under_way });
         self.review_agents();
         for rank in self.indices() {
             self.reconcile_status(rank);

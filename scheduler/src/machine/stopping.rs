@@ -6,7 +6,7 @@
 use super::attempt_record::Reached;
 use super::{IllegalInput, Scheduler, State, TaskIndex};
 use crate::{
-    AgentVerdict, Answer, CommitId, Dependants, Effect, Event, Failure, Keep, StopMode, Timestamp,
+    AgentVerdict, Answer, CommitId, Dependants, Event, Failure, Keep, StopMode, Timestamp,
     judge_agent,
 };
 
@@ -40,18 +40,14 @@ impl Scheduler {
         order: StopMode,
     ) {
         self.pending_stops.insert(rank, pending);
-        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
+        let task = self.id(rank);
         let why = pending.describe().to_owned();
-        self.effects.push(Effect::Tell(Event::TaskStopping {
+        self.tell(Event::TaskStopping {
             task: task.clone(),
             why,
-        }));
+        });
         if self.states[rank].has_agent() {
-            self.effects.push(Effect::StopAgent {
-                task,
-                attempt,
-                order,
-            });
+            self.stop_agent(rank, order);
         }
     }
 
@@ -64,12 +60,7 @@ impl Scheduler {
             .filter(|&rank| self.states[rank].has_agent())
             .collect();
         for rank in stopped {
-            let (task, attempt) = (self.id(rank), self.attempt_number(rank));
-            self.effects.push(Effect::StopAgent {
-                task,
-                attempt,
-                order: StopMode::Now,
-            });
+            self.stop_agent(rank, StopMode::Now);
         }
     }
 
@@ -149,13 +140,8 @@ impl Scheduler {
         noticed: Option<String>,
     ) {
         self.pending_stops.remove(&rank);
-        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
         if self.states[rank].holds_slot() {
-            self.effects.push(Effect::Release {
-                task: task.clone(),
-                attempt,
-                keep: Keep::Salvage,
-            });
+            self.release(rank, Keep::Salvage);
         }
         let mut evidence = pending.describe().to_owned();
         if let Some(noticed) = noticed {
@@ -168,12 +154,7 @@ impl Scheduler {
             }
             PendingStop::Again | PendingStop::Skipped(_) => {
                 self.end_attempt(now, rank, evidence.clone(), None);
-                self.effects.push(Effect::Tell(Event::AttemptEnded {
-                    task,
-                    attempt,
-                    failure: None,
-                    reason: evidence,
-                }));
+                self.tell_attempt_ended(rank, None, evidence);
                 match pending {
                     PendingStop::Skipped(dependants) => self.skip(rank, dependants),
                     PendingStop::Stopped | PendingStop::Again => self.make_ready(rank),
