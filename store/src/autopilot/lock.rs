@@ -2,7 +2,8 @@
 
 use super::AutopilotFolder;
 use crate::Error;
-use std::fs::{File, TryLockError};
+use fs2::FileExt as _;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -26,10 +27,14 @@ impl AutopilotLock {
         let file = open.map_err(lock_error(&path))?;
         let tries = patience.as_millis() / PAUSE.as_millis() + 1;
         for _ in 0..tries {
-            match file.try_lock() {
+            match file.try_lock_exclusive() {
                 Ok(()) => return Ok(Self { _file: file }),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
-                Err(TryLockError::Error(error)) => return Err(lock_error(&path)(error)),
+                Err(error)
+                    if error.raw_os_error() == fs2::lock_contended_error().raw_os_error() =>
+                {
+                    std::thread::sleep(PAUSE);
+                }
+                Err(error) => return Err(lock_error(&path)(error)),
             }
         }
         Err(Error::Busy { path })

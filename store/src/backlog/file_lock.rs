@@ -6,7 +6,8 @@
 
 use super::BacklogError;
 use crate::file_system::unreliable_for_locks;
-use std::fs::{DirBuilder, File, Metadata, TryLockError};
+use fs2::FileExt as _;
+use std::fs::{DirBuilder, File, Metadata};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
@@ -81,10 +82,11 @@ fn show_life(path: &Path) -> Shown {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Shown::TooLate,
         Err(_) => return Shown::Alive(None),
     };
-    match folder.try_lock() {
+    match folder.try_lock_exclusive() {
         Ok(()) if is_at(&folder, path) => Shown::Alive(Some(folder)),
-        Ok(()) | Err(TryLockError::WouldBlock) => Shown::TooLate,
-        Err(TryLockError::Error(_)) => Shown::Alive(None),
+        Ok(()) => Shown::TooLate,
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Shown::TooLate,
+        Err(_) => Shown::Alive(None),
     }
 }
 
@@ -98,7 +100,7 @@ fn remove_abandoned(path: &Path) -> bool {
         return false;
     };
     let is_abandoned = unreliable_for_locks(&folder).is_none()
-        && folder.try_lock().is_ok()
+        && folder.try_lock_exclusive().is_ok()
         && is_at(&folder, path);
     if is_abandoned {
         remove(path);

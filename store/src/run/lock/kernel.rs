@@ -6,8 +6,9 @@
 use crate::Error;
 use crate::file_system::unreliable_for_locks;
 use crate::run::Holder;
+use fs2::FileExt as _;
 use rustix::fs::OFlags;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -185,7 +186,7 @@ enum Refused {
 
 fn lock(file: &File, records: &[PathBuf]) -> Result<(), Refused> {
     for tries in 0..TRIES_AGAINST_LOOKERS {
-        if not_contended(file.try_lock()).map_err(Refused::Impossible)? {
+        if not_contended(file.try_lock_exclusive()).map_err(Refused::Impossible)? {
             return Ok(());
         }
         if let Some(holder) = live_holder(records) {
@@ -201,18 +202,20 @@ fn lock(file: &File, records: &[PathBuf]) -> Result<(), Refused> {
 
 /// Tells whether nobody holds the lock, by sharing it for a moment; who takes it right then tries again.
 fn is_free(file: &File) -> io::Result<bool> {
-    let is_free = not_contended(file.try_lock_shared())?;
+    let is_free = not_contended(fs2::FileExt::try_lock_shared(file))?;
     if is_free {
-        file.unlock()?;
+        fs2::FileExt::unlock(file)?;
     }
     Ok(is_free)
 }
 
-fn not_contended(locked: Result<(), TryLockError>) -> io::Result<bool> {
+fn not_contended(locked: io::Result<()>) -> io::Result<bool> {
     match locked {
         Ok(()) => Ok(true),
-        Err(TryLockError::WouldBlock) => Ok(false),
-        Err(TryLockError::Error(error)) => Err(error),
+        Err(error) if error.raw_os_error() == fs2::lock_contended_error().raw_os_error() => {
+            Ok(false)
+        }
+        Err(error) => Err(error),
     }
 }
 
