@@ -152,8 +152,13 @@ impl Worktree {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has `capture` go through the folder now, for the next one who asks: nobody may write there until then.
+    /// Has `capture` go through the folder now, for the next one who asks: nobody may write there until then. Where it
+    /// would have to put something of the repository back first, it waits until somebody has seen that.
     pub fn capture_ahead(&self, never_commit: &PathPatterns) {
+        let own = self.repository().own();
+        if own.is_some_and(|own| !own.alternates_are_as_at_start()) {
+            return;
+        }
         // What can't be taken is told to whoever asks.
         let captured = self.look_and_capture(never_commit).ok();
         *self.taken() = captured;

@@ -10,6 +10,7 @@ mod breaker;
 mod commits;
 mod conflicts;
 mod dispatch;
+mod effects;
 mod joining;
 mod queries;
 mod redoing;
@@ -32,8 +33,8 @@ pub use state::State;
 
 use crate::budget::Spent;
 use crate::{
-    AccountName, AttemptNumber, Dependants, Edition, Effect, Event, Failure, Input, Keep, Landing,
-    Limits, Phase, RunStatus, Status, StopMode, StopReason, TaskId, Timestamp, WavePlan,
+    AccountName, AttemptNumber, Dependants, Edition, Effect, Event, Input, Landing, Limits, Phase,
+    RunStatus, Status, StopMode, StopReason, TaskId, Timestamp, WavePlan,
 };
 use breaker::Streak;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -302,42 +303,6 @@ impl Scheduler {
 
     fn attempt_number(&self, rank: TaskIndex) -> AttemptNumber {
         AttemptNumber(count_u32(self.attempts[rank].len()))
-    }
-
-    fn tell(&mut self, event: Event) {
-        self.effects.push(Effect::Tell(event));
-    }
-
-    /// Has the worktree of the attempt under way given back.
-    fn release(&mut self, rank: TaskIndex, keep: Keep) {
-        self.effects.push(Effect::Release {
-            task: self.id(rank),
-            attempt: self.attempt_number(rank),
-            keep,
-        });
-    }
-
-    fn stop_agent(&mut self, rank: TaskIndex, order: StopMode) {
-        self.effects.push(Effect::StopAgent {
-            task: self.id(rank),
-            attempt: self.attempt_number(rank),
-            order,
-        });
-    }
-
-    /// Starts nothing more.
-    fn stop_because(&mut self, why: StopReason) {
-        self.stop_reason = Some(why);
-        self.tell(Event::RunStopping { why });
-    }
-
-    fn tell_attempt_ended(&mut self, rank: TaskIndex, failure: Option<Failure>, reason: String) {
-        self.tell(Event::AttemptEnded {
-            task: self.id(rank),
-            attempt: self.attempt_number(rank),
-            failure,
-            reason,
-        });
     }
 
     fn last_attempt(&mut self, rank: TaskIndex) -> &mut AttemptRecord {
