@@ -28,7 +28,7 @@ pub(crate) fn show(start: &Path, json: bool) -> Result<u8, CommandFailure> {
         ]
     };
     let rows: Vec<_> = explained.iter().map(row).collect();
-    print_data(&columns(&rows, usize::MAX));
+    print_data(&columns(&rows, None));
     for warning in &project.loaded.warnings {
         print_line(&format!("warning: {warning}"));
     }

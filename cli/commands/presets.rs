@@ -51,7 +51,7 @@ pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
         [preset.name.clone(), format!("{}{place}", preset.title())]
     };
     let rows: Vec<_> = presets.iter().map(row).collect();
-    print_data(&columns(&rows, usize::MAX));
+    print_data(&columns(&rows, None));
     let names: Vec<String> = prompts
         .iter()
         .map(|prompt| match &prompt.own {

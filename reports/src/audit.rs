@@ -35,7 +35,7 @@ pub fn audit_text(audit: &Audit) -> String {
         .into_iter()
         .chain(audit.items.iter().map(row))
         .collect();
-    text += &columns(&rows, usize::MAX);
+    text += &columns(&rows, None);
     for item in audit.items.iter().filter(|item| is_told_of(item)) {
         evidence(&mut text, item);
     }

@@ -1,52 +1,29 @@
 //! Text in columns: the one way in which tables are laid out for people.
 
-use std::fmt::Write as _;
+use comfy_table::{ContentArrangement, Table, presets};
 
-/// Returns rows of cells as lines, each column as wide as its widest cell; the last cell of a row goes on in further
-/// lines where the row would be wider than `width`.
-pub fn columns<R: AsRef<[String]>>(rows: &[R], width: usize) -> String {
-    let mut widths = Vec::new();
+/// Returns rows of cells as lines, each column as wide as its widest cell; where there is a width, cells go on in further
+/// lines so that no line is wider.
+pub fn columns<R: AsRef<[String]>>(rows: &[R], width: Option<u16>) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    if let Some(width) = width {
+        table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(width);
+    } else {
+        table.set_content_arrangement(ContentArrangement::Disabled);
+    }
     for row in rows {
-        let cells = row.as_ref();
-        widths.resize(widths.len().max(cells.len()), 0);
-        for (widest, cell) in widths.iter_mut().zip(cells) {
-            *widest = cell.chars().count().max(*widest);
-        }
+        table.add_row(row.as_ref());
     }
-    let mut text = String::new();
-    for row in rows {
-        let Some((last, cells)) = row.as_ref().split_last() else {
-            continue;
-        };
-        let mut line = String::new();
-        for (cell, width) in cells.iter().zip(&widths) {
-            let _ = write!(line, "{cell:width$}  ");
-        }
-        let margin = line.chars().count();
-        for part in folded(last, width.saturating_sub(margin).max(20)) {
-            text += (line + &part).trim_end();
-            text.push('\n');
-            line = " ".repeat(margin);
-        }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
     }
-    text
-}
-
-/// The lines of a text that is broken at blanks.
-fn folded(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is one line at least");
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.chars().count() + 1 + word.chars().count() <= width {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
+    let lines = table.lines();
     lines
+        .flat_map(|line| [line.trim_end().to_owned(), "\n".to_owned()])
+        .collect()
 }
 
 #[cfg(test)]
@@ -54,14 +31,14 @@ mod tests {
     use super::columns;
 
     #[test]
-    fn columns_are_as_wide_as_they_need_and_the_last_one_is_folded() {
+    fn columns_are_as_wide_as_they_need_and_folded_where_there_is_no_room() {
         let row = |cells: [&str; 3]| cells.map(ToOwned::to_owned);
         let rows = [
             row(["ID", "", "TITLE"]),
             row(["10.1", "é", "one that is longer than there is room"]),
             row(["2", "x", ""]),
         ];
-        insta::assert_snapshot!(columns(&rows, 30), @"
+        insta::assert_snapshot!(columns(&rows, Some(30)), @"
         ID       TITLE
         10.1  é  one that is longer
                  than there is room

@@ -49,10 +49,10 @@ pub fn status_text(summary: &Summary) -> String {
     }
     let row = |task: &TaskSummary| {
         let state = format!("{:10}", task.state);
-        [String::new(), task.id.clone(), state, note(task)]
+        [format!("  {}", task.id), state, note(task)]
     };
     let rows: Vec<_> = summary.tasks.iter().map(row).collect();
-    text += &columns(&rows, usize::MAX);
+    text += &columns(&rows, None);
     text
 }
 

@@ -68,7 +68,7 @@ fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
         [format!("{mark} {}", probe.agent), probe.line()]
     };
     let rows: Vec<_> = probes.iter().map(row).collect();
-    print_data(&columns(&rows, usize::MAX));
+    print_data(&columns(&rows, None));
     print_line(
         "* is used by the settings; `tm agents show NAME` shows a recipe, `tm agents check` starts programs",
     );

@@ -18,7 +18,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// A change is often several writes in a row: they are shown as one.
 const SETTLE: Duration = Duration::from_millis(100);
 /// Narrow enough for every terminal and for a page of a log.
-const WIDTH: usize = 80;
+const WIDTH: u16 = 80;
 
 pub(crate) fn list(start: &Path, arguments: &ListArguments) -> Result<u8, CommandFailure> {
     let filter = Filter::new(arguments)?;
@@ -261,7 +261,7 @@ fn table(listings: &[Listing], filter: &Filter, is_with_tags: bool) -> String {
         let tag = is_with_tags.then(|| listing.backlog.tag.to_string());
         rows.push(tag.into_iter().chain(cells).collect());
     }
-    columns(&rows, WIDTH)
+    columns(&rows, Some(WIDTH))
 }
 
 /// The tasks that are shown, each with its subtasks where they are too.
