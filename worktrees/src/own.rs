@@ -130,30 +130,31 @@ impl OwnGit {
 
     /// Tells whether the file that names other stores of objects is as it was.
     pub(crate) fn alternates_are_as_at_start(&self) -> bool {
-        let kept = self.common().join("alternates");
-        let at_start = beginning(&kept, settings::ALTERNATES_BYTES).unwrap_or_default();
-        self.alternates_are(&at_start)
-    }
-
-    fn alternates_are(&self, at_start: &[u8]) -> bool {
-        let real = self.common_dir.join(settings::ALTERNATES);
+        let (real, at_start) = (
+            self.common_dir.join(settings::ALTERNATES),
+            self.alternates_at_start(),
+        );
         match beginning(&real, settings::ALTERNATES_BYTES) {
             Ok(now) => now == at_start,
             Err(_) => at_start.is_empty() && real.symlink_metadata().is_err(),
         }
     }
 
+    fn alternates_at_start(&self) -> Vec<u8> {
+        let kept = self.common().join("alternates");
+        beginning(&kept, settings::ALTERNATES_BYTES).unwrap_or_default()
+    }
+
     /// Puts the file back that names other stores of objects, where somebody changed it: what lies there only is not in
     /// the repository, and whoever clones it has not got it.
     pub(crate) fn put_alternates_back(&self) -> Result<(), Error> {
-        let (real, kept) = (
-            self.common_dir.join(settings::ALTERNATES),
-            self.common().join("alternates"),
-        );
-        let at_start = beginning(&kept, settings::ALTERNATES_BYTES).unwrap_or_default();
-        if self.alternates_are(&at_start) {
+        if self.alternates_are_as_at_start() {
             return Ok(());
         }
+        let (real, at_start) = (
+            self.common_dir.join(settings::ALTERNATES),
+            self.alternates_at_start(),
+        );
         if real.symlink_metadata().is_ok() {
             crate::clean::remove(&real)?;
         }

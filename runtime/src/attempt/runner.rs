@@ -68,7 +68,7 @@ impl AttemptRunner {
         directory.ancestors().nth(2).unwrap_or(directory).to_owned()
     }
 
-    /// Runs the agent to its end; `afterwards` is done while it is looked what changed.
+    /// Runs the agent to its end; `afterwards` is done with its report while it is looked what changed elsewhere.
     ///
     /// # Errors
     /// It could not be started, or its end not be seen; no process of it is left.
@@ -76,7 +76,7 @@ impl AttemptRunner {
         &self,
         attempt: Attempt,
         progress: impl FnMut(Progress) + Send,
-        afterwards: impl Future<Output = ()> + Send,
+        afterwards: impl FnOnce(&AgentReport) + Send,
     ) -> Result<Ran, StepError> {
         let Attempt {
             task,
@@ -95,7 +95,7 @@ impl AttemptRunner {
         let (changes, changed_elsewhere, ()) = tokio::join!(
             self.changes_since(checkout),
             self.changed_elsewhere(elsewhere),
-            afterwards
+            async { afterwards(&report) }
         );
         let meanwhile = at_work.end();
         report.noticed.extend(meanwhile.noticed);

@@ -6,7 +6,6 @@ use crate::attempt::{
 };
 use crate::step_error::{StepError, blocking};
 use std::ffi::OsString;
-use std::future::ready;
 use std::sync::Arc;
 use tm_executors::agent::{AgentCommand, Follower, LogEnd, Progress, closing};
 use tm_presets::LoopContext;
@@ -61,7 +60,7 @@ pub(super) async fn run_agent(
         mut report,
         warnings,
     } = match runner(&setup, concurrent)
-        .run(attempt, progress, ready(()))
+        .run(attempt, progress, |_| {})
         .await
     {
         Ok(ran) => ran,

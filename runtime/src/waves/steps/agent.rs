@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tm_executors::agent::{AgentCommand, AttemptLimits};
 use tm_presets::{Prompt, PromptContext, RejectedWork};
-use tm_scheduler::{Answer, StopMode};
+use tm_scheduler::{AgentReport, AgentVerdict, Answer, StopMode, judge_agent};
 use tm_store::run::Rejection;
 use tm_worktrees::Worktree;
 use tokio::sync::watch;
@@ -41,7 +41,13 @@ pub(crate) async fn run_agent(
     let tell = |progress| context.tell_agent(progress);
     let ran = match command_of(&context, &worktree, timeout_ms).await {
         Ok(command) => {
-            let afterwards = async { capture_ahead(&context, &worktree) };
+            let afterwards = |report: &AgentReport| {
+                // Goes through what will be proven.
+                if matches!(judge_agent(report), AgentVerdict::WorthProving) {
+                    let never_commit = &context.setup.never_commit;
+                    tokio::task::block_in_place(|| worktree.capture_ahead(never_commit));
+                }
+            };
             context
                 .run_agent(start, command, orders, tell, afterwards)
                 .await
@@ -63,11 +69,6 @@ pub(crate) async fn run_agent(
     collect_learnings(&context);
     clean_what_it_wrote(&context);
     context.done(Answer::AgentEnded(report), Some(worktree))
-}
-
-/// Goes through what the agent left, for whoever proves it.
-fn capture_ahead(context: &StepContext, worktree: &Worktree) {
-    tokio::task::block_in_place(|| worktree.capture_ahead(&context.setup.never_commit));
 }
 
 /// What starts the agent: to do the task, or to put its proven work together with what has landed.

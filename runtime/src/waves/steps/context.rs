@@ -231,7 +231,8 @@ impl StepContext {
         }
     }
 
-    /// Runs an agent of the attempt to its end; `afterwards` is done while it is looked what changed.
+    /// Runs an agent of the attempt to its end; `afterwards` is done with its report while it is looked what changed
+    /// elsewhere.
     ///
     /// # Errors
     /// It could not be started, or its end not be seen.
@@ -241,7 +242,7 @@ impl StepContext {
         command: AgentCommand,
         orders: watch::Receiver<Option<StopMode>>,
         progress: impl FnMut(Progress) + Send,
-        afterwards: impl Future<Output = ()> + Send,
+        afterwards: impl FnOnce(&AgentReport) + Send,
     ) -> Result<AgentReport, StepError> {
         let setup = &self.setup;
         let runner = AttemptRunner {

@@ -13,7 +13,6 @@ use super::prove::work;
 use crate::attempt::Start;
 use crate::proving::{TestResultCache, Work, prove_same_behaviour};
 use crate::step_error::StepError;
-use std::future::ready;
 use std::sync::Arc;
 use tm_config::GatePhase;
 use tm_executors::agent::adopt_attempt;
@@ -163,7 +162,7 @@ async fn improve(
     };
     let tell = |progress| context.tell_agent(progress);
     let report = match context
-        .run_agent(Start::New, command, orders, tell, ready(()))
+        .run_agent(Start::New, command, orders, tell, |_| {})
         .await
     {
         Ok(report) => report,

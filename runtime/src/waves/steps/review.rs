@@ -8,7 +8,6 @@ use super::gates::Gated;
 use crate::attempt::{Launch, Start};
 use crate::step_error::StepError;
 use serde::Deserialize;
-use std::future::ready;
 use std::path::Path;
 use std::time::Duration;
 use tm_config::Gate;
@@ -181,7 +180,7 @@ async fn asked(
         }
     };
     let report = context
-        .run_agent(Start::New, command, orders, bounded, ready(()))
+        .run_agent(Start::New, command, orders, bounded, |_| {})
         .await?;
     let (ended, escape) = (report.ended.clone(), report.escape.clone());
     add(spent, report);
