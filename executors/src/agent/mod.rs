@@ -11,7 +11,7 @@ mod closing;
 mod command;
 mod follow;
 #[cfg(test)]
-mod hostile;
+mod hostile_tests;
 mod identity;
 mod log_reader;
 mod output;

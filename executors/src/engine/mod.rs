@@ -1,10 +1,10 @@
 //! The seam for processes: whatever starts an agent, a set-up, a gate or a test asks an [`Executor`], and that an
 //! [`Engine`]. Knows neither agents nor tests, and nothing of where processes run; that is the engine's.
 //!
-//! A further engine is one folder beside `local.rs`. DESIGN.md says what it owes, `contract.rs` tries it on each.
+//! A further engine is one folder beside `local.rs`. DESIGN.md says what it owes, `contract_tests.rs` tries it on each.
 
 #[cfg(test)]
-mod contract;
+mod contract_tests;
 mod executor;
 mod handle;
 mod local;
