@@ -15,16 +15,14 @@ mod joining;
 mod queries;
 mod redoing;
 mod retrying;
-#[cfg(test)]
-mod scripts;
 mod settle;
-#[cfg(test)]
-mod simulation;
 mod state;
 mod steering;
 mod stop;
 mod stopping;
 mod task_index;
+#[cfg(test)]
+mod tests;
 
 pub use agents::Cooldown;
 pub use attempt_record::{AttemptEnd, AttemptFailure, AttemptRecord, Conflicted, Place};

@@ -1,0 +1,6 @@
+//! The run's machine in traces that read like scripts, and in seeded simulations.
+
+use super::*;
+
+mod scripts;
+mod simulation;
