@@ -7,6 +7,7 @@ mod checking;
 mod looping;
 mod pairs;
 mod permissions;
+mod printed;
 mod programs;
 mod refusals;
 mod walls;

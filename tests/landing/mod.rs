@@ -1,5 +1,15 @@
 //! The work of a run into the branch that the user is on.
 
+mod agent_history;
+mod combined;
+mod conflicts;
+mod hooks;
+mod pull_requests;
+mod rejected;
+mod rejected_landings;
+mod resolving;
+mod review;
+
 use crate::scene::{HONEST, Scene, write};
 
 fn landed() -> Scene {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PAGE: &str = include_str!("../docs/ci.md");
+const PAGE: &str = include_str!("../../docs/ci.md");
 
 /// The first block of code under a heading.
 fn block(heading: &str) -> &'static str {

@@ -1,5 +1,7 @@
 //! The commands on the backlog, with the flags and keys of Task Master.
 
+mod pairs;
+
 use crate::scene::{HONEST, Scene, write};
 use crate::skipping::lacks;
 use serde_json::Value;
@@ -255,7 +257,7 @@ fn answers_have_the_keys_that_task_master_gives() {
     let ids: Vec<String> = (1..=3).map(|id| id.to_string()).collect();
     let scene = shared_scene(&ids);
     let recorded: Value =
-        serde_json::from_str(include_str!("task_master/answers.json")).expect("valid JSON");
+        serde_json::from_str(include_str!("../task_master/answers.json")).expect("valid JSON");
     for (command, theirs) in recorded["answers"].as_object().expect("answers") {
         let arguments: Vec<&str> = command.split(' ').collect();
         has_keys_of(&json(&scene, &arguments, 0), theirs, command);

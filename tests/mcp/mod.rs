@@ -1,5 +1,10 @@
 //! The MCP server as its clients see it: the official Rust client over stdio, the Python client if it is there.
 
+#[cfg(all(feature = "mcp-http", feature = "webhooks"))]
+mod built_in;
+mod clients;
+mod waves;
+
 use crate::autopilot::{backlog, reporting, scene};
 use crate::scene::Scene;
 use crate::skipping::lacks;
@@ -341,7 +346,7 @@ fn the_official_python_client_does_a_task() {
         return;
     }
     let scene = scene();
-    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp_client.py");
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/client.py");
     let output = scene
         .program(&python)
         .arg(script)

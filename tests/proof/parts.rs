@@ -36,11 +36,11 @@ fn scene(tasks: &[(&str, &str, &[&str])]) -> Scene {
         for (name, text) in [
             (
                 "run-tests.sh",
-                include_str!("../cli/demo/repository/run-tests.sh"),
+                include_str!("../../cli/demo/repository/run-tests.sh"),
             ),
             (
                 "t/check.sh",
-                include_str!("../cli/demo/repository/t/check.sh"),
+                include_str!("../../cli/demo/repository/t/check.sh"),
             ),
             ("t/old.t", ". t/check.sh\ncheck 'the old one' 1 1\n"),
         ] {

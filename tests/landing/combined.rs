@@ -1,6 +1,6 @@
 //! What several ways of tm give together: put together, signed, rejected, taken back, done again, audited.
 
-use crate::hooks::signs_with_ssh;
+use crate::landing::hooks::signs_with_ssh;
 use crate::scene::{Scene, write};
 
 /// Adds a line to a file that all tasks add to; the second and third end when the first has landed.

@@ -1,5 +1,10 @@
 //! Autopilot as agents see it: the real binary, a real repository, an agent that only follows `next`.
 
+mod crashes;
+mod guards;
+mod places;
+mod proof;
+
 use crate::scene::{Scene, write};
 use serde_json::{Value, json};
 use std::process::Command;

@@ -1,5 +1,7 @@
 //! `tm loop` with scripted agents: what ends it, what it counts, what it leaves behind.
 
+mod outside;
+
 use crate::scene::{Scene, write};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;

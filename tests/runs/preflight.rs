@@ -115,7 +115,7 @@ fn a_run_on_a_broken_base_that_somebody_allows_says_so_everywhere() {
 
 #[test]
 fn the_base_is_the_first_line_of_a_run_and_is_measured_once() {
-    let scene = scene_with_tests(include_str!("../cli/demo/repository/run-tests.sh"));
+    let scene = scene_with_tests(include_str!("../../cli/demo/repository/run-tests.sh"));
     write(
         &scene.root().join("t/bad.t"),
         ". t/check.sh\ncheck 'the bad one' 1 2\n",
@@ -177,7 +177,7 @@ fn a_repository_without_tests_yet_is_let_through() {
 
 #[test]
 fn a_set_up_that_fails_is_refused_before_any_agent_and_one_that_works_is_timed() {
-    let scene = scene_with_tests(include_str!("../cli/demo/repository/run-tests.sh"));
+    let scene = scene_with_tests(include_str!("../../cli/demo/repository/run-tests.sh"));
     let setup = |command: &str| {
         write(
             &scene.root().join(".taskmaster/tm.yaml"),
@@ -212,7 +212,7 @@ fn a_set_up_that_fails_is_refused_before_any_agent_and_one_that_works_is_timed()
 
 #[test]
 fn submodules_out_of_reach_and_missing_filters_are_refused_with_what_to_set() {
-    let scene = scene_with_tests(include_str!("../cli/demo/repository/run-tests.sh"));
+    let scene = scene_with_tests(include_str!("../../cli/demo/repository/run-tests.sh"));
     let head = scene.git(&["rev-parse", "HEAD"]);
     write(
         &scene.root().join(".gitmodules"),
@@ -234,7 +234,7 @@ fn submodules_out_of_reach_and_missing_filters_are_refused_with_what_to_set() {
             "`worktree.submodules: off` leaves its folder empty",
         ],
     );
-    let scene = scene_with_tests(include_str!("../cli/demo/repository/run-tests.sh"));
+    let scene = scene_with_tests(include_str!("../../cli/demo/repository/run-tests.sh"));
     write(
         &scene.root().join(".gitattributes"),
         "*.bin filter=nowhere\n",
@@ -253,7 +253,7 @@ fn submodules_out_of_reach_and_missing_filters_are_refused_with_what_to_set() {
 
 #[test]
 fn the_doctor_runs_the_tests_when_asked() {
-    let scene = scene_with_tests(include_str!("../cli/demo/repository/run-tests.sh"));
+    let scene = scene_with_tests(include_str!("../../cli/demo/repository/run-tests.sh"));
     let good = scene.tm(&["doctor", "--tests"]).output().expect("tm");
     let shown = String::from_utf8_lossy(&good.stdout).into_owned();
     assert!(shown.contains("ok    base      1 pass, 0 fail"), "{shown}");
@@ -378,7 +378,7 @@ fn an_exit_status_is_another_word_than_proven_wherever_a_result_is_shown() {
 #[test]
 fn autopilot_looks_before_it_starts_and_not_twice_at_the_same() {
     let scene = Scene::with_backlog(&crate::autopilot::backlog(), "");
-    let script = include_str!("../cli/demo/repository/run-tests.sh");
+    let script = include_str!("../../cli/demo/repository/run-tests.sh");
     write(
         &scene.root().join("run-tests.sh"),
         &format!("echo run >> \"$AGENT_FOLDER/count\"\n{script}"),

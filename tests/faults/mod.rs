@@ -1,0 +1,7 @@
+//! Kills, full disks, other hands and rubbish: each ends in a clear state, and nothing is lost.
+
+mod crashes;
+mod left_running;
+mod seeds;
+mod surroundings;
+mod untrusted;

@@ -1,0 +1,13 @@
+//! Runs of waves from their first look at a repository to their end, whatever comes between.
+
+mod breaking_off;
+mod journals;
+mod limits;
+mod misbehaviour;
+mod nights;
+mod one_run;
+mod preflight;
+mod steered_by_agents;
+mod steering;
+mod stopping;
+mod work;

@@ -1,0 +1,8 @@
+//! What people and other programs read of a run: screens, words, reports, jobs of CI systems, traces.
+
+mod ci_jobs;
+mod reports;
+#[cfg(feature = "otel")]
+mod traces;
+mod watching;
+mod words;
