@@ -23,11 +23,7 @@ pub(crate) async fn run(start: &Path, arguments: &LoopArguments) -> Result<u8, C
     tm_worktrees::check_git()?;
     let project = open(&start, overrides(arguments))?;
     if arguments.sandbox {
-        sandbox::get_ready(
-            project.repository.checkout_root(),
-            &project.directory.runs_folder(),
-        )
-        .await?;
+        sandbox::get_ready(project.repository.checkout_root()).await?;
     }
     let ready = Loop::ready(project, &order(start, arguments)).await?;
     let talk = match (arguments.verbose, arguments.no_output) {

@@ -5,16 +5,16 @@ use crate::failure::CommandFailure;
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::Duration;
-use tm_executors::process::{TreeCommand, run_attended, run_within};
+use tm_executors::process::{TreeCommand, run_attended, run_captured};
 
 /// How long the sandbox may take to answer.
 const PROBE_LIMIT: Duration = Duration::from_secs(30);
 const RUN_CLAUDE: [&str; 3] = ["sandbox", "run", "claude"];
 
 /// Makes sure that Claude answers within the sandbox.
-pub(crate) async fn get_ready(folder: &Path, scratch: &Path) -> Result<(), CommandFailure> {
+pub(crate) async fn get_ready(folder: &Path) -> Result<(), CommandFailure> {
     print_line("asking Claude in the sandbox for an answer");
-    if answers(folder, scratch).await? {
+    if answers(folder).await? {
         return Ok(());
     }
     let hint = "run `docker sandbox run claude` once, and log in";
@@ -25,15 +25,13 @@ pub(crate) async fn get_ready(folder: &Path, scratch: &Path) -> Result<(), Comma
     }
     print_line("log in, then leave Claude with /exit");
     run_attended("docker", &RUN_CLAUDE, folder).await?;
-    if answers(folder, scratch).await? {
+    if answers(folder).await? {
         return Ok(());
     }
     Err(CommandFailure::new("start the sandbox: Claude still gives no answer there").hint(hint))
 }
 
-async fn answers(folder: &Path, scratch: &Path) -> Result<bool, CommandFailure> {
-    let scratch = tempfile::tempdir_in(scratch)?;
-    let log = scratch.path().join("answer");
+async fn answers(folder: &Path) -> Result<bool, CommandFailure> {
     let words = RUN_CLAUDE
         .into_iter()
         .chain(["-p", "Answer with the word OK"]);
@@ -41,15 +39,8 @@ async fn answers(folder: &Path, scratch: &Path) -> Result<bool, CommandFailure> 
         program: "docker".into(),
         arguments: words.map(Into::into).collect(),
         working_folder: folder.to_owned(),
-        stdout: log.clone(),
-        stderr: scratch.path().join("errors"),
-        env_markers: vec![(
-            "TM_SANDBOX_PROBE".to_owned(),
-            scratch.path().display().to_string(),
-        )],
         ..TreeCommand::default()
     };
-    let ended = run_within(&probe, PROBE_LIMIT).await?;
-    let answer = String::from_utf8_lossy(&tm_untrusted::read_end(&log, 64 * 1024)?).to_lowercase();
-    Ok(ended.is_some_and(|status| status.success()) && answer.contains("ok"))
+    let answer = run_captured(probe, PROBE_LIMIT).await?;
+    Ok(answer.has_succeeded() && answer.stdout.to_lowercase().contains("ok"))
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
-use tm_executors::process::{TreeCommand, run_within};
+use tm_executors::process::{TreeCommand, run_captured};
 
 /// How long a notice may take.
 const LIMIT: Duration = Duration::from_secs(15);
@@ -184,18 +184,14 @@ async fn show(text: &str, scratch: &Path) -> Result<(), String> {
     } else {
         return Err("show a notice: there is neither `notify-send` nor `osascript`".to_owned());
     };
-    let log = scratch.join("notice.log");
     let command = TreeCommand {
         program: program.into(),
         arguments: arguments.into_iter().map(Into::into).collect(),
         working_folder: scratch.to_owned(),
-        stdout: log.clone(),
-        stderr: log,
-        env_markers: vec![("TM_NOTICE".to_owned(), scratch.display().to_string())],
         ..TreeCommand::default()
     };
-    match run_within(&command, LIMIT).await {
-        Ok(Some(status)) if status.success() => Ok(()),
+    match run_captured(command, LIMIT).await {
+        Ok(answer) if answer.has_succeeded() => Ok(()),
         Ok(_) => Err(format!("show a notice: `{program}` failed")),
         Err(error) => Err(error.with_causes()),
     }

@@ -3,9 +3,8 @@
 use super::PullRequest;
 use crate::error::Error;
 use crate::review::ReviewedRun;
-use std::path::Path;
 use std::time::Duration;
-use tm_executors::process::{TreeCommand, run_within};
+use tm_executors::process::{TreeCommand, run_captured};
 
 /// How long one call may take.
 const LIMIT: Duration = Duration::from_mins(2);
@@ -71,43 +70,28 @@ async fn open_already(run: &ReviewedRun, branch: &str) -> Result<Option<String>,
     Ok(found[0]["url"].as_str().map(ToOwned::to_owned))
 }
 
-/// What the program wrote; it writes no more than that.
-fn said(log: &Path) -> std::io::Result<String> {
-    Ok(String::from_utf8_lossy(&tm_untrusted::read(log, 16 * 1024 * 1024)?).into_owned())
-}
-
 /// Calls `gh` in the user's checkout and returns what it printed.
 async fn call(run: &ReviewedRun, words: &[String]) -> Result<String, Error> {
-    let folder = tempfile::tempdir()?;
-    let (stdout, stderr) = (folder.path().join("stdout"), folder.path().join("stderr"));
     let command = TreeCommand {
         program: "gh".into(),
         arguments: words.iter().map(Into::into).collect(),
         working_folder: run.project.repository.checkout_root().to_owned(),
         environment: vec![("GH_PROMPT_DISABLED".into(), "1".into())],
-        stdout: stdout.clone(),
-        stderr: stderr.clone(),
-        env_markers: vec![(
-            "TM_PULL_REQUEST".to_owned(),
-            folder.path().display().to_string(),
-        )],
         ..TreeCommand::default()
     };
+    let answer = run_captured(command, LIMIT).await?;
+    if answer.has_succeeded() {
+        return Ok(answer.stdout);
+    }
     let call = words
         .iter()
         .take(2)
         .map(String::as_str)
         .collect::<Vec<_>>()
         .join(" ");
-    match run_within(&command, LIMIT).await? {
-        Some(status) if status.success() => Ok(said(&stdout)?),
-        Some(_) => Err(Error::Hub {
-            call,
-            why: said(&stderr).unwrap_or_default().trim().to_owned(),
-        }),
-        None => Err(Error::Hub {
-            call,
-            why: format!("it took longer than {} minutes", LIMIT.as_secs() / 60),
-        }),
-    }
+    let why = match answer.status {
+        Some(_) => answer.stderr.trim().to_owned(),
+        None => format!("it took longer than {} minutes", LIMIT.as_secs() / 60),
+    };
+    Err(Error::Hub { call, why })
 }

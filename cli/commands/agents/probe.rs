@@ -9,13 +9,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_app::find_program;
 use tm_config::Settings;
-use tm_executors::process::{Inherited, TreeCommand, run_within};
+use tm_executors::process::{Inherited, TreeCommand, run_captured};
 use tm_presets::{Recipe, recipe};
 
 /// How long a program may take to say its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
-/// So much of what a program says is looked at.
-const VERSION_BYTES: u64 = 64 * 1024;
 /// A version has so many characters at the most.
 const VERSION_CHARACTERS: usize = 80;
 
@@ -165,38 +163,23 @@ async fn version(
         return Ok(Ok(None));
     }
     let scratch = tempfile::tempdir()?;
-    let (log, errors) = (
-        scratch.path().join("version"),
-        scratch.path().join("errors"),
-    );
     let command = TreeCommand {
         program: program.into(),
         arguments: recipe.version.iter().map(Into::into).collect(),
         working_folder: scratch.path().to_owned(),
         inherited: Inherited::AllBut(recipe.dropped.clone()),
-        stdout: log.clone(),
-        stderr: errors.clone(),
-        env_markers: vec![(
-            "TM_VERSION_PROBE".to_owned(),
-            scratch.path().display().to_string(),
-        )],
         ..TreeCommand::default()
     };
-    let ended = run_within(&command, VERSION_LIMIT).await?;
+    let answer = run_captured(command, VERSION_LIMIT).await?;
     // Some say it where others only complain.
-    let said = [&log, &errors]
-        .map(|log| tm_untrusted::read_beginning(log, VERSION_BYTES))
-        .into_iter()
-        .collect::<Result<Vec<_>, _>>()?;
-    let said = said.concat();
-    let said = String::from_utf8_lossy(&said).into_owned();
+    let said = answer.stdout + &answer.stderr;
     let first = said
         .lines()
         .map(str::trim)
         .find(|line| !line.is_empty())
         .unwrap_or_default();
     let first = tm_untrusted::line(&tm_untrusted::clean(first), VERSION_CHARACTERS);
-    Ok(match ended {
+    Ok(match answer.status {
         Some(status) if status.success() => Ok(Some(first).filter(|line| !line.is_empty())),
         Some(status) => Err(format!(
             "it fails when it is asked for its version ({status}): {first}"

@@ -50,6 +50,58 @@ pub async fn run_within(
     }
 }
 
+/// What is read of a program's output, in bytes; it is for a few lines.
+const MOST_OUTPUT: u64 = 16 * 1024 * 1024;
+
+/// What became of a program that was asked something.
+#[derive(Debug)]
+pub struct Captured {
+    /// How it ended; `None` when it was ended at its limit.
+    pub status: Option<ExitStatus>,
+    /// What it wrote to its output.
+    pub stdout: String,
+    /// What it wrote to its error output.
+    pub stderr: String,
+}
+
+impl Captured {
+    /// Whether it ended by itself, and well.
+    pub fn has_succeeded(&self) -> bool {
+        self.status.is_some_and(|status| status.success())
+    }
+}
+
+/// Runs a program as [`run_within`] does and returns what it wrote; where its output goes and by what it is known is
+/// seen to here.
+///
+/// # Errors
+/// It could not be started or watched, or its output not be read.
+pub async fn run_captured(command: TreeCommand, limit: Duration) -> Result<Captured, Error> {
+    let folder = tempfile::tempdir().map_err(|source| Error::Open {
+        path: std::env::temp_dir(),
+        source,
+    })?;
+    let command = TreeCommand {
+        stdout: folder.path().join("stdout"),
+        stderr: folder.path().join("stderr"),
+        env_markers: vec![("TM_CALL".to_owned(), folder.path().display().to_string())],
+        ..command
+    };
+    let status = run_within(&command, limit).await?;
+    let said = |path: &Path| match tm_untrusted::read_beginning(path, MOST_OUTPUT) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(source) => Err(Error::Read {
+            path: path.to_owned(),
+            source,
+        }),
+    };
+    Ok(Captured {
+        status,
+        stdout: said(&command.stdout)?,
+        stderr: said(&command.stderr)?,
+    })
+}
+
 /// Returns the words of a command as `sh` runs it.
 pub fn shell_words(command: &str) -> (OsString, Vec<OsString>) {
     ("sh".into(), vec!["-c".into(), command.into()])
@@ -91,6 +143,17 @@ mod tests {
         assert_eq!(
             std::fs::read_to_string(folder.path().join("log")).expect("a log"),
             "hello\n"
+        );
+        let asked = TreeCommand {
+            env_markers: Vec::new(),
+            ..command(folder.path(), "echo here; echo there >&2")
+        };
+        let captured = run_captured(asked, Duration::from_mins(1)).await;
+        let captured = captured.expect("started");
+        assert!(captured.has_succeeded());
+        assert_eq!(
+            (captured.stdout, captured.stderr),
+            ("here\n".to_owned(), "there\n".to_owned())
         );
         run_within(
             &TreeCommand {

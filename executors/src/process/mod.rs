@@ -26,7 +26,7 @@ mod system;
 #[path = "table_proc.rs"]
 mod system;
 
-pub use attended::{run_attended, run_within, shell_words};
+pub use attended::{Captured, run_attended, run_captured, run_within, shell_words};
 pub use command::{Inherited, Stdin, TreeCommand};
 pub use detached::Detached;
 pub use identity::ProcessIdentity;
