@@ -39,7 +39,7 @@ pub(crate) struct DetachedArguments {
 /// What there is beside serving.
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
-    /// Add the server to the settings of a client; nothing else in them changes.
+    /// Tell a client of the server, by the client's own command where it has one.
     Install(InstallArguments),
 }
 
@@ -49,16 +49,16 @@ pub(crate) struct InstallArguments {
     /// The client.
     #[arg(value_enum)]
     pub(crate) client: McpClient,
-    /// Whose settings; the project's when not given, but for Codex, where it is yours.
-    #[arg(long, short = 's', value_enum)]
-    pub(crate) scope: Option<InstallScope>,
+    /// Whose settings: the project's, which others may share, or your own, for all projects.
+    #[arg(long, short = 's', value_enum, default_value_t = InstallScope::User)]
+    pub(crate) scope: InstallScope,
     /// What the server is called in there.
     #[arg(long, value_name = "NAME", default_value = "tm", value_parser = server_name)]
     pub(crate) name: String,
     /// The tools to offer, as in `tm mcp --tools`.
     #[arg(long, value_name = "TOOLS", conflicts_with = "remove")]
     pub(crate) tools: Option<String>,
-    /// Print what is to be added, and change nothing.
+    /// Print what would be run or added, and change nothing.
     #[arg(long, conflicts_with = "remove")]
     pub(crate) print: bool,
     /// Take the server out again.

@@ -1,9 +1,11 @@
 //! Clients of the MCP server that are not polite: killed servers, foreign settings, the suite that judges servers.
 
 use crate::autopilot::scene;
-use crate::scene::{Scene, write};
+use crate::scene::{Scene, executable, tm_binary, write};
+use crate::skipping::lacks;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
 /// Starts a server, calls one tool, and kills the server without a word; nothing where it died before it answered.
@@ -81,9 +83,17 @@ fn a_task_is_done_over_servers_that_are_killed_in_and_after_every_call() {
     assert_eq!(scene.git(&["rev-list", "--count", "main..HEAD"]), "3");
 }
 
-fn install(scene: &Scene, arguments: &[&str]) -> (i32, String) {
+/// Where `.ci/run` installs the real programs.
+fn programs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/node/node_modules/.bin")
+}
+
+/// `tm mcp install`, with programs of clients in this folder and no others.
+fn install(scene: &Scene, programs: &Path, arguments: &[&str]) -> (i32, String) {
+    let path = format!("{}:/usr/bin:/bin", programs.display());
     let output: Output = scene
         .tm(&[&["mcp", "install"], arguments].concat())
+        .env("PATH", path)
         .output()
         .expect("tm");
     let words = String::from_utf8_lossy(&output.stderr).into_owned()
@@ -92,77 +102,163 @@ fn install(scene: &Scene, arguments: &[&str]) -> (i32, String) {
 }
 
 #[test]
-fn clients_are_told_of_the_server_and_keep_their_other_settings() {
+fn real_clients_are_told_of_the_server_by_their_own_commands() {
     let scene = scene();
-    let (home, root) = (scene.path("home"), scene.root());
-    write(
-        &root.join(".gemini/settings.json"),
-        "{\n  // mine\n  \"theme\": \"dark\"\n}\n",
-    );
-    for (client, file, part) in [
-        (&["claude"][..], root.join(".mcp.json"), "\"mcpServers\""),
+    let home = scene.path("home");
+    std::fs::create_dir_all(&home).expect("a folder");
+    let before = scene.git(&["status", "--porcelain"]);
+    for (client, files) in [
+        ("claude", &[".claude.json"][..]),
+        ("codex", &[".codex/config.toml"]),
+        ("gemini", &[".gemini/settings.json"]),
         (
-            &["claude", "--scope", "user"],
-            home.join(".claude.json"),
+            "opencode",
+            &[
+                ".config/opencode/opencode.jsonc",
+                ".config/opencode/opencode.json",
+            ],
+        ),
+    ] {
+        if !programs().join(client).exists() {
+            lacks(client);
+            continue;
+        }
+        let (code, words) = install(&scene, &programs(), &[client, "--tools", "core"]);
+        assert_eq!(code, 0, "{client}: {words}");
+        let text = || {
+            let read = |name| std::fs::read_to_string(home.join(name)).ok();
+            files.iter().find_map(read).unwrap_or_default()
+        };
+        let told = text();
+        assert!(
+            told.contains("--tools=core") && told.contains("\"mcp\""),
+            "{client}: {told}"
+        );
+        let kept = scene.path("tm").display().to_string();
+        assert!(
+            told.contains(&kept),
+            "its files stay where tm's are: {told}"
+        );
+        let (code, words) = install(&scene, &programs(), &[client, "--remove"]);
+        assert_eq!(code, 0, "{client}: {words}");
+        assert!(!text().contains("--tools=core"), "{client}: {}", text());
+    }
+    assert_eq!(
+        scene.git(&["status", "--porcelain"]),
+        before,
+        "nothing of it is in the checkout"
+    );
+}
+
+#[test]
+fn what_a_client_would_be_asked_is_printed_as_it_is_typed() {
+    let scene = scene();
+    let nowhere = scene.path("none");
+    let printed = |client: &str, scope: &str| {
+        let arguments = [client, "--scope", scope, "--print", "--tools", "core"];
+        let words = install(&scene, &nowhere, &arguments).1;
+        let words = words.replace(&tm_binary().display().to_string(), "TM");
+        words.replace(&scene.path("tm").display().to_string(), "HOME")
+    };
+    let ours = "--env 'TM_HOME=HOME' --";
+    for (client, scope, command) in [
+        (
+            "claude",
+            "project",
+            format!("claude mcp add tm --scope project {ours} TM mcp '--tools=core'"),
+        ),
+        (
+            "codex",
+            "user",
+            format!("codex mcp add tm {ours} TM mcp '--tools=core'"),
+        ),
+        (
+            "gemini",
+            "user",
+            format!("gemini mcp add tm TM --scope user {ours} mcp '--tools=core'"),
+        ),
+        (
+            "opencode",
+            "user",
+            format!("opencode mcp add tm {ours} TM mcp '--tools=core'"),
+        ),
+    ] {
+        assert_eq!(printed(client, scope), format!("run this:\n{command}\n"));
+    }
+    assert!(printed("cursor", "project").contains("\"mcpServers\": {\n    \"tm\": {"));
+}
+
+#[test]
+fn what_a_client_can_not_do_is_said_in_its_words() {
+    let scene = scene();
+    let folder = scene.path("programs");
+    let (code, words) = install(&scene, &folder, &["claude"]);
+    assert!(
+        code == 1 && words.contains("find `claude` in PATH") && words.contains("--print"),
+        "{words}"
+    );
+    executable(
+        &folder.join("claude"),
+        "echo 'tm is there, says claude' >&2; exit 3",
+    );
+    let (code, words) = install(&scene, &folder, &["claude"]);
+    assert!(
+        code == 1 && words.contains("tm is there, says claude") && words.contains("--remove"),
+        "{words}"
+    );
+    let (code, words) = install(&scene, &folder, &["codex", "--scope", "project"]);
+    assert!(
+        code == 2 && words.contains("for all projects only"),
+        "{words}"
+    );
+    assert_eq!(install(&scene, &folder, &["emacs"]).0, 2);
+}
+
+#[test]
+fn files_of_clients_without_a_command_keep_their_other_settings() {
+    let scene = scene();
+    let (home, root, nowhere) = (scene.path("home"), scene.root(), scene.path("none"));
+    write(
+        &root.join("opencode.json"),
+        "{\n  \"theme\": \"dark\",\n  \"autoupdate\": false\n}\n",
+    );
+    for (arguments, file, part) in [
+        (
+            ["opencode", "--scope", "project"],
+            root.join("opencode.json"),
+            "{\n  \"theme\": \"dark\",\n  \"autoupdate\": false",
+        ),
+        (
+            ["cursor", "--scope", "project"],
+            root.join(".cursor/mcp.json"),
             "\"mcpServers\"",
         ),
         (
-            &["codex"],
-            home.join(".codex/config.toml"),
-            "[mcp_servers.tm]",
-        ),
-        (
-            &["gemini"],
-            root.join(".gemini/settings.json"),
-            "// mine\n  \"theme\": \"dark\"",
-        ),
-        (
-            &["opencode"],
-            root.join("opencode.json"),
-            "\"type\": \"local\"",
-        ),
-        (
-            &["cursor", "--tools", "core"],
-            root.join(".cursor/mcp.json"),
-            "--tools=core",
+            ["cursor", "--scope", "user"],
+            home.join(".cursor/mcp.json"),
+            "\"mcpServers\"",
         ),
     ] {
-        let (code, words) = install(&scene, client);
+        let (code, words) = install(&scene, &nowhere, &arguments);
         assert_eq!(code, 0, "{words}");
-        let text = std::fs::read_to_string(&file)
-            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        assert!(text.contains(part) && text.contains("\"mcp\""), "{text}");
-        assert!(install(&scene, client).1.contains("already"));
-        assert_eq!(
-            std::fs::read_to_string(&file).expect("a file"),
-            text,
-            "twice is once"
-        );
-        let printed = install(&scene, &[client, &["--print"]].concat()).1;
-        assert!(printed.contains("add this to"), "{printed}");
-        let remove: Vec<&str> = client
-            .iter()
-            .copied()
-            .filter(|word| !["--tools", "core"].contains(word))
-            .collect();
-        assert_eq!(install(&scene, &[&remove[..], &["--remove"]].concat()).0, 0);
-        assert!(
-            !std::fs::read_to_string(&file)
-                .expect("a file")
-                .contains("command"),
-            "{}",
-            file.display()
-        );
+        let read = || std::fs::read_to_string(&file).expect("a file");
+        let text = read();
+        assert!(text.contains(part) && text.contains("TM_HOME"), "{text}");
+        assert!(install(&scene, &nowhere, &arguments).1.contains("already"));
+        assert_eq!(read(), text, "twice is once");
+        let remove = [&arguments[..], &["--remove"]].concat();
+        assert_eq!(install(&scene, &nowhere, &remove).0, 0);
+        assert!(!read().contains("TM_HOME"), "{}", read());
     }
-    write(&root.join(".mcp.json"), "{ broken");
-    let (code, words) = install(&scene, &["claude"]);
+    let file = root.join(".cursor/mcp.json");
+    write(&file, "{ // mine\n}");
+    let (code, words) = install(&scene, &nowhere, &["cursor", "--scope", "project"]);
     assert!(
-        code == 1 && words.contains(".mcp.json") && words.contains("--print"),
+        code == 1 && words.contains(".cursor/mcp.json") && words.contains("--print"),
         "{words}"
     );
     assert_eq!(
-        std::fs::read_to_string(root.join(".mcp.json")).expect("a file"),
-        "{ broken"
+        std::fs::read_to_string(file).expect("a file"),
+        "{ // mine\n}"
     );
-    assert_eq!(install(&scene, &["emacs"]).0, 2);
 }

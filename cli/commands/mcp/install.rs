@@ -1,266 +1,259 @@
-//! `tm mcp install`: tells a client of the server, in the file where that client keeps its servers.
+//! `tm mcp install`: tells a client of the server, by the client's own command, or in its file where it has none.
 
-use super::settings_file::{Entry, Format, with_server, without_server};
 use crate::arguments::{InstallArguments, InstallScope, McpClient};
 use crate::display::{print_data, print_line};
-use crate::failure::CommandFailure;
+use crate::failure::{CommandFailure, ExitCode};
+use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tm_executors::process::{TreeCommand, run_captured};
 use tm_worktrees::Repository;
 
+/// How long a client may take to change its settings.
+const LIMIT: Duration = Duration::from_mins(1);
 /// No settings of a client are longer.
 const LONGEST_SETTINGS: u64 = 64 * 1024 * 1024;
+/// What decides where tm keeps its files and what it serves. Clients start servers with few of their own variables.
+const CARRIED: [&str; 3] = ["TM_HOME", "TASKMASTER_TAG", "TASK_MASTER_TOOLS"];
 
-/// A file with servers in it.
-struct Place {
-    path: PathBuf,
-    format: Format,
+/// A server as a client is told of it.
+#[derive(Debug)]
+struct Server {
+    name: String,
+    program: String,
+    arguments: Vec<String>,
+    environment: Map<String, Value>,
 }
 
-/// Where clients look for their settings.
-struct Folders {
-    project: PathBuf,
-    home: Option<PathBuf>,
-    /// Variables by which clients are told of another folder.
-    variable: fn(&str) -> Option<PathBuf>,
+/// How a client is told.
+#[derive(Debug)]
+enum Way {
+    /// It is asked to: its program and the words.
+    Command(&'static str, Vec<String>),
+    /// It reads this file, in which servers stand under this key.
+    File(PathBuf, &'static str),
 }
 
-pub(super) fn install(start: &Path, arguments: &InstallArguments) -> Result<u8, CommandFailure> {
+pub(super) async fn install(
+    start: &Path,
+    arguments: &InstallArguments,
+) -> Result<u8, CommandFailure> {
     let project = Repository::discover(start).map_or_else(
         |_| start.to_owned(),
         |found| found.checkout_root().to_owned(),
     );
-    let variable = |name: &str| {
-        std::env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
-    let folders = Folders {
-        project,
-        home: std::env::home_dir(),
-        variable,
-    };
-    let place = folders.place(arguments.client, arguments.scope)?;
-    let shown = place.path.display();
-    let entry = entry(arguments)?;
-    if arguments.print {
-        print_line(&format!("add this to {shown}:"));
-        print_data(
-            &(with_server("", place.format, &entry)
-                .map_err(CommandFailure::new)?
-                .trim_end()
-                .to_owned()
-                + "\n"),
-        );
-        return Ok(0);
-    }
-    let name = &entry.name;
-    let read = tm_untrusted::read_own(&place.path, LONGEST_SETTINGS).map(String::from_utf8);
-    let before = match read {
-        Ok(Ok(text)) => text,
-        Ok(Err(_)) => {
-            return Err(CommandFailure::new(format!(
-                "read `{shown}`: it is not UTF-8"
-            )));
+    let server = Server::new(arguments)?;
+    let way = server.way(arguments, &project)?;
+    match (way, arguments.print) {
+        (Way::Command(program, words), true) => {
+            print_line("run this:");
+            print_data(&format!("{program} {}\n", shell_words::join(words)));
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(CommandFailure::new(format!("read `{shown}`: {error}"))),
-    };
-    let after = if arguments.remove {
-        without_server(&before, place.format, name)
-    } else {
-        with_server(&before, place.format, &entry)
-    };
-    let after = after.map_err(|why| {
-        CommandFailure::new(format!("change `{shown}`: {}", why.trim_end()))
-            .hint("set it right, or see what to write with `--print`, or use another `--name`")
-    })?;
-    let is_same = after == before || (arguments.remove && before.is_empty());
-    if !is_same {
-        if let Some(folder) = place.path.parent() {
-            std::fs::create_dir_all(folder)?;
+        (Way::Command(program, words), false) => ask(program, &words, &project).await?,
+        (Way::File(path, key), true) => {
+            print_line(&format!("add this to {}:", path.display()));
+            let added = json!({key: {server.name.as_str(): server.entry(arguments.client)}});
+            print_data(&(serde_json::to_string_pretty(&added)? + "\n"));
         }
-        tm_store::atomic::replace(&place.path, after.as_bytes())?;
+        (Way::File(path, key), false) => write(&server, &path, key, arguments)?,
     }
-    print_line(&match (arguments.remove, is_same) {
-        (false, false) => format!(
-            "`{name}` is now in {shown}: `{} {}`",
-            entry.program,
-            entry.arguments.join(" ")
-        ),
-        (false, true) => format!("`{name}` is in {shown} already"),
-        (true, false) => format!("`{name}` is no longer in {shown}"),
-        (true, true) => format!("there is no `{name}` in {shown}"),
-    });
     Ok(0)
 }
 
-/// The server as clients start it: as `tm` where that is this very program, so that a file can be shared.
-fn entry(arguments: &InstallArguments) -> Result<Entry, CommandFailure> {
-    let own = std::env::current_exe()?;
-    let own = own.canonicalize().unwrap_or(own);
-    let is_found = which::which("tm")
-        .ok()
-        .and_then(|found| found.canonicalize().ok())
-        .is_some_and(|found| found == own);
-    let tools = arguments
-        .tools
-        .as_ref()
-        .map(|tools| format!("--tools={tools}"));
-    Ok(Entry {
-        name: arguments.name.clone(),
-        program: if is_found {
-            "tm".to_owned()
-        } else {
-            own.display().to_string()
-        },
-        arguments: std::iter::once("mcp".to_owned()).chain(tools).collect(),
-    })
-}
-
-impl Folders {
-    fn place(
-        &self,
-        client: McpClient,
-        scope: Option<InstallScope>,
-    ) -> Result<Place, CommandFailure> {
-        // Codex reads the settings of a project only where it has been told to trust it.
-        let usual = if client == McpClient::Codex {
-            InstallScope::User
-        } else {
-            InstallScope::Project
-        };
-        let is_user = scope.unwrap_or(usual) == InstallScope::User;
-        let (folder, name, format) = match client {
-            McpClient::Claude if is_user => (
-                self.home_or("CLAUDE_CONFIG_DIR", ""),
-                ".claude.json",
-                Format::McpServers,
-            ),
-            McpClient::Claude => (Some(self.project.clone()), ".mcp.json", Format::McpServers),
-            McpClient::Cursor => (
-                self.either(is_user, ".cursor"),
-                "mcp.json",
-                Format::McpServers,
-            ),
-            McpClient::Gemini => (
-                self.either(is_user, ".gemini"),
-                "settings.json",
-                Format::McpServers,
-            ),
-            McpClient::Codex if is_user => (
-                self.home_or("CODEX_HOME", ".codex"),
-                "config.toml",
-                Format::Toml,
-            ),
-            McpClient::Codex => (
-                Some(self.project.join(".codex")),
-                "config.toml",
-                Format::Toml,
-            ),
-            McpClient::Opencode if is_user => {
-                let own = (self.variable)("XDG_CONFIG_HOME").map(|folder| folder.join("opencode"));
-                (
-                    own.or_else(|| self.in_home(".config/opencode")),
-                    "opencode.json",
-                    Format::Mcp,
-                )
-            }
-            McpClient::Opencode => (Some(self.project.clone()), "opencode.json", Format::Mcp),
-        };
-        let folder =
-            folder.ok_or_else(|| CommandFailure::new("find your home folder").hint("set HOME"))?;
-        let with_comments = folder.join("opencode.jsonc");
-        let has_comments = format == Format::Mcp && with_comments.is_file();
-        Ok(Place {
-            path: if has_comments {
-                with_comments
+impl Server {
+    /// As `tm` where that is this very program, so that a file can be shared.
+    fn new(arguments: &InstallArguments) -> Result<Self, CommandFailure> {
+        let own = std::env::current_exe()?;
+        let own = own.canonicalize().unwrap_or(own);
+        let found = which::which("tm").ok();
+        let is_found = found.and_then(|found| found.canonicalize().ok()).as_ref() == Some(&own);
+        let tools = arguments.tools.as_ref();
+        let carried = CARRIED
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?.into())));
+        Ok(Self {
+            name: arguments.name.clone(),
+            program: if is_found {
+                "tm".to_owned()
             } else {
-                folder.join(name)
+                own.display().to_string()
             },
-            format,
+            arguments: std::iter::once("mcp".to_owned())
+                .chain(tools.map(|tools| format!("--tools={tools}")))
+                .collect(),
+            environment: carried.collect(),
         })
     }
 
-    fn in_home(&self, name: &str) -> Option<PathBuf> {
-        self.home.as_ref().map(|home| home.join(name))
-    }
-
-    fn either(&self, is_user: bool, name: &str) -> Option<PathBuf> {
-        if is_user {
-            self.in_home(name)
-        } else {
-            Some(self.project.join(name))
+    fn way(&self, arguments: &InstallArguments, project: &Path) -> Result<Way, CommandFailure> {
+        let is_user = arguments.scope == InstallScope::User;
+        let scope = if is_user { "user" } else { "project" };
+        let (program, scope): (_, &[&str]) = match arguments.client {
+            McpClient::Claude => ("claude", &["--scope", scope]),
+            McpClient::Gemini => ("gemini", &["--scope", scope]),
+            McpClient::Codex if is_user => ("codex", &[]),
+            McpClient::Codex => {
+                return Err(
+                    CommandFailure::new("Codex adds servers for all projects only")
+                        .code(ExitCode::Usage)
+                        .hint("leave `--scope project` out"),
+                );
+            }
+            McpClient::Opencode if is_user && !arguments.remove => ("opencode", &[]),
+            McpClient::Opencode => return Ok(Way::File(opencode_file(is_user, project)?, "mcp")),
+            McpClient::Cursor => {
+                let folder = if is_user { home()? } else { project.to_owned() };
+                return Ok(Way::File(folder.join(".cursor/mcp.json"), "mcpServers"));
+            }
+        };
+        let mut words = vec![
+            "mcp",
+            if arguments.remove { "remove" } else { "add" },
+            &self.name,
+        ];
+        if arguments.remove {
+            words.extend(scope);
+            return Ok(Way::Command(
+                program,
+                words.into_iter().map(Into::into).collect(),
+            ));
         }
+        // Gemini takes the program for an argument of its own, and what follows `--` for the program's.
+        let command = std::iter::once(self.program.as_str());
+        let command: Vec<&str> = command
+            .chain(self.arguments.iter().map(String::as_str))
+            .collect();
+        let (own, rest) = command.split_at(usize::from(arguments.client == McpClient::Gemini));
+        words.extend(own.iter().chain(scope));
+        let carried: Vec<String> = self
+            .environment
+            .iter()
+            .map(|(name, value)| format!("{name}={}", value.as_str().unwrap_or_default()))
+            .collect();
+        words.extend(carried.iter().flat_map(|variable| ["--env", variable]));
+        words.push("--");
+        words.extend(rest);
+        Ok(Way::Command(
+            program,
+            words.into_iter().map(Into::into).collect(),
+        ))
     }
 
-    fn home_or(&self, variable: &str, name: &str) -> Option<PathBuf> {
-        (self.variable)(variable).or_else(|| self.in_home(name))
+    /// What a file says of the server.
+    fn entry(&self, client: McpClient) -> Value {
+        let (program, arguments, environment) = (&self.program, &self.arguments, &self.environment);
+        if client != McpClient::Opencode {
+            return json!({"command": program, "args": arguments, "env": environment});
+        }
+        let command: Vec<&String> = std::iter::once(program).chain(arguments).collect();
+        json!({"type": "local", "command": command, "environment": environment})
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+fn home() -> Result<PathBuf, CommandFailure> {
+    std::env::home_dir()
+        .ok_or_else(|| CommandFailure::new("find your home folder").hint("set HOME"))
+}
 
-    #[test]
-    fn every_client_has_its_own_files() {
-        let folders = Folders {
-            project: "/p".into(),
-            home: Some("/h".into()),
-            variable: |_| None,
-        };
-        let path = |client, scope| {
-            folders
-                .place(client, scope)
-                .ok()
-                .map(|place| place.path.display().to_string())
-        };
-        let of =
-            |client| [None, Some(InstallScope::User)].map(|scope| path(client, scope).unwrap());
-        assert_eq!(of(McpClient::Claude), ["/p/.mcp.json", "/h/.claude.json"]);
-        assert_eq!(
-            of(McpClient::Codex),
-            ["/h/.codex/config.toml", "/h/.codex/config.toml"]
-        );
-        assert_eq!(
-            of(McpClient::Gemini),
-            ["/p/.gemini/settings.json", "/h/.gemini/settings.json"]
-        );
-        assert_eq!(
-            of(McpClient::Opencode),
-            ["/p/opencode.json", "/h/.config/opencode/opencode.json"]
-        );
-        assert_eq!(
-            of(McpClient::Cursor),
-            ["/p/.cursor/mcp.json", "/h/.cursor/mcp.json"]
-        );
-        assert_eq!(
-            path(McpClient::Codex, Some(InstallScope::Project)).unwrap(),
-            "/p/.codex/config.toml"
-        );
-    }
+fn opencode_file(is_user: bool, project: &Path) -> Result<PathBuf, CommandFailure> {
+    let folder = match std::env::var_os("XDG_CONFIG_HOME").filter(|value| !value.is_empty()) {
+        _ if !is_user => project.to_owned(),
+        Some(folder) => PathBuf::from(folder).join("opencode"),
+        None => home()?.join(".config/opencode"),
+    };
+    let with_comments = folder.join("opencode.jsonc");
+    Ok(if with_comments.is_file() {
+        with_comments
+    } else {
+        folder.join("opencode.json")
+    })
+}
 
-    #[test]
-    fn without_a_home_folder_only_projects_have_a_place() {
-        let folders = Folders {
-            project: "/p".into(),
-            home: None,
-            variable: |_| None,
-        };
-        assert!(
-            folders
-                .place(McpClient::Gemini, Some(InstallScope::User))
-                .is_err()
-        );
-        assert!(folders.place(McpClient::Gemini, None).is_ok());
-        let told = Folders {
-            variable: |name| Some(PathBuf::from("/v").join(name)),
-            ..folders
-        };
-        let place = told
-            .place(McpClient::Codex, None)
-            .ok()
-            .map(|place| place.path);
-        assert_eq!(place, Some("/v/CODEX_HOME/config.toml".into()));
+/// Has a client change its own settings.
+async fn ask(program: &str, words: &[String], folder: &Path) -> Result<(), CommandFailure> {
+    let Ok(found) = which::which(program) else {
+        return Err(CommandFailure::new(format!("find `{program}` in PATH"))
+            .hint("install it, or see what to run with `--print`"));
+    };
+    let command = TreeCommand {
+        program: found.into(),
+        arguments: words.iter().map(Into::into).collect(),
+        working_folder: folder.to_owned(),
+        ..TreeCommand::default()
+    };
+    let answer = run_captured(command, LIMIT).await?;
+    let said = tm_untrusted::clean(&(answer.stdout.clone() + &answer.stderr));
+    let first = said
+        .lines()
+        .find(|line| line.contains(char::is_alphanumeric));
+    let first = first.unwrap_or("it says nothing").trim();
+    match answer.status {
+        Some(status) if status.success() => {
+            print_line(&format!("{program}: {first}"));
+            Ok(())
+        }
+        Some(_) => Err(
+            CommandFailure::new(format!("have `{program}` do it: {first}"))
+                .hint("take the server out first with `--remove`, or use another `--name`"),
+        ),
+        None => Err(
+            CommandFailure::new(format!("have `{program}` do it within a minute"))
+                .hint("see what to run with `--print`"),
+        ),
     }
+}
+
+/// Changes a file of settings itself; everything else in it stays, in its order.
+fn write(
+    server: &Server,
+    path: &Path,
+    key: &str,
+    arguments: &InstallArguments,
+) -> Result<(), CommandFailure> {
+    let (name, shown) = (&server.name, path.display());
+    let failed = |why: &dyn std::fmt::Display| {
+        CommandFailure::new(format!("change `{shown}`: {why}"))
+            .hint("set it right, or see what to write with `--print`")
+    };
+    let read = match tm_untrusted::read_own(path, LONGEST_SETTINGS) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        read => Some(read.map_err(|error| failed(&error))?),
+    };
+    let mut settings: Value = match (&read, arguments.client) {
+        (Some(bytes), _) => serde_json::from_slice(bytes).map_err(|error| failed(&error))?,
+        // opencode adds it at its next start, and the file would be another one then.
+        (None, McpClient::Opencode) => json!({"$schema": "https://opencode.ai/config.json"}),
+        (None, _) => json!({}),
+    };
+    let before = settings.clone();
+    let servers = settings
+        .as_object_mut()
+        .map(|settings| settings.entry(key).or_insert_with(|| json!({})))
+        .and_then(Value::as_object_mut)
+        .ok_or_else(|| failed(&format!("`{key}` holds something else than servers")))?;
+    if arguments.remove {
+        servers.shift_remove(name);
+    } else {
+        servers.insert(name.clone(), server.entry(arguments.client));
+    }
+    let is_there = !arguments.remove;
+    if before.get(key).and_then(|servers| servers.get(name)) == settings[key].get(name) {
+        print_line(&if is_there {
+            format!("`{name}` is in {shown} already")
+        } else {
+            format!("there is no `{name}` in {shown}")
+        });
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let text = serde_json::to_string_pretty(&settings)? + "\n";
+    tm_store::atomic::replace(path, text.as_bytes())?;
+    print_line(&if is_there {
+        format!("`{name}` is now in {shown}")
+    } else {
+        format!("`{name}` is no longer in {shown}")
+    });
+    Ok(())
 }

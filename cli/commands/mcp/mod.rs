@@ -1,7 +1,6 @@
 //! `tm mcp`: serves MCP. Nothing but protocol goes to standard output.
 
 mod install;
-mod settings_file;
 
 use super::ci::tell_ci;
 use crate::arguments::{McpArguments, McpCommand};
@@ -23,7 +22,7 @@ const LONGEST_TOKEN: u64 = 4 * 1024;
 pub(crate) async fn mcp(start: &Path, arguments: &McpArguments) -> Result<u8, CommandFailure> {
     let program = std::env::current_exe()?;
     if let Some(McpCommand::Install(arguments)) = &arguments.command {
-        return install::install(start, arguments);
+        return install::install(start, arguments).await;
     }
     let token = token(arguments)?;
     let folder = std::env::var_os("TASK_MASTER_PROJECT_ROOT").filter(|root| !root.is_empty());
