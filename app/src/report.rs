@@ -9,8 +9,7 @@ use crate::run::RunOf;
 use std::path::Path;
 use tm_config::CommitBacklog;
 use tm_reports::{
-    DiffstatSummary, RunFacts, SetupSummary, Summary, TaskSummary, junit_xml, report_html,
-    summarize, summary_markdown,
+    DiffstatSummary, REPORTS, RunFacts, SetupSummary, Summary, TaskSummary, summarize,
 };
 use tm_runtime::{JournalHeader, Outcome};
 use tm_scheduler::{CommitId, Phase, Scheduler, State, TaskView, Timestamp};
@@ -71,13 +70,8 @@ fn forget_rejections(
 /// The folder can't be written.
 pub fn write_reports(summary: &Summary, folder: &Path) -> Result<(), Error> {
     write_json(&folder.join("summary.json"), summary)?;
-    let texts = [
-        ("summary.md", summary_markdown(summary)),
-        ("report.html", report_html(summary)),
-        ("junit.xml", junit_xml(summary)),
-    ];
-    for (name, text) in texts {
-        tm_store::atomic::replace_own(&folder.join(name), text.as_bytes())?;
+    for (name, layout) in REPORTS {
+        tm_store::atomic::replace_own(&folder.join(name), layout(summary).as_bytes())?;
     }
     Ok(())
 }

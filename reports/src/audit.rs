@@ -2,9 +2,10 @@
 
 use crate::cleaned::cleaned;
 use crate::columns;
-use crate::junit_document::{JunitCase, JunitDocument, JunitFault, JunitSuite};
+use crate::junit::{JunitCase, JunitDocument, JunitFault, JunitSuite};
+use itertools::Itertools as _;
 use std::fmt::Write as _;
-use tm_scheduler::{Audit, AuditItem, AuditOutcome};
+use tm_scheduler::{Audit, AuditItem, AuditOutcome, Proof};
 
 /// So many characters of a commit's id are shown.
 const SHORT: usize = 12;
@@ -16,42 +17,29 @@ pub fn cleaned_audit(audit: Audit) -> Audit {
 
 /// Returns the audit for people: a line for each commit, and what the tests said where something could not be shown.
 pub fn audit_text(audit: &Audit) -> String {
-    let mut text = format!(
-        "{}..{}",
-        short(audit.from.as_str()),
-        short(audit.to.as_str())
-    );
     let command = audit.test_command.as_deref().unwrap_or("no test command");
-    let _ = writeln!(text, ", tests by: {}", plain(command));
+    let mut text = format!("{}, tests by: {}\n", range(audit), plain(command));
     if let Some(sample) = audit.sample {
-        let _ = writeln!(
-            text,
-            "a sample: the tests of {} of {} tasks",
-            sample.taken, sample.of
-        );
+        let (taken, of) = (sample.taken, sample.of);
+        let _ = writeln!(text, "a sample: the tests of {taken} of {of} tasks");
     }
     let heads = ["task", "commit", "kind", "", "tests", ""].map(ToOwned::to_owned);
-    let rows: Vec<_> = [heads]
-        .into_iter()
-        .chain(audit.items.iter().map(row))
-        .collect();
-    text += &columns(&rows, None);
-    for item in audit.items.iter().filter(|item| is_told_of(item)) {
-        evidence(&mut text, item);
-    }
-    let _ = writeln!(text, "\n{}", sums(audit));
-    text
+    let rows = audit.items.iter().map(row);
+    text += &columns(&[heads].into_iter().chain(rows).collect_vec(), None);
+    text.extend(
+        audit
+            .items
+            .iter()
+            .filter(|item| is_told_of(item))
+            .map(evidence),
+    );
+    text + "\n" + &sums(audit) + "\n"
 }
 
 /// Returns the audit as `JUnit` XML: a suite, with a case for each commit.
 pub fn audit_junit(audit: &Audit) -> String {
-    let name = format!(
-        "{}..{}",
-        short(audit.from.as_str()),
-        short(audit.to.as_str())
-    );
     let suite = JunitSuite {
-        name,
+        name: range(audit),
         properties: Vec::new(),
         cases: audit.items.iter().map(case).collect(),
     };
@@ -63,14 +51,24 @@ pub fn audit_junit(audit: &Audit) -> String {
     .to_xml()
 }
 
+fn range(audit: &Audit) -> String {
+    format!(
+        "{}..{}",
+        short(audit.from.as_str()),
+        short(audit.to.as_str())
+    )
+}
+
 fn case(item: &AuditItem) -> JunitCase {
+    let fault = |tag| JunitFault {
+        tag,
+        kind: Some(item.outcome.as_str()),
+        message: item.what.clone(),
+        details: item.evidence.clone(),
+    };
+    let commit = short(item.commit.as_str());
     JunitCase {
-        name: format!(
-            "{} {} {}",
-            item.kind.as_str(),
-            short(item.commit.as_str()),
-            item.subject
-        ),
+        name: format!("{} {commit} {}", item.kind, item.subject),
         class: item
             .task
             .as_ref()
@@ -79,43 +77,28 @@ fn case(item: &AuditItem) -> JunitCase {
         seconds: None,
         fault: match item.outcome {
             AuditOutcome::Shown | AuditOutcome::Flaky => None,
-            AuditOutcome::NotTested => Some(JunitFault::skipped(item.what.clone())),
-            AuditOutcome::NotShown => Some(fault(item, "failure")),
-            AuditOutcome::CannotRun => Some(fault(item, "error")),
+            AuditOutcome::NotTested => Some(JunitFault::skipped(&item.what)),
+            AuditOutcome::NotShown => Some(fault("failure")),
+            AuditOutcome::CannotRun => Some(fault("error")),
         },
     }
 }
 
-fn fault(item: &AuditItem, tag: &'static str) -> JunitFault {
-    let (message, details) = (item.what.clone(), item.evidence.clone());
-    JunitFault {
-        tag,
-        kind: Some(item.outcome.as_str()),
-        message,
-        details,
-    }
-}
-
 fn row(item: &AuditItem) -> [String; 6] {
-    let tests = item.proof.as_ref().map_or_else(String::new, |proof| {
-        if proof.failed == 0 {
-            format!("{} passed", proof.passed)
-        } else {
-            format!("{} passed, {} failed", proof.passed, proof.failed)
-        }
-    });
-    let own = item
-        .test_command
-        .as_ref()
-        .map_or_else(String::new, |own| format!(" (by its own command: {own})"));
+    let tests = |proof: &Proof| match proof.failed {
+        0 => format!("{} passed", proof.passed),
+        failed => format!("{} passed, {failed} failed", proof.passed),
+    };
+    let own = item.test_command.as_ref();
+    let own = own.map_or_else(String::new, |own| format!(" (by its own command: {own})"));
     [
         item.task
             .as_ref()
             .map_or_else(String::new, |task| plain(task.as_str())),
         short(item.commit.as_str()).to_owned(),
-        item.kind.as_str().to_owned(),
-        item.outcome.as_str().to_owned(),
-        tests,
+        item.kind.to_string(),
+        item.outcome.to_string(),
+        item.proof.as_ref().map_or_else(String::new, tests),
         plain(&format!("{}{own}", item.what)),
     ]
 }
@@ -125,38 +108,33 @@ const fn is_told_of(item: &AuditItem) -> bool {
         && matches!(item.outcome, AuditOutcome::NotShown | AuditOutcome::Flaky)
 }
 
-fn evidence(text: &mut String, item: &AuditItem) {
-    let task = item.task.as_ref().map_or_else(String::new, |task| {
+fn evidence(item: &AuditItem) -> String {
+    let task = item.task.as_ref();
+    let task = task.map_or_else(String::new, |task| {
         format!(" of task {}", plain(task.as_str()))
     });
-    let _ = writeln!(
-        text,
-        "\n{} {}{task}:",
-        item.kind.as_str(),
-        short(item.commit.as_str())
-    );
-    for line in item.evidence.trim_end().lines() {
-        let _ = writeln!(text, "    {}", plain(line));
-    }
+    let lines = item.evidence.trim_end().lines();
+    format!(
+        "\n{} {}{task}:\n{}",
+        item.kind,
+        short(item.commit.as_str()),
+        lines.format_with("", |line, write| write(&format_args!(
+            "    {}\n",
+            plain(line)
+        )))
+    )
 }
 
 fn sums(audit: &Audit) -> String {
     if audit.items.is_empty() {
         return "there is no commit to show".to_owned();
     }
-    let all = [
-        AuditOutcome::Shown,
-        AuditOutcome::Flaky,
-        AuditOutcome::NotTested,
-        AuditOutcome::NotShown,
-        AuditOutcome::CannotRun,
-    ];
-    let counts = all.map(|outcome| (outcome, audit.count(outcome)));
-    let told = counts
+    let counts = AuditOutcome::ALL
         .iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(outcome, count)| format!("{count} {outcome}"));
-    told.collect::<Vec<_>>().join(", ")
+        .map(|outcome| (audit.count(*outcome), outcome));
+    let told = counts.filter(|(count, _)| *count > 0);
+    told.map(|(count, outcome)| format!("{count} {outcome}"))
+        .join(", ")
 }
 
 fn short(id: &str) -> &str {
@@ -165,15 +143,13 @@ fn short(id: &str) -> &str {
 
 /// What commits and tests say stays on its line.
 fn plain(text: &str) -> String {
-    text.chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
-        .collect()
+    text.replace(char::is_control, " ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tm_scheduler::{AuditKind, AuditSample, Proof};
+    use tm_scheduler::{AuditKind, AuditSample};
 
     fn item(kind: AuditKind, task: &str, outcome: AuditOutcome, what: &str) -> AuditItem {
         AuditItem {

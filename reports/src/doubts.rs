@@ -3,8 +3,9 @@
 //! Does not know how a journal is compared with git.
 
 use crate::cleaned::cleaned;
-use crate::{Summary, Verdict};
+use crate::{Summary, Totals, Verdict};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Something that a journal says of landed work and that can't be shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,36 +42,22 @@ pub fn with_doubts(mut summary: Summary, doubts: Vec<DoubtSummary>) -> Summary {
             "its landing is in doubt".clone_into(&mut pair.why_not);
         }
     }
-    let count = |verdict: Verdict| {
-        summary
-            .tasks
-            .iter()
-            .filter(|task| task.verdict == verdict)
-            .count()
-    };
-    summary.totals.passed = count(Verdict::Pass);
-    summary.totals.partial = count(Verdict::Partial);
-    summary.totals.failed = count(Verdict::Fail);
+    summary.totals = Totals::of(&summary.tasks);
     summary.tdd.recount();
     cleaned(Summary { doubts, ..summary })
 }
 
-impl Summary {
-    /// Returns what is in doubt, a line each.
-    pub(crate) fn doubt_lines(&self) -> Vec<String> {
-        let line = |doubt: &DoubtSummary| {
-            let commit: String = doubt.commit.chars().take(12).collect();
-            match &doubt.task {
-                Some(task) => {
-                    format!(
-                        "task {task} is said to have landed by `{commit}`, and git does not show it: {}",
-                        doubt.why
-                    )
-                }
-                None => format!("`{commit}`: {}", doubt.why),
-            }
-        };
-        self.doubts.iter().map(line).collect()
+impl fmt::Display for DoubtSummary {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { task, commit, why } = self;
+        let commit: String = commit.chars().take(12).collect();
+        match task {
+            Some(task) => write!(
+                formatter,
+                "task {task} is said to have landed by `{commit}`, and git does not show it: {why}"
+            ),
+            None => write!(formatter, "`{commit}`: {why}"),
+        }
     }
 }
 

@@ -1,74 +1,132 @@
-//! The summary of a run as `JUnit` XML: a pair is a suite; its RED, its GREEN and their landing are the cases.
+//! `JUnit` XML: of a run, in which a pair is a suite with its RED, its GREEN, their gates and their landing as cases.
+//!
+//! A template writes it; what XML can't hold is left out.
 
-use crate::html::milliseconds;
-use crate::junit_document::{JunitCase, JunitDocument, JunitFault, JunitSuite};
-use crate::{Summary, TaskSummary, Verdict};
+use crate::layout::rendered;
+use crate::{AttemptSummary, Summary, TaskSummary, Verdict};
+use itertools::Itertools as _;
+use serde::Serialize;
 use std::time::Duration;
 use tm_scheduler::{Failure, GateResult, Phase, in_a_line};
 
-/// Returns the summary as `JUnit` XML. What XML can't hold is left out of it.
+/// A document: suites of cases.
+#[derive(Serialize)]
+pub(crate) struct JunitDocument {
+    pub(crate) name: &'static str,
+    /// Seconds, where they are known.
+    pub(crate) seconds: Option<f64>,
+    pub(crate) suites: Vec<JunitSuite>,
+}
+
+/// Cases that belong together, and what is known of all of them.
+#[derive(Serialize)]
+pub(crate) struct JunitSuite {
+    pub(crate) name: String,
+    pub(crate) properties: Vec<(&'static str, Option<String>)>,
+    pub(crate) cases: Vec<JunitCase>,
+}
+
+/// One case.
+#[derive(Serialize)]
+pub(crate) struct JunitCase {
+    pub(crate) name: String,
+    pub(crate) class: String,
+    pub(crate) seconds: Option<f64>,
+    /// Why it did not pass.
+    pub(crate) fault: Option<JunitFault>,
+}
+
+/// Why a case did not pass.
+#[derive(Serialize)]
+pub(crate) struct JunitFault {
+    /// `failure`, `error` where it could not be tried, or `skipped`.
+    pub(crate) tag: &'static str,
+    pub(crate) kind: Option<&'static str>,
+    pub(crate) message: String,
+    pub(crate) details: String,
+}
+
+impl JunitFault {
+    pub(crate) fn skipped(message: impl Into<String>) -> Self {
+        Self {
+            tag: "skipped",
+            kind: None,
+            message: message.into(),
+            details: String::new(),
+        }
+    }
+
+    fn failed(kind: &'static str, message: String, details: String) -> Self {
+        Self {
+            tag: "failure",
+            kind: Some(kind),
+            message,
+            details,
+        }
+    }
+}
+
+impl JunitDocument {
+    /// Returns the document as text.
+    pub(crate) fn to_xml(&self) -> String {
+        // A template escapes slashes too, which helps nobody who reads XML.
+        let text = rendered("junit.xml", self).replace("&#x2f;", "/");
+        tm_untrusted::shown(&text).replace(['\u{fffe}', '\u{ffff}'], "")
+    }
+}
+
+/// Returns the summary of a run.
 pub fn junit_xml(summary: &Summary) -> String {
+    let is_case_of_another =
+        |task: &&TaskSummary| task.phase == Phase::Red && summary.partner(task).is_some();
     let tasks = summary
         .tasks
         .iter()
-        .filter(|task| task.phase != Phase::Red || !has_green(summary, task));
-    let suites = tasks.map(|task| suite(summary, task)).collect();
-    let seconds = Duration::from_millis(summary.wall_ms).as_secs_f64();
+        .filter(|task| !is_case_of_another(task));
     JunitDocument {
         name: "tm",
-        seconds: Some(seconds),
-        suites,
+        seconds: Some(seconds(summary.wall_ms)),
+        suites: tasks.map(|task| suite(summary, task)).collect(),
     }
     .to_xml()
 }
 
-/// Whether the RED is a case of another suite.
-fn has_green(summary: &Summary, red: &TaskSummary) -> bool {
-    red.pair
-        .as_ref()
-        .is_some_and(|green| summary.tasks.iter().any(|task| task.id == *green))
+fn seconds(milliseconds: u64) -> f64 {
+    Duration::from_millis(milliseconds).as_secs_f64()
 }
 
 fn suite(summary: &Summary, task: &TaskSummary) -> JunitSuite {
-    let red = task
-        .pair
-        .as_ref()
-        .and_then(|id| summary.tasks.iter().find(|red| red.id == *id));
     let name = match task.phase {
         Phase::Red => "RED",
         Phase::Green => "GREEN",
         Phase::None => "work",
     };
-    let mut cases: Vec<_> = red.map(|red| of_work("RED", red)).into_iter().collect();
-    cases.push(of_work(name, task));
-    cases.extend(
-        task.attempts
-            .last()
-            .iter()
-            .flat_map(|last| last.gates())
-            .map(|gate| of_gate(gate, task)),
-    );
-    cases.push(case("landing".to_owned(), task, landing(task)));
-    let strength = task.strength().map(|strength| strength.as_str().to_owned());
-    let facts = [
-        ("tm.branch", task.branch.clone()),
-        ("tm.commit", task.commit.clone()),
-        ("tm.proof", strength),
-    ];
-    let properties = facts
+    let red = summary.partner(task).map(|red| of_work("RED", red));
+    let gates = task
+        .attempts
+        .last()
         .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
-        .collect();
+        .flat_map(AttemptSummary::gates);
+    let cases = red
+        .into_iter()
+        .chain([of_work(name, task)])
+        .chain(gates.map(|gate| of_gate(gate, task)))
+        .chain([case("landing", task, landing(task))]);
+    let strength = task.strength().map(|strength| strength.as_str().to_owned());
     JunitSuite {
         name: format!("{} {}", task.id, task.title),
-        properties,
-        cases,
+        properties: vec![
+            ("tm.branch", task.branch.clone()),
+            ("tm.commit", task.commit.clone()),
+            ("tm.proof", strength),
+        ],
+        cases: cases.collect_vec(),
     }
 }
 
-fn case(name: String, task: &TaskSummary, fault: Option<JunitFault>) -> JunitCase {
+fn case(name: impl Into<String>, task: &TaskSummary, fault: Option<JunitFault>) -> JunitCase {
     JunitCase {
-        name,
+        name: name.into(),
         class: task.id.clone(),
         seconds: None,
         fault,
@@ -81,70 +139,47 @@ fn of_work(name: &str, task: &TaskSummary) -> JunitCase {
         Verdict::Fail => {
             let kind = task.failure.map_or("failed", Failure::as_str);
             let reason = task.reason.clone().unwrap_or_default();
-            let message = format!(
-                "{kind} after {} attempts: {}",
-                task.attempts.len(),
-                in_a_line(&reason)
-            );
-            Some(failed(kind, message, reason))
+            let attempts = task.attempts.len();
+            let message = format!("{kind} after {attempts} attempts: {}", in_a_line(&reason));
+            Some(JunitFault::failed(kind, message, reason))
         }
-        Verdict::Blocked => Some(JunitFault::skipped(format!(
-            "blocked by {}",
-            task.blocked_by.join(", ")
-        ))),
-        Verdict::NotRun => Some(JunitFault::skipped(task.state.clone())),
+        Verdict::Blocked => {
+            let by = task.blocked_by.join(", ");
+            Some(JunitFault::skipped(format!("blocked by {by}")))
+        }
+        Verdict::NotRun => Some(JunitFault::skipped(&task.state)),
     };
     JunitCase {
-        seconds: Some(work(task).as_secs_f64()),
-        ..case(name.to_owned(), task, fault)
+        seconds: Some(seconds(
+            task.attempts.iter().map(AttemptSummary::work).sum(),
+        )),
+        ..case(name, task, fault)
     }
 }
 
 /// What a gate said of the last attempt's work.
 fn of_gate(gate: &GateResult, task: &TaskSummary) -> JunitCase {
-    let kind = gate.outcome.as_str();
-    let message = format!("the gate {} is {kind}", gate.name);
-    let fault = (!gate.outcome.holds()).then(|| failed(kind, message, gate.findings.join("\n")));
-    case(format!("gate {}", gate.name), task, fault)
+    let (name, kind) = (&gate.name, gate.outcome.as_str());
+    let message = format!("the gate {name} is {kind}");
+    let fault = (!gate.outcome.holds())
+        .then(|| JunitFault::failed(kind, message, gate.findings.join("\n")));
+    case(format!("gate {name}"), task, fault)
 }
 
 fn landing(task: &TaskSummary) -> Option<JunitFault> {
     match task.verdict {
-        Verdict::Fail if task.failure.is_none() => Some(failed(
-            "in doubt",
-            task.reason.clone().unwrap_or_default(),
-            String::new(),
-        )),
+        Verdict::Fail if task.failure.is_none() => {
+            let why = task.reason.clone().unwrap_or_default();
+            Some(JunitFault::failed("in doubt", why, String::new()))
+        }
         _ if task.landed => None,
-        Verdict::Pass | Verdict::Partial => Some(JunitFault::skipped(
-            "the work stays on its own branch".to_owned(),
-        )),
+        Verdict::Pass | Verdict::Partial => {
+            Some(JunitFault::skipped("the work stays on its own branch"))
+        }
         Verdict::Fail | Verdict::Blocked | Verdict::NotRun => {
-            Some(JunitFault::skipped("there is nothing to land".to_owned()))
+            Some(JunitFault::skipped("there is nothing to land"))
         }
     }
-}
-
-fn failed(kind: &'static str, message: String, details: String) -> JunitFault {
-    JunitFault {
-        tag: "failure",
-        kind: Some(kind),
-        message,
-        details,
-    }
-}
-
-/// How long its agents worked, all attempts together.
-fn work(task: &TaskSummary) -> Duration {
-    let of_one = |start: &Option<String>, end: &Option<String>| {
-        let (start, end) = (start.as_ref()?, end.as_ref()?);
-        Some(milliseconds(end).saturating_sub(milliseconds(start)))
-    };
-    let all = task
-        .attempts
-        .iter()
-        .filter_map(|one| of_one(&one.agent_started_at, &one.agent_ended_at));
-    Duration::from_millis(all.sum())
 }
 
 #[cfg(test)]

@@ -113,6 +113,15 @@ pub struct TrySummary {
     pub started_at: String,
 }
 
+impl TrySummary {
+    fn of(record: &IterationRecord) -> Self {
+        Self {
+            started_at: moment(record.started_at),
+            record: record.clone(),
+        }
+    }
+}
+
 /// Sums up a loop.
 pub fn summarize_loop(lanes: &[(&Iteration, LaneFacts)], facts: &LoopFacts) -> LoopSummary {
     let worst = lanes.iter().max_by_key(|(_, lane)| badness(lane.status));
@@ -126,13 +135,10 @@ pub fn summarize_loop(lanes: &[(&Iteration, LaneFacts)], facts: &LoopFacts) -> L
             .flat_map(|lane| &lane.iterations)
             .map(|one| &one.record)
     };
-    let costs: Vec<f64> = records().filter_map(|record| record.cost_usd).collect();
+    let costs = records().filter_map(|record| record.cost_usd);
     let tokens = records()
         .filter_map(|record| record.tokens)
-        .reduce(|left, right| Tokens {
-            input: left.input + right.input,
-            output: left.output + right.output,
-        });
+        .reduce(Tokens::plus);
     let final_status = worst.map_or(LoopStatus::AllComplete, |(_, lane)| lane.status);
     LoopSummary {
         version: 1,
@@ -149,7 +155,7 @@ pub fn summarize_loop(lanes: &[(&Iteration, LaneFacts)], facts: &LoopFacts) -> L
         ended_at: moment(facts.ended_at),
         wall_ms: facts.ended_at.since(facts.started_at),
         tokens,
-        cost_usd: (!costs.is_empty()).then(|| costs.iter().sum()),
+        cost_usd: costs.reduce(|sum, more| sum + more),
         directory: facts.directory.clone(),
         lanes,
     }
@@ -179,55 +185,23 @@ fn lane_summary(machine: &Iteration, facts: &LaneFacts) -> LaneSummary {
         total_iterations: machine.iterations(),
         tasks_completed: machine.tasks_completed(),
         tasks_open: machine.tasks_open(),
-        iterations: machine.records().iter().map(try_summary).collect(),
-    }
-}
-
-fn try_summary(record: &IterationRecord) -> TrySummary {
-    TrySummary {
-        started_at: moment(record.started_at),
-        record: record.clone(),
+        iterations: machine.records().iter().map(TrySummary::of).collect(),
     }
 }
 
 /// Returns the summary as text for a terminal.
 pub fn loop_text(summary: &LoopSummary) -> String {
-    let mut text = String::new();
-    for lane in &summary.lanes {
-        let tag = if summary.lanes.len() > 1 {
-            format!("[{}] ", lane.tag)
-        } else {
+    let is_one = summary.lanes.len() == 1;
+    let tag = |lane: &LaneSummary| {
+        if is_one {
             String::new()
-        };
-        let _ = writeln!(
-            text,
-            "{tag}{}: {}",
-            headline(lane.final_status),
-            lane.reason
-        );
-        for one in &lane.iterations {
-            let _ = writeln!(text, "  {}", iteration_line(&one.record));
+        } else {
+            format!("[{}] ", lane.tag)
         }
-        let count = |status| {
-            lane.iterations
-                .iter()
-                .filter(|one| one.record.status == status)
-                .count()
-        };
-        let _ = writeln!(
-            text,
-            "  {}, {} of them failed; {} completed, {} open",
-            counted(lane.total_iterations as usize, "iteration"),
-            count(IterationStatus::Error),
-            counted(lane.tasks_completed, "task"),
-            lane.tasks_open
-        );
-        if let Some(branch) = &lane.branch {
-            let _ = writeln!(text, "  branch {branch}");
-        }
-        let _ = writeln!(text, "  progress {}", lane.progress_file);
-    }
-    let _ = write!(text, "{}", human_duration(summary.wall_ms));
+    };
+    let lanes = summary.lanes.iter();
+    let mut text: String = lanes.map(|lane| tag(lane) + &lane_text(lane)).collect();
+    text += &human_duration(summary.wall_ms);
     if let Some(tokens) = summary.tokens {
         let _ = write!(text, ", {} tokens", tokens.input + tokens.output);
     }
@@ -236,6 +210,27 @@ pub fn loop_text(summary: &LoopSummary) -> String {
     }
     let _ = writeln!(text, "; logs in {}", summary.directory);
     text
+}
+
+fn lane_text(lane: &LaneSummary) -> String {
+    let mut text = format!("{}: {}\n", headline(lane.final_status), lane.reason);
+    for one in &lane.iterations {
+        let _ = writeln!(text, "  {}", iteration_line(&one.record));
+    }
+    let tries = lane.iterations.iter();
+    let failed = tries.filter(|one| one.record.status == IterationStatus::Error);
+    let _ = writeln!(
+        text,
+        "  {}, {} of them failed; {} completed, {} open",
+        counted(lane.total_iterations as usize, "iteration"),
+        failed.count(),
+        counted(lane.tasks_completed, "task"),
+        lane.tasks_open
+    );
+    if let Some(branch) = &lane.branch {
+        let _ = writeln!(text, "  branch {branch}");
+    }
+    text + "  progress " + &lane.progress_file + "\n"
 }
 
 fn counted(number: usize, what: &str) -> String {
@@ -259,7 +254,10 @@ pub fn iteration_line(record: &IterationRecord) -> String {
     } else {
         String::new()
     };
-    let (status, message) = (record.status.as_str(), first_line(&record.message));
+    let (status, message) = (
+        record.status.as_str(),
+        record.message.lines().next().unwrap_or_default(),
+    );
     let message = message
         .strip_prefix(&format!("{status}: "))
         .unwrap_or(message);
@@ -268,10 +266,6 @@ pub fn iteration_line(record: &IterationRecord) -> String {
         record.iteration,
         human_duration(record.duration_ms)
     )
-}
-
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
 }
 
 const fn headline(status: LoopStatus) -> &'static str {

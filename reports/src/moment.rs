@@ -1,4 +1,4 @@
-//! Moments as reports write them.
+//! Moments and durations, as reports write and read them.
 
 use jiff::Timestamp as Moment;
 use tm_scheduler::Timestamp;
@@ -8,4 +8,39 @@ pub(crate) fn moment(timestamp: Timestamp) -> String {
     let milliseconds = i64::try_from(timestamp.0).unwrap_or(i64::MAX);
     Moment::from_millisecond(milliseconds)
         .map_or_else(|_| timestamp.0.to_string(), |moment| format!("{moment:.3}"))
+}
+
+/// Milliseconds since 1970 of a moment in the summary; 0 for what is none.
+pub(crate) fn milliseconds(moment: &str) -> u64 {
+    let parsed = moment.parse().unwrap_or(Moment::UNIX_EPOCH);
+    u64::try_from(parsed.as_millisecond()).unwrap_or(0)
+}
+
+/// Returns a duration in milliseconds as `850ms`, `42s`, `3m 05s`, or `2h 07m`.
+pub fn human_duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1_000;
+    match seconds {
+        0 => format!("{milliseconds}ms"),
+        1..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m", seconds / 3_600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_well_at_every_size() {
+        let shown: Vec<String> = [0, 850, 42_999, 60_000, 185_000, 3_600_000, 7_620_000]
+            .map(human_duration)
+            .into();
+        assert_eq!(
+            shown,
+            [
+                "0ms", "850ms", "42s", "1m 00s", "3m 05s", "1h 00m", "2h 07m"
+            ]
+        );
+    }
 }

@@ -1,142 +1,53 @@
-//! A plan as text and as JSON.
+//! A plan as text, as JSON, and as a graph in DOT and in Mermaid.
 
+use crate::layout::rendered;
+use itertools::Itertools as _;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
-use tm_scheduler::{Dispatch, HeldTask, Limits, Phase, PlacedTask, Priority, TaskId, WavePlan};
+use tm_scheduler::{Dispatch, HeldTask, Limits, PlacedTask, TaskId, WavePlan};
 
 /// Returns the plan for people: one line a task, by wave, wide waves in parts of the slots.
 pub fn plan_text(plan: &WavePlan, limits: &Limits) -> String {
-    let waves = plan.waves();
-    let slots = limits.slots.get() as usize;
-    let mut text = format!(
-        "{} tasks in {} waves, {} pairs, at most {} agents at the same time, {}\n",
-        plan.tasks.len(),
-        waves.len(),
-        plan.pairs(),
-        slots,
-        match limits.dispatch {
-            Dispatch::Rolling => "each task starts when what it depends on has landed",
-            Dispatch::Barrier => "a wave opens when the one before has settled",
-        }
-    );
-    for (position, wave) in waves.iter().enumerate() {
-        for (part, tasks) in wave.chunks(slots).enumerate() {
-            let number = position + 1;
-            let name = if wave.len() > slots {
-                format!("{number}.{}", part + 1)
-            } else {
-                number.to_string()
-            };
-            let _ = writeln!(text, "\nWave {name} ({} tasks)", tasks.len());
-            for placed in tasks {
-                task_line(&mut text, placed);
-            }
-        }
-    }
-    held_lines(&mut text, &plan.held);
-    for (task, dependency) in &plan.cut {
-        let _ = writeln!(
-            text,
-            "\ncut: `{task}` no longer waits for `{dependency}`, to break a cycle"
-        );
-    }
-    for note in &plan.notes {
-        let _ = writeln!(text, "\nnote: {note}");
-    }
-    overlap_lines(&mut text, plan);
-    if !limits.hot_files.is_empty() {
-        let files: Vec<String> = limits
-            .hot_files
-            .iter()
-            .map(|file| format!("`{file}`"))
-            .collect();
-        let _ = writeln!(text, "\nmost work of before touched {}", files.join(", "));
-    }
-    if plan.finished > 0 {
-        let _ = writeln!(text, "\n{} tasks are finished already", plan.finished);
-    }
-    text
+    let said = json!({
+        "plan": plan_json(plan, limits),
+        "waves": plan.waves(),
+        "pairs": plan.pairs(),
+        "overlaps": overlaps(plan),
+    });
+    rendered("plan.txt", &said)
 }
 
-fn task_line(text: &mut String, placed: &PlacedTask) {
-    let task = &placed.task;
-    let phase = match task.phase {
-        Phase::Red => "RED   ",
-        Phase::Green => "GREEN ",
-        Phase::None => "      ",
-    };
-    let mut line = format!("  {phase} {}  {}", task.id, task.title);
-    if task.priority != Priority::Medium {
-        let _ = write!(line, " ({})", task.priority.as_str());
-    }
-    let after: Vec<&str> = task
-        .dependencies
-        .iter()
-        .filter(|id| Some(*id) != task.pair.as_ref())
-        .map(TaskId::as_str)
-        .collect();
-    if !after.is_empty() {
-        let _ = write!(line, " — after {}", after.join(", "));
-    }
-    let _ = writeln!(text, "{line}");
+/// Returns the plan in the DOT language, one rank a wave.
+pub fn plan_dot(plan: &WavePlan) -> String {
+    rendered(
+        "plan.dot",
+        &json!({"tasks": plan.tasks, "waves": plan.waves()}),
+    )
 }
 
-/// Files that the texts of several tasks name: where work may conflict.
-fn overlap_lines(text: &mut String, plan: &WavePlan) {
-    const MOST: usize = 8;
+/// Returns the plan as a Mermaid flowchart.
+pub fn plan_mermaid(plan: &WavePlan) -> String {
+    let ids = plan.tasks.iter().map(|placed| &placed.task.id);
+    let numbers: BTreeMap<&TaskId, usize> = ids.zip(0..).collect();
+    rendered(
+        "plan.mmd",
+        &json!({"tasks": plan.tasks, "numbers": numbers}),
+    )
+}
+
+/// Files that the texts of several tasks name, where work may conflict; those that most name first.
+fn overlaps(plan: &WavePlan) -> Vec<(&str, BTreeSet<&TaskId>)> {
     let mut named: BTreeMap<&str, BTreeSet<&TaskId>> = BTreeMap::new();
-    for placed in &plan.tasks {
-        for file in &placed.task.files {
-            named
-                .entry(file)
-                .or_default()
-                .insert(&placed.task.backlog_id);
+    for PlacedTask { task, .. } in &plan.tasks {
+        for file in &task.files {
+            named.entry(file).or_default().insert(&task.backlog_id);
         }
     }
-    let mut shared: Vec<(&str, BTreeSet<&TaskId>)> = named
-        .into_iter()
-        .filter(|(_, tasks)| tasks.len() > 1)
-        .collect();
-    shared.sort_by_key(|(_, tasks)| std::cmp::Reverse(tasks.len()));
-    if shared.is_empty() {
-        return;
-    }
-    let _ = writeln!(
-        text,
-        "\nFiles that several tasks name (`waves.overlap: avoid` keeps such tasks apart)"
-    );
-    for (file, tasks) in shared.iter().take(MOST) {
-        let tasks: Vec<&str> = tasks.iter().map(|task| task.as_str()).collect();
-        let _ = writeln!(text, "  {file} — {}", tasks.join(", "));
-    }
-    if shared.len() > MOST {
-        let _ = writeln!(text, "  and {} more", shared.len() - MOST);
-    }
-}
-
-fn held_lines(text: &mut String, held: &[HeldTask]) {
-    if held.is_empty() {
-        return;
-    }
-    let _ = writeln!(
-        text,
-        "\nNot planned, waiting for tasks that are not part of the run"
-    );
-    for task in held {
-        let waits_for: Vec<String> = task
-            .waits_for
-            .iter()
-            .map(|(id, status)| format!("{id} ({status})"))
-            .collect();
-        let _ = writeln!(
-            text,
-            "  {}  {} — after {}",
-            task.id,
-            task.title,
-            waits_for.join(", ")
-        );
-    }
+    let shared = named.into_iter().filter(|(_, tasks)| tasks.len() > 1);
+    shared
+        .sorted_by_key(|(_, tasks)| std::cmp::Reverse(tasks.len()))
+        .collect()
 }
 
 /// The plan as JSON; keys may be added, never renamed.
@@ -182,5 +93,52 @@ pub fn plan_json(plan: &WavePlan, limits: &Limits) -> PlanJson {
         finished: plan.finished,
         notes: plan.notes.clone(),
         hot_files: limits.hot_files.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tm_scheduler::{PlanOptions, Task, TddMode};
+
+    fn plan() -> WavePlan {
+        let one = Task::new("1", "Say \"hi\"; rm -rf \\ #1");
+        let mut two = Task::new("2", "Build [x]");
+        two.dependencies = vec!["1".into()];
+        WavePlan::new(
+            &[one, two],
+            &PlanOptions {
+                tdd: TddMode::Off,
+                ..PlanOptions::default()
+            },
+        )
+        .expect("a plan")
+    }
+
+    #[test]
+    fn titles_can_not_break_out_of_dot() {
+        insta::assert_snapshot!(plan_dot(&plan()), @r#"
+        digraph plan {
+          rankdir=LR;
+          node [shape=box, style=rounded];
+          "1" [label="1\nSay \"hi\"; rm -rf \\ #1"];
+          "2" [label="2\nBuild [x]"];
+          "1" -> "2";
+          { rank=same; "1" }
+          { rank=same; "2" }
+        }
+        "#);
+    }
+
+    #[test]
+    fn titles_can_not_break_out_of_mermaid() {
+        insta::assert_snapshot!(plan_mermaid(&plan()), @r#"
+        flowchart LR
+          t0["1 Say #34;hi#34;#59; rm -rf \ #35;1"]
+          t1["2 Build #91;x#93;"]
+          t0 --> t1
+          classDef red stroke:#c00
+          classDef green stroke:#080
+        "#);
     }
 }

@@ -1,10 +1,12 @@
 //! What a pull request says of the work of a run: a title, and a body that puts claim and proof side by side.
 
-use crate::foundation::{base_lines, nothing_is_proven};
-use crate::markdown::summary_markdown;
-use crate::{AttemptSummary, Summary, TaskSummary};
-use std::fmt::Write as _;
-use tm_scheduler::{Phase, Strength, in_a_line};
+use crate::layout::{nobody_called, rendered};
+use crate::run_reports::summary_markdown;
+use crate::view::RunView;
+use crate::{Summary, TaskSummary};
+use itertools::Itertools as _;
+use serde_json::json;
+use tm_scheduler::Phase;
 
 /// So many characters of a body are kept; services refuse what is longer than 65,536.
 const MOST_CHARACTERS: usize = 60_000;
@@ -22,21 +24,17 @@ pub struct PullRequestText {
 
 /// Returns the text for the whole work of a run, which is to go to `base`.
 pub fn run_pull_request(summary: &Summary, base: &str) -> PullRequestText {
-    let landed: Vec<&TaskSummary> = summary.tasks.iter().filter(|task| task.landed).collect();
-    let whole: Vec<&&TaskSummary> = landed
-        .iter()
-        .filter(|task| task.phase != Phase::Red)
-        .collect();
+    let is_whole = |task: &&TaskSummary| task.landed && task.phase != Phase::Red;
+    let whole = summary.tasks.iter().filter(is_whole).collect_vec();
     let title = match whole.as_slice() {
-        [only] => one_line(&only.title),
-        several => format!("{}: {} tasks", one_line(&summary.tag), several.len()),
+        [only] => nobody_called(&only.title),
+        several => format!("{}: {} tasks", nobody_called(&summary.tag), several.len()),
     };
-    let body = with_audit(
-        &bounded(summary_markdown(summary)),
-        base,
-        &summary.integration_branch,
-    );
-    PullRequestText { title, body }
+    let body = bounded(summary_markdown(summary));
+    PullRequestText {
+        title,
+        body: with_audit(&body, base, &summary.integration_branch),
+    }
 }
 
 /// A body with the command that does the proof again, for whoever does not want to believe it.
@@ -55,143 +53,22 @@ pub fn task_pull_request(
     base: &str,
     stacked_on: Option<&str>,
 ) -> PullRequestText {
-    let mut body = String::new();
-    if let Some(branch) = stacked_on {
-        let _ = writeln!(body, "Builds on `{branch}`: merge that one first.\n");
-    }
-    let _ = writeln!(
-        body,
-        "Task `{}` of run `{}`, {}.\n",
-        task.id,
-        summary.run_id,
-        task.verdict.as_str()
-    );
-    if nothing_is_proven(summary) {
-        for line in base_lines(summary) {
-            let _ = writeln!(body, "{line}\n");
-        }
-    }
-    let red = task
-        .pair
-        .as_ref()
-        .and_then(|id| summary.tasks.iter().find(|other| other.id == *id));
-    for part in red.into_iter().chain([task]) {
-        work(&mut body, part);
-    }
-    let body = bounded(body);
-    let body = task
-        .branch
-        .as_deref()
-        .map_or_else(|| body.clone(), |branch| with_audit(&body, base, branch));
+    let parts = summary.partner(task).into_iter().chain([task]);
+    let said = json!({
+        "run": RunView::of(summary),
+        "task": task,
+        "parts": parts.collect_vec(),
+        "stacked_on": stacked_on,
+        "most_tests": MOST_TESTS,
+    });
+    let body = bounded(rendered("pull_request.md", &said));
     PullRequestText {
-        title: one_line(&task.title),
-        body,
+        title: nobody_called(&task.title),
+        body: match &task.branch {
+            Some(branch) => with_audit(&body, base, branch),
+            None => body,
+        },
     }
-}
-
-fn work(body: &mut String, task: &TaskSummary) {
-    let heading = match task.phase {
-        Phase::Red => "RED: tests that fail first",
-        Phase::Green => "GREEN: the implementation",
-        Phase::None => "Work",
-    };
-    let _ = writeln!(body, "## {heading}\n");
-    if let Some(commit) = &task.commit {
-        let _ = writeln!(
-            body,
-            "- commit {commit}, after {} attempt(s)",
-            task.attempts.len()
-        );
-    }
-    if let Some(stat) = task.diffstat {
-        let _ = writeln!(
-            body,
-            "- {} files, {} lines more, {} lines less",
-            stat.files, stat.insertions, stat.deletions
-        );
-    }
-    if let Some(last) = task.attempts.last() {
-        claim_and_proof(body, last);
-    }
-    for attempt in task
-        .attempts
-        .iter()
-        .filter(|attempt| attempt.failure.is_some())
-    {
-        let failure = attempt
-            .failure
-            .map_or("failed", tm_scheduler::Failure::as_str);
-        let why = attempt
-            .evidence
-            .as_deref()
-            .map(in_a_line)
-            .unwrap_or_default();
-        let _ = writeln!(
-            body,
-            "- attempt {} failed: {failure}: {}",
-            attempt.n,
-            one_line(&why)
-        );
-    }
-    body.push('\n');
-}
-
-fn claim_and_proof(body: &mut String, attempt: &AttemptSummary) {
-    let agent = attempt.agent.as_deref().unwrap_or("the agent");
-    let _ = writeln!(body, "- claimed by `{agent}`: {}", attempt.claim);
-    let Some(proof) = &attempt.proof else {
-        let _ = writeln!(body, "- proven: nothing, no tests were run");
-        return;
-    };
-    let _ = match proof.strength.of(proof.passed, proof.failed) {
-        Strength::PerTest => writeln!(
-            body,
-            "- proven: {} tests passed, {} failed ({} before), {} new",
-            proof.passed,
-            proof.failed,
-            proof.baseline_failed,
-            proof.new.len()
-        ),
-        Strength::ExitStatusOnly => {
-            writeln!(
-                body,
-                "- exit status only: the test command was judged as a whole, no test was read one by one"
-            )
-        }
-        Strength::Nothing => writeln!(body, "- proven: nothing, no tests were run"),
-    };
-    for test in proof.new.iter().take(MOST_TESTS) {
-        let _ = writeln!(body, "  - `{}`", one_line(test).replace('`', "'"));
-    }
-    for difference in &attempt.differences {
-        let _ = writeln!(body, "- they differ: {}", one_line(difference));
-    }
-    for gate in &proof.gates {
-        let _ = writeln!(
-            body,
-            "- gate `{}`: {}",
-            one_line(&gate.name),
-            gate.outcome.as_str()
-        );
-    }
-    for reason in &proof.waived {
-        let _ = writeln!(body, "- waived: {reason}");
-    }
-}
-
-/// Titles and evidence come from tasks and agents: one line, and nobody is called by name.
-fn one_line(text: &str) -> String {
-    let flat: String = text
-        .chars()
-        .map(|character| {
-            if character.is_control() {
-                ' '
-            } else {
-                character
-            }
-        })
-        .collect();
-    flat.trim().replace('@', "@\u{200b}")
 }
 
 fn bounded(body: String) -> String {
@@ -251,6 +128,9 @@ mod tests {
     fn long_bodies_are_cut_and_nobody_is_called_by_name() {
         let body = bounded("é".repeat(MOST_CHARACTERS + 1));
         assert!(body.chars().count() < 65_536 && body.contains("[…]"));
-        assert_eq!(one_line("ask @octocat\nnow"), "ask @\u{200b}octocat now");
+        assert_eq!(
+            nobody_called("ask @octocat\nnow"),
+            "ask @\u{200b}octocat now"
+        );
     }
 }

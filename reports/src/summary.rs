@@ -8,12 +8,14 @@ pub use computed::summarize;
 
 use crate::compliance::TddSummary;
 use crate::doubts::DoubtSummary;
-use crate::foundation::SetupSummary;
+use crate::facts::SetupSummary;
 use crate::walls::WallSummary;
 use serde::{Deserialize, Serialize};
 use tm_scheduler::merging::Resolution;
 use tm_scheduler::preflight::Preflight;
-use tm_scheduler::{CoverageChange, Dispatch, Failure, GateResult, Phase, Reason, Strength};
+use tm_scheduler::{
+    CoverageChange, Dispatch, Failure, GateResult, Phase, Reason, Strength, Tokens,
+};
 
 /// What became of a task.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -187,7 +189,7 @@ pub struct AttemptSummary {
     /// What came of the further agent that may improve the code: `kept`, or why its work was dropped.
     pub refactor: Option<String>,
     /// Tokens of the attempt: of its agent, and of those that reviewed or improved its work.
-    pub tokens: Option<TokensSummary>,
+    pub tokens: Option<Tokens>,
     /// The cost of all of them in US dollars.
     pub cost_usd: Option<f64>,
 }
@@ -234,15 +236,6 @@ pub struct DiffstatSummary {
     pub insertions: usize,
     /// Lines that are gone.
     pub deletions: usize,
-}
-
-/// Tokens of an attempt.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct TokensSummary {
-    /// Read by the model.
-    pub input: u64,
-    /// Written by the model.
-    pub output: u64,
 }
 
 /// Sums over the run.

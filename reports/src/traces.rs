@@ -5,10 +5,11 @@
 //! the same run always has the same ids.
 
 use crate::{AttemptSummary, Summary, TaskSummary, Verdict};
+use itertools::Itertools as _;
 use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use std::fmt::Write as _;
+use tm_scheduler::Failure;
 
 /// `SPAN_KIND_INTERNAL`.
 const INTERNAL: u8 = 1;
@@ -34,124 +35,94 @@ struct Span {
 /// Returns the traces of a run, as `/v1/traces` of a collector takes them. `resource` describes the service: its name,
 /// and whatever else the user says of it.
 pub fn traces_json(summary: &Summary, resource: &[(String, String)]) -> Value {
-    let resource: Vec<Value> = resource
+    let resource = resource
         .iter()
-        .map(|(key, value)| text(key, value))
-        .collect();
+        .map(|(key, value)| attribute(key, &json!(value)));
     json!({"resourceSpans": [{
-        "resource": {"attributes": resource},
+        "resource": {"attributes": resource.collect_vec()},
         "scopeSpans": [{"scope": {"name": "tm", "version": env!("CARGO_PKG_VERSION")}, "spans": spans(summary)}],
     }]})
 }
 
 fn spans(summary: &Summary) -> Vec<Span> {
     let place = Place::root(&summary.run_id);
-    let failed = matches!(
-        summary.status.as_str(),
-        "failed" | "interrupted" | "stopped"
-    );
-    let mut spans = vec![place.span(
+    let status = summary.status.as_str();
+    let failed = matches!(status, "failed" | "interrupted" | "stopped").then_some(status);
+    let run = place.span(
         format!("run {}", summary.run_id),
         (&summary.started_at, &summary.ended_at),
-        vec![
-            text("tm.run.id", &summary.run_id),
-            text("tm.run.status", &summary.status),
-            text("tm.tag", &summary.tag),
-            text("tm.integration.branch", &summary.integration_branch),
-            number("tm.tasks", summary.tasks.len() as u64),
-            number("tm.slots", u64::from(summary.max_parallel)),
-        ],
-        status(failed, &summary.status),
-    )];
-    for task in &summary.tasks {
-        task_spans(&mut spans, &place, task, &summary.ended_at);
-    }
-    spans
+        &json!({
+            "tm.run.id": summary.run_id,
+            "tm.run.status": status,
+            "tm.tag": summary.tag,
+            "tm.integration.branch": summary.integration_branch,
+            "tm.tasks": summary.tasks.len(),
+            "tm.slots": summary.max_parallel,
+        }),
+        ended(failed),
+    );
+    let tasks = summary.tasks.iter();
+    let below = tasks.flat_map(|task| task_spans(&place, task, &summary.ended_at));
+    std::iter::once(run).chain(below).collect()
 }
 
 /// A task that was never begun has no span: there is no time in which it was.
-fn task_spans(spans: &mut Vec<Span>, run: &Place, task: &TaskSummary, run_ended_at: &str) {
-    let Some(first) = task.attempts.first() else {
-        return;
+fn task_spans(run: &Place, task: &TaskSummary, run_ended_at: &str) -> Vec<Span> {
+    let (Some(first), Some(last)) = (task.attempts.first(), task.attempts.last()) else {
+        return Vec::new();
     };
     let place = run.below(&task.id);
-    let ended_at = task
-        .attempts
-        .last()
-        .and_then(|last| last.ended_at.as_deref())
-        .unwrap_or(run_ended_at);
-    let mut attributes = vec![
-        text("tm.task.id", &task.id),
-        text("tm.task.title", &task.title),
-        text("tm.task.phase", task.phase.as_str()),
-        text("tm.task.verdict", task.verdict.as_str()),
-        flag("tm.task.landed", task.landed),
-        number("tm.task.wave", u64::from(task.wave)),
-    ];
-    attributes.extend(
-        task.commit
-            .iter()
-            .map(|commit| text("tm.task.commit", commit)),
-    );
-    let why = task.failure.map_or("", tm_scheduler::Failure::as_str);
-    let status = status(task.verdict == Verdict::Fail, why);
-    spans.push(place.span(
+    let ended_at = last.ended_at.as_deref().unwrap_or(run_ended_at);
+    let why = task.failure.map_or("", Failure::as_str);
+    let whole = place.span(
         format!("task {}", task.id),
         (&first.started_at, ended_at),
-        attributes,
-        status,
-    ));
-    for attempt in &task.attempts {
-        attempt_spans(spans, &place, attempt, run_ended_at);
-    }
+        &json!({
+            "tm.task.id": task.id,
+            "tm.task.title": task.title,
+            "tm.task.phase": task.phase,
+            "tm.task.verdict": task.verdict,
+            "tm.task.landed": task.landed,
+            "tm.task.wave": task.wave,
+            "tm.task.commit": task.commit,
+        }),
+        ended((task.verdict == Verdict::Fail).then_some(why)),
+    );
+    let attempts = task.attempts.iter();
+    let below = attempts.flat_map(|attempt| attempt_spans(&place, attempt, run_ended_at));
+    std::iter::once(whole).chain(below).collect()
 }
 
-fn attempt_spans(
-    spans: &mut Vec<Span>,
-    task: &Place,
-    attempt: &AttemptSummary,
-    run_ended_at: &str,
-) {
+fn attempt_spans(task: &Place, attempt: &AttemptSummary, run_ended_at: &str) -> Vec<Span> {
     let place = task.below(&attempt.n.to_string());
     let ended_at = attempt.ended_at.as_deref().unwrap_or(run_ended_at);
-    let mut attributes = vec![
-        number("tm.attempt", u64::from(attempt.n)),
-        text("tm.claim", &attempt.claim),
-    ];
-    attributes.extend(attempt.agent.iter().map(|agent| text("tm.agent", agent)));
-    attributes.extend(attempt.tokens.iter().flat_map(|tokens| {
-        [
-            number("gen_ai.usage.input_tokens", tokens.input),
-            number("gen_ai.usage.output_tokens", tokens.output),
-        ]
-    }));
-    attributes.extend(
-        attempt
-            .cost_usd
-            .map(|cost| attribute("tm.cost.usd", &json!({"doubleValue": cost}))),
-    );
-    attributes.extend(attempt.proof.iter().flat_map(|proof| {
-        [
-            number("tm.tests.passed", proof.passed),
-            number("tm.tests.failed", proof.failed),
-        ]
-    }));
-    let why = attempt.failure.map_or("", tm_scheduler::Failure::as_str);
-    let status = status(attempt.failure.is_some(), why);
-    spans.push(place.span(
+    let (tokens, proof) = (attempt.tokens.as_ref(), attempt.proof.as_ref());
+    let whole = place.span(
         format!("attempt {}", attempt.n),
         (&attempt.started_at, ended_at),
-        attributes,
-        status,
-    ));
-    for (name, began_at, ended_at) in steps(attempt, ended_at) {
-        spans.push(place.below(name).span(
+        &json!({
+            "tm.attempt": attempt.n,
+            "tm.claim": attempt.claim,
+            "tm.agent": attempt.agent,
+            "gen_ai.usage.input_tokens": tokens.map(|tokens| tokens.input),
+            "gen_ai.usage.output_tokens": tokens.map(|tokens| tokens.output),
+            "tm.cost.usd": attempt.cost_usd,
+            "tm.tests.passed": proof.map(|proof| proof.passed),
+            "tm.tests.failed": proof.map(|proof| proof.failed),
+        }),
+        ended(attempt.failure.map(Failure::as_str)),
+    );
+    let step = |(name, began_at, ended_at): (&str, &str, &str)| {
+        let step = place.below(name);
+        step.span(
             name.to_owned(),
             (began_at, ended_at),
-            Vec::new(),
+            &Value::Null,
             json!({}),
-        ));
-    }
+        )
+    };
+    let steps = steps(attempt, ended_at).into_iter().map(step);
+    std::iter::once(whole).chain(steps).collect()
 }
 
 /// The parts of an attempt, as far as it came.
@@ -201,13 +172,16 @@ impl Place {
         }
     }
 
+    /// A span with those of its attributes that are known.
     fn span(
         &self,
         name: String,
         (began_at, ended_at): (&str, &str),
-        attributes: Vec<Value>,
+        attributes: &Value,
         status: Value,
     ) -> Span {
+        let known = attributes.as_object().into_iter().flatten();
+        let known = known.filter(|(_, value)| !value.is_null());
         Span {
             trace_id: self.trace_id.clone(),
             span_id: self.span_id.clone(),
@@ -216,7 +190,7 @@ impl Place {
             kind: INTERNAL,
             start_time_unix_nano: nanoseconds(began_at),
             end_time_unix_nano: nanoseconds(ended_at),
-            attributes,
+            attributes: known.map(|(key, value)| attribute(key, value)).collect(),
             status,
         }
     }
@@ -224,13 +198,11 @@ impl Place {
 
 /// So many bytes as hex, never all zero.
 fn hash(text: &str, bytes: usize) -> String {
-    Sha256::digest(text)
+    let digest = Sha256::digest(text);
+    digest[..bytes]
         .iter()
-        .take(bytes)
-        .fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        .format_with("", |byte, write| write(&format_args!("{byte:02x}")))
+        .to_string()
 }
 
 fn nanoseconds(moment: &str) -> String {
@@ -241,29 +213,23 @@ fn nanoseconds(moment: &str) -> String {
         .to_string()
 }
 
-fn status(failed: bool, why: &str) -> Value {
-    if failed {
-        json!({"code": ERROR, "message": why})
-    } else {
-        json!({"code": OK})
-    }
+/// How it ended: well, or for a reason.
+fn ended(failed: Option<&str>) -> Value {
+    failed.map_or_else(
+        || json!({"code": OK}),
+        |why| json!({"code": ERROR, "message": why}),
+    )
 }
 
 fn attribute(key: &str, value: &Value) -> Value {
+    let value = match value {
+        Value::Bool(_) => json!({"boolValue": value}),
+        // Numbers of 64 bits are text in the JSON form of protobuf.
+        Value::Number(number) if !number.is_f64() => json!({"intValue": number.to_string()}),
+        Value::Number(_) => json!({"doubleValue": value}),
+        _ => json!({"stringValue": value}),
+    };
     json!({"key": key, "value": value})
-}
-
-fn text(key: &str, value: &str) -> Value {
-    attribute(key, &json!({"stringValue": value}))
-}
-
-fn number(key: &str, value: u64) -> Value {
-    // Numbers of 64 bits are text in the JSON form of protobuf.
-    attribute(key, &json!({"intValue": value.to_string()}))
-}
-
-fn flag(key: &str, value: bool) -> Value {
-    attribute(key, &json!({"boolValue": value}))
 }
 
 #[cfg(test)]

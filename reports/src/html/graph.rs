@@ -1,6 +1,5 @@
 //! Where each task stands in the picture of the dependency graph: a column a wave, an edge a dependency.
 
-use super::page::{anchor, shortened};
 use crate::{Summary, TaskSummary};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,30 +11,29 @@ const COLUMN: usize = 220;
 const ROW: usize = 46;
 const MARGIN: usize = 6;
 
+/// A node has room for so many letters of an id.
+const MOST_LETTERS: usize = 10;
 /// A picture of more tasks than this tells nobody anything.
 const MOST: usize = 400;
 
 /// The picture.
 #[derive(Debug, Serialize)]
-pub(super) struct Graph {
+pub(super) struct Graph<'a> {
     width: usize,
     height: usize,
-    nodes: Vec<Node>,
+    nodes: Vec<Node<'a>>,
     edges: Vec<Edge>,
     description: String,
 }
 
 /// One task.
 #[derive(Debug, Serialize)]
-struct Node {
+struct Node<'a> {
     x: usize,
     y: usize,
-    class: &'static str,
     is_critical: bool,
+    task: &'a TaskSummary,
     id: String,
-    verdict: &'static str,
-    title: String,
-    anchor: String,
 }
 
 /// One dependency, as the points of a curve.
@@ -49,19 +47,25 @@ struct Edge {
     is_critical: bool,
 }
 
-impl Graph {
+impl<'a> Graph<'a> {
     /// Lays the tasks out; `None` when there are none, or too many to see anything.
-    pub(super) fn new(summary: &Summary, critical: &BTreeSet<&str>) -> Option<Self> {
+    pub(super) fn new(summary: &'a Summary, critical: &BTreeSet<&str>) -> Option<Self> {
         if summary.tasks.is_empty() || summary.tasks.len() > MOST {
             return None;
         }
         let places = places(summary);
         let is_critical = |id: &str| critical.contains(id);
-        let nodes = summary
-            .tasks
-            .iter()
-            .map(|task| node(task, places[task.id.as_str()], is_critical(&task.id)));
-        let nodes: Vec<Node> = nodes.collect();
+        let node = |task: &'a TaskSummary| {
+            let (x, y) = places[task.id.as_str()];
+            Node {
+                x,
+                y,
+                is_critical: is_critical(&task.id),
+                id: shortened(&task.id),
+                task,
+            }
+        };
+        let nodes: Vec<Node<'_>> = summary.tasks.iter().map(node).collect();
         let mut edges = Vec::new();
         for task in &summary.tasks {
             let (x2, y2) = places[task.id.as_str()];
@@ -81,7 +85,8 @@ impl Graph {
                 });
             }
         }
-        let most = |coordinate: fn(&Node) -> usize| nodes.iter().map(coordinate).max().unwrap_or(0);
+        let most =
+            |coordinate: fn(&Node<'_>) -> usize| nodes.iter().map(coordinate).max().unwrap_or(0);
         Some(Self {
             width: most(|node| node.x) + NODE_WIDTH + MARGIN,
             height: most(|node| node.y) + NODE_HEIGHT + MARGIN,
@@ -92,17 +97,13 @@ impl Graph {
     }
 }
 
-fn node(task: &TaskSummary, (x, y): (usize, usize), is_critical: bool) -> Node {
-    Node {
-        x,
-        y,
-        class: task.verdict.as_str(),
-        is_critical,
-        id: shortened(&task.id, 10),
-        verdict: task.verdict.as_str(),
-        title: format!("{} {}: {}", task.id, task.title, task.state),
-        anchor: anchor(&task.id),
+/// An id as far as there is room for it, with a sign that there is more.
+fn shortened(id: &str) -> String {
+    if id.chars().count() <= MOST_LETTERS {
+        return id.to_owned();
     }
+    let short: String = id.chars().take(MOST_LETTERS - 1).collect();
+    short + "…"
 }
 
 /// Places by id: within its wave, a task stands beside what it depends on.

@@ -78,7 +78,7 @@ fn every_task_stands_in_both_pictures_and_every_link_has_its_end() {
 fn the_critical_path_is_the_longest_chain_of_work() {
     let summary = summary();
     assert_eq!(
-        chain::critical_path(&summary)
+        crate::chain::critical_path(&summary.tasks)
             .into_iter()
             .collect::<Vec<_>>(),
         ["1", "1:red"]

@@ -1,10 +1,10 @@
 //! Where each attempt stands in the picture of slots over time.
 
-use super::chain::milliseconds;
-use super::page::anchor;
-use crate::{Summary, human_duration};
+use crate::moment::milliseconds;
+use crate::{AttemptSummary, Summary, TaskSummary, human_duration};
 use serde::Serialize;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Units of the picture.
 const WIDTH: u32 = 1000;
@@ -15,34 +15,30 @@ const LEAST_BAR: u32 = 2;
 
 /// The picture.
 #[derive(Debug, Serialize)]
-pub(super) struct Timeline {
+pub(super) struct Timeline<'a> {
     width: u32,
     height: u32,
-    slots: Vec<Slot>,
-    bars: Vec<Bar>,
+    /// The height of each slot's row.
+    slots: Vec<u32>,
+    bars: Vec<Bar<'a>>,
     ticks: Vec<Tick>,
     bound: Option<Tick>,
-    description: String,
-}
-
-/// One row.
-#[derive(Debug, Serialize)]
-struct Slot {
-    number: usize,
-    y: u32,
 }
 
 /// One attempt.
 #[derive(Debug, Serialize)]
-struct Bar {
+struct Bar<'a> {
     x: u32,
     y: u32,
     width: u32,
     class: &'static str,
     is_critical: bool,
-    label: String,
-    title: String,
-    anchor: String,
+    /// Whether there is room for the task's id.
+    is_wide: bool,
+    became: &'a str,
+    took_ms: u64,
+    task: &'a TaskSummary,
+    attempt: &'a AttemptSummary,
 }
 
 /// A moment.
@@ -53,73 +49,47 @@ struct Tick {
 }
 
 /// An attempt between two moments, in milliseconds since the run began.
-struct Span {
+struct Span<'a> {
     start: u64,
     end: u64,
-    task: usize,
-    attempt: usize,
+    task: &'a TaskSummary,
+    attempt: &'a AttemptSummary,
 }
 
-impl Timeline {
+impl<'a> Timeline<'a> {
     /// Lays the attempts out; `None` when there was none.
-    pub(super) fn new(summary: &Summary, critical: &BTreeSet<&str>) -> Option<Self> {
+    pub(super) fn new(summary: &'a Summary, critical: &BTreeSet<&str>) -> Option<Self> {
         let spans = spans(summary);
-        let whole = spans
-            .iter()
-            .map(|span| span.end)
-            .max()?
-            .max(summary.wall_ms)
-            .max(1);
+        let last = spans.iter().map(|span| span.end).max()?;
+        let whole = last.max(summary.wall_ms).max(1);
         let x =
             |at: u64| LEFT + u32::try_from(at * u64::from(WIDTH - LEFT) / whole).unwrap_or(WIDTH);
         let mut free_from: Vec<u64> = Vec::new();
-        let mut bars = Vec::new();
-        for span in &spans {
-            let slot = free_from
-                .iter()
-                .position(|&free| free <= span.start)
-                .unwrap_or(free_from.len());
-            if slot == free_from.len() {
-                free_from.push(0);
-            }
+        let bars = spans.into_iter().map(|span| {
+            let free = free_from.iter().position(|&free| free <= span.start);
+            let slot = free.unwrap_or(free_from.len());
+            free_from.resize(free_from.len().max(slot + 1), 0);
             free_from[slot] = span.end;
             let start = x(span.start).min(WIDTH - LEAST_BAR);
-            bars.push(bar(
-                summary,
-                span,
-                critical,
-                row(slot),
-                (start, x(span.end)),
-            ));
-        }
-        let bound = (summary.lower_bound_ms > 0 && summary.lower_bound_ms <= whole)
-            .then_some(summary.lower_bound_ms);
+            span.bar(critical, start..x(span.end), row(slot))
+        });
+        let bars = bars.collect();
+        let bound = summary.lower_bound_ms;
         Some(Self {
             width: WIDTH + 40,
             height: row(free_from.len()) + 4,
-            slots: (0..free_from.len())
-                .map(|slot| Slot {
-                    number: slot + 1,
-                    y: row(slot),
-                })
-                .collect(),
+            slots: (0..free_from.len()).map(row).collect(),
+            bars,
             ticks: ticks(whole)
                 .map(|at| Tick {
                     x: x(at),
                     label: moment(at),
                 })
                 .collect(),
-            bound: bound.map(|at| Tick {
-                x: x(at),
-                label: human_duration(at),
+            bound: (1..=whole).contains(&bound).then(|| Tick {
+                x: x(bound),
+                label: human_duration(bound),
             }),
-            description: format!(
-                "{} attempts on {} slots within {}",
-                bars.len(),
-                free_from.len(),
-                human_duration(summary.wall_ms)
-            ),
-            bars,
         })
     }
 }
@@ -159,61 +129,56 @@ fn row(slot: usize) -> u32 {
 }
 
 /// From the moment at which an attempt got its slot to the end of its agent, the earliest first.
-fn spans(summary: &Summary) -> Vec<Span> {
+fn spans(summary: &Summary) -> Vec<Span<'_>> {
     let began = milliseconds(&summary.started_at);
-    let now = milliseconds(&summary.ended_at);
+    let since = |moment: &str| milliseconds(moment).saturating_sub(began);
     let mut spans = Vec::new();
-    for (task, of_task) in summary.tasks.iter().enumerate() {
-        for (attempt, one) in of_task.attempts.iter().enumerate() {
-            let start = milliseconds(&one.started_at);
-            let end = one
+    for task in &summary.tasks {
+        for attempt in &task.attempts {
+            let ended = attempt
                 .agent_ended_at
                 .as_ref()
-                .or(one.ended_at.as_ref())
-                .map_or(now, |end| milliseconds(end));
-            let start = start.saturating_sub(began);
+                .or(attempt.ended_at.as_ref());
+            let start = since(&attempt.started_at);
+            let end = since(ended.unwrap_or(&summary.ended_at)).max(start);
             spans.push(Span {
                 start,
-                end: end.saturating_sub(began).max(start),
+                end,
                 task,
                 attempt,
             });
         }
     }
-    spans.sort_by_key(|span| (span.start, span.task));
+    spans.sort_by_key(|span| span.start);
     spans
 }
 
-fn bar(
-    summary: &Summary,
-    span: &Span,
-    critical: &BTreeSet<&str>,
-    y: u32,
-    (start, end): (u32, u32),
-) -> Bar {
-    let task = &summary.tasks[span.task];
-    let attempt = &task.attempts[span.attempt];
-    let is_last = span.attempt + 1 == task.attempts.len();
-    let (class, became) = match attempt.failure {
-        Some(failure) => ("fail", failure.as_str()),
-        None if is_last => (task.verdict.as_str(), task.state.as_str()),
-        None => ("not-run", "ended"),
-    };
-    let width = (end.saturating_sub(start)).max(LEAST_BAR);
-    let fits = u32::try_from(task.id.chars().count()).is_ok_and(|count| count * 8 + 6 <= width);
-    let time = human_duration(span.end - span.start);
-    Bar {
-        x: start,
-        y,
-        width,
-        class,
-        is_critical: is_last && critical.contains(task.id.as_str()),
-        label: if fits { task.id.clone() } else { String::new() },
-        title: format!(
-            "{} {}, attempt {}: {became}, {time}",
-            task.id, task.title, attempt.n
-        ),
-        anchor: anchor(&task.id),
+impl<'a> Span<'a> {
+    fn bar(&self, critical: &BTreeSet<&str>, x: Range<u32>, y: u32) -> Bar<'a> {
+        let (task, attempt) = (self.task, self.attempt);
+        let is_last = task
+            .attempts
+            .last()
+            .is_some_and(|last| std::ptr::eq(last, attempt));
+        let (class, became) = match attempt.failure {
+            Some(failure) => ("fail", failure.as_str()),
+            None if is_last => (task.verdict.as_str(), task.state.as_str()),
+            None => ("not-run", "ended"),
+        };
+        let width = x.end.saturating_sub(x.start).max(LEAST_BAR);
+        let letters = u32::try_from(task.id.chars().count()).ok();
+        Bar {
+            x: x.start,
+            y,
+            width,
+            class,
+            is_critical: is_last && critical.contains(task.id.as_str()),
+            is_wide: letters.is_some_and(|letters| letters * 8 + 6 <= width),
+            became,
+            took_ms: self.end - self.start,
+            task,
+            attempt,
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! Computes the summary from the scheduler's state.
 
-use super::{AttemptSummary, ProofSummary, Summary, TaskSummary, TokensSummary, Totals, Verdict};
+use super::{AttemptSummary, ProofSummary, Summary, TaskSummary, Totals, Verdict};
+use crate::chain::lower_bound;
 use crate::cleaned::cleaned;
 use crate::compliance::tdd_summary;
 use crate::facts::RunFacts;
-use crate::lower_bound::lower_bound;
 use crate::moment::moment;
 use crate::walls::cooldown_summaries;
 use tm_scheduler::{
@@ -41,7 +41,7 @@ fn computed(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
         started_at: moment(facts.started_at),
         ended_at: moment(facts.ended_at),
         wall_ms: facts.ended_at.since(facts.started_at),
-        lower_bound_ms: lower_bound(&views, scheduler.limits().slots.get()),
+        lower_bound_ms: lower_bound(&tasks, scheduler.limits().slots.get()),
         waves: waves
             .iter()
             .map(|wave| {
@@ -56,7 +56,7 @@ fn computed(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
         setups: facts.setups,
         broken_by: scheduler.broken_by().map(ToOwned::to_owned),
         tdd: tdd_summary(&views),
-        totals: totals(&tasks),
+        totals: Totals::of(&tasks),
         tasks,
     }
 }
@@ -166,10 +166,7 @@ fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
                 .clone()
                 .unwrap_or_else(|| "kept".to_owned())
         }),
-        tokens: tokens.map(|tokens| TokensSummary {
-            input: tokens.input,
-            output: tokens.output,
-        }),
+        tokens,
         cost_usd,
     }
 }
@@ -200,18 +197,20 @@ fn differences(record: &AttemptRecord, phase: Phase) -> Vec<String> {
     }
 }
 
-fn totals(tasks: &[TaskSummary]) -> Totals {
-    let count = |verdict: Verdict| tasks.iter().filter(|task| task.verdict == verdict).count();
-    let attempts = || tasks.iter().flat_map(|task| &task.attempts);
-    let tokens = attempts().filter_map(|attempt| attempt.tokens);
-    let costs = attempts().filter_map(|attempt| attempt.cost_usd);
-    Totals {
-        passed: count(Verdict::Pass),
-        partial: count(Verdict::Partial),
-        failed: count(Verdict::Fail),
-        blocked: count(Verdict::Blocked),
-        skipped: tasks.iter().filter(|task| task.is_skipped()).count(),
-        tokens: tokens.map(|tokens| tokens.input + tokens.output).sum(),
-        cost_usd: costs.reduce(|sum, more| sum + more),
+impl Totals {
+    pub(crate) fn of(tasks: &[TaskSummary]) -> Self {
+        let count = |verdict: Verdict| tasks.iter().filter(|task| task.verdict == verdict).count();
+        let attempts = || tasks.iter().flat_map(|task| &task.attempts);
+        let tokens = attempts().filter_map(|attempt| attempt.tokens);
+        let costs = attempts().filter_map(|attempt| attempt.cost_usd);
+        Self {
+            passed: count(Verdict::Pass),
+            partial: count(Verdict::Partial),
+            failed: count(Verdict::Fail),
+            blocked: count(Verdict::Blocked),
+            skipped: tasks.iter().filter(|task| task.is_skipped()).count(),
+            tokens: tokens.map(|tokens| tokens.input + tokens.output).sum(),
+            cost_usd: costs.reduce(|sum, more| sum + more),
+        }
     }
 }

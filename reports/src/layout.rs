@@ -1,0 +1,123 @@
+//! How reports are laid out: templates, and the way in which they write the values of a run.
+//!
+//! Rust decides what is shown, a template writes it; one of HTML or XML escapes whatever tasks and agents said.
+
+use crate::moment::milliseconds;
+use crate::{ProofSummary, human_duration};
+use minijinja::Environment;
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::sync::LazyLock;
+use tm_scheduler::{GateOutcome, in_a_line};
+
+macro_rules! templates {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("templates/", $name)))),*]
+    };
+}
+
+static LAYOUTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut layouts = Environment::new();
+    let mut syntax = SyntaxConfig::builder();
+    syntax.trim_blocks(true).lstrip_blocks(true);
+    layouts.set_syntax(syntax.build().expect("the usual delimiters are valid"));
+    let templates = templates![
+        "graph.html",
+        "junit.xml",
+        "metrics.txt",
+        "plan.dot",
+        "plan.mmd",
+        "plan.txt",
+        "pull_request.md",
+        "report.html",
+        "status.txt",
+        "style.html",
+        "summary.md",
+        "task.html",
+        "timeline.html",
+    ];
+    for (name, text) in templates {
+        layouts
+            .add_template(name, text)
+            .expect("the embedded templates are well formed");
+    }
+    add_words(&mut layouts);
+    layouts
+});
+
+/// Returns what a template makes of a value.
+pub(crate) fn rendered(template: &str, context: &impl Serialize) -> String {
+    let template = LAYOUTS.get_template(template).expect("it was added");
+    template
+        .render(Serde(context))
+        .expect("the value has what the template names")
+}
+
+/// Adds the ways in which values are written.
+fn add_words(layouts: &mut Environment<'_>) {
+    layouts.add_filter("duration", human_duration);
+    layouts.add_filter("dollars", |cost: f64| format!("${cost:.2}"));
+    layouts.add_filter("rounded", |number: f64| format!("{number:.0}"));
+    layouts.add_filter("plain_number", |number: f64| number.to_string());
+    layouts.add_filter("first_letters", |text: &str, most: usize| -> String {
+        text.chars().take(most).collect()
+    });
+    layouts.add_filter("in_a_line", in_a_line);
+    layouts.add_filter("on_its_line", on_its_line);
+    layouts.add_filter("cell", |text: &str| on_its_line(&text.replace('|', "\\|")));
+    layouts.add_filter("nobody_called", nobody_called);
+    layouts.add_filter("quoted", |text: &str| {
+        text.replace('\\', "\\\\").replace('"', "\\\"")
+    });
+    layouts.add_filter("mermaid", mermaid);
+    layouts.add_filter("anchor", anchor);
+    layouts.add_filter("described", |proof: Serde<ProofSummary>| {
+        let holds = proof.reason.is_none();
+        proof.strength.describe(proof.passed, proof.failed, holds)
+    });
+    layouts.add_filter("rests_on", |proof: Serde<ProofSummary>| {
+        proof.rests_on().as_str()
+    });
+    layouts.add_filter("holds", |outcome: Serde<GateOutcome>| outcome.holds());
+    layouts.add_function("took", |began: &str, ended: &str| {
+        human_duration(milliseconds(ended).saturating_sub(milliseconds(began)))
+    });
+}
+
+fn on_its_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
+}
+
+/// Titles and evidence come from tasks and agents: one line, and nobody is called by name.
+pub(crate) fn nobody_called(text: &str) -> String {
+    let flat = text.replace(char::is_control, " ");
+    flat.trim().replace('@', "@\u{200b}")
+}
+
+/// Mermaid reads `#…;` as a character reference, so everything that could end the label becomes one.
+fn mermaid(label: &str) -> String {
+    label.chars().fold(String::new(), |mut safe, letter| {
+        let _ = match letter {
+            '"' | '#' | '<' | '>' | '[' | ']' | '`' | '&' | ';' => {
+                write!(safe, "#{};", u32::from(letter))
+            }
+            '\n' | '\r' => write!(safe, " "),
+            other => write!(safe, "{other}"),
+        };
+        safe
+    })
+}
+
+/// Returns the name by which links find a task: ids hold any character, so only plain ones stay.
+pub(crate) fn anchor(id: &str) -> String {
+    id.chars().fold("task-".to_owned(), |mut anchor, letter| {
+        let _ = if letter.is_ascii_alphanumeric() || letter == '.' {
+            write!(anchor, "{letter}")
+        } else {
+            write!(anchor, "_{:x}_", u32::from(letter))
+        };
+        anchor
+    })
+}

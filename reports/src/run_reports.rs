@@ -1,0 +1,113 @@
+//! The reports of a run: one view of it in several layouts.
+
+use crate::html::report_html;
+use crate::junit::junit_xml;
+use crate::layout::rendered;
+use crate::view::RunView;
+use crate::{Summary, TaskSummary, columns};
+use itertools::Itertools as _;
+use tm_scheduler::{Failure, Strength};
+
+/// A report of a run.
+pub type Layout = fn(&Summary) -> String;
+
+/// The reports that a run leaves, by their files.
+pub const REPORTS: [(&str, Layout); 3] = [
+    ("summary.md", summary_markdown),
+    ("report.html", report_html),
+    ("junit.xml", junit_xml),
+];
+
+/// Returns the summary as Markdown, for the screen, for `summary.md` and for a CI step summary alike: what happened in a
+/// sentence, sums, the compliance table, failures with what to type next, branches.
+pub fn summary_markdown(summary: &Summary) -> String {
+    rendered("summary.md", &RunView::of(summary))
+}
+
+/// Returns where a run stands, in the text format that Prometheus reads.
+pub fn metrics_text(summary: &Summary) -> String {
+    rendered("metrics.txt", &RunView::of(summary))
+}
+
+/// Returns where a run stands, for a terminal of 80 columns: a line of totals, and one a task.
+pub fn status_text(summary: &Summary) -> String {
+    let row = |task: &TaskSummary| {
+        let state = format!("{:10}", task.state);
+        [format!("  {}", task.id), state, note(task)]
+    };
+    let rows = summary.tasks.iter().map(row).collect_vec();
+    rendered("status.txt", &RunView::of(summary)) + &columns(&rows, None)
+}
+
+fn note(task: &TaskSummary) -> String {
+    let attempts = task.attempts.len();
+    let title: String = task.title.chars().take(48).collect();
+    let last = task.attempts.last();
+    let ahead = last.map_or(&[][..], |attempt| &attempt.conflict_ahead);
+    match (task.failure, task.blocked_by.as_slice()) {
+        (Some(Failure::Stopped), _) => format!("stopped by the user · {title}"),
+        (Some(failure), _) => format!("{failure} after {attempts} attempts · {title}"),
+        (None, []) if !ahead.is_empty() => {
+            format!("will conflict in {} · {title}", ahead.join(", "))
+        }
+        (None, []) if attempts > 1 => format!("attempt {attempts} · {title}"),
+        (None, []) => match task.strength() {
+            Some(strength @ Strength::ExitStatusOnly) => format!("{title} · {}", strength.as_str()),
+            Some(Strength::PerTest | Strength::Nothing) | None => title,
+        },
+        (None, by) => format!("by {} · {title}", by.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::summary;
+
+    #[test]
+    fn metrics_have_a_family_a_number_and_labels() {
+        insta::assert_snapshot!(metrics_text(&summary()), @r#"
+        # HELP tm_tasks Tasks by verdict.
+        # TYPE tm_tasks gauge
+        tm_tasks{run="20261121-014512-3fa9",tag="master",verdict="pass"} 2
+        tm_tasks{run="20261121-014512-3fa9",tag="master",verdict="partial"} 0
+        tm_tasks{run="20261121-014512-3fa9",tag="master",verdict="fail"} 1
+        tm_tasks{run="20261121-014512-3fa9",tag="master",verdict="blocked"} 1
+        tm_tasks{run="20261121-014512-3fa9",tag="master",verdict="not-run"} 0
+        # HELP tm_tasks_landed Tasks on the integration branch.
+        # TYPE tm_tasks_landed gauge
+        tm_tasks_landed{run="20261121-014512-3fa9",tag="master"} 2
+        # HELP tm_attempts Attempts that were started.
+        # TYPE tm_attempts gauge
+        tm_attempts{run="20261121-014512-3fa9",tag="master"} 3
+        # HELP tm_attempts_failed Attempts that failed.
+        # TYPE tm_attempts_failed gauge
+        tm_attempts_failed{run="20261121-014512-3fa9",tag="master"} 1
+        # HELP tm_attempts_under_way Attempts that are not over.
+        # TYPE tm_attempts_under_way gauge
+        tm_attempts_under_way{run="20261121-014512-3fa9",tag="master"} 0
+        # HELP tm_pairs Pairs in the plan.
+        # TYPE tm_pairs gauge
+        tm_pairs{run="20261121-014512-3fa9",tag="master"} 2
+        # HELP tm_pairs_compliant Pairs that kept the cycle.
+        # TYPE tm_pairs_compliant gauge
+        tm_pairs_compliant{run="20261121-014512-3fa9",tag="master"} 1
+        # HELP tm_run_seconds Time since the run began, or that it took.
+        # TYPE tm_run_seconds gauge
+        tm_run_seconds{run="20261121-014512-3fa9",tag="master"} 7.000
+        # HELP tm_run_status 1 for the status of the run.
+        # TYPE tm_run_status gauge
+        tm_run_status{run="20261121-014512-3fa9",tag="master",status="failed"} 1
+        # HELP tm_tokens Tokens that agents report.
+        # TYPE tm_tokens gauge
+        tm_tokens{run="20261121-014512-3fa9",tag="master"} 330
+        "#);
+    }
+
+    #[test]
+    fn labels_can_not_be_broken_out_of() {
+        let mut summary = summary();
+        summary.tag = "a\"} 1\nb\\".to_owned();
+        assert!(metrics_text(&summary).contains("tag=\"a\\\"} 1\\nb\\\\\""));
+    }
+}

@@ -1,0 +1,166 @@
+//! A run as its reports show it: the summary, and what several of them say of it in the same words.
+
+use crate::{
+    AttemptSummary, PairSummary, ProofSummary, Summary, TaskSummary, Verdict, human_duration,
+};
+use itertools::Itertools as _;
+use serde::Serialize;
+use tm_scheduler::preflight::Preflight;
+use tm_scheduler::{GateResult, Strength};
+
+/// Everything that templates name.
+#[derive(Debug, Serialize)]
+pub(crate) struct RunView<'a> {
+    pub(crate) summary: &'a Summary,
+    sentence: String,
+    pub(crate) nothing_is_proven: bool,
+    /// What was seen of the base, a line each.
+    base: Vec<String>,
+    doubts: Vec<String>,
+    /// Of how much of the work that holds what is known.
+    proofs: Option<String>,
+    setups: Option<String>,
+    attempts: usize,
+    failed_attempts: usize,
+    open_attempts: usize,
+    settled: usize,
+    pairs: Vec<PairView<'a>>,
+}
+
+/// A row of the compliance table.
+#[derive(Debug, Serialize)]
+struct PairView<'a> {
+    #[serde(flatten)]
+    facts: &'a PairSummary,
+    /// What the agent claimed last, or where the proof says otherwise.
+    claim: String,
+    proof: Option<&'static str>,
+}
+
+impl<'a> RunView<'a> {
+    pub(crate) fn of(summary: &'a Summary) -> Self {
+        let attempts = || summary.tasks.iter().flat_map(|task| &task.attempts);
+        let is_settled = |task: &&TaskSummary| task.verdict != Verdict::NotRun || task.is_skipped();
+        let preflight = summary.preflight.as_ref();
+        let nothing_is_proven = preflight.is_some_and(Preflight::nothing_is_proven);
+        Self {
+            sentence: sentence(summary, nothing_is_proven),
+            nothing_is_proven,
+            base: preflight.map(Preflight::lines).unwrap_or_default(),
+            doubts: summary.doubts.iter().map(ToString::to_string).collect(),
+            proofs: proofs(summary),
+            setups: (summary.setups.count > 0).then(|| summary.setups.to_string()),
+            attempts: attempts().count(),
+            failed_attempts: attempts().filter(|one| one.failure.is_some()).count(),
+            open_attempts: attempts().filter(|one| one.ended_at.is_none()).count(),
+            settled: summary.tasks.iter().filter(is_settled).count(),
+            pairs: summary
+                .tdd
+                .table
+                .iter()
+                .map(|pair| pair_view(summary, pair))
+                .collect(),
+            summary,
+        }
+    }
+}
+
+impl Summary {
+    /// Returns the task of that id.
+    pub(crate) fn task(&self, id: &str) -> Option<&TaskSummary> {
+        self.tasks.iter().find(|task| task.id == id)
+    }
+
+    /// Returns the other half of a task's pair.
+    pub(crate) fn partner(&self, task: &TaskSummary) -> Option<&TaskSummary> {
+        self.task(task.pair.as_deref()?)
+    }
+}
+
+impl TaskSummary {
+    /// Returns how much the work that holds rests on; `None` where there is no such work.
+    pub(crate) fn strength(&self) -> Option<Strength> {
+        let last = self.attempts.last()?;
+        self.commit.as_ref().filter(|_| last.failure.is_none())?;
+        Some(
+            last.proof
+                .as_ref()
+                .map_or(Strength::Nothing, ProofSummary::rests_on),
+        )
+    }
+}
+
+impl ProofSummary {
+    pub(crate) fn rests_on(&self) -> Strength {
+        self.strength.of(self.passed, self.failed)
+    }
+}
+
+impl AttemptSummary {
+    /// Returns what the gates said of its work, reviews without a verdict first.
+    pub(crate) fn gates(&self) -> impl Iterator<Item = &GateResult> {
+        let judged = self.proof.iter().flat_map(|proof| &proof.gates);
+        self.unreviewed.iter().chain(judged)
+    }
+}
+
+fn pair_view<'a>(summary: &Summary, facts: &'a PairSummary) -> PairView<'a> {
+    let last = summary
+        .task(&facts.green)
+        .and_then(|green| green.attempts.last());
+    let claim = last.map_or_else(
+        || "–".to_owned(),
+        |last| match last.differences.as_slice() {
+            [] => last.claim.clone(),
+            differences => differences.join("; "),
+        },
+    );
+    PairView {
+        claim,
+        proof: facts.strength.map(Strength::as_str),
+        facts,
+    }
+}
+
+fn proofs(summary: &Summary) -> Option<String> {
+    let known = summary.tasks.iter().filter_map(TaskSummary::strength);
+    let counts = known.counts_by(Strength::as_str);
+    let order = [
+        Strength::PerTest,
+        Strength::ExitStatusOnly,
+        Strength::Nothing,
+    ];
+    let told = order.iter().filter_map(|strength| {
+        let word = strength.as_str();
+        Some(format!("{} {word}", counts.get(word)?))
+    });
+    Some(told.collect_vec().join(", ")).filter(|words| !words.is_empty())
+}
+
+/// What happened.
+fn sentence(summary: &Summary, nothing_is_proven: bool) -> String {
+    let landed = summary.tasks.iter().filter(|task| task.landed).count();
+    let time = human_duration(summary.wall_ms);
+    let count = summary.tasks.len();
+    let branch = &summary.integration_branch;
+    let of_all = format!("{landed} of {count} tasks landed on `{branch}`");
+    match (summary.status.as_str(), &summary.broken_by) {
+        ("completed", _) if nothing_is_proven => format!(
+            "All {count} tasks settled in {time}, and no test proves any of it: the tests can't be run at the base; \
+             {landed} landed on `{branch}`."
+        ),
+        ("completed", _) => {
+            format!("All {count} tasks settled well in {time}; {landed} landed on `{branch}`.")
+        }
+        ("failed", _) => format!(
+            "{of_all} in {time}; {} failed and {} are blocked.",
+            summary.totals.failed, summary.totals.blocked
+        ),
+        ("interrupted", _) => format!("Interrupted after {time}; {of_all}."),
+        ("stopped", Some(why)) => {
+            format!("Nothing more was started after {time}: {why}. {of_all}.")
+        }
+        ("stopped", None) => format!("The deadline or the budget ended after {time}; {of_all}."),
+        _ => format!("Running for {time}; {of_all}."),
+    }
+}
