@@ -116,7 +116,12 @@ fn known_run(project: &Project, id: &RunId) -> Result<Option<(CommitId, String)>
 fn before_taking_back(project: &Project, mut base: CommitId) -> Result<CommitId, Error> {
     let is_of_tm =
         |(name, value): &(String, String)| name == "Phase" && value.trim() == TAKEN_BACK_PHASE;
-    while project.repository.trailers(&base)?.iter().any(is_of_tm)
+    while project
+        .repository
+        .past(&base)?
+        .trailers
+        .iter()
+        .any(is_of_tm)
         && let Some(before) = project.repository.first_parent(&base)?
     {
         base = before;

@@ -182,11 +182,7 @@ fn hot_files_in(repository: &Repository, standing: &[Work]) -> Result<BTreeSet<S
     {
         // A clone that is cut off has not what came before.
         if let Some(before) = repository.first_parent(&work.commit)? {
-            let trees = (
-                repository.tree_of(&before)?,
-                repository.tree_of(&work.commit)?,
-            );
-            landings.push(repository.changed_between(&trees.0, &trees.1)?);
+            landings.push(repository.changed_between(&before, &work.commit)?);
         }
     }
     Ok(hot_files(

@@ -192,14 +192,7 @@ fn of_checkout(project: &Project, order: &VerifyOrder, folder: &Path) -> Result<
         |source| source.path().to_owned(),
     );
     let never_commit = never_commit(&project.loaded.settings, Some(&backlog), root)?;
-    let changes = repository.changed_files_to_tree(&base, &whole)?;
-    let left_out: Vec<String> = changes
-        .into_iter()
-        .map(|change| change.path)
-        .filter(|path| never_commit.covers(Path::new(path)))
-        .collect();
-    let commit = repository.with_files_of(&whole, &left_out, &base)?;
-    let tree = repository.tree_of(&commit)?;
+    let (tree, _) = repository.without(&never_commit, &whole, &base)?;
     // A GREEN without a run is built on its RED.
     let below = if phase == Phase::Green {
         repository.first_parent(&base)?

@@ -1,8 +1,10 @@
 //! What tools answer: structured content, also for a call that came to nothing.
 
 use crate::advice;
+use crate::server::Server;
 use rmcp::RoleServer;
 use rmcp::handler::server::tool::IntoCallToolResult;
+use rmcp::handler::server::wrapper::Json;
 use rmcp::model::{
     CallToolResponse, CallToolResult, ContentBlock, ErrorData, ProgressNotificationParam,
 };
@@ -135,12 +137,24 @@ pub(crate) async fn told<T>(
     }
 }
 
-/// Runs what waits for git, files and tests off the threads that serve.
-pub(crate) async fn blocking<T: Send + 'static, E: Into<Refusal> + Send + 'static>(
-    work: impl FnOnce() -> Result<T, E> + Send + 'static,
-) -> Result<T, Refusal> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(answer) => answer.map_err(Into::into),
-        Err(error) => Err(Refusal::new(&error, None)),
+impl Server {
+    /// Runs what waits for git, files and tests off the threads that serve.
+    pub(crate) async fn blocking<T: Send + 'static, E: Into<Refusal> + Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let server = self.clone();
+        match tokio::task::spawn_blocking(move || work(&server)).await {
+            Ok(answer) => answer.map_err(Into::into),
+            Err(error) => Err(Refusal::new(&error, None)),
+        }
+    }
+
+    /// As `blocking`, for an answer of a known shape.
+    pub(crate) async fn json<T: Send + 'static, E: Into<Refusal> + Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, E> + Send + 'static,
+    ) -> Result<Json<T>, Refusal> {
+        self.blocking(work).await.map(Json)
     }
 }

@@ -4,7 +4,7 @@ mod arguments;
 
 pub(crate) use arguments::Where;
 
-use crate::answer::{Refusal, blocking, told};
+use crate::answer::{Refusal, told};
 use crate::server::Server;
 use arguments::{Abort, Commit, CompletePhase, Finalize, PhaseName, Start};
 use rmcp::handler::server::wrapper::{Json, Parameters};
@@ -51,19 +51,15 @@ impl Server {
         Parameters(start_call): Parameters<Start>,
         context: RequestContext<RoleServer>,
     ) -> Result<Json<Started>, Refusal> {
-        let server = self.clone();
-        let work = blocking(move || {
+        let work = self.json(move |server| {
             let folder = server.folder(start_call.project_root.as_deref());
             let autopilot = Autopilot::open(&folder, None, None)?;
-            let options = start_call.options.as_ref();
+            let options = start_call.options.unwrap_or_default();
             let request = StartRequest {
-                task: start_call.task_id.clone(),
-                tag: start_call.tag.as_deref().map(Into::into),
-                branch: start_call
-                    .branch
-                    .clone()
-                    .or_else(|| options?.branch.clone()),
-                max_attempts: start_call.max_attempts.or_else(|| options?.max_attempts),
+                task: start_call.task_id,
+                tag: start_call.tag.map(Into::into),
+                branch: start_call.branch.or(options.branch),
+                max_attempts: start_call.max_attempts.or(options.max_attempts),
                 broken: BrokenBase::allowed_if(start_call.allow_broken_base),
                 force: if start_call.force {
                     Force::Yes
@@ -77,7 +73,7 @@ impl Server {
                 Handle::current().block_on(autopilot.start(&request))
             }
         });
-        told(&context, TESTS, work).await.map(Json)
+        told(&context, TESTS, work).await
     }
 
     #[tool(
@@ -89,10 +85,8 @@ impl Server {
         &self,
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<NextAction>, Refusal> {
-        let server = self.clone();
-        blocking(move || server.autopilot(&place)?.next())
+        self.json(move |server| server.autopilot(&place)?.next())
             .await
-            .map(Json)
     }
 
     #[tool(
@@ -110,23 +104,22 @@ impl Server {
         Parameters(report): Parameters<CompletePhase>,
         context: RequestContext<RoleServer>,
     ) -> Result<Json<Completed>, Refusal> {
-        let server = self.clone();
-        let work = blocking(move || {
+        let work = self.json(move |server| {
             let request = CompleteRequest {
                 run: None,
                 phase: report.phase.map(|phase| match phase {
                     PhaseName::Red => TddPhase::Red,
                     PhaseName::Green => TddPhase::Green,
                 }),
-                subtask: report.subtask_id.as_deref().map(Into::into),
+                subtask: report.subtask_id.map(Into::into),
                 counts: report.test_results.map(Into::into),
                 coverage: report.coverage,
-                files: report.files.clone(),
+                files: report.files,
                 failure: None,
             };
             Handle::current().block_on(server.autopilot(&report.place)?.complete(request))
         });
-        told(&context, TESTS, work).await.map(Json)
+        told(&context, TESTS, work).await
     }
 
     #[tool(
@@ -142,19 +135,17 @@ impl Server {
         &self,
         Parameters(call): Parameters<Commit>,
     ) -> Result<Json<Committed>, Refusal> {
-        let server = self.clone();
-        blocking(move || {
+        self.json(move |server| {
             let request = CommitRequest {
                 run: None,
-                subtask: call.subtask_id.as_deref().map(Into::into),
-                message: call.message.clone(),
-                files: call.files.clone(),
+                subtask: call.subtask_id.map(Into::into),
+                message: call.message,
+                files: call.files,
                 made: None,
             };
             Handle::current().block_on(server.autopilot(&call.place)?.commit(request))
         })
         .await
-        .map(Json)
     }
 
     #[tool(
@@ -172,17 +163,15 @@ impl Server {
         Parameters(call): Parameters<Finalize>,
         context: RequestContext<RoleServer>,
     ) -> Result<Json<Ended>, Refusal> {
-        let server = self.clone();
-        let work = blocking(move || {
-            let counts = call.test_results.map(Into::into);
+        let work = self.json(move |server| {
             let request = FinalizeRequest {
                 run: None,
-                counts,
+                counts: call.test_results.map(Into::into),
                 coverage: call.coverage,
             };
             Handle::current().block_on(server.autopilot(&call.place)?.finalize(request))
         });
-        told(&context, TESTS, work).await.map(Json)
+        told(&context, TESTS, work).await
     }
 
     #[tool(
@@ -199,10 +188,8 @@ impl Server {
         &self,
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<Started>, Refusal> {
-        let server = self.clone();
-        blocking(move || server.autopilot(&place)?.resume())
+        self.json(move |server| server.autopilot(&place)?.resume())
             .await
-            .map(Json)
     }
 
     #[tool(
@@ -218,10 +205,8 @@ impl Server {
         &self,
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<Ended>, Refusal> {
-        let server = self.clone();
-        blocking(move || server.autopilot(&place)?.pause())
+        self.json(move |server| server.autopilot(&place)?.pause())
             .await
-            .map(Json)
     }
 
     #[tool(
@@ -237,8 +222,7 @@ impl Server {
         &self,
         Parameters(call): Parameters<Abort>,
     ) -> Result<Json<Ended>, Refusal> {
-        let server = self.clone();
-        blocking(move || {
+        self.json(move |server| {
             let cleanup = if call.cleanup {
                 Cleanup::Remove
             } else {
@@ -247,7 +231,6 @@ impl Server {
             server.autopilot(&call.place)?.abort(cleanup)
         })
         .await
-        .map(Json)
     }
 
     #[tool(
@@ -259,14 +242,11 @@ impl Server {
         &self,
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<Status>, Refusal> {
-        let server = self.clone();
-        blocking(move || server.autopilot(&place)?.status())
-            .await
-            .map(|run| {
-                Json(Status {
-                    active: run.is_some(),
-                    run,
-                })
-            })
+        self.json(move |server| {
+            let run = server.autopilot(&place)?.status()?;
+            let active = run.is_some();
+            Ok::<_, Refusal>(Status { active, run })
+        })
+        .await
     }
 }

@@ -1,6 +1,6 @@
 //! Prompts: each preset of loops as one piece of work, and the way through a task with autopilot.
 
-use crate::answer::{Refusal, blocking};
+use crate::answer::Refusal;
 use crate::autopilot::Where;
 use crate::server::Server;
 use rmcp::ErrorData;
@@ -9,7 +9,7 @@ use rmcp::model::{
     Role,
 };
 use tm_app::Autopilot;
-use tm_presets::{LoopContext, LoopPrompt, PresetFolders, loop_presets};
+use tm_presets::{LoopContext, LoopPreset, LoopPrompt, loop_presets};
 use tm_runtime::autopilot::{GUIDE, Project};
 
 /// The prompt that leads through a task.
@@ -18,13 +18,10 @@ const AUTOPILOT: &str = "autopilot";
 const COVERAGE: &str = "80";
 
 /// Returns all prompts.
-pub(crate) async fn list(server: Server) -> Result<Vec<Prompt>, ErrorData> {
-    let presets = blocking(move || {
-        loop_presets(&folders(&server)?).map_err(|error| Refusal::new(&error, None))
-    });
-    let presets = presets
-        .await
-        .map_err(|refusal| ErrorData::internal_error(refusal.to_string(), None))?;
+pub(crate) async fn list(server: &Server) -> Result<Vec<Prompt>, ErrorData> {
+    let presets = server.blocking(presets).await;
+    let presets =
+        presets.map_err(|refusal| ErrorData::internal_error(refusal.to_string(), None))?;
     let mut prompts = vec![Prompt::new(
         AUTOPILOT,
         Some("Do a task, subtask by subtask: failing tests, code that makes them pass, a commit"),
@@ -33,24 +30,14 @@ pub(crate) async fn list(server: Server) -> Result<Vec<Prompt>, ErrorData> {
             "The task, such as 7; the one under way when not given",
         )]),
     )];
-    let tag = || {
-        argument(
-            "tag",
-            "The tag of the backlog; the current one when not given",
-        )
+    let what = "The tag of the backlog; the current one when not given";
+    let of_preset = |preset: &LoopPreset| {
+        let title = preset.title().to_owned();
+        let arguments = vec![argument("tag", what)];
+        Prompt::new(preset.name.clone(), Some(title), Some(arguments))
     };
-    prompts.extend(
-        presets
-            .iter()
-            .filter(|preset| preset.name != AUTOPILOT)
-            .map(|preset| {
-                Prompt::new(
-                    preset.name.clone(),
-                    Some(preset.title().to_owned()),
-                    Some(vec![tag()]),
-                )
-            }),
-    );
+    let others = presets.iter().filter(|preset| preset.name != AUTOPILOT);
+    prompts.extend(others.map(of_preset));
     Ok(prompts)
 }
 
@@ -62,47 +49,39 @@ fn argument(name: &str, what: &str) -> PromptArgument {
 
 /// Returns a prompt with its arguments filled in.
 pub(crate) async fn get(
-    server: Server,
+    server: &Server,
     request: GetPromptRequestParams,
 ) -> Result<GetPromptResult, ErrorData> {
     let arguments = request.arguments.unwrap_or_default();
-    if request.name == AUTOPILOT {
-        let task = text(&arguments, "task");
-        let words = blocking(move || {
-            Ok::<_, Refusal>(lead(&server.autopilot(&Where::default())?, task.as_deref()))
-        })
-        .await;
-        return words.map(message).map_err(|refusal| invalid(&refusal));
-    }
-    let filled = blocking(move || {
-        let failed = |error: tm_presets::Error| Refusal::new(&error, None);
-        let presets = loop_presets(&folders(&server)?).map_err(failed)?;
-        let known: Vec<String> = presets
-            .iter()
-            .map(|preset| format!("`{}`", preset.name))
-            .collect();
-        let found = presets
-            .into_iter()
-            .find(|preset| preset.name == request.name);
-        let unknown = || {
-            Refusal::of_words(
-                &format!(
-                    "find the prompt `{}`, there are {}",
-                    request.name,
-                    known.join(", ")
-                ),
-                None,
-            )
-        };
-        let context = context(&server.project(None)?, text(&arguments, "tag"));
-        LoopPrompt::Preset(found.ok_or_else(unknown)?)
-            .body(&context)
-            .map_err(failed)
+    let words = server.blocking(move |server| {
+        if request.name == AUTOPILOT {
+            let autopilot = server.autopilot(&Where::default())?;
+            return Ok(lead(&autopilot, text(&arguments, "task").as_deref()));
+        }
+        filled(server, &request.name, text(&arguments, "tag"))
     });
-    filled
+    let words = words
         .await
-        .map(message)
-        .map_err(|refusal| invalid(&refusal))
+        .map_err(|refusal| ErrorData::invalid_params(refusal.to_string(), None))?;
+    let message = PromptMessage::new_text(Role::User, words);
+    Ok(GetPromptResult::new(vec![message]))
+}
+
+/// The words of a preset.
+fn filled(server: &Server, name: &str, tag: Option<String>) -> Result<String, Refusal> {
+    let presets = presets(server)?;
+    let known: Vec<String> = presets
+        .iter()
+        .map(|preset| format!("`{}`", preset.name))
+        .collect();
+    let Some(found) = presets.into_iter().find(|preset| preset.name == name) else {
+        let known = known.join(", ");
+        let words = format!("find the prompt `{name}`, there are {known}");
+        return Err(Refusal::of_words(&words, None));
+    };
+    let context = context(&server.project(None)?, tag);
+    let words = LoopPrompt::Preset(found).body(&context);
+    words.map_err(|error| Refusal::new(&error, None))
 }
 
 /// What an agent is told that does a task, or goes on with the one under way.
@@ -142,13 +121,9 @@ fn context(project: &Project, tag: Option<String>) -> LoopContext {
     }
 }
 
-fn folders(server: &Server) -> Result<PresetFolders, Refusal> {
-    let root = server.project(None)?.root().to_owned();
-    let user = tm_config::Inputs::from_process(&root).user_config;
-    Ok(PresetFolders {
-        project: root.join(".taskmaster/presets"),
-        user: user.and_then(|file| Some(file.parent()?.join("presets"))),
-    })
+fn presets(server: &Server) -> Result<Vec<LoopPreset>, Refusal> {
+    let folders = tm_app::presets(server.project(None)?.root());
+    loop_presets(&folders).map_err(|error| Refusal::new(&error, None))
 }
 
 /// An argument that was given; flags and line breaks in it are no part of a tag or of a task.
@@ -158,12 +133,4 @@ fn text(arguments: &JsonObject, name: &str) -> Option<String> {
         |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.' | '/' | ':');
     (!given.is_empty() && !given.starts_with('-') && given.chars().all(is_word))
         .then(|| given.to_owned())
-}
-
-fn message(words: String) -> GetPromptResult {
-    GetPromptResult::new(vec![PromptMessage::new_text(Role::User, words)])
-}
-
-fn invalid(refusal: &Refusal) -> ErrorData {
-    ErrorData::invalid_params(refusal.to_string(), None)
 }

@@ -2,7 +2,7 @@
 //!
 //! Only files of a known name are read, in folders of runs that tm itself made.
 
-use crate::answer::{Refusal, blocking};
+use crate::answer::Refusal;
 use crate::server::Server;
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -89,7 +89,7 @@ const OF_AUTOPILOT: [Kind; 5] = [
 
 /// Returns a page of what there is, the latest runs first.
 pub(crate) async fn list(
-    server: Server,
+    server: &Server,
     page: Option<PaginatedRequestParams>,
 ) -> Result<ListResourcesResult, ErrorData> {
     let offset = match page.and_then(|page| page.cursor) {
@@ -98,23 +98,17 @@ pub(crate) async fn list(
             .parse::<usize>()
             .map_err(|_| ErrorData::invalid_params("unknown cursor", None))?,
     };
-    blocking(move || {
+    let listed = server.blocking(move |server| {
         let runs = runs(&server.project(None)?);
-        let resources = runs
-            .iter()
-            .skip(offset)
-            .take(PAGE)
-            .flat_map(Run::resources)
-            .collect();
+        let page = runs.iter().skip(offset).take(PAGE);
+        let resources = page.flat_map(Run::resources).collect();
         let end = offset.saturating_add(PAGE);
-        let next_cursor = (end < runs.len()).then(|| end.to_string());
         Ok::<_, Refusal>(ListResourcesResult {
-            next_cursor,
+            next_cursor: (end < runs.len()).then(|| end.to_string()),
             ..ListResourcesResult::with_all_items(resources)
         })
-    })
-    .await
-    .map_err(|refusal| trouble(&refusal))
+    });
+    listed.await.map_err(|refusal| trouble(&refusal))
 }
 
 /// Returns how addresses are made.
@@ -136,9 +130,9 @@ pub(crate) fn templates() -> ListResourceTemplatesResult {
 }
 
 /// Returns what stands in a file of a run.
-pub(crate) async fn read(server: Server, uri: String) -> Result<ReadResourceResult, ErrorData> {
+pub(crate) async fn read(server: &Server, uri: String) -> Result<ReadResourceResult, ErrorData> {
     let unknown = json!({"uri": uri});
-    let found = blocking(move || {
+    let found = server.blocking(move |server| {
         let project = server.project(None)?;
         let Some((path, mime_type)) = place(&project, &uri) else {
             return Ok(None);
@@ -173,29 +167,23 @@ fn read_beneath_runs(path: &Path) -> std::io::Result<Vec<u8>> {
     tm_untrusted::read_beneath(runs, path.strip_prefix(runs).unwrap_or(path), LONGEST)
 }
 
-/// Returns the ids of runs that begin like this, for the `run` of a template.
-pub(crate) fn complete_run(project: &Project, template: &str, beginning: &str) -> Vec<String> {
-    let of_template = runs(project)
-        .into_iter()
-        .filter(|run| template.starts_with(run.start));
+/// Returns the ids of runs, for the `run` of a template.
+pub(crate) fn runs_of(project: &Project, template: &str) -> Vec<String> {
+    let of_template = runs(project).into_iter();
     of_template
+        .filter(|run| template.starts_with(run.start))
         .map(|run| run.id.to_string())
-        .filter(|id| id.starts_with(beginning))
         .collect()
 }
 
-/// Returns the names of files that begin like this, for the `file` of a template.
-pub(crate) fn complete_file(template: &str, beginning: &str) -> Vec<String> {
+/// Returns the names of files, for the `file` of a template.
+pub(crate) fn files_of(template: &str) -> Vec<String> {
     let kinds: &[Kind] = if template.starts_with(AUTOPILOT) {
         &OF_AUTOPILOT
     } else {
         &OF_WAVES
     };
-    kinds
-        .iter()
-        .map(|(name, _, _)| (*name).to_owned())
-        .filter(|name| name.starts_with(beginning))
-        .collect()
+    kinds.iter().map(|(name, ..)| (*name).to_owned()).collect()
 }
 
 /// A run with the files that are there.
@@ -226,54 +214,40 @@ impl Run {
 
 /// Every run of the project, the latest first; a folder that can't be read holds none.
 fn runs(project: &Project) -> Vec<Run> {
+    let run = |start, kinds| {
+        move |(id, folder)| Run {
+            start,
+            kinds,
+            id,
+            folder,
+        }
+    };
     let waves = project.waves_directory();
-    let of_waves = waves
-        .runs()
-        .unwrap_or_default()
-        .into_iter()
-        .filter_map(|id| {
-            let folder = waves.run(&id).ok()?.path().to_owned();
-            Some(Run {
-                start: WAVES,
-                kinds: &OF_WAVES,
-                id,
-                folder,
-            })
-        });
-    let of_autopilot = project.autopilot_runs().into_iter();
-    let of_autopilot = of_autopilot.map(|(id, folder)| Run {
-        start: AUTOPILOT,
-        kinds: &OF_AUTOPILOT,
-        id,
-        folder,
+    let of_waves = waves.runs().unwrap_or_default().into_iter().rev();
+    let of_waves = of_waves.filter_map(|id| {
+        let folder = waves.run(&id).ok()?.path().to_owned();
+        Some((id, folder))
     });
-    let mut runs: Vec<Run> = of_waves.collect();
-    runs.reverse();
-    runs.extend(of_autopilot);
-    runs
+    let of_autopilot = project.autopilot_runs().into_iter();
+    of_waves
+        .map(run(WAVES, &OF_WAVES))
+        .chain(of_autopilot.map(run(AUTOPILOT, &OF_AUTOPILOT)))
+        .collect()
 }
 
 /// Where an address leads, and the type of what is there.
 fn place(project: &Project, uri: &str) -> Option<(PathBuf, &'static str)> {
-    let run = |rest: &str| {
-        rest.split_once('/')
-            .map(|(run, file)| (RunId::from(run), file.to_owned()))
+    let known = |kinds: &[Kind], rest: &str| {
+        let (run, file) = rest.split_once('/')?;
+        let (name, mime_type, _) = *kinds.iter().find(|(name, ..)| *name == file)?;
+        Some((RunId::from(run), name, mime_type))
     };
-    let known = |kinds: &[Kind], file: &str| {
-        kinds
-            .iter()
-            .find(|(name, _, _)| *name == file)
-            .map(|kind| (kind.0, kind.1))
-    };
-    if let Some((id, file)) = uri.strip_prefix(WAVES).and_then(run) {
-        let (name, mime_type) = known(&OF_WAVES, &file)?;
-        return Some((
-            project.waves_directory().run(&id).ok()?.path().join(name),
-            mime_type,
-        ));
+    if let Some(rest) = uri.strip_prefix(WAVES) {
+        let (id, name, mime_type) = known(&OF_WAVES, rest)?;
+        let run = project.waves_directory().run(&id).ok()?;
+        return Some((run.path().join(name), mime_type));
     }
-    let (id, file) = uri.strip_prefix(AUTOPILOT).and_then(run)?;
-    let (name, mime_type) = known(&OF_AUTOPILOT, &file)?;
+    let (id, name, mime_type) = known(&OF_AUTOPILOT, uri.strip_prefix(AUTOPILOT)?)?;
     Some((project.autopilot_file(&id, name)?, mime_type))
 }
 

@@ -108,7 +108,7 @@ impl ServerHandler for Server {
         page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        resources::list(self.clone(), page).await
+        resources::list(self, page).await
     }
 
     async fn list_resource_templates(
@@ -124,9 +124,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        resources::read(self.clone(), request.uri)
-            .await
-            .map(Into::into)
+        resources::read(self, request.uri).await.map(Into::into)
     }
 
     async fn list_prompts(
@@ -134,7 +132,7 @@ impl ServerHandler for Server {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        prompts::list(self.clone())
+        prompts::list(self)
             .await
             .map(ListPromptsResult::with_all_items)
     }
@@ -144,7 +142,7 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        prompts::get(self.clone(), request).await.map(Into::into)
+        prompts::get(self, request).await.map(Into::into)
     }
 
     async fn complete(
@@ -152,7 +150,7 @@ impl ServerHandler for Server {
         request: CompleteRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        Ok(completions::complete(self.clone(), request).await)
+        Ok(completions::complete(self, request).await)
     }
 }
 

@@ -1,49 +1,42 @@
 //! The tools of tasks, with Task Master's names.
 
 use crate::advice::FOR_AGENTS;
-use crate::answer::{Refusal, blocking};
+use crate::answer::Refusal;
 use crate::server::Server;
 use rmcp::handler::server::wrapper::{Json, Parameters};
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tm_runtime::autopilot::Project;
 use tm_runtime::callers::refuse_to_agents;
 use tm_scheduler::{Candidates, Status, Task, TaskId, next};
-use tm_store::backlog::{BacklogSource, RollUp, StatusChange, stamp};
+use tm_store::backlog::{Backlog, BacklogSource, RollUp, StatusChange, stamp};
 
 /// So many tasks are returned at once when nothing is said.
 const PAGE: usize = 50;
 
 /// A backlog.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
 pub(crate) struct OfBacklog {
     /// The folder of the project; the server's own when not given.
-    #[serde(default)]
-    project_root: Option<String>,
+    pub(crate) project_root: Option<String>,
     /// The tag; the current one when not given.
-    #[serde(default)]
-    tag: Option<String>,
+    pub(crate) tag: Option<String>,
 }
 
 /// Which tasks.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
 pub(crate) struct GetTasks {
     #[serde(flatten)]
     backlog: OfBacklog,
     /// Only tasks with one of these statuses, with commas between.
-    #[serde(default)]
     status: Option<String>,
     /// Whether subtasks are listed.
-    #[serde(default)]
     with_subtasks: bool,
     /// The tasks to leave out before the first.
-    #[serde(default)]
     offset: usize,
     /// The most tasks to return; 50 when not given.
-    #[serde(default)]
     limit: Option<usize>,
 }
 
@@ -184,19 +177,14 @@ impl Server {
         &self,
         Parameters(call): Parameters<GetTasks>,
     ) -> Result<Json<Tasks>, Refusal> {
-        let server = self.clone();
-        blocking(move || {
-            let backlog = server.backlog(&call.backlog)?;
-            let wanted: Option<Vec<Status>> = call.status.as_deref().map(|text| {
-                text.split(',')
-                    .map(|status| Status::from(status.trim()))
-                    .collect()
-            });
-            let fits = |task: &&Task| {
-                wanted
-                    .as_ref()
-                    .is_none_or(|wanted| wanted.contains(&task.status))
+        self.json(move |server| {
+            let (_, backlog) = server.read(&call.backlog)?;
+            let is_wanted = |statuses: &str, status: &Status| {
+                let mut statuses = statuses.split(',').map(|text| Status::from(text.trim()));
+                statuses.any(|wanted| wanted == *status)
             };
+            let wanted = call.status.as_deref();
+            let fits = |task: &&Task| wanted.is_none_or(|wanted| is_wanted(wanted, &task.status));
             let fitting: Vec<&Task> = backlog.tasks.iter().filter(fits).collect();
             let limit = call.limit.unwrap_or(PAGE).max(1);
             let depth = if call.with_subtasks {
@@ -205,20 +193,16 @@ impl Server {
                 Depth::Alone
             };
             let page = fitting.iter().skip(call.offset).take(limit);
-            let tasks = page.map(|task| view(task, depth)).collect();
             let end = call.offset.saturating_add(limit);
-            let next_offset = (end < fitting.len()).then_some(end);
-            let (total, stats) = (fitting.len(), Some(Stats::of(&backlog.tasks)));
             Ok::<_, Refusal>(Tasks {
-                tasks,
+                tasks: page.map(|task| view(task, depth)).collect(),
                 tag: backlog.tag.to_string(),
-                total,
-                stats,
-                next_offset,
+                total: fitting.len(),
+                stats: Some(Stats::of(&backlog.tasks)),
+                next_offset: (end < fitting.len()).then_some(end),
             })
         })
         .await
-        .map(Json)
     }
 
     #[tool(
@@ -230,22 +214,20 @@ impl Server {
         &self,
         Parameters(call): Parameters<GetTask>,
     ) -> Result<Json<Tasks>, Refusal> {
-        let server = self.clone();
-        blocking(move || {
-            let backlog = server.backlog(&call.backlog)?;
+        self.json(move |server| {
+            let (_, backlog) = server.read(&call.backlog)?;
             let view_of = |id| {
-                let all = backlog.tasks.iter();
-                let found = all
-                    .flat_map(|task| std::iter::once(task).chain(&task.subtasks))
-                    .find(|task| task.id == id);
-                let found = found
-                    .ok_or_else(|| Refusal::of_words(&format!("find the task `{id}`"), None))?;
-                Ok::<_, Refusal>(view(found, Depth::Everything))
+                let mut all = backlog
+                    .tasks
+                    .iter()
+                    .flat_map(|task| std::iter::once(task).chain(&task.subtasks));
+                let found = all.find(|task| task.id == id);
+                let unknown = || Refusal::of_words(&format!("find the task `{id}`"), None);
+                found
+                    .map(|task| view(task, Depth::Everything))
+                    .ok_or_else(unknown)
             };
-            let tasks: Vec<TaskView> = ids(&call.id)
-                .into_iter()
-                .map(view_of)
-                .collect::<Result<_, _>>()?;
+            let tasks: Vec<TaskView> = ids(&call.id).map(view_of).collect::<Result<_, _>>()?;
             Ok::<_, Refusal>(Tasks {
                 total: tasks.len(),
                 tasks,
@@ -255,7 +237,6 @@ impl Server {
             })
         })
         .await
-        .map(Json)
     }
 
     #[tool(
@@ -268,18 +249,15 @@ impl Server {
         &self,
         Parameters(call): Parameters<OfBacklog>,
     ) -> Result<Json<OneTask>, Refusal> {
-        let server = self.clone();
-        blocking(move || {
-            let backlog = server.backlog(&call)?;
-            let next_task =
-                next(&backlog.tasks, Candidates::Open).map(|task| view(task, Depth::Everything));
+        self.json(move |server| {
+            let (_, backlog) = server.read(&call)?;
+            let found = next(&backlog.tasks, Candidates::Open);
             Ok::<_, Refusal>(OneTask {
-                next_task,
+                next_task: found.map(|task| view(task, Depth::Everything)),
                 tag: backlog.tag.to_string(),
             })
         })
         .await
-        .map(Json)
     }
 
     #[tool(
@@ -296,18 +274,13 @@ impl Server {
         &self,
         Parameters(call): Parameters<SetTaskStatus>,
     ) -> Result<Json<StatusesSet>, Refusal> {
-        let server = self.clone();
-        blocking(move || server.set_statuses(&call)).await.map(Json)
+        self.json(move |server| server.set_statuses(&call)).await
     }
 }
 
 impl Server {
-    fn backlog(&self, of: &OfBacklog) -> Result<tm_store::backlog::Backlog, Refusal> {
-        Ok(self.read(of)?.1)
-    }
-
-    fn read(&self, of: &OfBacklog) -> Result<(BacklogSource, tm_store::backlog::Backlog), Refusal> {
-        let project: Project = self.project(of.project_root.as_deref())?;
+    fn read(&self, of: &OfBacklog) -> Result<(BacklogSource, Backlog), Refusal> {
+        let project = self.project(of.project_root.as_deref())?;
         Ok(project.backlog(of.tag.as_deref().map(Into::into).as_ref())?)
     }
 
@@ -316,41 +289,32 @@ impl Server {
         if let Status::Other(unknown) = &status {
             let known: Vec<&str> = Status::KNOWN.iter().map(Status::as_str).collect();
             let hint = format!("there are {}", known.join(", "));
-            return Err(Refusal::of_words(
-                &format!("set the status `{unknown}`"),
-                Some(&hint),
-            ));
+            let words = format!("set the status `{unknown}`");
+            return Err(Refusal::of_words(&words, Some(&hint)));
         }
         let (source, backlog) = self.read(&call.backlog)?;
         let folders = || {
             let root = self.folder(call.backlog.project_root.as_deref());
-            let backlog = source
-                .path()
-                .canonicalize()
-                .ok()
-                .and_then(|path| Some(path.parent()?.to_owned()));
-            std::iter::once(root).chain(backlog).collect()
+            let backlog = source.path().canonicalize().ok();
+            let beside = backlog.and_then(|path| Some(path.parent()?.to_owned()));
+            std::iter::once(root).chain(beside).collect()
         };
         refuse_to_agents("set_task_status", folders)
             .map_err(|refused| Refusal::new(&refused, Some(FOR_AGENTS)))?;
-        let changes: Vec<StatusChange> = ids(&call.id)
-            .into_iter()
-            .map(|id| StatusChange {
-                id,
-                status: status.clone(),
-            })
-            .collect();
+        let change = |id| StatusChange {
+            id,
+            status: status.clone(),
+        };
+        let changes: Vec<StatusChange> = ids(&call.id).map(change).collect();
         let now = stamp(tm_runtime::now());
         let outcomes = source.set_statuses(&backlog.tag, &changes, RollUp::Parents, Some(&now))?;
-        let tasks: Vec<StatusSet> = outcomes
-            .into_iter()
-            .map(|outcome| StatusSet {
-                success: true,
-                task_id: outcome.id.to_string(),
-                old_status: outcome.old.to_string(),
-                new_status: outcome.new.to_string(),
-            })
-            .collect();
+        let set = outcomes.into_iter().map(|outcome| StatusSet {
+            success: true,
+            task_id: outcome.id.to_string(),
+            old_status: outcome.old.to_string(),
+            new_status: outcome.new.to_string(),
+        });
+        let tasks: Vec<StatusSet> = set.collect();
         Ok(StatusesSet {
             message: format!("{} statuses are set", tasks.len()),
             tasks,
@@ -358,12 +322,9 @@ impl Server {
     }
 }
 
-fn ids(text: &str) -> Vec<TaskId> {
-    text.split(',')
-        .map(str::trim)
-        .filter(|id| !id.is_empty())
-        .map(TaskId::from)
-        .collect()
+fn ids(text: &str) -> impl Iterator<Item = TaskId> {
+    let ids = text.split(',').map(str::trim);
+    ids.filter(|id| !id.is_empty()).map(TaskId::from)
 }
 
 /// How much of a task is told.
@@ -376,11 +337,7 @@ enum Depth {
 
 fn view(task: &Task, depth: Depth) -> TaskView {
     let text = |text: &str| (depth == Depth::Everything).then(|| text.to_owned());
-    let subtasks = if depth == Depth::Alone {
-        &[][..]
-    } else {
-        &task.subtasks
-    };
+    let subtasks = task.subtasks.iter().filter(|_| depth != Depth::Alone);
     TaskView {
         id: task.id.to_string(),
         title: task.title.clone(),
@@ -390,9 +347,6 @@ fn view(task: &Task, depth: Depth) -> TaskView {
         description: text(&task.description),
         details: text(&task.details),
         test_strategy: text(&task.test_strategy),
-        subtasks: subtasks
-            .iter()
-            .map(|subtask| view(subtask, depth))
-            .collect(),
+        subtasks: subtasks.map(|subtask| view(subtask, depth)).collect(),
     }
 }

@@ -26,21 +26,14 @@ impl ToolChoice {
         let words = text
             .split(',')
             .map(|name| name.trim().to_lowercase().replace('-', "_"));
-        let all: Vec<String> = Server::every_tool()
-            .list_all()
-            .iter()
-            .map(|tool| tool.name.to_string())
-            .collect();
+        let all = names(&Server::every_tool());
         let mut choice = Self {
             names: Vec::new(),
             unknown: Vec::new(),
         };
         for word in words.filter(|word| !word.is_empty()) {
-            let other = OTHER_NAMES
-                .iter()
-                .find(|(other, _)| *other == word)
-                .map(|(_, name)| (*name).to_owned());
-            let word = other.unwrap_or(word);
+            let other = OTHER_NAMES.iter().find(|(other, _)| *other == word);
+            let word = other.map_or(word, |(_, name)| (*name).to_owned());
             let is_meant = |name: &&String| match word.as_str() {
                 "all" => true,
                 "core" | "lean" => CORE.contains(&name.as_str()),
@@ -65,15 +58,17 @@ impl ToolChoice {
     }
 
     pub(crate) fn apply(&self, router: &mut ToolRouter<Server>) {
-        let all: Vec<String> = router
-            .list_all()
-            .iter()
-            .map(|tool| tool.name.to_string())
-            .collect();
-        for name in all.iter().filter(|name| !self.names.contains(name)) {
-            router.remove_route(name);
+        for name in names(router) {
+            if !self.names.contains(&name) {
+                router.remove_route(&name);
+            }
         }
     }
+}
+
+fn names(router: &ToolRouter<Server>) -> Vec<String> {
+    let tools = router.list_all().into_iter();
+    tools.map(|tool| tool.name.to_string()).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The tools of work units: pieces of work that are handed out and reported back under their ids.
 
-use crate::answer::{Refusal, blocking, told};
+use crate::answer::{Refusal, told};
 use crate::autopilot::{TESTS, Where};
 use crate::server::Server;
 use rmcp::handler::server::wrapper::{Json, Parameters};
@@ -43,10 +43,11 @@ impl Server {
         &self,
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<NextWorkUnit>, Refusal> {
-        let server = self.clone();
-        blocking(move || server.autopilot(&place)?.next_work_unit())
-            .await
-            .map(|work_unit| Json(NextWorkUnit { work_unit }))
+        self.json(move |server| {
+            let work_unit = server.autopilot(&place)?.next_work_unit()?;
+            Ok::<_, Refusal>(NextWorkUnit { work_unit })
+        })
+        .await
     }
 
     #[tool(
@@ -63,12 +64,11 @@ impl Server {
         Parameters(call): Parameters<CompleteWorkUnit>,
         context: RequestContext<RoleServer>,
     ) -> Result<Json<NextAction>, Refusal> {
-        let server = self.clone();
-        let work = blocking(move || {
+        let work = self.json(move |server| {
             let completed = server.autopilot(&call.place)?;
             Handle::current().block_on(completed.complete_unit(&call.work_unit_id, &call.result))
         });
-        told(&context, TESTS, work).await.map(Json)
+        told(&context, TESTS, work).await
     }
 
     #[tool(
@@ -80,8 +80,7 @@ impl Server {
         &self,
         Parameters(place): Parameters<Where>,
     ) -> Result<CallToolResult, Refusal> {
-        let server = self.clone();
-        blocking(move || server.autopilot(&place)?.state())
+        self.blocking(move |server| server.autopilot(&place)?.state())
             .await
             .map(CallToolResult::structured)
     }

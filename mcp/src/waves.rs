@@ -1,8 +1,9 @@
 //! The tools of waves. A run is a process of its own, which outlives the call and the server.
 
 use crate::advice::FOR_AGENTS;
-use crate::answer::{Refusal, blocking};
+use crate::answer::Refusal;
 use crate::server::Server;
+use crate::tasks::OfBacklog;
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{CallToolResult, ProgressNotificationParam};
 use rmcp::service::RequestContext;
@@ -25,41 +26,32 @@ const TELL_EVERY: Duration = Duration::from_secs(1);
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
 
 /// A project, and a run of waves.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
 pub(crate) struct OfWaves {
     /// The folder of the project; the server's own when not given.
-    #[serde(default)]
     project_root: Option<String>,
     /// The run; the live or last one when not given.
-    #[serde(default)]
     run_id: Option<String>,
 }
 
 /// A project.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
 pub(crate) struct OfProject {
     /// The folder of the project; the server's own when not given.
-    #[serde(default)]
     project_root: Option<String>,
 }
 
 /// What to plan.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
 pub(crate) struct Plan {
-    /// The folder of the project; the server's own when not given.
-    #[serde(default)]
-    project_root: Option<String>,
-    /// The tag; the current one when not given.
-    #[serde(default)]
-    tag: Option<String>,
+    #[serde(flatten)]
+    backlog: OfBacklog,
     /// Only these tasks, and the open ones that they depend on; all when none is given.
-    #[serde(default)]
     ids: Vec<String>,
     /// Agents at the same time.
-    #[serde(default)]
     max_parallel: Option<u32>,
 }
 
@@ -86,18 +78,21 @@ const fn yes() -> bool {
 
 impl Plan {
     fn order(&self) -> PlanOrder {
-        let only = self.ids.iter().map(|id| id.trim().into()).collect();
         PlanOrder {
-            tag: self.tag.clone(),
-            only,
+            tag: self.backlog.tag.clone(),
+            only: self.ids.iter().map(|id| id.trim().into()).collect(),
             ..PlanOrder::default()
         }
     }
 
+    fn root(&self) -> Option<&str> {
+        self.backlog.project_root.as_deref()
+    }
+
     fn given(&self) -> Vec<Override> {
-        self.max_parallel
-            .iter()
-            .map(|most| Override::new("waves.max_parallel", "maxParallel", *most))
+        let most = self.max_parallel;
+        most.map(|most| Override::new("waves.max_parallel", "maxParallel", most))
+            .into_iter()
             .collect()
     }
 }
@@ -113,15 +108,10 @@ impl Server {
         &self,
         Parameters(plan): Parameters<Plan>,
     ) -> Result<CallToolResult, Refusal> {
-        let server = self.clone();
-        looked(move || {
-            let project = server
-                .waves(plan.project_root.as_deref(), plan.given())?
-                .for_looking();
-            Ok(plan_json(
-                &project,
-                &tm_app::plan(&project, &plan.order())?,
-            )?)
+        self.looked(move |server| {
+            let project = server.waves(plan.root(), plan.given())?.for_looking();
+            let planned = tm_app::plan(&project, &plan.order())?;
+            Ok(plan_json(&project, &planned)?)
         })
         .await
     }
@@ -149,20 +139,14 @@ impl Server {
             allow_broken_base,
             wait,
         } = run;
-        let server = self.clone();
-        let started = blocking(move || {
-            let root = plan.project_root.as_deref();
-            server.refuse_agents("waves_run", root)?;
+        let started = self.blocking(move |server| {
+            server.refuse_agents("waves_run", plan.root())?;
             let mut given = plan.given();
             given.extend(agent.map(|agent| Override::new("agent.default", "agent", agent)));
-            let project = server.waves(root, given)?;
+            let project = server.waves(plan.root(), given)?;
             let broken = BrokenBase::allowed_if(allow_broken_base);
-            let going = detached::start(
-                &project,
-                (&server.place.program, DETACHED),
-                plan.order(),
-                broken,
-            )?;
+            let program = (server.place.program.as_path(), DETACHED);
+            let going = detached::start(&project, program, plan.order(), broken)?;
             Ok::<_, Refusal>((project, going))
         });
         let (project, mut going) = started.await?;
@@ -186,7 +170,10 @@ impl Server {
         };
         match refusal {
             Some(document) => Err(Refusal::of(document)),
-            None => looked(move || summary(&project, id.as_ref().map(RunId::as_str))).await,
+            None => {
+                self.looked(move |_| summary(&project, id.as_ref().map(RunId::as_str)))
+                    .await
+            }
         }
     }
 
@@ -228,8 +215,7 @@ impl Server {
         &self,
         Parameters(of): Parameters<OfProject>,
     ) -> Result<CallToolResult, Refusal> {
-        let server = self.clone();
-        looked(move || {
+        self.looked(move |server| {
             let root = of.project_root.as_deref();
             server.refuse_agents("waves_stop", root)?;
             let reply = tm_app::stop(&server.waves(root, Vec::new())?, false)?;
@@ -255,26 +241,25 @@ impl Server {
     }
 
     async fn summary(&self, of: OfWaves) -> Result<CallToolResult, Refusal> {
-        let server = self.clone();
-        looked(move || {
-            summary(
-                &server.waves(of.project_root.as_deref(), Vec::new())?,
-                of.run_id.as_deref(),
-            )
+        self.looked(move |server| {
+            let project = server.waves(of.project_root.as_deref(), Vec::new())?;
+            summary(&project, of.run_id.as_deref())
         })
         .await
+    }
+
+    /// Looks at something off the threads that serve, and returns it as structured content.
+    async fn looked(
+        &self,
+        look: impl FnOnce(&Self) -> Result<Value, Refusal> + Send + 'static,
+    ) -> Result<CallToolResult, Refusal> {
+        let found = self.blocking(look).await;
+        found.map(CallToolResult::structured)
     }
 }
 
 fn summary(project: &Project, run: Option<&str>) -> Result<Value, Refusal> {
     Ok(json!(tm_app::status(project, run)?.1))
-}
-
-/// Looks at something off the threads that serve, and returns it as structured content.
-async fn looked(
-    look: impl FnOnce() -> Result<Value, Refusal> + Send + 'static,
-) -> Result<CallToolResult, Refusal> {
-    blocking(look).await.map(CallToolResult::structured)
 }
 
 /// Tells a client that asked for it how many events there have been and what the last one was, for ever.

@@ -5,34 +5,19 @@
 
 use crate::git::{Git, fields, path_of};
 use crate::worktree::Worktree;
-use crate::{Error, PastCommit, Repository};
+use crate::{Author, Error, PastCommit, Repository};
 use std::path::PathBuf;
 use tm_scheduler::CommitId;
 
 /// A commit that an agent made.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct AgentCommit {
-    /// Its place in the history, its tree and its trailers.
+    /// What it says.
     pub past: PastCommit,
-    /// The whole message.
-    pub message: String,
-    /// Who it says has written it.
-    pub author: Author,
     /// The files that are new or other than in the commit before.
     pub files: Vec<BroughtFile>,
     /// The lines that are new in them; empty where they are longer than may be.
     pub added: String,
-}
-
-/// Who a commit says has written it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Author {
-    /// The name.
-    pub name: String,
-    /// The address.
-    pub email: String,
-    /// The moment, as git writes it: seconds and time zone.
-    pub date: String,
 }
 
 /// A file that a commit brings.
@@ -76,7 +61,7 @@ impl Worktree {
         // A tm that was killed has made its commit of this very work already: what it is made of is wanted.
         if let [first, second] = repository.parents(&tip)?.as_slice()
             && first == on
-            && repository.trailers(second)?.contains(mark)
+            && repository.past(second)?.trailers.contains(mark)
         {
             tip = second.clone();
         }
@@ -96,14 +81,8 @@ impl Repository {
         bounds: HistoryBounds,
     ) -> Result<Option<Vec<AgentCommit>>, Error> {
         let most = format!("--max-count={}", bounds.commits.saturating_add(1));
-        let count = self
-            .git()
-            .line("rev-list --count")
-            .arg(&most)
-            .commit(tip)
-            .arg("--not")
-            .commit(on)
-            .text()?;
+        let git = self.git().line("rev-list --count").arg(most).commit(tip);
+        let count = git.arg("--not").commit(on).text()?;
         if count
             .parse::<usize>()
             .map_or(true, |count| count > bounds.commits)
@@ -118,57 +97,36 @@ impl Repository {
             }
             before = &commit.id;
         }
+        let commits = commits.into_iter();
         commits
-            .iter()
             .map(|commit| self.agent_commit(commit, bounds))
             .collect::<Result<Vec<_>, _>>()
             .map(Some)
     }
 
-    fn agent_commit(&self, past: &PastCommit, bounds: HistoryBounds) -> Result<AgentCommit, Error> {
-        let words = self
-            .git()
-            .line("log -1 -z --date=raw --format=%an%x00%ae%x00%ad%x00%B");
-        let words = words.commit(&past.id).bytes()?;
-        let text = String::from_utf8_lossy(&words);
-        let mut parts = text.splitn(4, '\0').map(ToOwned::to_owned);
-        let mut part = || parts.next().unwrap_or_default();
-        let author = Author {
-            name: part(),
-            email: part(),
-            date: part(),
-        };
-        let message = part().trim_end_matches('\0').to_owned();
-        let files = self.brought(past)?;
+    fn agent_commit(&self, past: PastCommit, bounds: HistoryBounds) -> Result<AgentCommit, Error> {
+        let files = self.brought(&past)?;
         let may_be_read = files.iter().map(|file| file.bytes).sum::<u64>() <= bounds.bytes;
         let added = if may_be_read {
-            self.added(past)?
+            self.added(&past)?
         } else {
             String::new()
         };
-        Ok(AgentCommit {
-            past: past.clone(),
-            message,
-            author,
-            files,
-            added,
-        })
+        Ok(AgentCommit { past, files, added })
     }
 
     fn brought(&self, commit: &PastCommit) -> Result<Vec<BroughtFile>, Error> {
         let listing = self.between(commit).line("--raw --no-abbrev -z").bytes()?;
-        let mut entries = fields(&listing).map(<[u8]>::to_vec);
+        let mut entries = fields(&listing);
         let (mut files, mut ids) = (Vec::new(), Vec::new());
         while let (Some(said), Some(path)) = (entries.next(), entries.next()) {
-            let said = String::from_utf8_lossy(&said).into_owned();
+            let said = String::from_utf8_lossy(said);
             let words: Vec<&str> = said.split(' ').collect();
-            let (Some(mode), Some(id), Some(what)) = (words.get(1), words.get(3), words.get(4))
-            else {
-                continue;
-            };
-            if *what != "D" {
+            if let [_, mode, _, id, what] = words.as_slice()
+                && *what != "D"
+            {
                 files.push(BroughtFile {
-                    path: path_of(&path),
+                    path: path_of(path),
                     mode: (*mode).to_owned(),
                     bytes: 0,
                 });
@@ -220,18 +178,12 @@ impl Repository {
         on: &CommitId,
         message: &str,
     ) -> Result<CommitId, Error> {
-        let Author { name, email, date } = &commit.author;
-        let git = self
-            .git_on_objects()
-            .args(["commit-tree", &commit.past.tree.0, "-p"])
-            .commit(on);
+        let Author { name, email, date } = &commit.past.author;
+        let git = self.git_commit_tree(&commit.past.tree, &[on], message);
         let git = git
             .variable("GIT_AUTHOR_NAME", name)
             .variable("GIT_AUTHOR_EMAIL", email);
-        git.variable("GIT_AUTHOR_DATE", date)
-            .line("-F -")
-            .input(message)
-            .object_id()
-            .map(CommitId::new)
+        let git = git.variable("GIT_AUTHOR_DATE", date);
+        git.object_id().map(CommitId::new)
     }
 }

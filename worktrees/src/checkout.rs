@@ -4,7 +4,7 @@
 //! forced, and nothing that is not committed is touched.
 
 use crate::branch::BranchName;
-use crate::git::{Git, Hooks, fields, path_of};
+use crate::git::{Git, Hooks, fields, joined};
 use crate::{Error, PathPatterns, Protection, Repository, TreeId};
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
@@ -86,14 +86,9 @@ impl Checkout {
     /// # Errors
     /// git refused.
     pub fn changed_paths(&self, ignored: &PathPatterns) -> Result<Vec<PathBuf>, Error> {
-        let listing = self
-            .git(Hooks::Off)
-            .reading()
-            .line("status --porcelain=v1 -z --no-renames --untracked-files=all")
-            .bytes()?;
-        let paths = fields(&listing)
-            .filter_map(|entry| entry.get(3..))
-            .map(path_of);
+        let git = self.git(Hooks::Off).reading();
+        let statuses = git.statuses("--untracked-files=all")?.into_iter();
+        let paths = statuses.map(|(_, path)| path);
         Ok(paths.filter(|path| !ignored.covers(path)).collect())
     }
 
@@ -102,14 +97,12 @@ impl Checkout {
     /// # Errors
     /// git refused.
     pub fn files(&self) -> Result<Vec<String>, Error> {
-        let listing = self
-            .git(Hooks::Off)
-            .reading()
+        let git = self.git(Hooks::Off).reading();
+        let listing = git
             .line("ls-files -z --cached --others --exclude-standard --deduplicate")
             .bytes()?;
-        Ok(fields(&listing)
-            .map(|path| String::from_utf8_lossy(path).into_owned())
-            .collect())
+        let name = |path| String::from_utf8_lossy(path).into_owned();
+        Ok(fields(&listing).map(name).collect())
     }
 
     /// Refuses the default branch.
@@ -118,15 +111,15 @@ impl Checkout {
     /// The branch is one that commits never go to.
     pub fn assert_not_default(&self, branch: &BranchName) -> Result<(), Error> {
         let name = branch.as_str();
-        if USUAL_DEFAULTS.contains(&name)
-            || self.repository.default_branch()?.as_deref() == Some(name)
-        {
-            return Err(Error::RefusedDefaultBranch {
-                branch: branch.clone(),
-                protection: Protection::Default,
-            });
+        let is_default = USUAL_DEFAULTS.contains(&name)
+            || self.repository.default_branch()?.as_deref() == Some(name);
+        if !is_default {
+            return Ok(());
         }
-        Ok(())
+        Err(Error::RefusedDefaultBranch {
+            branch: branch.clone(),
+            protection: Protection::Default,
+        })
     }
 
     /// Refuses a checkout whose HEAD is not on this branch, and the default branch.
@@ -159,16 +152,10 @@ impl Checkout {
                 at,
             });
         }
-        self.git(Hooks::Configured)
-            .args([
-                "switch",
-                "--quiet",
-                "--no-track",
-                "--create",
-                branch.as_str(),
-            ])
-            .once()
-            .done()
+        let git = self
+            .git(Hooks::Configured)
+            .line("switch --quiet --no-track --create");
+        git.arg(branch.as_str()).once().done()
     }
 
     /// Switches to a branch, or to a commit on none; what is not committed has to fit there.
@@ -196,10 +183,8 @@ impl Checkout {
             return Ok(());
         };
         self.repository.keep(keep_as, &tip)?;
-        self.git(Hooks::Off)
-            .args(["branch", "--quiet", "-D", branch.as_str()])
-            .once()
-            .done()
+        let git = self.git(Hooks::Off).line("branch --quiet -D");
+        git.arg(branch.as_str()).once().done()
     }
 
     /// Commits on a branch, signed as the user has it set up; `None` when there is nothing to commit.
@@ -245,14 +230,8 @@ impl Checkout {
         } else {
             git.arg("--only").arg("--").args(only)
         };
-        let answer = git.input(message).once().answer()?;
-        if answer.code != 0 {
-            let printed = String::from_utf8_lossy(&answer.stdout).into_owned();
-            let output = format!("{printed}{}", answer.stderr).trim().to_owned();
-            return Err(Error::CommitRefused {
-                why: crate::said::telling_line(&output),
-                output,
-            });
+        if let Some((why, output)) = git.input(message).once().answer()?.refusal() {
+            return Err(Error::CommitRefused { why, output });
         }
         Ok(Some(self.repository.head()?.commit))
     }
@@ -266,21 +245,17 @@ impl Checkout {
 
     /// Takes what is never committed out of the index again, without touching a file.
     fn unstage(&self, never: &PathPatterns) -> Result<(), Error> {
-        let staged = self
-            .git(Hooks::Off)
+        let git = self.git(Hooks::Off);
+        let mut staged: Vec<PathBuf> = git
             .line("diff --cached --name-only --no-renames -z")
-            .bytes()?;
-        let mut paths = Vec::new();
-        for path in fields(&staged).filter(|path| never.covers(&path_of(path))) {
-            paths.extend_from_slice(path);
-            paths.push(0);
-        }
-        if paths.is_empty() {
+            .paths()?;
+        staged.retain(|path| never.covers(path));
+        if staged.is_empty() {
             return Ok(());
         }
         self.git(Hooks::Off)
             .line("reset --quiet --pathspec-from-file=- --pathspec-file-nul")
-            .input(paths)
+            .input(joined(&staged))
             .done()
     }
 
@@ -291,17 +266,7 @@ impl Checkout {
     pub fn snapshot_tree(&self, never: &PathPatterns) -> Result<TreeId, Error> {
         let tree = self.repository.tree_of_checkout(self.root())?;
         let head = self.repository.head()?.commit;
-        let changed = self.repository.changed_files_to_tree(&head, &tree)?;
-        let covered: Vec<String> = changed
-            .into_iter()
-            .map(|file| file.path)
-            .filter(|path| never.covers(Path::new(path)))
-            .collect();
-        if covered.is_empty() {
-            return Ok(tree);
-        }
-        self.repository
-            .tree_of(&self.repository.with_files_of(&tree, &covered, &head)?)
+        Ok(self.repository.without(never, &tree, &head)?.0)
     }
 
     /// Makes a commit of a tree on no branch, and keeps it under a name of tm's own.

@@ -145,6 +145,14 @@ impl Walk<'_> {
     }
 }
 
+/// As `remove`, where anything is there.
+pub(crate) fn remove_if_there(path: &Path) -> Result<(), Error> {
+    if path.symlink_metadata().is_ok() {
+        remove(path)?;
+    }
+    Ok(())
+}
+
 /// Removes a file or a folder with all that is in it.
 pub(crate) fn remove(path: &Path) -> Result<(), Error> {
     let metadata = fs::symlink_metadata(path).map_err(Error::file("look at", path))?;

@@ -1,9 +1,8 @@
-//! What revisions name, and how commits are related.
+//! What revisions name.
 
 use crate::git::is_object_id;
 use crate::reader::Found;
 use crate::{Error, Repository, TreeId};
-use std::fmt::Write as _;
 use std::sync::PoisonError;
 use tm_scheduler::CommitId;
 
@@ -13,37 +12,24 @@ impl Repository {
     /// # Errors
     /// It names none.
     pub fn resolve(&self, revision: &str) -> Result<CommitId, Error> {
-        match self.reader().and_then(|reader| reader.commit(revision)) {
-            Some(Found::Here(commit)) => return Ok(commit),
-            Some(Found::Nothing) => {
-                return Err(Error::UnknownRevision {
-                    revision: revision.to_owned(),
-                });
-            }
-            None => {}
+        match self.read(|reader| reader.commit(revision)) {
+            Some(Found::Here(commit)) => Ok(commit),
+            Some(Found::Nothing) => Err(Error::unknown(revision)),
+            None => self.object(revision, "commit").map(CommitId::new),
         }
-        self.object(&format!("{revision}^{{commit}}"), revision)
-            .map(CommitId::new)
     }
 
-    /// Returns the id that an expression names; an error says `revision`.
-    fn object(&self, expression: &str, revision: &str) -> Result<String, Error> {
+    /// Returns the id of the object of a kind that a revision leads to.
+    fn object(&self, revision: &str, kind: &str) -> Result<String, Error> {
         let call = self
             .git()
-            .line("rev-parse --verify --quiet --end-of-options")
-            .arg(expression);
-        let answer = call.answer()?;
-        let id = String::from_utf8_lossy(&answer.stdout)
-            .trim_end()
-            .to_owned();
-        let is_found = answer.code == 0 && is_object_id(&id);
-        if is_found {
-            Ok(id)
-        } else {
-            Err(Error::UnknownRevision {
-                revision: revision.to_owned(),
-            })
-        }
+            .line("rev-parse --verify --quiet --end-of-options");
+        let answer = call.arg(format!("{revision}^{{{kind}}}")).answer()?;
+        let id = String::from_utf8_lossy(&answer.stdout);
+        let found = Some(id.trim_end()).filter(|id| answer.code == 0 && is_object_id(id));
+        found
+            .map(ToOwned::to_owned)
+            .ok_or_else(|| Error::unknown(revision))
     }
 
     /// Returns the tree of a commit.
@@ -52,16 +38,13 @@ impl Repository {
     /// There is no such commit.
     pub fn tree_of(&self, commit: &CommitId) -> Result<TreeId, Error> {
         // A lock that somebody died with holds whole entries all the same.
-        let known = || self.trees().lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.trees.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(tree) = known().get(commit) {
             return Ok(tree.clone());
         }
-        let tree = match self
-            .reader()
-            .and_then(|reader| reader.tree_of(commit.as_str()))
-        {
+        let tree = match self.read(|reader| reader.tree_of(commit.as_str())) {
             Some(tree) => TreeId(tree),
-            None => TreeId(self.object(&format!("{commit}^{{tree}}"), commit.as_str())?),
+            None => TreeId(self.object(commit.as_str(), "tree")?),
         };
         if is_object_id(commit.as_str()) {
             known().insert(commit.clone(), tree.clone());
@@ -83,59 +66,5 @@ impl Repository {
             expected: tree.to_string(),
             found: found.to_string(),
         })
-    }
-
-    /// Tells whether `ancestor` is reachable from `descendant`; every commit is from itself.
-    ///
-    /// # Errors
-    /// There is no such commit.
-    pub fn is_ancestor(&self, ancestor: &CommitId, descendant: &CommitId) -> Result<bool, Error> {
-        if ancestor == descendant {
-            return Ok(true);
-        }
-        if let Some(answer) = self
-            .reader()
-            .and_then(|reader| reader.is_ancestor(ancestor, descendant))
-        {
-            return Ok(answer);
-        }
-        self.git()
-            .line("merge-base --is-ancestor")
-            .commit(ancestor)
-            .commit(descendant)
-            .yes_or_no()
-    }
-
-    /// Returns the one of these commits that contains the others, all of them on one line from `base` on; `base` itself
-    /// when it has them all.
-    ///
-    /// # Errors
-    /// One of them is not there.
-    pub fn newest(&self, base: &CommitId, commits: &[CommitId]) -> Result<CommitId, Error> {
-        let mut input = format!("^{base}\n");
-        for commit in commits {
-            let _ = writeln!(input, "{commit}");
-        }
-        let found = self
-            .git()
-            .line("rev-list --topo-order --max-count=1 --stdin")
-            .input(input)
-            .text()?;
-        Ok(if found.is_empty() {
-            base.clone()
-        } else {
-            CommitId::new(found)
-        })
-    }
-
-    /// Returns the first line of a commit's message.
-    ///
-    /// # Errors
-    /// There is no such commit.
-    pub fn subject(&self, commit: &CommitId) -> Result<String, Error> {
-        self.git()
-            .line("show --no-patch --format=%s")
-            .commit(commit)
-            .text()
     }
 }

@@ -48,7 +48,7 @@ impl Repository {
     /// Returns what a tree says of it, looked up once.
     pub(crate) fn content_of(&self, tree: &TreeId) -> Result<Arc<Content>, Error> {
         let known = || {
-            self.known_content()
+            self.known_content
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
         };
@@ -95,7 +95,7 @@ impl Repository {
 
     /// Refuses a tree whose files can't be written as they are, because the program that keeps them is not there.
     pub(crate) fn assert_lfs(&self, tree: &TreeId) -> Result<(), Error> {
-        let lfs = self.content_rules().lfs;
+        let lfs = self.content_rules.lfs;
         if lfs == Bring::Off || !self.content_of(tree)?.has_lfs || is_lfs_there() {
             return Ok(());
         }

@@ -22,13 +22,9 @@ impl Repository {
     /// # Errors
     /// There is no such commit.
     pub fn diffstat(&self, from: &CommitId, to: &CommitId) -> Result<Diffstat, Error> {
-        let found = self
-            .diffstats(&[(from.clone(), to.clone())])?
-            .pop()
-            .flatten();
-        found.ok_or_else(|| Error::UnknownRevision {
-            revision: format!("{from}..{to}"),
-        })
+        let mut found = self.diffstats(&[(from.clone(), to.clone())])?;
+        let found = found.pop().flatten();
+        found.ok_or_else(|| Error::unknown(format_args!("{from}..{to}")))
     }
 
     /// As `diffstat` for many pairs at once, in their order; `None` where a commit is not there.
@@ -84,12 +80,8 @@ impl Repository {
     /// git refused.
     pub fn missing(&self, commits: &[CommitId]) -> Result<Vec<CommitId>, Error> {
         let trees = self.trees_of(commits)?;
-        Ok(commits
-            .iter()
-            .zip(trees)
-            .filter(|(_, tree)| tree.is_none())
-            .map(|(commit, _)| commit.clone())
-            .collect())
+        let missing = commits.iter().zip(trees).filter(|(_, tree)| tree.is_none());
+        Ok(missing.map(|(commit, _)| commit.clone()).collect())
     }
 
     /// Returns the tree of each commit; `None` for one that is not there.

@@ -34,6 +34,22 @@ const LOCATION: [&str; 22] = [
     "GIT_WORK_TREE",
 ];
 
+/// Objects are what their names say: nothing stands in for another object, and history is not rewritten on the fly.
+///
+/// The file can't be there: of one that is, even an empty one, git says a word to whoever runs a hook.
+const AS_NAMED: [(&str, &str); 2] = [
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_GRAFT_FILE", "/dev/null/none"),
+];
+
+/// For calls that no person follows: no questions, messages in English.
+pub(crate) const UNATTENDED: [(&str, &str); 4] = [
+    ("LC_ALL", "C"),
+    ("LANGUAGE", "C"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_EDITOR", "true"),
+];
+
 /// Variables that every call of git gets on top of the caller's environment.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Environment {
@@ -83,36 +99,14 @@ impl Environment {
             .or_else(of_home)
     }
 
-    /// Prepares a command: nothing that points elsewhere, no questions, messages in English.
-    pub(crate) fn apply(&self, command: &mut Command) {
-        forget_places(command);
+    /// Prepares a command: nothing that points elsewhere, and what it is told `besides`.
+    pub(crate) fn apply(&self, command: &mut Command, besides: &[(&str, &str)]) {
+        for name in LOCATION {
+            command.env_remove(name);
+        }
         command
-            .env("LC_ALL", "C")
-            .env("LANGUAGE", "C")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_EDITOR", "true");
-        see_what_is_there(command);
-        command.envs(&self.variables);
+            .envs(besides.iter().copied())
+            .envs(AS_NAMED)
+            .envs(&self.variables);
     }
-
-    /// Prepares a command whose words a person reads: nothing that points elsewhere, in the person's own language.
-    pub(crate) fn apply_for_a_person(&self, command: &mut Command) {
-        forget_places(command);
-        see_what_is_there(command);
-        command.envs(&self.variables);
-    }
-}
-
-fn forget_places(command: &mut Command) {
-    for name in LOCATION {
-        command.env_remove(name);
-    }
-}
-
-/// Objects are what their names say: nothing stands in for another object, and history is not rewritten on the fly.
-fn see_what_is_there(command: &mut Command) {
-    // A file that can't be there: of one that is, even an empty one, git says a word to whoever runs a hook.
-    command
-        .env("GIT_NO_REPLACE_OBJECTS", "1")
-        .env("GIT_GRAFT_FILE", "/dev/null/none");
 }

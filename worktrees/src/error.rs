@@ -96,12 +96,6 @@ pub enum Error {
         /// Its commit.
         at: CommitId,
     },
-    /// A branch that should exist does not.
-    #[error("find the branch `{branch}`: it was deleted")]
-    BranchGone {
-        /// The branch.
-        branch: BranchName,
-    },
     /// A branch is never moved, created or deleted by tm.
     #[error("touch the branch `{branch}`: it is {protection}")]
     RefusedDefaultBranch {
@@ -109,14 +103,6 @@ pub enum Error {
         branch: BranchName,
         /// Why it is not tm's to touch.
         protection: Protection,
-    },
-    /// A branch is checked out in a worktree.
-    #[error("delete the branch `{branch}`: it is checked out in `{}`", worktree.display())]
-    BranchInUse {
-        /// The branch.
-        branch: BranchName,
-        /// The worktree.
-        worktree: PathBuf,
     },
     /// Somebody else moved a reference first: look again and repeat.
     #[error("move `{reference}` from `{expected}`: it is at {}", found.as_ref().map_or("nothing".to_owned(), |found| format!("`{found}`")))]
@@ -127,14 +113,6 @@ pub enum Error {
         expected: CommitId,
         /// Where it is; `None` when it is gone.
         found: Option<CommitId>,
-    },
-    /// A branch holds commits that would be lost with it.
-    #[error("delete the branch `{branch}`: its commits are not in `{keeper}`")]
-    NotReachable {
-        /// The branch.
-        branch: BranchName,
-        /// The commit that should contain it.
-        keeper: CommitId,
     },
     /// A base does not contain what a task depends on.
     #[error("use the base `{base}`: it does not contain `{missing}`")]
@@ -355,6 +333,12 @@ impl Error {
             | Self::CommitRefused { output: words, .. }
             | Self::HookRefused { output: words, .. }
             if says(words, &COLLECTED_WORDS))
+    }
+
+    /// Says that nothing is found for a name.
+    pub(crate) fn unknown(revision: impl fmt::Display) -> Self {
+        let revision = revision.to_string();
+        Self::UnknownRevision { revision }
     }
 
     /// Wraps what the system says about a file.

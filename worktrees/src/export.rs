@@ -19,13 +19,10 @@ impl Repository {
                 .variable("GIT_WORK_TREE", folder)
         };
         git().args(["read-tree", &tree.0]).done()?;
+        let prefix = format!("--prefix={}/", folder.display());
         git()
-            .args([
-                "checkout-index",
-                "--all",
-                "--force",
-                &format!("--prefix={}/", folder.display()),
-            ])
+            .line("checkout-index --all --force")
+            .arg(prefix)
             .done()?;
         drop(scratch);
         make_read_only(folder)
@@ -43,13 +40,9 @@ fn make_read_only(folder: &Path) -> Result<(), Error> {
         if kind.is_dir() {
             make_read_only(&path)?;
         } else if kind.is_file() {
-            let mode = entry
-                .metadata()
-                .map_err(Error::file("look at", &path))?
-                .permissions()
-                .mode();
-            fs::set_permissions(&path, fs::Permissions::from_mode(mode & !0o222))
-                .map_err(Error::file("write", &path))?;
+            let file = entry.metadata().map_err(Error::file("look at", &path))?;
+            let read_only = fs::Permissions::from_mode(file.permissions().mode() & !0o222);
+            fs::set_permissions(&path, read_only).map_err(Error::file("write", &path))?;
         }
     }
     Ok(())

@@ -14,6 +14,11 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
+    /// Tells whether it is that of the folder at a path now.
+    pub(crate) fn is_at(self, path: &Path) -> bool {
+        Self::of_folder(path).is_ok_and(|found| found == self)
+    }
+
     /// Returns that of a folder; an error for a link to one, or anything else.
     pub(crate) fn of_folder(path: &Path) -> io::Result<Self> {
         let metadata = std::fs::symlink_metadata(path)?;
@@ -48,7 +53,17 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), Error> {
     write().map_err(Error::file("write", path))
 }
 
-/// Tells whether a path is a link with this target.
-pub(crate) fn is_link_to(link: &Path, target: &Path) -> bool {
-    std::fs::read_link(link).is_ok_and(|found| found == target)
+/// Makes a folder and those above it that are not there.
+pub(crate) fn create_folder(path: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(path).map_err(Error::file("create", path))
+}
+
+/// Makes a link, in place of another one.
+pub(crate) fn link(target: &Path, link: &Path) -> Result<(), Error> {
+    if std::fs::read_link(link).is_ok_and(|found| found == target) {
+        return Ok(());
+    }
+    // Nothing there is the common case; what can't be removed is told by the linking.
+    let _nothing_there = std::fs::remove_file(link);
+    std::os::unix::fs::symlink(target, link).map_err(Error::file("link", link))
 }

@@ -7,10 +7,11 @@
 mod answer;
 mod input;
 
-pub(crate) use answer::{Answer, fields, is_object_id, joined, path_of, unexpected};
+pub(crate) use answer::{Answer, entry, fields, is_object_id, joined, path_of, unexpected};
 
+use crate::environment::UNATTENDED;
 use crate::error::says_passing_trouble;
-use crate::{Environment, Error};
+use crate::{Environment, Error, Treeish};
 use answer::stumbled;
 use input::file_with;
 use std::ffi::OsStr;
@@ -18,7 +19,6 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use tm_scheduler::CommitId;
 
 /// How often a call is repeated that stumbled over a worktree which somebody else was just making.
 const RETRIES: u32 = 20;
@@ -126,29 +126,29 @@ const CHANGING: [&str; 17] = [
 
 impl Git {
     /// Begins a call in a folder.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the one place that starts git"
-    )]
     pub(crate) fn new(environment: &Environment, folder: &Path, hooks: Hooks) -> Self {
-        let mut command = Command::new("git");
-        environment.apply(&mut command);
-        command.process_group(0);
-        Self::begin(command, folder, hooks)
+        let mut git = Self::begin(environment, &UNATTENDED, folder, hooks);
+        git.command.process_group(0);
+        git
     }
 
     /// Begins a call whose output a person reads at the terminal; only `shown` runs it.
+    pub(crate) fn in_terminal(environment: &Environment, folder: &Path, hooks: Hooks) -> Self {
+        Self::begin(environment, &[], folder, hooks)
+    }
+
     #[expect(
         clippy::disallowed_methods,
         reason = "this is the one place that starts git"
     )]
-    pub(crate) fn in_terminal(environment: &Environment, folder: &Path, hooks: Hooks) -> Self {
+    fn begin(
+        environment: &Environment,
+        besides: &[(&str, &str)],
+        folder: &Path,
+        hooks: Hooks,
+    ) -> Self {
         let mut command = Command::new("git");
-        environment.apply_for_a_person(&mut command);
-        Self::begin(command, folder, hooks)
-    }
-
-    fn begin(mut command: Command, folder: &Path, hooks: Hooks) -> Self {
+        environment.apply(&mut command, besides);
         command.current_dir(folder);
         command.args(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
         if hooks == Hooks::Off {
@@ -183,12 +183,11 @@ impl Git {
         self.args(line.split_whitespace())
     }
 
-    /// Adds the id of a commit; a text that is no id refuses the whole call, so it can't become an option.
-    pub(crate) fn commit(mut self, commit: &CommitId) -> Self {
-        let id = commit.as_str();
-        if !is_object_id(id) {
-            let revision = id.to_owned();
-            self.refused = Some(Error::UnknownRevision { revision });
+    /// Adds the id of a commit or a tree; a text that is no id refuses the whole call, so it can't become an option.
+    pub(crate) fn commit<T: Treeish + ?Sized>(mut self, commit: &T) -> Self {
+        let id = commit.to_string();
+        if !is_object_id(&id) {
+            self.refused = Some(Error::unknown(&id));
         }
         self.arg(id)
     }
@@ -269,63 +268,6 @@ impl Git {
             };
             std::thread::sleep(pause);
         }
-    }
-
-    /// Runs the call and returns its answer; an exit code above `most` is an error.
-    fn answer_up_to(self, most: i32) -> Result<Answer, Error> {
-        let words = self.words.clone();
-        let answer = self.answer()?;
-        if (0..=most).contains(&answer.code) {
-            Ok(answer)
-        } else {
-            Err(answer.into_error(&words))
-        }
-    }
-
-    /// Runs the call and returns what it wrote; any exit code but 0 is an error.
-    pub(crate) fn bytes(self) -> Result<Vec<u8>, Error> {
-        self.answer_up_to(0).map(|answer| answer.stdout)
-    }
-
-    /// Runs the call for its effect.
-    pub(crate) fn done(self) -> Result<(), Error> {
-        self.bytes().map(drop)
-    }
-
-    /// Runs the call and returns what it wrote as text, without the last line feed.
-    pub(crate) fn text(self) -> Result<String, Error> {
-        let bytes = self.bytes()?;
-        let text = String::from_utf8_lossy(&bytes);
-        Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
-    }
-
-    /// Runs the call and returns the path that it wrote.
-    pub(crate) fn path(self) -> Result<PathBuf, Error> {
-        let bytes = self.bytes()?;
-        Ok(path_of(bytes.strip_suffix(b"\n").unwrap_or(&bytes)))
-    }
-
-    /// Runs the call and returns the object id that it wrote.
-    pub(crate) fn object_id(self) -> Result<String, Error> {
-        let words = self.words.clone();
-        let text = self.text()?;
-        if is_object_id(&text) {
-            Ok(text)
-        } else {
-            Err(unexpected(&words, text.as_bytes()))
-        }
-    }
-
-    /// Runs the call and tells what its exit code says: 0 yes, 1 no, anything else is an error.
-    pub(crate) fn yes_or_no(self) -> Result<bool, Error> {
-        self.answer_up_to(1).map(|answer| answer.code == 0)
-    }
-
-    /// Runs the call and returns what it wrote, `None` for exit code 1.
-    pub(crate) fn text_if_any(self) -> Result<Option<String>, Error> {
-        let answer = self.answer_up_to(1)?;
-        let text = String::from_utf8_lossy(&answer.stdout);
-        Ok((answer.code == 0).then(|| text.trim_end_matches('\n').to_owned()))
     }
 
     /// Runs the call with the terminal of this process as its own, a pager included.

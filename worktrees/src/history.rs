@@ -1,11 +1,10 @@
-//! Reads what a history is made of, all at once: its commits with parents, tree and trailers.
+//! Reads commits as they are: parents, tree, author, message and trailers, many of them at once. Knows nothing of what
+//! messages mean.
 
-use crate::git::{fields, path_of, unexpected};
-use crate::names::{name_of, path_named};
-use crate::reader::{Difference, DifferenceKind, Found};
-use crate::{Conflict, Error, Landing, Repository, TreeId};
+use crate::git::{Git, fields, unexpected};
+use crate::{Error, Repository, TreeId};
+use std::fmt::Write as _;
 use tm_scheduler::CommitId;
-use tm_scheduler::merging::{Resolution, lock_file};
 
 /// One commit of a history.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -18,193 +17,203 @@ pub struct PastCommit {
     pub tree: TreeId,
     /// The first line of its message.
     pub subject: String,
+    /// Who it says has written it.
+    pub author: Author,
     /// The trailers of its message.
     pub trailers: Vec<(String, String)>,
+    /// The whole message.
+    pub message: String,
 }
 
-/// What the tree of a merge is to its parents.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum MergedTree {
-    /// What merging them gives; where lines alone give nothing, what both sides added.
-    AsMerged,
-    /// Where merging lines gives nothing, something else made it so, and touched nothing but what conflicts.
-    Resolved,
-    /// Another one than merging them gives.
-    Other,
-    /// Merging them gives none: they conflict in these files.
-    Conflict(Vec<String>),
+/// Who a commit says has written it.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Author {
+    /// The name.
+    pub name: String,
+    /// The address.
+    pub email: String,
+    /// The moment, as git writes it: seconds and time zone.
+    pub date: String,
 }
+
+/// What is asked of a commit, a line each, and its message at the end.
+const FORMAT: &str = "--format=%H%n%P%n%T%n%s%n%an%n%ae%n%ad%n\
+                      %(trailers:only,unfold,separator=%x1e,key_value_separator=%x1f)%n%B";
 
 impl Repository {
+    /// Reads the commits that the words of a call choose.
+    fn log(&self, chosen: impl FnOnce(Git) -> Git) -> Result<Vec<PastCommit>, Error> {
+        let call = self.git().line("log -z --date=raw").arg(FORMAT);
+        fields(&chosen(call).bytes()?).map(past_commit).collect()
+    }
+
     /// Returns the commits that any of `tips` has and `from` has not, each after its parents.
     ///
     /// # Errors
     /// There is no such commit, or git refused.
     pub fn history(&self, from: &CommitId, tips: &[CommitId]) -> Result<Vec<PastCommit>, Error> {
-        let trailers = "%(trailers:only,unfold,separator=%x1e,key_value_separator=%x1f)";
-        let format = format!("--format=%H%n%P%n%T%n%s%n{trailers}");
-        let mut git = self
-            .git()
-            .line("log -z --topo-order --reverse --no-show-signature")
-            .arg(&format);
-        for tip in tips {
-            git = git.commit(tip);
-        }
-        let listing = git.line("--not").commit(from).arg("--").bytes()?;
-        fields(&listing).map(past_commit).collect()
+        self.log(|git| {
+            let git = tips
+                .iter()
+                .fold(git.line("--topo-order --reverse"), Git::commit);
+            git.arg("--not").commit(from).arg("--")
+        })
     }
 
-    /// Tells whether the tree of a merge of two is what merging them gives, by the way that the merge itself names.
+    /// Returns the commits up to `tip` whose messages have one of these words, the newest first, each before its parents.
     ///
     /// # Errors
     /// There is no such commit, or git refused.
-    pub fn merged_tree(
-        &self,
-        one: &CommitId,
-        other: &CommitId,
-        tree: &TreeId,
-        resolution: Option<Resolution>,
-    ) -> Result<MergedTree, Error> {
-        match (self.land(one, other)?, resolution) {
-            (Landing::Clean(preview), None) if preview.tree == *tree => Ok(MergedTree::AsMerged),
-            (Landing::AlreadyLanded, None) if self.tree_of(one)? == *tree => {
-                Ok(MergedTree::AsMerged)
-            }
-            (Landing::Clean(_) | Landing::AlreadyLanded, _) => Ok(MergedTree::Other),
-            (Landing::Conflict(conflict), Some(resolution)) => {
-                self.resolved_tree(&conflict, tree, resolution)
-            }
-            (Landing::Conflict(conflict), None) => Ok(MergedTree::Conflict(conflict.files)),
-        }
+    pub fn told(&self, tip: &CommitId, words: &[&str]) -> Result<Vec<PastCommit>, Error> {
+        let words = words.iter().map(|words| format!("--grep={words}"));
+        self.log(|git| {
+            let git = git.line("--topo-order --fixed-strings").args(words);
+            git.commit(tip).arg("--")
+        })
     }
 
-    fn resolved_tree(
-        &self,
-        conflict: &Conflict,
-        tree: &TreeId,
-        resolution: Resolution,
-    ) -> Result<MergedTree, Error> {
-        let files = || MergedTree::Conflict(conflict.files.clone());
-        match resolution {
-            Resolution::Union => Ok(match self.united(conflict)? {
-                Some(united) if united == *tree => MergedTree::AsMerged,
-                Some(_) => MergedTree::Other,
-                None => files(),
-            }),
-            Resolution::LockFile | Resolution::Driver => {
-                let Some(texts) = &conflict.texts else {
-                    return Ok(files());
-                };
-                let mut free: Vec<&str> = conflict.files.iter().map(String::as_str).collect();
-                if resolution == Resolution::LockFile {
-                    free.retain(|path| lock_file(path).is_some());
-                }
-                let changed = self.changed_between(&conflict.marked, tree)?;
-                let is_free = |path: &String| free.contains(&path.as_str());
-                // What is not free is as both sides added to it.
-                for of in texts {
-                    let path = of.path.to_string_lossy().into_owned();
-                    if is_free(&path) {
-                        continue;
-                    }
-                    let found = self.bytes_in_tree(tree, &path)?;
-                    if found.is_none() || found != self.united_text(of)? {
-                        return Ok(MergedTree::Other);
-                    }
-                }
-                let is_in_conflict = |path: &String| conflict.files.contains(path);
-                Ok(if changed.iter().all(is_in_conflict) {
-                    MergedTree::Resolved
-                } else {
-                    MergedTree::Other
-                })
-            }
-            // An agent's is a commit of the task's, judged as any work.
-            Resolution::Agent => Ok(files()),
-        }
-    }
-
-    /// Returns the paths that differ between two trees.
+    /// Returns commits in the order in which they are named.
     ///
     /// # Errors
-    /// There is no such tree.
-    pub fn changed_between(&self, one: &TreeId, other: &TreeId) -> Result<Vec<String>, Error> {
-        let found = self.differing(&one.0, &other.0)?;
+    /// There is no such commit, or git refused.
+    pub fn told_of(&self, commits: &[CommitId]) -> Result<Vec<PastCommit>, Error> {
+        if commits.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.log(|git| {
+            let git = git.arg("--no-walk=unsorted");
+            commits.iter().fold(git, Git::commit).arg("--")
+        })
+    }
+
+    /// Returns one commit.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn past(&self, commit: &CommitId) -> Result<PastCommit, Error> {
+        let found = self.told_of(std::slice::from_ref(commit))?.pop();
+        found.ok_or_else(|| Error::unknown(commit))
+    }
+
+    /// Returns the newest commit from `head` back, along first parents, whose message has this trailer.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn last_with_trailer(
+        &self,
+        head: &CommitId,
+        name: &str,
+        value: &str,
+    ) -> Result<Option<CommitId>, Error> {
+        let holds = format!("--grep={name}: {value}");
+        let found = self.log(|git| {
+            let git = git.line("--first-parent --fixed-strings").arg(holds);
+            git.commit(head)
+        })?;
+        let wanted = (name.to_owned(), value.to_owned());
+        let mut found = found.into_iter();
         Ok(found
-            .into_iter()
-            .map(|difference| name_of(&difference.path))
+            .find(|commit| commit.trailers.contains(&wanted))
+            .map(|commit| commit.id))
+    }
+
+    /// Returns the values of a trailer in the commits that `to` has and `from` has not, those that touch `files` only
+    /// when there are any.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn trailers_between(
+        &self,
+        from: &CommitId,
+        to: &CommitId,
+        files: &[String],
+        name: &str,
+    ) -> Result<Vec<String>, Error> {
+        let range = format!("{from}..{to}");
+        let commits = self.log(|git| git.arg(range).arg("--").args(files))?;
+        let trailers = commits.into_iter().flat_map(|commit| commit.trailers);
+        Ok(trailers
+            .filter(|(key, value)| key == name && !value.is_empty())
+            .map(|(_, value)| value)
             .collect())
     }
 
-    /// Returns the files that differ between two trees, or those of two commits.
-    pub(crate) fn differing(&self, one: &str, other: &str) -> Result<Vec<Difference>, Error> {
-        if let Some(found) = self
-            .reader()
-            .and_then(|reader| reader.differences(one, other))
-        {
-            return Ok(found);
-        }
-        let arguments = [
-            "diff-tree",
-            "-r",
-            "-z",
-            "--no-renames",
-            "--name-status",
-            "--end-of-options",
-            one,
-            other,
-        ];
-        let listing = self.git().args(arguments).bytes()?;
-        let mut entries = fields(&listing);
-        let mut differences = Vec::new();
-        while let (Some(status), Some(path)) = (entries.next(), entries.next()) {
-            let kind = match status.first() {
-                Some(b'A') => DifferenceKind::Added,
-                Some(b'D') => DifferenceKind::Deleted,
-                _ => DifferenceKind::Modified,
-            };
-            differences.push(Difference {
-                path: path.to_owned(),
-                kind,
-            });
-        }
-        Ok(differences)
-    }
-
-    /// Returns the content of a file in a tree; `None` where there is none.
+    /// Returns a commit and, where it is a merge, all that it brought to its first parent.
     ///
     /// # Errors
-    /// git refused.
-    pub fn bytes_in_tree(&self, tree: &TreeId, path: &str) -> Result<Option<Vec<u8>>, Error> {
-        let path = path_named(path);
-        match self.reader().and_then(|reader| reader.file(&tree.0, &path)) {
-            Some(Found::Here(content)) => return Ok(Some(content)),
-            Some(Found::Nothing) => return Ok(None),
-            None => {}
-        }
-        let answer = self
-            .git()
-            .line("cat-file blob")
-            .arg(path_of(&[tree.0.as_bytes(), b":", &path].concat()))
-            .answer()?;
-        Ok((answer.code == 0).then_some(answer.stdout))
+    /// There is no such commit, or git refused.
+    pub fn brought_by(&self, commit: &CommitId) -> Result<Vec<CommitId>, Error> {
+        let parents = self.parents(commit)?;
+        let [first, _, ..] = parents.as_slice() else {
+            return Ok(vec![commit.clone()]);
+        };
+        let git = self.git().arg("rev-list").commit(commit);
+        let brought = git.arg("--not").commit(first).arg("--").lines()?;
+        Ok(brought.into_iter().map(CommitId::new).collect())
     }
 
-    /// Returns the full names of all branches, those of remotes too.
+    /// Returns the one of these commits that contains the others, all of them on one line from `base` on; `base` itself
+    /// when it has them all.
     ///
     /// # Errors
-    /// git refused.
-    pub fn branch_references(&self) -> Result<Vec<String>, Error> {
-        let listing = self
+    /// One of them is not there.
+    pub fn newest(&self, base: &CommitId, commits: &[CommitId]) -> Result<CommitId, Error> {
+        let mut input = format!("^{base}\n");
+        for commit in commits {
+            let _ = writeln!(input, "{commit}");
+        }
+        let found = self
             .git()
-            .args([
-                "for-each-ref",
-                "--format=%(refname)",
-                "refs/heads",
-                "refs/remotes",
-            ])
-            .text()?;
-        Ok(listing.lines().map(ToOwned::to_owned).collect())
+            .line("rev-list --topo-order --max-count=1 --stdin")
+            .input(input)
+            .lines()?;
+        Ok(found
+            .into_iter()
+            .next()
+            .map_or_else(|| base.clone(), CommitId::new))
+    }
+
+    /// Returns the commit where two histories part; `None` when they have nothing in common.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn merge_base(&self, one: &CommitId, other: &CommitId) -> Result<Option<CommitId>, Error> {
+        let git = self.git().arg("merge-base").commit(one).commit(other);
+        Ok(git.text_if_any()?.map(CommitId::new))
+    }
+
+    /// Returns the first parent of a commit; `None` for one without.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn first_parent(&self, commit: &CommitId) -> Result<Option<CommitId>, Error> {
+        Ok(self.parents(commit)?.into_iter().next())
+    }
+
+    /// Returns the parents of a commit.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn parents(&self, commit: &CommitId) -> Result<Vec<CommitId>, Error> {
+        match self.read(|reader| reader.parents(commit)) {
+            Some(parents) => Ok(parents),
+            None => Ok(self.past(commit)?.parents),
+        }
+    }
+
+    /// Tells whether `ancestor` is reachable from `descendant`; every commit is from itself.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn is_ancestor(&self, ancestor: &CommitId, descendant: &CommitId) -> Result<bool, Error> {
+        if ancestor == descendant {
+            return Ok(true);
+        }
+        if let Some(answer) = self.read(|reader| reader.is_ancestor(ancestor, descendant)) {
+            return Ok(answer);
+        }
+        let git = self.git().line("merge-base --is-ancestor");
+        git.commit(ancestor).commit(descendant).yes_or_no()
     }
 
     /// Tells whether a part of the history is not here.
@@ -212,32 +221,30 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn is_shallow(&self) -> Result<bool, Error> {
-        Ok(self
-            .git()
-            .line("rev-parse --is-shallow-repository")
-            .text()?
-            == "true")
+        let git = self.git().line("rev-parse --is-shallow-repository");
+        Ok(git.text()? == "true")
     }
 }
 
 fn past_commit(entry: &[u8]) -> Result<PastCommit, Error> {
     let text = String::from_utf8_lossy(entry);
-    let mut parts = text.splitn(5, '\n');
+    let mut parts = text.splitn(9, '\n').map(ToOwned::to_owned);
     let mut part = || parts.next().ok_or_else(|| unexpected(&["log"], entry));
-    let (id, parents, tree, subject, trailers) = (part()?, part()?, part()?, part()?, part()?);
     let trailer = |trailer: &str| {
         let (name, value) = trailer.split_once('\u{1f}')?;
         Some((name.to_owned(), value.trim().to_owned()))
     };
     Ok(PastCommit {
-        id: CommitId::new(id),
-        parents: parents
-            .split(' ')
-            .filter(|id| !id.is_empty())
-            .map(CommitId::new)
-            .collect(),
-        tree: TreeId::new(tree.to_owned()),
-        subject: subject.to_owned(),
-        trailers: trailers.split('\u{1e}').filter_map(trailer).collect(),
+        id: CommitId::new(part()?),
+        parents: part()?.split_whitespace().map(CommitId::new).collect(),
+        tree: TreeId::new(part()?),
+        subject: part()?,
+        author: Author {
+            name: part()?,
+            email: part()?,
+            date: part()?,
+        },
+        trailers: part()?.split('\u{1e}').filter_map(trailer).collect(),
+        message: part()?,
     })
 }

@@ -87,7 +87,7 @@ impl Repository {
             return None;
         }
         let looked_for = words.find(|word| !word.starts_with('-') && !word.contains('='))?;
-        let is_there = Path::new(looked_for).is_file() || self.environment().finds(looked_for);
+        let is_there = Path::new(looked_for).is_file() || self.environment.finds(looked_for);
         (!is_there).then(|| looked_for.to_owned())
     }
 }

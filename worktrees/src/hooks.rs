@@ -7,7 +7,6 @@
 use crate::files::{beginning, replace};
 use crate::git::Hooks;
 use crate::owned::OwnedFolder;
-use crate::said::telling_line;
 use crate::{Error, TreeId};
 use std::ffi::OsStr;
 use std::path::Path;
@@ -87,7 +86,7 @@ fn call(folder: &OwnedFolder, hook: &'static str, arguments: &[&OsStr]) -> Resul
     if !folder.may_have_hook(hook) {
         return Ok(());
     }
-    let (name, value) = mark(folder.path());
+    let (name, value) = mark(&folder.path);
     let git = folder
         .git(Hooks::Configured)
         .variable(name, value)
@@ -97,15 +96,8 @@ fn call(folder: &OwnedFolder, hook: &'static str, arguments: &[&OsStr]) -> Resul
     let git =
         git.variable("GIT_INDEX_FILE", index)
             .args(["hook", "run", "--ignore-missing", hook, "--"]);
-    let answer = git.args(arguments).once().answer()?;
-    if answer.code == 0 {
-        return Ok(());
+    match git.args(arguments).once().answer()?.refusal() {
+        None => Ok(()),
+        Some((why, output)) => Err(Error::HookRefused { hook, why, output }),
     }
-    let printed = String::from_utf8_lossy(&answer.stdout).into_owned();
-    let output = format!("{printed}{}", answer.stderr).trim().to_owned();
-    Err(Error::HookRefused {
-        hook,
-        why: telling_line(&output),
-        output,
-    })
 }

@@ -1,15 +1,11 @@
-//! What lies in the user's checkout that git ignores, and which files of a tree have certain names.
+//! What lies in the user's checkout that git ignores.
 //!
 //! git decides both what a pattern means and what is ignored. Does not know what the paths are wanted for.
 
-use crate::git::{Git, fields, path_of};
-use crate::names::name_of;
-use crate::reader::Entry;
-use crate::trees::NESTED;
-use crate::{Error, PathPatterns, Repository, TreeId};
+use crate::git::{Git, fields, joined, path_of};
+use crate::{Error, Repository};
 use std::collections::BTreeSet;
 use std::io::Write as _;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 impl Repository {
@@ -27,7 +23,7 @@ impl Repository {
         if matching.is_empty() {
             return Ok(Vec::new());
         }
-        let ignored = self.ignored_among(&with_folders(&matching))?;
+        let ignored = self.git().ignored_among(&with_folders(&matching))?;
         let wanted: BTreeSet<PathBuf> = matching.intersection(&ignored).cloned().collect();
         let everything = files(self.git().line("ls-files --cached --others -z"))?;
         let mixed = with_folders(&everything.difference(&wanted).cloned().collect());
@@ -47,48 +43,26 @@ impl Repository {
         let from = format!("--exclude-from={}", lines.path().display());
         files(self.git().line("ls-files --others --ignored -z").arg(&from))
     }
+}
 
-    /// Those of the paths that git's own rules ignore.
-    fn ignored_among(&self, paths: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>, Error> {
-        let input: Vec<u8> = paths
-            .iter()
-            .flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat())
-            .collect();
-        let arguments = ["check-ignore", "-z", "--stdin"];
-        let answer = self.git().args(arguments).input(input).answer()?;
-        match answer.code {
-            // 1: none of them is.
-            0 | 1 => Ok(fields(&answer.stdout).map(path_of).collect()),
-            _ => Err(answer.into_error(&arguments.map(str::to_owned))),
-        }
-    }
-
-    /// Returns mode, kind, id and path of each file of a tree that the patterns cover, a line each.
-    ///
-    /// # Errors
-    /// There is no such tree.
-    pub fn files_covered(
-        &self,
-        tree: &TreeId,
-        patterns: &PathPatterns,
-    ) -> Result<Vec<String>, Error> {
-        let covered = self
-            .files(tree, &|_, path| patterns.covers(&path_of(path)))?
-            .into_iter();
-        let line = |Entry { mode, id, path }: Entry| {
-            let kind = if mode == NESTED { "commit" } else { "blob" };
-            format!("{mode:06o} {kind} {id}\t{}", name_of(&path))
-        };
-        Ok(covered.map(line).collect())
+impl Git {
+    /// Returns those of the paths that git's own rules ignore.
+    pub(crate) fn ignored_among<'p>(
+        self,
+        paths: impl IntoIterator<Item = &'p PathBuf>,
+    ) -> Result<BTreeSet<PathBuf>, Error> {
+        let call = self.line("check-ignore -z --stdin").input(joined(paths));
+        // 1: none of them is.
+        let answer = call.answer_up_to(1)?;
+        Ok(fields(&answer.stdout).map(path_of).collect())
     }
 }
 
 /// Runs a listing; a repository within the checkout is listed with a slash at its end.
 fn files(call: Git) -> Result<BTreeSet<PathBuf>, Error> {
     let listing = call.bytes()?;
-    Ok(fields(&listing)
-        .map(|path| path_of(path.strip_suffix(b"/").unwrap_or(path)))
-        .collect())
+    let plain = |path: &[u8]| path_of(path.strip_suffix(b"/").unwrap_or(path));
+    Ok(fields(&listing).map(plain).collect())
 }
 
 /// The paths and every folder on the way to them.

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::content::is_attributes;
-use crate::git::{Git, fields};
+use crate::git::{Git, entry, fields};
 use crate::names::name_of;
 use crate::trees::{LINK, NESTED};
 use foldhash::fast::RandomState;
@@ -180,19 +180,9 @@ impl Known {
     pub(crate) fn list(git: Git) -> Result<Self, Error> {
         let listing = git.line("ls-files --stage -z").bytes()?;
         let mut known = Self::default();
-        for entry in fields(&listing) {
-            let Some(tab) = entry.iter().position(|&byte| byte == b'\t') else {
-                continue;
-            };
-            let said = String::from_utf8_lossy(&entry[..tab]).into_owned();
-            let (mode, id) = said.split_once(' ').unwrap_or_default();
-            let id = || id.split(' ').next().unwrap_or_default().to_owned();
-            known.add(
-                &entry[tab + 1..],
-                i32::from_str_radix(mode, 8).unwrap_or_default(),
-                None,
-                id,
-            );
+        for ([mode, id, _], path) in fields(&listing).filter_map(entry) {
+            let mode = i32::from_str_radix(&mode, 8).unwrap_or_default();
+            known.add(path, mode, None, || id);
         }
         Ok(known)
     }

@@ -1,8 +1,7 @@
 //! A checkout in which tm judges a tree: made by tm, never given to an agent, cleaned of everything before each use.
 
 use crate::hooks::{self, Hooked, HookedWork};
-use crate::lister::Lister;
-use crate::owned::{OwnedFolder, OwnedHead};
+use crate::owned::{Lister, OwnedFolder, OwnedHead};
 use crate::pool::WorktreePool;
 use crate::{BranchName, Error, TreeId};
 use std::path::{Path, PathBuf};
@@ -31,7 +30,7 @@ impl JudgeCheckout {
 
     /// Returns its folder.
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        &self.folder.path
     }
 
     /// Checks a commit out: every file as it is there, and nothing else but what is kept. What commands write into git's
@@ -44,7 +43,7 @@ impl JudgeCheckout {
         self.folder
             .check_out(commit, &OwnedHead::Detached(commit), kept, held.as_ref())?;
         self.folder.seal(&OwnedHead::Detached(commit))?;
-        self.holds = Some(self.folder.repository().tree_of(commit)?);
+        self.holds = Some(self.folder.repository.tree_of(commit)?);
         Ok(())
     }
 
@@ -67,15 +66,17 @@ impl JudgeCheckout {
     /// Returns the wanted files of the commit that were written to, replaced or removed since they were checked out,
     /// whatever they hold by now; none where only git can read the index.
     pub fn rewritten(&self, is_wanted: &dyn Fn(&str) -> bool) -> Vec<String> {
-        let (folder, reader) = (&self.folder, self.folder.repository().reader());
-        reader
-            .and_then(|reader| reader.written_since(&folder.index_file(), folder.path(), is_wanted))
-            .unwrap_or_default()
+        let (folder, index) = (&self.folder.path, self.folder.index_file());
+        let written = self
+            .folder
+            .repository
+            .read(|reader| reader.written_since(&index, folder, is_wanted));
+        written.unwrap_or_default()
     }
 
     /// Returns what lists the untracked files here.
     pub fn lister(&self) -> Lister {
-        self.folder.lister()
+        Lister(self.folder.clone())
     }
 
     /// Returns everything that is here as a tree, without what the tree's own rules leave out and what is kept.
@@ -132,7 +133,7 @@ impl JudgeCheckout {
 
     /// Returns the variable, and its value, that git and the hooks have in their environment while they commit here.
     pub fn commit_mark(&self) -> (&'static str, String) {
-        hooks::mark(self.folder.path())
+        hooks::mark(&self.folder.path)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Merges without a checkout: the base of a task, and landing.
 
-use crate::git::{fields, path_of};
+use crate::git::{Git, entry, fields, path_of, unexpected};
 use crate::{Error, Repository, TreeId};
 use std::path::PathBuf;
 use tm_scheduler::CommitId;
@@ -126,9 +126,7 @@ impl Repository {
         merge: impl Fn(&TreeId, &[&CommitId], &str) -> Result<CommitId, Error>,
     ) -> Result<MergeOutcome, Error> {
         let Some((first, rest)) = commits.split_first() else {
-            return Err(Error::UnknownRevision {
-                revision: String::new(),
-            });
+            return Err(Error::unknown(""));
         };
         let mut combined = first.clone();
         for commit in rest {
@@ -194,24 +192,36 @@ impl Repository {
         self.commit_as_user(&preview.tree, &[&preview.head, &preview.commit], &message)
     }
 
-    pub(crate) fn commit_tree(
+    /// Makes a commit of a tree. It is on no branch yet, and signed by nobody: what becomes part of the user's history is
+    /// made by `commit_as_user`.
+    ///
+    /// # Errors
+    /// The object store can't be written.
+    pub fn commit_tree(
         &self,
         tree: &TreeId,
         parents: &[&CommitId],
         message: &str,
     ) -> Result<CommitId, Error> {
-        let mut git = self.git_on_objects().args(["commit-tree", &tree.0]);
-        for parent in parents {
-            git = git.arg("-p").commit(parent);
-        }
-        git.line("-F -")
-            .input(message)
-            .object_id()
-            .map(CommitId::new)
+        let git = self.git_commit_tree(tree, parents, message);
+        git.object_id().map(CommitId::new)
+    }
+
+    pub(crate) fn git_commit_tree(
+        &self,
+        tree: &TreeId,
+        parents: &[&CommitId],
+        message: &str,
+    ) -> Git {
+        let git = self.git_on_objects().arg("commit-tree").commit(tree);
+        let git = parents
+            .iter()
+            .fold(git, |git, parent| git.arg("-p").commit(*parent));
+        git.line("-F -").input(message)
     }
 
     pub(crate) fn merge_trees(&self, ours: &CommitId, theirs: &CommitId) -> Result<Merged, Error> {
-        let answer = self
+        let call = self
             .git_on_objects()
             // How files are merged is said by the tree that is merged into, and by no file that lies about.
             .variable("GIT_ATTR_SOURCE", ours.as_str())
@@ -219,19 +229,18 @@ impl Repository {
             .line("-c merge.conflictStyle=diff3")
             .line("merge-tree --write-tree -z --messages")
             .commit(ours)
-            .commit(theirs)
-            .answer()?;
+            .commit(theirs);
+        let answer = call.answer_up_to(1)?;
         let parts: Vec<&[u8]> = fields(&answer.stdout).collect();
-        match (answer.code, parts.split_first()) {
-            (0, Some((tree, _))) => Ok(Merged::Tree(tree_id(tree))),
-            (1, Some((tree, rest))) => Ok(Merged::Conflict(conflict(tree_id(tree), rest))),
-            _ => Err(answer.into_error(&["merge-tree".to_owned()])),
-        }
+        let Some((tree, rest)) = parts.split_first() else {
+            return Err(unexpected(&["merge-tree"], &answer.stdout));
+        };
+        let tree = TreeId(String::from_utf8_lossy(tree).trim().to_owned());
+        Ok(match answer.code {
+            0 => Merged::Tree(tree),
+            _ => Merged::Conflict(conflict(tree, rest)),
+        })
     }
-}
-
-fn tree_id(text: &[u8]) -> TreeId {
-    TreeId(String::from_utf8_lossy(text).trim().to_owned())
 }
 
 /// Adds the trailer; tm's own messages end with trailers, or are one line.
@@ -303,14 +312,13 @@ struct Version {
 
 impl Version {
     fn of(part: &[u8]) -> Option<Self> {
-        let tab = part.iter().position(|&byte| byte == b'\t')?;
-        let words = String::from_utf8_lossy(&part[..tab]).into_owned();
-        let mut words = words.split(' ').map(ToOwned::to_owned);
+        let ([mode, blob, stage], path) = entry(part)?;
+        let path = path_of(path);
         Some(Self {
-            mode: words.next()?,
-            blob: words.next()?,
-            stage: words.next()?,
-            path: path_of(&part[tab + 1..]),
+            mode,
+            blob,
+            stage,
+            path,
         })
     }
 }

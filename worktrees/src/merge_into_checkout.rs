@@ -1,9 +1,8 @@
 //! Brings an integration branch into the branch that the user has checked out: the one thing that moves it, and only
 //! when the user says so.
 
-use crate::git::{Hooks, fields, path_of};
-use crate::reader::{Difference, DifferenceKind};
-use crate::{BranchName, Error, Landing, Repository};
+use crate::git::{Hooks, path_of};
+use crate::{BranchName, Change, Error, Landing, Repository};
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
@@ -57,23 +56,18 @@ impl Repository {
         let Landing::Clean(merged) = self.land(&head, tip)? else {
             return Ok(());
         };
-        let new = self.differing(head.as_str(), &merged.tree.to_string())?;
+        let differing = self.differing(&head, &merged.tree)?.into_iter();
+        let new = differing.filter(|(_, change)| *change == Change::Added);
         let taken: Vec<PathBuf> = new
-            .into_iter()
-            .filter(|Difference { kind, .. }| *kind == DifferenceKind::Added)
-            .filter_map(|Difference { path, .. }| in_the_way(self.checkout_root(), &path_of(&path)))
+            .filter_map(|(path, _)| in_the_way(self.checkout_root(), &path_of(&path)))
             .collect();
         if taken.is_empty() {
             return Ok(());
         }
         let git = self.git_in(self.checkout_root(), Hooks::Off).reading();
-        let listing = git
-            .line("ls-files --others --ignored --exclude-standard")
-            .line("-z --")
-            .args(taken)
-            .variable("GIT_LITERAL_PATHSPECS", "1")
-            .bytes()?;
-        let paths: Vec<PathBuf> = fields(&listing).map(path_of).collect();
+        let git = git.line("ls-files --others --ignored --exclude-standard -z --");
+        let git = git.args(taken).variable("GIT_LITERAL_PATHSPECS", "1");
+        let paths: Vec<PathBuf> = git.paths()?;
         if paths.is_empty() {
             Ok(())
         } else {

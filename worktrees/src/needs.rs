@@ -1,10 +1,8 @@
-//! What a checkout of a tree needs besides the tree: filters that git calls for some files, and repositories within it.
+//! What a checkout of a tree needs besides the tree: filters that git calls for some files.
 //!
 //! Looks names up and starts nothing.
 
 use crate::content::lfs_settings;
-use crate::reader::Entry;
-use crate::trees::NESTED;
 use crate::{Error, PathPatterns, Repository, TreeId};
 use std::path::Path;
 
@@ -23,18 +21,6 @@ pub struct FilterNeed {
 }
 
 impl Repository {
-    /// Returns the paths of the repositories within a tree (submodules).
-    ///
-    /// # Errors
-    /// There is no such tree.
-    pub fn nested_repositories(&self, tree: &TreeId) -> Result<Vec<String>, Error> {
-        Ok(self
-            .files(tree, &|mode, _| mode == NESTED)?
-            .into_iter()
-            .map(Entry::name)
-            .collect())
-    }
-
     /// Returns the filters that attributes in a tree name for files which it has, each once.
     ///
     /// # Errors
@@ -52,7 +38,7 @@ impl Repository {
                 .unwrap_or_default();
             for (pattern, name) in text.lines().take(MOST_LINES).filter_map(filter_of) {
                 // What tm's own settings say of LFS needs nothing of the user's.
-                let is_given = name == "lfs" && lfs_settings(self.content_rules()).is_some();
+                let is_given = name == "lfs" && lfs_settings(self.content_rules).is_some();
                 if is_given || found.iter().any(|known| known.name == name) {
                     continue;
                 }
@@ -79,8 +65,7 @@ impl Repository {
 
     fn filter_command(&self, name: &str) -> Result<Option<String>, Error> {
         for key in ["process", "smudge", "clean"] {
-            let key = format!("filter.{name}.{key}");
-            let command = self.git().line("config --get").arg(&key).text_if_any()?;
+            let command = self.configured(&format!("filter.{name}.{key}"))?;
             if let Some(command) = command.filter(|command| !command.trim().is_empty()) {
                 return Ok(Some(command));
             }

@@ -1,6 +1,6 @@
 //! Writes notes beside commits, as `git notes` shows them, signed where the user's commits are.
 
-use crate::git::is_object_id;
+use crate::made_trees::index_entry;
 use crate::{Error, Repository, TreeId};
 use tm_scheduler::CommitId;
 
@@ -15,11 +15,7 @@ impl Repository {
     /// # Errors
     /// Signing failed, somebody else writes notes all the time, or git refused.
     pub fn write_note(&self, commit: &CommitId, text: &str) -> Result<(), Error> {
-        let blob = self
-            .git_on_objects()
-            .line("hash-object -w --stdin")
-            .input(text)
-            .object_id()?;
+        let blob = self.write_blob(text)?;
         let mut tries = 0;
         loop {
             tries += 1;
@@ -47,36 +43,10 @@ impl Repository {
             Some(notes) => self.tree_of(notes)?,
             None => TreeId::new(self.git_on_objects().arg("mktree").input("").object_id()?),
         };
-        let tree = self.tree_with(&tree, format!("100644 {blob}\t{commit}\0").into_bytes())?;
+        let note = index_entry("100644", blob, commit.as_str().as_bytes());
+        let tree = self.tree_with(&tree, note)?;
         let parents: Vec<&CommitId> = before.iter().collect();
         let notes = self.commit_as_user(&tree, &parents, "Notes by tm\n")?;
-        let old = before.as_ref().map_or("", CommitId::as_str);
-        let answer = self
-            .git()
-            .line("update-ref --no-deref -m tm")
-            .arg(NOTES)
-            .commit(&notes)
-            .arg(old)
-            .answer()?;
-        if answer.code == 0 {
-            return Ok(());
-        }
-        let found = self
-            .git()
-            .line("rev-parse --verify --quiet")
-            .arg(NOTES)
-            .text_if_any()?;
-        if found
-            .as_deref()
-            .is_some_and(|found| is_object_id(found) && found != old)
-        {
-            let (reference, expected) = (NOTES.to_owned(), CommitId::new(old));
-            return Err(Error::Moved {
-                reference,
-                expected,
-                found: found.map(CommitId::new),
-            });
-        }
-        Err(answer.into_error(&["update-ref".to_owned(), NOTES.to_owned()]))
+        self.move_reference(NOTES, &notes, before.as_ref())
     }
 }

@@ -3,9 +3,8 @@
 //! Only what a known commit does not have is read, so it costs as much as the work, and not as much as the repository.
 
 use crate::git::is_object_id;
-use crate::{Error, Repository};
+use crate::{Error, Repository, Treeish};
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::Path;
 
 /// What is asked of new objects.
@@ -24,30 +23,24 @@ impl Repository {
     /// One is not (`ObjectsNotAsNamed`), or git can't read them.
     pub fn check_new_objects(
         &self,
-        of: &dyn fmt::Display,
-        known: &dyn fmt::Display,
+        of: &dyn Treeish,
+        known: &dyn Treeish,
         check: ObjectCheck,
     ) -> Result<(), Error> {
         let (of, known) = (of.to_string(), known.to_string());
         if let Some(no_id) = [&of, &known].into_iter().find(|id| !is_object_id(id)) {
-            return Err(Error::UnknownRevision {
-                revision: no_id.clone(),
-            });
+            return Err(Error::unknown(no_id));
         }
-        let is_read = || self.reader()?.are_as_named(&of, &known);
+        let is_read = || self.read(|reader| reader.are_as_named(&of, &known));
         if check == ObjectCheck::Names && is_read().is_some() {
             return Ok(());
         }
         // What the library does not vouch for, git names.
-        let list = self.git_on_objects().args([
-            "rev-list",
-            "--objects",
-            "--no-object-names",
-            &of,
-            "--not",
-            &known,
-        ]);
-        let wanted = list.bytes().map_err(not_as_named)?;
+        let list = self
+            .git_on_objects()
+            .line("rev-list --objects --no-object-names");
+        let wanted = list.args([&of, "--not", &known]).bytes();
+        let wanted = wanted.map_err(not_as_named)?;
         let names: BTreeSet<String> = String::from_utf8_lossy(&wanted)
             .lines()
             .map(ToOwned::to_owned)
@@ -55,19 +48,15 @@ impl Repository {
         if names.is_empty() {
             return Ok(());
         }
-        let common = self
-            .own()
-            .map_or_else(|| self.common_dir.clone(), crate::own::OwnGit::common);
-        let folder = tempfile::tempdir_in(&common).map_err(Error::file("write", &common))?;
+        let folder = self.scratch()?;
         let found = self.names_by_content(wanted, folder.path(), check)?;
         let objects: Vec<String> = names.difference(&found).cloned().collect();
         if objects.is_empty() {
-            Ok(())
-        } else {
-            Err(Error::ObjectsNotAsNamed {
-                objects: objects.join(", "),
-            })
+            return Ok(());
         }
+        Err(Error::ObjectsNotAsNamed {
+            objects: objects.join(", "),
+        })
     }
 
     /// Packs objects, and returns the names that follow from what is in the pack.
@@ -104,11 +93,8 @@ impl Repository {
             .arg("show-index")
             .input(bytes)
             .text()?;
-        Ok(text
-            .lines()
-            .filter_map(|line| line.split(' ').nth(1))
-            .map(ToOwned::to_owned)
-            .collect())
+        let names = text.lines().filter_map(|line| line.split(' ').nth(1));
+        Ok(names.map(ToOwned::to_owned).collect())
     }
 }
 

@@ -4,7 +4,7 @@
 //! belong there never gets into a commit that was not proven.
 
 use crate::git::{fields, path_of};
-use crate::snapshot::{PathState, path_state};
+use crate::snapshot::{PathState, first_of, path_state};
 use crate::{Error, Repository};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -66,12 +66,7 @@ impl OtherWorktrees {
             let paths = changed.map(|(path, _)| path).chain(back);
             changes.extend(paths.map(|path| folder.join(path).display().to_string()));
         }
-        let more = changes.len().saturating_sub(SHOWN);
-        if more > 0 {
-            changes.truncate(SHOWN);
-            changes.push(format!("and {more} more"));
-        }
-        changes
+        first_of(changes, SHOWN)
     }
 }
 

@@ -4,7 +4,8 @@
 //! So no call of a run reads them where they lie: they are taken once, before the first agent, and used from here. The
 //! layout is that of a repository with linked worktrees, whose `refs` and `objects` are links to the real ones.
 
-use crate::files::{Identity, beginning, is_link_to, replace};
+use crate::clean::remove_if_there;
+use crate::files::{Identity, beginning, create_folder, link, replace};
 use crate::reader::Reader;
 use crate::settings::{self, Settings};
 use crate::{Environment, Error, Repository};
@@ -16,7 +17,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 /// What is shared with the repository, as git's own linked folders share it.
 const SHARED: [&str; 4] = ["objects", "refs", "packed-refs", "logs"];
 /// A HEAD that names nothing: what is asked of the shared folder never asks where HEAD is.
-const NO_HEAD: &str = "ref: refs/heads/.invalid\n";
+pub(crate) const NO_HEAD: &[u8] = b"ref: refs/heads/.invalid\n";
 /// A file `HEAD` is no longer than this.
 pub(crate) const HEAD_BYTES: usize = 4 * 1024;
 
@@ -27,15 +28,16 @@ pub(crate) struct OwnGit {
     /// The folder as it was when it was opened.
     identity: Identity,
     common_dir: PathBuf,
-    is_reftable: bool,
+    /// Whether a HEAD is more than its file.
+    pub(crate) is_reftable: bool,
     /// Where hooks are: in a copy of tm's, but for a folder elsewhere that the user's configuration names.
     hooks: PathBuf,
     /// Held while a store of a submodule is made or added to.
-    modules: Mutex<()>,
+    pub(crate) modules: Mutex<()>,
     /// Whether the settings have commits signed, once that was asked for: they stay as they were taken.
-    signs: OnceLock<bool>,
+    pub(crate) signs: OnceLock<bool>,
     /// The name and the address that commits bear, by the same settings.
-    author: OnceLock<(String, String)>,
+    pub(crate) author: OnceLock<(String, String)>,
     /// The repository's own configuration as it was read last, and the folder of hooks that it names.
     named_hooks: Mutex<Option<(Vec<u8>, String)>>,
     /// Opened when all is in its place.
@@ -45,7 +47,7 @@ pub(crate) struct OwnGit {
 impl OwnGit {
     /// Opens the folders; takes the settings of the repository as they are now where that was not done before.
     pub(crate) fn open(folder: &Path, repository: &Repository) -> Result<Self, Error> {
-        fs::create_dir_all(folder).map_err(Error::file("create", folder))?;
+        create_folder(folder)?;
         let mut own = Self {
             folder: folder.to_owned(),
             identity: Identity::of_folder(folder).map_err(Error::file("look at", folder))?,
@@ -64,7 +66,7 @@ impl OwnGit {
             folder.join("views"),
             common.join("info"),
         ] {
-            fs::create_dir_all(&path).map_err(Error::file("create", &path))?;
+            create_folder(&path)?;
         }
         // The last file that is written says that all others are there.
         if !own.taken_settings().exists() {
@@ -81,7 +83,7 @@ impl OwnGit {
             .arg(&taken)
             .line("--get core.hookspath");
         if let Some(named) = git.text_if_any()? {
-            let named = repository.environment().home_path(&named);
+            let named = repository.environment.home_path(&named);
             // A relative one lies in the checkout, and was copied with what it lies in.
             own.hooks = if named.is_absolute() {
                 named
@@ -90,11 +92,11 @@ impl OwnGit {
             };
         }
         let mut text = settings::with_own_paths(&own.common_dir, folder, &own.hooks);
-        text.push_str(crate::content::lfs_settings(repository.content_rules()).unwrap_or_default());
+        text.push_str(crate::content::lfs_settings(repository.content_rules).unwrap_or_default());
         replace(&own.settings_file(), text.as_bytes())?;
         own.share(&common)?;
         own.put_alternates_back()?;
-        replace(&common.join("HEAD"), NO_HEAD.as_bytes())?;
+        replace(&common.join("HEAD"), NO_HEAD)?;
         own.reader = Some(Reader::open(
             &folder.join("reading"),
             &common,
@@ -119,30 +121,23 @@ impl OwnGit {
 
     /// Links one thing in a git folder to the repository's.
     pub(crate) fn link(&self, name: &str, common: &Path) -> Result<(), Error> {
-        let (target, link) = (self.common_dir.join(name), common.join(name));
-        if is_link_to(&link, &target) {
-            return Ok(());
-        }
-        // Nothing there is the common case; what can't be removed is told by the linking.
-        let _nothing_there = fs::remove_file(&link);
-        std::os::unix::fs::symlink(&target, &link).map_err(Error::file("link", &link))
+        link(&self.common_dir.join(name), &common.join(name))
     }
 
     /// Tells whether the file that names other stores of objects is as it was.
     pub(crate) fn alternates_are_as_at_start(&self) -> bool {
-        let (real, at_start) = (
-            self.common_dir.join(settings::ALTERNATES),
-            self.alternates_at_start(),
-        );
+        let (real, at_start) = self.alternates();
         match beginning(&real, settings::ALTERNATES_BYTES) {
             Ok(now) => now == at_start,
             Err(_) => at_start.is_empty() && real.symlink_metadata().is_err(),
         }
     }
 
-    fn alternates_at_start(&self) -> Vec<u8> {
+    /// The file, and what it held at the start.
+    fn alternates(&self) -> (PathBuf, Vec<u8>) {
         let kept = self.common().join("alternates");
-        beginning(&kept, settings::ALTERNATES_BYTES).unwrap_or_default()
+        let at_start = beginning(&kept, settings::ALTERNATES_BYTES).unwrap_or_default();
+        (self.common_dir.join(settings::ALTERNATES), at_start)
     }
 
     /// Puts the file back that names other stores of objects, where somebody changed it: what lies there only is not in
@@ -151,13 +146,8 @@ impl OwnGit {
         if self.alternates_are_as_at_start() {
             return Ok(());
         }
-        let (real, at_start) = (
-            self.common_dir.join(settings::ALTERNATES),
-            self.alternates_at_start(),
-        );
-        if real.symlink_metadata().is_ok() {
-            crate::clean::remove(&real)?;
-        }
+        let (real, at_start) = self.alternates();
+        remove_if_there(&real)?;
         if at_start.is_empty() {
             Ok(())
         } else {
@@ -167,14 +157,12 @@ impl OwnGit {
 
     /// Refuses to go on where somebody put something else in the place of the folder: nothing is written there.
     pub(crate) fn assert_there(&self) -> Result<(), Error> {
-        let is_there = Identity::of_folder(&self.folder).is_ok_and(|found| found == self.identity);
-        if is_there {
-            Ok(())
-        } else {
-            Err(Error::NotOwn {
-                path: self.folder.clone(),
-            })
+        if self.identity.is_at(&self.folder) {
+            return Ok(());
         }
+        Err(Error::NotOwn {
+            path: self.folder.clone(),
+        })
     }
 
     /// What the user's files said when it was taken.
@@ -223,12 +211,11 @@ impl OwnGit {
             return Ok(view);
         }
         begin(&view)?;
-        let reftable = git_dir.join("reftable");
-        if self.is_reftable && !is_link_to(&view.join("reftable"), &reftable) {
+        if self.is_reftable {
+            let own = view.join("reftable");
             // An empty folder that was made for a worktree of tm's own is none of the user's.
-            let _nothing_there = fs::remove_dir(view.join("reftable"));
-            std::os::unix::fs::symlink(&reftable, view.join("reftable"))
-                .map_err(Error::file("link", &view))?;
+            let _nothing_there = fs::remove_dir(&own);
+            link(&git_dir.join("reftable"), &own)?;
         }
         replace(&view.join("HEAD"), &head)?;
         Ok(view)
@@ -241,24 +228,11 @@ impl OwnGit {
         if !folder.join("HEAD").exists() {
             begin(&folder)?;
             if self.is_reftable {
-                fs::create_dir_all(folder.join("reftable"))
-                    .map_err(Error::file("create", &folder))?;
+                create_folder(&folder.join("reftable"))?;
             }
-            replace(&folder.join("HEAD"), NO_HEAD.as_bytes())?;
+            replace(&folder.join("HEAD"), NO_HEAD)?;
         }
         Ok(folder)
-    }
-
-    pub(crate) fn changing_modules(&self) -> MutexGuard<'_, ()> {
-        self.modules.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) const fn signs(&self) -> &OnceLock<bool> {
-        &self.signs
-    }
-
-    pub(crate) const fn author(&self) -> &OnceLock<(String, String)> {
-        &self.author
     }
 
     pub(crate) fn named_hooks(&self) -> MutexGuard<'_, Option<(Vec<u8>, String)>> {
@@ -271,15 +245,10 @@ impl OwnGit {
     pub(crate) fn may_have_hook(&self, name: &str) -> bool {
         self.hooks.join(name).exists()
     }
-
-    /// Whether a HEAD is more than its file.
-    pub(crate) const fn is_reftable(&self) -> bool {
-        self.is_reftable
-    }
 }
 
 fn begin(folder: &Path) -> Result<(), Error> {
-    fs::create_dir_all(folder).map_err(Error::file("create", folder))?;
+    create_folder(folder)?;
     // Relative, because the folders move with the repository.
     replace(&folder.join("commondir"), b"../../common\n")
 }

@@ -6,19 +6,18 @@
 
 mod published;
 mod record;
+mod taken;
 
-pub(crate) use published::{OwnedHead, point_head, replace_whatever, text_of};
+pub(crate) use published::{OwnedHead, replace_whatever};
+pub use taken::{Lister, Looker};
 
-use crate::all_but::all_but;
 use crate::clean::{KnownFiles, clean};
 use crate::content::of_lfs;
 use crate::files::Identity;
 use crate::git::{Git, GitPlace, Hooks};
 use crate::indexed::{Known, leave_its_moment};
-use crate::lister::Lister;
-use crate::looker::Looker;
-use crate::own::OwnGit;
 use crate::{Error, Repository, TreeId};
+pub(crate) use record::pointed_at;
 use record::{Record, own_folder};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,10 +29,10 @@ const LOCK_PAUSES: [u64; 5] = [20, 60, 180, 540, 1_000];
 /// A worktree of tm's own.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnedFolder {
-    repository: Repository,
-    path: PathBuf,
+    pub(crate) repository: Repository,
+    pub(crate) path: PathBuf,
     /// The git folder that tm uses for it.
-    own: PathBuf,
+    pub(crate) own: PathBuf,
     record: Record,
 }
 
@@ -125,15 +124,6 @@ impl OwnedFolder {
         &self.record.kept
     }
 
-    /// Returns what lists the untracked files of the folder, for whoever has not the folder itself.
-    pub(crate) fn lister(&self) -> Lister {
-        Lister {
-            environment: self.repository.environment().clone(),
-            path: self.path.clone(),
-            place: self.place(),
-        }
-    }
-
     fn place(&self) -> GitPlace {
         GitPlace::of(&self.own).with_files(&self.path)
     }
@@ -143,28 +133,9 @@ impl OwnedFolder {
         &self.record.git_dir
     }
 
-    /// Returns what looks at the files of the folder, for whoever has not the folder itself.
-    pub(crate) fn looker(&self, base: &CommitId) -> Looker {
-        Looker {
-            repository: self.repository.clone(),
-            path: self.path.clone(),
-            place: self.place(),
-            base: base.clone(),
-            kept: self.record.kept.clone(),
-        }
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(crate) const fn repository(&self) -> &Repository {
-        &self.repository
-    }
-
     /// A call of git on the files in the folder, by the index and HEAD that tm keeps.
     pub(crate) fn git(&self, hooks: Hooks) -> Git {
-        Git::new(self.repository.environment(), &self.path, hooks).at(&self.place())
+        Git::new(&self.repository.environment, &self.path, hooks).at(&self.place())
     }
 
     /// Refuses a folder that is another one than tm made, whatever its name.
@@ -245,16 +216,7 @@ impl OwnedFolder {
 
     /// Returns the folder's name, which is unlike that of any other of the run.
     pub(crate) fn name(&self) -> String {
-        self.path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
-    }
-
-    /// Returns the git folder that tm uses for it.
-    pub(crate) fn own_folder(&self) -> &Path {
-        &self.own
+        name_of_folder(&self.path)
     }
 
     fn forget_files(&self) -> Result<(), Error> {
@@ -267,10 +229,7 @@ impl OwnedFolder {
         if !index.exists() {
             return Ok(Known::default());
         }
-        let read = self
-            .repository
-            .reader()
-            .and_then(|reader| reader.index(&index));
+        let read = self.repository.read(|reader| reader.index(&index));
         read.map_or_else(|| Known::list(self.git(Hooks::Off).reading()), Ok)
     }
 
@@ -278,55 +237,6 @@ impl OwnedFolder {
     pub(crate) fn clean(&self, kept: &[PathBuf]) -> Result<(), Error> {
         self.assert_own()?;
         clean(&self.path, &self.known()?, kept).map(drop)
-    }
-
-    /// Returns what is in the folder and not in the index, a folder where nothing in it is.
-    pub(crate) fn untracked(&self) -> Result<Vec<PathBuf>, Error> {
-        self.lister().untracked()
-    }
-
-    /// Returns everything in the folder as a tree, but for what the tree's own rules leave out.
-    pub(crate) fn tree(&self) -> Result<TreeId, Error> {
-        self.add()?;
-        self.write_tree()
-    }
-
-    /// Takes everything in the folder into tm's index, but for what the tree's own rules leave out.
-    pub(crate) fn add(&self) -> Result<(), Error> {
-        self.assert_own()?;
-        self.repository
-            .own()
-            .map_or(Ok(()), OwnGit::put_alternates_back)?;
-        let paths = all_but(&self.record.kept, || self.git(Hooks::Off).reading())?;
-        self.git(Hooks::Off).line("add --all --").args(paths).done()
-    }
-
-    /// Takes paths into tm's index although the rules leave them out.
-    pub(crate) fn add_forced(&self, paths: &[PathBuf]) -> Result<(), Error> {
-        if paths.is_empty() {
-            return Ok(());
-        }
-        let git = self.git(Hooks::Off).variable("GIT_LITERAL_PATHSPECS", "1");
-        let git = git.line("add --force --pathspec-from-file=- --pathspec-file-nul");
-        git.input(crate::git::joined(paths)).done()
-    }
-
-    /// Returns what tm's index holds as a tree.
-    pub(crate) fn write_tree(&self) -> Result<TreeId, Error> {
-        self.git(Hooks::Off)
-            .arg("write-tree")
-            .object_id()
-            .map(TreeId)
-    }
-
-    /// Returns everything in the folder that git can take as a tree, leaving out what it refuses.
-    pub(crate) fn tree_of_what_can_be_taken(&self) -> Result<TreeId, Error> {
-        // Its exit code says that something was refused; what was not is in the index nevertheless.
-        let _refused = self
-            .git(Hooks::Off)
-            .line("add --all --ignore-errors -- .")
-            .answer()?;
-        self.write_tree()
     }
 
     /// Removes the folder, and git's entry of it.
@@ -341,7 +251,7 @@ impl OwnedFolder {
             own.forget_sealed(Path::new(self.path.file_name().unwrap_or_default()))?;
         }
         let git_dir = &self.record.git_dir;
-        if Identity::of_folder(git_dir).is_ok_and(|found| found == self.record.git_dir_identity) {
+        if self.record.git_dir_identity.is_at(git_dir) {
             crate::clean::remove(git_dir)?;
             // As git does: not empty while there are others.
             let _others = std::fs::remove_dir(self.repository.common_dir().join("worktrees"));
@@ -373,6 +283,12 @@ impl OwnedFolder {
             .commit(commit)
             .done()
     }
+}
+
+/// Returns the name of a folder as text.
+pub(crate) fn name_of_folder(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 /// Removes a file that may be gone already.

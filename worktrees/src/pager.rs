@@ -33,7 +33,7 @@ impl Repository {
     }
 
     fn in_terminal(&self) -> Git {
-        let git = Git::in_terminal(self.environment(), self.checkout_root(), Hooks::Off).reading();
+        let git = Git::in_terminal(&self.environment, self.checkout_root(), Hooks::Off).reading();
         match self.own() {
             Some(own) => git.variable("GIT_DIR", own.common()),
             None => git,

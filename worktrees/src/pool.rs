@@ -4,10 +4,10 @@
 //! judge's.
 
 use crate::collection::NoCollection;
+use crate::files::create_folder;
 use crate::judge::JudgeCheckout;
-use crate::lister::Lister;
 use crate::own::OwnGit;
-use crate::owned::{OwnedFolder, OwnedHead};
+use crate::owned::{Lister, OwnedFolder, OwnedHead};
 use crate::prune::Pruned;
 use crate::refs::BranchStart;
 use crate::worktree::Worktree;
@@ -87,7 +87,7 @@ impl WorktreePool {
     /// # Errors
     /// The folder can't be made or read, or git refused.
     pub fn open(repository: &Repository, folder: &Path) -> Result<Self, Error> {
-        std::fs::create_dir_all(folder).map_err(Error::file("create", folder))?;
+        create_folder(folder)?;
         // git names worktrees by their real paths.
         let folder = folder.canonicalize().map_err(Error::file("find", folder))?;
         let repository = repository.with_settings_kept_in(&folder.join(KEPT_SETTINGS))?;
@@ -160,7 +160,7 @@ impl WorktreePool {
         self.repository.assert_not_protected(branch)?;
         let idle = self.state.take_idle();
         let mut folder = self.ready(idle, |number| number.to_string(), base)?;
-        let kept = kept(folder.path(), &folder.lister())?;
+        let kept = kept(&folder.path, &Lister(folder.clone()))?;
         folder.keep(kept.clone())?;
         let head = OwnedHead::Branch(branch);
         let placed = self
@@ -208,7 +208,7 @@ impl WorktreePool {
             _ => return Err(refuse("it is somewhere else")),
         };
         let path = self.folder.join(name);
-        self.state.idle().folders.retain(|idle| idle.path() != path);
+        self.state.idle().folders.retain(|idle| idle.path != path);
         if path.symlink_metadata().is_err() {
             return Err(refuse("it is gone"));
         }
@@ -269,21 +269,11 @@ impl WorktreePool {
             {
                 return Err(Error::NotOwn { path: list });
             }
-            self.repository
+            let git = self
+                .repository
                 .git_on_worktrees()
-                .args([
-                    "worktree",
-                    "add",
-                    "--detach",
-                    "--no-checkout",
-                    "--lock",
-                    "--reason",
-                    "in use by tm",
-                    "--quiet",
-                ])
-                .arg(&path)
-                .commit(commit)
-                .done()
+                .line("worktree add --detach --no-checkout --quiet --lock --reason");
+            git.arg("in use by tm").arg(&path).commit(commit).done()
         })?;
         OwnedFolder::just_made(&self.repository, path)
     }
@@ -340,19 +330,14 @@ impl WorktreePool {
             .collect();
         let mut result = Ok(());
         for folder in idle {
-            result = result.and(self.remove(&folder));
+            // What is not ignored was committed or salvaged when the worktree was given back.
+            result = result.and(self.changing(|| folder.remove()));
         }
         // Those that a killed process left behind; what is in them and nowhere else is kept first.
         let pruned = self.changing(|| {
-            for left in self
-                .repository
-                .prune(&self.folder)?
-                .into_iter()
-                .filter(|left| left.outcome == Pruned::Kept)
-            {
-                self.repository.put_away(&left.path)?;
-            }
-            Ok(())
+            let pruned = self.repository.prune(&self.folder)?.into_iter();
+            let mut left = pruned.filter(|left| left.outcome == Pruned::Kept);
+            left.try_for_each(|left| self.repository.put_away(&left.path))
         });
         result = result.and(pruned);
         let is_git_alone =
@@ -364,12 +349,5 @@ impl WorktreePool {
         // Not empty when a worktree stays.
         let _stays = std::fs::remove_dir(&self.folder);
         result
-    }
-
-    fn remove(&self, folder: &OwnedFolder) -> Result<(), Error> {
-        self.changing(|| {
-            // What is not ignored was committed or salvaged when the worktree was given back.
-            folder.remove()
-        })
     }
 }

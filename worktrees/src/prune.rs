@@ -1,7 +1,7 @@
 //! Removes worktrees whose work is safe, and says of each what it did and why.
 
 use crate::git::{Git, Hooks};
-use crate::owned::OwnedFolder;
+use crate::owned::{OwnedFolder, name_of_folder};
 use crate::pool::{KEPT_SETTINGS, OF_JUDGE};
 use crate::settings::TAKEN;
 use crate::worktree::salvage;
@@ -28,6 +28,15 @@ pub struct PruneOutcome {
     pub why: String,
 }
 
+impl PruneOutcome {
+    /// What failed left the worktree as it is.
+    fn of(pruned: Result<(Pruned, String), Error>, path: PathBuf) -> Self {
+        let (outcome, why) =
+            pruned.unwrap_or_else(|error| (Pruned::Kept, format!("failed to {error}")));
+        Self { path, outcome, why }
+    }
+}
+
 impl Repository {
     /// Removes the worktrees below a folder that hold nothing uncommitted and whose commit is on a branch or kept.
     ///
@@ -38,26 +47,22 @@ impl Repository {
             .git_on_worktrees()
             .line("worktree list --porcelain")
             .text()?;
-        let paths = listing
+        let ours = listing
             .lines()
             .filter_map(|line| line.strip_prefix("worktree "))
-            .map(PathBuf::from);
-        let ours: Vec<PathBuf> = paths.filter(|path| path.starts_with(folder)).collect();
-        Ok(ours.into_iter().map(|path| self.prune_own(path)).collect())
+            .map(PathBuf::from)
+            .filter(|path| path.starts_with(folder));
+        Ok(ours
+            .map(|path| PruneOutcome::of(self.look_at_own(&path), path))
+            .collect())
     }
 
     /// Removes a worktree that nobody uses any more, after everything in it is kept under a name of tm's own that is
     /// made of its folder: `refs/tm/salvage/<run>/worktree-<n>/1`.
     pub(crate) fn put_away(&self, path: &Path) -> Result<(), Error> {
         let folder = OwnedFolder::made_before(self, path.to_owned())?;
-        let name = |path: &Path| {
-            path.file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned()
-        };
-        let run = path.parent().map(name).unwrap_or_default();
-        let reference = format!("refs/tm/salvage/{run}/worktree-{}/1", name(path));
+        let run = path.parent().map(name_of_folder).unwrap_or_default();
+        let reference = format!("refs/tm/salvage/{run}/worktree-{}/1", folder.name());
         let base = folder
             .head_that_was_left()
             .map_or_else(|| self.head().map(|head| head.commit), Ok)?;
@@ -86,11 +91,10 @@ impl Repository {
             }
             let kept = self.with_settings_of_run(&run)?;
             if let Some(kept) = &kept {
-                // One that tm knows nothing of is linked by what its own file says.
-                worktrees
-                    .iter()
-                    .filter_map(|path| OwnedFolder::unseal(kept, path).err())
-                    .for_each(drop);
+                for path in &worktrees {
+                    // One that tm knows nothing of is linked by what its own file says.
+                    let _unknown = OwnedFolder::unseal(kept, path);
+                }
             }
             self.git_on_worktrees()
                 .line("worktree repair")
@@ -117,13 +121,6 @@ impl Repository {
     }
 
     /// Removes a worktree of tm's own when its work is safe.
-    fn prune_own(&self, path: PathBuf) -> PruneOutcome {
-        let pruned = self.look_at_own(&path);
-        let (outcome, why) =
-            pruned.unwrap_or_else(|error| (Pruned::Kept, format!("failed to {error}")));
-        PruneOutcome { path, outcome, why }
-    }
-
     fn look_at_own(&self, path: &Path) -> Result<(Pruned, String), Error> {
         let run = path.parent().unwrap_or(path);
         let Some(repository) = self.with_settings_of_run(run)? else {
@@ -151,15 +148,10 @@ impl Repository {
 
     /// Tells what should become of a worktree, and why.
     fn judge_own(&self, folder: &OwnedFolder) -> Result<(Pruned, &'static str), Error> {
-        let name = folder
-            .path()
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy();
-        if name.starts_with(OF_JUDGE) {
+        if folder.name().starts_with(OF_JUDGE) {
             return Ok((Pruned::Removed, "it was made for tests only"));
         }
-        if is_empty(folder.path()) {
+        if is_empty(&folder.path) {
             return Ok((Pruned::Removed, "there is no file in it"));
         }
         let Some(head) = folder.head_that_was_left() else {
@@ -173,17 +165,14 @@ impl Repository {
 
     /// Removes a worktree of the user's that was made for looking around, unless it holds something that is nowhere else.
     pub(crate) fn prune_one(&self, path: PathBuf) -> PruneOutcome {
-        let pruned = self
-            .look_at(&path)
-            .and_then(|(outcome, why)| match outcome {
-                Pruned::Removed => self
-                    .remove_worktree(&path)
-                    .map(|()| (outcome, why.to_owned())),
-                Pruned::Kept => Ok((outcome, why.to_owned())),
-            });
-        let (outcome, why) =
-            pruned.unwrap_or_else(|error| (Pruned::Kept, format!("failed to {error}")));
-        PruneOutcome { path, outcome, why }
+        let pruned = || {
+            let (outcome, why) = self.look_at(&path)?;
+            if outcome == Pruned::Removed {
+                self.remove_worktree(&path)?;
+            }
+            Ok((outcome, why.to_owned()))
+        };
+        PruneOutcome::of(pruned(), path)
     }
 
     /// Tells what should become of a worktree that the user worked in, and why.
@@ -192,7 +181,7 @@ impl Repository {
             return Ok((Pruned::Removed, "there is no file in it"));
         }
         let git = || self.git_in(path, Hooks::Off).reading();
-        if !git().line("status --porcelain=v1 -z").bytes()?.is_empty() {
+        if !git().statuses("")?.is_empty() {
             return Ok((Pruned::Kept, "it holds work that is not committed"));
         }
         let head = git().line("rev-parse HEAD").object_id()?;

@@ -6,12 +6,12 @@
 //! by `alternates`, so that its commit graph is none; what an object holds is compared with its name by the library at
 //! each reading.
 
-use crate::files::{beginning, is_link_to, replace};
+use crate::files::{beginning, create_folder, link, replace};
 use crate::indexed::{Known, written_since};
 use crate::names::name_of;
 use crate::own::HEAD_BYTES;
 use crate::trees::{FOLDER, Fresh, Library};
-use crate::{Error, Head, TreeId};
+use crate::{Change, Error, Head, TreeId};
 use git2::{ErrorCode, ObjectType, Oid, RepositoryOpenFlags};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -31,21 +31,6 @@ impl Entry {
     pub(crate) fn name(self) -> String {
         name_of(&self.path)
     }
-}
-
-/// A file that differs between two trees.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Difference {
-    pub(crate) path: Vec<u8>,
-    pub(crate) kind: DifferenceKind,
-}
-
-/// How a file differs.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum DifferenceKind {
-    Added,
-    Deleted,
-    Modified,
 }
 
 /// What was found under a name.
@@ -77,7 +62,7 @@ impl Reader {
     pub(crate) fn open(folder: &Path, common: &Path, of_repository: &Path) -> Result<Self, Error> {
         let objects = of_repository.join("objects");
         let info = folder.join("objects/info");
-        std::fs::create_dir_all(&info).map_err(Error::file("create", &info))?;
+        create_folder(&info)?;
         let mut alternates = objects.as_os_str().as_encoded_bytes().to_owned();
         alternates.push(b'\n');
         replace(&info.join("alternates"), &alternates)?;
@@ -86,11 +71,7 @@ impl Reader {
             replace(&folder.join(name), &content)?;
         }
         for name in ["refs", "packed-refs"] {
-            let (target, link) = (of_repository.join(name), folder.join(name));
-            if !is_link_to(&link, &target) {
-                let _nothing_there = std::fs::remove_file(&link);
-                std::os::unix::fs::symlink(&target, &link).map_err(Error::file("link", &link))?;
-            }
+            link(&of_repository.join(name), &folder.join(name))?;
         }
         // A path with a line feed is none that `alternates` can name. Where history ends, git knows.
         let is_plain = !objects.as_os_str().as_encoded_bytes().contains(&b'\n');
@@ -127,16 +108,16 @@ impl Reader {
     }
 
     /// Returns the id at a full name of a reference. One that names another one is git's to follow.
-    pub(crate) fn reference(&self, name: &str) -> Option<Found<String>> {
+    pub(crate) fn reference(&self, name: &str) -> Option<Found<CommitId>> {
         match self.library()?.git.find_reference(name) {
-            Ok(reference) => Some(Found::Here(reference.target()?.to_string())),
+            Ok(reference) => Some(Found::Here(commit_id(reference.target()?))),
             Err(error) if error.code() == ErrorCode::NotFound => Some(Found::Nothing),
             Err(_) => None,
         }
     }
 
     /// Returns the full names of references that begin so, with their ids, in order.
-    pub(crate) fn references(&self, beginning: &str) -> Option<Vec<(String, String)>> {
+    pub(crate) fn references(&self, beginning: &str) -> Option<Vec<(String, CommitId)>> {
         let library = self.library()?;
         let mut found = Vec::new();
         for reference in library.git.references().ok()? {
@@ -144,7 +125,7 @@ impl Reader {
             let name = std::str::from_utf8(reference.name_bytes()).ok()?;
             if name.starts_with(beginning) {
                 // One that names another one is git's to follow.
-                found.push((name.to_owned(), reference.target()?.to_string()));
+                found.push((name.to_owned(), commit_id(reference.target()?)));
             }
         }
         found.sort();
@@ -153,31 +134,24 @@ impl Reader {
 
     /// Returns the tree of a commit.
     pub(crate) fn tree_of(&self, commit: &str) -> Option<String> {
-        Some(
-            self.library()?
-                .git
-                .find_commit(id(commit)?)
-                .ok()?
-                .tree_id()
-                .to_string(),
-        )
+        let library = self.library()?;
+        let commit = library.git.find_commit(id(commit)?).ok()?;
+        Some(commit.tree_id().to_string())
     }
 
     /// Returns the commit that a whole id or a full name of a reference stands for.
     pub(crate) fn commit(&self, revision: &str) -> Option<Found<CommitId>> {
-        let named = match revision
-            .starts_with("refs/")
-            .then(|| self.reference(revision))
-        {
-            Some(found) => found?,
-            None => Found::Here(revision.to_owned()),
-        };
-        let Found::Here(named) = named else {
-            return Some(Found::Nothing);
+        let named = if revision.starts_with("refs/") {
+            match self.reference(revision)? {
+                Found::Here(commit) => id(commit.as_str())?,
+                Found::Nothing => return Some(Found::Nothing),
+            }
+        } else {
+            id(revision)?
         };
         // What is no commit may lead to one.
-        let commit = self.library()?.git.find_commit(id(&named)?).ok()?.id();
-        Some(Found::Here(CommitId::new(commit.to_string())))
+        let commit = self.library()?.git.find_commit(named).ok()?.id();
+        Some(Found::Here(commit_id(commit)))
     }
 
     /// Returns where a checkout stands, by its own git folder.
@@ -205,12 +179,7 @@ impl Reader {
     pub(crate) fn parents(&self, commit: &CommitId) -> Option<Vec<CommitId>> {
         let library = self.library()?;
         let commit = library.git.find_commit(id(commit.as_str())?).ok()?;
-        Some(
-            commit
-                .parent_ids()
-                .map(|parent| CommitId::new(parent.to_string()))
-                .collect(),
-        )
+        Some(commit.parent_ids().map(commit_id).collect())
     }
 
     /// Tells whether one commit is reachable from another.
@@ -242,7 +211,7 @@ impl Reader {
     }
 
     /// Returns what differs between two trees, in git's order.
-    pub(crate) fn differences(&self, one: &str, other: &str) -> Option<Vec<Difference>> {
+    pub(crate) fn differences(&self, one: &str, other: &str) -> Option<Vec<(Vec<u8>, Change)>> {
         let mut library = self.library()?;
         let tree = |library: &Library, id: Oid| {
             library
@@ -253,7 +222,7 @@ impl Reader {
         let (one, other) = (tree(&library, id(one)?), tree(&library, id(other)?));
         let mut found = Vec::new();
         library.differ(Some(one), Some(other), &mut Vec::new(), &mut found)?;
-        found.sort_by(|one, other| one.path.cmp(&other.path));
+        found.sort_by(|(one, _), (other, _)| one.cmp(other));
         Some(found)
     }
 
@@ -310,6 +279,10 @@ pub(crate) fn content(library: &git2::Repository, blob: Oid) -> Option<Vec<u8>> 
     let odb = library.odb().ok()?;
     let object = odb.read(blob).ok()?;
     (object.kind() == ObjectType::Blob).then(|| object.data().to_owned())
+}
+
+fn commit_id(id: Oid) -> CommitId {
+    CommitId::new(id.to_string())
 }
 
 /// A full id of the kind that the library reads.

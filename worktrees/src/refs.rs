@@ -1,5 +1,6 @@
 //! Moves branches by compare-and-swap, and never one that is not tm's to touch.
 
+use crate::git::Git;
 use crate::reader::Found;
 use crate::{BranchName, Error, Protection, Repository};
 use tm_scheduler::CommitId;
@@ -14,16 +15,6 @@ pub enum BranchStart {
         /// Its commit.
         expected: CommitId,
     },
-}
-
-impl BranchStart {
-    /// The old value for git: nothing where there is none.
-    pub(crate) fn old_value(&self) -> String {
-        match self {
-            Self::New => String::new(),
-            Self::Reuse { expected } => expected.to_string(),
-        }
-    }
 }
 
 /// Work that is kept under a name of tm's own.
@@ -50,17 +41,13 @@ impl Repository {
 
     /// Returns the commit at a full name of a reference, `None` where there is none.
     pub(crate) fn at_reference(&self, name: &str) -> Result<Option<CommitId>, Error> {
-        match self.reader().and_then(|reader| reader.reference(name)) {
-            Some(Found::Here(id)) => return Ok(Some(CommitId::new(id))),
+        match self.read(|reader| reader.reference(name)) {
+            Some(Found::Here(id)) => return Ok(Some(id)),
             Some(Found::Nothing) => return Ok(None),
             None => {}
         }
-        let id = self
-            .git()
-            .line("rev-parse --verify --quiet")
-            .arg(name)
-            .text_if_any()?;
-        Ok(id.map(CommitId::new))
+        let git = self.git().line("rev-parse --verify --quiet").arg(name);
+        Ok(git.text_if_any()?.map(CommitId::new))
     }
 
     /// Returns the names of all branches.
@@ -68,11 +55,39 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn branches(&self) -> Result<Vec<String>, Error> {
-        let listing = self
-            .git()
-            .args(["for-each-ref", "--format=%(refname:short)", "refs/heads"])
+        let format = "--format=%(refname:short)";
+        self.git()
+            .args(["for-each-ref", format, "refs/heads"])
+            .lines()
+    }
+
+    /// Returns the full names of all branches, those of remotes too.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn branch_references(&self) -> Result<Vec<String>, Error> {
+        let call = self.git().line("for-each-ref --format=%(refname)");
+        call.line("refs/heads refs/remotes").lines()
+    }
+
+    /// Returns the full names of references below one of tm's own, with their commits.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn references_below(&self, below: &str) -> Result<Vec<(String, CommitId)>, Error> {
+        let folder = format!("{}/", below.trim_end_matches('/'));
+        if let Some(found) = self.read(|reader| reader.references(&folder)) {
+            return Ok(found);
+        }
+        let call = self.git().arg("for-each-ref");
+        let listing = call
+            .args(["--format=%(refname) %(objectname)", below])
             .text()?;
-        Ok(listing.lines().map(ToOwned::to_owned).collect())
+        let reference = |line: &str| {
+            let (name, id) = line.split_once(' ')?;
+            Some((name.to_owned(), CommitId::new(id)))
+        };
+        Ok(listing.lines().filter_map(reference).collect())
     }
 
     /// Returns the name, or the name with the first of `-2`, `-3` … that is free, here and at the remotes as far as they
@@ -110,33 +125,14 @@ impl Repository {
         let text = wanted.as_str();
         for (end, _) in text.match_indices('/') {
             let folder = &text[..end];
-            if self
-                .branch_tip(&BranchName::new(folder.to_owned())?)?
-                .is_some()
-            {
+            if self.branch_tip(&BranchName::new(folder)?)?.is_some() {
                 return clash(folder);
             }
         }
-        let below = format!("{}/", wanted.reference());
-        if let Some(found) = self.reader().and_then(|reader| reader.references(&below)) {
-            return found.first().map_or(Ok(()), |(name, _)| {
-                clash(name.strip_prefix("refs/heads/").unwrap_or(name))
-            });
-        }
-        let first = self
-            .git()
-            .args([
-                "for-each-ref",
-                "--count=1",
-                "--format=%(refname:short)",
-                &below,
-            ])
-            .text()?;
-        if first.is_empty() {
-            Ok(())
-        } else {
-            clash(&first)
-        }
+        let below = self.references_below(&format!("{}/", wanted.reference()))?;
+        below.first().map_or(Ok(()), |(name, _)| {
+            clash(name.strip_prefix("refs/heads/").unwrap_or(name))
+        })
     }
 
     /// Creates a branch that is not there.
@@ -159,30 +155,40 @@ impl Repository {
         from: &BranchStart,
     ) -> Result<(), Error> {
         self.assert_not_protected(branch)?;
-        let reference = branch.reference();
-        let answer = self
-            .git()
-            .line("update-ref --no-deref -m tm")
-            .arg(&reference)
-            .commit(to)
-            .arg(from.old_value())
-            .answer()?;
-        if answer.code == 0 {
-            return Ok(());
-        }
-        let found = self.branch_tip(branch)?;
-        let is_expected = match from {
-            BranchStart::New => found.is_none(),
-            BranchStart::Reuse { expected } => found.as_ref() == Some(expected),
+        let expected = match from {
+            BranchStart::New => None,
+            BranchStart::Reuse { expected } => Some(expected),
         };
-        if is_expected {
-            return Err(answer.into_error(&["update-ref".to_owned(), reference]));
+        self.move_reference(&branch.reference(), to, expected)
+    }
+
+    /// Moves a reference from where it is expected; with nothing expected it is made.
+    pub(crate) fn move_reference(
+        &self,
+        reference: &str,
+        to: &CommitId,
+        from: Option<&CommitId>,
+    ) -> Result<(), Error> {
+        let expected = from.map_or("", CommitId::as_str);
+        let git = self.git_update(reference).commit(to).arg(expected);
+        let Err(error) = git.done() else {
+            return Ok(());
+        };
+        let found = self.at_reference(reference)?;
+        if found.as_ref() == from {
+            return Err(error);
         }
         Err(Error::Moved {
-            reference,
-            expected: CommitId::new(from.old_value()),
+            reference: reference.to_owned(),
+            expected: CommitId::new(expected),
             found,
         })
+    }
+
+    fn git_update(&self, reference: &str) -> Git {
+        self.git()
+            .line("update-ref --no-deref -m tm")
+            .arg(reference)
     }
 
     /// Removes a branch on which nothing was done since it was made here.
@@ -191,17 +197,17 @@ impl Repository {
     /// It is elsewhere, or it is protected.
     pub fn remove_branch(&self, branch: &BranchName, made_at: &CommitId) -> Result<(), Error> {
         self.assert_not_protected(branch)?;
-        self.git()
-            .args([
-                "update-ref",
-                "--no-deref",
-                "-m",
-                "tm",
-                "-d",
-                &branch.reference(),
-            ])
-            .commit(made_at)
-            .done()
+        let git = self.git_update("-d").arg(branch.reference());
+        git.commit(made_at).done()
+    }
+
+    /// Removes a reference of tm's own that is at a commit.
+    ///
+    /// # Errors
+    /// Its name does not begin with `refs/tm/`, it is elsewhere, or git refused.
+    pub fn forget(&self, reference: &str, at: &CommitId) -> Result<(), Error> {
+        assert_of_tm(reference)?;
+        self.git_update("-d").arg(reference).commit(at).done()
     }
 
     /// Keeps a commit under a name that is tm's own. Where other work is kept under that name already, which the commit
@@ -210,11 +216,7 @@ impl Repository {
     /// # Errors
     /// The name does not begin with `refs/tm/`, or git refused.
     pub fn keep(&self, reference: &str, commit: &CommitId) -> Result<(), Error> {
-        if !reference.starts_with("refs/tm/") {
-            return Err(Error::ForeignReference {
-                reference: reference.to_owned(),
-            });
-        }
+        assert_of_tm(reference)?;
         let mut name = reference.to_owned();
         let mut number = 1_u32;
         while let Ok(kept) = self.resolve(&name) {
@@ -227,11 +229,7 @@ impl Repository {
             number += 1;
             name = format!("{reference}-{number}");
         }
-        self.git()
-            .line("update-ref --no-deref -m tm")
-            .arg(&name)
-            .commit(commit)
-            .done()
+        self.git_update(&name).commit(commit).done()
     }
 
     /// Returns the commits that are kept below a name of tm's own, the oldest first.
@@ -272,4 +270,13 @@ impl Repository {
         }
         Ok(())
     }
+}
+
+fn assert_of_tm(reference: &str) -> Result<(), Error> {
+    if reference.starts_with("refs/tm/") {
+        return Ok(());
+    }
+    Err(Error::ForeignReference {
+        reference: reference.to_owned(),
+    })
 }

@@ -11,35 +11,16 @@ impl Repository {
     /// git refused.
     pub fn remote(&self) -> Result<Option<String>, Error> {
         if let Some(branch) = self.head()?.branch {
-            let key = format!("branch.{branch}.remote");
-            let configured = self.git().line("config --get").arg(&key).text_if_any()?;
+            let configured = self.configured(&format!("branch.{branch}.remote"))?;
             // A dot is this repository itself.
             if let Some(remote) = configured.filter(|remote| remote != ".") {
                 return Ok(Some(remote));
             }
         }
-        let listing = self.git().arg("remote").text()?;
-        let remotes: Vec<&str> = listing.lines().collect();
-        let origin = remotes.iter().find(|remote| **remote == "origin");
-        let only = if remotes.len() == 1 {
-            remotes.first()
-        } else {
-            None
-        };
-        Ok(origin.or(only).map(|remote| (*remote).to_owned()))
-    }
-
-    /// Tells whether there is a remote of that name.
-    ///
-    /// # Errors
-    /// git refused.
-    pub fn has_remote(&self, remote: &str) -> Result<bool, Error> {
-        Ok(self
-            .git()
-            .arg("remote")
-            .text()?
-            .lines()
-            .any(|known| known == remote))
+        let remotes = self.remotes()?;
+        let is_only = remotes.len() == 1;
+        let mut remotes = remotes.into_iter();
+        Ok(remotes.find(|remote| is_only || remote == "origin"))
     }
 
     /// Pushes branches, all or none, with hooks and credentials as the user has them set up; git may ask at the
@@ -55,7 +36,7 @@ impl Repository {
             .iter()
             .map(BranchName::reference)
             .map(|name| format!("{name}:{name}"));
-        Git::in_terminal(self.environment(), self.checkout_root(), Hooks::Configured)
+        Git::in_terminal(&self.environment, self.checkout_root(), Hooks::Configured)
             .line("push --quiet --atomic --")
             .arg(remote)
             .args(references)

@@ -3,12 +3,12 @@
 mod calls;
 
 use crate::content::{ContentRules, KnownContent, of_lfs};
-use crate::git::{Git, Hooks, fields, path_of};
+use crate::git::{Git, Hooks};
 use crate::own::OwnGit;
 use crate::reader::Reader;
 use crate::settings::TAKEN;
 use crate::watched::ListedSettings;
-use crate::{Environment, Error};
+use crate::{Environment, Error, Treeish};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -48,9 +48,9 @@ pub struct Repository {
     /// git's own folder of this checkout.
     git_dir: PathBuf,
     pub(crate) common_dir: PathBuf,
-    environment: Environment,
+    pub(crate) environment: Environment,
     /// The same without the settings that tm keeps.
-    of_user: Environment,
+    pub(crate) of_user: Environment,
     /// The configuration that was looked at last.
     listed: Arc<Mutex<ListedSettings>>,
     /// The git folders of tm's own, once they are made: what else lies in the repository is not read any more.
@@ -58,13 +58,13 @@ pub struct Repository {
     /// Found once: it is asked for before every change of a branch, and what a name means does not change meanwhile.
     default_branch: Arc<OnceLock<String>>,
     /// The trees of commits that were asked for: a commit never gets another one.
-    trees: Arc<Mutex<BTreeMap<CommitId, TreeId>>>,
+    pub(crate) trees: Arc<Mutex<BTreeMap<CommitId, TreeId>>>,
     is_nameless: bool,
     /// Whether what it makes is looked at and never kept, so that nobody is asked for a key.
     pub(crate) is_unsigned: bool,
     /// What is brought into checkouts besides files of trees, and what trees say of it.
-    content_rules: ContentRules,
-    known_content: KnownContent,
+    pub(crate) content_rules: ContentRules,
+    pub(crate) known_content: KnownContent,
 }
 
 impl Repository {
@@ -162,13 +162,7 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn remotes(&self) -> Result<Vec<String>, Error> {
-        Ok(self
-            .git()
-            .arg("remote")
-            .text()?
-            .lines()
-            .map(ToOwned::to_owned)
-            .collect())
+        self.git().arg("remote").lines()
     }
 
     /// Returns the top of the user's checkout.
@@ -234,14 +228,6 @@ impl Repository {
         self.content_rules.submodules != tm_scheduler::Bring::Off
     }
 
-    pub(crate) const fn content_rules(&self) -> ContentRules {
-        self.content_rules
-    }
-
-    pub(crate) const fn known_content(&self) -> &KnownContent {
-        &self.known_content
-    }
-
     pub(crate) fn own(&self) -> Option<&OwnGit> {
         self.own.as_deref()
     }
@@ -251,25 +237,18 @@ impl Repository {
         self.own.as_ref().and_then(|own| own.reader())
     }
 
+    /// Asks what reads without a process; git is to be asked where that has no answer.
+    pub(crate) fn read<T>(&self, ask: impl FnOnce(&Reader) -> Option<T>) -> Option<T> {
+        self.reader().and_then(ask)
+    }
+
     /// Returns git's own folder of the user's checkout.
     pub fn git_dir(&self) -> &Path {
         &self.git_dir
     }
 
-    pub(crate) const fn environment_of_user(&self) -> &Environment {
-        &self.of_user
-    }
-
-    pub(crate) fn trees(&self) -> &Mutex<BTreeMap<CommitId, TreeId>> {
-        &self.trees
-    }
-
     pub(crate) fn listed_settings(&self) -> MutexGuard<'_, ListedSettings> {
         self.listed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) const fn environment(&self) -> &Environment {
-        &self.environment
     }
 
     /// Holds the lock, among all processes, under which git's list of worktrees changes.
@@ -288,7 +267,7 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn head(&self) -> Result<Head, Error> {
-        if let Some(head) = self.reader().and_then(|reader| reader.head(&self.git_dir)) {
+        if let Some(head) = self.read(|reader| reader.head(&self.git_dir)) {
             return Ok(head);
         }
         let answer = self
@@ -318,26 +297,24 @@ impl Repository {
     }
 
     fn find_default_branch(&self) -> Result<Option<String>, Error> {
-        let of_remote = self
-            .git()
-            .line("symbolic-ref --quiet --short refs/remotes/origin/HEAD")
-            .text_if_any()?;
-        if let Some(name) = of_remote
-            .as_deref()
-            .and_then(|name| name.strip_prefix("origin/"))
-        {
+        let git = self.git().line("symbolic-ref --quiet --short");
+        let of_remote = git.arg("refs/remotes/origin/HEAD").text_if_any()?;
+        let of_remote = of_remote.as_deref();
+        if let Some(name) = of_remote.and_then(|name| name.strip_prefix("origin/")) {
             return Ok(Some(name.to_owned()));
         }
-        let configured = self
-            .git()
-            .line("config --get init.defaultBranch")
-            .text_if_any()?;
+        let configured = self.configured("init.defaultBranch")?;
         for name in configured.as_deref().into_iter().chain(["main", "master"]) {
             if self.at_reference(&format!("refs/heads/{name}"))?.is_some() {
                 return Ok(Some(name.to_owned()));
             }
         }
         Ok(None)
+    }
+
+    /// Returns what git is told by one of its settings.
+    pub(crate) fn configured(&self, key: &str) -> Result<Option<String>, Error> {
+        self.git().line("config --get").arg(key).text_if_any()
     }
 
     /// Tells whether a commit, or a merge, may run a hook.
@@ -352,22 +329,15 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn uncommitted(&self) -> Result<Vec<PathBuf>, Error> {
-        let listing = self
-            .git()
-            .line("status --porcelain=v1 -z --no-renames")
-            .bytes()
-            .map_err(of_lfs)?;
-        Ok(fields(&listing)
-            .filter_map(|entry| entry.get(3..))
-            .map(path_of)
-            .collect())
+        let statuses = self.git().statuses("").map_err(of_lfs)?;
+        Ok(statuses.into_iter().map(|(_, path)| path).collect())
     }
 
     /// Returns the difference between two commits as text, with a summary of the files first.
     ///
     /// # Errors
     /// git refused.
-    pub fn diff(&self, from: &CommitId, to: &CommitId) -> Result<String, Error> {
+    pub fn diff(&self, from: &CommitId, to: &dyn Treeish) -> Result<String, Error> {
         self.git()
             .line("diff --no-ext-diff --stat --patch")
             .commit(from)
@@ -380,7 +350,6 @@ impl Repository {
     /// # Errors
     /// The folder is no checkout of this repository, or git refused.
     pub fn diff_of_checkout(&self, from: &CommitId, folder: &Path) -> Result<String, Error> {
-        let tree = self.tree_of_checkout(folder)?;
-        self.diff(from, &CommitId::new(tree.to_string()))
+        self.diff(from, &self.tree_of_checkout(folder)?)
     }
 }

@@ -4,11 +4,12 @@
 //! Installers of hooks write into the settings that all checkouts share. So where tm runs a project's commands, `.git`
 //! names a folder of this kind, made anew for each use; refs and objects are the repository's. tm only writes here.
 
-use crate::changes::copy_with_time;
-use crate::files::{Identity, beginning, replace};
-use crate::git::{Git, GitPlace, Hooks};
-use crate::own::OwnGit;
-use crate::owned::{OwnedFolder, OwnedHead, point_head, replace_whatever, text_of};
+use crate::clean::remove_if_there;
+use crate::files::{Identity, beginning, create_folder, replace};
+use crate::git::Git;
+use crate::made_trees::copy_with_time;
+use crate::own::{NO_HEAD, OwnGit};
+use crate::owned::{OwnedFolder, OwnedHead, replace_whatever};
 use crate::settings::{HOOKS_PATH, Settings};
 use crate::{Error, Repository};
 use std::fs;
@@ -19,8 +20,6 @@ const SEALED: &str = "sealed";
 /// What the repository's own settings were, and the folder of hooks that they named, where they did.
 const SETTINGS: &str = "sealed-settings";
 const NAMED_HOOKS: &str = "hooks-path";
-/// A HEAD that names nothing.
-const NO_HEAD: &[u8] = b"ref: refs/heads/.invalid\n";
 /// Such a file is no longer.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 
@@ -44,9 +43,7 @@ impl OwnGit {
             fs::create_dir(&all).map_err(Error::file("create", &all))?;
         }
         let folder = all.join(name);
-        if folder.symlink_metadata().is_ok() {
-            crate::clean::remove(&folder)?;
-        }
+        remove_if_there(&folder)?;
         Ok(folder)
     }
 
@@ -55,7 +52,7 @@ impl OwnGit {
         let folder = self.forget_sealed(name)?;
         let (git_dir, common) = (folder.join("git"), folder.join("common"));
         for path in [&git_dir, &common.join("info")] {
-            fs::create_dir_all(path).map_err(Error::file("create", path))?;
+            create_folder(path)?;
         }
         for name in ["objects", "refs", "packed-refs"] {
             self.link(name, &common)?;
@@ -66,16 +63,14 @@ impl OwnGit {
                 replace(&common.join(name), &beginning(&taken, MOST_BYTES)?)?;
             }
         }
-        let settings = self.folder().join(SETTINGS);
-        let settings = if settings.exists() {
-            settings
-        } else {
-            self.common().join("config")
-        };
+        let mut settings = self.folder().join(SETTINGS);
+        if !settings.exists() {
+            settings = self.common().join("config");
+        }
         replace(&common.join("config"), &beginning(&settings, MOST_BYTES)?)?;
         replace(&common.join("HEAD"), NO_HEAD)?;
         replace(&git_dir.join("commondir"), b"../common\n")?;
-        if self.is_reftable() {
+        if self.is_reftable {
             self.link("reftable", &common)?;
             fs::create_dir(git_dir.join("reftable")).map_err(Error::file("create", &git_dir))?;
             replace(&git_dir.join("HEAD"), NO_HEAD)?;
@@ -88,26 +83,22 @@ impl OwnedFolder {
     /// Has git in the folder work with settings that nobody else reads, until the folder is published again.
     pub(crate) fn seal(&self, head: &OwnedHead<'_>) -> Result<(), Error> {
         self.assert_own()?;
-        let Some(own) = self.repository().own() else {
+        let Some(own) = self.repository.own() else {
             return Ok(());
         };
-        let git_dir = own.make_sealed(Path::new(self.path().file_name().unwrap_or_default()))?;
-        replace(
-            &git_dir.join("gitdir"),
-            format!("{}\n", self.path().join(".git").display()).as_bytes(),
-        )?;
-        copy_with_time(&self.index_file(), &git_dir.join("index"))
-            .map_err(Error::file("copy", self.index_file()))?;
-        if own.is_reftable() {
-            let git = Git::new(self.repository().environment(), &git_dir, Hooks::Off);
-            point_head(git.at(&GitPlace::of(&git_dir)), head)?;
-        } else {
-            replace(&git_dir.join("HEAD"), text_of(head).as_bytes())?;
-        }
-        replace_whatever(
-            &self.path().join(".git"),
-            format!("gitdir: {}\n", git_dir.display()).as_bytes(),
-        )
+        let git_dir = own.make_sealed(Path::new(self.path.file_name().unwrap_or_default()))?;
+        let back = format!("{}\n", self.path.join(".git").display());
+        replace(&git_dir.join("gitdir"), back.as_bytes())?;
+        copy_with_time(&self.index_file(), &git_dir.join("index"))?;
+        self.write_head_in(&git_dir, head)?;
+        self.point_at(Path::new(""), &git_dir)
+    }
+
+    /// Has git in the folder, or in one within, work with this git folder.
+    pub(crate) fn point_at(&self, within: &Path, git_dir: &Path) -> Result<(), Error> {
+        let dot_git = self.path.join(within).join(".git");
+        let text = format!("gitdir: {}\n", git_dir.display());
+        replace_whatever(&dot_git, text.as_bytes())
     }
 }
 
@@ -132,15 +123,12 @@ impl Repository {
         if now == before {
             return Ok(None);
         }
-        let git = || {
-            self.git_on_objects()
-                .line("config --file")
-                .arg(self.common_dir().join("config"))
-        };
+        let git = self.git_on_objects().line("config --file");
+        let git = git.arg(self.common_dir().join("config"));
         if before.is_empty() {
-            git().args(["--unset-all", HOOKS_PATH]).done()?;
+            git.args(["--unset-all", HOOKS_PATH]).done()?;
         } else {
-            git().args(["--replace-all", HOOKS_PATH, &before]).done()?;
+            git.args(["--replace-all", HOOKS_PATH, &before]).done()?;
         }
         let found = if now.is_empty() {
             "was taken away".to_owned()

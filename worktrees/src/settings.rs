@@ -1,6 +1,6 @@
 //! What git is told by configuration, hooks and `info/`, as it was when a run began.
 
-use crate::files::replace;
+use crate::files::{create_folder, replace};
 use crate::git::{Git, fields};
 use crate::{Error, Repository};
 use std::fmt::Write as _;
@@ -96,44 +96,38 @@ impl Settings {
 
     /// Returns the entries that say how objects and refs are stored, as a file of git's.
     pub(crate) fn format(&self) -> String {
-        let wanted = |key: &str| FORMAT.contains(&key);
-        self.entries
-            .iter()
-            .filter(|(key, _)| wanted(key))
-            .fold(String::new(), |text, entry| text + &line(entry))
+        let of_format = self.entries.iter();
+        of_format
+            .filter(|(key, _)| FORMAT.contains(&key.as_str()))
+            .map(line)
+            .collect()
     }
 
     /// Returns the settings for a git folder in which a project's own commands work: no hook of the user's is run there.
     pub(crate) fn sealed(&self) -> String {
-        let is_left_out = |key: &str| {
-            LEFT_OUT.iter().any(|section| key.starts_with(section))
-                || KEYS_LEFT_OUT.contains(&key)
-                || key == HOOKS_PATH
-        };
-        let kept = self.entries.iter().filter(|(key, _)| !is_left_out(key));
-        kept.fold(self.format(), |text, entry| text + &line(entry))
+        self.format() + &self.kept(|key| key != HOOKS_PATH)
     }
 
-    /// Returns the folder of hooks that is named, as it is written.
-    fn hooks_path(&self) -> Option<&str> {
-        self.last(HOOKS_PATH)
+    /// Returns the entries that hold elsewhere, as far as they are wanted, as a file of git's.
+    fn kept(&self, is_wanted: impl Fn(&str) -> bool) -> String {
+        let is_kept = |key: &str| {
+            !LEFT_OUT.iter().any(|section| key.starts_with(section))
+                && !KEYS_LEFT_OUT.contains(&key)
+                && is_wanted(key)
+        };
+        let kept = self.entries.iter().filter(|(key, _)| is_kept(key));
+        kept.map(line).collect()
     }
 
     /// Returns all others as a file of git's, without the places of what is copied.
     pub(crate) fn flat(&self, repository: &Repository) -> String {
         let has_copied_hooks = self.hooks(repository) == HooksFolder::OfRepository;
-        let is_left_out = |key: &str| {
-            LEFT_OUT.iter().any(|section| key.starts_with(section))
-                || KEYS_LEFT_OUT.contains(&key)
-                || has_copied_hooks && key == HOOKS_PATH
-        };
-        let kept = self.entries.iter().filter(|(key, _)| !is_left_out(key));
-        kept.fold(String::new(), |text, entry| text + &line(entry))
+        self.kept(|key| !has_copied_hooks || key != HOOKS_PATH)
     }
 
     /// Returns where hooks are.
     pub(crate) fn hooks(&self, repository: &Repository) -> HooksFolder {
-        match self.hooks_path().map(Path::new) {
+        match self.last(HOOKS_PATH).map(Path::new) {
             None => HooksFolder::OfRepository,
             Some(path) if path == repository.common_dir().join("hooks") => {
                 HooksFolder::OfRepository
@@ -170,30 +164,22 @@ pub(crate) fn copy_tools(
     folder: &Path,
     common: &Path,
 ) -> Result<(), Error> {
-    let from = repository.common_dir();
-    for (key, name) in [
-        ("core.excludesfile", "ignore"),
-        ("core.attributesfile", "attributes"),
+    let (from, environment) = (repository.common_dir(), &repository.environment);
+    for (key, name, copy) in [
+        ("core.excludesfile", "ignore", "excludes"),
+        ("core.attributesfile", "attributes", "attributes"),
     ] {
-        let copy = folder.join(if name == "ignore" { "excludes" } else { name });
-        let path = settings
-            .last(key)
-            .map(|path| repository.environment().home_path(path));
-        let path = path.or_else(|| {
-            repository
-                .environment()
-                .configuration_folder()
-                .map(|folder| folder.join("git").join(name))
-        });
-        copy_file(path.as_deref(), &copy, Missing::Empty)?;
+        // Where the user has none, it is empty: git would look for one elsewhere.
+        replace(&folder.join(copy), b"")?;
+        let usual = || Some(environment.configuration_folder()?.join("git").join(name));
+        let named = settings.last(key).map(|path| environment.home_path(path));
+        if let Some(path) = named.or_else(usual) {
+            copy_file(&path, &folder.join(copy))?;
+        }
     }
-    copy_file(
-        Some(&from.join(ALTERNATES)),
-        &common.join("alternates"),
-        Missing::None,
-    )?;
+    copy_file(&from.join(ALTERNATES), &common.join("alternates"))?;
     for name in ["info/exclude", "info/attributes", "shallow"] {
-        copy_file(Some(&from.join(name)), &common.join(name), Missing::None)?;
+        copy_file(&from.join(name), &common.join(name))?;
     }
     if let HooksFolder::Named(path) = settings.hooks(repository)
         && path.is_relative()
@@ -207,22 +193,11 @@ pub(crate) fn copy_tools(
         )?;
     }
     let hooks = folder.join(HOOKS);
-    fs::create_dir_all(&hooks).map_err(Error::file("create", &hooks))?;
-    for entry in fs::read_dir(from.join("hooks"))
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
-        let is_sample = entry
-            .path()
-            .extension()
-            .is_some_and(|extension| extension == "sample");
-        if !is_sample && fs::metadata(entry.path()).is_ok_and(|metadata| metadata.is_file()) {
-            copy_file(
-                Some(&entry.path()),
-                &hooks.join(entry.file_name()),
-                Missing::None,
-            )?;
+    create_folder(&hooks)?;
+    let found = fs::read_dir(from.join("hooks")).into_iter().flatten();
+    for hook in found.flatten().map(|entry| entry.path()) {
+        if hook.extension().is_none_or(|kind| kind != "sample") {
+            copy_file(&hook, &hooks.join(hook.file_name().unwrap_or_default()))?;
         }
     }
     Ok(())
@@ -230,14 +205,14 @@ pub(crate) fn copy_tools(
 
 /// Copies files and folders, no links.
 fn copy_folder(from: &Path, to: &Path, count: &mut usize) -> Result<(), Error> {
-    fs::create_dir_all(to).map_err(Error::file("create", to))?;
+    create_folder(to)?;
     for entry in fs::read_dir(from).into_iter().flatten().flatten() {
         *count += 1;
         let (path, copy) = (entry.path(), to.join(entry.file_name()));
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && *count < MOST_FILES => copy_folder(&path, &copy, count)?,
             Ok(kind) if kind.is_file() && *count < MOST_FILES => {
-                copy_file(Some(&path), &copy, Missing::None)?;
+                copy_file(&path, &copy)?;
             }
             Ok(_) | Err(_) => {}
         }
@@ -245,27 +220,15 @@ fn copy_folder(from: &Path, to: &Path, count: &mut usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// What becomes of the copy of a file that is not there.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Missing {
-    None,
-    Empty,
-}
-
-fn copy_file(from: Option<&Path>, to: &Path, missing: Missing) -> Result<(), Error> {
-    let metadata = from
-        .and_then(|from| fs::metadata(from).ok())
-        .filter(|metadata| metadata.is_file() && metadata.len() < MOST_BYTES);
-    match (from, metadata, missing) {
-        (Some(from), Some(metadata), _) => {
-            let content =
-                tm_untrusted::read_own(from, MOST_BYTES).map_err(Error::file("read", from))?;
-            replace(to, &content)?;
-            fs::set_permissions(to, metadata.permissions()).map_err(Error::file("write", to))
-        }
-        (_, _, Missing::Empty) => replace(to, b""),
-        (_, _, Missing::None) => Ok(()),
-    }
+/// Copies a file, where there is one that a person may have written.
+fn copy_file(from: &Path, to: &Path) -> Result<(), Error> {
+    let is_one = |file: &fs::Metadata| file.is_file() && file.len() < MOST_BYTES;
+    let Some(file) = fs::metadata(from).ok().filter(is_one) else {
+        return Ok(());
+    };
+    let content = tm_untrusted::read_own(from, MOST_BYTES).map_err(Error::file("read", from))?;
+    replace(to, &content)?;
+    fs::set_permissions(to, file.permissions()).map_err(Error::file("write", to))
 }
 
 /// Writes an entry as git reads it: a section of its own, everything quoted.

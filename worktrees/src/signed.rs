@@ -1,7 +1,6 @@
 //! Makes commits as the user's own git would: signed where the user's commits are.
 
 use crate::hooks::SPARED;
-use crate::own::OwnGit;
 use crate::said::telling_line;
 use crate::{Error, Repository, TreeId};
 use std::sync::OnceLock;
@@ -32,15 +31,12 @@ impl Repository {
         if self.is_unsigned {
             return Ok(false);
         }
-        let known = self.own().map(OwnGit::signs);
+        let known = self.own().map(|own| &own.signs);
         if let Some(signs) = known.and_then(OnceLock::get) {
             return Ok(*signs);
         }
-        let signs = self
-            .git()
-            .line("config --type=bool --get commit.gpgsign")
-            .text_if_any()?;
-        let signs = signs.as_deref() == Some("true");
+        let git = self.git().line("config --type=bool --get commit.gpgsign");
+        let signs = git.text_if_any()?.as_deref() == Some("true");
         Ok(known.map_or(signs, |known| *known.get_or_init(|| signs)))
     }
 
@@ -54,18 +50,14 @@ impl Repository {
         parents: &[&CommitId],
         message: &str,
     ) -> Result<CommitId, Error> {
-        let mut git = self
-            .git_on_objects()
-            .args(["commit-tree", &tree.0])
-            .variable(SPARED, "1")
-            .once();
-        if self.signs_commits()? {
-            git = git.arg("-S");
-        }
-        for parent in parents {
-            git = git.arg("-p").commit(parent);
-        }
-        let answer = git.line("-F -").input(message).answer()?;
+        let git = self.git_commit_tree(tree, parents, message);
+        let git = git.variable(SPARED, "1").once();
+        let git = if self.signs_commits()? {
+            git.arg("-S")
+        } else {
+            git
+        };
+        let answer = git.answer()?;
         let commit = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
         if answer.code == 0 && crate::git::is_object_id(&commit) {
             return Ok(CommitId::new(commit));
@@ -87,7 +79,7 @@ impl Repository {
         let head = self.head()?.commit;
         match self.commit_as_user(&self.tree_of(&head)?, &[&head], "tm: a trial of signing\n") {
             Ok(_unnamed) => {
-                let format = self.git().line("config --get gpg.format").text_if_any()?;
+                let format = self.configured("gpg.format")?;
                 Ok(Signing::Works(
                     format.unwrap_or_else(|| "openpgp".to_owned()),
                 ))
@@ -104,12 +96,10 @@ impl Repository {
     fn signing_settings(&self) -> Result<Vec<String>, Error> {
         let mut found = Vec::new();
         for name in SETTINGS {
-            let value = self
-                .git()
-                .line("config --show-origin --get")
-                .arg(name)
-                .text_if_any()?;
-            if let Some((place, value)) = value.as_deref().and_then(|text| text.split_once('\t')) {
+            let git = self.git().line("config --show-origin --get").arg(name);
+            if let Some(said) = git.text_if_any()?
+                && let Some((place, value)) = said.split_once('\t')
+            {
                 found.push(format!(
                     "{name} = {value} ({})",
                     place.trim_start_matches("file:")

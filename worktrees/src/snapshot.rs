@@ -1,7 +1,7 @@
 //! The user's checkout as it is at a moment, to see whether somebody wrote there.
 
-use crate::git::{fields, path_of};
 use crate::watched::{self, Watched};
+use crate::work::line_counts;
 use crate::{Error, Repository};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,17 +38,12 @@ impl CheckoutSnapshot {
         let tip =
             default_branch.and_then(|name| repository.resolve(&format!("refs/heads/{name}")).ok());
         let root = repository.checkout_root();
-        let listing = repository
-            .git()
-            .line("status --porcelain=v1 -z --no-renames --untracked-files=all")
-            .bytes()
-            .map_err(crate::content::of_lfs)?;
+        let statuses = repository.git().statuses("--untracked-files=all");
         let mut paths = BTreeMap::new();
-        for entry in fields(&listing).filter(|entry| entry.len() > 3) {
-            let (letters, path) = (entry[..2].to_vec(), path_of(&entry[3..]));
-            if !own_files.iter().any(|own| is_same(own, &root.join(&path))) {
-                let state = path_state(letters, &root.join(&path));
-                paths.insert(path, state);
+        for (letters, path) in statuses.map_err(crate::content::of_lfs)? {
+            let file = root.join(&path);
+            if !own_files.iter().any(|own| is_same(own, &file)) {
+                paths.insert(path, path_state(letters, &file));
             }
         }
         Ok(Self {
@@ -78,11 +73,10 @@ impl CheckoutSnapshot {
             ));
         }
         changes.extend(watched::changes(&self.watched, &later.watched));
-        let is_same = later.paths == self.paths;
-        let counts = if is_same {
+        let counts = if later.paths == self.paths {
             BTreeMap::new()
         } else {
-            line_counts(repository)
+            changed_lines(repository)
         };
         let changed = later
             .paths
@@ -106,12 +100,7 @@ impl CheckoutSnapshot {
                 path.display()
             )
         }));
-        let more = changes.len().saturating_sub(SHOWN);
-        if more > 0 {
-            changes.truncate(SHOWN);
-            changes.push(format!("and {more} more"));
-        }
-        changes
+        first_of(changes, SHOWN)
     }
 
     fn place(&self) -> String {
@@ -120,6 +109,16 @@ impl CheckoutSnapshot {
             None => short(&self.head).to_owned(),
         }
     }
+}
+
+/// Returns the first of some changes, and how many more there are.
+pub(crate) fn first_of(mut changes: Vec<String>, shown: usize) -> Vec<String> {
+    let more = changes.len().saturating_sub(shown);
+    if more > 0 {
+        changes.truncate(shown);
+        changes.push(format!("and {more} more"));
+    }
+    changes
 }
 
 /// Returns the state of a path now.
@@ -162,21 +161,12 @@ fn lines_of(
 }
 
 /// Returns the lines that are new and gone since HEAD in each file that git knows and whose lines it counts.
-fn line_counts(repository: &Repository) -> BTreeMap<PathBuf, String> {
-    let listing = repository
-        .git()
-        .line("diff --numstat -z --no-renames HEAD")
-        .bytes()
-        .unwrap_or_default();
-    let mut counts = BTreeMap::new();
-    for entry in fields(&listing) {
-        let mut parts = entry.splitn(3, |&byte| byte == b'\t');
-        let mut number = || std::str::from_utf8(parts.next()?).ok()?.parse::<u64>().ok();
-        if let (Some(new), Some(gone), Some(path)) = (number(), number(), parts.next()) {
-            counts.insert(path_of(path), format!(", +{new} -{gone}"));
-        }
-    }
-    counts
+fn changed_lines(repository: &Repository) -> BTreeMap<PathBuf, String> {
+    let git = repository.git();
+    let listing = git.line("diff --numstat -z --no-renames HEAD").bytes();
+    line_counts(&listing.unwrap_or_default())
+        .filter_map(|(lines, path)| lines.map(|(new, gone)| (path, format!(", +{new} -{gone}"))))
+        .collect()
 }
 
 /// A file of tm's, or one beside it that a writer makes for a moment.

@@ -7,13 +7,13 @@
 mod named;
 mod store;
 
-use crate::clean::clean;
+use crate::clean::{clean, remove_if_there};
 use crate::content::is_plain;
-use crate::files::replace;
-use crate::git::{Git, GitPlace, Hooks, fields, path_of};
+use crate::files::{create_folder, replace};
+use crate::git::{Git, GitPlace, Hooks, entry, fields, path_of};
 use crate::indexed::Known;
 use crate::own::OwnGit;
-use crate::owned::{OwnedFolder, replace_whatever};
+use crate::owned::OwnedFolder;
 use crate::{Error, Repository, TreeId};
 use named::{Skipped, resolved};
 use sha2::{Digest as _, Sha256};
@@ -65,20 +65,20 @@ impl Parent<'_> {
 impl OwnedFolder {
     /// Returns where submodules belong that are brought here; empty where none are.
     pub(crate) fn places_of_submodules(&self, tree: &TreeId) -> Result<Vec<PathBuf>, Error> {
-        if self.repository().content_rules().submodules == Bring::Off {
+        if self.repository.content_rules.submodules == Bring::Off {
             return Ok(Vec::new());
         }
-        let links = &self.repository().content_of(tree)?.links;
+        let links = &self.repository.content_of(tree)?.links;
         Ok(links.iter().map(|(path, _)| path.clone()).collect())
     }
 
     /// Brings the submodules of a tree that was checked out here: every file as it is at the commit that the tree names,
     /// and nothing else.
     pub(crate) fn bring_submodules(&self, tree: &TreeId) -> Result<(), Error> {
-        let repository = self.repository();
+        let repository = &self.repository;
         let Some(own) = repository
             .own()
-            .filter(|_| repository.content_rules().submodules != Bring::Off)
+            .filter(|_| repository.content_rules.submodules != Bring::Off)
         else {
             return Ok(());
         };
@@ -129,7 +129,7 @@ impl OwnedFolder {
     }
 
     fn call(&self, place: &GitPlace) -> Git {
-        Git::new(self.repository().environment(), &place.git_dir, Hooks::Off).at(place)
+        Git::new(&self.repository.environment, &place.git_dir, Hooks::Off).at(place)
     }
 
     /// The submodules of a tree, and the places of those that are left out: the user does not want them, or the tree says
@@ -139,27 +139,18 @@ impl OwnedFolder {
         parent: &Parent<'_>,
         tree: &str,
     ) -> Result<(Vec<Submodule>, Vec<PathBuf>), Error> {
-        let listing = self
-            .call(&parent.place)
-            .line("ls-tree -r -z")
-            .arg(tree)
-            .bytes()?;
-        let links = fields(&listing)
-            .filter(|entry| entry.starts_with(b"160000"))
-            .filter_map(|entry| {
-                let tab = entry.iter().position(|&byte| byte == b'\t')?;
-                let id = String::from_utf8_lossy(&entry[..tab])
-                    .split(' ')
-                    .nth(2)?
-                    .to_owned();
-                Some((path_of(&entry[tab + 1..]), CommitId::new(id)))
-            });
-        let links: Vec<(PathBuf, CommitId)> = links.collect();
+        let call = self.call(&parent.place).line("ls-tree -r -z");
+        let listing = call.arg(tree).bytes()?;
+        let links = fields(&listing).filter_map(entry);
+        let links: Vec<(PathBuf, CommitId)> = links
+            .filter(|([mode, ..], _)| mode == "160000")
+            .map(|([.., id], path)| (path_of(path), CommitId::new(id)))
+            .collect();
         if links.is_empty() {
             return Ok((Vec::new(), Vec::new()));
         }
         let named = self.named(parent, tree)?;
-        let in_checkout = self.repository().checkout_root().join(parent.path);
+        let in_checkout = self.repository.checkout_root().join(parent.path);
         let (mut found, mut others) = (Vec::new(), Vec::new());
         for (path, commit) in links.into_iter().filter(|(path, _)| is_plain(path)) {
             match named.get(&path) {
@@ -172,7 +163,7 @@ impl OwnedFolder {
                     path: parent.path.join(path),
                     commit,
                 }),
-                None if self.repository().content_rules().submodules == Bring::On => {
+                None if self.repository.content_rules.submodules == Bring::On => {
                     let message = "`.gitmodules` says nothing of it".to_owned();
                     return Err(Error::Submodule {
                         path: parent.path.join(path),
@@ -188,16 +179,14 @@ impl OwnedFolder {
 
     /// Empties a folder in which a repository belongs that is not brought.
     fn empty(&self, path: &Path) -> Result<(), Error> {
-        let root = self.path().join(path);
-        if root.symlink_metadata().is_ok() {
-            crate::clean::remove(&root)?;
-        }
+        let root = self.path.join(path);
+        remove_if_there(&root)?;
         fs::create_dir(&root).map_err(Error::file("create", &root))
     }
 
     /// Writes the files of a submodule into its folder.
     fn put(&self, store: &Path, submodule: &Submodule) -> Result<(), Error> {
-        let root = self.path().join(&submodule.path);
+        let root = self.path.join(&submodule.path);
         let is_folder = |path: &Path| {
             path.symlink_metadata()
                 .is_ok_and(|metadata| metadata.is_dir())
@@ -206,32 +195,24 @@ impl OwnedFolder {
             .path
             .ancestors()
             .skip(1)
-            .map(|path| self.path().join(path));
+            .map(|path| self.path.join(path));
         if between.into_iter().any(|path| !is_folder(&path)) {
             return Err(Error::NotOwn { path: root });
         }
         if !is_folder(&root) {
-            if root.symlink_metadata().is_ok() {
-                crate::clean::remove(&root)?;
-            }
-            fs::create_dir(&root).map_err(Error::file("create", &root))?;
+            self.empty(&submodule.path)?;
         }
-        let private = self
-            .own_folder()
-            .join(OF_CHECKOUT)
-            .join(key_of(&submodule.path));
-        fs::create_dir_all(&private).map_err(Error::file("create", &private))?;
+        let private = self.own.join(OF_CHECKOUT).join(key_of(&submodule.path));
+        create_folder(&private)?;
         let index = private.join("index");
         let place = GitPlace {
             index: Some(index.clone()),
             ..GitPlace::of(store).with_files(&root)
         };
         let git = || {
-            let git = Git::new(self.repository().environment(), &root, Hooks::Off).at(&place);
-            git.args([
-                "-c",
-                &format!("lfs.storage={}", submodule.users.join("lfs").display()),
-            ])
+            let git = Git::new(&self.repository.environment, &root, Hooks::Off).at(&place);
+            let storage = submodule.users.join("lfs");
+            git.args(["-c", &format!("lfs.storage={}", storage.display())])
         };
         let known = if index.exists() {
             Known::list(git())?
@@ -253,14 +234,14 @@ impl OwnedFolder {
         submodule: &Submodule,
         index: &Path,
     ) -> Result<(), Error> {
-        let Some(own) = self.repository().own() else {
+        let Some(own) = self.repository.own() else {
             return Ok(());
         };
         let name = format!("{}-{}", self.name(), key_of(&submodule.path));
         let git_dir = own.forget_sealed(Path::new(&name))?;
         for folder in ["objects/info", "refs"] {
             let folder = git_dir.join(folder);
-            fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
+            create_folder(&folder)?;
         }
         let objects = format!("{}\n", store.join("objects").display());
         replace(&git_dir.join("objects/info/alternates"), objects.as_bytes())?;
@@ -269,15 +250,9 @@ impl OwnedFolder {
         replace(&git_dir.join("config"), format.as_bytes())?;
         let bytes = fs::read(index).map_err(Error::file("read", index))?;
         replace(&git_dir.join("index"), &bytes)?;
-        replace(
-            &git_dir.join("HEAD"),
-            format!("{}\n", submodule.commit).as_bytes(),
-        )?;
-        let dot_git = self.path().join(&submodule.path).join(".git");
-        replace_whatever(
-            &dot_git,
-            format!("gitdir: {}\n", git_dir.display()).as_bytes(),
-        )
+        let head = format!("{}\n", submodule.commit);
+        replace(&git_dir.join("HEAD"), head.as_bytes())?;
+        self.point_at(&submodule.path, &git_dir)
     }
 }
 

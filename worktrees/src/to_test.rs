@@ -4,8 +4,8 @@
 //! it is made again. What is to last is git's to write.
 
 use crate::git::path_of;
+use crate::made_trees::index_entry;
 use crate::names::path_named;
-use crate::own::OwnGit;
 use crate::reader::{Entry, Reader};
 use crate::trees::{LINK, PLAIN};
 use crate::{Error, Repository, TreeId};
@@ -24,11 +24,8 @@ impl Repository {
     /// # Errors
     /// There is no such tree or commit, or the object store can't be written.
     pub fn commit_to_test(&self, tree: &TreeId, on: &CommitId) -> Result<CommitId, Error> {
-        match self
-            .author()?
-            .zip(self.reader())
-            .and_then(|(author, reader)| reader.commit_to_test(tree, on, author))
-        {
+        let author = self.author()?;
+        match self.read(|reader| reader.commit_to_test(tree, on, author?)) {
             Some(made) => Ok(made),
             None => self.commit_tree(tree, &[on], TREE_TO_TEST),
         }
@@ -36,18 +33,14 @@ impl Repository {
 
     /// Returns the name and the address that commits of a run bear, asked for once.
     fn author(&self) -> Result<Option<&(String, String)>, Error> {
-        let Some(known) = self.own().map(OwnGit::author) else {
+        let Some(known) = self.own().map(|own| &own.author) else {
             return Ok(None);
         };
         if known.get().is_none() {
             let said = self.git_on_objects().line("var GIT_AUTHOR_IDENT").text()?;
-            let named = said
-                .rsplit_once('>')
-                .and_then(|(named, _)| named.split_once(" <"));
-            let (name, address) = named.unwrap_or_default();
-            return Ok(Some(
-                known.get_or_init(|| (name.to_owned(), address.to_owned())),
-            ));
+            let named = said.rsplit_once('>').map_or("", |(named, _)| named);
+            let (name, address) = named.split_once(" <").unwrap_or_default();
+            known.get_or_init(|| (name.to_owned(), address.to_owned()));
         }
         Ok(known.get())
     }
@@ -96,10 +89,7 @@ impl Repository {
             .iter()
             .map(|(path, text)| (&**path, mode_of(path), *text))
             .collect();
-        let made = match self
-            .reader()
-            .and_then(|reader| reader.with_texts(tree, &texts))
-        {
+        let made = match self.read(|reader| reader.with_texts(tree, &texts)) {
             Some(made) => made,
             None => self.with_texts_by_git(tree, &texts)?,
         };
@@ -113,10 +103,8 @@ impl Repository {
     ) -> Result<TreeId, Error> {
         let mut changes = Vec::new();
         for (path, mode, text) in texts {
-            let write = self.git_on_objects().line("hash-object -w --stdin");
-            let id = write.input(text.as_bytes()).object_id()?;
-            let entry = format!("{mode:06o} {id}\t");
-            changes.extend([entry.as_bytes(), path, b"\0"].concat());
+            let id = self.write_blob(*text)?;
+            changes.extend(index_entry(format_args!("{mode:06o}"), &id, path));
         }
         self.tree_with(tree, changes)
     }

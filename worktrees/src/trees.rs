@@ -1,6 +1,7 @@
 //! Trees as the library reads them: each parsed once, compared by what differs, and read anew where it matters.
 
-use crate::reader::{Difference, DifferenceKind, content};
+use crate::Change;
+use crate::reader::content;
 use git2::Oid;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -89,7 +90,7 @@ impl Library {
         one: Option<Oid>,
         other: Option<Oid>,
         folder: &mut Vec<u8>,
-        found: &mut Vec<Difference>,
+        found: &mut Vec<(Vec<u8>, Change)>,
     ) -> Option<()> {
         if one == other {
             // It is there, or git is to say that it is not.
@@ -111,15 +112,12 @@ impl Library {
             let is_file =
                 |entry: Option<&(i32, Oid)>| entry.is_some_and(|(mode, _)| *mode != FOLDER);
             let kind = match (is_file(old), is_file(new)) {
-                (true, true) => Some(DifferenceKind::Modified),
-                (true, false) => Some(DifferenceKind::Deleted),
-                (false, true) => Some(DifferenceKind::Added),
+                (true, true) => Some(Change::Modified),
+                (true, false) => Some(Change::Deleted),
+                (false, true) => Some(Change::Added),
                 (false, false) => None,
             };
-            found.extend(kind.map(|kind| Difference {
-                path: folder.clone(),
-                kind,
-            }));
+            found.extend(kind.map(|kind| (folder.clone(), kind)));
             let (old, new) = (is_folder(old), is_folder(new));
             if old.is_some() || new.is_some() {
                 folder.push(b'/');

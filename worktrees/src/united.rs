@@ -1,5 +1,6 @@
 //! Looks closer at conflicts of lines: where each is, and the tree in which both sides' added lines stand.
 
+use crate::made_trees::index_entry;
 use crate::merge::Merged;
 use crate::{Conflict, ConflictedText, Error, Landing, MergePreview, Repository, TreeId};
 use std::io::Write as _;
@@ -146,19 +147,11 @@ impl Repository {
         };
         let marker = marker_size(&[base, ours, theirs]);
         let files = VersionFiles::of([base, ours, theirs].map(String::as_bytes))?;
-        let git = self.git_on_objects().args([
-            "merge-file",
-            "-p",
-            "--diff3",
-            &format!("--marker-size={marker}"),
-        ]);
-        let answer = git
-            .args(["ours", "base", "theirs"].map(|name| files.path().join(name)))
-            .answer()?;
+        let git = self.git_on_objects().line("merge-file -p --diff3");
+        let git = git.arg(format!("--marker-size={marker}"));
+        let git = git.args(["ours", "base", "theirs"].map(|name| files.path().join(name)));
         // The exit code counts the conflicts; beyond 127 it is an error.
-        if !(0..128).contains(&answer.code) {
-            return Err(answer.into_error(&["merge-file".to_owned()]));
-        }
+        let answer = git.answer_up_to(127)?;
         Ok(String::from_utf8(answer.stdout)
             .ok()
             .and_then(|merged| segments(&merged, marker)))
@@ -191,11 +184,8 @@ impl Repository {
     pub fn with_merged(&self, marked: &TreeId, files: &[MergedFile<'_>]) -> Result<TreeId, Error> {
         let mut changes = Vec::new();
         for MergedFile { of, content } in files {
-            let git = self
-                .git_on_objects()
-                .line("hash-object -w --no-filters --stdin");
-            let blob = git.input(content.clone()).object_id()?;
-            changes.extend(entry(&of.mode, &blob, &of.path));
+            let blob = self.write_blob(&**content)?;
+            changes.extend(index_entry(&of.mode, &blob, of.path.as_os_str().as_bytes()));
         }
         self.tree_with(marked, changes)
     }
@@ -207,7 +197,7 @@ impl Repository {
     pub fn with_ours(&self, tree: &TreeId, files: &[&ConflictedText]) -> Result<TreeId, Error> {
         let changes = files
             .iter()
-            .flat_map(|of| entry(&of.mode, &of.ours, &of.path))
+            .flat_map(|of| index_entry(&of.mode, &of.ours, of.path.as_os_str().as_bytes()))
             .collect();
         self.tree_with(tree, changes)
     }
@@ -236,14 +226,4 @@ impl VersionFiles {
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
-}
-
-/// An entry in the form of `update-index --index-info`.
-fn entry(mode: &str, blob: &str, path: &Path) -> Vec<u8> {
-    [
-        format!("{mode} {blob}\t").as_bytes(),
-        path.as_os_str().as_bytes(),
-        b"\0",
-    ]
-    .concat()
 }

@@ -94,7 +94,7 @@ impl Repository {
             let path = std::str::from_utf8(origin).ok()?.strip_prefix("file:")?;
             Some(self.checkout_root().join(path))
         });
-        let environment = self.environment_of_user();
+        let environment = &self.of_user;
         // Those that are not there yet can come.
         let usual = [
             Some(self.common_dir().join("config")),

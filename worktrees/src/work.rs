@@ -57,37 +57,23 @@ impl Repository {
             commits: self.commits_between(before, after)?,
             ..Work::default()
         };
-        let numbers = self.differences(&["--numstat"], &before.tree.0, &after.tree.0)?;
-        for entry in fields(&numbers) {
-            let mut parts = entry.splitn(3, |&byte| byte == b'\t');
-            let (Some(new), Some(gone), Some(path)) = (parts.next(), parts.next(), parts.next())
-            else {
-                continue;
-            };
-            if is_left_out(&path_of(path)) {
+        let git = self
+            .git_on_objects()
+            .line("diff-tree -r -z --no-renames --numstat");
+        let numbers = git.args([&before.tree.0, &after.tree.0]).bytes()?;
+        for (lines, path) in line_counts(&numbers) {
+            if is_left_out(&path) {
                 continue;
             }
+            let (new, gone) = lines.unwrap_or_default();
             work.files += 1;
-            work.insertions += lines(new);
-            work.deletions += lines(gone);
+            work.insertions += new;
+            work.deletions += gone;
         }
-        let uncommitted = self.differences(
-            &["--name-only"],
-            &self.tree_of(&after.head)?.0,
-            &after.tree.0,
-        )?;
-        work.uncommitted = fields(&uncommitted)
-            .filter(|path| !is_left_out(&path_of(path)))
-            .count() as u64;
+        let uncommitted = self.differing(&self.tree_of(&after.head)?, &after.tree)?;
+        let uncommitted = uncommitted.iter().map(|(path, _)| path_of(path));
+        work.uncommitted = uncommitted.filter(|path| !is_left_out(path)).count() as u64;
         Ok(work)
-    }
-
-    fn differences(&self, form: &[&str], from: &str, to: &str) -> Result<Vec<u8>, Error> {
-        self.git_on_objects()
-            .line("diff-tree -r -z --no-renames")
-            .args(form)
-            .args([from, to])
-            .bytes()
     }
 
     fn commits_between(
@@ -126,10 +112,13 @@ impl Worktree {
     }
 }
 
-/// A count of lines; `-` stands for a binary file, which has none.
-fn lines(field: &[u8]) -> u64 {
-    std::str::from_utf8(field)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(0)
+/// Reads what `--numstat -z` says: how many lines are new and gone in each file; a binary file has none.
+pub(crate) fn line_counts(listing: &[u8]) -> impl Iterator<Item = (Option<(u64, u64)>, PathBuf)> {
+    fields(listing).filter_map(|entry| {
+        let mut parts = entry.splitn(3, |&byte| byte == b'\t');
+        let mut part = || parts.next();
+        let (new, gone, path) = (part()?, part()?, part()?);
+        let number = |text| std::str::from_utf8(text).ok()?.parse().ok();
+        Some((number(new).zip(number(gone)), path_of(path)))
+    })
 }

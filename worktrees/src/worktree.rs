@@ -6,11 +6,8 @@ mod salvage;
 
 pub(crate) use salvage::salvage;
 
-use crate::git::path_of;
 use crate::hooks::{Hooked, HookedWork};
-use crate::lister::Lister;
-use crate::looker::Looker;
-use crate::owned::{OwnedFolder, OwnedHead};
+use crate::owned::{Lister, Looker, OwnedFolder, OwnedHead};
 use crate::pool::WorktreePool;
 use crate::refs::BranchStart;
 use crate::{BranchName, Error, PathPatterns, Repository, RunHooks, TreeId};
@@ -75,7 +72,7 @@ impl Worktree {
 
     /// Returns its folder.
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        &self.folder.path
     }
 
     /// Returns its branch.
@@ -89,7 +86,7 @@ impl Worktree {
     }
 
     pub(crate) const fn repository(&self) -> &Repository {
-        self.folder.repository()
+        &self.folder.repository
     }
 
     /// Returns the commit that whoever worked here left it at, as far as that is one; else the base.
@@ -109,12 +106,15 @@ impl Worktree {
 
     /// Returns what lists the untracked files here.
     pub fn lister(&self) -> Lister {
-        self.folder.lister()
+        Lister(self.folder.clone())
     }
 
     /// Returns what looks at the files here while somebody works with them.
     pub fn looker(&self) -> Looker {
-        self.folder.looker(&self.base)
+        Looker {
+            folder: self.folder.clone(),
+            base: self.base.clone(),
+        }
     }
 
     /// Returns what is in the folder and in no tree, a folder where nothing in it is.
@@ -215,16 +215,9 @@ impl Worktree {
         if !nested.is_empty() {
             return Err(Error::NestedRepositories { paths: nested });
         }
-        let changed = self
-            .repository()
-            .differing(self.base.as_str(), &whole.0)?
-            .into_iter();
-        let changed = changed.map(|difference| path_of(&difference.path));
-        let never_committed: Vec<PathBuf> =
-            changed.filter(|path| never_commit.covers(path)).collect();
-        let tree = self
-            .repository()
-            .with_paths_of(&whole, &never_committed, &self.base)?;
+        let (tree, never_committed) =
+            self.repository()
+                .without(never_commit, &whole, &self.base)?;
         let changed_from_base = tree != self.repository().tree_of(&self.base)?;
         let is_left_out = |path: &PathBuf| !is_of_tools(path) && !forced.contains(path);
         let ignored = ignored
@@ -267,19 +260,14 @@ impl Worktree {
     /// The branch is protected, somebody moves it again and again, or git refused.
     pub fn put_branch_at(&self, commit: &CommitId, keep_as: &str) -> Result<(), Error> {
         let repository = self.repository();
-        for work in [
-            repository.branch_tip(&self.branch)?,
-            self.folder.head_that_was_left(),
-        ]
-        .into_iter()
-        .flatten()
-        {
-            if !repository.is_ancestor(&work, commit)? {
-                repository.keep(keep_as, &work)?;
+        let tip = repository.branch_tip(&self.branch)?;
+        let left = self.folder.head_that_was_left();
+        for work in tip.iter().chain(&left) {
+            if !repository.is_ancestor(work, commit)? {
+                repository.keep(keep_as, work)?;
             }
         }
-        let start = repository.branch_tip(&self.branch)?;
-        let start = start.map_or(BranchStart::New, |expected| BranchStart::Reuse { expected });
+        let start = tip.map_or(BranchStart::New, |expected| BranchStart::Reuse { expected });
         repository.move_branch(&self.branch, commit, &start)
     }
 

@@ -175,7 +175,7 @@ impl PullRequests {
 fn remote(run: &ReviewedRun, order: &PullOrder) -> Result<String, Error> {
     let repository = &run.project.repository;
     match &order.remote {
-        Some(name) if repository.has_remote(name)? => Ok(name.clone()),
+        Some(name) if repository.remotes()?.contains(name) => Ok(name.clone()),
         Some(name) => Err(Error::UnknownRemote(name.clone())),
         None => repository.remote()?.ok_or(Error::NoRemote),
     }

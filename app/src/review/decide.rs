@@ -160,7 +160,7 @@ fn commits(run: &ReviewedRun, branch: &TaskBranch) -> Result<Vec<RejectedCommit>
     let mut found = Vec::new();
     let mut next = Some(branch.commit.clone());
     while let Some(commit) = next {
-        let trailers = repository.trailers(&commit)?;
+        let trailers = repository.past(&commit)?.trailers;
         let says = |name: &str, value: &str| {
             trailers
                 .iter()

@@ -7,13 +7,11 @@ use tm_scheduler::autopilot::TestCounts;
 
 /// A project.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase")]
 pub(crate) struct Where {
     /// The folder of the project; the server's own when not given.
-    #[serde(default)]
     pub(crate) project_root: Option<String>,
     /// The run; the current one when not given.
-    #[serde(default)]
     pub(crate) run_id: Option<String>,
 }
 
@@ -56,32 +54,26 @@ pub(crate) struct Start {
 }
 
 /// Branch and tries.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
 pub(super) struct StartOptions {
     /// The branch.
-    #[serde(default)]
     pub(super) branch: Option<String>,
     /// Tries at GREEN before the run is paused.
-    #[serde(default)]
     pub(super) max_attempts: Option<u32>,
 }
 
 /// Counts of tests as they are reported.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
 pub(super) struct Counts {
     /// Tests that passed.
-    #[serde(default)]
     pub(super) passed: u64,
     /// Tests that failed.
-    #[serde(default)]
     pub(super) failed: u64,
     /// Tests that were skipped.
-    #[serde(default)]
     pub(super) skipped: u64,
     /// Tests in all; the sum when not given.
-    #[serde(default)]
     pub(super) total: Option<u64>,
 }
 
@@ -106,66 +98,56 @@ pub(super) enum PhaseName {
 }
 
 /// A report.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
 pub(crate) struct CompletePhase {
     #[serde(flatten)]
     pub(super) place: Where,
     /// The phase; the one under way when not given.
-    #[serde(default)]
     pub(super) phase: Option<PhaseName>,
     /// The subtask; the one under way when not given.
-    #[serde(default)]
     pub(super) subtask_id: Option<String>,
     /// The counts that the test command printed.
-    #[serde(default)]
     pub(super) test_results: Option<Counts>,
     /// The coverage in percent.
-    #[serde(default)]
     pub(super) coverage: Option<f64>,
     /// Files that were changed; looked up when not given.
-    #[serde(default)]
     pub(super) files: Vec<String>,
 }
 
 /// A commit.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
 pub(crate) struct Commit {
     #[serde(flatten)]
     pub(super) place: Where,
     /// The subtask; the one under way when not given.
-    #[serde(default)]
     pub(super) subtask_id: Option<String>,
     /// Commit these files alone.
-    #[serde(default)]
     pub(super) files: Vec<String>,
     /// The words of the message; trailers are added.
-    #[serde(default, alias = "customMessage")]
+    #[serde(alias = "customMessage")]
     pub(super) message: Option<String>,
 }
 
 /// The end of a run.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
 pub(crate) struct Finalize {
     #[serde(flatten)]
     pub(super) place: Where,
     /// The counts of the whole suite; tm runs it when they are not given.
-    #[serde(default)]
     pub(super) test_results: Option<Counts>,
     /// The coverage in percent.
-    #[serde(default)]
     pub(super) coverage: Option<f64>,
 }
 
 /// A run that is given up.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
 pub(crate) struct Abort {
     #[serde(flatten)]
     pub(super) place: Where,
     /// Remove branch and state as well; the commits stay under `refs/tm/salvage/`.
-    #[serde(default)]
     pub(super) cleanup: bool,
 }

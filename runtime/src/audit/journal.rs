@@ -12,7 +12,7 @@ use crate::step_error::{StepError, blocking};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tm_scheduler::{AuditItem, AuditKind, CommitId, Phase, Scheduler, State, TaskId, TaskView};
-use tm_worktrees::{BranchName, Error, MergedTree, PastCommit, Repository, TreeId};
+use tm_worktrees::{Author, BranchName, Error, MergedTree, PastCommit, Repository, TreeId};
 
 /// Something that a journal says and git does not.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -279,7 +279,9 @@ async fn uncommitted(
         parents: vec![base.clone()],
         tree,
         subject: task.title.clone(),
+        author: Author::default(),
         trailers: Vec::new(),
+        message: String::new(),
     };
     let claims = Claims {
         task: Some(task.id.clone()),

@@ -259,13 +259,7 @@ impl Sorter<'_> {
         if let Some(known) = self.by_id.get(commit) {
             return Ok(known.clone());
         }
-        Ok(PastCommit {
-            id: commit.clone(),
-            parents: self.repository.parents(commit)?,
-            tree: self.repository.tree_of(commit)?,
-            subject: String::new(),
-            trailers: self.repository.trailers(commit)?,
-        })
+        self.repository.past(commit)
     }
 
     fn merge(

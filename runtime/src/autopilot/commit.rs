@@ -228,7 +228,12 @@ fn is_of_this_run(
     commit: &CommitId,
     subtask: &TaskId,
 ) -> Result<bool, Error> {
-    let trailers = session.project().checkout.repository().trailers(commit)?;
+    let trailers = session
+        .project()
+        .checkout
+        .repository()
+        .past(commit)?
+        .trailers;
     let has = |name: &str, is: &dyn Fn(&str) -> bool| {
         trailers.iter().any(|(key, value)| key == name && is(value))
     };
@@ -287,7 +292,7 @@ fn answer(
         success: true,
         commit_sha: commit.to_string(),
         commit_hash: commit.as_str().get(..7).unwrap_or_default().to_owned(),
-        message: repository.subject(commit)?,
+        message: repository.past(commit)?.subject,
         subtask: subtask.to_string(),
         is_complete: session.open.state.machine.current().is_none(),
         progress: progress(&session.open.state),

@@ -29,7 +29,7 @@ impl OpenRun<'_> {
             .project
             .checkout
             .repository()
-            .changed_files_to_tree(&self.state.head, tree)?)
+            .changed_files(&self.state.head, tree)?)
     }
 
     /// Tells whether the branch still holds what the run has committed: amended commits and moved branches do not.
@@ -102,7 +102,7 @@ impl OpenRun<'_> {
             .project
             .checkout
             .repository()
-            .changed_files_to_tree(&red.commit, tree)?;
+            .changed_files(&red.commit, tree)?;
         let is_of_red = |file: &ChangedFile| red.files.contains(&file.path);
         Ok(differing
             .into_iter()

@@ -84,7 +84,7 @@ impl Prover<'_> {
     pub(super) async fn changes(&self, since: &CommitId) -> Result<Vec<Change>, StepError> {
         let (since, tree) = (since.clone(), self.work.tree.clone());
         let changes = self
-            .git(move |repository| repository.changed_files_to_tree(&since, &tree))
+            .git(move |repository| repository.changed_files(&since, &tree))
             .await?;
         Ok(changes
             .into_iter()

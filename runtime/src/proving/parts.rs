@@ -105,7 +105,7 @@ impl Parts {
         if self.is_empty() {
             return Ok(self.elsewhere.clone());
         }
-        let mut changed = repository.changed_files_to_tree(base, tree)?;
+        let mut changed = repository.changed_files(base, tree)?;
         if let Some(red) = red {
             changed.extend(repository.changed_files(&red.base, &red.commit)?);
         }

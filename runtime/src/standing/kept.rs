@@ -5,7 +5,7 @@ use super::ledger::KEEPS;
 use super::{Ledger, standing};
 use std::collections::BTreeMap;
 use tm_scheduler::{CommitId, TAKEN_BACK_PHASE, Tag, TaskId, WorkKind};
-use tm_worktrees::{CommitMessage, Error, Repository};
+use tm_worktrees::{Error, PastCommit, Repository};
 
 /// Tests that are kept.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -65,7 +65,7 @@ pub fn kept_tests(
 }
 
 /// The task of a commit that took work back, with its tests where they are kept.
-fn of_history(told: &CommitMessage, tag: &Tag) -> Option<(TaskId, Option<KeptTests>)> {
+fn of_history(told: &PastCommit, tag: &Tag) -> Option<(TaskId, Option<KeptTests>)> {
     let (subject, _) = told.message.split_once('\n')?;
     let (_, title) = subject.split_once(": ")?;
     let value = |name: &str| {

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use tm_scheduler::{CommitId, RunId, Tag, TaskId, Work, WorkKind, one_line};
 use tm_store::run::safe_name;
-use tm_worktrees::{CommitMessage, Error, Repository};
+use tm_worktrees::{Error, PastCommit, Repository};
 
 /// Where the references are.
 const PLACE: &str = "refs/tm/rejected";
@@ -54,8 +54,8 @@ impl Rejected {
     pub fn keep(&self, repository: &Repository) -> Result<(), Error> {
         let newest = self.rejects.first().map(|rejected| rejected.commit.clone());
         let Some(newest) = newest else { return Ok(()) };
-        let record =
-            repository.commit_on(&newest, &repository.tree_of(&newest)?, &self.message())?;
+        let tree = repository.tree_of(&newest)?;
+        let record = repository.commit_tree(&tree, &[&newest], &self.message())?;
         repository.keep(&place(&self.tag, &self.task, &self.run), &record)
     }
 
@@ -76,7 +76,7 @@ impl Rejected {
         )
     }
 
-    fn of(reference: &str, told: &CommitMessage) -> Option<Self> {
+    fn of(reference: &str, told: &PastCommit) -> Option<Self> {
         let mut lines = told.message.lines();
         let title = lines.next()?.split_once(": ")?.1.to_owned();
         let reason: Vec<&str> = told

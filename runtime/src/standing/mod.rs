@@ -14,7 +14,7 @@ pub use taking_back::{CleanBase, NotTakenBack, RevertReason, TakenBack, Taking, 
 
 use crate::audit::MADE_IN;
 use tm_scheduler::{CommitId, PastMessage, Work, reverted, standing_work};
-use tm_worktrees::{CommitMessage, Error, Repository};
+use tm_worktrees::{Error, PastCommit, Repository};
 
 /// Words of which every message that matters has one.
 const WORDS: [&str; 2] = ["Phase: ", "This reverts commit "];
@@ -36,7 +36,7 @@ pub fn standing(repository: &Repository, tip: &CommitId) -> Result<Vec<Work>, Er
 }
 
 /// Whether an agent made the commit, and tm kept it as the history of a task's: what it says is no word of tm's.
-fn is_of_agent(told: &CommitMessage) -> bool {
+fn is_of_agent(told: &PastCommit) -> bool {
     let last = told
         .message
         .trim_end()
@@ -49,7 +49,7 @@ fn is_of_agent(told: &CommitMessage) -> bool {
     })
 }
 
-fn past_message(repository: &Repository, told: CommitMessage) -> Result<PastMessage, Error> {
+fn past_message(repository: &Repository, told: PastCommit) -> Result<PastMessage, Error> {
     let mut reverts = Vec::new();
     for named in reverted(&told.message) {
         // What is not here, since somebody rebased it or the clone is cut off, can't have brought anything that is.

@@ -147,7 +147,7 @@ fn is_unfinished(
     if first != newest || !landing.contains(second) {
         return Ok(false);
     }
-    let trailers = repository.trailers(found)?;
+    let trailers = repository.past(found)?.trailers;
     let resolution = trailers
         .iter()
         .find(|(name, _)| name == Resolution::TRAILER);

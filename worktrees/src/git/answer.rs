@@ -1,6 +1,8 @@
 //! What git answers, and how its answers are read.
 
+use super::Git;
 use crate::Error;
+use crate::said::telling_line;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
@@ -18,7 +20,7 @@ pub(crate) struct Answer {
 
 impl Answer {
     /// Turns a bad answer into an error that says what git said.
-    pub(crate) fn into_error(self, words: &[String]) -> Error {
+    fn into_error(self, words: &[String]) -> Error {
         let message = match (self.stderr.is_empty(), self.code) {
             (false, _) => self.stderr,
             (true, -1) => "it was killed by a signal".to_owned(),
@@ -28,6 +30,102 @@ impl Answer {
             command: words.join(" "),
             message,
         }
+    }
+
+    /// Returns the line that says why a call was refused, and all that it wrote; `None` where it was not.
+    pub(crate) fn refusal(&self) -> Option<(String, String)> {
+        if self.code == 0 {
+            return None;
+        }
+        let printed = String::from_utf8_lossy(&self.stdout);
+        let output = format!("{printed}{}", self.stderr).trim().to_owned();
+        Some((telling_line(&output), output))
+    }
+}
+
+impl Git {
+    /// Runs the call and returns its answer; an exit code above `most` is an error.
+    pub(crate) fn answer_up_to(self, most: i32) -> Result<Answer, Error> {
+        let words = self.words.clone();
+        let answer = self.answer()?;
+        if (0..=most).contains(&answer.code) {
+            Ok(answer)
+        } else {
+            Err(answer.into_error(&words))
+        }
+    }
+
+    /// Runs the call and returns what it wrote; any exit code but 0 is an error.
+    pub(crate) fn bytes(self) -> Result<Vec<u8>, Error> {
+        self.answer_up_to(0).map(|answer| answer.stdout)
+    }
+
+    /// Runs the call for its effect.
+    pub(crate) fn done(self) -> Result<(), Error> {
+        self.bytes().map(drop)
+    }
+
+    /// Runs the call and returns what it wrote as text, without the last line feed.
+    pub(crate) fn text(self) -> Result<String, Error> {
+        let bytes = self.bytes()?;
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
+    }
+
+    /// Runs the call and returns the lines that it wrote.
+    pub(crate) fn lines(self) -> Result<Vec<String>, Error> {
+        Ok(self.text()?.lines().map(ToOwned::to_owned).collect())
+    }
+
+    /// Runs the call and returns the paths that it wrote, each ended by NUL.
+    pub(crate) fn paths<T: FromIterator<PathBuf>>(self) -> Result<T, Error> {
+        Ok(fields(&self.bytes()?).map(path_of).collect())
+    }
+
+    /// Asks what differs from HEAD: the two letters and the path of each.
+    pub(crate) fn statuses(self, more: &str) -> Result<Vec<(Vec<u8>, PathBuf)>, Error> {
+        let call = self
+            .line("status --porcelain=v1 -z --no-renames")
+            .line(more);
+        let listing = call.bytes()?;
+        let said = fields(&listing).filter_map(|entry| entry.split_at_checked(3));
+        Ok(said
+            .map(|(letters, path)| (letters[..2].to_vec(), path_of(path)))
+            .collect())
+    }
+
+    /// Runs the call and tells whether git had nothing against it.
+    pub(crate) fn succeeds(self) -> Result<bool, Error> {
+        Ok(self.answer()?.code == 0)
+    }
+
+    /// Runs the call and returns the path that it wrote.
+    pub(crate) fn path(self) -> Result<PathBuf, Error> {
+        let bytes = self.bytes()?;
+        Ok(path_of(bytes.strip_suffix(b"\n").unwrap_or(&bytes)))
+    }
+
+    /// Runs the call and returns the object id that it wrote.
+    pub(crate) fn object_id(self) -> Result<String, Error> {
+        let words = self.words.clone();
+        let text = self.text()?;
+        if is_object_id(&text) {
+            Ok(text)
+        } else {
+            Err(unexpected(&words, text.as_bytes()))
+        }
+    }
+
+    /// Runs the call and tells what its exit code says: 0 yes, 1 no, anything else is an error.
+    pub(crate) fn yes_or_no(self) -> Result<bool, Error> {
+        self.answer_up_to(1).map(|answer| answer.code == 0)
+    }
+
+    /// Runs the call and returns what it wrote, `None` for exit code 1.
+    pub(crate) fn text_if_any(self) -> Result<Option<String>, Error> {
+        let answer = self.answer_up_to(1)?;
+        let text = String::from_utf8_lossy(&answer.stdout);
+        Ok((answer.code == 0).then(|| text.trim_end_matches('\n').to_owned()))
     }
 }
 
@@ -58,10 +156,18 @@ pub(crate) fn fields(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(move |_| !bytes.is_empty())
 }
 
+/// Splits an entry of a listing into the three words before its tab and the path behind.
+pub(crate) fn entry(bytes: &[u8]) -> Option<([String; 3], &[u8])> {
+    let tab = bytes.iter().position(|&byte| byte == b'\t')?;
+    let words = String::from_utf8_lossy(&bytes[..tab]);
+    let words: Vec<String> = words.split(' ').map(ToOwned::to_owned).collect();
+    Some((words.try_into().ok()?, &bytes[tab + 1..]))
+}
+
 /// Puts paths into the form in which git reads many of them.
-pub(crate) fn joined(paths: &[PathBuf]) -> Vec<u8> {
+pub(crate) fn joined<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Vec<u8> {
     paths
-        .iter()
+        .into_iter()
         .flat_map(|path| path.as_os_str().as_bytes().iter().copied().chain([0]))
         .collect()
 }

@@ -1,24 +1,15 @@
 //! git's own files of a worktree, as whoever works there is to find them: written, and never read.
 
 use super::OwnedFolder;
-use crate::files::{Identity, replace};
+use crate::files::replace;
 use crate::git::{Git, GitPlace, Hooks};
-use crate::own::OwnGit;
 use crate::{BranchName, Error, TreeId};
 use std::path::Path;
 use tm_scheduler::CommitId;
 
 /// What git keeps in its folder of a worktree; anything else there was left by whoever worked in it.
-const OF_WORKTREE: [&str; 8] = [
-    "HEAD",
-    "commondir",
-    "gitdir",
-    "index",
-    "locked",
-    "logs",
-    "refs",
-    "reftable",
-];
+const FILES: [&str; 5] = ["HEAD", "commondir", "gitdir", "index", "locked"];
+const FOLDERS: [&str; 3] = ["logs", "refs", "reftable"];
 
 /// Where HEAD of a worktree is.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -44,32 +35,49 @@ impl OwnedFolder {
         head: &OwnedHead<'_>,
     ) -> Result<(), Error> {
         self.set_head(head)?;
-        let found = self.write_tree()?;
-        if found == *tree {
-            Ok(())
-        } else {
-            Err(Error::NotOwn {
-                path: self.path.clone(),
-            })
+        if self.write_tree()? == *tree {
+            return Ok(());
         }
+        Err(Error::NotOwn {
+            path: self.path.clone(),
+        })
     }
 
     pub(super) fn set_head(&self, head: &OwnedHead<'_>) -> Result<(), Error> {
-        if self.is_reftable() {
-            return point_head(self.git(Hooks::Off), head);
-        }
-        replace(&self.own.join("HEAD"), text_of(head).as_bytes())
+        self.write_head(&self.own, self.git(Hooks::Off), head)
     }
 
-    pub(super) fn is_reftable(&self) -> bool {
-        self.repository.own().is_some_and(OwnGit::is_reftable)
+    /// Writes HEAD into a git folder: a file, or a reference among others.
+    fn write_head(&self, git_dir: &Path, git: Git, head: &OwnedHead<'_>) -> Result<(), Error> {
+        if !self.repository.own().is_some_and(|own| own.is_reftable) {
+            let text = match head {
+                OwnedHead::Branch(branch) => format!("ref: {}\n", branch.reference()),
+                OwnedHead::Detached(commit) => format!("{commit}\n"),
+            };
+            return replace(&git_dir.join("HEAD"), text.as_bytes());
+        }
+        match head {
+            OwnedHead::Branch(branch) => git
+                .args(["symbolic-ref", "-m", "tm", "HEAD", &branch.reference()])
+                .done(),
+            OwnedHead::Detached(commit) => git
+                .line("update-ref --no-deref -m tm HEAD")
+                .commit(*commit)
+                .done(),
+        }
+    }
+
+    /// Writes HEAD into a git folder that is found by itself.
+    pub(crate) fn write_head_in(&self, git_dir: &Path, head: &OwnedHead<'_>) -> Result<(), Error> {
+        let git = Git::new(&self.repository.environment, git_dir, Hooks::Off);
+        self.write_head(git_dir, git.at(&GitPlace::of(git_dir)), head)
     }
 
     /// Writes git's own files in the folder and the repository as whoever works there is to find them: HEAD, the index,
     /// and nothing that somebody left.
     pub(crate) fn publish(&self, head: &OwnedHead<'_>) -> Result<(), Error> {
         let git_dir = &self.record.git_dir;
-        if !Identity::of_folder(git_dir).is_ok_and(|found| found == self.record.git_dir_identity) {
+        if !self.record.git_dir_identity.is_at(git_dir) {
             return Err(Error::NotOwn {
                 path: git_dir.clone(),
             });
@@ -80,11 +88,7 @@ impl OwnedFolder {
         replace(&git_dir.join("commondir"), &self.record.common)?;
         replace_whatever(&self.path.join(".git"), &self.record.dot_git)?;
         self.publish_index()?;
-        if self.is_reftable() {
-            let git = Git::new(self.repository.environment(), git_dir, Hooks::Off);
-            return point_head(git.at(&GitPlace::of(git_dir)), head);
-        }
-        replace(&git_dir.join("HEAD"), text_of(head).as_bytes())
+        self.write_head_in(git_dir, head)
     }
 
     /// Writes the index with its time of change, by which git tells files that changed in the same moment.
@@ -108,41 +112,15 @@ fn remove_what_was_left(git_dir: &Path) -> Result<(), Error> {
     let failed = |error| Error::file("read", git_dir)(error);
     for entry in std::fs::read_dir(git_dir).map_err(failed)?.flatten() {
         let name = entry.file_name();
-        let wants_folder = ["logs", "refs", "reftable"]
-            .iter()
-            .any(|known| name == *known);
-        let is_right_kind = entry.file_type().is_ok_and(|kind| {
-            if wants_folder {
-                kind.is_dir()
-            } else {
-                kind.is_file()
-            }
+        let is_one_of = |known: &[&str]| known.iter().any(|known| name == *known);
+        let is_known = entry.file_type().is_ok_and(|kind| {
+            kind.is_file() && is_one_of(&FILES) || kind.is_dir() && is_one_of(&FOLDERS)
         });
-        if is_right_kind && OF_WORKTREE.iter().any(|known| name == *known) {
-            continue;
+        if !is_known {
+            crate::clean::remove(&entry.path())?;
         }
-        crate::clean::remove(&entry.path())?;
     }
     Ok(())
-}
-
-pub(crate) fn text_of(head: &OwnedHead<'_>) -> String {
-    match head {
-        OwnedHead::Branch(branch) => format!("ref: {}\n", branch.reference()),
-        OwnedHead::Detached(commit) => format!("{commit}\n"),
-    }
-}
-
-pub(crate) fn point_head(git: Git, head: &OwnedHead<'_>) -> Result<(), Error> {
-    match head {
-        OwnedHead::Branch(branch) => git
-            .args(["symbolic-ref", "-m", "tm", "HEAD", &branch.reference()])
-            .done(),
-        OwnedHead::Detached(commit) => git
-            .line("update-ref --no-deref -m tm HEAD")
-            .commit(commit)
-            .done(),
-    }
 }
 
 /// As `replace`, also where a folder is in the way.

@@ -36,8 +36,7 @@ impl Record {
 
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
         let dot_git = beginning(&path.join(".git"), SHORT)?;
-        let text = dot_git.strip_prefix(b"gitdir: ").unwrap_or(&dot_git);
-        let git_dir = path.join(path_of(text.strip_suffix(b"\n").unwrap_or(text)));
+        let git_dir = path.join(pointed_at(&dot_git));
         let identity =
             |path: &Path| Identity::of_folder(path).map_err(Error::file("look at", path));
         Ok(Self {
@@ -58,24 +57,26 @@ impl Record {
 
     /// Tells what of git's own files is not as tm made it; empty when all is.
     pub(super) fn changed(&self, worktree: &Path) -> Vec<PathBuf> {
-        let is_same =
-            |path: &Path, text: &[u8]| beginning(path, SHORT).is_ok_and(|found| found == text);
         let git_dir = &self.git_dir;
-        let mut changed = Vec::new();
-        for (path, text) in [
-            (worktree.join(".git"), &self.dot_git),
-            (git_dir.join("gitdir"), &self.back),
-            (git_dir.join("commondir"), &self.common),
-        ] {
-            if !is_same(&path, text) {
-                changed.push(path);
-            }
-        }
-        if git_dir.join("config.worktree").symlink_metadata().is_ok() {
-            changed.push(git_dir.join("config.worktree"));
-        }
-        changed
+        let files = [
+            (worktree.join(".git"), Some(&self.dot_git)),
+            (git_dir.join("gitdir"), Some(&self.back)),
+            (git_dir.join("commondir"), Some(&self.common)),
+            (git_dir.join("config.worktree"), None),
+        ];
+        let is_changed = |(path, text): &(PathBuf, Option<&Vec<u8>>)| match text {
+            Some(text) => beginning(path, SHORT).map_or(true, |found| found != **text),
+            None => path.symlink_metadata().is_ok(),
+        };
+        let changed = files.into_iter().filter(is_changed);
+        changed.map(|(path, _)| path).collect()
     }
+}
+
+/// Returns where a file `.git` leads.
+pub(crate) fn pointed_at(dot_git: &[u8]) -> PathBuf {
+    let text = dot_git.strip_prefix(b"gitdir: ").unwrap_or(dot_git);
+    path_of(text.strip_suffix(b"\n").unwrap_or(text))
 }
 
 /// Returns the git folder of tm's own for a worktree.

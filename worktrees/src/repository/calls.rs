@@ -2,8 +2,10 @@
 
 use super::Repository;
 use crate::Error;
-use crate::git::{Git, GitPlace, Hooks, path_of};
+use crate::git::{Git, GitPlace, Hooks};
+use crate::owned::pointed_at;
 use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 impl Repository {
     /// A call that only reads, with the settings that the user's own commands have now.
@@ -52,11 +54,20 @@ impl Repository {
 
     /// A call on objects and refs alone, which no file of a checkout has a part in.
     pub(crate) fn git_on_objects(&self) -> Git {
-        let git_dir = self
-            .own
-            .as_ref()
-            .map_or_else(|| self.common_dir.clone(), |own| own.common());
+        let git_dir = self.objects_dir();
         Git::new(&self.environment, &git_dir, Hooks::Off).at(&GitPlace::of(&git_dir))
+    }
+
+    /// git's folder for what is asked of objects and refs alone.
+    fn objects_dir(&self) -> PathBuf {
+        let own = self.own.as_ref();
+        own.map_or_else(|| self.common_dir.clone(), |own| own.common())
+    }
+
+    /// Returns a folder beside the objects, which goes with what is returned.
+    pub(crate) fn scratch(&self) -> Result<TempDir, Error> {
+        let beside = self.objects_dir();
+        tempfile::tempdir_in(&beside).map_err(Error::file("write", &beside))
     }
 
     /// A call on git's list of worktrees: the real one.
@@ -79,6 +90,5 @@ fn git_dir_of(root: &Path, common_dir: &Path) -> Result<PathBuf, Error> {
         return Ok(common_dir.to_owned());
     }
     let text = crate::files::beginning(&dot_git, SHORT)?;
-    let text = text.strip_prefix(b"gitdir: ").unwrap_or(&text);
-    Ok(root.join(path_of(text.strip_suffix(b"\n").unwrap_or(text))))
+    Ok(root.join(pointed_at(&text)))
 }

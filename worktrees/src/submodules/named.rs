@@ -37,7 +37,7 @@ impl OwnedFolder {
             };
             let own = |key: &str| {
                 let key = format!("submodule.{name}.{key}");
-                self.repository()
+                self.repository
                     .git_on_objects()
                     .line("config --get")
                     .arg(&key)

@@ -2,17 +2,17 @@
 
 use super::{STORES, Submodule, key_of};
 use crate::Error;
-use crate::files::replace;
+use crate::files::{create_folder, replace};
 use crate::git::{Answer, Git, GitPlace, Hooks};
 use crate::own::OwnGit;
 use crate::owned::OwnedFolder;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 
 impl OwnedFolder {
     /// Returns the store of a submodule, which has its commit.
     pub(super) fn stored(&self, own: &OwnGit, submodule: &Submodule) -> Result<PathBuf, Error> {
-        let _one_at_a_time = own.changing_modules();
+        let _one_at_a_time = own.modules.lock().unwrap_or_else(PoisonError::into_inner);
         own.assert_there()?;
         let store = own.folder().join(STORES).join(key_of(&submodule.path));
         if !store.join("HEAD").exists() {
@@ -35,12 +35,12 @@ impl OwnedFolder {
     }
 
     fn make_store(&self, store: &Path, submodule: &Submodule) -> Result<(), Error> {
-        fs::create_dir_all(store).map_err(Error::file("create", store))?;
+        create_folder(store)?;
         let format = match submodule.commit.as_str().len() {
             64 => "--object-format=sha256",
             _ => "--object-format=sha1",
         };
-        Git::new(self.repository().environment(), store, Hooks::Off)
+        Git::new(&self.repository.environment, store, Hooks::Off)
             .args(["init", "--bare", "--quiet", "--template=", format, "."])
             .done()
     }
@@ -48,8 +48,7 @@ impl OwnedFolder {
 
 fn has_commit(git: Git, submodule: &Submodule) -> Result<bool, Error> {
     let commit = format!("{}^{{commit}}", submodule.commit);
-    let answer = git.line("cat-file -e").arg(&commit).answer()?;
-    Ok(answer.code == 0)
+    git.line("cat-file -e").arg(commit).succeeds()
 }
 
 /// Fetches the commit, else all branches and tags: not every server gives a commit that no branch names.

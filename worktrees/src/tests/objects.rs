@@ -29,7 +29,7 @@ fn an_object_that_was_overwritten_is_named_and_what_is_known_is_not_looked_at() 
         let base = scene.head();
         let one = scene.task("tm/one", &base, "folder/b.txt", "b\n");
         let other = scene.task("tm/other", &base, "c.txt", "weaker\n");
-        let check = |of: &dyn std::fmt::Display, known: &CommitId| {
+        let check = |of: &dyn Treeish, known: &CommitId| {
             repository.check_new_objects(of, known, ObjectCheck::Names)
         };
         let tree = repository.tree_of(&one).expect("a tree");

@@ -65,9 +65,7 @@ fn assert_same(scene: &Scene) {
                 library.is_ancestor(commit, other).ok(),
                 git.is_ancestor(commit, other).ok()
             );
-            let changed = |repository: &Repository| {
-                repository.differing(commit.as_str(), other.as_str()).ok()
-            };
+            let changed = |repository: &Repository| repository.differing(commit, other).ok();
             assert_eq!(changed(&library), changed(&git), "{commit} {other}");
         }
     }

@@ -103,7 +103,7 @@ fn the_last_commit_with_a_trailer_is_found_and_words_that_are_none_are_not_taken
         "more\n\nNow Phase: red is over.\n\nPhase: green",
     ]);
     assert_eq!(found(), Some(red.clone()));
-    let trailers = scene.repository.trailers(&red).expect("trailers");
+    let trailers = scene.repository.past(&red).expect("trailers").trailers;
     assert_eq!(
         trailers,
         [("Phase".into(), "red".into()), ("Task".into(), "1".into())] as [(String, String); 2]

@@ -269,7 +269,7 @@ fn the_history_says_how_a_merge_came_about_and_is_held_to_it() {
         .repository
         .merge_commit(&preview, "Land\n\nTask: 1\nRun: r\n")
         .expect("a merge");
-    let trailers = scene.repository.trailers(&merge).expect("trailers");
+    let trailers = scene.repository.past(&merge).expect("trailers").trailers;
     let expected = [("Task", "1"), ("Run", "r"), ("Resolution", "union")];
     assert_eq!(
         trailers,
@@ -320,7 +320,7 @@ fn the_history_says_how_a_merge_came_about_and_is_held_to_it() {
         preview.tree
     );
     assert_eq!(
-        scene.repository.trailers(&both).expect("trailers"),
+        scene.repository.past(&both).expect("trailers").trailers,
         [("Resolution".to_owned(), "union".to_owned())]
     );
 }

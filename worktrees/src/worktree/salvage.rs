@@ -12,7 +12,7 @@ pub(crate) fn salvage(
     reference: &str,
     message: &str,
 ) -> Result<Option<CommitId>, Error> {
-    let repository = folder.repository();
+    let repository = &folder.repository;
     let head = folder.head_that_was_left().unwrap_or_else(|| base.clone());
     let tree = match folder.tree() {
         Ok(tree) => tree,

@@ -156,9 +156,9 @@ fn fault(commit: &AgentCommit, attempt: &str, never_commit: &PathPatterns) -> Op
         return Some(format!("has the trailer `{name}`, which is tm's"));
     }
     let words = [
-        &commit.message,
-        &commit.author.name,
-        &commit.author.email,
+        &commit.past.message,
+        &commit.past.author.name,
+        &commit.past.author.email,
         &commit.added,
     ];
     let holds_secret = words
@@ -188,7 +188,7 @@ fn links_out(
 fn message(commit: &AgentCommit, attempt: &str) -> String {
     let own = format!("{MADE_IN}: {attempt}");
     // A squash of the branch has them among tm's own, wherever they stand.
-    let words = without_words_of_ours(&tm_untrusted::shown(&commit.message), "")
+    let words = without_words_of_ours(&tm_untrusted::shown(&commit.past.message), "")
         .trim()
         .to_owned();
     if words.lines().last() == Some(own.as_str()) {
@@ -228,13 +228,13 @@ mod tests {
                 parents: Vec::new(),
                 tree: TreeId::new("t".to_owned()),
                 subject: String::new(),
+                author: Author {
+                    name: "A".to_owned(),
+                    email: "a@b".to_owned(),
+                    date: "0 +0000".to_owned(),
+                },
                 trailers: trailers.iter().map(trailer).collect(),
-            },
-            message: message.to_owned(),
-            author: Author {
-                name: "A".to_owned(),
-                email: "a@b".to_owned(),
-                date: "0 +0000".to_owned(),
+                message: message.to_owned(),
             },
             files: files.iter().map(file).collect(),
             added: added.to_owned(),

@@ -31,7 +31,7 @@ pub(super) async fn taken_over(
     let begun = now();
     let found = blocking(move || match repository.brought_again(&base, &kept)? {
         TakenBackTree::Clean(tree) => repository
-            .commit_on(&base, &tree, "tm: tests that are kept\n")
+            .commit_tree(&tree, &[&base], "tm: tests that are kept\n")
             .map(Some),
         TakenBackTree::Conflict { .. } => Ok::<_, Error>(None),
     });

@@ -29,7 +29,7 @@ pub(super) async fn message(
     let inner = context.clone();
     let (changed, command) = blocking(move || {
         Ok::<_, Error>((
-            repository.changed_files_to_tree(&on, &tree)?,
+            repository.changed_files(&on, &tree)?,
             inner.command_of_work(&on, &tree)?,
         ))
     })

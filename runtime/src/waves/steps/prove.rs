@@ -88,7 +88,7 @@ async fn proof_of(
         work.base.clone(),
         work.tree.clone(),
     );
-    let changed = blocking(move || repository.changed_files_to_tree(&base, &tree)).await?;
+    let changed = blocking(move || repository.changed_files(&base, &tree)).await?;
     proof.touched = changed
         .into_iter()
         .map(|file| file.path)

@@ -1,0 +1,218 @@
+//! What a tree holds, and which files differ between two of them.
+
+use crate::git::{entry, fields, path_of};
+use crate::names::{name_of, path_named};
+use crate::reader::{Entry, Found};
+use crate::trees::{LINK, NESTED};
+use crate::{Error, PathPatterns, Repository, TreeId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use tm_scheduler::CommitId;
+
+/// What stands for a tree: itself, or a commit of it.
+pub trait Treeish: fmt::Display {}
+
+impl Treeish for CommitId {}
+
+impl Treeish for TreeId {}
+
+/// What happened to a file.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Change {
+    /// It is new.
+    Added,
+    /// Its content, mode or kind is another.
+    Modified,
+    /// It is gone.
+    Deleted,
+}
+
+/// A file that differs.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ChangedFile {
+    /// Its path, relative to the repository; bytes in it that are no UTF-8 are letters that stand for nothing else.
+    pub path: String,
+    /// What happened to it.
+    pub change: Change,
+}
+
+impl Repository {
+    /// Returns the files that differ between two trees, or those of two commits; a renamed one counts as deleted and
+    /// added.
+    ///
+    /// # Errors
+    /// There is no such commit or tree.
+    pub fn changed_files(
+        &self,
+        from: &dyn Treeish,
+        to: &dyn Treeish,
+    ) -> Result<Vec<ChangedFile>, Error> {
+        let differing = self.differing(from, to)?.into_iter();
+        let changed = |(path, change): (Vec<u8>, Change)| ChangedFile {
+            path: name_of(&path),
+            change,
+        };
+        Ok(differing.map(changed).collect())
+    }
+
+    /// As `changed_files`, their paths alone.
+    ///
+    /// # Errors
+    /// There is no such commit or tree.
+    pub fn changed_between(
+        &self,
+        from: &dyn Treeish,
+        to: &dyn Treeish,
+    ) -> Result<Vec<String>, Error> {
+        let changed = self.changed_files(from, to)?.into_iter();
+        Ok(changed.map(|file| file.path).collect())
+    }
+
+    /// As `changed_files`, their paths as git has them.
+    pub(crate) fn differing(
+        &self,
+        from: &dyn Treeish,
+        to: &dyn Treeish,
+    ) -> Result<Vec<(Vec<u8>, Change)>, Error> {
+        let (from, to) = (from.to_string(), to.to_string());
+        if let Some(found) = self.read(|reader| reader.differences(&from, &to)) {
+            return Ok(found);
+        }
+        let call = self
+            .git()
+            .line("diff-tree -r -z --no-renames --name-status");
+        let listing = call.args(["--end-of-options", &from, &to]).bytes()?;
+        let mut entries = fields(&listing);
+        let mut differences = Vec::new();
+        while let (Some(status), Some(path)) = (entries.next(), entries.next()) {
+            let change = match status.first() {
+                Some(b'A') => Change::Added,
+                Some(b'D') => Change::Deleted,
+                _ => Change::Modified,
+            };
+            differences.push((path.to_owned(), change));
+        }
+        Ok(differences)
+    }
+
+    /// Returns the text of a file in a commit; `None` where there is none, or where it is no UTF-8.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn text_at(&self, commit: &CommitId, path: &str) -> Result<Option<String>, Error> {
+        self.text_in_tree(&self.tree_of(commit)?, path)
+    }
+
+    /// As `text_at`, in a tree that is not committed.
+    ///
+    /// # Errors
+    /// There is no such tree.
+    pub fn text_in_tree(&self, tree: &TreeId, path: &str) -> Result<Option<String>, Error> {
+        match self.bytes_in_tree(tree, path)? {
+            Some(content) => Ok(String::from_utf8(content).ok()),
+            None if self.has_tree(tree)? => Ok(None),
+            None => Err(Error::unknown(tree)),
+        }
+    }
+
+    fn has_tree(&self, tree: &TreeId) -> Result<bool, Error> {
+        match self.read(|reader| reader.has_tree(&tree.0)) {
+            Some(()) => Ok(true),
+            None => self.git().line("cat-file -e").arg(&tree.0).succeeds(),
+        }
+    }
+
+    /// Returns the content of a file in a tree; `None` where there is none.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn bytes_in_tree(&self, tree: &TreeId, path: &str) -> Result<Option<Vec<u8>>, Error> {
+        let path = path_named(path);
+        match self.read(|reader| reader.file(&tree.0, &path)) {
+            Some(Found::Here(content)) => return Ok(Some(content)),
+            Some(Found::Nothing) => return Ok(None),
+            None => {}
+        }
+        let place = path_of(&[tree.0.as_bytes(), b":", &path].concat());
+        let answer = self.git().line("cat-file blob").arg(place).answer()?;
+        Ok((answer.code == 0).then_some(answer.stdout))
+    }
+
+    /// Returns the paths of all files of a tree, symbolic links among them.
+    ///
+    /// # Errors
+    /// There is no such tree.
+    pub fn paths(&self, tree: &TreeId) -> Result<BTreeSet<String>, Error> {
+        let files = self.files(tree, &|_, _| true)?.into_iter();
+        Ok(files.map(Entry::name).collect())
+    }
+
+    /// Returns the paths of the repositories within a tree (submodules).
+    ///
+    /// # Errors
+    /// There is no such tree.
+    pub fn nested_repositories(&self, tree: &TreeId) -> Result<Vec<String>, Error> {
+        let nested = self.files(tree, &|mode, _| mode == NESTED)?.into_iter();
+        Ok(nested.map(Entry::name).collect())
+    }
+
+    /// Returns the symbolic links of a tree: where each leads to, by its path.
+    ///
+    /// # Errors
+    /// There is no such tree.
+    pub fn links(&self, tree: &TreeId) -> Result<BTreeMap<String, String>, Error> {
+        let links = self.files(tree, &|mode, _| mode == LINK)?.into_iter();
+        links
+            .map(|link| {
+                let target = name_of(&self.blob(&link.id)?);
+                Ok((link.name(), target))
+            })
+            .collect()
+    }
+
+    /// Returns mode, kind, id and path of each file of a tree that the patterns cover, a line each.
+    ///
+    /// # Errors
+    /// There is no such tree.
+    pub fn files_covered(
+        &self,
+        tree: &TreeId,
+        patterns: &PathPatterns,
+    ) -> Result<Vec<String>, Error> {
+        let covered = self.files(tree, &|_, path| patterns.covers(&path_of(path)))?;
+        let line = |Entry { mode, id, path }: Entry| {
+            let kind = if mode == NESTED { "commit" } else { "blob" };
+            format!("{mode:06o} {kind} {id}\t{}", name_of(&path))
+        };
+        Ok(covered.into_iter().map(line).collect())
+    }
+
+    /// The files of a tree that are wanted by mode and path.
+    pub(crate) fn files(
+        &self,
+        tree: &TreeId,
+        is_wanted: &dyn Fn(i32, &[u8]) -> bool,
+    ) -> Result<Vec<Entry>, Error> {
+        if let Some(found) = self.read(|reader| reader.entries(tree, is_wanted)) {
+            return Ok(found);
+        }
+        let call = self.git().line("ls-tree -r -z --full-tree");
+        let listing = call.arg(&tree.0).bytes()?;
+        let entries = fields(&listing).filter_map(|bytes| {
+            let ([mode, _, id], path) = entry(bytes)?;
+            let (mode, path) = (i32::from_str_radix(&mode, 8).ok()?, path.to_owned());
+            Some(Entry { mode, id, path })
+        });
+        Ok(entries
+            .filter(|entry| is_wanted(entry.mode, &entry.path))
+            .collect())
+    }
+
+    /// The content of a blob.
+    pub(crate) fn blob(&self, id: &str) -> Result<Vec<u8>, Error> {
+        match self.read(|reader| reader.blob(id)) {
+            Some(content) => Ok(content),
+            None => self.git_on_objects().line("cat-file blob").arg(id).bytes(),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What is in a folder of tm's own: listed, looked at, and taken as a tree. Whoever worked there left it, so HEAD and
+//! index are read with care.
+
+use super::OwnedFolder;
+use crate::files::{beginning, replace};
+use crate::git::{Git, GitPlace, Hooks, is_object_id, joined};
+use crate::made_trees::copy_with_time;
+use crate::own::OwnGit;
+use crate::{Error, TreeId};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use tm_scheduler::CommitId;
+
+/// A HEAD is no longer than this.
+const SHORT: usize = 8 * 1024;
+
+/// Lists the untracked files of a worktree of tm's own, for whoever has not the worktree itself.
+#[derive(Clone, Debug)]
+pub struct Lister(pub(crate) OwnedFolder);
+
+impl Lister {
+    /// Returns what is in the folder and not in the index, a folder where nothing in it is.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn untracked(&self) -> Result<Vec<PathBuf>, Error> {
+        self.0.untracked()
+    }
+}
+
+/// Looks into a worktree of tm's own, by an index that is a copy: neither the agent nor tm's own next step is in its way.
+#[derive(Clone, Debug)]
+pub struct Looker {
+    pub(crate) folder: OwnedFolder,
+    pub(crate) base: CommitId,
+}
+
+impl Looker {
+    /// Returns what is there now as a commit on the worktree's base, on no branch; what is being written may be in it by half.
+    ///
+    /// # Errors
+    /// git can't take what is there, or the disk refused.
+    pub fn commit(&self) -> Result<CommitId, Error> {
+        let scratch = tempfile::tempdir().map_err(Error::file("write in", std::env::temp_dir()))?;
+        let copy = scratch.path().join("index");
+        copy_with_time(&self.folder.index_file(), &copy)?;
+        let place = GitPlace {
+            index: Some(copy),
+            ..self.folder.place()
+        };
+        let git = || self.folder.git(Hooks::Off).at(&place).once();
+        self.folder.add_by(git)?;
+        let tree = git().tree()?;
+        self.folder.repository.commit_to_test(&tree, &self.base)
+    }
+}
+
+impl OwnedFolder {
+    /// Returns what is in the folder and not in the index, a folder where nothing in it is.
+    pub(crate) fn untracked(&self) -> Result<Vec<PathBuf>, Error> {
+        let git = self.git(Hooks::Off).reading();
+        git.line("ls-files --others --directory --no-empty-directory -z")
+            .paths()
+    }
+
+    /// Returns what lies in the folder and is left out by the rules of the tree.
+    pub(crate) fn ignored(&self) -> Result<Vec<PathBuf>, Error> {
+        let git = self.git(Hooks::Off).reading();
+        git.line("ls-files --others --ignored --exclude-standard --directory -z")
+            .paths()
+    }
+
+    /// Returns the paths that whoever worked in the folder put into an index although the rules leave them out.
+    pub(crate) fn forced_by_others(&self) -> Vec<PathBuf> {
+        const INDEX_BYTES: usize = 256 * 1024 * 1024;
+        let listed = || -> Result<Vec<PathBuf>, Error> {
+            // A copy: nobody can change it while git reads it.
+            let index = beginning(&self.git_dir().join("index"), INDEX_BYTES)?;
+            let copy = tempfile::NamedTempFile::new_in(&self.own)
+                .map_err(Error::file("write", &self.own))?;
+            replace(copy.path(), &index)?;
+            let git = self.git(Hooks::Off).reading();
+            git.variable("GIT_INDEX_FILE", copy.path())
+                .line("ls-files --cached --ignored --exclude-standard -z")
+                .paths()
+        };
+        // An index that can't be read says nothing.
+        listed().unwrap_or_default()
+    }
+
+    /// Returns everything in the folder as a tree, but for what the tree's own rules leave out.
+    pub(crate) fn tree(&self) -> Result<TreeId, Error> {
+        self.add()?;
+        self.write_tree()
+    }
+
+    /// Takes everything in the folder into tm's index, but for what the tree's own rules leave out.
+    pub(crate) fn add(&self) -> Result<(), Error> {
+        self.assert_own()?;
+        let own = self.repository.own();
+        own.map_or(Ok(()), OwnGit::put_alternates_back)?;
+        self.add_by(|| self.git(Hooks::Off))
+    }
+
+    /// Takes everything in the folder into an index, but for what is kept and what the tree's own rules leave out.
+    fn add_by(&self, git: impl Fn() -> Git) -> Result<(), Error> {
+        let kept = &self.record.kept;
+        let mut paths = vec![OsString::from(".")];
+        if !kept.is_empty() {
+            // git refuses to be told to pass over what a rule has it pass over.
+            let ignored = git().reading().ignored_among(kept)?;
+            paths.extend(
+                kept.iter()
+                    .filter(|kept| !ignored.contains(*kept))
+                    .map(|kept| {
+                        let mut exclusion = OsString::from(":(top,exclude,literal)");
+                        exclusion.push(kept);
+                        exclusion
+                    }),
+            );
+        }
+        git().line("add --all --").args(paths).done()
+    }
+
+    /// Takes paths into tm's index although the rules leave them out.
+    pub(crate) fn add_forced(&self, paths: &[PathBuf]) -> Result<(), Error> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let git = self.git(Hooks::Off).variable("GIT_LITERAL_PATHSPECS", "1");
+        let git = git.line("add --force --pathspec-from-file=- --pathspec-file-nul");
+        git.input(joined(paths)).done()
+    }
+
+    /// Returns what tm's index holds as a tree.
+    pub(crate) fn write_tree(&self) -> Result<TreeId, Error> {
+        self.git(Hooks::Off).tree()
+    }
+
+    /// Returns everything in the folder that git can take as a tree, leaving out what it refuses.
+    pub(crate) fn tree_of_what_can_be_taken(&self) -> Result<TreeId, Error> {
+        // Its exit code says that something was refused; what was not is in the index nevertheless.
+        let git = self.git(Hooks::Off);
+        let _refused = git.line("add --all --ignore-errors -- .").answer()?;
+        self.write_tree()
+    }
+
+    /// Returns the commit at which whoever worked in the folder left HEAD; `None` when it names none.
+    pub(crate) fn head_that_was_left(&self) -> Option<CommitId> {
+        let text = beginning(&self.git_dir().join("HEAD"), SHORT).ok()?;
+        let text = String::from_utf8(text).ok()?;
+        let text = text.trim_end();
+        if is_object_id(text) {
+            return self.repository.resolve(text).ok();
+        }
+        let reference = text.strip_prefix("ref: ")?;
+        let found = self.repository.resolve(reference).ok();
+        found.or_else(|| self.last_in_log())
+    }
+
+    /// Returns where HEAD was last, where its branch was deleted.
+    fn last_in_log(&self) -> Option<CommitId> {
+        const LOG_BYTES: usize = 4 * 1024 * 1024;
+        let log = beginning(&self.git_dir().join("logs/HEAD"), LOG_BYTES).ok()?;
+        let log = String::from_utf8_lossy(&log);
+        let id = log.lines().last()?.split(' ').nth(1)?;
+        self.repository
+            .resolve(Some(id).filter(|id| is_object_id(id))?)
+            .ok()
+    }
+}
