@@ -1,6 +1,7 @@
 //! What people and other programs read of a run: screens, words, reports, jobs of CI systems, traces.
 
 mod ci_jobs;
+mod commands;
 mod reports;
 #[cfg(feature = "otel")]
 mod traces;
