@@ -2,8 +2,9 @@
 //!
 //! Messages are fragments that follow "failed to"; which hint goes with one is for the caller to choose.
 
+use std::ffi::OsStr;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a process could not be started or its files not be used.
 #[derive(Debug, thiserror::Error)]
@@ -19,55 +20,41 @@ pub enum Error {
         /// What the operating system said.
         source: io::Error,
     },
-    /// A file that a process reads or writes could not be opened.
-    #[error("open `{}`", path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// A file could not be read.
-    #[error("read `{}`", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// A file could not be written.
-    #[error("write `{}`", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// A file about a process is not in its format.
-    #[error("parse `{}`", path.display())]
-    Json {
-        /// The file.
-        path: PathBuf,
-        /// Where and why.
-        source: serde_json::Error,
-    },
-    /// The operating system did not tell about a process that was just started, or did not let tm wait for it.
-    #[error("watch process `{pid}`")]
-    Watch {
-        /// The process.
-        pid: u32,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// This process could not become the parent of orphaned descendants.
-    #[error("become the parent of orphaned processes")]
-    Subreaper {
+    /// A file or a process could not be used.
+    #[error("{what}")]
+    Use {
+        /// What was to be done with which one.
+        what: String,
         /// What the operating system said.
         source: io::Error,
     },
 }
 
 impl Error {
+    /// Returns what makes an error of the system one about doing this with a file.
+    pub(crate) fn failed_to(verb: &str, path: &Path) -> impl Fn(io::Error) -> Self + use<> {
+        let what = format!("{verb} `{}`", path.display());
+        move |source| Self::Use {
+            what: what.clone(),
+            source,
+        }
+    }
+
+    /// Returns what makes an error of the system one about starting this program there.
+    pub(crate) fn not_started(program: &OsStr, folder: &Path) -> impl FnOnce(io::Error) -> Self {
+        |source| Self::Start {
+            program: program.to_string_lossy().into_owned(),
+            working_folder: folder.to_owned(),
+            source,
+        }
+    }
+
+    /// Returns the error of a process that can't be watched.
+    pub(crate) fn of_watching(pid: u32, source: io::Error) -> Self {
+        let what = format!("watch process `{pid}`");
+        Self::Use { what, source }
+    }
+
     /// Tells whether the machine had no room for what was to be done: disk, memory, files or processes. The same may go
     /// well later, and says nothing of who asked for it.
     pub fn is_of_surroundings(&self) -> bool {
@@ -83,25 +70,10 @@ impl Error {
             Errno::IO,
             Errno::STALE,
         ];
-        let is_no_room = |source: &io::Error| {
-            let number = source.raw_os_error().map(Errno::from_raw_os_error);
-            number.is_some_and(|number| NO_ROOM.contains(&number))
-                || source.kind() == io::ErrorKind::StorageFull
-        };
-        match self {
-            Self::Start { source, .. }
-            | Self::Open { source, .. }
-            | Self::Read { source, .. }
-            | Self::Write { source, .. }
-            | Self::Watch { source, .. }
-            | Self::Subreaper { source } => is_no_room(source),
-            Self::Json { source, .. } => source.io_error_kind().is_some_and(|kind| {
-                matches!(
-                    kind,
-                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-                )
-            }),
-        }
+        let (Self::Start { source, .. } | Self::Use { source, .. }) = self;
+        let number = source.raw_os_error().map(Errno::from_raw_os_error);
+        number.is_some_and(|number| NO_ROOM.contains(&number))
+            || source.kind() == io::ErrorKind::StorageFull
     }
 
     /// Returns the message with every cause behind it, on one line.

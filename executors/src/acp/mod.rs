@@ -90,11 +90,6 @@ pub async fn drive(
     reason = "its pipes end here, and tm ends the whole tree that this process is in"
 )]
 fn spawn(command: &AcpCommand) -> Result<Child, Error> {
-    let not_started = |source| Error::Start {
-        program: command.program.to_string_lossy().into_owned(),
-        working_folder: command.worktree.clone(),
-        source,
-    };
     Command::new(&command.program)
         .args(&command.arguments)
         .current_dir(&command.worktree)
@@ -104,7 +99,7 @@ fn spawn(command: &AcpCommand) -> Result<Child, Error> {
         .process_group(0)
         .kill_on_drop(true)
         .spawn()
-        .map_err(not_started)
+        .map_err(Error::not_started(&command.program, &command.worktree))
 }
 
 /// One session with one prompt, to its end or until it is to stop.

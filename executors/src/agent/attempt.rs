@@ -4,9 +4,9 @@ use super::bounded::BoundedLog;
 use super::identity::AgentIdentity;
 use super::output::{last_line, last_words, refusal, tail};
 use super::result_file::MOST_RESULT_BYTES;
-use super::stall::signs_of_life;
+use super::stall::{SignsOfLife, signs_of_life};
 use super::stream::{Listener, StreamState};
-use super::{AgentCommand, Progress, RefusalPatterns, parse_result};
+use super::{AgentCommand, Progress, parse_result};
 use crate::Error;
 use crate::engine::{Job, JobEnd};
 use std::io::Write as _;
@@ -37,32 +37,25 @@ pub async fn run_attempt(
     orders: watch::Receiver<Option<StopMode>>,
     progress: impl FnMut(Progress) + Send,
 ) -> Result<AgentReport, Error> {
-    let started_at = now();
-    clear(&command);
+    let attempt = Attempt::new(&command, now());
+    attempt.clear();
     let mut job = match command.executor.start(&command.tree).await {
         Ok(job) => job,
         Err(error) if error.is_of_surroundings() => return Err(error),
         Err(error) => {
-            let listener = listener(&command);
-            return Ok(report(
-                &command,
-                started_at,
-                Ended::NotStarted(error.with_causes()),
-                0,
-                listener,
-            )
-            .await);
+            let ended = Ended::NotStarted(error.with_causes());
+            return Ok(attempt.report(ended, 0).await);
         }
     };
     if let Some(handle) = job.handle()
-        && let Err(error) = AgentIdentity::new(handle, started_at.0).write(&command.identity_file)
+        && let Err(error) =
+            AgentIdentity::new(handle, attempt.started_at.0).write(&command.identity_file)
     {
         job.end(Duration::ZERO).await;
         return Err(error);
     }
-    let deadline = Instant::now() + command.limits.timeout;
-    let report = supervise(&command, job, started_at, deadline, orders, progress).await;
-    with_room_for_a_result(&command, report)
+    let limit = command.limits.timeout;
+    attempt.supervise(job, limit, orders, progress).await
 }
 
 /// Takes over an agent that another tm started, with the time that it has left, or finds out what it left behind.
@@ -79,35 +72,203 @@ pub async fn adopt_attempt(
         .as_ref()
         .map_or_else(now, |identity| Timestamp(identity.started_at));
     let handle = identity.as_ref().map(|identity| &identity.handle);
-    let mut job = command
-        .executor
-        .adopt(handle, &command.tree.env_markers)
-        .await;
+    let attempt = Attempt::new(&command, started_at);
+    let marks = &command.tree.env_markers;
+    let mut job = command.executor.adopt(handle, marks).await;
     if !job.is_running().await {
         let leftovers = job.end(Duration::ZERO).await.leftovers;
-        return Ok(report(
-            &command,
-            started_at,
-            Ended::Lost,
-            leftovers,
-            listener(&command),
-        )
-        .await);
+        return Ok(attempt.report(Ended::Lost, leftovers).await);
     }
-    let left = command
-        .limits
-        .timeout
-        .saturating_sub(Duration::from_millis(now().since(started_at)));
-    let report = supervise(
-        &command,
-        job,
-        started_at,
-        Instant::now() + left,
-        orders,
-        progress,
-    )
-    .await;
-    with_room_for_a_result(&command, report)
+    let passed = Duration::from_millis(now().since(started_at));
+    let left = command.limits.timeout.saturating_sub(passed);
+    attempt.supervise(job, left, orders, progress).await
+}
+
+/// An agent under way.
+struct Attempt<'a> {
+    command: &'a AgentCommand,
+    started_at: Timestamp,
+    listener: Listener,
+    logs: [BoundedLog; 2],
+}
+
+/// What was seen of an agent so far.
+struct Seen {
+    signs: SignsOfLife,
+    alive_at: Instant,
+    printed: u64,
+    result_at: Option<Instant>,
+}
+
+impl<'a> Attempt<'a> {
+    fn new(command: &'a AgentCommand, started_at: Timestamp) -> Self {
+        let logs = [&command.tree.stdout, &command.tree.stderr];
+        Self {
+            command,
+            started_at,
+            listener: Listener::new(command.output, &command.tree.stdout),
+            logs: logs.map(|path| BoundedLog::new(path, command.limits.log_bytes)),
+        }
+    }
+
+    /// Removes what an interrupted start of the same attempt left, so that it can't be taken for this one's.
+    fn clear(&self) {
+        let AgentCommand {
+            result_file,
+            identity_file,
+            tree,
+            ..
+        } = self.command;
+        for path in [result_file, &tree.stdout, &tree.stderr, identity_file] {
+            // Nothing to remove is the common case; what can't be removed can't be written either, and that is told.
+            let _nothing_there = std::fs::remove_file(path);
+        }
+    }
+
+    async fn supervise(
+        mut self,
+        mut job: Box<dyn Job>,
+        limit: Duration,
+        orders: watch::Receiver<Option<StopMode>>,
+        progress: impl FnMut(Progress) + Send,
+    ) -> Result<AgentReport, Error> {
+        let deadline = Instant::now() + limit;
+        let ended = self.wait(&mut *job, deadline, orders, progress).await;
+        let leftovers = match ended {
+            Ended::Exited(_) | Ended::Lost => job.end(Duration::ZERO).await.leftovers,
+            // TERM to its whole tree would end a program that speaks the protocol before its turn can be cancelled.
+            Ended::Killed if self.command.output != OutputFormat::Acp => {
+                job.end(self.patience()).await.leftovers
+            }
+            Ended::Killed
+            | Ended::TimedOut
+            | Ended::Stalled
+            | Ended::Lingered
+            | Ended::NotStarted(_) => self.stop(&mut *job).await,
+        };
+        let command = self.command;
+        let report = self.report(ended, leftovers).await;
+        with_room_for_a_result(command, report)
+    }
+
+    /// Waits for whatever comes first, and returns why the agent is over, or has to be.
+    async fn wait(
+        &mut self,
+        job: &mut dyn Job,
+        deadline: Instant,
+        mut orders: watch::Receiver<Option<StopMode>>,
+        mut progress: impl FnMut(Progress) + Send,
+    ) -> Ended {
+        let grace = self.command.limits.grace;
+        let mut looks = tokio::time::interval(POLL_INTERVAL);
+        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut seen = Seen {
+            signs: signs_of_life(self.command),
+            alive_at: Instant::now(),
+            printed: 0,
+            result_at: None,
+        };
+        let mut stop_at: Option<Instant> = None;
+        loop {
+            tokio::select! {
+                biased;
+                end = job.wait() => return match end.unwrap_or(JobEnd::Unknown) {
+                    JobEnd::Unknown => Ended::Lost,
+                    end => Ended::Exited(end.code()),
+                },
+                () = until(Some(deadline)) => return Ended::TimedOut,
+                () = until(seen.result_at.map(|at| at + grace)) => return Ended::Lingered,
+                () = until(stop_at) => return Ended::Killed,
+                Ok(()) = orders.changed() => match *orders.borrow_and_update() {
+                    None => {}
+                    Some(StopMode::Gently) => stop_at = Some(Instant::now() + grace),
+                    Some(StopMode::Now) => return Ended::Killed,
+                },
+                _ = looks.tick() => {
+                    if let Some(told) = self.look(&mut seen) {
+                        progress(told);
+                    }
+                    if self.has_stalled(&mut seen) {
+                        return Ended::Stalled;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Looks at what the agent has left and printed; returns what it does, where it printed something.
+    fn look(&mut self, seen: &mut Seen) -> Option<Progress> {
+        let command = self.command;
+        let has_result = || matches!(result_now(&command.result_file), ResultFile::Claimed(_));
+        seen.result_at = seen.result_at.or_else(|| has_result().then(Instant::now));
+        for log in &mut self.logs {
+            log.keep_within(&command.executor);
+        }
+        let size = tm_untrusted::size(&command.tree.stdout);
+        if size == seen.printed {
+            return None;
+        }
+        (seen.printed, seen.alive_at) = (size, Instant::now());
+        let heard = self.listener.listen(now());
+        // What it says, or the last line of one that prints lines.
+        let last_line = match &heard.line {
+            None if !heard.prints_events => last_line(&tail(&command.tree.stdout)),
+            line => line.clone(),
+        };
+        let tokens = heard.tokens;
+        Some(Progress { last_line, tokens })
+    }
+
+    fn has_stalled(&self, seen: &mut Seen) -> bool {
+        let limit = self.command.limits.stall;
+        if limit.is_none_or(|limit| seen.alive_at.elapsed() < limit) {
+            return false;
+        }
+        let before = std::mem::replace(&mut seen.signs, signs_of_life(self.command));
+        seen.alive_at = Instant::now();
+        before == seen.signs
+    }
+
+    fn patience(&self) -> Duration {
+        ASK_FOR.min(self.command.limits.grace)
+    }
+
+    /// Asks the agent to stop as it likes to be asked, then ends what is left of it.
+    async fn stop(&self, job: &mut dyn Job) -> u32 {
+        job.signal(self.command.polite_stop);
+        // Whether it listened or not, what is left is ended.
+        let _listened = tokio::time::timeout(self.patience(), job.wait()).await;
+        job.end(self.patience()).await.leftovers
+    }
+
+    async fn report(self, ended: Ended, leftovers: u32) -> AgentReport {
+        let command = self.command;
+        let result = read_result(&command.result_file).await;
+        let heard = self.listener.finish(now());
+        let (stdout, stderr) = (tail(&command.tree.stdout), tail(&command.tree.stderr));
+        let printed = last_words(&stdout, &stderr);
+        for log in self.logs {
+            // A log that can't be shortened is long, and nothing else.
+            let _stays_long = log.close();
+        }
+        let refused = heard.refused_tools.iter();
+        AgentReport {
+            refusal: refusal_of(&heard, &ended, &printed, command),
+            result,
+            tokens: heard.tokens,
+            cost_usd: heard.cost_usd,
+            last_words: if heard.prints_events {
+                last_words(&heard.closing_words(), &stderr)
+            } else {
+                printed
+            },
+            leftovers,
+            noticed: refused
+                .map(|tool| format!("a tool call was refused to it: {tool}"))
+                .collect(),
+            ..AgentReport::new(command.agent.clone(), self.started_at, now(), ended)
+        }
+    }
 }
 
 /// Takes no agent for one that left no result when nobody could have written one.
@@ -123,208 +284,16 @@ fn with_room_for_a_result(
         file.write_all(&vec![0; PROBE_BYTES])?;
         file.sync_all()
     });
-    match written.map_err(|source| Error::Write {
-        path: command.result_file.clone(),
-        source,
-    }) {
+    match written.map_err(Error::failed_to("write", &command.result_file)) {
         Err(error) if error.is_of_surroundings() => Err(error),
         Ok(()) | Err(_) => Ok(report),
     }
-}
-
-/// Why the wait for an agent is over.
-enum Over {
-    /// It ended.
-    Ended(JobEnd),
-    TimedOut,
-    Stalled,
-    Lingered,
-    Stopped,
-}
-
-async fn supervise(
-    command: &AgentCommand,
-    mut job: Box<dyn Job>,
-    started_at: Timestamp,
-    deadline: Instant,
-    mut orders: watch::Receiver<Option<StopMode>>,
-    progress: impl FnMut(Progress) + Send,
-) -> AgentReport {
-    let mut listener = listener(command);
-    let over = wait(
-        command,
-        &mut *job,
-        deadline,
-        &mut orders,
-        &mut listener,
-        progress,
-    )
-    .await;
-    let (ended, leftovers) = match over {
-        Over::Ended(end) => {
-            let leftovers = job.end(Duration::ZERO).await.leftovers;
-            let ended = if end == JobEnd::Unknown {
-                Ended::Lost
-            } else {
-                Ended::Exited(end.code())
-            };
-            (ended, leftovers)
-        }
-        Over::TimedOut => (Ended::TimedOut, stop(command, &mut *job).await),
-        Over::Stalled => (Ended::Stalled, stop(command, &mut *job).await),
-        Over::Lingered => (Ended::Lingered, stop(command, &mut *job).await),
-        // TERM to its whole tree would end the program before its turn can be cancelled.
-        Over::Stopped if command.output == OutputFormat::Acp => {
-            (Ended::Killed, stop(command, &mut *job).await)
-        }
-        Over::Stopped => (
-            Ended::Killed,
-            job.end(ASK_FOR.min(command.limits.grace)).await.leftovers,
-        ),
-    };
-    report(command, started_at, ended, leftovers, listener).await
-}
-
-/// Waits for whatever comes first.
-async fn wait(
-    command: &AgentCommand,
-    job: &mut dyn Job,
-    deadline: Instant,
-    orders: &mut watch::Receiver<Option<StopMode>>,
-    listener: &mut Listener,
-    mut progress: impl FnMut(Progress) + Send,
-) -> Over {
-    let mut looks = tokio::time::interval(POLL_INTERVAL);
-    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let mut logs = logs(command);
-    let mut signs = signs_of_life(command);
-    let mut alive_at = Instant::now();
-    let mut printed = 0;
-    let mut result_at: Option<Instant> = None;
-    let mut stop_at: Option<Instant> = None;
-    loop {
-        let grace_ends = result_at.map(|at| at + command.limits.grace);
-        tokio::select! {
-            biased;
-            end = job.wait() => return Over::Ended(end.unwrap_or(JobEnd::Unknown)),
-            () = until(Some(deadline)) => return Over::TimedOut,
-            () = until(grace_ends) => return Over::Lingered,
-            () = until(stop_at) => return Over::Stopped,
-            Ok(()) = orders.changed() => match *orders.borrow_and_update() {
-                None => {}
-                Some(StopMode::Gently) => stop_at = Some(Instant::now() + command.limits.grace),
-                Some(StopMode::Now) => return Over::Stopped,
-            },
-            _ = looks.tick() => {
-                result_at = result_at.or_else(|| has_result(command).then(Instant::now));
-                for log in &mut logs {
-                    log.keep_within(&command.executor);
-                }
-                let size = tm_untrusted::size(&command.tree.stdout);
-                if size != printed {
-                    printed = size;
-                    alive_at = Instant::now();
-                    let heard = listener.listen(now());
-                    progress(Progress { last_line: line_of(heard, command), tokens: heard.tokens });
-                }
-                let Some(stall) = command.limits.stall else { continue };
-                if alive_at.elapsed() >= stall {
-                    let now_signs = signs_of_life(command);
-                    if now_signs == signs {
-                        return Over::Stalled;
-                    }
-                    signs = now_signs;
-                    alive_at = Instant::now();
-                }
-            }
-        }
-    }
-}
-
-fn listener(command: &AgentCommand) -> Listener {
-    Listener::new(command.output, &command.tree.stdout)
-}
-
-fn logs(command: &AgentCommand) -> [BoundedLog; 2] {
-    [&command.tree.stdout, &command.tree.stderr]
-        .map(|path| BoundedLog::new(path, command.limits.log_bytes))
-}
-
-/// Asks the agent to stop as it likes to be asked, then ends what is left of it.
-async fn stop(command: &AgentCommand, job: &mut dyn Job) -> u32 {
-    job.signal(command.polite_stop);
-    let patience = ASK_FOR.min(command.limits.grace);
-    // Whether it listened or not, what is left is ended.
-    let _listened = tokio::time::timeout(patience, job.wait()).await;
-    job.end(patience).await.leftovers
 }
 
 async fn until(moment: Option<Instant>) {
     match moment {
         Some(moment) => tokio::time::sleep_until(moment).await,
         None => std::future::pending().await,
-    }
-}
-
-fn has_result(command: &AgentCommand) -> bool {
-    matches!(result_now(&command.result_file), ResultFile::Claimed(_))
-}
-
-/// Removes what an interrupted start of the same attempt left, so that it can't be taken for this one's.
-fn clear(command: &AgentCommand) {
-    for path in [
-        &command.result_file,
-        &command.tree.stdout,
-        &command.tree.stderr,
-        &command.identity_file,
-    ] {
-        // Nothing to remove is the common case; what can't be removed can't be written either, and that is told.
-        let _nothing_there = std::fs::remove_file(path);
-    }
-}
-
-/// What people see of an agent: what it says, or the last line of one that prints lines.
-fn line_of(heard: &StreamState, command: &AgentCommand) -> Option<String> {
-    match &heard.line {
-        Some(line) => Some(line.clone()),
-        None if heard.prints_events => None,
-        None => last_line(&tail(&command.tree.stdout)),
-    }
-}
-
-async fn report(
-    command: &AgentCommand,
-    started_at: Timestamp,
-    ended: Ended,
-    leftovers: u32,
-    listener: Listener,
-) -> AgentReport {
-    let result = read_result(&command.result_file).await;
-    let heard = listener.finish(now());
-    let (stdout, stderr) = (tail(&command.tree.stdout), tail(&command.tree.stderr));
-    let printed = last_words(&stdout, &stderr);
-    for log in logs(command) {
-        // A log that can't be shortened is long, and nothing else.
-        let _stays_long = log.close();
-    }
-    let last_words = if heard.prints_events {
-        last_words(&heard.closing_words(), &stderr)
-    } else {
-        printed.clone()
-    };
-    AgentReport {
-        refusal: refusal_of(&heard, &ended, &printed, command),
-        result,
-        tokens: heard.tokens,
-        cost_usd: heard.cost_usd,
-        last_words,
-        leftovers,
-        noticed: heard
-            .refused_tools
-            .iter()
-            .map(|tool| format!("a tool call was refused to it: {tool}"))
-            .collect(),
-        ..AgentReport::new(command.agent.clone(), started_at, now(), ended)
     }
 }
 
@@ -341,28 +310,21 @@ fn refusal_of(
     if heard.refusal.is_some() {
         return heard.refusal.clone();
     }
-    if matches!(
+    let got_no_further = matches!(
         ended,
         Ended::TimedOut | Ended::Stalled | Ended::Exited(None)
-    ) && heard.waits_behind.is_some()
-    {
+    );
+    if got_no_further && heard.waits_behind.is_some() {
         return heard.waits_behind.clone();
     }
-    let succeeded = matches!(ended, Ended::Exited(Some(0)) | Ended::Lingered);
-    if succeeded {
+    if matches!(ended, Ended::Exited(Some(0)) | Ended::Lingered) {
         return None;
     }
     let patterns = &command.refusal_patterns;
     match (command.output.has_events(), heard.prints_events) {
-        (false, _) => refusal(printed, patterns),
+        (false, _) => refusal(printed, &patterns.rate_limited, &patterns.auth),
         (true, true) => None,
-        (true, false) => {
-            let of_credentials = RefusalPatterns {
-                rate_limited: Vec::new(),
-                auth: patterns.auth.clone(),
-            };
-            refusal(printed, &of_credentials)
-        }
+        (true, false) => refusal(printed, &[], &patterns.auth),
     }
 }
 

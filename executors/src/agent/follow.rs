@@ -2,6 +2,7 @@
 //!
 //! Of a program that prints events, what it says and which tools it uses is shown, and nothing else.
 
+use super::stream::told;
 use super::{LogEnd, LogReader};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -35,10 +36,7 @@ fn shown(line: &str) -> Vec<String> {
     let event = serde_json::from_str::<Value>(line)
         .ok()
         .filter(|value| value["type"].is_string());
-    let texts = match &event {
-        None => vec![line.to_owned()],
-        Some(event) => texts_of(event),
-    };
+    let texts = event.map_or_else(|| vec![line.to_owned()], |event| told(&event));
     let texts: Vec<String> = texts.iter().map(|text| tm_untrusted::clean(text)).collect();
     let lines = texts
         .iter()
@@ -48,36 +46,6 @@ fn shown(line: &str) -> Vec<String> {
         .filter(|line| !line.is_empty())
         .map(ToOwned::to_owned)
         .collect()
-}
-
-fn texts_of(event: &Value) -> Vec<String> {
-    let text = |value: &Value| value.as_str().map(ToOwned::to_owned);
-    let tool = |value: &Value| value.as_str().map(|name| format!("({name})"));
-    let found = match event["type"].as_str() {
-        Some("assistant") => {
-            let parts = event["message"]["content"]
-                .as_array()
-                .map(Vec::as_slice)
-                .unwrap_or_default();
-            return parts
-                .iter()
-                .filter_map(|part| text(&part["text"]).or_else(|| tool(&part["name"])))
-                .collect();
-        }
-        Some("message") if event["role"] == "assistant" => text(&event["content"]),
-        Some("text") => text(&event["part"]["text"]),
-        Some("acp/update") => match event["update"]["sessionUpdate"].as_str() {
-            Some("agent_message_chunk") => text(&event["update"]["content"]["text"]),
-            Some("tool_call") => tool(&event["update"]["title"]),
-            Some(_) | None => None,
-        },
-        Some("tool_use") => tool(&event["tool_name"]).or_else(|| tool(&event["part"]["tool"])),
-        Some("item.completed") => {
-            text(&event["item"]["text"]).or_else(|| tool(&event["item"]["command"]))
-        }
-        Some(_) | None => None,
-    };
-    found.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -97,8 +97,8 @@ async fn orders_to_a_terminal_and_keys_are_in_nothing_that_an_agent_says() {
 
 #[test]
 fn a_full_disk_is_of_the_surroundings_and_a_missing_program_is_not() {
-    let error = |number: rustix::io::Errno| Error::Write {
-        path: "agent.json".into(),
+    let error = |number: rustix::io::Errno| Error::Use {
+        what: "write `agent.json`".to_owned(),
         source: number.into(),
     };
     for number in [

@@ -1,10 +1,11 @@
-//! Who the agent of an attempt is, written down so that another tm can find it.
+//! Who the agent of an attempt is, written down so that another tm can find it, and end it.
 
 use crate::Error;
-use crate::engine::JobHandle;
+use crate::engine::{Executor, JobHandle, end_all};
 use serde::{Deserialize, Serialize};
 use std::io::Write as _;
 use std::path::Path;
+use std::time::Duration;
 
 /// No such file is longer.
 const MOST_BYTES: u64 = 4 * 1024;
@@ -30,19 +31,13 @@ impl AgentIdentity {
 
     /// Writes it; renamed into place, so that it is there whole or not at all.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Error> {
-        let failed = |source: std::io::Error| Error::Write {
-            path: path.to_owned(),
-            source,
-        };
+        let failed = Error::failed_to("write", path);
         let folder = path.parent().unwrap_or(Path::new("."));
-        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-        serde_json::to_writer(&mut file, self).map_err(|source| Error::Json {
-            path: path.to_owned(),
-            source,
-        })?;
+        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(&failed)?;
+        serde_json::to_writer(&mut file, self).map_err(|error| failed(error.into()))?;
         tm_faults::check("agent: rename")
             .and_then(|()| file.flush())
-            .map_err(failed)?;
+            .map_err(&failed)?;
         file.persist(path).map_err(|error| failed(error.error))?;
         Ok(())
     }
@@ -51,4 +46,16 @@ impl AgentIdentity {
     pub(crate) fn read(path: &Path) -> Option<Self> {
         serde_json::from_slice(&tm_untrusted::read(path, MOST_BYTES).ok()?).ok()
     }
+}
+
+/// Ends the agent that `identity_file` names, with everything that its marks tell to be its own; returns how many
+/// processes that were. A process that has its number by now and is another is left alone.
+pub async fn end_abandoned(
+    executor: &Executor,
+    identity_file: &Path,
+    env_markers: &[(String, String)],
+) -> u32 {
+    let identity = AgentIdentity::read(identity_file);
+    let handle = identity.as_ref().map(|identity| &identity.handle);
+    end_all(executor.adopt(handle, env_markers).await, Duration::ZERO).await
 }

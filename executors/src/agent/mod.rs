@@ -2,12 +2,10 @@
 //!
 //! Knows how an agent is started, watched and stopped; what its end means is decided in the scheduler.
 
-mod abandoned;
 mod attempt;
 mod bounded;
 #[cfg(test)]
 mod cassettes;
-mod closing;
 mod command;
 mod follow;
 #[cfg(test)]
@@ -21,12 +19,12 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub use abandoned::end_abandoned;
 pub use attempt::{adopt_attempt, run_attempt};
-pub use closing::{Closing, closing};
 pub use command::{AgentCommand, AttemptLimits, Progress, RefusalPatterns};
 pub use follow::Follower;
 #[cfg(test)]
 pub(crate) use identity::AgentIdentity;
+pub use identity::end_abandoned;
 pub use log_reader::{LogEnd, LogReader};
+pub use output::{Closing, closing};
 pub use result_file::{ResultDraft, parse_result};

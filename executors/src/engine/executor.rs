@@ -140,10 +140,7 @@ impl Executor {
         env_markers: &[(String, String)],
     ) -> Result<JobRecord, Error> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        fs::create_dir_all(&self.records).map_err(|source| Error::Write {
-            path: self.records.clone(),
-            source,
-        })?;
+        fs::create_dir_all(&self.records).map_err(Error::failed_to("write", &self.records))?;
         let pid = std::process::id();
         let start_time = ProcessIdentity::of(pid).map_or(0, |own| own.start_time);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -212,12 +209,7 @@ impl Executor {
         let entries = match fs::read_dir(&self.records) {
             Ok(entries) => entries,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(source) => {
-                return Err(Error::Read {
-                    path: self.records.clone(),
-                    source,
-                });
-            }
+            Err(error) => return Err(Error::failed_to("read", &self.records)(error)),
         };
         let is_abandoned = |path: &PathBuf| owner(path).is_some_and(|owner| !owner.is_alive());
         Ok(entries
@@ -244,19 +236,13 @@ impl JobRecord {
     /// Renamed into place, so that it is there whole or not at all. Not flushed: what a loss of power takes from the
     /// disk, it takes from the process table too.
     fn write(&self) -> Result<(), Error> {
-        let failed = |source| Error::Write {
-            path: self.path.clone(),
-            source,
-        };
-        let json = serde_json::to_vec(&self.content).map_err(|source| Error::Json {
-            path: self.path.clone(),
-            source,
-        })?;
+        let failed = Error::failed_to("write", &self.path);
+        let json = serde_json::to_vec(&self.content).map_err(|error| failed(error.into()))?;
         let new = self.path.with_extension("new");
-        let mut file = tm_untrusted::create_anew(&new).map_err(failed)?;
+        let mut file = tm_untrusted::create_anew(&new).map_err(&failed)?;
         tm_faults::check("under way: rename")
             .and_then(|()| file.write_all(&json))
-            .map_err(failed)?;
+            .map_err(&failed)?;
         fs::rename(&new, &self.path).map_err(failed)
     }
 }

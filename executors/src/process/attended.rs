@@ -25,12 +25,8 @@ pub async fn run_attended(
         .args(arguments)
         .current_dir(folder)
         .kill_on_drop(true);
-    let started = |source| Error::Start {
-        program: program.to_owned(),
-        working_folder: folder.to_owned(),
-        source,
-    };
-    command.status().await.map_err(started)
+    let ended = command.status().await;
+    ended.map_err(Error::not_started(program.as_ref(), folder))
 }
 
 /// Runs a program to its end, or until the limit; `None` when it was ended then. Nothing of it is left afterwards.

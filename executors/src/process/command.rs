@@ -67,10 +67,8 @@ impl TreeCommand {
             .id()
             .ok_or_else(|| self.not_started(std::io::Error::other("it has no process number")))?;
         // A child that ended already is still there until it is waited for, so this can't miss it.
-        let identity = ProcessIdentity::of(pid).ok_or_else(|| Error::Watch {
-            pid,
-            source: std::io::ErrorKind::NotFound.into(),
-        })?;
+        let identity = ProcessIdentity::of(pid)
+            .ok_or_else(|| Error::of_watching(pid, std::io::ErrorKind::NotFound.into()))?;
         Ok((child, identity))
     }
 
@@ -126,17 +124,10 @@ impl TreeCommand {
 
     /// Names the folder instead of the program when it is the folder that is missing.
     pub(super) fn not_started(&self, source: std::io::Error) -> Error {
-        if !self.working_folder.is_dir() {
-            return Error::Open {
-                path: self.working_folder.clone(),
-                source,
-            };
-        }
-        let program = self.program.to_string_lossy().into_owned();
-        Error::Start {
-            program,
-            working_folder: self.working_folder.clone(),
-            source,
+        if self.working_folder.is_dir() {
+            Error::not_started(&self.program, &self.working_folder)(source)
+        } else {
+            Error::failed_to("open", &self.working_folder)(source)
         }
     }
 }
@@ -145,13 +136,9 @@ impl Stdin {
     fn open(&self) -> Result<Stdio, Error> {
         match self {
             Self::Closed => Ok(Stdio::null()),
-            Self::File(path) => {
-                let file = tm_untrusted::open(path).map_err(|source| Error::Open {
-                    path: path.clone(),
-                    source,
-                })?;
-                Ok(Stdio::from(file))
-            }
+            Self::File(path) => tm_untrusted::open(path)
+                .map(Stdio::from)
+                .map_err(Error::failed_to("open", path)),
         }
     }
 }
@@ -164,10 +151,8 @@ fn open_log(path: &Path) -> Result<Stdio, Error> {
         return Ok(Stdio::null());
     }
     let file = tm_untrusted::append(path);
-    file.map(Stdio::from).map_err(|source| Error::Open {
-        path: path.to_owned(),
-        source,
-    })
+    file.map(Stdio::from)
+        .map_err(Error::failed_to("open", path))
 }
 
 /// Tells whether a variable is to be left out.

@@ -5,7 +5,6 @@
 use super::TreeCommand;
 use crate::Error;
 use std::process::ExitStatus;
-use std::time::Duration;
 use tokio::process::Child;
 
 /// A program in a process group of its own.
@@ -38,25 +37,8 @@ impl Detached {
     /// # Errors
     /// It can't be watched.
     pub async fn wait(&mut self) -> Result<ExitStatus, Error> {
-        self.child.wait().await.map_err(|source| Error::Watch {
-            pid: self.pid,
-            source,
-        })
-    }
-
-    /// Waits until it has ended, or kills it at the limit; `None` then.
-    ///
-    /// # Errors
-    /// It can't be watched.
-    pub async fn wait_within(mut self, limit: Duration) -> Result<Option<ExitStatus>, Error> {
-        if let Ok(ended) = tokio::time::timeout(limit, self.wait()).await {
-            return ended.map(Some);
-        }
-        self.child.kill().await.map_err(|source| Error::Watch {
-            pid: self.pid,
-            source,
-        })?;
-        Ok(None)
+        let ended = self.child.wait().await;
+        ended.map_err(|source| Error::of_watching(self.pid, source))
     }
 }
 
@@ -111,24 +93,5 @@ mod tests {
         })
         .await
         .expect("no panic");
-    }
-
-    #[tokio::test]
-    async fn a_program_is_killed_at_its_limit() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let sleeper = Detached::spawn(&command(folder.path(), "exec sleep 30")).expect("started");
-        assert_eq!(
-            sleeper
-                .wait_within(Duration::from_millis(20))
-                .await
-                .expect("ended"),
-            None
-        );
-        let quick = Detached::spawn(&command(folder.path(), "exit 3")).expect("started");
-        let ended = quick
-            .wait_within(Duration::from_secs(30))
-            .await
-            .expect("ended");
-        assert_eq!(ended.and_then(|status| status.code()), Some(3));
     }
 }

@@ -9,7 +9,8 @@ use std::sync::OnceLock;
 /// where the operating system has no such thing, and orphans are found by what was seen of them before.
 pub fn become_subreaper() -> Result<(), Error> {
     static OUTCOME: OnceLock<Result<(), rustix::io::Errno>> = OnceLock::new();
-    (*OUTCOME.get_or_init(set)).map_err(|errno| Error::Subreaper {
+    (*OUTCOME.get_or_init(set)).map_err(|errno| Error::Use {
+        what: "become the parent of orphaned processes".to_owned(),
         source: errno.into(),
     })
 }

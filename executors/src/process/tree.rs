@@ -261,7 +261,7 @@ async fn leader_end(
                 .wait()
                 .await
                 .map(Some)
-                .map_err(|source| Error::Watch { pid, source })
+                .map_err(|source| Error::of_watching(pid, source))
         }
         State::Foreign => {
             while leader.is_some_and(ProcessIdentity::is_alive) {

@@ -1,44 +1,36 @@
 //! What `executors/src/acp/` tells of a session over the Agent Client Protocol.
 
-use super::{StreamState, dollars, number, refused, sum};
+use super::{NO_REASON, StreamState, dollars, number, refused, sum, text};
 use serde_json::Value;
-use tm_scheduler::{ServiceRefusal, Timestamp};
+use tm_scheduler::ServiceRefusal;
 
 /// The protocol's own code for "log in first".
 const AUTHENTICATION_REQUIRED: i64 = -32_000;
 
-pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
-    match event["type"].as_str() {
-        Some("acp/update") => hear_update(heard, &event["update"]),
-        Some("acp/permission") if event["answer"] == "refused" => {
-            heard.tool_was_refused(event["tool"].as_str().unwrap_or("a tool"));
-        }
-        Some("acp/end") => hear_end(heard, event),
-        Some("acp/error") => hear_error(heard, event, now),
-        Some(_) | None => {}
+pub(super) fn hear(heard: &mut StreamState, event: &Value) {
+    match text(&event["type"]) {
+        "acp/update" => hear_update(heard, &event["update"]),
+        "acp/permission" if event["answer"] == "refused" => heard.tool_was_refused(&event["tool"]),
+        "acp/end" => hear_end(heard, event),
+        "acp/error" => hear_error(heard, event),
+        _ => {}
     }
 }
 
 fn hear_update(heard: &mut StreamState, update: &Value) {
-    match update["sessionUpdate"].as_str() {
-        Some("agent_message_chunk") => {
-            heard.goes_on(update["content"]["text"].as_str().unwrap_or_default());
-        }
+    match text(&update["sessionUpdate"]) {
+        "agent_message_chunk" => heard.goes_on(&update["content"]["text"]),
         // A tool in between begins another message.
-        Some("tool_call") => {
+        "tool_call" => {
             heard.message.clear();
-            heard.uses(update["title"].as_str().unwrap_or("a tool"), None);
+            heard.uses(&update["title"], &Value::Null);
         }
-        Some("tool_call_update") => {
-            if let Some(title) = update["title"].as_str() {
-                heard.shows(title);
-            }
-        }
+        "tool_call_update" => heard.shows(text(&update["title"])),
         // The cost of the whole session so far.
-        Some("usage_update") if update["cost"]["currency"] == "USD" => {
+        "usage_update" if update["cost"]["currency"] == "USD" => {
             heard.costs_in_all(dollars(&update["cost"]["amount"]));
         }
-        Some(_) | None => {}
+        _ => {}
     }
 }
 
@@ -57,33 +49,27 @@ fn hear_end(heard: &mut StreamState, event: &Value) {
     }
     match event["stop_reason"].as_str() {
         Some("end_turn") => heard.succeeds(),
-        Some(reason) => heard.gives_up(
-            &format!("it ended its turn early: {}", reason.replace('_', " ")),
-            None,
-        ),
-        None => heard.gives_up("it gives no reason", None),
+        Some(reason) => {
+            let reason = reason.replace('_', " ");
+            heard.gave_up(&format!("it ended its turn early: {reason}"), None);
+        }
+        None => heard.gave_up(NO_REASON, None),
     }
 }
 
-fn hear_error(heard: &mut StreamState, event: &Value, now: Timestamp) {
-    let message = event["message"].as_str().unwrap_or("it gives no reason");
-    let details = match &event["data"] {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+fn hear_error(heard: &mut StreamState, event: &Value) {
+    let message = event["message"].as_str().unwrap_or(NO_REASON);
+    let words = match &event["data"] {
+        Value::Null => message.to_owned(),
+        Value::String(details) if details.is_empty() => message.to_owned(),
+        Value::String(details) => format!("{message}: {details}"),
+        details => format!("{message}: {details}"),
     };
-    let words = if details.is_empty() {
-        message.to_owned()
+    let by_code = if event["code"] == AUTHENTICATION_REQUIRED {
+        Some(ServiceRefusal::Auth)
     } else {
-        format!("{message}: {details}")
+        refused::status(number(event, "code"), refused::until(&words, heard.now))
     };
-    let code = event["code"].as_i64().unwrap_or(0);
-    let by_code = match code {
-        AUTHENTICATION_REQUIRED => Some(ServiceRefusal::Auth),
-        code => refused::status(
-            u64::try_from(code).unwrap_or(0),
-            refused::until(&words, now),
-        ),
-    };
-    heard.gives_up(&words, by_code.or_else(|| refused::by_words(&words, now)));
+    heard.gives_up(&words.into());
+    heard.refusal = by_code.or(heard.refusal.take());
 }

@@ -1,27 +1,24 @@
 //! Aider's text. It ends with 0 even when its service refuses, so its words are all there is.
 
-use super::{StreamState, refused};
-use tm_scheduler::Timestamp;
+use super::StreamState;
+use tm_scheduler::ServiceRefusal;
 
 patterns! {
     TOKENS = r"^Tokens: ([\d.]+)([kM]?) sent,.*?([\d.]+)([kM]?) received\.(?: Cost: \$([\d.]+) message)?";
     ERROR = r"^litellm\.(?:[A-Za-z.]*\.)?([A-Za-z]+(?:Error|Exceeded)): ";
 }
 
-pub(super) fn hear(heard: &mut StreamState, line: &str, now: Timestamp) {
+pub(super) fn hear(heard: &mut StreamState, line: &str) {
     if let Some(found) = TOKENS.captures(line) {
         heard.succeeds();
         heard.add_tokens(rounded(&found[1], &found[2]), rounded(&found[3], &found[4]));
         let cost = found.get(5).and_then(|cost| cost.as_str().parse().ok());
         heard.add_cost(cost.filter(|dollars: &f64| dollars.is_finite()));
     } else if let Some(found) = ERROR.captures(line) {
-        let refusal = match &found[1] {
-            "AuthenticationError" | "PermissionDeniedError" => {
-                Some(tm_scheduler::ServiceRefusal::Auth)
-            }
-            _ => refused::by_words(line, now),
-        };
-        heard.gives_up(line, refusal);
+        heard.gives_up(&line.into());
+        if matches!(&found[1], "AuthenticationError" | "PermissionDeniedError") {
+            heard.refusal = Some(ServiceRefusal::Auth);
+        }
     }
 }
 

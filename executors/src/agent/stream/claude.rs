@@ -2,142 +2,95 @@
 //!
 //! Usage of single messages is partial; only that of the last event counts.
 
-use super::{StreamState, dollars, number, refused, sum};
+use super::{NO_REASON, StreamState, dollars, number, refused, sum, text, what_for};
 use serde_json::Value;
-use tm_scheduler::{ServiceRefusal, Timestamp};
+use tm_scheduler::ServiceRefusal;
 
-/// Whether the input tokens of the usage hold those that were cached.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Input {
-    WithCached,
-    WithoutCached,
-}
+/// The numbers of the usage that are input; Qwen Code's first one holds those that were cached.
+pub(super) const INPUT: [&str; 3] = [
+    "input_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+];
 
-pub(super) fn hear(heard: &mut StreamState, event: &Value, input: Input, now: Timestamp) {
-    match event["type"].as_str() {
-        Some("assistant") if !event["error"].is_null() => {
-            heard.shows(
-                event["message"]["content"][0]["text"]
-                    .as_str()
-                    .unwrap_or_default(),
-            );
-        }
-        Some("assistant") => {
+pub(super) fn hear(heard: &mut StreamState, event: &Value, input: &[&str]) {
+    let content = &event["message"]["content"];
+    match text(&event["type"]) {
+        "assistant" if !event["error"].is_null() => heard.shows(text(&content[0]["text"])),
+        "assistant" => {
             heard.waits_behind = None;
-            for part in event["message"]["content"].as_array().into_iter().flatten() {
-                message_part(heard, part);
+            for part in content.as_array().into_iter().flatten() {
+                match text(&part["type"]) {
+                    "text" => heard.says(&part["text"]),
+                    "tool_use" => heard.uses(&part["name"], what_for(&part["input"])),
+                    _ => {}
+                }
             }
         }
-        Some("system") => system(heard, event, now),
-        Some("rate_limit_event") => {
-            let info = &event["rate_limit_info"];
-            if info["status"] == "rejected" {
-                heard.waits_behind = Some(ServiceRefusal::RateLimited {
-                    until: refused::epoch(&info["resetsAt"]),
-                });
-            }
+        "system" => system(heard, event),
+        "rate_limit_event" if event["rate_limit_info"]["status"] == "rejected" => {
+            let until = refused::epoch(&event["rate_limit_info"]["resetsAt"]);
+            heard.waits_behind = Some(ServiceRefusal::RateLimited { until });
         }
-        Some("result") => result(heard, event, input, now),
-        Some(_) | None => {}
-    }
-}
-
-fn message_part(heard: &mut StreamState, part: &Value) {
-    match (
-        part["type"].as_str(),
-        part["text"].as_str(),
-        part["name"].as_str(),
-    ) {
-        (Some("text"), Some(text), _) => heard.says(text),
-        (Some("tool_use"), _, Some(tool)) => {
-            let input = &part["input"];
-            heard.uses(
-                tool,
-                input["command"]
-                    .as_str()
-                    .or_else(|| input["file_path"].as_str()),
-            );
-        }
+        "result" => result(heard, event, input),
         _ => {}
     }
 }
 
-fn system(heard: &mut StreamState, event: &Value, now: Timestamp) {
-    match event["subtype"].as_str() {
-        Some("api_retry") => {
+fn system(heard: &mut StreamState, event: &Value) {
+    match text(&event["subtype"]) {
+        "api_retry" => {
             heard.waits_behind = refused::status(number(event, "error_status"), None);
-            heard.shows(&format!(
-                "waits for its service: {}",
-                event["error"].as_str().unwrap_or("it asks again")
-            ));
+            let why = event["error"].as_str().unwrap_or("it asks again");
+            heard.shows(&format!("waits for its service: {why}"));
         }
         // Qwen Code names a pause behind a limit, and none where it asks again for other reasons.
-        Some("retry") => {
-            let until = event["data"]["delayMs"]
-                .as_u64()
-                .map(|pause| now.plus(pause));
-            heard.waits_behind =
-                until.map(|until| ServiceRefusal::RateLimited { until: Some(until) });
+        "retry" => {
+            let pause = event["data"]["delayMs"].as_u64();
+            heard.waits_behind = pause.map(|pause| ServiceRefusal::RateLimited {
+                until: Some(heard.now.plus(pause)),
+            });
             heard.shows("waits for its service");
         }
-        Some("permission_denied") => {
-            heard.tool_was_refused(event["tool_name"].as_str().unwrap_or("a tool"));
-        }
-        Some(_) | None => {}
+        "permission_denied" => heard.tool_was_refused(&event["tool_name"]),
+        _ => {}
     }
 }
 
-fn result(heard: &mut StreamState, event: &Value, input: Input, now: Timestamp) {
+fn result(heard: &mut StreamState, event: &Value, input: &[&str]) {
     let usage = &event["usage"];
     if usage.is_object() {
-        let cached = match input {
-            Input::WithCached => 0,
-            Input::WithoutCached => sum(
-                usage,
-                &["cache_read_input_tokens", "cache_creation_input_tokens"],
-            ),
-        };
-        heard.add_tokens(
-            number(usage, "input_tokens").saturating_add(cached),
-            number(usage, "output_tokens"),
-        );
+        heard.add_tokens(sum(usage, input), number(usage, "output_tokens"));
     }
     // A total of the whole program's, not of this event's.
     heard.costs_in_all(dollars(&event["total_cost_usd"]));
     for denial in event["permission_denials"].as_array().into_iter().flatten() {
-        heard.tool_was_refused(denial["tool_name"].as_str().unwrap_or("a tool"));
+        heard.tool_was_refused(&denial["tool_name"]);
     }
-    let text = event["result"]
+    let said = event["result"]
         .as_str()
         .or_else(|| event["error"]["message"].as_str());
-    if event["is_error"] != true {
+    if event["is_error"] == true {
+        let said = said.or_else(|| event["subtype"].as_str());
+        gives_up(heard, event, said.unwrap_or(NO_REASON));
+    } else {
         heard.succeeds();
-        if let Some(text) = text {
-            heard.says(text);
-        }
-        return;
+        said.into_iter().for_each(|said| heard.closes_with(said));
     }
-    let text = text
-        .or_else(|| event["subtype"].as_str())
-        .unwrap_or("it gives no reason");
+}
+
+fn gives_up(heard: &mut StreamState, event: &Value, said: &str) {
     let declared = match heard.waits_behind {
         Some(ServiceRefusal::RateLimited { until }) => until,
         Some(ServiceRefusal::Auth) | None => None,
     };
-    let by_status = refused::status(
-        number(event, "api_error_status"),
-        declared.or_else(|| refused::until(text, now)),
-    );
+    let until = declared.or_else(|| refused::until(said, heard.now));
+    let by_status = refused::status(number(event, "api_error_status"), until);
+    let own_words = ["API Error", "limit reached", "Not logged in"];
     let is_of_the_service = event["terminal_reason"] == "api_error"
-        || text.contains("API Error")
-        || !event["error"].is_null();
-    let by_words = || {
-        if is_of_the_service || text.contains("limit reached") || text.contains("Not logged in") {
-            refused::by_words(text, now)
-        } else {
-            None
-        }
-    };
+        || !event["error"].is_null()
+        || own_words.iter().any(|words| said.contains(words));
+    let by_words = || refused::by_words(said, heard.now).filter(|_| is_of_the_service);
     let refusal = by_status.or_else(by_words);
-    heard.gives_up(text, refusal);
+    heard.gave_up(said, refusal);
 }

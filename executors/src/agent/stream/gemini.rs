@@ -1,8 +1,7 @@
 //! Gemini CLI's `stream-json`.
 
-use super::{StreamState, number, refused};
+use super::{StreamState, number, text, what_for};
 use serde_json::Value;
-use tm_scheduler::Timestamp;
 
 /// What it says of a tool call that it did not let through.
 const REFUSED: [&str; 4] = [
@@ -12,27 +11,21 @@ const REFUSED: [&str; 4] = [
     "requires user confirmation",
 ];
 
-pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
-    match event["type"].as_str() {
+pub(super) fn hear(heard: &mut StreamState, event: &Value) {
+    let error = &event["error"]["message"];
+    match text(&event["type"]) {
         // It says its message piece by piece; a tool in between begins another.
-        Some("message") if event["role"] == "assistant" => {
-            heard.goes_on(event["content"].as_str().unwrap_or_default());
-        }
-        Some("tool_use") => {
+        "message" if event["role"] == "assistant" => heard.goes_on(&event["content"]),
+        "tool_use" => {
             heard.message.clear();
-            let parameters = &event["parameters"];
-            let what_for = parameters["command"]
-                .as_str()
-                .or_else(|| parameters["file_path"].as_str());
-            heard.uses(event["tool_name"].as_str().unwrap_or("a tool"), what_for);
+            heard.uses(&event["tool_name"], what_for(&event["parameters"]));
         }
-        Some("tool_result") if event["status"] == "error" => {
-            let message = event["error"]["message"].as_str().unwrap_or_default();
-            if REFUSED.iter().any(|words| message.contains(words)) {
-                heard.tool_was_refused(message);
+        "tool_result" if event["status"] == "error" => {
+            if REFUSED.iter().any(|words| text(error).contains(words)) {
+                heard.tool_was_refused(error);
             }
         }
-        Some("result") => {
+        "result" => {
             // Cached tokens are among the input; thoughts are in the total alone.
             let stats = &event["stats"];
             if stats.is_object() {
@@ -43,12 +36,9 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
             if event["status"] == "success" {
                 heard.succeeds();
             } else {
-                let message = event["error"]["message"]
-                    .as_str()
-                    .unwrap_or("it gives no reason");
-                heard.gives_up(message, refused::by_words(message, now));
+                heard.gives_up(error);
             }
         }
-        Some(_) | None => {}
+        _ => {}
     }
 }

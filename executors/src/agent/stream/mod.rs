@@ -29,11 +29,14 @@ const MESSAGE_BYTES: usize = 256 * 1024;
 /// So many refused tool calls are named.
 const MOST_REFUSED_TOOLS: usize = 10;
 
+/// What stands for the reason of an agent that gives up without one.
+const NO_REASON: &str = "it gives no reason";
+
 /// The events of one format.
 struct Dialect {
     format: OutputFormat,
-    /// Turns an event into facts. `now` is what declared waits count from.
-    hear: fn(&mut StreamState, &Value, Timestamp),
+    /// Turns an event into facts.
+    hear: fn(&mut StreamState, &Value),
     /// Whether an event of this type is one that no other format has, where nothing says which format it is.
     is_told_by: fn(&Value, &str) -> bool,
 }
@@ -42,7 +45,7 @@ struct Dialect {
 static DIALECTS: [Dialect; 7] = [
     Dialect {
         format: OutputFormat::ClaudeStreamJson,
-        hear: |heard, event, now| claude::hear(heard, event, claude::Input::WithoutCached, now),
+        hear: |heard, event| claude::hear(heard, event, &claude::INPUT),
         is_told_by: |event, kind| {
             kind == "system" && event["subtype"].is_string()
                 || kind == "result"
@@ -51,21 +54,14 @@ static DIALECTS: [Dialect; 7] = [
     },
     Dialect {
         format: OutputFormat::QwenStreamJson,
-        hear: |heard, event, now| claude::hear(heard, event, claude::Input::WithCached, now),
+        hear: |heard, event| claude::hear(heard, event, &claude::INPUT[..1]),
         is_told_by: |_, _| false,
     },
     Dialect {
         format: OutputFormat::CodexJsonl,
         hear: codex::hear,
         is_told_by: |_, kind| {
-            matches!(
-                kind,
-                "thread.started"
-                    | "turn.started"
-                    | "turn.completed"
-                    | "turn.failed"
-                    | "item.completed"
-            )
+            kind.starts_with("turn.") || matches!(kind, "thread.started" | "item.completed")
         },
     },
     Dialect {
@@ -92,6 +88,17 @@ static DIALECTS: [Dialect; 7] = [
     },
 ];
 
+/// Returns what an event of any dialect tells people: what the agent says, and the tools that it uses, in brackets.
+pub(super) fn told(event: &Value) -> Vec<String> {
+    let of_dialect = |row: &Dialect| {
+        let mut heard = StreamState::default();
+        (row.hear)(&mut heard, event);
+        heard.told
+    };
+    let mut told = DIALECTS.iter().map(of_dialect);
+    told.find(|told| !told.is_empty()).unwrap_or_default()
+}
+
 /// What an agent has said so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct StreamState {
@@ -113,13 +120,19 @@ pub(super) struct StreamState {
     pub(super) waits_behind: Option<ServiceRefusal>,
     /// Tool calls that were refused to it.
     pub(super) refused_tools: Vec<String>,
+    /// What the last event tells people.
+    told: Vec<String>,
+    /// What declared waits count from.
+    now: Timestamp,
 }
 
 impl StreamState {
     /// Takes one line in. `now` is what declared waits count from.
     pub(super) fn hear(&mut self, format: &mut OutputFormat, line: &str, now: Timestamp) {
+        self.now = now;
+        self.told.clear();
         if *format == OutputFormat::Aider {
-            aider::hear(self, line, now);
+            aider::hear(self, line);
             return;
         }
         let Some(event) = serde_json::from_str::<Value>(line.trim())
@@ -129,25 +142,33 @@ impl StreamState {
             return;
         };
         if *format == OutputFormat::Text {
-            let kind = event["type"].as_str().unwrap_or_default();
+            let kind = text(&event["type"]);
             let told = DIALECTS.iter().find(|row| (row.is_told_by)(&event, kind));
             *format = told.map_or(OutputFormat::Text, |row| row.format);
         }
         self.prints_events |= *format != OutputFormat::Text;
         if let Some(row) = DIALECTS.iter().find(|row| row.format == *format) {
-            (row.hear)(self, &event, now);
+            (row.hear)(self, &event);
         }
     }
 
     /// Notes what the agent says to people.
-    fn says(&mut self, text: &str) {
-        let text = &text[..text.floor_char_boundary(MESSAGE_BYTES)];
-        text.clone_into(&mut self.message);
-        self.shows(text);
+    fn says(&mut self, said: &Value) {
+        self.told.extend(said.as_str().map(ToOwned::to_owned));
+        self.closes_with(text(said));
+    }
+
+    /// Notes what the agent says once more at its end.
+    fn closes_with(&mut self, said: &str) {
+        let said = &said[..said.floor_char_boundary(MESSAGE_BYTES)];
+        said.clone_into(&mut self.message);
+        self.shows(said);
     }
 
     /// Notes a further piece of what the agent says to people.
-    fn goes_on(&mut self, piece: &str) {
+    fn goes_on(&mut self, piece: &Value) {
+        let piece = text(piece);
+        self.told.push(piece.to_owned());
         if self.message.len() + piece.len() <= MESSAGE_BYTES {
             self.message.push_str(piece);
         }
@@ -175,25 +196,35 @@ impl StreamState {
     }
 
     /// Notes that a tool is used, with what it is used for where the agent says so.
-    fn uses(&mut self, tool: &str, what_for: Option<&str>) {
-        let what_for = what_for
-            .and_then(|text| text.lines().next())
-            .unwrap_or_default();
+    fn uses(&mut self, tool: &Value, what_for: &Value) {
+        self.told.extend(tool.as_str().map(in_brackets));
+        let what_for = text(what_for).lines().next().unwrap_or_default();
+        let tool = tool.as_str().unwrap_or("a tool");
         self.shows(format!("{tool} {what_for}").trim());
     }
 
-    fn tool_was_refused(&mut self, tool: &str) {
-        let tool: String = tm_untrusted::clean(tool)
-            .chars()
-            .take(LINE_CHARACTERS)
-            .collect();
+    /// Notes that a command is run.
+    fn runs(&mut self, command: &Value) {
+        self.uses(&"$".into(), command);
+        self.told = command.as_str().map(in_brackets).into_iter().collect();
+    }
+
+    fn tool_was_refused(&mut self, tool: &Value) {
+        let tool = tm_untrusted::clean(tool.as_str().unwrap_or("a tool"));
+        let tool: String = tool.chars().take(LINE_CHARACTERS).collect();
         if self.refused_tools.len() < MOST_REFUSED_TOOLS && !self.refused_tools.contains(&tool) {
             self.refused_tools.push(tool);
         }
     }
 
+    /// Notes that the agent gave up; its words tell whether its service refused.
+    fn gives_up(&mut self, message: &Value) {
+        let message = message.as_str().unwrap_or(NO_REASON);
+        self.gave_up(message, refused::by_words(message, self.now));
+    }
+
     /// Notes that the agent gave up, and whether its service refused.
-    fn gives_up(&mut self, message: &str, refusal: Option<ServiceRefusal>) {
+    fn gave_up(&mut self, message: &str, refusal: Option<ServiceRefusal>) {
         self.error = Some(tm_untrusted::clean(message));
         self.refusal = refusal;
         self.shows(message);
@@ -237,6 +268,22 @@ impl StreamState {
             .map(|dollars| dollars.max(self.cost_usd.unwrap_or(0.0)))
             .or(self.cost_usd);
     }
+}
+
+fn in_brackets(tool: &str) -> String {
+    format!("({tool})")
+}
+
+/// Returns a text, which is empty where there is none.
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Returns what the arguments of a tool say that it is used for.
+fn what_for(arguments: &Value) -> &Value {
+    let named = ["command", "file_path"].map(|name| &arguments[name]);
+    let what_for = named.into_iter().find(|value| value.is_string());
+    what_for.unwrap_or(&Value::Null)
 }
 
 /// Returns the number at a key, 0 when there is none, or one that counts nothing, such as a negative one.

@@ -1,49 +1,39 @@
 //! opencode's `run --format json`. It has no last event; each step tells its own tokens and cost.
 
-use super::{StreamState, dollars, number, refused, sum};
+use super::{StreamState, dollars, number, refused, sum, text};
 use serde_json::Value;
-use tm_scheduler::Timestamp;
 
-pub(super) fn hear(heard: &mut StreamState, event: &Value, now: Timestamp) {
+pub(super) fn hear(heard: &mut StreamState, event: &Value) {
     let part = &event["part"];
-    match event["type"].as_str() {
-        Some("text") => heard.says(part["text"].as_str().unwrap_or_default()),
-        Some("tool_use") => {
+    match text(&event["type"]) {
+        "text" => heard.says(&part["text"]),
+        "tool_use" => {
             let state = &part["state"];
-            let tool = part["tool"].as_str().unwrap_or("a tool");
-            heard.uses(tool, state["title"].as_str());
-            if state["status"] == "error"
-                && state["error"]
-                    .as_str()
-                    .is_some_and(|why| why.contains("reject"))
-            {
-                heard.tool_was_refused(tool);
+            heard.uses(&part["tool"], &state["title"]);
+            if state["status"] == "error" && text(&state["error"]).contains("reject") {
+                heard.tool_was_refused(&part["tool"]);
             }
         }
-        Some("step_finish") => {
+        "step_finish" => {
             heard.succeeds();
             let (tokens, cache) = (&part["tokens"], &part["tokens"]["cache"]);
             let input = number(tokens, "input").saturating_add(sum(cache, &["read", "write"]));
             heard.add_tokens(input, sum(tokens, &["output", "reasoning"]));
             heard.add_cost(dollars(&part["cost"]));
         }
-        Some("error") => {
-            let error = &event["error"];
-            let data = &error["data"];
-            let message = data["message"]
-                .as_str()
-                .or_else(|| error["name"].as_str())
-                .unwrap_or("it gives no reason");
-            let wait = data["responseHeaders"]["retry-after"]
-                .as_str()
-                .and_then(|text| text.parse::<u64>().ok());
-            let until = wait.map(|seconds| now.plus(seconds.saturating_mul(1_000)));
-            let by_status = refused::status(number(data, "statusCode"), until);
-            heard.gives_up(
-                message,
-                by_status.or_else(|| refused::by_words(message, now)),
-            );
-        }
-        Some(_) | None => {}
+        "error" => error(heard, &event["error"]),
+        _ => {}
+    }
+}
+
+fn error(heard: &mut StreamState, error: &Value) {
+    let data = &error["data"];
+    let wait = text(&data["responseHeaders"]["retry-after"]).parse::<u64>();
+    let until = wait.map(|seconds| heard.now.plus(seconds.saturating_mul(1_000)));
+    let named = [&data["message"], &error["name"]];
+    let message = named.into_iter().find(|words| words.is_string());
+    heard.gives_up(message.unwrap_or(&Value::Null));
+    if let Some(refusal) = refused::status(number(data, "statusCode"), until.ok()) {
+        heard.refusal = Some(refusal);
     }
 }
