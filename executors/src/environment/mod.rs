@@ -14,7 +14,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use table::{COPIED, FIXED, FOUND, GIVEN, Place};
+use table::{COPIED, FIXED, Row, rows};
 use tm_scheduler::TestHome;
 
 /// How an environment is built, as the user has set it.
@@ -172,16 +172,13 @@ fn passed(user: &Variables) -> Variables {
             .filter(|value| !value.is_empty() && !holds_login(value))
             .cloned()
     };
-    let found = |(name, place): &(&str, Place)| {
-        let value = given(name).or_else(|| find(*place, user).map(PathBuf::into_os_string))?;
-        Some(((*name).into(), value))
+    let value = |row: &Row| {
+        let found = || find(row.place?, user).map(PathBuf::into_os_string);
+        given(row.name).or_else(found)
     };
-    let mut passed: Variables = FOUND.iter().filter_map(found).collect();
-    passed.extend(
-        GIVEN
-            .iter()
-            .filter_map(|name| Some(((*name).into(), given(name)?))),
-    );
+    let mut passed: Variables = rows()
+        .filter_map(|row| Some((row.name.into(), value(&row)?)))
+        .collect();
     passed
         .entry("PATH".into())
         .or_insert_with(|| "/usr/local/bin:/usr/bin:/bin".into());
@@ -207,40 +204,28 @@ fn home_of(user: &Variables) -> Option<PathBuf> {
 }
 
 /// Returns where something of the user's is, when it is there.
-fn find(place: Place, user: &Variables) -> Option<PathBuf> {
+fn find((kind, name): (&str, &str), user: &Variables) -> Option<PathBuf> {
     let home = home_of(user)?;
-    let xdg = |name: &str, within: &str| {
-        let named = user
-            .get(OsStr::new(name))
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute());
-        named.unwrap_or_else(|| home.join(within))
+    let xdg = |variable: &str, within: &str| {
+        let named = user.get(OsStr::new(variable)).map(PathBuf::from);
+        named
+            .filter(|path| path.is_absolute())
+            .unwrap_or_else(|| home.join(within))
     };
+    let library = home.join("Library");
     // macOS has folders of its own, which not every program keeps to.
-    let (folders, name) = match place {
-        Place::Home(name) => (vec![home.clone()], name),
-        Place::Cache(name) => (
-            vec![xdg("XDG_CACHE_HOME", ".cache"), home.join("Library/Caches")],
-            name,
-        ),
-        Place::Data(name) => {
-            let library = home.join("Library");
-            (
-                vec![
-                    xdg("XDG_DATA_HOME", ".local/share"),
-                    library.join("Application Support"),
-                    library,
-                ],
-                name,
-            )
-        }
-        Place::Config(name) => (
-            vec![
-                xdg("XDG_CONFIG_HOME", ".config"),
-                home.join("Library/Application Support"),
-            ],
-            name,
-        ),
+    let folders = match kind {
+        "cache" => vec![xdg("XDG_CACHE_HOME", ".cache"), library.join("Caches")],
+        "data" => vec![
+            xdg("XDG_DATA_HOME", ".local/share"),
+            library.join("Application Support"),
+            library,
+        ],
+        "config" => vec![
+            xdg("XDG_CONFIG_HOME", ".config"),
+            library.join("Application Support"),
+        ],
+        _ => vec![home],
     };
     folders
         .into_iter()

@@ -40,16 +40,8 @@ pub fn expected_reading(command: &TestCommand, worktree: &Path) -> Reading {
     let Ok(environment) = CommandEnvironment::fresh(&command.environment) else {
         return Reading::ByLooking;
     };
-    match ask(
-        command,
-        worktree,
-        &environment,
-        Path::new("results"),
-        "results",
-    )
-    .expected
-    {
-        Expected::Report(..) | Expected::Printed(_) => Reading::PerTest,
+    match ask(command, worktree, &environment, Path::new("results")).expected {
+        Expected::Asked(_) => Reading::PerTest,
         Expected::OneOf(_) => Reading::ByLooking,
     }
 }

@@ -5,19 +5,35 @@
 
 use super::closure::{Call, calls};
 use super::command::TestCommand;
-use super::frameworks::{FRAMEWORKS, Runner};
+use super::frameworks::{FRAMEWORKS, Runner, Variable};
 use crate::environment::CommandEnvironment;
 use std::ffi::OsString;
 use std::path::Path;
 use tm_scheduler::ResultFormat;
 
+/// Where a runner that was asked has its results.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Report {
+    /// It prints them, in this format.
+    Printed(ResultFormat),
+    /// In the results file, in this format.
+    File(ResultFormat),
+    /// There, under the name of the file's folder, which nobody can guess.
+    NamedFile(ResultFormat),
+}
+
+impl Report {
+    const fn format(self) -> ResultFormat {
+        let (Self::Printed(format) | Self::File(format) | Self::NamedFile(format)) = self;
+        format
+    }
+}
+
 /// Where the results of a run are.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Expected {
-    /// In the results file, in this format, under this name where the runner can carry one.
-    Report(ResultFormat, Option<String>),
-    /// Printed by the runner, in this format.
-    Printed(ResultFormat),
+    /// Where the runner was asked to write them.
+    Asked(Report),
     /// Where the command writes them: in the results file or printed, in what looks like one of these formats.
     OneOf(Vec<ResultFormat>),
 }
@@ -96,14 +112,12 @@ pub(super) fn runners(calls: &[Call]) -> Vec<(&Call, &'static Runner)> {
         .collect()
 }
 
-/// Changes nothing of what the command does but how it reports. `file` is where a report is to be written, `name` what
-/// it is to be called.
+/// Changes nothing of what the command does but how it reports. `file` is where a report is to be written.
 pub(super) fn ask(
     command: &TestCommand,
     worktree: &Path,
     environment: &CommandEnvironment,
     file: &Path,
-    name: &str,
 ) -> Asked {
     let has_chosen = command.results.is_some() || command.names_results_file();
     let calls = calls(command, worktree);
@@ -117,23 +131,76 @@ pub(super) fn ask(
             .collect(),
         (format, _) => vec![format],
     };
-    let request = Request {
-        command,
-        environment,
-        file,
-        name,
-    };
     let asked = match runners.as_slice() {
-        [(call, runner)] if !has_chosen && !chooses(&calls, runner) => (runner.ask)(&request, call),
+        [(call, runner)]
+            if !has_chosen
+                && formats.contains(&runner.report.format())
+                && !chooses(&calls, runner) =>
+        {
+            asked(command, environment, file, (call, runner))
+        }
         _ => None,
     };
-    let reads = |asked: &Asked| match &asked.expected {
-        Expected::Report(format, _) | Expected::Printed(format) => formats.contains(format),
-        Expected::OneOf(_) => true,
+    asked.unwrap_or_else(|| Asked {
+        argv: command.argv.clone(),
+        variables: Vec::new(),
+        expected: Expected::OneOf(formats),
+    })
+}
+
+/// Asks a runner for its report, as its row says; `None` where nothing reaches it.
+fn asked(
+    command: &TestCommand,
+    environment: &CommandEnvironment,
+    file: &Path,
+    (call, runner): (&Call, &Runner),
+) -> Option<Asked> {
+    let folder = file.parent().and_then(Path::file_name).unwrap_or_default();
+    let (file, name) = (file.to_string_lossy(), folder.to_string_lossy());
+    let filled = |text: &str| text.replace("{file}", &file).replace("{name}", &name);
+    let arguments = runner.arguments.iter().copied().map(filled);
+    let arguments = arguments
+        .filter(|_| (runner.needs_arguments)(call))
+        .collect();
+    let variables: Vec<_> = match runner.variable {
+        Variable::None => Vec::new(),
+        Variable::Word(name, word) => vec![(name.into(), word.into())],
+        Variable::Options(name, options) => {
+            let mut value = environment.get(name).unwrap_or_default();
+            if !value.is_empty() {
+                value.push(" ");
+            }
+            value.push(filled(options));
+            vec![(name.into(), value)]
+        }
     };
-    asked
-        .filter(reads)
-        .unwrap_or_else(|| request.unchanged(Expected::OneOf(formats)))
+    // Where no argument reaches it, its variable has to do.
+    let own = || Some(command.argv.clone()).filter(|_| !variables.is_empty());
+    Some(Asked {
+        argv: with(command, call, arguments).or_else(own)?,
+        variables,
+        expected: Expected::Asked(runner.report),
+    })
+}
+
+/// Returns the command with more arguments for a call; `None` where none reach it.
+fn with(command: &TestCommand, call: &Call, arguments: Vec<String>) -> Option<Vec<OsString>> {
+    let mut argv = command.argv.clone();
+    if arguments.is_empty() {
+        return Some(argv);
+    }
+    let arguments = call.reach.iter().flatten().cloned().chain(arguments);
+    call.reach.as_ref()?;
+    match argv.as_mut_slice() {
+        [shell, flag, text] if shell == "sh" && flag == "-c" => {
+            let quoted: Vec<String> = arguments.map(|word| quoted(&word)).collect();
+            let own = text.to_string_lossy().trim_end().to_owned();
+            *text = format!("{own} {}", quoted.join(" ")).into();
+        }
+        [_, flag, _] if flag.to_string_lossy().ends_with('c') => return None,
+        _ => argv.extend(arguments.map(Into::into)),
+    }
+    Some(argv)
 }
 
 /// Tells whether the command asks for a report itself; one that is for people to read is none.
@@ -159,123 +226,8 @@ fn is_for_people(word: &str, next: &str) -> bool {
     REPORTERS.contains(&name)
 }
 
-/// What is needed to ask.
-pub(super) struct Request<'a> {
-    command: &'a TestCommand,
-    environment: &'a CommandEnvironment,
-    pub(super) file: &'a Path,
-    pub(super) name: &'a str,
-}
-
-impl Request<'_> {
-    /// The command as it is.
-    pub(super) fn unchanged(&self, expected: Expected) -> Asked {
-        Asked {
-            argv: self.command.argv.clone(),
-            variables: Vec::new(),
-            expected,
-        }
-    }
-
-    /// What follows the first failure has to be run as well: what is not run counts as gone.
-    pub(super) fn pytest(&self, call: &Call) -> Asked {
-        let (file, name) = (self.file.display(), self.name);
-        let options = format!(
-            "--continue-on-collection-errors --maxfail=0 --junitxml='{file}' -o junit_suite_name={name}"
-        );
-        let variable = self.appended("PYTEST_ADDOPTS", &options);
-        let asked = self.by_variable(variable, self.named_report());
-        let argv = if stops_early(call) {
-            self.with(call, &["--maxfail=0"])
-        } else {
-            None
-        };
-        Asked {
-            argv: argv.unwrap_or_else(|| self.command.argv.clone()),
-            ..asked
-        }
-    }
-
-    pub(super) fn named_report(&self) -> Expected {
-        Expected::Report(ResultFormat::Junit, Some(self.name.to_owned()))
-    }
-
-    pub(super) fn by_variable(&self, variable: (OsString, OsString), expected: Expected) -> Asked {
-        Asked {
-            variables: vec![variable],
-            ..self.unchanged(expected)
-        }
-    }
-
-    pub(super) fn by_arguments(
-        &self,
-        call: &Call,
-        arguments: &[&str],
-        expected: Expected,
-    ) -> Option<Asked> {
-        Some(Asked {
-            argv: self.with(call, arguments)?,
-            variables: Vec::new(),
-            expected,
-        })
-    }
-
-    /// Adds an argument where none of those that do as well is there.
-    pub(super) fn unless_said(
-        &self,
-        call: &Call,
-        said: &[&str],
-        argument: &str,
-        format: ResultFormat,
-    ) -> Option<Asked> {
-        let has_said = call.words.iter().any(|word| said.contains(&word.as_str()));
-        let argv = if has_said {
-            self.command.argv.clone()
-        } else {
-            self.with(call, &[argument])?
-        };
-        Some(Asked {
-            argv,
-            variables: Vec::new(),
-            expected: Expected::Printed(format),
-        })
-    }
-
-    /// Returns the command with more arguments for a call.
-    fn with(&self, call: &Call, arguments: &[&str]) -> Option<Vec<OsString>> {
-        let arguments = call
-            .reach
-            .iter()
-            .flatten()
-            .map(String::as_str)
-            .chain(arguments.iter().copied());
-        call.reach.as_ref()?;
-        let mut argv = self.command.argv.clone();
-        match argv.as_mut_slice() {
-            [shell, flag, text] if shell == "sh" && flag == "-c" => {
-                let quoted: Vec<String> = arguments.map(quoted).collect();
-                let own = text.to_string_lossy().trim_end().to_owned();
-                *text = format!("{own} {}", quoted.join(" ")).into();
-            }
-            [_, flag, _] if flag.to_string_lossy().ends_with('c') => return None,
-            _ => argv.extend(arguments.map(Into::into)),
-        }
-        Some(argv)
-    }
-
-    /// A variable with options behind those of the user.
-    pub(super) fn appended(&self, name: &str, options: &str) -> (OsString, OsString) {
-        let mut value = self.environment.get(name).unwrap_or_default();
-        if !value.is_empty() {
-            value.push(" ");
-        }
-        value.push(options);
-        (name.into(), value)
-    }
-}
-
 /// Whether pytest is told to stop at a failure.
-fn stops_early(call: &Call) -> bool {
+pub(super) fn stops_early(call: &Call) -> bool {
     let is_short =
         |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains('x');
     call.words.iter().any(|word| {

@@ -18,19 +18,23 @@ pub struct Canary {
     pub is_certain: bool,
 }
 
-/// How a language says it.
+/// How a language says it; `NONCE` stands for the nonce, `PACKAGE` for the line in which a file of Go names its package.
 struct Form {
+    /// What a file of tests holds.
+    sign: &'static LazyLock<Regex>,
     /// What is added.
-    addition: String,
-    /// Where: at the end, or before the first match.
-    before: Option<&'static LazyLock<Regex>>,
-    control: String,
+    addition: &'static str,
+    /// Where: before the first match, else at the end.
+    before: &'static LazyLock<Regex>,
+    /// The control, where it is not what is added.
+    control: Option<&'static str>,
     /// What lets a good run end before it, or passes it over.
     escapes: &'static LazyLock<Regex>,
 }
 
 patterns! {
-    NO_ESCAPE = r"[^\s\S]";
+    ANY = r"";
+    NONE = r"[^\s\S]";
     PYTHON_MAIN = r"(?m)^if\s+__name__\s*==";
     PYTHON_TEST = r"(?m)^\s*(?:async\s+)?def\s+test";
     PYTHON_ESCAPE = r"(?m)\b_exit\(|^(?:sys\.)?exit\(|^quit\(|SystemExit|^(?:unittest|pytest)\.main\(|allow_module_level|importorskip|load_tests|SkipTest";
@@ -54,148 +58,141 @@ patterns! {
     BATS_TEST = r"(?m)^@test ";
 }
 
+const FORM: Form = Form {
+    sign: &ANY,
+    addition: "",
+    before: &NONE,
+    control: None,
+    escapes: &NONE,
+};
+
+/// Every test of the file fails when it is through: one that is left early, or skipped, is seen by that.
+static PYTHON: Form = Form {
+    sign: &PYTHON_TEST,
+    addition: include_str!("canary.py"),
+    before: &PYTHON_MAIN,
+    control: Some(
+        "import unittest\n\n\nclass zzz_NONCE(unittest.TestCase):\n    def test_zzz_NONCE(self):\n        \
+         self.fail('NONCE')\n\n\nif __name__ == '__main__':\n    unittest.main()",
+    ),
+    escapes: &PYTHON_ESCAPE,
+};
+
+static PYTHON_SCRIPT: Form = Form {
+    addition: "print('not ok - NONCE', flush=True)\nraise SystemExit(97)",
+    before: &PYTHON_MAIN,
+    escapes: &PYTHON_ESCAPE,
+    ..FORM
+};
+
+static JAVASCRIPT: Form = Form {
+    sign: &SCRIPT_TEST,
+    addition: "// @ts-ignore\n;(typeof test === 'function' ? test : typeof it === 'function' ? it : (_, run) => run())\
+               ('zzz NONCE', () => { throw new Error('NONCE'); });",
+    escapes: &SCRIPT_ESCAPE,
+    ..FORM
+};
+
+static SHELL: Form = Form {
+    addition: "printf 'not ok - %s\\n' NONCE\nexit 97",
+    before: &SHELL_END,
+    escapes: &SHELL_ESCAPE,
+    ..FORM
+};
+
+static PERL: Form = Form {
+    addition: "print \"not ok - NONCE\\n\";\nexit 97;",
+    before: &PERL_END,
+    escapes: &PERL_ESCAPE,
+    ..FORM
+};
+
+static BATS: Form = Form {
+    sign: &BATS_TEST,
+    addition: "@test \"zzz NONCE\" { false; }",
+    ..FORM
+};
+
+static RUBY: Form = Form {
+    sign: &RUBY_TEST,
+    addition: "if defined?(RSpec)\n  RSpec.describe('zzz NONCE') { it('fails') { raise 'NONCE' } }\n\
+               elsif defined?(Minitest::Test)\n  class ZzzNONCE < Minitest::Test\n    def test_zzz\n      \
+               raise 'NONCE'\n    end\n  end\nelse\n  raise 'NONCE'\nend",
+    escapes: &RUBY_ESCAPE,
+    ..FORM
+};
+
+static PHP: Form = Form {
+    sign: &PHP_TEST,
+    addition: "throw new \\Exception('NONCE');",
+    before: &PHP_END,
+    control: Some("<?php\nthrow new \\Exception('NONCE');"),
+    escapes: &PHP_ESCAPE,
+};
+
+static RUST: Form = Form {
+    sign: &RUST_TEST,
+    addition: "#[cfg(test)]\n#[test]\nfn zzz_NONCE() {\n    panic!(\"NONCE\");\n}",
+    escapes: &RUST_ESCAPE,
+    ..FORM
+};
+
+static GO: Form = Form {
+    sign: &GO_TEST,
+    addition: "func TestZzzNONCE(t *testing.T) {\n\tt.Fatal(\"NONCE\")\n}",
+    control: Some(
+        "PACKAGE\n\nimport \"testing\"\n\nfunc TestZzzNONCE(t *testing.T) {\n\tt.Fatal(\"NONCE\")\n}",
+    ),
+    escapes: &GO_ESCAPE,
+    ..FORM
+};
+
 /// Returns the file with tests that can't pass, and `nonce` in what they say; `None` for a file that holds no tests, or in
 /// a language of which nothing is known.
 pub fn canary(path: &str, text: &str, nonce: &str) -> Option<Canary> {
-    let form = form(path, text, nonce)?;
-    let at = form
-        .before
-        .and_then(|before| before.find(text))
-        .map_or(text.len(), |found| found.start());
-    let (head, tail) = text.split_at(at);
-    let changed = format!("{head}\n{}\n{tail}", form.addition);
+    let form = form(path, text).filter(|form| form.sign.is_match(text))?;
+    let package = GO_PACKAGE.find(text).map_or("", |found| found.as_str());
+    let filled = |words: &str| words.replace("NONCE", nonce).replace("PACKAGE", package);
+    let at = form.before.find(text);
+    let (head, tail) = text.split_at(at.map_or(text.len(), |found| found.start()));
+    let control = form.control.unwrap_or(form.addition);
     Some(Canary {
         is_certain: !form.escapes.is_match(head),
-        text: changed,
-        control: form.control,
+        text: format!("{head}\n{}\n{tail}", filled(form.addition)),
+        control: filled(control) + "\n",
     })
 }
 
-fn form(path: &str, text: &str, nonce: &str) -> Option<Form> {
+/// The form of the language that a file is in.
+fn form(path: &str, text: &str) -> Option<&'static Form> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-    match extension {
-        "py" => python(name, text, nonce),
-        "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" => javascript(text, nonce),
-        "sh" | "bash" | "zsh" => Some(shell(nonce)),
-        "t" if PERL_SIGN.is_match(text) => Some(perl(nonce)),
-        "pl" => Some(perl(nonce)),
-        "t" if !text.starts_with("#!") || is_of_shell(text) => Some(shell(nonce)),
-        "" if is_of_shell(text) => Some(shell(nonce)),
-        "bats" => with_test(
-            text,
-            &BATS_TEST,
-            &NO_ESCAPE,
-            format!("@test \"zzz {nonce}\" {{ false; }}"),
-            None,
-        ),
-        "rb" => with_test(text, &RUBY_TEST, &RUBY_ESCAPE, ruby(nonce), None),
-        "php" => {
-            let addition = format!("throw new \\Exception('{nonce}');");
-            let control = format!("<?php\n{addition}\n");
-            let form = with_test(text, &PHP_TEST, &PHP_ESCAPE, addition, Some(control))?;
-            Some(Form {
-                before: Some(&PHP_END),
-                ..form
-            })
-        }
-        "rs" => {
-            let addition =
-                format!("#[cfg(test)]\n#[test]\nfn zzz_{nonce}() {{\n    panic!(\"{nonce}\");\n}}");
-            with_test(text, &RUST_TEST, &RUST_ESCAPE, addition, None)
-        }
-        "go" => {
-            let addition =
-                format!("func TestZzz{nonce}(t *testing.T) {{\n\tt.Fatal(\"{nonce}\")\n}}");
-            let package = GO_PACKAGE.find(text)?.as_str();
-            let control = format!("{package}\n\nimport \"testing\"\n\n{addition}\n");
-            with_test(text, &GO_TEST, &GO_ESCAPE, addition, Some(control))
-        }
-        _ => None,
-    }
+    let is_test_in_python = || {
+        let ends = ["_test.py", "_tests.py"];
+        name != "conftest.py"
+            && (name.starts_with("test") || ends.iter().any(|end| name.ends_with(end)))
+    };
+    Some(match extension {
+        "py" if PYTHON_TEST.is_match(text) => &PYTHON,
+        "py" if is_test_in_python() => &PYTHON_SCRIPT,
+        "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" => &JAVASCRIPT,
+        "sh" | "bash" | "zsh" => &SHELL,
+        "t" if PERL_SIGN.is_match(text) => &PERL,
+        "pl" => &PERL,
+        "t" if !text.starts_with("#!") || is_of_shell(text) => &SHELL,
+        "" if is_of_shell(text) => &SHELL,
+        "bats" => &BATS,
+        "rb" => &RUBY,
+        "php" => &PHP,
+        "rs" => &RUST,
+        "go" => &GO,
+        _ => return None,
+    })
 }
 
 fn is_of_shell(text: &str) -> bool {
-    text.lines()
-        .next()
-        .is_some_and(|line| line.starts_with("#!") && line.ends_with("sh"))
-}
-
-/// A further test at the end of a file that holds tests.
-fn with_test(
-    text: &str,
-    sign: &LazyLock<Regex>,
-    escapes: &'static LazyLock<Regex>,
-    addition: String,
-    control: Option<String>,
-) -> Option<Form> {
-    let control = control.unwrap_or_else(|| format!("{addition}\n"));
-    sign.is_match(text).then_some(Form {
-        addition,
-        before: None,
-        control,
-        escapes,
-    })
-}
-
-/// Every test of the file fails when it is through: one that is left early, or skipped, is seen by that.
-fn python(name: &str, text: &str, nonce: &str) -> Option<Form> {
-    let is_test_file =
-        name.starts_with("test") || name.ends_with("_test.py") || name.ends_with("_tests.py");
-    let (addition, control) = if PYTHON_TEST.is_match(text) {
-        let control = format!(
-            "import unittest\n\n\nclass zzz_{nonce}(unittest.TestCase):\n    def test_zzz_{nonce}(self):\n        \
-             self.fail('{nonce}')\n\n\nif __name__ == '__main__':\n    unittest.main()\n"
-        );
-        (include_str!("canary.py").replace("NONCE", nonce), control)
-    } else if is_test_file && name != "conftest.py" {
-        let fails = format!("print('not ok - {nonce}', flush=True)\nraise SystemExit(97)");
-        (fails.clone(), format!("{fails}\n"))
-    } else {
-        return None;
-    };
-    Some(Form {
-        addition,
-        before: Some(&PYTHON_MAIN),
-        control,
-        escapes: &PYTHON_ESCAPE,
-    })
-}
-
-fn javascript(text: &str, nonce: &str) -> Option<Form> {
-    let addition = format!(
-        "// @ts-ignore\n;(typeof test === 'function' ? test : typeof it === 'function' ? it : (_, run) => run())\
-         ('zzz {nonce}', () => {{ throw new Error('{nonce}'); }});"
-    );
-    with_test(text, &SCRIPT_TEST, &SCRIPT_ESCAPE, addition, None)
-}
-
-fn shell(nonce: &str) -> Form {
-    let addition = format!("printf 'not ok - %s\\n' {nonce}\nexit 97");
-    Form {
-        control: format!("{addition}\n"),
-        addition,
-        before: Some(&SHELL_END),
-        escapes: &SHELL_ESCAPE,
-    }
-}
-
-fn perl(nonce: &str) -> Form {
-    let addition = format!("print \"not ok - {nonce}\\n\";\nexit 97;");
-    Form {
-        control: format!("{addition}\n"),
-        addition,
-        before: Some(&PERL_END),
-        escapes: &PERL_ESCAPE,
-    }
-}
-
-fn ruby(nonce: &str) -> String {
-    format!(
-        "if defined?(RSpec)\n  RSpec.describe('zzz {nonce}') {{ it('fails') {{ raise '{nonce}' }} }}\n\
-         elsif defined?(Minitest::Test)\n  class Zzz{nonce} < Minitest::Test\n    def test_zzz\n      raise '{nonce}'\n    \
-         end\n  end\nelse\n  raise '{nonce}'\nend"
-    )
+    let first = text.lines().next().unwrap_or_default();
+    first.starts_with("#!") && first.ends_with("sh")
 }
 
 #[cfg(test)]

@@ -25,6 +25,13 @@ pub(super) struct Call {
     pub(super) reach: Option<Vec<String>>,
 }
 
+impl Call {
+    /// Tells whether any of these is among its words.
+    pub(super) fn says(&self, any: &[&str]) -> bool {
+        self.words.iter().any(|word| any.contains(&word.as_str()))
+    }
+}
+
 /// Returns the calls that a command comes to, in the order in which they are written.
 pub(super) fn calls(command: &TestCommand, worktree: &Path) -> Vec<Call> {
     Closure::of(command, worktree).calls

@@ -3,7 +3,7 @@
 //! Where there is a choice, the command is the one whose results can be read test by test. How its runner is asked for
 //! them is not decided here.
 
-use super::TestCommand;
+use super::{TestCommand, has, matching, text_of};
 use std::path::Path;
 use tm_scheduler::ResultFormat;
 
@@ -16,255 +16,222 @@ pub struct DetectedTestCommand {
     pub because: String,
 }
 
-/// Returns the test command of the project in `root`, `None` when nothing tells of one.
-pub fn detect_test_command(root: &Path) -> Option<DetectedTestCommand> {
-    let rules = [
-        script, package, cargo, pytest, unittest, go, maven, gradle, phpunit, rspec, dotnet, swift,
-        makefile, tap_files,
-    ];
-    rules
-        .iter()
-        .find_map(|rule| rule(root))
-        .map(|(text, format, because)| DetectedTestCommand {
-            command: TestCommand {
-                format,
-                results: results_of(because),
-                ..TestCommand::shell(&text, None)
-            },
-            because: because.to_owned(),
-        })
+/// How a test command is found.
+struct Rule {
+    /// Any of these files tells of it, in this order; they may have wildcards.
+    files: &'static [&'static str],
+    /// Whether such a file does.
+    tells: fn(&Path, &str) -> bool,
+    /// What it was found by, in words, where that is not the file.
+    because: Option<&'static str>,
+    /// The command; `{}` stands for the program, or how it is called.
+    command: &'static str,
+    /// What stands for it where a file is there and holds a word; the first counts.
+    programs: &'static [(&'static str, &'static str, &'static str)],
+    /// What stands for it elsewhere.
+    otherwise: &'static str,
+    format: ResultFormat,
+    /// Where it leaves its results, when it writes them into the tree.
+    results: Option<&'static str>,
 }
 
-/// The command, the format of its results, and what it was found by.
-type Found = Option<(String, ResultFormat, &'static str)>;
+const RULE: Rule = Rule {
+    files: &[],
+    tells: |_, _| true,
+    because: None,
+    command: "",
+    programs: &[],
+    otherwise: "",
+    format: ResultFormat::Auto,
+    results: None,
+};
 
-fn script(root: &Path) -> Found {
-    has(root, "run-tests.sh").then(|| {
-        (
-            "sh run-tests.sh".to_owned(),
-            ResultFormat::Auto,
-            "run-tests.sh",
-        )
-    })
-}
-
-/// The `test` script.
-fn package(root: &Path) -> Found {
-    let package: serde_json::Value = serde_json::from_str(&text(root, "package.json")?).ok()?;
-    package["scripts"]["test"]
-        .as_str()
-        .filter(|script| !script.contains("no test specified"))?;
-    let command = if has(root, "pnpm-lock.yaml") {
-        "pnpm run test"
-    } else if has(root, "yarn.lock") {
-        "yarn run test"
-    } else if has(root, "bun.lock") || has(root, "bun.lockb") {
-        "bun run test"
-    } else {
-        "npm test --silent"
-    };
-    Some((
-        command.to_owned(),
-        ResultFormat::Auto,
-        "the `test` script of package.json",
-    ))
-}
-
-fn cargo(root: &Path) -> Found {
-    if !has(root, "Cargo.toml") {
-        return None;
-    }
-    if has(root, ".config/nextest.toml") && which::which("cargo-nextest").is_ok() {
-        let command = "cargo nextest run --no-fail-fast".to_owned();
-        return Some((command, ResultFormat::Nextest, ".config/nextest.toml"));
-    }
-    Some((
-        "cargo test --no-fail-fast".to_owned(),
-        ResultFormat::Cargo,
-        "Cargo.toml",
-    ))
-}
-
-fn pytest(root: &Path) -> Found {
-    let because = [
-        "pytest.ini",
-        "conftest.py",
-        "tests/conftest.py",
-        "tox.ini",
-        "pyproject.toml",
-        "setup.cfg",
-    ]
-    .into_iter()
-    .chain(["requirements.txt", "requirements-dev.txt", "Pipfile"])
-    .find(|name| {
-        name.ends_with("conftest.py") && has(root, name)
-            || *name == "pytest.ini" && has(root, name)
-            || mentions(root, name, "pytest")
-    })?;
-    let python = if has(root, "uv.lock") {
-        "uv run"
-    } else if has(root, "poetry.lock") {
-        "poetry run"
-    } else {
-        "python3 -m"
-    };
-    Some((format!("{python} pytest"), ResultFormat::Auto, because))
-}
-
-fn unittest(root: &Path) -> Found {
-    for folder in ["tests", "test"] {
-        let is_test = |name: &str| name.starts_with("test") && is_python(name);
-        if !holds(&root.join(folder), is_test) {
-            continue;
-        }
-        let top = if has(root, &format!("{folder}/__init__.py")) {
-            " -t ."
-        } else {
-            ""
-        };
-        let command = format!("python3 -m unittest discover -v -s {folder}{top}");
-        return Some((command, ResultFormat::Unittest, "test files in Python"));
-    }
-    None
-}
-
-fn go(root: &Path) -> Found {
-    has(root, "go.mod").then(|| ("go test -json ./...".to_owned(), ResultFormat::Go, "go.mod"))
-}
-
-fn maven(root: &Path) -> Found {
-    let program = if has(root, "mvnw") { "./mvnw" } else { "mvn" };
-    has(root, "pom.xml").then(|| {
-        (
-            format!("{program} --batch-mode test"),
-            ResultFormat::Junit,
-            "pom.xml",
-        )
-    })
-}
-
-fn gradle(root: &Path) -> Found {
-    let file = ["build.gradle", "build.gradle.kts"]
-        .into_iter()
-        .find(|name| has(root, name))?;
-    let program = if has(root, "gradlew") {
-        "./gradlew"
-    } else {
-        "gradle"
-    };
-    Some((
-        format!("{program} test --continue"),
-        ResultFormat::Junit,
-        file,
-    ))
-}
-
-/// Where tools leave their results that write them into the tree.
-fn results_of(because: &str) -> Option<String> {
-    match because {
-        "pom.xml" => Some("**/target/surefire-reports/TEST-*.xml".to_owned()),
-        "build.gradle" | "build.gradle.kts" => {
-            Some("**/build/test-results/test/TEST-*.xml".to_owned())
-        }
-        _ => None,
-    }
-}
-
-fn phpunit(root: &Path) -> Found {
-    let file = ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"]
-        .into_iter()
-        .find(|name| has(root, name))?;
-    let is_installed = ["composer.json", "composer.lock"]
-        .iter()
-        .any(|name| mentions(root, name, "phpunit/phpunit"));
-    let program = if is_installed {
-        "vendor/bin/phpunit"
-    } else {
-        "phpunit"
-    };
-    Some((
-        format!("{program} --log-junit \"$TM_RESULTS\""),
-        ResultFormat::Junit,
-        file,
-    ))
-}
-
-fn rspec(root: &Path) -> Found {
-    if !has(root, ".rspec") && !holds(&root.join("spec"), |name| name.ends_with("_spec.rb")) {
-        return None;
-    }
-    let bundle = if has(root, "Gemfile.lock") {
-        "bundle exec "
-    } else {
-        ""
-    };
-    Some((format!("{bundle}rspec"), ResultFormat::Auto, "spec/"))
-}
-
-fn dotnet(root: &Path) -> Found {
-    let ends = [".sln", ".slnx", ".csproj", ".fsproj"];
-    let is_project = |name: &str| ends.iter().any(|end| name.ends_with(end));
-    let command = "dotnet test --no-restore".to_owned();
-    holds(root, is_project).then_some((command, ResultFormat::ExitStatus, "a project of .NET"))
-}
-
-fn swift(root: &Path) -> Found {
-    let command = "swift test --parallel --xunit-output \"$TM_RESULTS\"".to_owned();
-    has(root, "Package.swift").then_some((command, ResultFormat::Junit, "Package.swift"))
-}
-
-fn makefile(root: &Path) -> Found {
-    let is_target =
-        |line: &str| line.starts_with("test:") || line.starts_with("test ") && line.contains(':');
-    let names = ["Makefile", "makefile", "GNUmakefile"];
-    let has_target = |name: &&str| text(root, name).is_some_and(|text| text.lines().any(is_target));
-    names.iter().find(|name| has_target(name))?;
-    Some((
-        "make test".to_owned(),
-        ResultFormat::Auto,
-        "the `test` target of the Makefile",
-    ))
-}
-
-fn tap_files(root: &Path) -> Found {
-    holds(&root.join("t"), is_tap).then(|| (EACH_TAP_FILE.to_owned(), ResultFormat::Tap, "t/*.t"))
-}
+/// Every rule; the first that fits counts.
+const RULES: [Rule; 16] = [
+    Rule {
+        files: &["run-tests.sh"],
+        command: "sh run-tests.sh",
+        ..RULE
+    },
+    Rule {
+        files: &["package.json"],
+        tells: |root, _| has_test_script(root),
+        because: Some("the `test` script of package.json"),
+        command: "{}",
+        programs: &[
+            ("pnpm-lock.yaml", "", "pnpm run test"),
+            ("yarn.lock", "", "yarn run test"),
+            ("bun.lock", "", "bun run test"),
+            ("bun.lockb", "", "bun run test"),
+        ],
+        otherwise: "npm test --silent",
+        ..RULE
+    },
+    Rule {
+        files: &[".config/nextest.toml"],
+        tells: |root, _| has(root, "Cargo.toml") && which::which("cargo-nextest").is_ok(),
+        command: "cargo nextest run --no-fail-fast",
+        format: ResultFormat::Nextest,
+        ..RULE
+    },
+    Rule {
+        files: &["Cargo.toml"],
+        command: "cargo test --no-fail-fast",
+        format: ResultFormat::Cargo,
+        ..RULE
+    },
+    Rule {
+        files: &[
+            "pytest.ini",
+            "conftest.py",
+            "tests/conftest.py",
+            "tox.ini",
+            "pyproject.toml",
+            "setup.cfg",
+            "requirements.txt",
+            "requirements-dev.txt",
+            "Pipfile",
+        ],
+        tells: |root, file| {
+            ["pytest.ini", "conftest.py", "tests/conftest.py"].contains(&file)
+                || mentions(root, file, "pytest")
+        },
+        command: "{} pytest",
+        programs: &[("uv.lock", "", "uv run"), ("poetry.lock", "", "poetry run")],
+        otherwise: "python3 -m",
+        ..RULE
+    },
+    Rule {
+        files: &["tests/test*.py"],
+        because: Some("test files in Python"),
+        command: "python3 -m unittest discover -v -s tests{}",
+        programs: &[("tests/__init__.py", "", " -t .")],
+        format: ResultFormat::Unittest,
+        ..RULE
+    },
+    Rule {
+        files: &["test/test*.py"],
+        because: Some("test files in Python"),
+        command: "python3 -m unittest discover -v -s test{}",
+        programs: &[("test/__init__.py", "", " -t .")],
+        format: ResultFormat::Unittest,
+        ..RULE
+    },
+    Rule {
+        files: &["go.mod"],
+        command: "go test -json ./...",
+        format: ResultFormat::Go,
+        ..RULE
+    },
+    Rule {
+        files: &["pom.xml"],
+        command: "{} --batch-mode test",
+        programs: &[("mvnw", "", "./mvnw")],
+        otherwise: "mvn",
+        format: ResultFormat::Junit,
+        results: Some("**/target/surefire-reports/TEST-*.xml"),
+        ..RULE
+    },
+    Rule {
+        files: &["build.gradle", "build.gradle.kts"],
+        command: "{} test --continue",
+        programs: &[("gradlew", "", "./gradlew")],
+        otherwise: "gradle",
+        format: ResultFormat::Junit,
+        results: Some("**/build/test-results/test/TEST-*.xml"),
+        ..RULE
+    },
+    Rule {
+        files: &["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"],
+        command: "{} --log-junit \"$TM_RESULTS\"",
+        programs: &[
+            ("composer.json", "phpunit/phpunit", "vendor/bin/phpunit"),
+            ("composer.lock", "phpunit/phpunit", "vendor/bin/phpunit"),
+        ],
+        otherwise: "phpunit",
+        format: ResultFormat::Junit,
+        ..RULE
+    },
+    Rule {
+        files: &[".rspec", "spec/*_spec.rb"],
+        because: Some("spec/"),
+        command: "{}rspec",
+        programs: &[("Gemfile.lock", "", "bundle exec ")],
+        ..RULE
+    },
+    Rule {
+        files: &["*.sln", "*.slnx", "*.csproj", "*.fsproj"],
+        because: Some("a project of .NET"),
+        command: "dotnet test --no-restore",
+        format: ResultFormat::ExitStatus,
+        ..RULE
+    },
+    Rule {
+        files: &["Package.swift"],
+        command: "swift test --parallel --xunit-output \"$TM_RESULTS\"",
+        format: ResultFormat::Junit,
+        ..RULE
+    },
+    Rule {
+        files: &["Makefile", "makefile", "GNUmakefile"],
+        tells: has_test_target,
+        because: Some("the `test` target of the Makefile"),
+        command: "make test",
+        ..RULE
+    },
+    Rule {
+        files: &["t/*.t"],
+        because: Some("t/*.t"),
+        command: EACH_TAP_FILE,
+        format: ResultFormat::Tap,
+        ..RULE
+    },
+];
 
 /// Runs every file in `t/` with its own interpreter and names each stream.
 const EACH_TAP_FILE: &str = "bad=0; for file in t/*.t; do echo \"# Subtest: $file\"; \
     if [ -x \"$file\" ]; then \"./$file\"; else sh \"$file\"; fi || bad=1; done; exit $bad";
 
-fn has(root: &Path, name: &str) -> bool {
-    root.join(name).exists()
-}
-
-fn text(root: &Path, name: &str) -> Option<String> {
-    super::text_of(root, name)
-}
-
-fn mentions(root: &Path, name: &str, word: &str) -> bool {
-    text(root, name).is_some_and(|text| text.contains(word))
-}
-
-fn is_tap(name: &str) -> bool {
-    Path::new(name)
-        .extension()
-        .is_some_and(|extension| extension == "t")
-}
-
-fn is_python(name: &str) -> bool {
-    Path::new(name)
-        .extension()
-        .is_some_and(|extension| extension == "py")
-}
-
-fn holds(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> bool {
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return false;
+/// Returns the test command of the project in `root`, `None` when nothing tells of one.
+pub fn detect_test_command(root: &Path) -> Option<DetectedTestCommand> {
+    let is_there =
+        |rule: &Rule, file: &str| !matching(root, file).is_empty() && (rule.tells)(root, file);
+    let found = |rule: &'static Rule| {
+        let mut files = rule.files.iter();
+        files
+            .find(|file| is_there(rule, file))
+            .map(|file| (rule, *file))
     };
-    entries
-        .flatten()
-        .any(|entry| entry.file_name().to_str().is_some_and(&is_wanted))
+    let (rule, file) = RULES.iter().find_map(found)?;
+    let holds =
+        |(file, word, _): &&(&str, &str, &str)| has(root, file) && mentions(root, file, word);
+    let program = rule.programs.iter().find(holds);
+    let program = program.map_or(rule.otherwise, |(_, _, program)| program);
+    let command = TestCommand {
+        format: rule.format,
+        results: rule.results.map(ToOwned::to_owned),
+        ..TestCommand::shell(&rule.command.replace("{}", program), None)
+    };
+    let because = rule.because.unwrap_or(file).to_owned();
+    Some(DetectedTestCommand { command, because })
+}
+
+fn has_test_script(root: &Path) -> bool {
+    let package = text_of(root, "package.json").unwrap_or_default();
+    let package: serde_json::Value = serde_json::from_str(&package).unwrap_or_default();
+    let script = package["scripts"]["test"].as_str();
+    script.is_some_and(|script| !script.contains("no test specified"))
+}
+
+fn has_test_target(root: &Path, makefile: &str) -> bool {
+    let is_target =
+        |line: &str| line.starts_with("test:") || line.starts_with("test ") && line.contains(':');
+    text_of(root, makefile).is_some_and(|text| text.lines().any(is_target))
+}
+
+/// Nothing is mentioned everywhere.
+fn mentions(root: &Path, name: &str, word: &str) -> bool {
+    word.is_empty() || text_of(root, name).is_some_and(|text| text.contains(word))
 }
 
 #[cfg(test)]

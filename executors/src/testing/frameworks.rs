@@ -1,7 +1,7 @@
 //! The table of test frameworks: by what each is told, where its tests are, what decides how they run, how its runner is
 //! started and asked for a report, and what it prints of tests that can't be loaded.
 
-use super::asking::{Asked, Expected, Request};
+use super::asking::{Report, stops_early};
 use super::closure::Call;
 use super::command::RESULTS_VARIABLE;
 use super::load_errors::{Found, bun, compiled, javascript, python, ruby, rust, tap};
@@ -29,7 +29,8 @@ pub struct Framework {
     pub(super) runner: Option<Runner>,
 }
 
-/// A runner that tm knows.
+/// A runner that tm knows, and how it is asked for a report. In what it is told, `{file}` stands for the file of the
+/// report and `{name}` for what that is to be called.
 #[derive(Debug)]
 pub(super) struct Runner {
     /// What a call of it begins with; `?` stands for one word, `*` for any number of them.
@@ -38,10 +39,26 @@ pub(super) struct Runner {
     pub(super) formats: &'static [ResultFormat],
     /// Words in its arguments that say that the user has chosen a report.
     pub(super) choices: &'static [&'static str],
-    /// Asks it for a report; `None` when there is no way to.
-    pub(super) ask: fn(&Request<'_>, &Call) -> Option<Asked>,
+    /// The variable by which it is asked.
+    pub(super) variable: Variable,
+    /// The arguments by which it is asked.
+    pub(super) arguments: &'static [&'static str],
+    /// Whether a call of it needs them.
+    pub(super) needs_arguments: fn(&Call) -> bool,
+    /// Where its report is then.
+    pub(super) report: Report,
     /// The command with which its results are read test by test.
     pub(super) advice: &'static str,
+}
+
+/// A variable by which a runner is asked for a report.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Variable {
+    None,
+    /// It has this word.
+    Word(&'static str, &'static str),
+    /// It has these options behind those of the user.
+    Options(&'static str, &'static str),
 }
 
 const NONE: Framework = Framework {
@@ -55,6 +72,17 @@ const NONE: Framework = Framework {
     runner: None,
 };
 
+const RUNNER: Runner = Runner {
+    started_by: &[],
+    formats: &[],
+    choices: &[RESULTS_VARIABLE],
+    variable: Variable::None,
+    arguments: &[],
+    needs_arguments: |_| true,
+    report: Report::Printed(ResultFormat::Auto),
+    advice: "",
+};
+
 /// Every framework, in the order in which the files of a project tell of them.
 pub(super) static FRAMEWORKS: [Framework; 14] = [
     Framework {
@@ -66,9 +94,9 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
         runner: Some(Runner {
             started_by: &["cargo test", "cargo t", "cargo ? test", "cargo ? t"],
             formats: &[ResultFormat::Cargo],
-            choices: &[RESULTS_VARIABLE],
-            ask: |request, _| Some(request.unchanged(Expected::Printed(ResultFormat::Cargo))),
+            report: Report::Printed(ResultFormat::Cargo),
             advice: "`cargo test` as the last or only runner",
+            ..RUNNER
         }),
         ..NONE
     },
@@ -80,12 +108,10 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
         runner: Some(Runner {
             started_by: &["cargo * nextest * run", "cargo-nextest"],
             formats: &[ResultFormat::Nextest],
-            choices: &[RESULTS_VARIABLE],
-            ask: |request, _| {
-                let variable = ("NEXTEST_STATUS_LEVEL".into(), "pass".into());
-                Some(request.by_variable(variable, Expected::Printed(ResultFormat::Nextest)))
-            },
+            variable: Variable::Word("NEXTEST_STATUS_LEVEL", "pass"),
+            report: Report::Printed(ResultFormat::Nextest),
             advice: "`cargo nextest run` as the only runner",
+            ..RUNNER
         }),
         ..NONE
     },
@@ -98,11 +124,11 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
         runner: Some(Runner {
             started_by: &["go test"],
             formats: &[ResultFormat::Go],
-            choices: &[RESULTS_VARIABLE],
-            ask: |request, call| {
-                request.unless_said(call, &["-json", "-v"], "-json", ResultFormat::Go)
-            },
+            arguments: &["-json"],
+            needs_arguments: |call| !call.says(&["-json", "-v"]),
+            report: Report::Printed(ResultFormat::Go),
             advice: "`go test -json`",
+            ..RUNNER
         }),
         ..NONE
     },
@@ -123,16 +149,14 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
         runner: Some(Runner {
             started_by: &["rspec"],
             formats: &[ResultFormat::Rspec, ResultFormat::Junit],
-            choices: &[RESULTS_VARIABLE],
             // What it says of files that can't be loaded is printed.
-            ask: |request, _| {
-                let file = request.file.display();
-                let options =
-                    format!("--no-fail-fast --format progress --format json --out '{file}'");
-                let variable = request.appended("SPEC_OPTS", &options);
-                Some(request.by_variable(variable, Expected::Report(ResultFormat::Rspec, None)))
-            },
+            variable: Variable::Options(
+                "SPEC_OPTS",
+                "--no-fail-fast --format progress --format json --out '{file}'",
+            ),
+            report: Report::File(ResultFormat::Rspec),
             advice: "`rspec --format json --out \"$TM_RESULTS\"`",
+            ..RUNNER
         }),
         ..NONE
     },
@@ -153,8 +177,16 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
             started_by: &["pytest", "py.test", "-m pytest"],
             formats: &[ResultFormat::Junit, ResultFormat::Pytest],
             choices: &["junitxml", "junit-xml"],
-            ask: |request, call| Some(request.pytest(call)),
+            // What follows the first failure has to be run as well: what is not run counts as gone.
+            variable: Variable::Options(
+                "PYTEST_ADDOPTS",
+                "--continue-on-collection-errors --maxfail=0 --junitxml='{file}' -o junit_suite_name={name}",
+            ),
+            arguments: &["--maxfail=0"],
+            needs_arguments: stops_early,
+            report: Report::NamedFile(ResultFormat::Junit),
             advice: "`pytest --junitxml=\"$TM_RESULTS\"`",
+            ..RUNNER
         }),
         ..NONE
     },
@@ -165,11 +197,11 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
         runner: Some(Runner {
             started_by: &["-m unittest"],
             formats: &[ResultFormat::Unittest],
-            choices: &[RESULTS_VARIABLE],
-            ask: |request, call| {
-                request.unless_said(call, &["-v", "--verbose"], "-v", ResultFormat::Unittest)
-            },
+            arguments: &["-v"],
+            needs_arguments: |call| !call.says(&["-v", "--verbose"]),
+            report: Report::Printed(ResultFormat::Unittest),
             advice: "`python3 -m unittest -v`",
+            ..RUNNER
         }),
         ..NONE
     },
@@ -183,15 +215,10 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
             started_by: &["vitest"],
             formats: &[ResultFormat::Jest, ResultFormat::Junit, ResultFormat::Tap],
             choices: OF_JAVASCRIPT,
-            ask: |request, call| {
-                let arguments = [
-                    "--run",
-                    "--reporter=json",
-                    &format!("--outputFile={}", request.file.display()),
-                ];
-                request.by_arguments(call, &arguments, Expected::Report(ResultFormat::Jest, None))
-            },
+            arguments: &["--run", "--reporter=json", "--outputFile={file}"],
+            report: Report::File(ResultFormat::Jest),
             advice: "`vitest --run --reporter=json --outputFile=\"$TM_RESULTS\"`",
+            ..RUNNER
         }),
         ..NONE
     },
@@ -205,14 +232,10 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
             started_by: &["jest", "react-scripts test"],
             formats: &[ResultFormat::Jest, ResultFormat::Junit],
             choices: OF_JAVASCRIPT,
-            ask: |request, call| {
-                let arguments = [
-                    "--json",
-                    &format!("--outputFile={}", request.file.display()),
-                ];
-                request.by_arguments(call, &arguments, Expected::Report(ResultFormat::Jest, None))
-            },
+            arguments: &["--json", "--outputFile={file}"],
+            report: Report::File(ResultFormat::Jest),
             advice: "`jest --json --outputFile=\"$TM_RESULTS\"`",
+            ..RUNNER
         }),
         ..NONE
     },
@@ -226,16 +249,15 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
             started_by: &["mocha"],
             formats: &[ResultFormat::Junit, ResultFormat::Tap],
             choices: OF_JAVASCRIPT,
-            ask: |request, call| {
-                let options = format!(
-                    "output={},suiteName={}",
-                    request.file.display(),
-                    request.name
-                );
-                let arguments = ["--reporter", "xunit", "--reporter-options", &options];
-                request.by_arguments(call, &arguments, request.named_report())
-            },
+            arguments: &[
+                "--reporter",
+                "xunit",
+                "--reporter-options",
+                "output={file},suiteName={name}",
+            ],
+            report: Report::NamedFile(ResultFormat::Junit),
             advice: "`mocha --reporter xunit --reporter-options output=\"$TM_RESULTS\"`",
+            ..RUNNER
         }),
         ..NONE
     },
@@ -251,16 +273,14 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
             formats: &[ResultFormat::Junit, ResultFormat::Node, ResultFormat::Tap],
             choices: &["--test-reporter"],
             // The text is for people.
-            ask: |request, _| {
-                let options = format!(
-                    "--test-reporter=spec --test-reporter-destination=stdout --test-reporter=tap \
-                     --test-reporter-destination=\"{}\"",
-                    request.file.display()
-                );
-                let variable = request.appended("NODE_OPTIONS", &options);
-                Some(request.by_variable(variable, Expected::Report(ResultFormat::Tap, None)))
-            },
+            variable: Variable::Options(
+                "NODE_OPTIONS",
+                "--test-reporter=spec --test-reporter-destination=stdout --test-reporter=tap \
+                 --test-reporter-destination=\"{file}\"",
+            ),
+            report: Report::File(ResultFormat::Tap),
             advice: "`node --test --test-reporter=tap`",
+            ..RUNNER
         }),
         ..NONE
     },
@@ -274,18 +294,10 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
             started_by: &["bun test"],
             formats: &[ResultFormat::Junit],
             choices: &["--reporter"],
-            ask: |request, call| {
-                let arguments = [
-                    "--reporter=junit",
-                    &format!("--reporter-outfile={}", request.file.display()),
-                ];
-                request.by_arguments(
-                    call,
-                    &arguments,
-                    Expected::Report(ResultFormat::Junit, None),
-                )
-            },
+            arguments: &["--reporter=junit", "--reporter-outfile={file}"],
+            report: Report::File(ResultFormat::Junit),
             advice: "`bun test --reporter=junit --reporter-outfile=\"$TM_RESULTS\"`",
+            ..RUNNER
         }),
         ..NONE
     },

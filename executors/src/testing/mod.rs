@@ -32,6 +32,7 @@ pub use together::{labelled, put_together, told_by_exit_status};
 pub use told_by_hook::tells_of_failing_tests;
 
 use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
 use tm_scheduler::{ResultFormat, TestOutcome};
 
 /// Returns the outcome of every test in an output; `None` when only an exit status could tell anything, or when the
@@ -46,8 +47,34 @@ pub fn read_output(format: ResultFormat, output: &str) -> Option<BTreeMap<String
 const MANIFEST_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Returns the text of a file of a project; `None` when there is none, or nothing that may be read.
-pub(crate) fn text_of(root: &std::path::Path, name: &str) -> Option<String> {
+pub(crate) fn text_of(root: &Path, name: &str) -> Option<String> {
     String::from_utf8(tm_untrusted::read_within(root, name.as_ref(), MANIFEST_BYTES).ok()?).ok()
+}
+
+/// Tells whether a project has a file of that name.
+pub(crate) fn has(root: &Path, name: &str) -> bool {
+    root.join(name).exists()
+}
+
+/// So many files are read at the most.
+const MOST_FILES: usize = 5_000;
+
+/// Returns the files within a folder that a pattern matches, in order.
+pub(crate) fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
+    let stays_within = Path::new(pattern)
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let root = glob::Pattern::escape(&folder.to_string_lossy());
+    let found = glob::glob(&format!("{root}/{pattern}"))
+        .ok()
+        .filter(|_| stays_within);
+    found
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|path| !path.is_dir())
+        .take(MOST_FILES)
+        .collect()
 }
 
 /// What a parser made of an output.

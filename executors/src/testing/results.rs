@@ -2,16 +2,14 @@
 //!
 //! What was there before the run is no result of it, whoever put it there.
 
-use super::asking::Expected;
+use super::asking::{Expected, Report};
 use super::command::TestCommand;
-use super::{Parsed, formats, reading};
-use std::path::{Component, Path, PathBuf};
+use super::{Parsed, formats, matching, reading};
+use std::path::{Path, PathBuf};
 use tm_scheduler::ResultFormat;
 
 /// So much is read at the most, of all files together.
 const FILE_BYTES: u64 = 64 * 1024 * 1024;
-/// So many files are read at the most.
-const MOST_FILES: usize = 5_000;
 
 /// Files from before the run, out of its way.
 #[derive(Debug)]
@@ -50,24 +48,6 @@ impl SetAside {
     }
 }
 
-/// The files within the worktree that a pattern matches, in order.
-fn matching(worktree: &Path, pattern: &str) -> Vec<PathBuf> {
-    let stays_within = Path::new(pattern)
-        .components()
-        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    let root = glob::Pattern::escape(&worktree.to_string_lossy());
-    let found = glob::glob(&format!("{root}/{pattern}"))
-        .ok()
-        .filter(|_| stays_within);
-    found
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|path| !path.is_dir())
-        .take(MOST_FILES)
-        .collect()
-}
-
 /// Where results may have been written.
 pub(super) struct Written<'a> {
     /// Where the command ran.
@@ -89,9 +69,12 @@ pub(super) fn read(
             Some(of_files(pattern, formats, written.worktree))
         }
         (None, Expected::OneOf(formats)) => of_choice(command, formats, written),
-        (_, Expected::Printed(format)) => formats::parse(&[*format], written.output),
-        (_, Expected::Report(format, name)) => {
-            Some(of_report(*format, name.as_deref(), written.file))
+        (_, Expected::Asked(Report::Printed(format))) => formats::parse(&[*format], written.output),
+        (_, Expected::Asked(Report::File(format))) => Some(of_report(*format, "", written.file)),
+        (_, Expected::Asked(Report::NamedFile(format))) => {
+            let folder = written.file.parent().and_then(Path::file_name);
+            let name = folder.unwrap_or_default().to_string_lossy();
+            Some(of_report(*format, &name, written.file))
         }
     }
 }
@@ -133,22 +116,17 @@ fn of_choice(
     printed
 }
 
-/// A report that the runner was asked for.
-fn of_report(format: ResultFormat, name: Option<&str>, file: &Path) -> Parsed {
-    let text = match reading::whole(file, FILE_BYTES) {
+/// A report that the runner was asked for, which has to hold this name.
+fn of_report(format: ResultFormat, name: &str, file: &Path) -> Parsed {
+    match reading::whole(file, FILE_BYTES) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return broken(
-                "the tests wrote no results: their runner ended before its report".to_owned(),
-            );
+            broken("the tests wrote no results: their runner ended before its report".to_owned())
         }
-        text => text,
-    };
-    if let (Ok(text), Some(name)) = (&text, name)
-        && !text.contains(name)
-    {
-        return broken("the results are not those of this run".to_owned());
+        Ok(text) if !text.contains(name) => {
+            broken("the results are not those of this run".to_owned())
+        }
+        text => parsed(&[format], file, text),
     }
-    parsed(&[format], file, text)
 }
 
 fn parsed(formats: &[ResultFormat], path: &Path, text: std::io::Result<String>) -> Parsed {

@@ -98,23 +98,9 @@ struct Prepared {
 
 impl Prepared {
     fn new(command: &TestCommand, worktree: &Path) -> std::io::Result<Self> {
-        let (environment, results) = (
-            CommandEnvironment::fresh(&command.environment)?,
-            PrivateFolder::new()?,
-        );
-        let name = results
-            .path()
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let asked = ask(
-            command,
-            worktree,
-            &environment,
-            &results_file(&results),
-            &name,
-        );
+        let environment = CommandEnvironment::fresh(&command.environment)?;
+        let results = PrivateFolder::new()?;
+        let asked = ask(command, worktree, &environment, &results_file(&results));
         let set_aside = SetAside::new(command, worktree)?;
         Ok(Self {
             environment,

@@ -6,7 +6,7 @@
 mod python;
 mod table;
 
-use crate::testing::{DetectedTestCommand, detect_test_command};
+use crate::testing::detect_test_command;
 use std::path::Path;
 
 /// How checkouts of a project are made ready, and how it is tested.
@@ -50,23 +50,19 @@ const OF_MACHINE: [&str; 6] = [
 /// Looks at the files in `root`.
 pub fn propose(root: &Path) -> Proposal {
     let mut found = table::found(root);
-    let python = python::found(root);
-    let is_python = python.is_some();
-    found.extend(python);
+    let is_python = python::add(root, &mut found);
     let detected = detect_test_command(root);
     let results = detected
         .as_ref()
         .and_then(|found| found.command.results.clone());
-    let tests = detected.map(|DetectedTestCommand { command, because }| {
-        let command = command.to_string();
-        (
-            if is_python {
-                python::in_its_environment(&command)
-            } else {
-                command
-            },
-            because,
-        )
+    let tests = detected.map(|found| {
+        let command = found.command.to_string();
+        let command = if is_python {
+            python::in_its_environment(&command)
+        } else {
+            command
+        };
+        (command, found.because)
     });
     let copy = OF_MACHINE
         .into_iter()
@@ -96,14 +92,6 @@ impl Proposal {
             .flat_map(|tool| tool.cache.iter().copied())
             .collect()
     }
-}
-
-fn has(root: &Path, name: &str) -> bool {
-    root.join(name).exists()
-}
-
-fn text(root: &Path, name: &str) -> Option<String> {
-    crate::testing::text_of(root, name)
 }
 
 #[cfg(test)]
@@ -322,12 +310,10 @@ mod tests {
 
     #[test]
     fn the_lock_files_of_every_tool_can_be_made_again_where_they_conflict() {
-        let of_python = python::LOCKED.iter().map(|(_, tool, ..)| *tool);
         for tool in table::TABLE
             .iter()
             .filter(|row| row.setup.is_some())
             .map(|row| row.name)
-            .chain(of_python)
         {
             let files: &[&str] = match tool {
                 "pnpm" => &["pnpm-lock.yaml"],

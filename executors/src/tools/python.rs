@@ -1,33 +1,13 @@
 //! Python: every way of installing packages leaves an environment in `.venv`, and the tests are run by its interpreter.
 
-use super::{FoundTool, has, text};
+use super::FoundTool;
+use crate::testing::{has, text_of};
 use std::path::Path;
 
 /// The interpreter of a checkout's environment.
 const INTERPRETER: &str = ".venv/bin/python";
-/// Tools with a lock file: the file, name, program, and the command.
-pub(super) const LOCKED: [(&str, &str, &str, &str); 4] = [
-    ("uv.lock", "uv", "uv", "uv sync --locked"),
-    (
-        "poetry.lock",
-        "Poetry",
-        "poetry",
-        "POETRY_VIRTUALENVS_IN_PROJECT=true poetry install --no-interaction",
-    ),
-    // The interpreter that it remembers may be one of the user's own checkout.
-    (
-        "pdm.lock",
-        "PDM",
-        "pdm",
-        "PDM_IGNORE_SAVED_PYTHON=1 pdm sync",
-    ),
-    (
-        "Pipfile.lock",
-        "Pipenv",
-        "pipenv",
-        "PIPENV_VENV_IN_PROJECT=1 pipenv sync --dev",
-    ),
-];
+/// Tools with a lock file.
+const LOCKED: [&str; 4] = ["uv", "Poetry", "PDM", "Pipenv"];
 /// Lists of packages, in the order in which they are installed.
 const LISTS: [&str; 10] = [
     "requirements.txt",
@@ -46,12 +26,16 @@ const GROUPS: [&str; 5] = ["dev", "develop", "test", "tests", "testing"];
 /// Files that say that pytest runs the tests.
 const OF_PYTEST: [&str; 3] = ["pytest.ini", "conftest.py", "tests/conftest.py"];
 
-/// Returns how its packages are installed; `None` where it needs none.
-pub(super) fn found(root: &Path) -> Option<FoundTool> {
-    let locked = LOCKED.into_iter().find(|(file, ..)| has(root, file));
-    if let Some((file, name, program, setup)) = locked {
-        return Some(tool(name, file, program, setup.to_owned()));
+/// Adds how packages are installed without a lock file; tells whether there is an environment with packages.
+pub(super) fn add(root: &Path, found: &mut Vec<FoundTool>) -> bool {
+    let is_locked = found.iter().any(|tool| LOCKED.contains(&tool.name));
+    if !is_locked {
+        found.extend(unlocked(root));
     }
+    is_locked || found.last().is_some_and(|tool| tool.name == "pip")
+}
+
+fn unlocked(root: &Path) -> Option<FoundTool> {
     let lists: Vec<&str> = LISTS.into_iter().filter(|name| has(root, name)).collect();
     let (file, mut arguments) = match lists.first() {
         Some(first) => (
@@ -63,7 +47,7 @@ pub(super) fn found(root: &Path) -> Option<FoundTool> {
         ),
         None => ("pyproject.toml", of_project(root)?),
     };
-    let mentions = |name: &str| text(root, name).is_some_and(|text| text.contains("pytest"));
+    let mentions = |name: &str| text_of(root, name).is_some_and(|text| text.contains("pytest"));
     let wants_pytest = OF_PYTEST.iter().any(|name| has(root, name)) || mentions("pyproject.toml");
     let installs_pytest =
         lists.iter().any(|name| mentions(name)) || arguments.iter().any(|word| word.contains('['));
@@ -74,28 +58,21 @@ pub(super) fn found(root: &Path) -> Option<FoundTool> {
         "{INTERPRETER} -m pip install --quiet {}",
         arguments.join(" ")
     );
-    Some(tool(
-        "pip",
-        file,
-        "python3",
-        format!("python3 -m venv .venv && {install}"),
-    ))
-}
-
-fn tool(name: &'static str, file: &str, program: &'static str, setup: String) -> FoundTool {
-    FoundTool {
-        name,
+    Some(FoundTool {
+        name: "pip",
         file: file.to_owned(),
-        setup: Some(setup),
-        program,
+        setup: Some(format!("python3 -m venv .venv && {install}")),
+        program: "python3",
         cache: Vec::new(),
-    }
+    })
 }
 
 /// The arguments that install a project by its manifest, with the groups for working on it; `None` where it depends on
 /// nothing.
 fn of_project(root: &Path) -> Option<Vec<String>> {
-    let manifest = text(root, "pyproject.toml")?.parse::<toml::Table>().ok()?;
+    let manifest = text_of(root, "pyproject.toml")?
+        .parse::<toml::Table>()
+        .ok()?;
     let project = manifest.get("project")?.as_table()?;
     let extras: Vec<&str> = GROUPS
         .into_iter()

@@ -1,12 +1,13 @@
 //! Which file tells of which tool, and what it is told to do in a new checkout.
 
-use super::{FoundTool, has, text};
+use super::FoundTool;
+use crate::testing::{has, matching, text_of};
 use std::path::Path;
 
 /// One tool.
 pub(super) struct Row {
     pub(super) name: &'static str,
-    /// Any of these tells of it; one that begins with `*` is the end of a name.
+    /// Any of these tells of it; they may have wildcards.
     files: &'static [&'static str],
     /// Installs exactly what the lock file says.
     pub(super) setup: Option<&'static str>,
@@ -34,8 +35,8 @@ const fn row(
     }
 }
 
-/// Every tool but those of Python.
-pub(super) static TABLE: [Row; 15] = [
+/// Every tool with a file of its own.
+pub(super) static TABLE: [Row; 19] = [
     row(
         "pnpm",
         &["pnpm-lock.yaml"],
@@ -130,6 +131,29 @@ pub(super) static TABLE: [Row; 15] = [
         "swift",
         "swift",
     ),
+    row("uv", &["uv.lock"], "uv sync --locked", "uv", "python"),
+    row(
+        "Poetry",
+        &["poetry.lock"],
+        "POETRY_VIRTUALENVS_IN_PROJECT=true poetry install --no-interaction",
+        "poetry",
+        "python",
+    ),
+    // The interpreter that it remembers may be one of the user's own checkout.
+    row(
+        "PDM",
+        &["pdm.lock"],
+        "PDM_IGNORE_SAVED_PYTHON=1 pdm sync",
+        "pdm",
+        "python",
+    ),
+    row(
+        "Pipenv",
+        &["Pipfile.lock"],
+        "PIPENV_VENV_IN_PROJECT=1 pipenv sync --dev",
+        "pipenv",
+        "python",
+    ),
 ];
 
 /// Returns the tools of a project, in the order of the table.
@@ -182,21 +206,17 @@ const NEW_YARN: &str = "yarn install --immutable";
 
 /// The lock files of the second version on say so themselves; settings there need not be.
 fn is_of_new_yarn(root: &Path, file: &str) -> bool {
-    file == "yarn.lock" && text(root, file).is_some_and(|text| text.contains("__metadata:"))
+    file == "yarn.lock" && text_of(root, file).is_some_and(|text| text.contains("__metadata:"))
 }
 
 /// The name of a file that is there.
 fn named(root: &Path, file: &str) -> Option<String> {
-    let Some(end) = file.strip_prefix('*') else {
-        return has(root, file).then(|| file.to_owned());
-    };
-    let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    names.filter(|name| name.ends_with(end)).min()
+    let path = matching(root, file).into_iter().next()?;
+    path.file_name()?.to_str().map(ToOwned::to_owned)
 }
 
 fn depends_on_anything(root: &Path) -> bool {
-    let package = text(root, "package.json")
+    let package = text_of(root, "package.json")
         .and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
     let has = |key: &str| {
         package

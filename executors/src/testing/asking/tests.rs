@@ -24,13 +24,7 @@ fn asked(
         format,
         ..TestCommand::shell(text, None)
     };
-    let asked = ask(
-        &command,
-        folder.path(),
-        &environment,
-        Path::new("/r/f"),
-        "n",
-    );
+    let asked = ask(&command, folder.path(), &environment, Path::new("/n/f"));
     let variables = asked
         .variables
         .iter()
@@ -57,12 +51,12 @@ fn runners_are_asked_by_variables_where_they_read_them() {
     assert_eq!(
         variables,
         [
-            "PYTEST_ADDOPTS=-q --continue-on-collection-errors --maxfail=0 --junitxml='/r/f' -o junit_suite_name=n"
+            "PYTEST_ADDOPTS=-q --continue-on-collection-errors --maxfail=0 --junitxml='/n/f' -o junit_suite_name=n"
         ]
     );
     assert_eq!(
         expected,
-        Expected::Report(ResultFormat::Junit, Some("n".to_owned()))
+        Expected::Asked(Report::NamedFile(ResultFormat::Junit))
     );
     assert_eq!(
         auto("python3 -m pytest -xq").0,
@@ -71,12 +65,12 @@ fn runners_are_asked_by_variables_where_they_read_them() {
     let (_, variables, expected) = auto("bundle exec rspec --fail-fast");
     assert_eq!(
         variables,
-        ["SPEC_OPTS=--no-fail-fast --format progress --format json --out '/r/f'"]
+        ["SPEC_OPTS=--no-fail-fast --format progress --format json --out '/n/f'"]
     );
-    assert_eq!(expected, Expected::Report(ResultFormat::Rspec, None));
+    assert_eq!(expected, Expected::Asked(Report::File(ResultFormat::Rspec)));
     let (_, variables, expected) = auto("node --test test/*.js");
     assert!(variables[0].starts_with("NODE_OPTIONS="), "{variables:?}");
-    assert_eq!(expected, Expected::Report(ResultFormat::Tap, None));
+    assert_eq!(expected, Expected::Asked(Report::File(ResultFormat::Tap)));
 }
 
 #[test]
@@ -86,12 +80,12 @@ fn runners_are_asked_by_arguments_where_these_reach_them() {
         r#"{"scripts":{"test":"tsc && jest","unit":"mocha","e":"vitest; x"}}"#,
     )];
     let of = |text: &str| asked(text, ResultFormat::Auto, &package);
-    let report = Expected::Report(ResultFormat::Jest, None);
+    let report = Expected::Asked(Report::File(ResultFormat::Jest));
     let (text, _, expected) = of("npm test --silent");
     assert_eq!(
         (text.as_str(), expected),
         (
-            "npm test --silent -- --json --outputFile=/r/f",
+            "npm test --silent -- --json --outputFile=/n/f",
             report.clone()
         )
     );
@@ -99,17 +93,17 @@ fn runners_are_asked_by_arguments_where_these_reach_them() {
     assert_eq!(
         (text.as_str(), expected),
         (
-            "CI=1 npx vitest --run --reporter=json --outputFile=/r/f",
+            "CI=1 npx vitest --run --reporter=json --outputFile=/n/f",
             report
         )
     );
     assert_eq!(
         of("pnpm unit").0,
-        "pnpm unit --reporter xunit --reporter-options output=/r/f,suiteName=n"
+        "pnpm unit --reporter xunit --reporter-options output=/n/f,suiteName=n"
     );
     assert_eq!(
         of("bun test").0,
-        "bun test --reporter=junit --reporter-outfile=/r/f"
+        "bun test --reporter=junit --reporter-outfile=/n/f"
     );
     assert_eq!(of("go test ./...").0, "go test ./... -json");
     assert_eq!(of("go test -v ./...").0, "go test -v ./...");
@@ -126,14 +120,14 @@ fn runners_are_asked_by_arguments_where_these_reach_them() {
 fn what_is_printed_is_read_as_what_the_runner_prints() {
     assert_eq!(
         auto("cargo +nightly test --all").2,
-        Expected::Printed(ResultFormat::Cargo)
+        Expected::Asked(Report::Printed(ResultFormat::Cargo))
     );
     let (_, variables, expected) = auto("cargo nextest run");
     assert_eq!(
         (variables[0].as_str(), expected),
         (
             "NEXTEST_STATUS_LEVEL=pass",
-            Expected::Printed(ResultFormat::Nextest)
+            Expected::Asked(Report::Printed(ResultFormat::Nextest))
         )
     );
 }
@@ -171,9 +165,9 @@ fn a_reporter_for_people_is_no_choice() {
         ("jest --reporters=default", ResultFormat::Jest),
     ] {
         let (asked, _, expected) = auto(text);
-        assert!(asked.starts_with(text) && asked.contains("/r/f"), "{asked}");
+        assert!(asked.starts_with(text) && asked.contains("/n/f"), "{asked}");
         assert!(
-            matches!(&expected, Expected::Report(format, _) if *format == report),
+            matches!(&expected, Expected::Asked(asked) if asked.format() == report),
             "{text}: {expected:?}"
         );
     }

@@ -25,78 +25,36 @@ pub(super) fn parse(formats: &[ResultFormat], output: &str) -> Option<Parsed> {
         [only] if *only != ResultFormat::Auto => *only,
         formats => told_by_looking(formats, output)?,
     };
-    READERS
-        .iter()
-        .find(|row| row.format == format)
-        .map(|row| (row.parse)(output))
+    let mut rows = READERS.iter();
+    rows.find(|row| row.0 == format)
+        .map(|(_, _, parse)| parse(output))
 }
 
-/// A format, and how it is known and read.
-struct Reader {
-    format: ResultFormat,
-    looks_like: fn(&str) -> bool,
-    parse: fn(&str) -> Parsed,
-}
+/// A format, how it is known, and how it is read.
+type Reader = (ResultFormat, fn(&str) -> bool, fn(&str) -> Parsed);
 
 /// Every format, the most telling signs first. TAP comes last, since any code can print it.
 const READERS: [Reader; 10] = [
-    Reader {
-        format: ResultFormat::Junit,
-        looks_like: junit::looks_like,
-        parse: junit::parse,
-    },
-    Reader {
-        format: ResultFormat::Jest,
-        looks_like: jest::looks_like,
-        parse: jest::parse,
-    },
-    Reader {
-        format: ResultFormat::Rspec,
-        looks_like: rspec::looks_like,
-        parse: rspec::parse,
-    },
-    Reader {
-        format: ResultFormat::Go,
-        looks_like: go::looks_like,
-        parse: go::parse,
-    },
-    Reader {
-        format: ResultFormat::Nextest,
-        looks_like: nextest::looks_like,
-        parse: nextest::parse,
-    },
-    Reader {
-        format: ResultFormat::Node,
-        looks_like: node::looks_like,
-        parse: node::parse,
-    },
-    Reader {
-        format: ResultFormat::Cargo,
-        looks_like: cargo::looks_like,
-        parse: cargo::parse,
-    },
-    Reader {
-        format: ResultFormat::Pytest,
-        looks_like: pytest::looks_like,
-        parse: pytest::parse,
-    },
-    Reader {
-        format: ResultFormat::Unittest,
-        looks_like: unittest::looks_like,
-        parse: unittest::parse,
-    },
-    Reader {
-        format: ResultFormat::Tap,
-        looks_like: tap::looks_like,
-        parse: tap::parse,
-    },
+    (ResultFormat::Junit, junit::looks_like, junit::parse),
+    (ResultFormat::Jest, jest::looks_like, jest::parse),
+    (ResultFormat::Rspec, rspec::looks_like, rspec::parse),
+    (ResultFormat::Go, go::looks_like, go::parse),
+    (ResultFormat::Nextest, nextest::looks_like, nextest::parse),
+    (ResultFormat::Node, node::looks_like, node::parse),
+    (ResultFormat::Cargo, cargo::looks_like, cargo::parse),
+    (ResultFormat::Pytest, pytest::looks_like, pytest::parse),
+    (
+        ResultFormat::Unittest,
+        unittest::looks_like,
+        unittest::parse,
+    ),
+    (ResultFormat::Tap, tap::looks_like, tap::parse),
 ];
 
 /// The format among some that an output is in.
 fn told_by_looking(among: &[ResultFormat], output: &str) -> Option<ResultFormat> {
-    let is_among = |format| among == [ResultFormat::Auto] || among.contains(&format);
-    READERS
-        .iter()
-        .find(|row| is_among(row.format) && (row.looks_like)(output))
-        .map(|row| row.format)
+    let is_among = |format| among == [ResultFormat::Auto] || among.contains(format);
+    let mut rows = READERS.iter();
+    rows.find(|(format, looks_like, _)| is_among(format) && looks_like(output))
+        .map(|row| row.0)
 }

@@ -385,7 +385,7 @@ fn every_format_of_results_is_a_row() {
         let format: ResultFormat = serde_json::from_value(name).expect("a format");
         let is_read = !matches!(format, ResultFormat::Auto | ResultFormat::ExitStatus);
         assert_eq!(
-            READERS.iter().any(|row| row.format == format),
+            READERS.iter().any(|row| row.0 == format),
             is_read,
             "{format:?}"
         );
@@ -406,7 +406,7 @@ const SAMPLES: [(&str, ResultFormat); 8] = [
 proptest! {
     #[test]
     fn anything_can_be_read_as_anything(output in "(?s).{0,300}", row in 0..READERS.len()) {
-        let _parsed = parse(READERS[row].format, &output);
+        let _parsed = parse(READERS[row].0, &output);
     }
 
     /// What is cut off can only take tests away, or leave the results broken; it never makes one pass.
