@@ -4,7 +4,7 @@
 
 use crate::command::AgentCommand;
 use crate::duration;
-use crate::phase::{ByPhase, PhaseAgent};
+use crate::inlined::inlined;
 use crate::scalar::{self, Dollars};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,22 +20,13 @@ pub struct Agent {
     /// The agent for whatever nothing else is set for.
     pub default: String,
     /// How long one attempt may take; without one it depends on the complexity of the task.
-    #[serde(
-        deserialize_with = "duration::optional",
-        serialize_with = "duration::write_optional"
-    )]
-    #[schemars(with = "Option<duration::Positive>")]
+    #[serde(with = "duration::OptionalPositive")]
     pub timeout: Option<Duration>,
     /// How long an attempt may show neither output nor file changes; without one it may be silent to its end.
-    #[serde(
-        deserialize_with = "duration::optional",
-        serialize_with = "duration::write_optional"
-    )]
-    #[schemars(with = "Option<duration::Positive>")]
+    #[serde(with = "duration::OptionalPositive")]
     pub stall: Option<Duration>,
     /// How long an agent may go on after its result, or after it was asked to stop.
-    #[serde(deserialize_with = "duration::any", serialize_with = "duration::write")]
-    #[schemars(with = "duration::Any")]
+    #[serde(with = "duration::Any")]
     pub grace: Duration,
     /// Mebibytes of what an agent prints, and of what it complains about, that are kept: half of them the beginning.
     pub max_log_mib: NonZeroU32,
@@ -61,7 +52,7 @@ impl Agent {
     /// Returns the name of the agent for a phase: `red`, `green`, or anything else for work outside pairs.
     pub fn for_phase(&self, phase: &str) -> &str {
         self.of_phase(phase)
-            .and_then(PhaseAgent::agent)
+            .and_then(|chosen| chosen.agent.as_deref())
             .unwrap_or(&self.default)
     }
 
@@ -72,7 +63,7 @@ impl Agent {
 
     /// Returns the model that a phase asks for, when it does.
     pub fn model_for_phase(&self, phase: &str) -> Option<&str> {
-        self.of_phase(phase).and_then(PhaseAgent::model)
+        self.of_phase(phase)?.model.as_deref()
     }
 
     fn of_phase(&self, phase: &str) -> Option<&PhaseAgent> {
@@ -83,6 +74,79 @@ impl Agent {
         }
     }
 }
+
+/// Other agents for some kinds of work.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ByPhase {
+    /// Who writes failing tests: the name of an agent, or a map of `agent` and `model`.
+    pub red: Option<PhaseAgent>,
+    /// Who makes them pass.
+    pub green: Option<PhaseAgent>,
+    /// Who does tasks outside any pair.
+    pub none: Option<PhaseAgent>,
+}
+
+/// Who does one kind of work: the default agent where none is named, with a model of its own where one is.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(try_from = "Written")]
+pub struct PhaseAgent {
+    agent: Option<String>,
+    model: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Name(String),
+    Chosen(Chosen),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Chosen {
+    agent: Option<String>,
+    model: Option<String>,
+}
+
+impl TryFrom<Written> for PhaseAgent {
+    type Error = &'static str;
+
+    fn try_from(written: Written) -> Result<Self, Self::Error> {
+        let (agent, model) = match written {
+            // A map that is written as one text is none.
+            Written::Name(name) if !is_agent_name(&name) => {
+                return Err("a text that is no name of an agent");
+            }
+            Written::Name(name) => (Some(name), None),
+            Written::Chosen(Chosen { agent, model }) => (agent, model),
+        };
+        if agent.is_none() && model.is_none() {
+            return Err("a map with neither `agent` nor `model`");
+        }
+        Ok(Self { agent, model })
+    }
+}
+
+/// Names of agents become parts of file names.
+pub(crate) fn is_agent_name(name: &str) -> bool {
+    let is_allowed =
+        |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
+    !name.is_empty() && name.chars().all(is_allowed)
+}
+
+// The properties stand within an alternative, so that the whole is one setting and no section.
+inlined!(PhaseAgent, {
+    "anyOf": [
+        {"title": "the name of an agent", "type": "string"},
+        {
+            "title": "a map of `agent` and `model`",
+            "type": "object",
+            "properties": {"agent": {"type": "string"}, "model": {"type": "string"}},
+            "additionalProperties": false,
+        },
+    ],
+});
 
 /// How one agent is started and understood; what is left out comes from the agent it extends, or from tm.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -119,11 +183,7 @@ pub struct AgentRecipe {
     /// The signal that asks it to stop.
     pub polite_stop: Option<StopSignal>,
     /// How long it may go on after its result, or after it was asked to stop; without one `agent.grace`.
-    #[serde(
-        deserialize_with = "duration::any_optional",
-        serialize_with = "duration::write_optional"
-    )]
-    #[schemars(with = "Option<duration::Any>")]
+    #[serde(with = "duration::OptionalAny")]
     pub grace: Option<Duration>,
 }
 

@@ -1,13 +1,13 @@
 //! When a run is broken off because everything ends the same way.
 
 use crate::inlined::inlined;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
 /// So many ends in a row that are the same, with nothing passed between; written as a map of `tasks` and `attempts`, or as
 /// `off`.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize)]
-#[serde(try_from = "Written")]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize)]
+#[serde(try_from = "Written", into = "Written")]
 pub struct Breaker {
     /// Tasks that are given up; none are too many without a number.
     pub tasks: Option<NonZeroU32>,
@@ -15,11 +15,17 @@ pub struct Breaker {
     pub attempts: Option<NonZeroU32>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(untagged)]
 enum Written {
-    Word(String),
+    Word(Off),
     Numbers(Numbers),
+}
+
+#[derive(Deserialize, Serialize)]
+enum Off {
+    #[serde(rename = "off")]
+    Off,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -34,28 +40,25 @@ impl TryFrom<Written> for Breaker {
 
     fn try_from(written: Written) -> Result<Self, Self::Error> {
         match written {
-            Written::Word(word) if word == "off" => Ok(Self {
-                tasks: None,
-                attempts: None,
-            }),
-            Written::Word(_) => Err("a text that is not `off`"),
             Written::Numbers(Numbers {
                 tasks: None,
                 attempts: None,
             }) => Err("a map with neither `tasks` nor `attempts`"),
             Written::Numbers(Numbers { tasks, attempts }) => Ok(Self { tasks, attempts }),
+            Written::Word(Off::Off) => Ok(Self {
+                tasks: None,
+                attempts: None,
+            }),
         }
     }
 }
 
-impl Serialize for Breaker {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match *self {
-            Self {
-                tasks: None,
-                attempts: None,
-            } => serializer.serialize_str("off"),
-            Self { tasks, attempts } => Numbers { tasks, attempts }.serialize(serializer),
+impl From<Breaker> for Written {
+    fn from(Breaker { tasks, attempts }: Breaker) -> Self {
+        if tasks.is_none() && attempts.is_none() {
+            Self::Word(Off::Off)
+        } else {
+            Self::Numbers(Numbers { tasks, attempts })
         }
     }
 }

@@ -3,16 +3,17 @@
 //! Neither starts anything, nor fills in placeholders.
 
 use crate::inlined::inlined;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A command without placeholders.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
-#[serde(try_from = "Written", untagged)]
+#[serde(untagged)]
 pub enum CommandLine {
     /// A line for `sh -c`.
-    Shell(String),
+    Shell(#[serde(deserialize_with = "line")] String),
     /// A program and its arguments, passed as they are.
-    Arguments(Vec<String>),
+    Arguments(#[serde(deserialize_with = "words")] Vec<String>),
 }
 
 impl CommandLine {
@@ -30,7 +31,7 @@ impl CommandLine {
 /// A list is a list of commands, whatever is in it: taken for the words of one, a second command would silently be an
 /// argument of the first.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
-#[serde(try_from = "WrittenCommands")]
+#[serde(try_from = "Written")]
 pub struct Commands(Vec<CommandLine>);
 
 impl Commands {
@@ -40,14 +41,33 @@ impl Commands {
     }
 }
 
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    One(#[serde(deserialize_with = "line")] String),
+    Several(Vec<CommandLine>),
+}
+
+impl TryFrom<Written> for Commands {
+    type Error = &'static str;
+
+    fn try_from(written: Written) -> Result<Self, Self::Error> {
+        match written {
+            Written::One(line) => Ok(Self(vec![CommandLine::Shell(line)])),
+            Written::Several(commands) if commands.is_empty() => Err("a list without a command"),
+            Written::Several(commands) => Ok(Self(commands)),
+        }
+    }
+}
+
 /// The command of an agent, with placeholders in its arguments.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
-#[serde(try_from = "Written", untagged)]
+#[serde(untagged)]
 pub enum AgentCommand {
     /// A line for `sh -c`; values reach it as environment variables, never as a part of its text.
-    Shell(String),
+    Shell(#[serde(deserialize_with = "line")] String),
     /// A program and its arguments.
-    Arguments(Vec<Argument>),
+    Arguments(#[serde(deserialize_with = "words")] Vec<Argument>),
 }
 
 /// An argument of an agent's command.
@@ -60,88 +80,36 @@ pub enum Argument {
     Optional(Vec<String>),
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Written {
-    Line(String),
-    List(Vec<Argument>),
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum WrittenCommands {
-    Line(String),
-    List(Vec<WrittenItem>),
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum WrittenItem {
-    Text(String),
-    List(Vec<String>),
-}
-
-impl WrittenItem {
-    fn command(self) -> Result<CommandLine, &'static str> {
-        CommandLine::try_from(match self {
-            Self::Text(line) => Written::Line(line),
-            Self::List(words) => Written::List(words.into_iter().map(Argument::Single).collect()),
-        })
-    }
-}
-
-impl TryFrom<WrittenCommands> for Commands {
-    type Error = &'static str;
-
-    fn try_from(written: WrittenCommands) -> Result<Self, Self::Error> {
-        let items = match written {
-            WrittenCommands::Line(line) => vec![WrittenItem::Text(line)],
-            WrittenCommands::List(items) => items,
-        };
-        let commands: Vec<CommandLine> = items
-            .into_iter()
-            .map(WrittenItem::command)
-            .collect::<Result<_, _>>()?;
-        if commands.is_empty() {
-            Err("a list without a command")
-        } else {
-            Ok(Self(commands))
+impl AsRef<str> for Argument {
+    fn as_ref(&self) -> &str {
+        match self {
+            Self::Single(text) => text,
+            Self::Optional(_) => "",
         }
     }
 }
 
-impl TryFrom<Written> for AgentCommand {
-    type Error = &'static str;
-
-    fn try_from(written: Written) -> Result<Self, Self::Error> {
-        match written {
-            Written::Line(line) if line.trim().is_empty() => Err("an empty command"),
-            Written::Line(line) => Ok(Self::Shell(line)),
-            Written::List(arguments) => match arguments.first() {
-                Some(Argument::Single(program)) if !program.is_empty() => {
-                    Ok(Self::Arguments(arguments))
-                }
-                _ => Err("a list that begins with no program"),
-            },
-        }
+/// Reads a line that says something.
+fn line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let line = String::deserialize(deserializer)?;
+    if line.trim().is_empty() {
+        return Err(D::Error::custom("an empty command"));
     }
+    Ok(line)
 }
 
-impl TryFrom<Written> for CommandLine {
-    type Error = &'static str;
-
-    fn try_from(written: Written) -> Result<Self, Self::Error> {
-        match AgentCommand::try_from(written)? {
-            AgentCommand::Shell(line) => Ok(Self::Shell(line)),
-            AgentCommand::Arguments(arguments) => {
-                let single = arguments.into_iter().map(|argument| match argument {
-                    Argument::Single(text) => Ok(text),
-                    Argument::Optional(_) => Err("a list within the list"),
-                });
-                Ok(Self::Arguments(single.collect::<Result<_, _>>()?))
-            }
-        }
+/// Reads a list that begins with a program.
+fn words<'de, D: Deserializer<'de>, Word: Deserialize<'de> + AsRef<str>>(
+    deserializer: D,
+) -> Result<Vec<Word>, D::Error> {
+    let words = Vec::<Word>::deserialize(deserializer)?;
+    if words
+        .first()
+        .is_none_or(|program| program.as_ref().is_empty())
+    {
+        return Err(D::Error::custom("a list that begins with no program"));
     }
+    Ok(words)
 }
 
 inlined!(CommandLine, {

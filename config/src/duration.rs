@@ -2,28 +2,59 @@
 //!
 //! A day is 24 hours; months and years have no fixed length and are refused.
 
-use crate::inlined::inlined;
 use jiff::{SignedDuration, Span, SpanRelativeTo};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serializer, de};
+use std::borrow::Cow;
 use std::time::Duration;
 
-/// The schema of a duration that may be zero.
-pub(crate) struct Any;
+/// How a field that holds a duration is read and written: one of so many seconds at the least.
+pub(crate) struct AtLeast<const SECONDS: u64>;
+/// One that may be zero.
+pub(crate) type Any = AtLeast<0>;
+/// One longer than zero.
+pub(crate) type Positive = AtLeast<1>;
 
-/// The schema of a duration longer than zero.
-pub(crate) struct Positive;
+/// How a field is read and written that holds such a duration, or nothing.
+pub(crate) struct Optional<const SECONDS: u64>;
+/// One that may be zero, or nothing.
+pub(crate) type OptionalAny = Optional<0>;
+/// One longer than zero, or nothing.
+pub(crate) type OptionalPositive = Optional<1>;
 
-inlined!(Any, {
-    "title": "a duration such as `5m`, `90s` or `1h 30m`, or whole seconds",
-    "type": ["string", "integer"],
-    "minimum": 0,
-});
+impl<const SECONDS: u64> JsonSchema for AtLeast<SECONDS> {
+    fn inline_schema() -> bool {
+        true
+    }
 
-inlined!(Positive, {
-    "title": "a duration longer than zero such as `5m`, `90s` or `1h 30m`, or whole seconds",
-    "type": ["string", "integer"],
-    "minimum": 1,
-});
+    fn schema_name() -> Cow<'static, str> {
+        "Duration".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let longer = if SECONDS == 0 {
+            ""
+        } else {
+            " longer than zero"
+        };
+        let title = format!("a duration{longer} such as `5m`, `90s` or `1h 30m`, or whole seconds");
+        json_schema!({"title": title, "type": ["string", "integer"], "minimum": SECONDS})
+    }
+}
+
+impl<const SECONDS: u64> JsonSchema for Optional<SECONDS> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "OptionalDuration".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Option::<AtLeast<SECONDS>>::json_schema(generator)
+    }
+}
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -56,63 +87,50 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     Duration::try_from(signed).map_err(|error| error.to_string())
 }
 
-/// Reads a duration that may be zero.
-pub(crate) fn any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    Written::deserialize(deserializer)?
-        .duration()
-        .map_err(de::Error::custom)
-}
+impl<const SECONDS: u64> AtLeast<SECONDS> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Duration, D::Error> {
+        let read = Optional::<SECONDS>::deserialize(deserializer)?;
+        read.ok_or_else(|| de::Error::custom("it is nothing"))
+    }
 
-/// Reads a duration that may be zero, or nothing.
-pub(crate) fn any_optional<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Duration>, D::Error> {
-    let written = Option::<Written>::deserialize(deserializer)?;
-    written
-        .map(|written| written.duration())
-        .transpose()
-        .map_err(de::Error::custom)
-}
-
-/// Reads a duration longer than zero.
-pub(crate) fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    longer_than_zero(any(deserializer)?)
-}
-
-/// Reads a duration longer than zero, or nothing.
-pub(crate) fn optional<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Duration>, D::Error> {
-    any_optional(deserializer)?
-        .map(longer_than_zero)
-        .transpose()
-}
-
-fn longer_than_zero<E: de::Error>(duration: Duration) -> Result<Duration, E> {
-    if duration.is_zero() {
-        Err(E::custom("it is zero"))
-    } else {
-        Ok(duration)
+    /// Writes a duration so that it can be read back.
+    pub(crate) fn serialize<S: Serializer>(
+        duration: &Duration,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match SignedDuration::try_from(*duration) {
+            Ok(signed) => serializer.collect_str(&format_args!("{signed:#}")),
+            Err(_) => serializer.serialize_u64(duration.as_secs()),
+        }
     }
 }
 
-/// Writes a duration so that it can be read back.
-pub(crate) fn write<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    match SignedDuration::try_from(*duration) {
-        Ok(signed) => serializer.collect_str(&format_args!("{signed:#}")),
-        Err(_) => serializer.serialize_u64(duration.as_secs()),
+impl<const SECONDS: u64> Optional<SECONDS> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        let Some(written) = Option::<Written>::deserialize(deserializer)? else {
+            return Ok(None);
+        };
+        match written.duration() {
+            Ok(duration) if duration.is_zero() && SECONDS > 0 => {
+                Err(de::Error::custom("it is zero"))
+            }
+            duration => duration.map(Some).map_err(de::Error::custom),
+        }
     }
-}
 
-/// Writes a duration, or nothing, so that it can be read back.
-#[expect(clippy::ref_option, reason = "the signature that serde calls")]
-pub(crate) fn write_optional<S: Serializer>(
-    duration: &Option<Duration>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    match duration {
-        Some(duration) => write(duration, serializer),
-        None => serializer.serialize_none(),
+    #[expect(clippy::ref_option, reason = "the signature that serde calls")]
+    pub(crate) fn serialize<S: Serializer>(
+        duration: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match duration {
+            Some(duration) => AtLeast::<SECONDS>::serialize(duration, serializer),
+            None => serializer.serialize_none(),
+        }
     }
 }
 
@@ -161,8 +179,8 @@ mod tests {
     fn written_duration_reads_back_the_same() {
         for seconds in [0, 1, 59, 61, 3_600, 86_399, 1_000_000] {
             let duration = Duration::from_secs(seconds);
-            let text = write(&duration, serde_json::value::Serializer).unwrap();
-            assert_eq!(any(text.clone()).unwrap(), duration, "{text}");
+            let text = Any::serialize(&duration, serde_json::value::Serializer).unwrap();
+            assert_eq!(Any::deserialize(text.clone()).unwrap(), duration, "{text}");
         }
     }
 }

@@ -34,12 +34,7 @@ pub struct Gate {
     #[serde(default)]
     pub lines: Option<String>,
     /// How long one run may take; without it ten minutes.
-    #[serde(
-        default,
-        deserialize_with = "duration::optional",
-        serialize_with = "duration::write_optional"
-    )]
-    #[schemars(with = "Option<duration::Positive>")]
+    #[serde(default, with = "duration::OptionalPositive")]
     pub timeout: Option<Duration>,
     /// The tokens, read and written, after which the agent is ended.
     #[serde(default)]

@@ -17,7 +17,6 @@ mod key;
 mod layer;
 mod lines;
 mod load;
-mod phase;
 mod scalar;
 mod settings;
 mod shape;
@@ -25,14 +24,15 @@ mod source;
 mod task_master;
 mod yaml;
 
-pub use agent::{Agent, AgentRecipe, PermissionMode, PromptDelivery, RefusalPatterns};
+pub use agent::{
+    Agent, AgentRecipe, ByPhase, PermissionMode, PhaseAgent, PromptDelivery, RefusalPatterns,
+};
 pub use breaker::Breaker;
 pub use command::{AgentCommand, Argument, CommandLine, Commands};
 pub use error::Error;
 pub use gate::{Gate, GatePhase};
 pub use inputs::{Inputs, Override};
 pub use load::{Explained, Loaded, load};
-pub use phase::{ByPhase, PhaseAgent};
 pub use scalar::{CoverageThreshold, Dollars, Text};
 pub use settings::{
     Attest, Autopilot, CommitBacklog, CommitHooks, Compat, Escape, Git, Settings, Storage,

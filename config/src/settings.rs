@@ -66,11 +66,7 @@ pub struct Waves {
     /// Whether tasks that will touch the same files work side by side.
     pub overlap: Overlap,
     /// How long after its start the run starts nothing more; without one it goes on to the end.
-    #[serde(
-        deserialize_with = "duration::optional",
-        serialize_with = "duration::write_optional"
-    )]
-    #[schemars(with = "Option<duration::Positive>")]
+    #[serde(with = "duration::OptionalPositive")]
     pub deadline: Option<Duration>,
     /// After so many tasks, or attempts, in a row that end the same way nothing more is started: a map of both, or `off`.
     pub breaker: Breaker,
@@ -103,11 +99,7 @@ pub struct Test {
     /// How its results are written.
     pub format: ResultFormat,
     /// How long one run of the tests may take.
-    #[serde(
-        deserialize_with = "duration::positive",
-        serialize_with = "duration::write"
-    )]
-    #[schemars(with = "duration::Positive")]
+    #[serde(with = "duration::Positive")]
     pub timeout: Duration,
     /// The file that the command writes its results to, from the worktree; without one they are read from its output.
     pub results: Option<String>,
@@ -138,11 +130,7 @@ pub struct Worktree {
     /// The files with which a changed tree has them run again, as patterns of `.gitignore`.
     pub setup_when: Vec<String>,
     /// How long all of them may take together.
-    #[serde(
-        deserialize_with = "duration::positive",
-        serialize_with = "duration::write"
-    )]
-    #[schemars(with = "duration::Positive")]
+    #[serde(with = "duration::Positive")]
     pub setup_timeout: Duration,
     /// The commands that are run before a worktree is removed.
     pub teardown: Option<Commands>,

@@ -2,6 +2,7 @@
 //!
 //! Knows the order of the layers; does not know what any setting means.
 
+use crate::agent::is_agent_name;
 use crate::key::Key;
 use crate::layer::{Entry, Layer, describe, wrong_type};
 use crate::lines::line_of;
@@ -207,13 +208,6 @@ fn problem(entry: &Entry) -> Option<Error> {
     Shape::root()
         .at(key)
         .map(|shape| wrong_type(key, shape, value, source.clone()))
-}
-
-/// Names of agents become parts of file names.
-fn is_agent_name(name: &str) -> bool {
-    let is_allowed =
-        |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
-    !name.is_empty() && name.chars().all(is_allowed)
 }
 
 fn explained(values: &BTreeMap<Key, (Value, Source)>) -> Vec<Explained> {
