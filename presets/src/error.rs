@@ -2,7 +2,7 @@
 //!
 //! Messages are fragments that follow "failed to".
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why an agent can't be started, or a prompt not be written.
 #[derive(Debug, thiserror::Error)]
@@ -118,4 +118,14 @@ pub enum Error {
         /// The name.
         name: String,
     },
+}
+
+impl Error {
+    /// Returns what makes an error of the system one about this file of prompts.
+    pub(crate) fn prompt_file(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        |source| Self::PromptFile {
+            path: path.to_owned(),
+            source,
+        }
+    }
 }

@@ -2,6 +2,13 @@
 //!
 //! Knows texts and placeholders; starts nothing, and knows no worktree and no run.
 
+/// Makes a table of the embedded texts of a folder, by their names.
+macro_rules! embedded {
+    ($folder:literal, $end:literal, [$($name:literal),+ $(,)?]) => {
+        [$(($name, include_str!(concat!("../../", $folder, "/", $name, $end)))),+]
+    };
+}
+
 mod advice;
 mod commit;
 mod error;
@@ -38,4 +45,9 @@ fn own_text(path: &std::path::Path) -> std::io::Result<String> {
     let bytes = tm_untrusted::read_own(path, PROMPT_BYTES)?;
     String::from_utf8(bytes)
         .map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidData, error))
+}
+
+fn is_not_there(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }

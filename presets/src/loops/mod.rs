@@ -3,22 +3,25 @@
 //! A preset is a template; a prompt that is named by its path is text and stays as it is. Both stand in one frame, which
 //! says what the loop knows and how it ends.
 
-use crate::Error;
 use crate::template::{environment, wrong_template};
+use crate::{Error, is_not_there};
 use minijinja::value::Serde;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The embedded presets, in the order in which people think of them.
-const PRESETS: [(&str, &str); 5] = [
-    ("default", include_str!("../../loop/default.md")),
-    ("test-coverage", include_str!("../../loop/test-coverage.md")),
-    ("linting", include_str!("../../loop/linting.md")),
-    ("duplication", include_str!("../../loop/duplication.md")),
-    ("entropy", include_str!("../../loop/entropy.md")),
-];
+const PRESETS: [(&str, &str); 5] = embedded!(
+    "loop",
+    ".md",
+    [
+        "default",
+        "test-coverage",
+        "linting",
+        "duplication",
+        "entropy",
+    ]
+);
 const FRAME: &str = include_str!("../../loop/frame.md");
 const NEW: &str = include_str!("../../loop/new.md");
 
@@ -130,36 +133,21 @@ fn own_presets(folders: &PresetFolders) -> Result<BTreeMap<String, LoopPreset>, 
     let mut presets = BTreeMap::new();
     for folder in folders.user.iter().chain([&folders.project]) {
         let entries = match std::fs::read_dir(folder) {
-            Ok(entries) => entries,
-            Err(error)
-                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-            {
-                continue;
-            }
-            Err(source) => {
-                return Err(Error::PromptFile {
-                    path: folder.clone(),
-                    source,
-                });
-            }
+            Err(error) if is_not_there(&error) => continue,
+            entries => entries.map_err(Error::prompt_file(folder))?,
         };
         for path in entries.flatten().map(|entry| entry.path()) {
+            let name = path.file_stem().and_then(|name| name.to_str());
             let is_markdown = path.extension().is_some_and(|extension| extension == "md");
-            let name = path
-                .file_stem()
-                .and_then(|name| name.to_str())
-                .filter(|name| is_name(name));
-            if let (true, Some(name)) = (is_markdown, name) {
-                let name = name.to_owned();
+            let name = name.filter(|name| is_markdown && is_name(name));
+            if let Some(name) = name.map(ToOwned::to_owned) {
                 let text = read(&path)?;
-                presets.insert(
-                    name.clone(),
-                    LoopPreset {
-                        name,
-                        source: PresetSource::File(path),
-                        text,
-                    },
-                );
+                let preset = LoopPreset {
+                    name: name.clone(),
+                    source: PresetSource::File(path),
+                    text,
+                };
+                presets.insert(name, preset);
             }
         }
     }
@@ -174,10 +162,7 @@ fn is_name(name: &str) -> bool {
 }
 
 fn read(path: &Path) -> Result<String, Error> {
-    let text = crate::own_text(path).map_err(|source| Error::PromptFile {
-        path: path.to_owned(),
-        source,
-    })?;
+    let text = crate::own_text(path).map_err(Error::prompt_file(path))?;
     if text.trim().is_empty() {
         return Err(Error::EmptyPrompt {
             path: path.to_owned(),

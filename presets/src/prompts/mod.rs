@@ -2,28 +2,22 @@
 //!
 //! Task text is filled in as text: what looks like a template in it stays as it is.
 
-use crate::Error;
 use crate::template::{self, wrong_template};
+use crate::{Error, is_not_there};
 use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The embedded templates; those after the first five are parts of these.
-const TEMPLATES: [(&str, &str); 11] = [
-    ("red", include_str!("../../prompts/red.md")),
-    ("green", include_str!("../../prompts/green.md")),
-    ("refactor", include_str!("../../prompts/refactor.md")),
-    ("task", include_str!("../../prompts/task.md")),
-    ("resolve", include_str!("../../prompts/resolve.md")),
-    ("about", include_str!("../../prompts/about.md")),
-    ("rejected", include_str!("../../prompts/rejected.md")),
-    ("conflict", include_str!("../../prompts/conflict.md")),
-    ("retry", include_str!("../../prompts/retry.md")),
-    ("rules", include_str!("../../prompts/rules.md")),
-    ("result", include_str!("../../prompts/result.md")),
-];
+const TEMPLATES: [(&str, &str); 11] = embedded!(
+    "prompts",
+    ".md",
+    [
+        "red", "green", "refactor", "task", "resolve", "about", "rejected", "conflict", "retry",
+        "rules", "result",
+    ]
+);
 
 /// The prompts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -216,10 +210,8 @@ fn own(name: &str, folder: &Path) -> Result<Option<String>, Error> {
     let path = folder.join(format!("{name}.md"));
     match crate::own_text(&path) {
         Ok(text) => Ok(Some(text)),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Ok(None)
-        }
-        Err(source) => Err(Error::PromptFile { path, source }),
+        Err(error) if is_not_there(&error) => Ok(None),
+        Err(error) => Err(Error::prompt_file(&path)(error)),
     }
 }
 

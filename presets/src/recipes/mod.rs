@@ -9,26 +9,21 @@ pub use permissions::Granted;
 
 use crate::Error;
 use crate::placeholders::{Placeholders, is_known, known_names};
+use serde_yaml::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use tm_config::{
-    AgentCommand, AgentRecipe, Argument, PermissionMode, PromptDelivery, RefusalPatterns, Settings,
-};
+use tm_config::{AgentCommand, AgentRecipe, Argument, PermissionMode, PromptDelivery, Settings};
 use tm_scheduler::{NoValue, OutputFormat, StopSignal, fill, placeholders};
 
 /// The built-in recipes.
-const BUILT_IN: [(&str, &str); 10] = [
-    ("acp", include_str!("../../agents/acp.yaml")),
-    ("aider", include_str!("../../agents/aider.yaml")),
-    ("claude", include_str!("../../agents/claude.yaml")),
-    ("cline", include_str!("../../agents/cline.yaml")),
-    ("codex", include_str!("../../agents/codex.yaml")),
-    ("custom", include_str!("../../agents/custom.yaml")),
-    ("gemini", include_str!("../../agents/gemini.yaml")),
-    ("opencode", include_str!("../../agents/opencode.yaml")),
-    ("qwen", include_str!("../../agents/qwen.yaml")),
-    ("replay", include_str!("../../agents/replay.yaml")),
-];
+const BUILT_IN: [(&str, &str); 10] = embedded!(
+    "agents",
+    ".yaml",
+    [
+        "acp", "aider", "claude", "cline", "codex", "custom", "gemini", "opencode", "qwen",
+        "replay",
+    ]
+);
 
 /// Variables that no agent gets: they are set when tm is started by a hook of git, and would send every call of git by
 /// the agent to the repository and the index of the user.
@@ -142,9 +137,9 @@ fn written(
     if built_in.is_none() && own.is_none() {
         return Err(unknown_agent(name, settings));
     }
-    let recipe = over(own.unwrap_or_default(), built_in.unwrap_or_default());
+    let recipe = over(&own.unwrap_or_default(), &built_in.unwrap_or_default());
     match &recipe.extends {
-        Some(base) => Ok(over(recipe.clone(), written(base, settings, seen)?)),
+        Some(base) => Ok(over(&recipe, &written(base, settings, seen)?)),
         None => Ok(recipe),
     }
 }
@@ -164,30 +159,23 @@ fn unknown_agent(name: &str, settings: &Settings) -> Error {
     }
 }
 
-fn over(upper: AgentRecipe, lower: AgentRecipe) -> AgentRecipe {
-    AgentRecipe {
-        extends: upper.extends.or(lower.extends),
-        command: upper.command.or(lower.command),
-        prompt: upper.prompt.or(lower.prompt),
-        output: upper.output.or(lower.output),
-        model: upper.model.or(lower.model),
-        env: lower.env.into_iter().chain(upper.env).collect(),
-        drop: upper.drop.or(lower.drop),
-        refusal: RefusalPatterns {
-            rate_limited: upper.refusal.rate_limited.or(lower.refusal.rate_limited),
-            auth: upper.refusal.auth.or(lower.refusal.auth),
-        },
-        account: upper.account.or(lower.account),
-        if_refused: upper.if_refused.or(lower.if_refused),
-        permissions: upper.permissions.or(lower.permissions),
-        permission_modes: lower
-            .permission_modes
-            .into_iter()
-            .chain(upper.permission_modes)
-            .collect(),
-        version: upper.version.or(lower.version),
-        polite_stop: upper.polite_stop.or(lower.polite_stop),
-        grace: upper.grace.or(lower.grace),
+/// Returns what is written above, and below where nothing is; maps have the entries of both.
+fn over(upper: &AgentRecipe, lower: &AgentRecipe) -> AgentRecipe {
+    let value = |recipe| serde_yaml::to_value(recipe).expect("a recipe can be written");
+    let mut written = value(lower);
+    put_over(&mut written, value(upper));
+    serde_yaml::from_value(written).expect("what was written can be read")
+}
+
+fn put_over(lower: &mut Value, upper: Value) {
+    match (lower, upper) {
+        (_, Value::Null) => {}
+        (Value::Mapping(lower), Value::Mapping(upper)) => {
+            for (name, value) in upper {
+                put_over(lower.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (lower, upper) => *lower = upper,
     }
 }
 
