@@ -186,7 +186,6 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
             needs_arguments: stops_early,
             report: Report::NamedFile(ResultFormat::Junit),
             advice: "`pytest --junitxml=\"$TM_RESULTS\"`",
-            ..RUNNER
         }),
         ..NONE
     },

@@ -75,7 +75,9 @@ fn result(heard: &mut StreamState, event: &Value, input: &[&str]) {
         gives_up(heard, event, said.unwrap_or(NO_REASON));
     } else {
         heard.succeeds();
-        said.into_iter().for_each(|said| heard.closes_with(said));
+        if let Some(said) = said {
+            heard.closes_with(said);
+        }
     }
 }
 

@@ -20,10 +20,11 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value) {
             heard.message.clear();
             heard.uses(&event["tool_name"], what_for(&event["parameters"]));
         }
-        "tool_result" if event["status"] == "error" => {
-            if REFUSED.iter().any(|words| text(error).contains(words)) {
-                heard.tool_was_refused(error);
-            }
+        "tool_result"
+            if event["status"] == "error"
+                && REFUSED.iter().any(|words| text(error).contains(words)) =>
+        {
+            heard.tool_was_refused(error);
         }
         "result" => {
             // Cached tokens are among the input; thoughts are in the total alone.
