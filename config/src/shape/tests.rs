@@ -1,6 +1,7 @@
 //! The words for each kind of setting, and the schema of a file against the defaults.
 
 use super::*;
+use tm_scheduler::OutputFormat;
 
 fn expected(key: &str) -> &'static str {
     Shape::root()
@@ -11,6 +12,12 @@ fn expected(key: &str) -> &'static str {
 
 #[test]
 fn every_kind_of_setting_has_words_for_what_it_may_hold() {
+    let outputs: Vec<String> = OutputFormat::ALL
+        .iter()
+        .map(|format| format!("`{format}`"))
+        .collect();
+    let (last, before) = outputs.split_last().expect("formats");
+    let outputs = format!("{} or {last} or `null`", before.join(", "));
     let words = [
         ("waves", "a map"),
         ("waves.max_parallel", "a whole number from 1"),
@@ -54,11 +61,7 @@ fn every_kind_of_setting_has_words_for_what_it_may_hold() {
         ("agents", "a map"),
         ("agents.mine", "a map"),
         ("agents.mine.prompt", "`stdin`, `arg` or `file` or `null`"),
-        (
-            "agents.mine.output",
-            "`text`, `claude-stream-json`, `codex-jsonl`, `gemini-stream-json`, `opencode-json`, `qwen-stream-json`, \
-             `cline-json`, `aider` or `acp` or `null`",
-        ),
+        ("agents.mine.output", outputs.as_str()),
         (
             "agents.mine.env.A",
             "a text (in quotes when it looks like a number with a point)",

@@ -5,191 +5,69 @@
 
 use super::RefusalPatterns;
 use super::tests::Scene;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tm_scheduler::{AgentReport, AgentVerdict, Failure, OutputFormat, judge_agent};
 
-/// How a program ended.
-#[derive(Clone, Copy, Debug)]
-enum End {
-    Code(u8),
-    /// By KILL, in the middle of a tool call.
-    Killed,
+/// A recording, how the program ended in the words of a shell, and the failure that this is; `None` for work that is worth
+/// proving.
+struct Cassette {
+    format: OutputFormat,
+    recording: String,
+    end: String,
+    expected: Option<Failure>,
 }
 
-/// Format, recording, how the program ended, and the failure that this is; `None` for work that is worth proving.
-type Cassette = (OutputFormat, &'static str, End, Option<Failure>);
+/// Every recording of a case that is known here, by its name: the format, the case, and the exit code where that is not
+/// the case's own.
+fn cassettes() -> Vec<Cassette> {
+    let folder = std::fs::read_dir(fixtures()).expect("recordings");
+    let names = folder.map(|entry| entry.expect("a recording").file_name());
+    let mut names: Vec<String> = names.filter_map(|name| name.into_string().ok()).collect();
+    names.sort();
+    names.into_iter().filter_map(cassette).collect()
+}
 
-const CASSETTES: [Cassette; 28] = [
-    (OutputFormat::Aider, "aider.success.txt", End::Code(0), None),
-    (
-        OutputFormat::Aider,
-        "aider.401.txt",
-        End::Code(0),
-        Some(Failure::Auth),
-    ),
-    (
-        OutputFormat::ClaudeStreamJson,
-        "claude-stream-json.success.jsonl",
-        End::Code(0),
-        None,
-    ),
-    (
-        OutputFormat::ClaudeStreamJson,
-        "claude-stream-json.429.jsonl",
-        End::Code(1),
-        Some(Failure::RateLimited),
-    ),
-    (
-        OutputFormat::ClaudeStreamJson,
-        "claude-stream-json.usage-limit.jsonl",
-        End::Code(1),
-        Some(Failure::RateLimited),
-    ),
-    (
-        OutputFormat::ClaudeStreamJson,
-        "claude-stream-json.401.jsonl",
-        End::Code(1),
-        Some(Failure::Auth),
-    ),
-    (
-        OutputFormat::ClaudeStreamJson,
-        "claude-stream-json.max_turns.jsonl",
-        End::Code(1),
-        Some(Failure::NoResult),
-    ),
-    (
-        OutputFormat::ClaudeStreamJson,
-        "claude-stream-json.crash.jsonl",
-        End::Killed,
-        Some(Failure::NoResult),
-    ),
-    (
-        OutputFormat::ClineJson,
-        "cline-json.success.jsonl",
-        End::Code(0),
-        None,
-    ),
-    (
-        OutputFormat::ClineJson,
-        "cline-json.429.jsonl",
-        End::Code(1),
-        Some(Failure::RateLimited),
-    ),
-    (
-        OutputFormat::ClineJson,
-        "cline-json.401.jsonl",
-        End::Code(1),
-        Some(Failure::Auth),
-    ),
-    (
-        OutputFormat::CodexJsonl,
-        "codex-exec-json.success.jsonl",
-        End::Code(0),
-        None,
-    ),
-    (
-        OutputFormat::CodexJsonl,
-        "codex-exec-json.429.jsonl",
-        End::Code(1),
-        Some(Failure::RateLimited),
-    ),
-    (
-        OutputFormat::CodexJsonl,
-        "codex-exec-json.usage-limit.jsonl",
-        End::Code(1),
-        Some(Failure::RateLimited),
-    ),
-    (
-        OutputFormat::CodexJsonl,
-        "codex-exec-json.401.jsonl",
-        End::Code(1),
-        Some(Failure::Auth),
-    ),
-    (
-        OutputFormat::CodexJsonl,
-        "codex-exec-json.crash.jsonl",
-        End::Killed,
-        Some(Failure::NoResult),
-    ),
-    (
-        OutputFormat::GeminiStreamJson,
-        "gemini-stream-json.success.jsonl",
-        End::Code(0),
-        None,
-    ),
-    (
-        OutputFormat::GeminiStreamJson,
-        "gemini-stream-json.429.jsonl",
-        End::Code(173),
-        Some(Failure::RateLimited),
-    ),
-    (
-        OutputFormat::GeminiStreamJson,
-        "gemini-stream-json.401.jsonl",
-        End::Code(145),
-        Some(Failure::Auth),
-    ),
-    (
-        OutputFormat::GeminiStreamJson,
-        "gemini-stream-json.crash.jsonl",
-        End::Killed,
-        Some(Failure::NoResult),
-    ),
-    (
-        OutputFormat::OpencodeJson,
-        "opencode-run-json.success.jsonl",
-        End::Code(0),
-        None,
-    ),
-    (
-        OutputFormat::OpencodeJson,
-        "opencode-run-json.429.jsonl",
-        End::Code(1),
-        Some(Failure::RateLimited),
-    ),
-    (
-        OutputFormat::OpencodeJson,
-        "opencode-run-json.401.jsonl",
-        End::Code(1),
-        Some(Failure::Auth),
-    ),
-    (
-        OutputFormat::OpencodeJson,
-        "opencode-run-json.crash.jsonl",
-        End::Killed,
-        Some(Failure::NoResult),
-    ),
-    (
-        OutputFormat::QwenStreamJson,
-        "qwen-stream-json.success.jsonl",
-        End::Code(0),
-        None,
-    ),
-    (
-        OutputFormat::QwenStreamJson,
-        "qwen-stream-json.429.jsonl",
-        End::Code(1),
-        Some(Failure::RateLimited),
-    ),
-    (
-        OutputFormat::QwenStreamJson,
-        "qwen-stream-json.401.jsonl",
-        End::Code(1),
-        Some(Failure::Auth),
-    ),
-    (
-        OutputFormat::QwenStreamJson,
-        "qwen-stream-json.crash.jsonl",
-        End::Killed,
-        Some(Failure::NoResult),
-    ),
-];
+fn cassette(recording: String) -> Option<Cassette> {
+    let mut parts = recording.split('.');
+    let (word, case) = (parts.next()?, parts.next()?);
+    let (usual, expected) = match case {
+        "success" => ("exit 0", None),
+        "401" => ("exit 1", Some(Failure::Auth)),
+        "429" | "usage-limit" => ("exit 1", Some(Failure::RateLimited)),
+        "max_turns" => ("exit 1", Some(Failure::NoResult)),
+        // By KILL, in the middle of a tool call.
+        "crash" => ("kill -9 $$", Some(Failure::NoResult)),
+        _ => return None,
+    };
+    let own = parts.next().filter(|part| part.starts_with("exit-"));
+    let mut formats = OutputFormat::ALL.iter();
+    Some(Cassette {
+        format: *formats
+            .find(|format| format.as_str() == word)
+            .expect("a format"),
+        end: own.map_or_else(|| usual.to_owned(), |own| own.replace('-', " ")),
+        expected,
+        recording,
+    })
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/agent/stream/fixtures")
+}
+
+#[test]
+fn every_format_has_a_recording_of_a_success() {
+    let formats: Vec<OutputFormat> = cassettes().iter().map(|cassette| cassette.format).collect();
+    for format in OutputFormat::ALL {
+        let is_recorded = formats.contains(format);
+        let is_text = matches!(format, OutputFormat::Text | OutputFormat::Acp);
+        assert!(is_recorded || is_text, "{format}");
+    }
+}
 
 /// Replays the recording, with these words of a shell behind it.
 async fn replayed(format: OutputFormat, recording: &str, then: &str) -> AgentReport {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("src/agent/stream/fixtures")
-        .join(recording);
+    let path = fixtures().join(recording);
     assert!(path.is_file(), "{recording} is there");
     let mut scene = Scene::new(&format!("cat '{}'; {then}", path.display()));
     scene.command.output = format;
@@ -207,19 +85,21 @@ fn failure(report: &AgentReport) -> Option<Failure> {
 
 #[tokio::test]
 async fn every_cassette_comes_to_its_failure() {
-    for (format, recording, end, expected) in CASSETTES {
-        let then = match end {
-            End::Code(code) => format!("exit {code}"),
-            End::Killed => "kill -9 $$".to_owned(),
-        };
-        let report = replayed(format, recording, &then).await;
+    for Cassette {
+        format,
+        recording,
+        end,
+        expected,
+    } in cassettes()
+    {
+        let report = replayed(format, &recording, &end).await;
         assert_eq!(failure(&report), expected, "{recording}: {report:#?}");
         assert!(
             expected.is_some() || report.tokens.is_some(),
             "{recording} tells its tokens"
         );
         assert!(
-            matches!(end, End::Killed) || !report.last_words.is_empty(),
+            end.starts_with("kill") || !report.last_words.is_empty(),
             "{recording} says something"
         );
     }
@@ -228,10 +108,7 @@ async fn every_cassette_comes_to_its_failure() {
 #[tokio::test]
 async fn a_usage_limit_holds_until_the_moment_that_it_names() {
     for (format, recording) in [
-        (
-            OutputFormat::CodexJsonl,
-            "codex-exec-json.usage-limit.jsonl",
-        ),
+        (OutputFormat::CodexJsonl, "codex-jsonl.usage-limit.jsonl"),
         (
             OutputFormat::ClaudeStreamJson,
             "claude-stream-json.usage-limit.jsonl",
@@ -247,10 +124,16 @@ async fn a_usage_limit_holds_until_the_moment_that_it_names() {
 
 #[tokio::test]
 async fn garbage_in_a_stream_is_a_failure_like_any_other_and_hides_none() {
-    for (format, recording, _, expected) in CASSETTES {
+    for Cassette {
+        format,
+        recording,
+        expected,
+        ..
+    } in cassettes()
+    {
         let garbage =
             "printf '\\0\\377\\033[31m{\"type\":\\n[]\\n{}\\n{\"type\":1}\\n\"'; exit 134";
-        let report = replayed(format, recording, garbage).await;
+        let report = replayed(format, &recording, garbage).await;
         assert_eq!(
             failure(&report),
             expected.or(Some(Failure::NoResult)),

@@ -376,12 +376,12 @@ async fn a_limit_that_a_program_hit_reaches_the_report() {
             OutputFormat::ClaudeStreamJson,
             "claude-stream-json.429.jsonl",
         ),
-        (OutputFormat::CodexJsonl, "codex-exec-json.429.jsonl"),
+        (OutputFormat::CodexJsonl, "codex-jsonl.429.jsonl"),
         (
             OutputFormat::GeminiStreamJson,
-            "gemini-stream-json.429.jsonl",
+            "gemini-stream-json.429.exit-173.jsonl",
         ),
-        (OutputFormat::OpencodeJson, "opencode-run-json.429.jsonl"),
+        (OutputFormat::OpencodeJson, "opencode-json.429.jsonl"),
     ] {
         let report = recorded(format, recording, 1).await;
         assert!(

@@ -73,10 +73,7 @@ impl Captured {
 /// # Errors
 /// It could not be started or watched, or its output not be read.
 pub async fn run_captured(command: TreeCommand, limit: Duration) -> Result<Captured, Error> {
-    let folder = tempfile::tempdir().map_err(|source| Error::Open {
-        path: std::env::temp_dir(),
-        source,
-    })?;
+    let folder = tempfile::tempdir().map_err(Error::failed_to("open", &std::env::temp_dir()))?;
     let command = TreeCommand {
         stdout: folder.path().join("stdout"),
         stderr: folder.path().join("stderr"),
@@ -84,12 +81,10 @@ pub async fn run_captured(command: TreeCommand, limit: Duration) -> Result<Captu
         ..command
     };
     let status = run_within(&command, limit).await?;
-    let said = |path: &Path| match tm_untrusted::read_beginning(path, MOST_OUTPUT) {
-        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-        Err(source) => Err(Error::Read {
-            path: path.to_owned(),
-            source,
-        }),
+    let said = |path: &Path| {
+        let bytes = tm_untrusted::read_beginning(path, MOST_OUTPUT);
+        let bytes = bytes.map_err(Error::failed_to("read", path))?;
+        Ok::<_, Error>(String::from_utf8_lossy(&bytes).into_owned())
     };
     Ok(Captured {
         status,
