@@ -84,10 +84,10 @@ pub(crate) fn commit_type(files: &[String], title: &str, default: &str) -> Strin
 }
 
 fn is_document(path: &str) -> bool {
-    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-    matches!(extension, "md" | "mdx" | "rst" | "adoc")
-        || path.starts_with("docs/")
-        || path.starts_with("doc/")
+    let endings = [".md", ".mdx", ".rst", ".adoc"];
+    let folders = ["docs/", "doc/"];
+    endings.iter().any(|ending| path.ends_with(ending))
+        || folders.iter().any(|folder| path.starts_with(folder))
 }
 
 fn is_tooling(path: &str) -> bool {

@@ -21,6 +21,13 @@ pub mod standing;
 mod step_error;
 mod waves;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks what is whole whenever nobody holds it, also where somebody panicked.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 pub use checkouts::{Checkouts, preparation};
 pub use clock::now;
 pub use error::Error;

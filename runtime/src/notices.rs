@@ -103,13 +103,17 @@ impl Channel {
 
 impl ChatService {
     fn body(self, text: &str) -> String {
-        let body = match self {
+        match self {
             Self::Slack => serde_json::json!({"text": text}),
             Self::Discord => {
-                serde_json::json!({"content": text.chars().take(2_000).collect::<String>()})
+                let end = text
+                    .char_indices()
+                    .nth(2_000)
+                    .map_or(text.len(), |(end, _)| end);
+                serde_json::json!({"content": text[..end]})
             }
-        };
-        body.to_string()
+        }
+        .to_string()
     }
 }
 

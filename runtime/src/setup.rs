@@ -18,10 +18,10 @@ pub fn executor(project: &ProjectDirectory) -> Executor {
 /// Returns the test command of the settings, or the one that is found in `root`.
 pub fn test_command(settings: &Settings, root: &Path) -> Option<TestCommand> {
     let found = match &settings.test.command {
-        Some(command) => Some(of_line(command)),
-        None => detect_test_command(root).map(|found| found.command),
+        Some(command) => of_line(command),
+        None => detect_test_command(root)?.command,
     };
-    found.map(|found| with_settings(found, &settings.test))
+    Some(with_settings(found, &settings.test))
 }
 
 /// Returns the command of a line of the settings.
@@ -35,14 +35,14 @@ pub(crate) fn of_line(line: &tm_config::CommandLine) -> TestCommand {
 
 /// Returns a command as the settings have it run and read.
 pub(crate) fn with_settings(found: TestCommand, test: &tm_config::Test) -> TestCommand {
+    let format = match test.format {
+        ResultFormat::Auto => found.format,
+        format => format,
+    };
     TestCommand {
-        format: if test.format == ResultFormat::Auto {
-            found.format
-        } else {
-            test.format
-        },
+        format,
         timeout: test.timeout,
-        results: test.results.clone().or(found.results.clone()),
+        results: test.results.clone().or(found.results),
         environment: environment(test),
         ..found
     }

@@ -151,6 +151,15 @@ pub(crate) fn describe(error: &dyn StdError) -> String {
     words
 }
 
+/// Does what waits for git or the disk for no more than a moment, without leaving the task; the others of its thread go on
+/// elsewhere.
+pub(crate) fn briefly<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<T, StepError>
+where
+    StepError: From<E>,
+{
+    Ok(tokio::task::block_in_place(work)?)
+}
+
 /// Runs what waits for the disk or for git away from the loop.
 pub(crate) async fn blocking<T, E>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,

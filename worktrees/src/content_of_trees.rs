@@ -8,6 +8,7 @@ use crate::{Error, PathPatterns, Repository, TreeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use tm_scheduler::CommitId;
+use tm_scheduler::verdict::{Change, ChangeKind};
 
 /// What stands for a tree: itself, or a commit of it.
 pub trait Treeish: fmt::Display {}
@@ -16,29 +17,9 @@ impl Treeish for CommitId {}
 
 impl Treeish for TreeId {}
 
-/// What happened to a file.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Change {
-    /// It is new.
-    Added,
-    /// Its content, mode or kind is another.
-    Modified,
-    /// It is gone.
-    Deleted,
-}
-
-/// A file that differs.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ChangedFile {
-    /// Its path, relative to the repository; bytes in it that are no UTF-8 are letters that stand for nothing else.
-    pub path: String,
-    /// What happened to it.
-    pub change: Change,
-}
-
 impl Repository {
     /// Returns the files that differ between two trees, or those of two commits; a renamed one counts as deleted and
-    /// added.
+    /// added. Bytes of a path that are no UTF-8 are letters that stand for nothing else.
     ///
     /// # Errors
     /// There is no such commit or tree.
@@ -46,11 +27,11 @@ impl Repository {
         &self,
         from: &dyn Treeish,
         to: &dyn Treeish,
-    ) -> Result<Vec<ChangedFile>, Error> {
+    ) -> Result<Vec<Change>, Error> {
         let differing = self.differing(from, to)?.into_iter();
-        let changed = |(path, change): (Vec<u8>, Change)| ChangedFile {
+        let changed = |(path, kind): (Vec<u8>, ChangeKind)| Change {
             path: name_of(&path),
-            change,
+            kind,
         };
         Ok(differing.map(changed).collect())
     }
@@ -73,7 +54,7 @@ impl Repository {
         &self,
         from: &dyn Treeish,
         to: &dyn Treeish,
-    ) -> Result<Vec<(Vec<u8>, Change)>, Error> {
+    ) -> Result<Vec<(Vec<u8>, ChangeKind)>, Error> {
         let (from, to) = (from.to_string(), to.to_string());
         if let Some(found) = self.read(|reader| reader.differences(&from, &to)) {
             return Ok(found);
@@ -86,9 +67,9 @@ impl Repository {
         let mut differences = Vec::new();
         while let (Some(status), Some(path)) = (entries.next(), entries.next()) {
             let change = match status.first() {
-                Some(b'A') => Change::Added,
-                Some(b'D') => Change::Deleted,
-                _ => Change::Modified,
+                Some(b'A') => ChangeKind::Added,
+                Some(b'D') => ChangeKind::Deleted,
+                _ => ChangeKind::Modified,
             };
             differences.push((path.to_owned(), change));
         }

@@ -67,7 +67,7 @@ pub use agent_history::{AgentCommit, BroughtFile, HistoryBounds};
 pub use branch::BranchName;
 pub use checkout::{Checkout, CommitFiles, RunHooks};
 pub use content::{ContentAtHead, ContentRules};
-pub use content_of_trees::{Change, ChangedFile, Treeish};
+pub use content_of_trees::Treeish;
 pub use created::{apply_patch, create_repository};
 pub use diffstat::Diffstat;
 pub use environment::Environment;

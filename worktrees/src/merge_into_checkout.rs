@@ -2,9 +2,10 @@
 //! when the user says so.
 
 use crate::git::{Hooks, path_of};
-use crate::{BranchName, Change, Error, Landing, Repository};
+use crate::{BranchName, Error, Landing, Repository};
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
+use tm_scheduler::verdict::ChangeKind;
 
 /// How a branch is brought in.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -57,7 +58,7 @@ impl Repository {
             return Ok(());
         };
         let differing = self.differing(&head, &merged.tree)?.into_iter();
-        let new = differing.filter(|(_, change)| *change == Change::Added);
+        let new = differing.filter(|(_, change)| *change == ChangeKind::Added);
         let taken: Vec<PathBuf> = new
             .filter_map(|(path, _)| in_the_way(self.checkout_root(), &path_of(&path)))
             .collect();

@@ -11,12 +11,13 @@ use crate::indexed::{Known, written_since};
 use crate::names::name_of;
 use crate::own::HEAD_BYTES;
 use crate::trees::{FOLDER, Fresh, Library};
-use crate::{Change, Error, Head, TreeId};
+use crate::{Error, Head, TreeId};
 use git2::{ErrorCode, ObjectType, Oid, RepositoryOpenFlags};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tm_scheduler::CommitId;
+use tm_scheduler::verdict::ChangeKind;
 
 /// One file of a tree.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -211,7 +212,7 @@ impl Reader {
     }
 
     /// Returns what differs between two trees, in git's order.
-    pub(crate) fn differences(&self, one: &str, other: &str) -> Option<Vec<(Vec<u8>, Change)>> {
+    pub(crate) fn differences(&self, one: &str, other: &str) -> Option<Vec<(Vec<u8>, ChangeKind)>> {
         let mut library = self.library()?;
         let tree = |library: &Library, id: Oid| {
             library

@@ -1,10 +1,10 @@
 //! Trees as the library reads them: each parsed once, compared by what differs, and read anew where it matters.
 
-use crate::Change;
 use crate::reader::content;
 use git2::Oid;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+use tm_scheduler::verdict::ChangeKind;
 
 /// The modes that git writes into trees; older ones are git's to read.
 const MODES: [i32; 5] = [FOLDER, PLAIN, 0o100_755, LINK, NESTED];
@@ -90,7 +90,7 @@ impl Library {
         one: Option<Oid>,
         other: Option<Oid>,
         folder: &mut Vec<u8>,
-        found: &mut Vec<(Vec<u8>, Change)>,
+        found: &mut Vec<(Vec<u8>, ChangeKind)>,
     ) -> Option<()> {
         if one == other {
             // It is there, or git is to say that it is not.
@@ -112,9 +112,9 @@ impl Library {
             let is_file =
                 |entry: Option<&(i32, Oid)>| entry.is_some_and(|(mode, _)| *mode != FOLDER);
             let kind = match (is_file(old), is_file(new)) {
-                (true, true) => Some(Change::Modified),
-                (true, false) => Some(Change::Deleted),
-                (false, true) => Some(Change::Added),
+                (true, true) => Some(ChangeKind::Modified),
+                (true, false) => Some(ChangeKind::Deleted),
+                (false, true) => Some(ChangeKind::Added),
                 (false, false) => None,
             };
             found.extend(kind.map(|kind| (folder.clone(), kind)));

@@ -1,6 +1,7 @@
 //! Which agents were at work when: for changes in the user's checkout, which nobody can trace to one of several.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::locked;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 use tm_scheduler::{AttemptNumber, TaskId};
 
@@ -83,7 +84,7 @@ impl ConcurrentAttempts {
     }
 
     fn agents(&self) -> MutexGuard<'_, Vec<Agent>> {
-        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.agents)
     }
 }
 

@@ -1,9 +1,8 @@
 //! One attempt of an agent, whoever asks for it: a wave, a review, an iteration of a loop.
 
 mod concurrent;
-mod launch;
 mod runner;
 
 pub(crate) use concurrent::ConcurrentAttempts;
-pub(crate) use launch::{Launch, not_started};
 pub(crate) use runner::{Attempt, AttemptRunner, Ran, Start, Workplace};
+pub(crate) use runner::{Launch, not_started};

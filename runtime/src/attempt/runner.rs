@@ -1,15 +1,24 @@
-//! Runs the agent of an attempt, or sees one to its end that another process started, and looks at what changed
+//! Starts the agent of an attempt, or sees one to its end that another process started, and looks at what changed
 //! meanwhile that is none of its business. The one way to an agent, for waves, gates and loops.
 //!
-//! Knows neither tasks nor prompts; what follows from a report is decided in the scheduler.
+//! Knows recipes and folders of attempts, neither tasks nor what a prompt says; what follows from a report is decided in
+//! the scheduler.
 
 use super::concurrent::ConcurrentAttempts;
+use crate::now;
 use crate::step_error::{StepError, blocking};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tm_config::Escape;
-use tm_executors::agent::{AgentCommand, Progress, adopt_attempt, run_attempt};
-use tm_scheduler::{AgentReport, AttemptNumber, StopMode, TaskId};
+use tm_config::{Escape, PromptDelivery};
+use tm_executors::agent::{
+    AgentCommand, AttemptLimits, Progress, RefusalPatterns, adopt_attempt, run_attempt,
+};
+use tm_executors::engine::Executor;
+use tm_executors::process::{Inherited, Stdin, TreeCommand};
+use tm_presets::{Placeholders, Recipe};
+use tm_scheduler::{AgentReport, AttemptNumber, Ended, StopMode, TaskId};
+use tm_store::run::AttemptDirectory;
 use tm_worktrees::{CheckoutSnapshot, OtherWorktrees, Repository};
 use tokio::sync::watch;
 
@@ -124,9 +133,7 @@ impl AttemptRunner {
         let (repository, own_files) = (self.repository.clone(), self.own_files.clone());
         blocking(move || CheckoutSnapshot::take(&repository, &own_files))
             .await
-            .inspect_err(
-                |error| tracing::warn!(%error, "nobody sees what agents change in the checkout"),
-            )
+            .inspect_err(|error| unseen("the checkout", error))
             .ok()
     }
 
@@ -145,9 +152,7 @@ impl AttemptRunner {
         let (repository, own) = (self.repository.clone(), self.own_folder.clone());
         blocking(move || OtherWorktrees::take(&repository, &own))
             .await
-            .inspect_err(
-                |error| tracing::warn!(%error, "nobody sees what agents change in other worktrees"),
-            )
+            .inspect_err(|error| unseen("other worktrees", error))
             .ok()
     }
 
@@ -162,6 +167,10 @@ impl AttemptRunner {
     }
 }
 
+fn unseen(place: &str, error: &StepError) {
+    tracing::warn!(%error, "nobody sees what agents change in {place}");
+}
+
 /// Says who else may have changed the user's checkout.
 fn suspects(others: &[(TaskId, AttemptNumber)]) -> String {
     let names: Vec<String> = others
@@ -172,4 +181,122 @@ fn suspects(others: &[(TaskId, AttemptNumber)]) -> String {
         "it can't be told which agent changed the checkout: at work in the same time were {}",
         names.join(", ")
     )
+}
+
+/// One start of one agent.
+#[derive(Debug)]
+pub(crate) struct Launch<'a> {
+    pub(crate) recipe: &'a Recipe,
+    pub(crate) executor: &'a Executor,
+    pub(crate) directory: &'a AttemptDirectory,
+    pub(crate) worktree: &'a Path,
+    pub(crate) prompt: &'a str,
+    /// What a recipe may name besides the paths that every start has.
+    pub(crate) placeholders: Vec<(&'static str, String)>,
+    /// What the agent's environment has besides the paths that every start has.
+    pub(crate) variables: Vec<(OsString, OsString)>,
+    /// The variables by which every process of this start is known, and unlike those of any other.
+    pub(crate) env_markers: Vec<(String, String)>,
+    pub(crate) limits: AttemptLimits,
+}
+
+impl Launch<'_> {
+    /// Writes the prompt and returns everything that starting the agent needs.
+    ///
+    /// What others wrote into the prompt, be it a task, an agent or a test, has no secrets in it.
+    pub(crate) fn prepare(self) -> Result<AgentCommand, StepError> {
+        let prompt = tm_untrusted::clean(self.prompt);
+        Launch {
+            prompt: &prompt,
+            ..self
+        }
+        .prepare_as_it_is()
+    }
+
+    fn prepare_as_it_is(self) -> Result<AgentCommand, StepError> {
+        let Launch {
+            recipe,
+            directory,
+            worktree,
+            ..
+        } = self;
+        directory.create()?;
+        let written = tm_store::atomic::replace_own(&directory.prompt(), self.prompt.as_bytes());
+        written.map_err(|source| {
+            StepError::of(&tm_store::Error::Write {
+                path: directory.prompt(),
+                source,
+            })
+        })?;
+        let placeholders = self.all_placeholders();
+        let line = recipe.command_line(&placeholders)?;
+        let own = recipe.environment(&placeholders)?;
+        let mut line = line.into_iter().map(OsString::from);
+        Ok(AgentCommand {
+            tree: TreeCommand {
+                program: line.next().unwrap_or_default(),
+                arguments: line.collect(),
+                working_folder: worktree.to_owned(),
+                environment: self.environment(own),
+                inherited: Inherited::AllBut(recipe.dropped.clone()),
+                stdin: match recipe.prompt {
+                    PromptDelivery::Stdin => Stdin::File(directory.prompt()),
+                    PromptDelivery::Arg | PromptDelivery::File => Stdin::Closed,
+                },
+                stdout: directory.stdout(),
+                stderr: directory.stderr(),
+                env_markers: self.env_markers,
+            },
+            identity_file: directory.agent(),
+            result_file: directory.result(),
+            agent: recipe.name.clone(),
+            executor: self.executor.clone(),
+            limits: self.limits,
+            polite_stop: recipe.stop,
+            watched_folder: worktree.to_owned(),
+            output: recipe.output,
+            refusal_patterns: RefusalPatterns {
+                rate_limited: recipe.rate_limited.clone(),
+                auth: recipe.auth.clone(),
+            },
+        })
+    }
+
+    fn all_placeholders(&self) -> Placeholders {
+        let directory = self.directory;
+        let paths = [
+            ("prompt", self.prompt.to_owned()),
+            ("prompt_file", directory.prompt().display().to_string()),
+            ("result_file", directory.result().display().to_string()),
+            ("context_file", directory.context().display().to_string()),
+            ("attempt_folder", directory.path().display().to_string()),
+            ("worktree", self.worktree.display().to_string()),
+        ];
+        paths
+            .into_iter()
+            .chain(self.placeholders.iter().cloned())
+            .collect()
+    }
+
+    /// The recipe's own variables, then those of every start, then those of this one; a later one wins.
+    fn environment(&self, own: Vec<(String, String)>) -> Vec<(OsString, OsString)> {
+        let directory = self.directory;
+        let paths: [(OsString, OsString); 4] = [
+            ("TM_WORKTREE".into(), self.worktree.into()),
+            ("TM_PROMPT_FILE".into(), directory.prompt().into()),
+            ("TM_RESULT_FILE".into(), directory.result().into()),
+            ("TM_CONTEXT_FILE".into(), directory.context().into()),
+        ];
+        let own = own
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        own.chain(paths)
+            .chain(self.variables.iter().cloned())
+            .collect()
+    }
+}
+
+/// The report of an agent that could not be started.
+pub(crate) fn not_started(recipe: &Recipe, why: String) -> AgentReport {
+    AgentReport::new(recipe.name.clone(), now(), now(), Ended::NotStarted(why))
 }

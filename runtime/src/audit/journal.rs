@@ -8,7 +8,7 @@ use super::structure::TaskWork;
 use super::trailers::Claims;
 use super::{AuditOrder, AuditTests, judge, judged, looked_at};
 use crate::proving::TestResultCache;
-use crate::step_error::{StepError, blocking};
+use crate::step_error::{StepError, briefly};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tm_scheduler::{AuditItem, AuditKind, CommitId, Phase, Scheduler, State, TaskId, TaskView};
@@ -94,56 +94,46 @@ pub fn doubts_of_looks(
     branch: &str,
     run: &Scheduler,
 ) -> Vec<Doubt> {
-    let doubt = |view: &TaskView<'_>, merge: &CommitId, why: &str| Doubt {
-        task: Some(view.placed.task.id.clone()),
-        commit: merge.clone(),
-        why: why.to_owned(),
-    };
     let merges: Vec<CommitId> = landed(run).map(|(_, _, merge)| merge.clone()).collect();
     if merges.is_empty() {
         return Vec::new();
     }
-    let gone = repository
-        .missing(&merges)
-        .unwrap_or_else(|_| merges.clone());
-    let lost = landed(run).filter(|(_, _, merge)| gone.contains(merge));
-    let lost: Vec<Doubt> = lost
-        .map(|(view, _, merge)| doubt(&view, merge, "its merge is not in the repository"))
-        .collect();
-    if !lost.is_empty() {
-        return lost;
+    let of = |is_meant: &dyn Fn(&CommitId) -> bool, why: &str| -> Vec<Doubt> {
+        let meant = landed(run).filter(|(_, _, merge)| is_meant(merge));
+        let doubt = |(view, _, merge): (TaskView<'_>, &CommitId, &CommitId)| Doubt {
+            task: Some(view.placed.task.id.clone()),
+            commit: merge.clone(),
+            why: why.to_owned(),
+        };
+        meant.map(doubt).collect()
+    };
+    let gone = repository.missing(&merges);
+    let gone = gone.unwrap_or_else(|_| merges.clone());
+    if !gone.is_empty() {
+        let is_gone = |merge: &CommitId| gone.contains(merge);
+        return of(&is_gone, "its merge is not in the repository");
     }
-    let found = doubts(repository, base, run).unwrap_or_else(|error| {
-        let why = crate::step_error::describe(&error);
-        landed(run)
-            .map(|(view, _, merge)| doubt(&view, merge, &why))
-            .collect()
-    });
+    let found = doubts(repository, base, run)
+        .unwrap_or_else(|error| of(&|_| true, &crate::step_error::describe(&error)));
     if !found.is_empty() {
         return found;
     }
-    let tip = BranchName::new(branch)
-        .ok()
-        .and_then(|branch| repository.branch_tip(&branch).ok().flatten());
-    let is_on = |merge: &CommitId| {
+    let branch = BranchName::new(branch).ok();
+    let tip = branch.and_then(|branch| repository.branch_tip(&branch).ok().flatten());
+    let is_off = |merge: &CommitId| {
         tip.as_ref()
-            .is_none_or(|tip| repository.is_ancestor(merge, tip).unwrap_or(false))
+            .is_some_and(|tip| !repository.is_ancestor(merge, tip).unwrap_or(false))
     };
     if repository
         .newest(base, &merges)
-        .is_ok_and(|newest| is_on(&newest))
+        .is_ok_and(|newest| !is_off(&newest))
     {
         return found;
     }
-    let off = landed(run).filter(|(_, _, merge)| !is_on(merge));
-    off.map(|(view, _, merge)| {
-        doubt(
-            &view,
-            merge,
-            "its merge is not on the integration branch any more",
-        )
-    })
-    .collect()
+    of(
+        &is_off,
+        "its merge is not on the integration branch any more",
+    )
 }
 
 fn landed(run: &Scheduler) -> impl Iterator<Item = (TaskView<'_>, &CommitId, &CommitId)> {
@@ -233,7 +223,7 @@ pub async fn landed_since(
 ) -> Result<Vec<AuditItem>, StepError> {
     let mut items = Vec::new();
     if !tips.is_empty() {
-        let (sorted, sample) = looked_at(order, tips, result_cache).await?;
+        let (sorted, sample) = looked_at(order, tips, result_cache)?;
         items = judged(order, &sorted, &sample, result_cache).await?;
     }
     if order.tests != AuditTests::None {
@@ -268,12 +258,7 @@ async fn uncommitted(
         .as_ref()
         .filter(|_| task.phase == Phase::Green)
         .and_then(|red| run.task(red));
-    let (repository, on, of) = (
-        judge.result_cache.repository().clone(),
-        base.clone(),
-        tree.clone(),
-    );
-    let id = blocking(move || repository.commit_to_test(&of, &on)).await?;
+    let id = briefly(|| judge.result_cache.repository().commit_to_test(&tree, &base))?;
     let commit = PastCommit {
         id,
         parents: vec![base.clone()],

@@ -2,7 +2,8 @@
 
 use super::structure::{PastMerge, TaskWork, item, words_of};
 use super::words::{
-    KNOWN_TREE, NO_COMMAND, NOTHING_RUNS, last_words, listed, refusal, resolved, shown, with_notes,
+    BASE_WITH_RED, KNOWN_TREE, NO_COMMAND, NOTHING_RUNS, last_words, listed, refusal, resolved,
+    shown, with_notes,
 };
 use crate::proving::{TestResultCache, Work, prove, prove_same_behaviour, red_commit};
 use crate::step_error::StepError;
@@ -31,9 +32,18 @@ pub(super) struct Judge {
     pub(super) scratch: PathBuf,
 }
 
-/// What was judged: the commit, what it is compared with, and by which command.
+/// What is judged.
+enum Subject<'a> {
+    Task(&'a TaskWork),
+    Merge(MergePreview),
+    /// A history as a whole.
+    Whole,
+}
+
+/// A commit that is judged: what it is compared with, and by which command.
 struct Case<'a> {
     item: AuditItem,
+    subject: Subject<'a>,
     before: &'a CommitId,
     command: &'a TestCommand,
     /// What is said where it is shown.
@@ -44,52 +54,133 @@ impl Judge {
     /// Judges the work of a task.
     pub(super) async fn task(&self, work: &TaskWork) -> AuditItem {
         let item = item(&work.commit, &work.claims, work.kind);
-        self.task_again(work, item.clone())
-            .await
-            .unwrap_or_else(|trouble| cannot_run(item, &trouble.to_string()))
-    }
-
-    /// Judges the merged tree as a landing does.
-    pub(super) async fn merge(&self, merge: &PastMerge) -> AuditItem {
-        let kind = if merge.claims.task.is_some() {
-            AuditKind::Landing
-        } else {
-            AuditKind::Merge
-        };
-        let item = AuditItem {
-            test_command: words_of(&merge.test_commands),
-            ..item(&merge.commit, &merge.claims, kind)
-        };
-        self.merge_again(merge, item.clone())
-            .await
-            .unwrap_or_else(|trouble| cannot_run(item, &trouble.to_string()))
-    }
-
-    /// Judges a history as a whole, by all of the project's commands: whatever tasks had commands of their own.
-    pub(super) async fn whole(&self, from: &CommitId, item: AuditItem) -> AuditItem {
-        self.whole_again(from, item.clone())
-            .await
-            .unwrap_or_else(|trouble| cannot_run(item, &trouble.to_string()))
-    }
-
-    /// What does not hold is judged once more: a test may be flaky.
-    async fn task_again(&self, work: &TaskWork, item: AuditItem) -> Result<AuditItem, StepError> {
         let Some(command) = self.command(&work.claims.test_commands) else {
-            return Ok(cannot_run(item, NO_COMMAND));
+            return cannot_run(item, NO_COMMAND);
         };
         let case = Case {
             item,
+            subject: Subject::Task(work),
             before: &work.base,
             command: &command,
             shown: shown(work.kind),
         };
-        let first = self.prove(work, &command).await?;
-        let again = if first.holds() || self.cannot_run(&case, &first).await.is_some() {
+        self.shown(case).await
+    }
+
+    /// Judges the merged tree as a landing does.
+    pub(super) async fn merge(&self, merge: &PastMerge) -> AuditItem {
+        let item = AuditItem {
+            test_command: words_of(&merge.test_commands),
+            ..item(&merge.commit, &merge.claims, merge.kind())
+        };
+        if merge.is_base_with_red {
+            return AuditItem {
+                outcome: AuditOutcome::Shown,
+                what: BASE_WITH_RED.to_owned(),
+                ..item
+            };
+        }
+        let Some(command) = self.command(&merge.test_commands) else {
+            return cannot_run(item, NO_COMMAND);
+        };
+        let [head, commit] = merge.commit.parents.as_slice() else {
+            unreachable!("what is sorted as a merge has two parents")
+        };
+        let resolution = merge.claims.resolution;
+        let case = Case {
+            item,
+            subject: Subject::Merge(MergePreview {
+                tree: merge.commit.tree.clone(),
+                head: head.clone(),
+                commit: commit.clone(),
+                resolution,
+            }),
+            before: head,
+            command: &command,
+            shown: resolution.map_or_else(|| shown(merge.kind()), resolved),
+        };
+        self.shown(case).await
+    }
+
+    /// Judges a history as a whole, by all of the project's commands: whatever tasks had commands of their own.
+    pub(super) async fn whole(&self, from: &CommitId, item: AuditItem) -> AuditItem {
+        let Some(command) = &self.command else {
+            return cannot_run(item, NO_COMMAND);
+        };
+        let case = Case {
+            item,
+            subject: Subject::Whole,
+            before: from,
+            command,
+            shown: shown(AuditKind::Whole),
+        };
+        self.shown(case).await
+    }
+
+    async fn shown(&self, case: Case<'_>) -> AuditItem {
+        let item = case.item.clone();
+        let judged = self.judged(case).await;
+        judged.unwrap_or_else(|trouble| cannot_run(item, &trouble.to_string()))
+    }
+
+    /// What does not hold is judged once more: a test may be flaky.
+    async fn judged(&self, mut case: Case<'_>) -> Result<AuditItem, StepError> {
+        let found = self.proof(&case, "again").await?;
+        let is_known_tree = found.is_none();
+        if let (true, Subject::Merge(merge)) = (is_known_tree, &case.subject)
+            && merge.resolution.is_none()
+        {
+            case.shown = KNOWN_TREE;
+        }
+        let first = found.unwrap_or_default();
+        if let Some(why) = self.cannot_run(&case, &first).await {
+            return Ok(AuditItem {
+                evidence: first.evidence.clone(),
+                proof: Some(first).filter(|_| !is_known_tree),
+                ..cannot_run(case.item, &why)
+            });
+        }
+        let again = if first.holds() {
             None
         } else {
-            Some(self.prove(work, &command).await?)
+            self.proof(&case, "once-more").await?
         };
-        Ok(self.judged(case, first, again).await)
+        let (outcome, what) = verdict(case.shown, &first, again.as_ref());
+        Ok(AuditItem {
+            outcome,
+            what,
+            evidence: first.evidence.clone(),
+            proof: Some(first).filter(|_| !is_known_tree),
+            ..case.item
+        })
+    }
+
+    /// Does the proof again; `None` of a merge whose very tree was judged before, and held.
+    async fn proof(&self, case: &Case<'_>, name: &str) -> Result<Option<Proof>, StepError> {
+        let (commit, command) = (&case.item.commit, case.command);
+        let scratch = self.scratch.join(commit.as_str());
+        match &case.subject {
+            Subject::Task(work) => self.prove(work, command).await.map(Some),
+            Subject::Merge(preview) => {
+                let landed = Landed {
+                    preview,
+                    merge: commit,
+                    command,
+                };
+                judged_merge(landed, &scratch, &self.result_cache).await
+            }
+            Subject::Whole => {
+                let before = self.result_cache.at(case.before, command).await;
+                let after = self.result_cache.at(commit, command).await;
+                let mut again = None;
+                if needs_rerun(&before, &after) {
+                    let scratch = self.scratch.join("whole");
+                    let measured = self.result_cache.measure(commit, command, &scratch, name);
+                    again = Some(measured.await?);
+                }
+                Ok(Some(judge_plain(&before, &after, again.as_ref())))
+            }
+        }
     }
 
     async fn prove(&self, work: &TaskWork, command: &TestCommand) -> Result<Proof, StepError> {
@@ -125,108 +216,6 @@ impl Judge {
         }
     }
 
-    async fn merge_again(
-        &self,
-        merge: &PastMerge,
-        item: AuditItem,
-    ) -> Result<AuditItem, StepError> {
-        if merge.is_base_with_red {
-            let what =
-                "its tree is what its parents give; the GREEN that begins there is judged with it"
-                    .to_owned();
-            return Ok(AuditItem {
-                outcome: AuditOutcome::Shown,
-                what,
-                ..item
-            });
-        }
-        let Some(command) = self.command(&merge.test_commands) else {
-            return Ok(cannot_run(item, NO_COMMAND));
-        };
-        let [head, commit] = merge.commit.parents.as_slice() else {
-            unreachable!("what is sorted as a merge has two parents")
-        };
-        let preview = MergePreview {
-            tree: merge.commit.tree.clone(),
-            head: head.clone(),
-            commit: commit.clone(),
-            resolution: merge.claims.resolution,
-        };
-        let landed = Landed {
-            preview: &preview,
-            merge: &merge.commit.id,
-            command: &command,
-        };
-        let scratch = self.scratch.join(merge.commit.id.as_str());
-        let first = judged_merge(landed, &scratch, &self.result_cache).await?;
-        let shown = match (merge.claims.resolution, &first) {
-            (Some(resolution), _) => resolved(resolution),
-            (None, Some(_)) => shown(item.kind),
-            (None, None) => KNOWN_TREE,
-        };
-        let case = Case {
-            item,
-            before: head,
-            command: &command,
-            shown,
-        };
-        let Some(first) = first else {
-            return Ok(self.of_known_tree(case).await);
-        };
-        let again = if first.holds() || self.cannot_run(&case, &first).await.is_some() {
-            None
-        } else {
-            judged_merge(landed, &scratch, &self.result_cache).await?
-        };
-        Ok(self.judged(case, first, again).await)
-    }
-
-    /// What holds of a merge whose very tree was judged before.
-    async fn of_known_tree(&self, case: Case<'_>) -> AuditItem {
-        let judged = self.judged(case, Proof::default(), None).await;
-        AuditItem {
-            proof: None,
-            ..judged
-        }
-    }
-
-    async fn whole_again(&self, from: &CommitId, item: AuditItem) -> Result<AuditItem, StepError> {
-        let Some(command) = &self.command else {
-            return Ok(cannot_run(item, NO_COMMAND));
-        };
-        let to = item.commit.clone();
-        let (before, after) = (
-            self.result_cache.at(from, command).await,
-            self.result_cache.at(&to, command).await,
-        );
-        let judged = async |name: &str| {
-            let again = if needs_rerun(&before, &after) {
-                let scratch = self.scratch.join("whole");
-                Some(
-                    self.result_cache
-                        .measure(&to, command, &scratch, name)
-                        .await?,
-                )
-            } else {
-                None
-            };
-            Ok::<_, StepError>(judge_plain(&before, &after, again.as_ref()))
-        };
-        let first = judged("again").await?;
-        let case = Case {
-            item,
-            before: from,
-            command,
-            shown: shown(AuditKind::Whole),
-        };
-        let again = if first.holds() || self.cannot_run(&case, &first).await.is_some() {
-            None
-        } else {
-            Some(judged("once-more").await?)
-        };
-        Ok(self.judged(case, first, again).await)
-    }
-
     /// The commands that a commit names, as the settings have them where they know them; all of the project's where it
     /// names none.
     fn command(&self, named: &[String]) -> Option<TestCommand> {
@@ -255,43 +244,6 @@ impl Judge {
         TestCommand::together(named.iter().map(one).collect())
     }
 
-    /// Puts together what the first judgement says, and the second where there had to be one.
-    async fn judged(&self, case: Case<'_>, first: Proof, again: Option<Proof>) -> AuditItem {
-        let cannot = self.cannot_run(&case, &first).await;
-        let Case { item, shown, .. } = case;
-        if let Some(why) = cannot {
-            return AuditItem {
-                evidence: first.evidence.clone(),
-                proof: Some(first),
-                ..cannot_run(item, &why)
-            };
-        }
-        let (outcome, what) = match (&first, &again) {
-            (first, _) if first.holds() && first.flaky.is_empty() => {
-                (AuditOutcome::Shown, with_notes(shown, first))
-            }
-            (first, _) if first.holds() => (
-                AuditOutcome::Flaky,
-                format!(
-                    "{shown}, but these passed only when run again: {}",
-                    listed(&first.flaky)
-                ),
-            ),
-            (first, Some(again)) if again.holds() => (
-                AuditOutcome::Flaky,
-                format!("{shown}, but not at the first time: {}", refusal(first)),
-            ),
-            (first, _) => (AuditOutcome::NotShown, refusal(first)),
-        };
-        AuditItem {
-            outcome,
-            what,
-            evidence: first.evidence.clone(),
-            proof: Some(first),
-            ..item
-        }
-    }
-
     /// Why nothing can be said, where nothing of the tests runs here or what was there before does not load.
     async fn cannot_run(&self, case: &Case<'_>, proof: &Proof) -> Option<String> {
         let before = self.result_cache.at(case.before, case.command).await;
@@ -310,6 +262,24 @@ impl Judge {
         let after = self.result_cache.at(&case.item.commit, case.command).await;
         says_nothing(&after).then(|| format!("{NOTHING_RUNS}{}", last_words(&after)))
     }
+}
+
+/// Puts together what the first judgement says, and the second where there had to be one.
+fn verdict(shown: &str, first: &Proof, again: Option<&Proof>) -> (AuditOutcome, String) {
+    if first.holds() && first.flaky.is_empty() {
+        return (AuditOutcome::Shown, with_notes(shown, first));
+    }
+    if first.holds() {
+        let flaky = listed(&first.flaky);
+        let what = format!("{shown}, but these passed only when run again: {flaky}");
+        return (AuditOutcome::Flaky, what);
+    }
+    let refusal = refusal(first);
+    if again.is_some_and(Proof::holds) {
+        let what = format!("{shown}, but not at the first time: {refusal}");
+        return (AuditOutcome::Flaky, what);
+    }
+    (AuditOutcome::NotShown, refusal)
 }
 
 fn cannot_run(item: AuditItem, why: &str) -> AuditItem {

@@ -1,10 +1,24 @@
 //! Shows again, from a history alone, what a run proved: trees and trailers, no journal, no folder of a run, no agent.
 //!
 //! What it says of a commit is what tests in a judge's checkout say of its tree, so it holds for whoever made the commit.
+//! The tasks whose tests are run are chosen so that whoever asks twice is told the same.
+
+use crate::proving::TestResultCache;
+use crate::step_error::{StepError, briefly};
+use judge::Judge;
+use sha2::{Digest as _, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use structure::{Sorted, TaskWork, item, sorted};
+use tm_executors::testing::TestCommand;
+use tm_scheduler::verdict::Rules;
+use tm_scheduler::{Audit, AuditItem, AuditKind, AuditOutcome, AuditSample, CommitId};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
 mod journal;
 mod judge;
-mod sample;
 mod statuses;
 mod structure;
 mod trailers;
@@ -13,19 +27,6 @@ mod words;
 pub use journal::{Doubt, doubts, doubts_of_looks, landed_since, proven_tips};
 pub use statuses::{STATUSES_PHASE, is_same_but_for_statuses};
 pub(crate) use trailers::{MADE_IN, TEST_COMMAND, as_value};
-
-use crate::proving::TestResultCache;
-use crate::step_error::{StepError, blocking};
-use judge::Judge;
-use sample::Sample;
-use std::path::PathBuf;
-use std::sync::Arc;
-use structure::{Sorted, item, sorted};
-use tm_executors::testing::TestCommand;
-use tm_scheduler::verdict::Rules;
-use tm_scheduler::{Audit, AuditItem, AuditKind, AuditOutcome, CommitId};
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 
 /// Which tests of a history are run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -66,7 +67,7 @@ pub async fn audit(
     result_cache: &Arc<TestResultCache>,
 ) -> Result<Audit, StepError> {
     let tips = [order.to.clone()];
-    let (sorted, sample) = looked_at(order, &tips, result_cache).await?;
+    let (sorted, sample) = looked_at(order, &tips, result_cache)?;
     let mut items = judged(order, &sorted, &sample, result_cache).await?;
     if !items.is_empty() && order.tests != AuditTests::None {
         items.push(whole(order, result_cache).await?);
@@ -82,17 +83,12 @@ pub async fn audit(
     })
 }
 
-async fn looked_at(
+fn looked_at(
     order: &AuditOrder,
     tips: &[CommitId],
     result_cache: &TestResultCache,
 ) -> Result<(Vec<Sorted>, Sample), StepError> {
-    let (repository, from, tips) = (
-        result_cache.repository().clone(),
-        order.from.clone(),
-        tips.to_vec(),
-    );
-    let sorted = blocking(move || sorted(&repository, &from, &tips)).await?;
+    let sorted = briefly(|| sorted(result_cache.repository(), &order.from, tips))?;
     let sample = Sample::of(&sorted, order.tests, &order.to);
     Ok((sorted, sample))
 }
@@ -132,21 +128,12 @@ async fn judged(
     }
     for (position, one) in sorted.iter().enumerate() {
         if let Sorted::Merge(merge) = one {
-            let is_asked = merge
-                .commit
-                .parents
-                .iter()
-                .any(|parent| sample.holds(parent))
-                || sample.is_all();
-            items[position] = Some(if is_asked && !sample.is_none() {
+            let mut parents = merge.commit.parents.iter();
+            let is_asked = sample.is_all() || parents.any(|parent| sample.holds(parent));
+            items[position] = Some(if is_asked {
                 judge.merge(merge).await
             } else {
-                let kind = if merge.claims.task.is_some() {
-                    AuditKind::Landing
-                } else {
-                    AuditKind::Merge
-                };
-                item(&merge.commit, &merge.claims, kind)
+                item(&merge.commit, &merge.claims, merge.kind())
             });
         }
     }
@@ -167,12 +154,8 @@ async fn whole(
     order: &AuditOrder,
     result_cache: &Arc<TestResultCache>,
 ) -> Result<AuditItem, StepError> {
-    let (repository, from, to) = (
-        result_cache.repository().clone(),
-        order.from.clone(),
-        order.to.clone(),
-    );
-    let base = blocking(move || repository.merge_base(&from, &to)).await?;
+    let repository = result_cache.repository();
+    let base = briefly(|| repository.merge_base(&order.from, &order.to))?;
     let whole = AuditItem {
         kind: AuditKind::Whole,
         commit: order.to.clone(),
@@ -193,4 +176,95 @@ async fn whole(
             ..whole
         }),
     }
+}
+
+/// The commits whose tests are run.
+#[derive(Clone, Debug)]
+pub(super) struct Sample {
+    chosen: BTreeSet<CommitId>,
+    size: AuditSample,
+    tests: AuditTests,
+}
+
+impl Sample {
+    /// Chooses by a digest of each task's commit and the newest one; a pair, and what improved it, is one task.
+    fn of(sorted: &[Sorted], tests: AuditTests, newest: &CommitId) -> Self {
+        let tasks = tasks(sorted);
+        let mut order: Vec<(Vec<u8>, &Vec<CommitId>)> = tasks
+            .iter()
+            .map(|(first, commits)| {
+                (
+                    Sha256::digest(format!("{newest} {first}")).to_vec(),
+                    commits,
+                )
+            })
+            .collect();
+        order.sort();
+        let most = match tests {
+            AuditTests::All => order.len(),
+            AuditTests::Sample(most) => most.min(order.len()),
+            AuditTests::None => 0,
+        };
+        let chosen = order
+            .iter()
+            .take(most)
+            .flat_map(|(_, commits)| commits.iter().cloned())
+            .collect();
+        Self {
+            chosen,
+            size: AuditSample {
+                taken: most,
+                of: order.len(),
+            },
+            tests,
+        }
+    }
+
+    pub(super) fn holds(&self, commit: &CommitId) -> bool {
+        self.chosen.contains(commit)
+    }
+
+    pub(super) fn is_all(&self) -> bool {
+        self.tests == AuditTests::All
+    }
+
+    pub(super) const fn size(&self) -> AuditSample {
+        self.size
+    }
+}
+
+/// The commits of each task, under the first one that stands for itself.
+fn tasks(sorted: &[Sorted]) -> BTreeMap<CommitId, Vec<CommitId>> {
+    let works = || {
+        sorted.iter().filter_map(|one| match one {
+            Sorted::Task(work) => Some(work),
+            Sorted::Merge(_) | Sorted::Finding(_) => None,
+        })
+    };
+    let green_of: BTreeMap<&CommitId, &CommitId> = works()
+        .filter_map(|work| Some((work.red.as_ref()?, &work.commit.id)))
+        .collect();
+    let stands_for = |work: &TaskWork| match work.kind {
+        AuditKind::Red => green_of
+            .get(&work.commit.id)
+            .map_or_else(|| work.commit.id.clone(), |&green| green.clone()),
+        AuditKind::Refactor => work.base.clone(),
+        AuditKind::Green
+        | AuditKind::Work
+        | AuditKind::History
+        | AuditKind::Landing
+        | AuditKind::Merge
+        | AuditKind::TakenBack
+        | AuditKind::Statuses
+        | AuditKind::Uncovered
+        | AuditKind::Whole => work.commit.id.clone(),
+    };
+    let mut tasks: BTreeMap<CommitId, Vec<CommitId>> = BTreeMap::new();
+    for work in works() {
+        tasks
+            .entry(stands_for(work))
+            .or_default()
+            .push(work.commit.id.clone());
+    }
+    tasks
 }

@@ -34,6 +34,12 @@ pub(super) struct PastMerge {
     pub(super) is_base_with_red: bool,
 }
 
+impl PastMerge {
+    pub(super) const fn kind(&self) -> AuditKind {
+        self.claims.kind_of_merge()
+    }
+}
+
 /// One commit, sorted.
 #[derive(Clone, Debug)]
 pub(super) enum Sorted {
@@ -87,13 +93,10 @@ pub(super) fn words_of(commands: &[String]) -> Option<String> {
     match commands {
         [] => None,
         [one] => Some(one.clone()),
-        several => Some(
-            several
-                .iter()
-                .map(|one| format!("({one})"))
-                .collect::<Vec<_>>()
-                .join(" && "),
-        ),
+        several => {
+            let each: Vec<String> = several.iter().map(|one| format!("({one})")).collect();
+            Some(each.join(" && "))
+        }
     }
 }
 
@@ -127,11 +130,7 @@ impl Sorter<'_> {
         while next != base {
             let past = self.by_id.get(next)?;
             let of = Claims::of(&past.trailers).ok()?;
-            let is_of_task = of
-                .made_in
-                .as_ref()
-                .is_some_and(|made| made.starts_with(&made_in))
-                && of.task.is_none();
+            let is_of_task = of.task.is_none() && of.made_in?.starts_with(&made_in);
             let [before] = past.parents.as_slice() else {
                 return None;
             };
@@ -149,12 +148,8 @@ impl Sorter<'_> {
             Ok(claims) => claims,
             Err(name) => {
                 let why = format!("its trailers say two things for `{name}`");
-                return Ok(finding(
-                    commit,
-                    &Claims::default(),
-                    AuditKind::Uncovered,
-                    why,
-                ));
+                let none = Claims::default();
+                return Ok(finding(commit, &none, AuditKind::Uncovered, &why));
             }
         };
         match commit.parents.as_slice() {
@@ -164,26 +159,23 @@ impl Sorter<'_> {
             }
             [base] => self.work(commit, claims, base),
             [base, _] if self.history_of(commit).is_some() => self.work(commit, claims, base),
-            [one, other] => self.merge(commit, claims, one, other),
+            [one, other] => self.merge(commit, claims, (one, other)),
             [..] => Ok(uncovered(commit, &claims, "it has more than two parents")),
         }
     }
 
     fn work(&self, commit: &PastCommit, claims: Claims, base: &CommitId) -> Result<Sorted, Error> {
-        if claims.phase.as_deref() == Some(TAKEN_BACK_PHASE) {
-            return Ok(looked_at(
-                commit,
-                &claims,
-                AuditKind::TakenBack,
-                takes_back_as_said(self.repository, commit)?,
-            ));
+        let phase = claims.phase.as_deref();
+        if phase == Some(TAKEN_BACK_PHASE) {
+            let fault = takes_back_as_said(self.repository, commit)?;
+            return Ok(looked_at(commit, &claims, AuditKind::TakenBack, fault));
         }
-        if claims.phase.as_deref() == Some(STATUSES_PHASE) {
+        if phase == Some(STATUSES_PHASE) {
             let fault = other_than_statuses(self.repository, commit, base)?;
             return Ok(looked_at(commit, &claims, AuditKind::Statuses, fault));
         }
         let Some(kind) = claims.kind() else {
-            let why = match &claims.phase {
+            let why = match phase {
                 Some(phase) => {
                     format!("its trailer `Phase: {phase}` names nothing that can be shown again")
                 }
@@ -191,31 +183,19 @@ impl Sorter<'_> {
             };
             return Ok(uncovered(commit, &claims, &why));
         };
-        let red = if kind == AuditKind::Green {
-            match self.reds(base)?.as_slice() {
-                [red] => Some(red.clone()),
-                [] => {
-                    return Ok(finding(
-                        commit,
-                        &claims,
-                        kind,
-                        "there is no RED below it in the history".to_owned(),
-                    ));
-                }
-                [..] => {
-                    return Ok(finding(
-                        commit,
-                        &claims,
-                        kind,
-                        "there are several REDs below it".to_owned(),
-                    ));
-                }
-            }
-        } else {
-            None
+        let reds = match kind {
+            AuditKind::Green => self.reds(base)?,
+            _ => Vec::new(),
         };
-        if kind == AuditKind::Refactor && !self.is_on_work_of(base, &claims)? {
-            let why = "what it builds on is no work of the same task".to_owned();
+        let why = match (kind, reds.as_slice()) {
+            (AuditKind::Green, []) => Some("there is no RED below it in the history"),
+            (AuditKind::Green, [_, _, ..]) => Some("there are several REDs below it"),
+            (AuditKind::Refactor, _) if !self.is_on_work_of(base, &claims)? => {
+                Some("what it builds on is no work of the same task")
+            }
+            (_, _) => None,
+        };
+        if let Some(why) = why {
             return Ok(finding(commit, &claims, kind, why));
         }
         Ok(Sorted::Task(TaskWork {
@@ -223,7 +203,7 @@ impl Sorter<'_> {
             claims,
             kind,
             base: base.clone(),
-            red,
+            red: reds.into_iter().next(),
         }))
     }
 
@@ -251,7 +231,7 @@ impl Sorter<'_> {
     fn is_on_work_of(&self, base: &CommitId, claims: &Claims) -> Result<bool, Error> {
         let below = Claims::of(&self.past(base)?.trailers).unwrap_or_default();
         let is_work = matches!(below.kind(), Some(AuditKind::Green | AuditKind::Work));
-        Ok(is_work && below.task == claims.task && below.run == claims.run)
+        Ok(is_work && below.is_of_same_work(claims))
     }
 
     /// A commit of the range, or of what lies before it.
@@ -266,18 +246,15 @@ impl Sorter<'_> {
         &self,
         commit: &PastCommit,
         claims: Claims,
-        one: &CommitId,
-        other: &CommitId,
+        (one, other): (&CommitId, &CommitId),
     ) -> Result<Sorted, Error> {
-        let kind = if claims.task.is_some() {
-            AuditKind::Landing
-        } else {
-            AuditKind::Merge
-        };
-        let why = match self
-            .repository
-            .merged_tree(one, other, &commit.tree, claims.resolution)?
-        {
+        let (kind, repository) = (claims.kind_of_merge(), self.repository);
+        let landed = Claims::of(&self.past(other)?.trailers).unwrap_or_default();
+        let resolution = claims.resolution;
+        let why = match repository.merged_tree(one, other, &commit.tree, resolution)? {
+            MergedTree::AsMerged | MergedTree::Resolved if kind == AuditKind::Landing => {
+                wrong_landing(&claims, &landed).map(str::to_owned)
+            }
             MergedTree::AsMerged | MergedTree::Resolved => None,
             MergedTree::Other => Some("its tree is not what its parents give".to_owned()),
             MergedTree::Conflict(files) => Some(format!(
@@ -286,15 +263,9 @@ impl Sorter<'_> {
             )),
         };
         if let Some(why) = why {
-            return Ok(finding(commit, &claims, kind, why));
+            return Ok(finding(commit, &claims, kind, &why));
         }
-        let landed = Claims::of(&self.past(other)?.trailers).unwrap_or_default();
         let is_base_with_red = kind == AuditKind::Merge && landed.kind() == Some(AuditKind::Red);
-        if kind == AuditKind::Landing
-            && let Some(why) = wrong_landing(&claims, &landed)
-        {
-            return Ok(finding(commit, &claims, kind, why));
-        }
         let test_commands = match kind {
             AuditKind::Landing if claims.test_commands.is_empty() => landed.test_commands,
             AuditKind::Landing => claims.test_commands.clone(),
@@ -310,15 +281,15 @@ impl Sorter<'_> {
 }
 
 /// Why a merge can't be the landing of a commit.
-fn wrong_landing(merge: &Claims, landed: &Claims) -> Option<String> {
+fn wrong_landing(merge: &Claims, landed: &Claims) -> Option<&'static str> {
     if merge.phase.is_some() || merge.run.is_none() {
-        return Some("its trailers are not those of a merge of tm's".to_owned());
+        return Some("its trailers are not those of a merge of tm's");
     }
     match landed.kind() {
-        None => Some("what it lands is not the commit of a task".to_owned()),
-        Some(AuditKind::Red) => Some("it lands a RED without its GREEN".to_owned()),
-        Some(_) if landed.task == merge.task && landed.run == merge.run => None,
-        Some(_) => Some("what it lands is of another task, or of another run".to_owned()),
+        None => Some("what it lands is not the commit of a task"),
+        Some(AuditKind::Red) => Some("it lands a RED without its GREEN"),
+        Some(_) if landed.is_of_same_work(merge) => None,
+        Some(_) => Some("what it lands is of another task, or of another run"),
     }
 }
 
@@ -329,30 +300,25 @@ fn looked_at(
     kind: AuditKind,
     fault: Option<String>,
 ) -> Sorted {
-    match fault {
-        Some(why) => finding(commit, claims, kind, why),
-        None => Sorted::Finding(Box::new(AuditItem {
-            outcome: AuditOutcome::Shown,
-            what: shown(kind).to_owned(),
-            ..item(commit, claims, kind)
-        })),
+    if let Some(why) = fault {
+        return finding(commit, claims, kind, &why);
     }
+    Sorted::Finding(Box::new(AuditItem {
+        outcome: AuditOutcome::Shown,
+        what: shown(kind).to_owned(),
+        ..item(commit, claims, kind)
+    }))
 }
 
 fn uncovered(commit: &PastCommit, claims: &Claims, why: &str) -> Sorted {
-    finding(
-        commit,
-        claims,
-        AuditKind::Uncovered,
-        format!("no proof covers it: {why}"),
-    )
+    let why = format!("no proof covers it: {why}");
+    finding(commit, claims, AuditKind::Uncovered, &why)
 }
 
-fn finding(commit: &PastCommit, claims: &Claims, kind: AuditKind, what: String) -> Sorted {
-    let outcome = AuditOutcome::NotShown;
+fn finding(commit: &PastCommit, claims: &Claims, kind: AuditKind, what: &str) -> Sorted {
     Sorted::Finding(Box::new(AuditItem {
-        outcome,
-        what,
+        outcome: AuditOutcome::NotShown,
+        what: what.to_owned(),
         ..item(commit, claims, kind)
     }))
 }

@@ -47,6 +47,18 @@ impl Claims {
         } == Self::default()
     }
 
+    pub(super) fn is_of_same_work(&self, other: &Self) -> bool {
+        (&self.task, &self.run) == (&other.task, &other.run)
+    }
+
+    /// Returns the kind of merge that a merge says it is: a landing names its task.
+    pub(super) const fn kind_of_merge(&self) -> AuditKind {
+        match self.task {
+            Some(_) => AuditKind::Landing,
+            None => AuditKind::Merge,
+        }
+    }
+
     /// Returns the kind of work that a commit of a task says it is.
     pub(super) fn kind(&self) -> Option<AuditKind> {
         self.task.as_ref().and(self.run.as_ref())?;
@@ -61,18 +73,11 @@ impl Claims {
 }
 
 fn one<'a>(trailers: &'a [(String, String)], name: &str) -> Result<Option<&'a str>, String> {
-    let mut values = trailers
-        .iter()
-        .filter(|(key, _)| key == name)
-        .map(|(_, value)| value.as_str());
-    let Some(first) = values.next() else {
-        return Ok(None);
-    };
-    if values.any(|other| other != first) {
-        Err(name.to_owned())
-    } else {
-        Ok(Some(first))
+    let first = each(trailers, name).next();
+    if each(trailers, name).any(|other| Some(other) != first) {
+        return Err(name.to_owned());
     }
+    Ok(first)
 }
 
 fn each<'a>(trailers: &'a [(String, String)], name: &str) -> impl Iterator<Item = &'a str> {
@@ -84,11 +89,8 @@ fn each<'a>(trailers: &'a [(String, String)], name: &str) -> impl Iterator<Item 
 
 /// Returns a test command as the value of a trailer: as it is where one line holds it, else as a text of JSON.
 pub(crate) fn as_value(command: &str) -> String {
-    let is_plain = !command.is_empty()
-        && command.trim() == command
-        && !command.starts_with('"')
-        && !command.contains(|letter: char| letter.is_control());
-    if is_plain {
+    let is_trimmed = !command.is_empty() && command.trim() == command;
+    if is_trimmed && !command.starts_with('"') && !command.contains(char::is_control) {
         command.to_owned()
     } else {
         serde_json::Value::from(command).to_string()

@@ -9,6 +9,9 @@ pub(super) const NO_COMMAND: &str =
 /// What is wanting where nothing runs.
 pub(super) const NOTHING_RUNS: &str = "the tests can't be run in a clean checkout here, before it neither: install what they need, \
                             or name another command with `--test-command`";
+/// What is said of a merge that brings a RED to where its GREEN begins.
+pub(super) const BASE_WITH_RED: &str =
+    "its tree is what its parents give; the GREEN that begins there is judged with it";
 /// What is said of a merge whose very tree was judged before.
 pub(super) const KNOWN_TREE: &str = "its tree is what its parents give, and was shown before";
 
@@ -16,12 +19,9 @@ pub(super) fn last_words(report: &TestReport) -> String {
     if let CommandEnd::NotStarted(why) = &report.end {
         return format!(": {why}");
     }
-    let last = report
-        .output_tail
-        .lines()
-        .rev()
-        .find(|line| !line.trim().is_empty());
-    last.map_or_else(String::new, |line| format!(": {}", line.trim()))
+    let mut lines = report.output_tail.lines().rev().map(str::trim);
+    let last = lines.find(|line| !line.is_empty());
+    last.map_or_else(String::new, |line| format!(": {line}"))
 }
 
 /// What is said of a merge whose parents conflict in lines.
@@ -61,43 +61,29 @@ pub(super) const fn shown(kind: AuditKind) -> &'static str {
 }
 
 pub(super) fn with_notes(shown: &str, proof: &Proof) -> String {
-    let waived = proof
-        .waived
-        .iter()
-        .map(|reason| format!("waived: {reason}"));
-    let parts: Vec<String> = std::iter::once(shown.to_owned())
-        .chain(waived)
-        .chain(proof.notes.clone())
-        .collect();
+    let waived = proof.waived.iter();
+    let mut parts = vec![shown.to_owned()];
+    parts.extend(waived.map(|reason| format!("waived: {reason}")));
+    parts.extend(proof.notes.iter().cloned());
     parts.join("; ")
 }
 
 pub(super) fn refusal(proof: &Proof) -> String {
-    let why = proof
-        .evidence
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .trim_end_matches(':');
-    let reason = proof
-        .reason
-        .map_or_else(String::new, |reason| format!("{reason}: "));
-    let of_old = if proof.regressions.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", listed(&proof.regressions))
+    let why = proof.evidence.lines().next().unwrap_or_default();
+    let why = why.trim_end_matches(':');
+    let reason = proof.reason.map(|reason| format!("{reason}: "));
+    let of_old = match proof.regressions.as_slice() {
+        [] => String::new(),
+        names => format!(" ({})", listed(names)),
     };
-    format!("{reason}{why}{of_old}")
+    format!("{}{why}{of_old}", reason.unwrap_or_default())
 }
 
 pub(super) fn listed(names: &[String]) -> String {
     const MOST: usize = 3;
-    let first: Vec<&str> = names.iter().take(MOST).map(String::as_str).collect();
-    let more = names.len().saturating_sub(MOST);
-    let rest = if more == 0 {
-        String::new()
-    } else {
-        format!(" and {more} more")
-    };
-    format!("{}{rest}", first.join(", "))
+    let first = names[..names.len().min(MOST)].join(", ");
+    match names.len().saturating_sub(MOST) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
 }

@@ -1,7 +1,8 @@
 //! What the operations answer: one shape for the command line and for MCP.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use tm_scheduler::autopilot::TestCounts;
 
 /// How far a run is.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -41,8 +42,8 @@ pub struct SubtaskView {
     pub max_attempts: Option<u32>,
 }
 
-/// Counts of tests.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+/// Counts of tests; the state of a run keeps the last ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TestResultsView {
     /// Tests in all.
@@ -57,6 +58,19 @@ pub struct TestResultsView {
     pub coverage: Option<f64>,
     /// The phase: RED, GREEN or FINALIZE.
     pub phase: String,
+}
+
+impl TestResultsView {
+    pub(super) fn of(counts: TestCounts, coverage: Option<f64>, phase: &str) -> Self {
+        Self {
+            total: counts.total,
+            passed: counts.passed,
+            failed: counts.failed,
+            skipped: counts.skipped,
+            coverage,
+            phase: phase.to_owned(),
+        }
+    }
 }
 
 /// Something that must hold before a piece of work is begun.

@@ -5,18 +5,16 @@
 
 use super::answers::Committed;
 use super::error::Error;
-use super::ledger::{self, UnitRecord, UnitStatus};
 use super::project::Project;
 use super::session::Session;
+use super::units::{self as ledger, UnitRecord, UnitStatus};
 use super::verify;
-use super::views::progress;
 use serde_json::json;
+use std::path::Path;
 use tm_config::Verify;
-use tm_scheduler::autopilot::{
-    Action, IllegalStep, Order, PhaseReport, TddPhase, TestCounts, Verdict,
-};
+use tm_scheduler::autopilot::{Action, IllegalStep, Order, TddPhase};
 use tm_scheduler::{CommitId, RunId, Status, TaskId};
-use tm_worktrees::{BranchName, CommitFiles, PathPatterns};
+use tm_worktrees::{BranchName, CommitFiles};
 
 /// What is to be committed.
 #[derive(Clone, Debug, Default)]
@@ -42,26 +40,21 @@ pub async fn commit(project: &Project, request: &CommitRequest) -> Result<Commit
     let subtask = expected(&session, request)?;
     project.refuse_waves("commit")?;
     let branch = session.assert_on_branch()?;
-    session.open.assert_holds_its_commits()?;
+    session.assert_holds_its_commits()?;
     let files = session.against_commit(&request.files)?;
     if !files.is_empty() {
         return back_to_green(&mut session, subtask, files);
     }
     let Some((commit, mut warnings)) = make_or_find(&session, request, &branch, &subtask)? else {
-        session.open.state.machine.handle(&Order::NothingToCommit)?;
-        session.open.state.forget_subtask();
-        let event = json!({"event": "error", "phase": "commit", "subtaskId": subtask,
-                           "error": "nothing to commit", "recoverable": true});
-        session.save(&[event])?;
-        return Err(Error::NothingChanged(subtask));
+        return nothing_to_commit(&mut session, subtask);
     };
-    let files = changed_by_hooks(&session, &commit)?;
+    let files = session.changed_by_hooks(&commit)?;
     if !files.is_empty() && project.settings.autopilot.verify == Verify::Run {
-        if let Some(verdict) = judge_again(&mut session, &commit)
-            .await?
-            .filter(|verdict| !verdict.is_accepted())
-        {
-            tracing::info!(%subtask, why = verdict.message, "what the hooks made does not hold");
+        let tree = session.repository().tree_of(&commit)?;
+        let seen = verify::measure(&mut session, TddPhase::Green, &tree).await?;
+        if !seen.verdict.is_accepted() {
+            let why = seen.verdict.message;
+            tracing::info!(%subtask, why, "what the hooks made does not hold");
             return back_to_green(&mut session, subtask, files);
         }
         warnings.push(format!(
@@ -70,7 +63,27 @@ pub async fn commit(project: &Project, request: &CommitRequest) -> Result<Commit
         ));
     }
     settle(&mut session, &subtask, &commit)?;
-    answer(&session, &subtask, &commit, warnings)
+    Ok(Committed {
+        success: true,
+        commit_sha: commit.to_string(),
+        commit_hash: commit.as_str().get(..7).unwrap_or_default().to_owned(),
+        message: session.repository().past(&commit)?.subject,
+        subtask: subtask.to_string(),
+        is_complete: session.state.machine.current().is_none(),
+        progress: session.state.progress(),
+        warnings,
+        next_action: session.next_action()?,
+    })
+}
+
+/// What was reported can't have happened.
+fn nothing_to_commit(session: &mut Session<'_>, subtask: TaskId) -> Result<Committed, Error> {
+    session.state.machine.handle(&Order::NothingToCommit)?;
+    session.state.forget_subtask();
+    let event = json!({"event": "error", "phase": "commit", "subtaskId": subtask,
+                       "error": "nothing to commit", "recoverable": true});
+    session.save(&[event])?;
+    Err(Error::NothingChanged(subtask))
 }
 
 /// GREEN has to hold again: what is there is not what it held with.
@@ -79,55 +92,34 @@ fn back_to_green(
     subtask: TaskId,
     files: Vec<String>,
 ) -> Result<Committed, Error> {
-    session.open.state.machine.handle(&Order::WorkChanged)?;
-    session.open.state.green_kept = None;
+    session.state.machine.handle(&Order::WorkChanged)?;
+    session.state.green_kept = None;
     let event = json!({"event": "error", "phase": "commit", "subtaskId": subtask,
                        "error": "the work was changed since GREEN held", "files": files, "recoverable": true});
     session.save(&[event])?;
     Err(Error::ChangedSince { subtask, files })
 }
 
-/// What is committed and differs from what GREEN held with: hooks may stage something else.
-fn changed_by_hooks(session: &Session<'_>, commit: &CommitId) -> Result<Vec<String>, Error> {
-    let tree = session.project().checkout.repository().tree_of(commit)?;
-    session.open.changed_since_green(&tree)
-}
-
-/// Judges the tree of a commit as GREEN; `None` where nothing is to be said of it.
-async fn judge_again(
-    session: &mut Session<'_>,
-    commit: &CommitId,
-) -> Result<Option<Verdict>, Error> {
-    let tree = session.project().checkout.repository().tree_of(commit)?;
-    let mut report = PhaseReport {
-        phase: None,
-        subtask: None,
-        counts: TestCounts::default(),
-        coverage: None,
-        proven: None,
-    };
-    verify::measure(session, TddPhase::Green, &tree, &mut report).await?;
-    Ok(report.proven)
-}
-
 /// Refuses a commit at the wrong time or for another subtask, before anything is touched.
 fn expected(session: &Session<'_>, request: &CommitRequest) -> Result<TaskId, Error> {
-    let next = session.open.state.machine.next();
-    let wanted = |subtask: &TaskId| IllegalStep {
-        wanted: format!("commit `{subtask}`"),
-        next: next.clone(),
-    };
-    match (&next, &request.subtask) {
-        (Action::Commit { subtask }, None) => Ok(subtask.clone()),
-        (Action::Commit { subtask }, Some(meant)) if subtask == meant => Ok(subtask.clone()),
-        (_, Some(meant)) => Err(wanted(meant).into()),
-        (_, None) => Err(IllegalStep {
-            wanted: "commit".to_owned(),
-            next,
+    let next = session.state.machine.next();
+    let meant = request.subtask.as_ref();
+    match &next {
+        Action::Commit { subtask } if meant.is_none_or(|meant| meant == subtask) => {
+            Ok(subtask.clone())
         }
-        .into()),
+        _ => {
+            let wanted = match meant {
+                Some(meant) => format!("commit `{meant}`"),
+                None => "commit".to_owned(),
+            };
+            Err(IllegalStep { wanted, next }.into())
+        }
     }
 }
+
+/// A commit, and what is odd about it.
+type Found = Option<(CommitId, Vec<String>)>;
 
 /// Commits what is changed; where nothing is, takes the commit that was made since the last one.
 fn make_or_find(
@@ -135,11 +127,10 @@ fn make_or_find(
     request: &CommitRequest,
     branch: &BranchName,
     subtask: &TaskId,
-) -> Result<Option<(CommitId, Vec<String>)>, Error> {
-    let (project, known) = (session.project(), &session.open.state.head);
-    let repository = project.checkout.repository();
+) -> Result<Found, Error> {
+    let repository = session.repository();
     let tip = repository.head()?.commit;
-    let has_moved = tip != *known;
+    let has_moved = tip != session.state.head;
     if let Some(made) = &request.made {
         let is_tip = repository.resolve(made).is_ok_and(|made| made == tip) && has_moved;
         return if is_tip {
@@ -149,76 +140,60 @@ fn make_or_find(
         };
     }
     if has_moved && is_of_this_run(session, &tip, subtask)? {
-        return Ok(Some((
-            tip,
-            vec!["the commit was made before tm was cut off".to_owned()],
-        )));
+        let warning = "the commit was made before tm was cut off";
+        return Ok(Some((tip, vec![warning.to_owned()])));
     }
-    let never = project.never_commit()?;
-    if let Some(file) = request
-        .files
-        .iter()
-        .find(|file| never.covers(std::path::Path::new(file)))
-    {
+    let made = make(session, request, branch)?;
+    let warning = "taken as it is: the agent committed itself";
+    Ok(made.or_else(|| has_moved.then(|| (tip, vec![warning.to_owned()]))))
+}
+
+fn make(
+    session: &Session<'_>,
+    request: &CommitRequest,
+    branch: &BranchName,
+) -> Result<Found, Error> {
+    let project = session.project;
+    let (never, named) = (project.never_commit()?, &request.files);
+    if let Some(file) = named.iter().find(|file| never.covers(Path::new(file))) {
         return Err(Error::NeverCommitted(file.clone()));
     }
-    let files = if request.files.is_empty() {
-        let paths = project.checkout.changed_paths(&never)?;
-        paths
-            .iter()
-            .map(|path| path.to_string_lossy().into_owned())
-            .collect()
+    let (files, which) = if named.is_empty() {
+        (project.changed_files()?, CommitFiles::AllBut(&never))
     } else {
-        request.files.clone()
+        (named.clone(), CommitFiles::Only(named))
     };
-    let piece = session
-        .open
-        .current_piece()
-        .unwrap_or_else(|| session.open.task());
-    let message = session
-        .open
-        .message(&piece, &files, request.message.as_deref())?;
-    let which = if request.files.is_empty() {
-        CommitFiles::AllBut(&never)
-    } else {
-        CommitFiles::Only(&request.files)
-    };
+    let piece = session.current_piece().unwrap_or_else(|| session.task());
+    let message = session.message(&piece, &files, request.message.as_deref())?;
     let hooks = crate::run_hooks(&project.settings);
-    match project.checkout.commit(branch, &message, which, hooks)? {
-        Some(commit) => Ok(Some((commit, left_over(session, &never)?))),
-        None if has_moved => Ok(Some((
-            tip,
-            vec!["taken as it is: the agent committed itself".to_owned()],
-        ))),
-        None => Ok(None),
-    }
+    let commit = project.checkout.commit(branch, &message, which, hooks)?;
+    Ok(match commit {
+        Some(commit) => Some((commit, left_over(project)?)),
+        None => None,
+    })
 }
 
 /// Takes up the commit of a call that was cut off before the state knew of it.
 pub(super) fn resume(session: &mut Session<'_>) -> Result<(), Error> {
-    let Action::Commit { subtask } = session.open.state.machine.next() else {
+    let Action::Commit { subtask } = session.state.machine.next() else {
         return Ok(());
     };
-    let tip = session.project().checkout.repository().head()?.commit;
-    if tip != session.open.state.head && is_of_this_run(session, &tip, &subtask)? {
+    let tip = session.repository().head()?.commit;
+    if tip != session.state.head && is_of_this_run(session, &tip, &subtask)? {
         settle(session, &subtask, &tip)?;
     }
     Ok(())
 }
 
 /// Names what a commit of some files alone left uncommitted: it will be part of the next one.
-fn left_over(session: &Session<'_>, never: &PathPatterns) -> Result<Vec<String>, Error> {
-    let paths = session.project().checkout.changed_paths(never)?;
-    let names: Vec<String> = paths
+fn left_over(project: &Project) -> Result<Vec<String>, Error> {
+    let names: Vec<String> = project
+        .changed_paths()?
         .iter()
         .map(|path| format!("`{}`", path.display()))
         .collect();
-    let warning = format!("these stay uncommitted: {}", names.join(", "));
-    Ok(if names.is_empty() {
-        Vec::new()
-    } else {
-        vec![warning]
-    })
+    let warning = || format!("these stay uncommitted: {}", names.join(", "));
+    Ok((!names.is_empty()).then(warning).into_iter().collect())
 }
 
 /// Whether a commit carries the trailers of this run and subtask, and is what GREEN held with: the one that tm made before
@@ -228,75 +203,41 @@ fn is_of_this_run(
     commit: &CommitId,
     subtask: &TaskId,
 ) -> Result<bool, Error> {
-    let trailers = session
-        .project()
-        .checkout
-        .repository()
-        .past(commit)?
-        .trailers;
-    let has = |name: &str, is: &dyn Fn(&str) -> bool| {
-        trailers.iter().any(|(key, value)| key == name && is(value))
-    };
-    let of_subtask = format!("#{subtask} ");
-    let is_named = has("Run", &|value| value == session.open.state.run_id.as_str())
-        && has("Task", &|value| {
-            format!("{value} ").starts_with(&of_subtask)
-        });
-    Ok(is_named && changed_by_hooks(session, commit)?.is_empty())
+    let trailers = session.repository().past(commit)?.trailers;
+    let (run, task) = (session.state.run_id.as_str(), format!("#{subtask} "));
+    let is_run = |(name, value): &(String, String)| name == "Run" && value == run;
+    let is_task =
+        |(name, value): &(String, String)| name == "Task" && format!("{value} ").starts_with(&task);
+    let is_named = trailers.iter().any(is_run) && trailers.iter().any(is_task);
+    Ok(is_named && session.changed_by_hooks(commit)?.is_empty())
 }
 
 /// Sets the subtask done and the next one in progress, then keeps the state.
 fn settle(session: &mut Session<'_>, subtask: &TaskId, commit: &CommitId) -> Result<(), Error> {
-    let is_whole_task = session.open.state.task_id == *subtask;
-    session
-        .open
-        .state
-        .machine
-        .handle(&Order::Committed(commit.clone()))?;
+    let order = Order::Committed(commit.clone());
+    session.state.machine.handle(&order)?;
     let mut statuses = session.under_way();
-    if !is_whole_task {
+    if session.state.task_id != *subtask {
         statuses.push((subtask.clone(), Status::Done));
     }
     session.set_statuses(&statuses)?;
-    let state = &mut session.open.state;
+    let state = &mut session.state;
     state.head = commit.clone();
     state.forget_subtask();
-    let unit = format!("workUnit-{subtask}-COMMIT");
     let ended = UnitRecord {
-        id: unit,
-        status: UnitStatus::Done,
-        message: None,
         commit_sha: Some(commit.clone()),
+        ..UnitRecord::new(format!("workUnit-{subtask}-COMMIT"), UnitStatus::Done)
     };
     ledger::record(&mut state.work_units, ended);
     let next = match state.current() {
         Some(next) => json!({"event": "subtask:start", "subtaskId": next, "phase": "red"}),
         None => json!({"event": "phase:start", "phase": "finalize"}),
     };
-    let branch = session.open.state.branch.clone();
-    session.save(&[
+    let branch = &state.branch;
+    let events = [
         json!({"event": "commit:created", "subtaskId": subtask, "sha": commit, "branch": branch}),
         json!({"event": "subtask:complete", "subtaskId": subtask, "phase": "commit", "status": "done"}),
         next,
-    ])
-}
-
-fn answer(
-    session: &Session<'_>,
-    subtask: &TaskId,
-    commit: &CommitId,
-    warnings: Vec<String>,
-) -> Result<Committed, Error> {
-    let repository = session.project().checkout.repository();
-    Ok(Committed {
-        success: true,
-        commit_sha: commit.to_string(),
-        commit_hash: commit.as_str().get(..7).unwrap_or_default().to_owned(),
-        message: repository.past(commit)?.subject,
-        subtask: subtask.to_string(),
-        is_complete: session.open.state.machine.current().is_none(),
-        progress: progress(&session.open.state),
-        warnings,
-        next_action: session.open.next_action()?,
-    })
+    ];
+    session.save(&events)
 }

@@ -1,14 +1,15 @@
-//! Takes reports on RED and GREEN; where the settings say so, tm runs the tests itself and judges what it sees.
+//! Takes reports on RED and GREEN, as `failed:3,passed:0` or JSON; where the settings say so, tm runs the tests itself and
+//! judges what it sees.
 
 use super::answers::{Completed, TestResultsView};
 use super::error::Error;
-use super::ledger::{UnitRecord, UnitStatus, record as record_unit};
 use super::project::Project;
 use super::session::Session;
-use super::state::{LastResults, Phase};
+use super::state::RunState;
+use super::units::{UnitRecord, UnitStatus, record};
 use super::verify;
-use super::views::results_view;
-use serde_json::json;
+use serde::Deserialize;
+use serde_json::{Value, json};
 use tm_config::Verify;
 use tm_scheduler::autopilot::{
     PhaseReport, Stage, Step, TddPhase, TestCounts, Verdict, VerdictKind,
@@ -41,168 +42,79 @@ pub struct CompleteRequest {
 /// It is not time for that, or the report does not allow the next step.
 pub async fn complete(project: &Project, request: &CompleteRequest) -> Result<Completed, Error> {
     let mut session = Session::open(project, request.run.as_ref())?;
+    let failure = request.failure.as_deref();
     let mut report = PhaseReport {
         phase: request.phase,
         subtask: request.subtask.clone(),
         counts: request.counts.unwrap_or_default(),
         coverage: request.coverage,
-        proven: request
-            .failure
-            .as_deref()
-            .map(|why| Verdict::refused(why, "try again")),
+        proven: failure.map(|why| Verdict::refused(why, "try again")),
     };
     // Whether it is time for the report is asked of a copy, before any test is run.
-    session.open.state.machine.clone().report(&report)?;
+    session.state.machine.clone().report(&report)?;
     session.assert_on_branch()?;
-    session.open.assert_holds_its_commits()?;
+    session.assert_holds_its_commits()?;
     let (phase, subtask) = under_way(&session);
-    let tree = session.open.tree()?;
-    match (
-        project.settings.autopilot.verify,
-        report.proven.is_some(),
-        request.counts,
-    ) {
-        (Verify::Run, false, _) => verify::measure(&mut session, phase, &tree, &mut report).await?,
-        (Verify::Reported, false, None) => return Err(Error::NoResults),
-        (Verify::Reported, false, Some(_)) => {
-            look(&session, phase, &tree, &mut report, &request.files)?;
+    let tree = session.tree()?;
+    match (project.settings.autopilot.verify, request.counts) {
+        _ if failure.is_some() => {}
+        (Verify::Run, _) => {
+            let seen = verify::measure(&mut session, phase, &tree).await?;
+            report.counts = seen.counts;
+            report.coverage = seen.coverage.or(report.coverage);
+            report.proven = Some(seen.verdict);
         }
-        (_, true, _) => {}
+        (Verify::Reported, None) => return Err(Error::NoResults),
+        (Verify::Reported, Some(_)) => {
+            // A report that would be taken is held against what is there.
+            if session.state.machine.clone().report(&report)?.is_accepted() {
+                report.proven = match phase {
+                    TddPhase::Red => session.against_red(&tree, &request.files)?,
+                    TddPhase::Green => session.against_green(&tree)?,
+                };
+            }
+        }
     }
-    let unit = session.open.unit_id(&session.open.state.machine.next());
-    let verdict = session.open.state.machine.report(&report)?;
+    let unit = session.unit_id(&session.state.machine.next());
+    let verdict = session.state.machine.report(&report)?;
     remember_unit(&mut session, unit, &verdict);
-    match phase {
-        // What tm has proven is kept already.
-        TddPhase::Red if verdict.is_accepted() && session.open.state.red_kept.is_none() => {
-            drop(session.keep_red(&tree)?);
-        }
-        TddPhase::Green if verdict.is_accepted() => {
-            session.open.state.green_kept = Some(tree.to_string());
-        }
-        TddPhase::Red | TddPhase::Green => {}
+    if verdict.is_accepted() {
+        keep(&mut session, phase, &tree)?;
     }
-    let files = changed(project, &request.files)?;
-    record(&mut session, phase, &subtask, &report, &verdict, &files)?;
-    answer(&session, phase, &subtask, verdict)
+    let taken = Taken {
+        phase,
+        subtask,
+        report,
+        verdict,
+        files: if request.files.is_empty() {
+            project.changed_files()?
+        } else {
+            request.files.clone()
+        },
+    };
+    taken.record(&mut session)?;
+    taken.answer(&session)
 }
 
-/// A report that would be taken is held against what is there.
-fn look(
-    session: &Session<'_>,
-    phase: TddPhase,
-    tree: &TreeId,
-    report: &mut PhaseReport,
-    named: &[String],
-) -> Result<(), Error> {
-    if !session
-        .open
-        .state
-        .machine
-        .clone()
-        .report(report)?
-        .is_accepted()
-    {
-        return Ok(());
+/// Keeps what held, so that what follows can be held against it.
+fn keep(session: &mut Session<'_>, phase: TddPhase, tree: &TreeId) -> Result<(), Error> {
+    match phase {
+        // What tm has proven is kept already.
+        TddPhase::Red if session.state.red_kept.is_some() => {}
+        TddPhase::Red => drop(session.keep_red(tree)?),
+        TddPhase::Green => session.state.green_kept = Some(tree.to_string()),
     }
-    report.proven = match phase {
-        TddPhase::Red => session.open.against_red(tree, named)?,
-        TddPhase::Green => session.open.against_green(tree)?,
-    };
     Ok(())
 }
 
 fn under_way(session: &Session<'_>) -> (TddPhase, TaskId) {
-    let machine = &session.open.state.machine;
+    let machine = &session.state.machine;
     let phase = match machine.step() {
         Some(Step::Green { .. }) => TddPhase::Green,
         _ => TddPhase::Red,
     };
-    (
-        phase,
-        machine
-            .current()
-            .map_or_else(|| machine.task().clone(), |item| item.id.clone()),
-    )
-}
-
-fn changed(project: &Project, named: &[String]) -> Result<Vec<String>, Error> {
-    if !named.is_empty() {
-        return Ok(named.to_vec());
-    }
-    let paths = project.checkout.changed_paths(&project.never_commit()?)?;
-    Ok(paths
-        .iter()
-        .map(|path| path.to_string_lossy().into_owned())
-        .collect())
-}
-
-/// Keeps the results, the new state and what happened.
-fn record(
-    session: &mut Session<'_>,
-    phase: TddPhase,
-    subtask: &TaskId,
-    report: &PhaseReport,
-    verdict: &Verdict,
-    files: &[String],
-) -> Result<(), Error> {
-    let (counts, word) = (report.counts, phase.as_str().to_lowercase());
-    let results = json!({
-        "subtaskId": subtask, "phase": word, "passed": counts.passed, "failed": counts.failed,
-        "skipped": counts.skipped, "total": counts.total, "coverage": report.coverage, "files": files,
-        "validated": verdict.is_accepted(), "message": verdict.message, "warnings": verdict.warnings,
-    });
-    session
-        .open
-        .run
-        .set_test_results(subtask, &word, &results)?;
-    if verdict.kind != VerdictKind::Malformed {
-        let phase = if phase == TddPhase::Red {
-            Phase::Red
-        } else {
-            Phase::Green
-        };
-        session.open.state.last_test_results = Some(LastResults {
-            counts,
-            coverage: report.coverage,
-            phase,
-        });
-    }
-    let status = match (verdict.is_accepted(), phase) {
-        (true, TddPhase::Red) => "expected",
-        (true, TddPhase::Green) => "success",
-        (false, _) => "refused",
-    };
-    let mut events = vec![
-        json!({"event": "test:run", "subtaskId": subtask, "phase": word, "passed": counts.passed,
-                                 "failed": counts.failed, "skipped": counts.skipped, "coverage": report.coverage,
-                                 "status": status, "message": verdict.message}),
-    ];
-    let changed = if phase == TddPhase::Red {
-        "test:generated"
-    } else {
-        "code:modified"
-    };
-    if verdict.is_accepted() {
-        events.insert(
-            0,
-            json!({"event": changed, "subtaskId": subtask, "files": files}),
-        );
-        let next = session.open.state.current_phase();
-        events.push(
-            json!({"event": "phase:transition", "subtaskId": subtask, "from": word, "to": next}),
-        );
-    } else {
-        events.push(
-            json!({"event": "error", "phase": word, "subtaskId": subtask, "error": verdict.message,
-                           "recoverable": true}),
-        );
-    }
-    if matches!(session.open.state.machine.stage(), Stage::Paused { .. }) {
-        events
-            .push(json!({"event": "run:paused", "subtaskId": subtask, "why": "attempts-used-up"}));
-    }
-    session.save(&events)
+    let item = machine.current().map(|item| &item.id);
+    (phase, item.unwrap_or_else(|| machine.task()).clone())
 }
 
 /// Records what came of the piece of work that was under way; a report that contradicts itself ends none.
@@ -214,45 +126,224 @@ fn remember_unit(session: &mut Session<'_>, unit: Option<String>, verdict: &Verd
     };
     if let Some(id) = unit {
         let ended = UnitRecord {
-            id,
-            status,
             message: Some(verdict.message.clone()),
-            commit_sha: None,
+            ..UnitRecord::new(id, status)
         };
-        record_unit(&mut session.open.state.work_units, ended);
+        record(&mut session.state.work_units, ended);
     }
 }
 
-fn answer(
-    session: &Session<'_>,
+/// A report that was taken, whatever was said of it.
+struct Taken {
     phase: TddPhase,
-    subtask: &TaskId,
+    subtask: TaskId,
+    report: PhaseReport,
     verdict: Verdict,
-) -> Result<Completed, Error> {
-    let state = &session.open.state;
-    if !verdict.is_accepted() {
-        let is_paused = matches!(state.machine.stage(), Stage::Paused { .. });
-        let next = state.machine.next().command();
-        return Err(Error::Refused {
-            phase: phase.as_str(),
-            subtask: subtask.clone(),
-            verdict: Box::new(verdict),
-            is_paused,
-            next,
+    /// What was changed.
+    files: Vec<String>,
+}
+
+impl Taken {
+    /// Keeps the results, the new state and what happened.
+    fn record(&self, session: &mut Session<'_>) -> Result<(), Error> {
+        let (report, verdict) = (&self.report, &self.verdict);
+        let (counts, word) = (report.counts, self.phase.as_str().to_lowercase());
+        let results = json!({
+            "subtaskId": self.subtask, "phase": word, "passed": counts.passed, "failed": counts.failed,
+            "skipped": counts.skipped, "total": counts.total, "coverage": report.coverage, "files": self.files,
+            "validated": verdict.is_accepted(), "message": verdict.message, "warnings": verdict.warnings,
         });
+        session
+            .run
+            .set_test_results(&self.subtask, &word, &results)?;
+        if verdict.kind != VerdictKind::Malformed {
+            let seen = TestResultsView::of(counts, report.coverage, self.phase.as_str());
+            session.state.last_test_results = Some(seen);
+        }
+        let events = self.events(&session.state, &word);
+        session.save(&events)
     }
-    let test_results: TestResultsView = state
-        .last_test_results
-        .map(results_view)
-        .expect("an accepted report has been kept");
-    Ok(Completed {
-        success: true,
-        validated: true,
-        message: verdict.message,
-        warnings: verdict.warnings,
-        subtask: subtask.to_string(),
-        next_phase: state.tdd_phase().map(ToOwned::to_owned),
-        test_results,
-        next_action: session.open.next_action()?,
+
+    fn events(&self, state: &RunState, word: &str) -> Vec<Value> {
+        let Self {
+            subtask,
+            report,
+            verdict,
+            ..
+        } = self;
+        let (status, changed) = match self.phase {
+            TddPhase::Red => ("expected", "test:generated"),
+            TddPhase::Green => ("success", "code:modified"),
+        };
+        let tested = |status| {
+            json!({"event": "test:run", "subtaskId": subtask, "phase": word, "passed": report.counts.passed,
+                   "failed": report.counts.failed, "skipped": report.counts.skipped,
+                   "coverage": report.coverage, "status": status, "message": verdict.message})
+        };
+        let mut events = if verdict.is_accepted() {
+            let next = state.current_phase();
+            vec![
+                json!({"event": changed, "subtaskId": subtask, "files": self.files}),
+                tested(status),
+                json!({"event": "phase:transition", "subtaskId": subtask, "from": word, "to": next}),
+            ]
+        } else {
+            vec![
+                tested("refused"),
+                json!({"event": "error", "phase": word, "subtaskId": subtask, "error": verdict.message,
+                       "recoverable": true}),
+            ]
+        };
+        if matches!(state.machine.stage(), Stage::Paused { .. }) {
+            events.push(
+                json!({"event": "run:paused", "subtaskId": subtask, "why": "attempts-used-up"}),
+            );
+        }
+        events
+    }
+
+    fn answer(self, session: &Session<'_>) -> Result<Completed, Error> {
+        let (state, verdict) = (&session.state, self.verdict);
+        if !verdict.is_accepted() {
+            return Err(Error::Refused {
+                phase: self.phase.as_str(),
+                subtask: self.subtask,
+                verdict: Box::new(verdict),
+                is_paused: matches!(state.machine.stage(), Stage::Paused { .. }),
+                next: state.machine.next().command(),
+            });
+        }
+        let test_results = state.last_test_results.clone();
+        Ok(Completed {
+            success: true,
+            validated: true,
+            message: verdict.message,
+            warnings: verdict.warnings,
+            subtask: self.subtask.to_string(),
+            next_phase: state.tdd_phase().map(ToOwned::to_owned),
+            test_results: test_results.expect("an accepted report has been kept"),
+            next_action: session.next_action()?,
+        })
+    }
+}
+
+/// Counts as they are written: what is missing is 0, a missing total is the sum.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    passed: Option<u64>,
+    failed: Option<u64>,
+    #[serde(default)]
+    skipped: Option<u64>,
+    total: Option<u64>,
+}
+
+/// Reads counts.
+///
+/// # Errors
+/// The text is in neither form, or says neither how many passed nor how many failed.
+pub fn parse_counts(text: &str) -> Result<TestCounts, Error> {
+    let failed = |why: String| Error::Results {
+        text: text.to_owned(),
+        why,
+    };
+    let written = if text.trim_start().starts_with('{') {
+        serde_json::from_str(text).map_err(|error| failed(error.to_string()))?
+    } else {
+        pairs(text).map_err(failed)?
+    };
+    if written == Written::default() || (written.passed, written.failed) == (None, None) {
+        return Err(failed(
+            "it says neither how many tests passed nor how many failed".to_owned(),
+        ));
+    }
+    let counts = TestCounts::of(
+        written.passed.unwrap_or(0),
+        written.failed.unwrap_or(0),
+        written.skipped.unwrap_or(0),
+    );
+    Ok(TestCounts {
+        total: written.total.unwrap_or(counts.total),
+        ..counts
     })
+}
+
+fn pairs(text: &str) -> Result<Written, String> {
+    let mut written = Written::default();
+    for part in text
+        .split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+    {
+        let Some((name, number)) = part.split_once([':', '=']) else {
+            return Err(format!("`{part}` is not `<name>:<number>`"));
+        };
+        let number = number
+            .trim()
+            .parse()
+            .map_err(|_| format!("`{}` is no number of tests", number.trim()))?;
+        let place = match name.trim() {
+            "passed" => &mut written.passed,
+            "failed" => &mut written.failed,
+            "skipped" => &mut written.skipped,
+            "total" => &mut written.total,
+            other => {
+                return Err(format!(
+                    "`{other}` is none of passed, failed, skipped, total"
+                ));
+            }
+        };
+        if place.replace(number).is_some() {
+            return Err(format!("`{}` is there twice", name.trim()));
+        }
+    }
+    Ok(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_are_read() {
+        for text in [
+            "failed:3,passed:0",
+            " passed : 0 , failed=3 ",
+            r#"{"failed":3}"#,
+            r#"{"total":3,"failed":3}"#,
+        ] {
+            assert_eq!(
+                parse_counts(text).unwrap(),
+                TestCounts::of(0, 3, 0),
+                "{text}"
+            );
+        }
+        let counts = parse_counts(r#"{"total":10,"passed":9,"failed":1,"skipped":0}"#).unwrap();
+        assert_eq!(counts, TestCounts::of(9, 1, 0));
+        assert_eq!(
+            parse_counts("total:9,failed:1").unwrap().total,
+            9,
+            "whether it adds up is judged elsewhere"
+        );
+    }
+
+    #[test]
+    fn rubbish_says_what_is_wrong_with_it() {
+        for (text, part) in [
+            ("", "neither"),
+            ("skipped:1", "neither"),
+            ("{}", "neither"),
+            ("failed", "`failed` is not"),
+            ("failed:-1", "`-1` is no number"),
+            ("failed:1.5", "no number"),
+            ("failed:1,failed:2", "twice"),
+            ("errors:1", "none of"),
+            ("{\"failed\":\"x\"}", "invalid type"),
+            ("{\"fialed\":1}", "unknown field"),
+            ("{", "EOF"),
+        ] {
+            let error = parse_counts(text).unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
 }

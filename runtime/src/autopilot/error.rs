@@ -1,6 +1,7 @@
 //! What can go wrong when autopilot is asked for something; what to do about it is for the caller to say.
 
 use crate::preflight::BrokenTests;
+use std::fmt;
 use std::path::PathBuf;
 use tm_scheduler::autopilot::{IllegalStep, Unstartable, Verdict};
 use tm_scheduler::{CommitId, RunId, TaskId};
@@ -110,7 +111,7 @@ pub enum Error {
     /// What is to be committed is not what held.
     #[error(
         "commit `{subtask}`: this was changed since GREEN held: {}",
-        super::seen::listed(files)
+        listed(files.iter())
     )]
     ChangedSince {
         /// The subtask.
@@ -191,21 +192,26 @@ pub enum ErrorKind {
     Busy,
 }
 
-fn short(commit: &CommitId) -> &str {
+/// Returns the first digits of a commit.
+pub(super) fn short(commit: &CommitId) -> &str {
     commit.as_str().get(..12).unwrap_or_default()
 }
 
-fn named(paths: &[PathBuf]) -> String {
-    const SHOWN: usize = 5;
-    let mut names: Vec<String> = paths
-        .iter()
-        .take(SHOWN)
-        .map(|path| format!("`{}`", path.display()))
-        .collect();
-    if paths.len() > SHOWN {
-        names.push(format!("and {} more", paths.len() - SHOWN));
+/// So many files are named.
+const SHOWN: usize = 5;
+
+/// Some names, and how many more there are.
+pub(super) fn listed(names: impl ExactSizeIterator<Item = impl fmt::Display>) -> String {
+    let more = names.len().saturating_sub(SHOWN);
+    let mut shown: Vec<String> = names.take(SHOWN).map(|name| format!("`{name}`")).collect();
+    if more > 0 {
+        shown.push(format!("and {more} more"));
     }
-    names.join(", ")
+    shown.join(", ")
+}
+
+fn named(paths: &[PathBuf]) -> String {
+    listed(paths.iter().map(|path| path.display()))
 }
 
 impl Error {

@@ -1,12 +1,11 @@
 //! Ends a run, or stops it for now.
 
-use super::answers::Ended;
+use super::answers::{Ended, TestResultsView};
 use super::error::Error;
 use super::project::Project;
 use super::session::Session;
-use super::state::{LastResults, Phase};
+use super::state::{RunState, commit_of};
 use super::verify;
-use super::views::{commit_of, progress};
 use serde_json::json;
 use tm_config::Verify;
 use tm_scheduler::autopilot::{
@@ -32,65 +31,49 @@ pub struct FinalizeRequest {
 /// Something is not committed, or the whole suite does not pass.
 pub async fn finalize(project: &Project, request: &FinalizeRequest) -> Result<Ended, Error> {
     let mut session = Session::open(project, request.run.as_ref())?;
-    let next = session.open.state.machine.next();
+    let next = session.state.machine.next();
     if next != Action::Finalize {
-        return Err(IllegalStep {
-            wanted: "finalize the run".to_owned(),
-            next,
-        }
-        .into());
+        let wanted = "finalize the run".to_owned();
+        return Err(IllegalStep { wanted, next }.into());
     }
     session.assert_on_branch()?;
-    let paths = project.checkout.changed_paths(&project.never_commit()?)?;
-    if !paths.is_empty() {
-        return Err(Error::Uncommitted { paths });
-    }
-    session.open.assert_nothing_on_top()?;
+    project.assert_committed()?;
+    session.assert_nothing_on_top()?;
     let (counts, verdict) = judge(&session, request).await?;
-    let results = LastResults {
-        counts,
-        coverage: request.coverage,
-        phase: Phase::Finalize,
-    };
-    session.open.state.last_test_results = Some(results);
-    session.open.run.set_final_results(&json!({"results": results, "validated": verdict.is_accepted(),
-                                                "message": verdict.message, "warnings": verdict.warnings}))?;
+    let results = TestResultsView::of(counts, request.coverage, "FINALIZE");
+    session.run.set_final_results(&json!({"results": results, "validated": verdict.is_accepted(),
+                                          "message": verdict.message, "warnings": verdict.warnings}))?;
+    session.state.last_test_results = Some(results);
     if !verdict.is_accepted() {
-        session
-            .save(&[json!({"event": "error", "phase": "finalize", "error": verdict.message, "recoverable": true})])?;
-        let (subtask, next) = (
-            session.open.state.task_id.clone(),
-            Action::Finalize.command(),
-        );
-        let verdict = Box::new(verdict);
+        let error = json!({"event": "error", "phase": "finalize", "error": verdict.message, "recoverable": true});
+        session.save(&[error])?;
         return Err(Error::Refused {
             phase: "the run",
-            subtask,
-            verdict,
+            subtask: session.state.task_id.clone(),
+            verdict: Box::new(verdict),
             is_paused: false,
-            next,
+            next: Action::Finalize.command(),
         });
     }
     let mut warnings = verdict.warnings;
     warnings.extend(set_task_done(&session)?);
-    session.open.state.machine.handle(&Order::Finalized)?;
+    session.state.machine.handle(&Order::Finalized)?;
+    let commits = session.state.commits().len();
     session.save(&[
         json!({"event": "phase:complete", "phase": "finalize", "status": "success"}),
-        json!({"event": "run:ended", "status": "completed", "commits": session.open.state.commits().len()}),
+        json!({"event": "run:ended", "status": "completed", "commits": commits}),
     ])?;
-    let note = format!(
-        "the work is on `{}`; review it and merge it",
-        session.open.state.branch
-    );
-    Ok(ended(&session, verdict.message, warnings, note))
+    let branch = &session.state.branch;
+    let note = format!("the work is on `{branch}`; review it and merge it");
+    Ok(ended(&session.state, verdict.message, warnings, note))
 }
 
 async fn judge(
     session: &Session<'_>,
     request: &FinalizeRequest,
 ) -> Result<(TestCounts, Verdict), Error> {
-    let threshold = session.open.state.machine.rules().coverage_threshold;
-    match (session.project().settings.autopilot.verify, request.counts) {
+    let threshold = session.state.machine.rules().coverage_threshold;
+    match (session.project.settings.autopilot.verify, request.counts) {
         (Verify::Reported, Some(counts)) => {
             Ok((counts, judge_final(&counts, request.coverage, threshold)))
         }
@@ -102,7 +85,7 @@ async fn judge(
 
 /// Sets the task done when all of it is; otherwise says what is left.
 fn set_task_done(session: &Session<'_>) -> Result<Option<String>, Error> {
-    let task = session.open.task();
+    let task = session.task();
     let left = task
         .subtasks
         .iter()
@@ -124,17 +107,14 @@ fn set_task_done(session: &Session<'_>) -> Result<Option<String>, Error> {
 /// There is no such run, or it is paused or over.
 pub fn pause(project: &Project, id: Option<&RunId>) -> Result<Ended, Error> {
     let mut session = Session::open(project, id)?;
-    session.open.state.machine.handle(&Order::Pause)?;
+    session.state.machine.handle(&Order::Pause)?;
     session.save(&[
-        json!({"event": "run:paused", "why": "asked", "subtaskId": session.open.state.current()}),
+        json!({"event": "run:paused", "why": "asked", "subtaskId": session.state.current()}),
     ])?;
-    let message = format!("paused `{}`", session.open.state.run_id);
-    Ok(ended(
-        &session,
-        message,
-        Vec::new(),
-        "`tm autopilot resume` goes on".to_owned(),
-    ))
+    let state = &session.state;
+    let message = format!("paused `{}`", state.run_id);
+    let note = "`tm autopilot resume` goes on".to_owned();
+    Ok(ended(state, message, Vec::new(), note))
 }
 
 /// What is to become of branch and files of a run that is given up.
@@ -158,88 +138,66 @@ pub fn abort(project: &Project, id: Option<&RunId>, cleanup: Cleanup) -> Result<
         Cleanup::Keep => None,
     };
     // What was given up before can still be cleaned up; its statuses are somebody else's by now.
-    if !(cleanup == Cleanup::Remove && *session.open.state.machine.stage() == Stage::Aborted) {
-        session.open.state.machine.handle(&Order::Abort)?;
+    if !(cleanup == Cleanup::Remove && *session.state.machine.stage() == Stage::Aborted) {
+        session.state.machine.handle(&Order::Abort)?;
         restore_statuses(&session, cleanup)?;
         session.save(&[json!({"event": "run:ended", "status": "aborted", "kept": kept})])?;
     }
-    let state = &session.open.state;
+    let state = &session.state;
     let note = match &kept {
         Some(name) => format!("the branch is removed; its commits are kept as `{name}`"),
         None => format!("the branch `{}` stays", state.branch),
     };
-    let answer = ended(
-        &session,
-        format!("aborted `{}`", state.run_id),
-        Vec::new(),
-        note,
-    );
+    let message = format!("aborted `{}`", state.run_id);
+    let answer = ended(state, message, Vec::new(), note);
     if cleanup == Cleanup::Remove {
-        project.folder.forget(&session.open.state.pointer())?;
-        session.open.run.remove()?;
+        project.folder.forget(&session.state.pointer())?;
+        session.run.remove()?;
     }
     Ok(answer)
 }
 
 /// Leaves the branch and removes it; its commits stay under a name of tm's own.
 fn retire(session: &Session<'_>) -> Result<String, Error> {
-    let (project, state) = (session.project(), &session.open.state);
+    let (project, state) = (session.project, &session.state);
     if *state.machine.stage() == Stage::Complete {
-        let next = state.machine.next();
-        return Err(IllegalStep {
-            wanted: "abort the run".to_owned(),
-            next,
-        }
-        .into());
+        let (wanted, next) = ("abort the run".to_owned(), state.machine.next());
+        return Err(IllegalStep { wanted, next }.into());
     }
     let branch = BranchName::new(state.branch.clone())?;
-    let name = format!(
-        "refs/tm/salvage/autopilot/{}",
-        tm_store::run::safe_name(&state.run_id.as_str().into())
-    );
-    let was_there = state.start_branch.as_deref() == Some(branch.as_str());
-    if was_there {
+    if state.start_branch.as_deref() == Some(branch.as_str()) {
         return Err(Error::NotOurs(state.branch.clone()));
     }
     if project.checkout.assert_on(&branch).is_ok() {
-        let paths = project.checkout.changed_paths(&project.never_commit()?)?;
-        if !paths.is_empty() {
-            return Err(Error::Uncommitted { paths });
-        }
+        project.assert_committed()?;
         project
             .checkout
             .switch_to(state.start_branch.as_deref(), &state.base_commit)?;
     }
+    let name = format!("refs/tm/salvage/autopilot/{}", state.safe_run_id());
     project.checkout.retire_branch(&branch, &name)?;
     Ok(name)
 }
 
 fn restore_statuses(session: &Session<'_>, cleanup: Cleanup) -> Result<(), Error> {
-    let state = &session.open.state;
+    let state = &session.state;
+    let item = |id: &TaskId| state.machine.items().iter().find(|item| item.id == *id);
+    let is_of_run = |id: &TaskId| *id == state.task_id || item(id).is_some();
     let stays = |id: &TaskId| {
-        let item = state.machine.items().iter().find(|item| item.id == *id);
-        let is_committed = item.is_some_and(|item| commit_of(&item.progress).is_some());
+        let is_committed = item(id).is_some_and(|item| commit_of(&item.progress).is_some());
         is_committed && cleanup == Cleanup::Keep && *id != state.task_id
     };
-    let task = session.open.task();
-    let all = std::iter::once(&task).chain(&task.subtasks);
-    let back: Vec<(TaskId, Status)> = all
-        .filter(|task| !stays(&task.id))
-        .filter(|task| {
-            state.machine.items().iter().any(|item| item.id == task.id) || task.id == state.task_id
-        })
-        .filter_map(|task| {
-            state
-                .statuses_before
-                .get(&task.id)
-                .map(|status| (task.id.clone(), status.clone()))
-        })
+    let task = session.task();
+    let back: Vec<(TaskId, Status)> = std::iter::once(&task)
+        .chain(&task.subtasks)
+        .map(|task| &task.id)
+        .filter(|id| is_of_run(id) && !stays(id))
+        .filter_map(|id| Some((id.clone(), state.statuses_before.get(id)?.clone())))
         .collect();
     session.set_statuses(&back)
 }
 
-fn ended(session: &Session<'_>, message: String, warnings: Vec<String>, note: String) -> Ended {
-    let state = &session.open.state;
+fn ended(state: &RunState, message: String, warnings: Vec<String>, note: String) -> Ended {
     Ended {
         success: true,
         message,
@@ -247,7 +205,7 @@ fn ended(session: &Session<'_>, message: String, warnings: Vec<String>, note: St
         task_id: state.task_id.to_string(),
         branch_name: state.branch.clone(),
         phase: state.phase().to_owned(),
-        progress: progress(state),
+        progress: state.progress(),
         warnings,
         note,
     }

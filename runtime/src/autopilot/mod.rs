@@ -9,23 +9,16 @@ mod complete;
 mod context;
 mod error;
 mod finish;
-mod ledger;
-mod look;
 mod message;
 mod next;
 mod project;
-mod prompt;
-mod report;
-mod reported;
 mod seen;
 mod session;
 mod start;
 mod state;
 mod status;
-mod tag;
 mod units;
 mod verify;
-mod views;
 
 pub use answers::{
     CommitContext, Committed, Completed, Ended, GreenContext, NextAction, Precondition,
@@ -33,13 +26,13 @@ pub use answers::{
     WorkUnit, WorkUnitContext,
 };
 pub use commit::{CommitRequest, commit};
+pub use complete::parse_counts;
 pub use complete::{CompleteRequest, complete};
+pub use context::{GUIDE, prompt};
 pub use error::{Error, ErrorKind};
 pub use finish::{Cleanup, FinalizeRequest, abort, finalize, pause};
 pub use next::{next, next_work_unit};
 pub use project::{Environment, Project};
-pub use prompt::{GUIDE, prompt};
-pub use reported::parse_counts;
 pub use start::{Force, StartRequest, preview, resume, start};
 pub use status::{activity, run_state, status, under_way};
 pub use units::{UnitPhase, UnitResult, complete_unit};

@@ -9,8 +9,9 @@ use super::error::Error;
 use super::message::{Subject, commit_message};
 use super::project::Project;
 use super::session::{OpenRun, piece};
-use super::views::last_results;
+use tm_config::Verify;
 use tm_scheduler::autopilot::{Action, Step, TestCounts};
+use tm_scheduler::verdict::is_test_path;
 use tm_scheduler::{RunId, Task};
 
 /// Returns what is to be done next in the run that is named, or in the current one.
@@ -50,7 +51,7 @@ impl OpenRun<'_> {
             subtask,
             context: work_unit.as_ref().map(|unit| unit.context.clone()),
             work_unit,
-            last_test_results: last_results(state),
+            last_test_results: state.last_test_results.clone(),
         })
     }
 
@@ -81,12 +82,7 @@ impl OpenRun<'_> {
         };
         let task = self.task();
         let tests = Tests::of(self.project);
-        let never = self.project.never_commit()?;
-        let changed = self.project.checkout.changed_paths(&never)?;
-        let files: Vec<String> = changed
-            .iter()
-            .map(|path| path.to_string_lossy().into_owned())
-            .collect();
+        let files = self.project.changed_files()?;
         let mut context = self.context(&task, &subtask, &tests);
         let is_clean = files.is_empty();
         match action {
@@ -169,11 +165,9 @@ impl OpenRun<'_> {
 
     /// The tests that are changed are those that have to pass; where none is, where they would have gone.
     fn green_context(&self, subtask: &Task, tests: &Tests, changed: &[String]) -> GreenContext {
-        let written = changed
-            .iter()
-            .find(|path| tm_scheduler::verdict::is_test_path(path));
+        let written = changed.iter().find(|path| is_test_path(path)).cloned();
         GreenContext {
-            test_file: written.cloned().unwrap_or_else(|| tests.file_for(subtask)),
+            test_file: written.unwrap_or_else(|| tests.file_for(subtask)),
             implementation_hints: hints(subtask),
             expected_files: expected_files(self.project.root(), subtask),
         }
@@ -215,8 +209,6 @@ impl OpenRun<'_> {
             met,
         };
         let on_branch = self
-            .project
-            .checkout
             .repository()
             .head()
             .is_ok_and(|head| head.branch.as_deref() == Some(&self.state.branch));
@@ -275,11 +267,11 @@ impl OpenRun<'_> {
         let said =
             matches!(self.state.machine.step(), Some(Step::Green { red, .. }) if red.failed > 0);
         let (description, met) = match self.project.settings.autopilot.verify {
-            tm_config::Verify::Run => (
+            Verify::Run => (
                 "tm has seen tests of RED fail",
                 self.state.red_proven.is_some(),
             ),
-            tm_config::Verify::Reported => ("tests of RED were reported to fail", said),
+            Verify::Reported => ("tests of RED were reported to fail", said),
         };
         Precondition {
             name: "red-complete".to_owned(),
@@ -331,15 +323,20 @@ fn in_one_sentence(action: &Action) -> String {
 /// Returns the command that does it, or ends it; without counts where nobody asks for them.
 fn command(action: &Action, project: &Project) -> Option<String> {
     let command = action.command()?;
-    match project.settings.autopilot.verify {
-        tm_config::Verify::Run => command.split(" --results").next().map(ToOwned::to_owned),
-        tm_config::Verify::Reported => Some(command),
-    }
+    Some(
+        match (
+            project.settings.autopilot.verify,
+            command.split_once(" --results"),
+        ) {
+            (Verify::Run, Some((command, _))) => command.to_owned(),
+            (_, _) => command,
+        },
+    )
 }
 
 /// Returns what to do, step by step.
 pub(super) fn instructions(action: &Action, unit: Option<&WorkUnit>, project: &Project) -> String {
-    let runs_tests = project.settings.autopilot.verify == tm_config::Verify::Run;
+    let runs_tests = project.settings.autopilot.verify == Verify::Run;
     let context = unit.map(|unit| &unit.context);
     let tests = match context {
         Some(context) => context.test_command.clone(),

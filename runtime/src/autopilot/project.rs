@@ -97,6 +97,10 @@ impl Project {
             .join("autopilot"))
     }
 
+    pub(super) const fn repository(&self) -> &Repository {
+        self.checkout.repository()
+    }
+
     /// Returns the top of the checkout.
     pub fn root(&self) -> &Path {
         self.checkout.root()
@@ -183,14 +187,35 @@ impl Project {
         Ok(PathPatterns::new(&patterns)?)
     }
 
+    /// Returns everything that is changed and may be committed.
+    pub(super) fn changed_paths(&self) -> Result<Vec<PathBuf>, Error> {
+        Ok(self.checkout.changed_paths(&self.never_commit()?)?)
+    }
+
+    /// As `changed_paths`, as text.
+    pub(super) fn changed_files(&self) -> Result<Vec<String>, Error> {
+        let paths = self.changed_paths()?.into_iter();
+        Ok(paths
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect())
+    }
+
+    /// Refuses what is not committed.
+    pub(super) fn assert_committed(&self) -> Result<(), Error> {
+        let paths = self.changed_paths()?;
+        if paths.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::Uncommitted { paths })
+        }
+    }
+
     /// Returns the command that runs the tests of a task.
     pub(super) fn test_command(&self, task: Option<&Task>) -> Option<TestCommand> {
-        // The formats of the settings are those that there are.
         let found = crate::test_command(&self.settings, self.root());
-        match task.and_then(|task| task.test_command.as_deref()) {
-            Some(own) => Some(TestCommand::shell(own, found.as_ref())),
-            None => found,
-        }
+        let own = task.and_then(|task| task.test_command.as_deref());
+        own.map(|own| TestCommand::shell(own, found.as_ref()))
+            .or(found)
     }
 
     /// Refuses while waves of agents are at work here: their agents' checkouts are watched for foreign changes.

@@ -2,17 +2,14 @@
 //!
 //! Runs no test. What a report claims is held against the tree of the checkout, whoever ran the tests.
 
-use super::error::Error;
+use super::error::{Error, listed};
 use super::session::{OpenRun, Session};
 use super::state::KeptRed;
 use std::path::PathBuf;
 use tm_scheduler::CommitId;
 use tm_scheduler::autopilot::Verdict;
-use tm_scheduler::verdict::{is_test_path, test_section};
-use tm_worktrees::{Change, ChangedFile, TreeId};
-
-/// So many files are named.
-const SHOWN: usize = 5;
+use tm_scheduler::verdict::{Change, ChangeKind, is_test_path, test_section};
+use tm_worktrees::TreeId;
 
 impl OpenRun<'_> {
     /// Returns everything in the checkout, but for what is never committed, as a tree.
@@ -24,17 +21,13 @@ impl OpenRun<'_> {
     }
 
     /// Returns what differs from the run's last commit, whoever has committed it meanwhile.
-    fn changes(&self, tree: &TreeId) -> Result<Vec<ChangedFile>, Error> {
-        Ok(self
-            .project
-            .checkout
-            .repository()
-            .changed_files(&self.state.head, tree)?)
+    fn changes(&self, tree: &TreeId) -> Result<Vec<Change>, Error> {
+        Ok(self.repository().changed_files(&self.state.head, tree)?)
     }
 
     /// Tells whether the branch still holds what the run has committed: amended commits and moved branches do not.
     pub(super) fn holds_its_commits(&self) -> Result<bool, Error> {
-        let repository = self.project.checkout.repository();
+        let repository = self.repository();
         Ok(repository.is_ancestor(&self.state.head, &repository.head()?.commit)?)
     }
 
@@ -51,7 +44,7 @@ impl OpenRun<'_> {
     /// Refuses a branch on which commits that no step of the run took have changed something.
     pub(super) fn assert_nothing_on_top(&self) -> Result<(), Error> {
         self.assert_holds_its_commits()?;
-        let repository = self.project.checkout.repository();
+        let repository = self.repository();
         if repository.tree_of(&repository.head()?.commit)?
             == repository.tree_of(&self.state.head)?
         {
@@ -65,12 +58,8 @@ impl OpenRun<'_> {
     /// Returns the files of tests that were added or changed since the run's last commit, and hold something.
     pub(super) fn tests_written(&self, tree: &TreeId) -> Result<Vec<String>, Error> {
         let mut tests = Vec::new();
-        for file in self
-            .changes(tree)?
-            .into_iter()
-            .filter(|file| file.change != Change::Deleted)
-        {
-            if self.holds_tests(&file, tree)? {
+        for file in self.changes(tree)? {
+            if file.kind != ChangeKind::Deleted && self.holds_tests(&file, tree)? {
                 tests.push(file.path);
             }
         }
@@ -78,8 +67,8 @@ impl OpenRun<'_> {
     }
 
     /// In some languages tests stand within the code: there the part that holds them has to differ.
-    fn holds_tests(&self, file: &ChangedFile, tree: &TreeId) -> Result<bool, Error> {
-        let repository = self.project.checkout.repository();
+    fn holds_tests(&self, file: &Change, tree: &TreeId) -> Result<bool, Error> {
+        let repository = self.repository();
         let Some(text) = repository.text_in_tree(tree, &file.path)? else {
             return Ok(is_test_path(&file.path));
         };
@@ -98,34 +87,23 @@ impl OpenRun<'_> {
         let Some(red) = &self.state.red_kept else {
             return Ok(Vec::new());
         };
-        let differing = self
-            .project
-            .checkout
-            .repository()
-            .changed_files(&red.commit, tree)?;
-        let is_of_red = |file: &ChangedFile| red.files.contains(&file.path);
-        Ok(differing
-            .into_iter()
-            .filter(is_of_red)
-            .map(|file| file.path)
-            .collect())
+        let differing = self.repository().changed_files(&red.commit, tree)?;
+        let paths = differing.into_iter().map(|file| file.path);
+        Ok(paths.filter(|path| red.files.contains(path)).collect())
     }
 
     /// Returns what differs from the tree with which GREEN held; nothing where it was not kept.
     pub(super) fn changed_since_green(&self, tree: &TreeId) -> Result<Vec<String>, Error> {
-        let Some(green) = self
-            .state
-            .green_kept
-            .as_ref()
-            .filter(|green| green.as_str() != tree.to_string())
-        else {
-            return Ok(Vec::new());
-        };
-        Ok(self
-            .project
-            .checkout
-            .repository()
-            .changed_between(&TreeId::new(green.clone()), tree)?)
+        let green = self.state.green_kept.clone().map(TreeId::new);
+        match green.filter(|green| green != tree) {
+            Some(green) => Ok(self.repository().changed_between(&green, tree)?),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// What is committed and differs from what GREEN held with: hooks may stage something else.
+    pub(super) fn changed_by_hooks(&self, commit: &CommitId) -> Result<Vec<String>, Error> {
+        self.changed_since_green(&self.repository().tree_of(commit)?)
     }
 
     /// Judges what a report on RED says by what is there; `None` when nothing speaks against it.
@@ -134,13 +112,11 @@ impl OpenRun<'_> {
         tree: &TreeId,
         named: &[String],
     ) -> Result<Option<Verdict>, Error> {
-        let missing: Vec<String> = named
-            .iter()
-            .filter(|file| !self.project.root().join(file).exists())
-            .cloned()
-            .collect();
+        let is_missing = |file: &&String| !self.project.root().join(file).exists();
+        let missing: Vec<&String> = named.iter().filter(is_missing).collect();
         if !missing.is_empty() {
-            let why = format!("files that are named are not there: {}", listed(&missing));
+            let missing = listed(missing.into_iter());
+            let why = format!("files that are named are not there: {missing}");
             return Ok(Some(Verdict::refused(why, "name the files that you wrote")));
         }
         if self.tests_written(tree)?.is_empty() {
@@ -157,30 +133,25 @@ impl OpenRun<'_> {
         if changed.is_empty() {
             return Ok(None);
         }
-        let why = format!("tests of RED were changed: {}", listed(&changed));
-        Ok(Some(Verdict::refused(
-            why,
-            "leave the tests of RED as they were, and change the code",
-        )))
+        let why = format!("tests of RED were changed: {}", listed(changed.iter()));
+        let advice = "leave the tests of RED as they were, and change the code";
+        Ok(Some(Verdict::refused(why, advice)))
     }
 }
 
 impl Session<'_> {
     /// Keeps what RED left, so that what follows can be held against it.
     pub(super) fn keep_red(&mut self, tree: &TreeId) -> Result<CommitId, Error> {
-        let files = self.open.tests_written(tree)?;
-        let state = &self.open.state;
-        let name = format!(
-            "refs/tm/autopilot/{}",
-            tm_store::run::safe_name(&state.run_id.as_str().into())
-        );
+        let files = self.tests_written(tree)?;
+        let state = &self.state;
+        let name = format!("refs/tm/autopilot/{}", state.safe_run_id());
         let message = format!("RED of {}\n", state.current().unwrap_or_default());
         let base = state.head.clone();
         let commit = self
-            .project()
+            .project
             .checkout
             .keep_tree(tree, &base, &name, &message)?;
-        self.open.state.red_kept = Some(KeptRed {
+        self.state.red_kept = Some(KeptRed {
             commit: commit.clone(),
             files,
         });
@@ -189,16 +160,15 @@ impl Session<'_> {
 
     /// What is to be committed has to be what GREEN held with; named files alone have to be all of it.
     pub(super) fn against_commit(&self, files: &[String]) -> Result<Vec<String>, Error> {
-        let tree = self.open.tree()?;
-        let mut changed = self.open.changed_since_green(&tree)?;
-        changed.extend(self.open.tests_changed(&tree)?);
+        let tree = self.tree()?;
+        let mut changed = self.changed_since_green(&tree)?;
+        changed.extend(self.tests_changed(&tree)?);
         changed.sort();
         changed.dedup();
-        if !changed.is_empty() || files.is_empty() || self.open.state.green_kept.is_none() {
+        if !changed.is_empty() || files.is_empty() || self.state.green_kept.is_none() {
             return Ok(changed);
         }
-        let never = self.project().never_commit()?;
-        let all = self.project().checkout.changed_paths(&never)?;
+        let all = self.project.changed_paths()?;
         let is_left = |path: &PathBuf| !files.iter().any(|file| path.starts_with(file));
         let left: Vec<PathBuf> = all.into_iter().filter(is_left).collect();
         if left.is_empty() {
@@ -207,17 +177,4 @@ impl Session<'_> {
             Err(Error::LeftOut { paths: left })
         }
     }
-}
-
-/// Some names, and how many more there are.
-pub(super) fn listed(names: &[String]) -> String {
-    let mut shown: Vec<String> = names
-        .iter()
-        .take(SHOWN)
-        .map(|name| format!("`{name}`"))
-        .collect();
-    if names.len() > SHOWN {
-        shown.push(format!("and {} more", names.len() - SHOWN));
-    }
-    shown.join(", ")
 }

@@ -5,19 +5,20 @@
 
 use super::answers::WorkUnit;
 use super::error::Error;
-use super::ledger;
 use super::project::Project;
-use super::report;
 use super::state::RunState;
-use super::tag;
+use super::status::markdown;
+use super::units as ledger;
 use crate::now;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 use tm_scheduler::autopilot::{Order, Stage};
-use tm_scheduler::{RunId, Status, Task, TaskId};
+use tm_scheduler::{RunId, Status, Tag, Task, TaskId};
 use tm_store::autopilot::{AutopilotLock, AutopilotRun, PointerStatus};
-use tm_store::backlog::{RollUp, StatusChange, stamp};
-use tm_worktrees::BranchName;
+use tm_store::backlog::{BacklogError, RollUp, StatusChange, stamp};
+use tm_worktrees::{BranchName, Repository};
 
 /// So long a command waits for another one of the same checkout.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -33,27 +34,17 @@ pub(super) struct OpenRun<'a> {
 impl<'a> OpenRun<'a> {
     /// Opens the run that is named, or the current one.
     pub(super) fn open(project: &'a Project, id: Option<&RunId>) -> Result<Self, Error> {
-        let id = match id {
-            Some(id) => id.clone(),
-            None => {
-                project
-                    .folder
-                    .current_runs()?
-                    .into_iter()
-                    .next()
-                    .ok_or(Error::NoRun)?
-                    .run_id
-            }
+        let id = if let Some(id) = id {
+            id.clone()
+        } else {
+            let current = project.folder.current_runs()?.into_iter().next();
+            current.ok_or(Error::NoRun)?.run_id
         };
-        let run = project
-            .folder
-            .run(&id)
-            .map_err(|_| Error::UnknownRun(id.clone()))?;
-        if !run.state_file().exists() {
-            return Err(Error::UnknownRun(id));
-        }
+        let run = project.folder.run(&id).ok();
+        let run = run.filter(|run| run.state_file().exists());
+        let run = run.ok_or(Error::UnknownRun(id))?;
         let mut state = run.state::<RunState>()?.checked()?;
-        if let Some(tag) = tag::renamed(project, &state) {
+        if let Some(tag) = renamed(project, &state) {
             state.tag = tag;
         }
         Ok(Self {
@@ -61,6 +52,10 @@ impl<'a> OpenRun<'a> {
             run,
             state,
         })
+    }
+
+    pub(super) const fn repository(&self) -> &'a Repository {
+        self.project.repository()
     }
 
     /// Writes everything that follows from the state.
@@ -74,7 +69,7 @@ impl<'a> OpenRun<'a> {
         run.set_commits(&state.commits())?;
         run.set_work_units(&ledger::file(&state.work_units, unit, &run.work_units()))?;
         if state.machine.is_over() {
-            run.set_report(&report::markdown(state, run))?;
+            run.set_report(&markdown(state, run))?;
         }
         project.folder.point(&state.pointer())?;
         run.append(state.updated_at, &state.last_events)?;
@@ -88,34 +83,41 @@ impl<'a> OpenRun<'a> {
 
     /// Returns the task of the run as the backlog has it now, or as much of it as the run remembers.
     pub(super) fn task(&self) -> Task {
-        let backlog = self.project.backlog(Some(&self.state.tag)).ok();
-        let found = backlog.and_then(|(_, backlog)| {
-            backlog
-                .tasks
-                .into_iter()
-                .find(|task| task.id == self.state.task_id)
-        });
-        found
-            .unwrap_or_else(|| Task::new(self.state.task_id.clone(), self.state.task_title.clone()))
+        let state = &self.state;
+        let backlog = self.project.backlog(Some(&state.tag)).ok();
+        let tasks = backlog.map(|(_, backlog)| backlog.tasks);
+        let mut tasks = tasks.into_iter().flatten();
+        let found = tasks.find(|task| task.id == state.task_id);
+        found.unwrap_or_else(|| Task::new(state.task_id.clone(), state.task_title.clone()))
     }
 }
 
 /// Returns a subtask of a task, or the task itself where it is its own only piece of work.
 pub(super) fn piece(task: &Task, id: &TaskId, title: &str) -> Task {
-    if task.id == *id {
-        return task.clone();
-    }
-    let found = task.subtasks.iter().find(|subtask| subtask.id == *id);
-    found
-        .cloned()
-        .unwrap_or_else(|| Task::new(id.clone(), title))
+    let mut all = std::iter::once(task).chain(&task.subtasks);
+    let found = all.find(|piece| piece.id == *id).cloned();
+    found.unwrap_or_else(|| Task::new(id.clone(), title))
 }
 
 /// A run that is open for changing; other commands of the checkout wait.
 #[derive(Debug)]
 pub(super) struct Session<'a> {
-    pub(super) open: OpenRun<'a>,
+    open: OpenRun<'a>,
     _lock: AutopilotLock,
+}
+
+impl<'a> Deref for Session<'a> {
+    type Target = OpenRun<'a>;
+
+    fn deref(&self) -> &OpenRun<'a> {
+        &self.open
+    }
+}
+
+impl DerefMut for Session<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.open
+    }
 }
 
 impl<'a> Session<'a> {
@@ -140,15 +142,11 @@ impl<'a> Session<'a> {
         Self { open, _lock: lock }
     }
 
-    pub(super) const fn project(&self) -> &'a Project {
-        self.open.project
-    }
-
     /// Writes the state, then everything that follows from it, then what happened.
     pub(super) fn save(&mut self, events: &[Value]) -> Result<(), Error> {
         let now = now();
-        let unit = self.open.unit_under_way();
-        let state = &mut self.open.state;
+        let unit = self.unit_under_way();
+        let state = &mut self.state;
         state.updated_at = now;
         if state.machine.is_over() {
             state.ended_at.get_or_insert(now);
@@ -157,33 +155,28 @@ impl<'a> Session<'a> {
             ledger::hand_out(&mut state.work_units, unit);
         }
         state.take_events(events);
-        self.open
-            .run
-            .set_state(&self.open.state.file(unit.as_ref()))?;
-        self.open.write_what_follows(unit.as_ref())
+        self.run.set_state(&self.state.file(unit.as_ref()))?;
+        self.write_what_follows(unit.as_ref())
     }
 
     /// Refuses a checkout that is not on the run's branch.
     pub(super) fn assert_on_branch(&self) -> Result<BranchName, Error> {
-        let branch = BranchName::new(self.open.state.branch.clone())?;
-        self.project().checkout.assert_on(&branch)?;
+        let branch = BranchName::new(self.state.branch.clone())?;
+        self.project.checkout.assert_on(&branch)?;
         Ok(branch)
     }
 
     /// Writes statuses into the backlog; a task that is not there any more is left out.
     pub(super) fn set_statuses(&self, wanted: &[(TaskId, Status)]) -> Result<(), Error> {
-        let (source, backlog) = self.project().backlog(Some(&self.open.state.tag))?;
-        let known = |id: &TaskId| {
-            backlog.tasks.iter().find_map(|task| {
-                let all = std::iter::once(task).chain(&task.subtasks);
-                all.into_iter()
-                    .find(|task| task.id == *id)
-                    .map(|task| task.status.clone())
-            })
-        };
+        let (source, backlog) = self.project.backlog(Some(&self.state.tag))?;
+        let all = backlog.tasks.iter();
+        let known: BTreeMap<&TaskId, &Status> = all
+            .flat_map(|task| std::iter::once(task).chain(&task.subtasks))
+            .map(|task| (&task.id, &task.status))
+            .collect();
         let changes: Vec<StatusChange> = wanted
             .iter()
-            .filter(|(id, status)| known(id).is_some_and(|old| old != *status))
+            .filter(|(id, status)| known.get(id).is_some_and(|old| *old != status))
             .map(|(id, status)| StatusChange {
                 id: id.clone(),
                 status: status.clone(),
@@ -197,12 +190,10 @@ impl<'a> Session<'a> {
 
     /// The statuses that say what is under way: the task, and the subtask at hand.
     pub(super) fn under_way(&self) -> Vec<(TaskId, Status)> {
-        let state = &self.open.state;
-        let current = state.machine.current().map(|item| item.id.clone());
-        std::iter::once(state.task_id.clone())
-            .chain(current)
-            .map(|id| (id, Status::InProgress))
-            .collect()
+        let state = &self.state;
+        let current = state.machine.current().map(|item| &item.id);
+        let ids = std::iter::once(&state.task_id).chain(current);
+        ids.map(|id| (id.clone(), Status::InProgress)).collect()
     }
 }
 
@@ -224,4 +215,35 @@ pub(super) fn pause_others(project: &Project, keep: &RunId) -> Result<(), Error>
         other.write_what_follows(None)?;
     }
     Ok(())
+}
+
+/// Returns the tag's new name where the tag of a run is gone and exactly one other one has its task; `None` otherwise.
+fn renamed(project: &Project, state: &RunState) -> Option<Tag> {
+    let gone = project.backlog(Some(&state.tag)).err()?;
+    if !matches!(gone, Error::Backlog(BacklogError::UnknownTag { .. })) {
+        return None;
+    }
+    let tags = project.backlog(None).ok()?.1.tags;
+    let tasks_of = |tag: &Tag| {
+        project
+            .backlog(Some(tag))
+            .map(|(_, backlog)| backlog.tasks)
+            .unwrap_or_default()
+    };
+    only(tags.into_iter().filter(|tag| holds(&tasks_of(tag), state)))
+}
+
+/// Whether these tasks are those that the run was started from: its task under its title, with all of its pieces.
+fn holds(tasks: &[Task], state: &RunState) -> bool {
+    let Some(task) = tasks.iter().find(|task| task.id == state.task_id) else {
+        return false;
+    };
+    let is_there =
+        |id: &TaskId| task.id == *id || task.subtasks.iter().any(|subtask| subtask.id == *id);
+    task.title == state.task_title && state.machine.items().iter().all(|item| is_there(&item.id))
+}
+
+fn only<T>(mut found: impl Iterator<Item = T>) -> Option<T> {
+    let first = found.next()?;
+    found.next().is_none().then_some(first)
 }

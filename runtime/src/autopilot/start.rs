@@ -3,20 +3,18 @@
 use super::answers::Started;
 use super::commit;
 use super::error::Error;
-use super::look::look;
 use super::message::check_templates;
 use super::project::Project;
 use super::session::{OpenRun, Session, pause_others};
-use super::state::{NewRun, RunState};
-use super::views::{all_subtasks, progress};
+use super::state::{RunState, VERSION};
+use super::verify::look;
 use crate::now;
 use crate::preflight::BrokenBase;
 use serde_json::json;
-use std::collections::BTreeMap;
 use tm_scheduler::autopilot::{
     Autopilot, AutopilotRules, OpenDependencies, Order, Stage, WorkItem, work_order,
 };
-use tm_scheduler::{RunId, Status, Tag, Task, TaskId};
+use tm_scheduler::{RunId, Tag, Task, TaskId};
 use tm_store::autopilot::{PointerStatus, autopilot_run_id};
 use tm_worktrees::{BranchName, branch_from_pattern, slug};
 
@@ -96,7 +94,7 @@ pub async fn start(project: &Project, request: &StartRequest) -> Result<Started,
         lock,
     );
     // Before this run takes over the pointer of its tag.
-    pause_others(project, &session.open.state.run_id)?;
+    pause_others(project, &session.state.run_id)?;
     session.save(&[
         json!({"event": "phase:start", "phase": "preflight", "taskId": checked.task.id}),
     ])?;
@@ -116,13 +114,13 @@ pub fn resume(project: &Project, id: Option<&RunId>) -> Result<Started, Error> {
     let mut session = Session::open(project, id)?;
     project.refuse_waves("resume a run")?;
     let mut events = Vec::new();
-    if matches!(session.open.state.machine.stage(), Stage::Paused { .. })
-        || session.open.state.machine.is_over()
+    if matches!(session.state.machine.stage(), Stage::Paused { .. })
+        || session.state.machine.is_over()
     {
-        session.open.state.machine.handle(&Order::Resume)?;
-        events.push(json!({"event": "run:resumed", "subtaskId": session.open.state.current()}));
+        session.state.machine.handle(&Order::Resume)?;
+        events.push(json!({"event": "run:resumed", "subtaskId": session.state.current()}));
     }
-    pause_others(project, &session.open.state.run_id)?;
+    pause_others(project, &session.state.run_id)?;
     set_up(&mut session)?;
     session.assert_on_branch()?;
     // Before the backlog is asked: it has the subtask of such a commit as finished already.
@@ -130,22 +128,22 @@ pub fn resume(project: &Project, id: Option<&RunId>) -> Result<Started, Error> {
     skip_finished(&mut session)?;
     session.set_statuses(&session.under_way())?;
     session.save(&events)?;
-    let message = format!("resumed `{}`", session.open.state.run_id);
+    let message = format!("resumed `{}`", session.state.run_id);
     finish(&session, message, Vec::new())
 }
 
 /// Makes the branch and takes the first subtask in hand, as far as that has not happened yet.
 fn set_up(session: &mut Session<'_>) -> Result<(), Error> {
-    if *session.open.state.machine.stage() == Stage::Preflight {
-        session.open.state.machine.handle(&Order::PreflightPassed)?;
+    if *session.state.machine.stage() == Stage::Preflight {
+        session.state.machine.handle(&Order::PreflightPassed)?;
         session.save(&[json!({"event": "phase:complete", "phase": "preflight",
                               "checks": {"git": true, "test": true, "tools": true}})])?;
     }
-    if *session.open.state.machine.stage() != Stage::BranchSetup {
+    if *session.state.machine.stage() != Stage::BranchSetup {
         return Ok(());
     }
-    let branch = BranchName::new(session.open.state.branch.clone())?;
-    let (checkout, base) = (&session.project().checkout, &session.open.state.base_commit);
+    let branch = BranchName::new(session.state.branch.clone())?;
+    let (checkout, base) = (&session.project.checkout, &session.state.base_commit);
     // A branch that stands where the run began was made by this very run before it was cut off.
     if checkout.repository().branch_tip(&branch)?.as_ref() == Some(base)
         && checkout.assert_on(&branch).is_err()
@@ -154,11 +152,11 @@ fn set_up(session: &mut Session<'_>) -> Result<(), Error> {
     }
     checkout.start_branch(&branch)?;
     session.set_statuses(&session.under_way())?;
-    session.open.state.machine.handle(&Order::BranchReady)?;
-    let state = &session.open.state;
+    session.state.machine.handle(&Order::BranchReady)?;
+    let state = &session.state;
     let (tag, subtask) = (state.tag.clone(), state.current());
     session.save(&[
-        json!({"event": "branch:created", "branch": branch, "from": session.open.state.start_branch}),
+        json!({"event": "branch:created", "branch": branch, "from": session.state.start_branch}),
         json!({"event": "tag:mapped", "branch": branch, "tag": tag}),
         json!({"event": "phase:start", "phase": "subtask-loop"}),
         json!({"event": "subtask:start", "subtaskId": subtask, "phase": "red"}),
@@ -167,21 +165,20 @@ fn set_up(session: &mut Session<'_>) -> Result<(), Error> {
 
 /// Leaves out subtasks that the backlog has as finished by now.
 fn skip_finished(session: &mut Session<'_>) -> Result<(), Error> {
-    let task = session.open.task();
-    let finished = task
-        .subtasks
-        .iter()
-        .filter(|subtask| subtask.status.satisfies_dependants());
-    let finished: Vec<TaskId> = finished.map(|subtask| subtask.id.clone()).collect();
-    if matches!(session.open.state.machine.stage(), Stage::SubtaskLoop(_)) && !finished.is_empty() {
-        session.open.state.machine.handle(&Order::Skip(finished))?;
+    let subtasks = session.task().subtasks.into_iter();
+    let finished: Vec<TaskId> = subtasks
+        .filter(|subtask| subtask.status.satisfies_dependants())
+        .map(|subtask| subtask.id)
+        .collect();
+    if matches!(session.state.machine.stage(), Stage::SubtaskLoop(_)) && !finished.is_empty() {
+        session.state.machine.handle(&Order::Skip(finished))?;
     }
     Ok(())
 }
 
 fn finish(session: &Session<'_>, message: String, warnings: Vec<String>) -> Result<Started, Error> {
-    let mut started = answer(&session.open.state, message, warnings);
-    started.next_action = Some(session.open.next_action()?);
+    let mut started = answer(&session.state, message, warnings);
+    started.next_action = Some(session.next_action()?);
     Ok(started)
 }
 
@@ -196,8 +193,8 @@ fn answer(state: &RunState, message: String, warnings: Vec<String>) -> Started {
         branch_name: state.branch.clone(),
         phase: state.phase().to_owned(),
         tdd_phase: state.tdd_phase().map(ToOwned::to_owned),
-        subtasks: all_subtasks(state),
-        progress: progress(state),
+        subtasks: state.all_subtasks(),
+        progress: state.progress(),
         base: Vec::new(),
         warnings,
         next_action: None,
@@ -256,12 +253,12 @@ fn check(project: &Project, request: &StartRequest) -> Result<Checked, Error> {
 }
 
 fn refuse_unfinished(project: &Project, force: Force) -> Result<(), Error> {
+    if force == Force::Yes {
+        return Ok(());
+    }
     let unfinished = |status| matches!(status, PointerStatus::InProgress | PointerStatus::Paused);
-    let runs = project.folder.current_runs()?;
-    match runs
-        .into_iter()
-        .find(|run| force == Force::No && unfinished(run.status))
-    {
+    let mut runs = project.folder.current_runs()?.into_iter();
+    match runs.find(|run| unfinished(run.status)) {
         None => Ok(()),
         Some(run) => Err(Error::Unfinished {
             run: run.run_id,
@@ -275,7 +272,7 @@ fn refuse_unclean(project: &Project) -> Result<(), Error> {
     if !project.settings.autopilot.require_clean_working_tree {
         return Ok(());
     }
-    let paths = project.checkout.changed_paths(&project.never_commit()?)?;
+    let paths = project.changed_paths()?;
     if paths.is_empty() {
         Ok(())
     } else {
@@ -290,7 +287,7 @@ fn branch(
     task: &Task,
     tag: &Tag,
 ) -> Result<BranchName, Error> {
-    let repository = project.checkout.repository();
+    let repository = project.repository();
     let wanted = if let Some(name) = &request.branch {
         BranchName::new(name.clone())?
     } else {
@@ -311,31 +308,39 @@ fn branch(
 }
 
 fn new_state(project: &Project, checked: &Checked) -> Result<RunState, Error> {
-    let head = project.checkout.repository().head()?;
+    let head = project.repository().head()?;
     let mut began = now();
     let mut run_id = autopilot_run_id(&checked.tag, &checked.task.id, began);
     while project.folder.run(&run_id)?.path().exists() {
         began = began.plus(1);
         run_id = autopilot_run_id(&checked.tag, &checked.task.id, began);
     }
-    let all = std::iter::once(&checked.task).chain(&checked.task.subtasks);
-    let statuses_before: BTreeMap<TaskId, Status> = all
-        .map(|task| (task.id.clone(), task.status.clone()))
-        .collect();
-    let machine = Autopilot::new(
-        checked.task.id.clone(),
-        checked.items.clone(),
-        checked.rules,
-    );
-    let run = NewRun {
+    let task = &checked.task;
+    let machine = Autopilot::new(task.id.clone(), checked.items.clone(), checked.rules);
+    let statuses = std::iter::once(task)
+        .chain(&task.subtasks)
+        .map(|task| (task.id.clone(), task.status.clone()));
+    Ok(RunState {
+        version: VERSION,
         run_id,
-        task_title: checked.task.title.clone(),
+        task_id: task.id.clone(),
+        task_title: task.title.clone(),
         tag: checked.tag.clone(),
         branch: checked.branch.to_string(),
         start_branch: head.branch,
+        head: head.commit.clone(),
         base_commit: head.commit,
+        started_at: began,
+        ended_at: None,
+        updated_at: began,
         machine,
-        statuses_before,
-    };
-    Ok(RunState::new(run, began))
+        last_test_results: None,
+        statuses_before: statuses.collect(),
+        red_proven: None,
+        red_kept: None,
+        green_kept: None,
+        work_units: Vec::new(),
+        event_count: 0,
+        last_events: Vec::new(),
+    })
 }

@@ -1,18 +1,19 @@
 //! The state of a run as it is kept: the machine, what it needs to go on, and the same in the words of readers.
 
-use super::answers::WorkUnit;
+use super::answers::{ProgressView, TestResultsView, WorkUnit};
 use super::error::Error;
-use super::ledger::UnitRecord;
+use super::units::UnitRecord;
+use crate::RedCommit;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use tm_scheduler::autopilot::{Action, Autopilot, Progress, Stage, Step, TestCounts};
+use tm_scheduler::autopilot::{Action, Autopilot, PauseReason, Progress, Stage, Step};
 use tm_scheduler::{CommitId, RunId, Status, Tag, TaskId, Timestamp};
 use tm_store::autopilot::{CurrentRun, PointerStatus};
 use tm_store::backlog::stamp;
 
 /// The version of the format; keys may be added without a new one.
-const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 1;
 
 /// Everything that a run needs to go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,11 +36,11 @@ pub(super) struct RunState {
     /// The moment of the last change.
     pub(super) updated_at: Timestamp,
     pub(super) machine: Autopilot,
-    pub(super) last_test_results: Option<LastResults>,
+    pub(super) last_test_results: Option<TestResultsView>,
     /// The statuses of the task and its subtasks before the run, for giving up.
     pub(super) statuses_before: BTreeMap<TaskId, Status>,
     /// What tm measured of the RED under way, where it runs the tests itself.
-    pub(super) red_proven: Option<ProvenRed>,
+    pub(super) red_proven: Option<RedCommit>,
     /// What RED left, whoever ran its tests; none before it holds.
     #[serde(default)]
     pub(super) red_kept: Option<KeptRed>,
@@ -54,35 +55,6 @@ pub(super) struct RunState {
     pub(super) last_events: Vec<Value>,
 }
 
-/// The last report that counted.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct LastResults {
-    #[serde(flatten)]
-    pub(super) counts: TestCounts,
-    pub(super) coverage: Option<f64>,
-    pub(super) phase: Phase,
-}
-
-/// The phase of a report.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub(super) enum Phase {
-    Red,
-    Green,
-    Finalize,
-}
-
-/// A RED that tm has proven: its commit is on no branch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ProvenRed {
-    pub(super) base: CommitId,
-    pub(super) commit: CommitId,
-    pub(super) tests: Vec<String>,
-    pub(super) unloaded: Vec<String>,
-}
-
 /// The work of a RED that holds: its commit is on no branch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -92,45 +64,7 @@ pub(super) struct KeptRed {
     pub(super) files: Vec<String>,
 }
 
-/// The parts of a run that its start decides.
-pub(super) struct NewRun {
-    pub(super) run_id: RunId,
-    pub(super) task_title: String,
-    pub(super) tag: Tag,
-    pub(super) branch: String,
-    pub(super) start_branch: Option<String>,
-    pub(super) base_commit: CommitId,
-    pub(super) machine: Autopilot,
-    pub(super) statuses_before: BTreeMap<TaskId, Status>,
-}
-
 impl RunState {
-    pub(super) fn new(run: NewRun, now: Timestamp) -> Self {
-        Self {
-            version: VERSION,
-            run_id: run.run_id,
-            task_id: run.machine.task().clone(),
-            task_title: run.task_title,
-            tag: run.tag,
-            branch: run.branch,
-            start_branch: run.start_branch,
-            head: run.base_commit.clone(),
-            base_commit: run.base_commit,
-            started_at: now,
-            ended_at: None,
-            updated_at: now,
-            machine: run.machine,
-            last_test_results: None,
-            statuses_before: run.statuses_before,
-            red_proven: None,
-            red_kept: None,
-            green_kept: None,
-            work_units: Vec::new(),
-            event_count: 0,
-            last_events: Vec::new(),
-        }
-    }
-
     /// Forgets what was kept of the subtask that has ended, or begins anew.
     pub(super) fn forget_subtask(&mut self) {
         (self.red_proven, self.red_kept, self.green_kept) = (None, None, None);
@@ -170,37 +104,56 @@ impl RunState {
     }
 
     pub(super) fn commits(&self) -> Vec<CommitId> {
-        let commit = |progress: &Progress| match progress {
-            Progress::Committed(commit) => Some(commit.clone()),
-            Progress::Open | Progress::Skipped => None,
-        };
-        self.machine
-            .items()
-            .iter()
-            .filter_map(|item| commit(&item.progress))
+        let items = self.machine.items().iter();
+        items
+            .filter_map(|item| commit_of(&item.progress))
+            .cloned()
             .collect()
     }
 
-    fn ids(&self, is_open: bool) -> Vec<&TaskId> {
+    /// Returns the run's id as a part of a reference's name.
+    pub(super) fn safe_run_id(&self) -> String {
+        tm_store::run::safe_name(&self.run_id.as_str().into())
+    }
+
+    fn ids(&self, is_wanted: impl Fn(&Progress) -> bool) -> Vec<String> {
         let items = self.machine.items().iter();
         items
-            .filter(|item| (item.progress == Progress::Open) == is_open)
-            .map(|item| &item.id)
+            .filter(|item| is_wanted(&item.progress))
+            .map(|item| item.id.to_string())
             .collect()
+    }
+
+    /// Returns the ids of all subtasks in their order.
+    pub(super) fn all_subtasks(&self) -> Vec<String> {
+        self.ids(|_| true)
     }
 
     pub(super) fn completed(&self) -> Vec<String> {
-        self.ids(false)
-            .into_iter()
-            .map(ToString::to_string)
-            .collect()
+        self.ids(|progress| *progress != Progress::Open)
     }
 
     pub(super) fn pending(&self) -> Vec<String> {
-        self.ids(true)
-            .into_iter()
-            .map(ToString::to_string)
-            .collect()
+        self.ids(|progress| *progress == Progress::Open)
+    }
+
+    /// Returns how far the run is.
+    pub(super) fn progress(&self) -> ProgressView {
+        let (completed, total) = (self.completed(), self.machine.items().len());
+        let percentage = (completed.len() * 100).checked_div(total);
+        ProgressView {
+            completed,
+            current: self.current(),
+            remaining: self.pending(),
+            total,
+            percentage: percentage.unwrap_or(100),
+        }
+    }
+
+    /// Returns the last try at GREEN before a pause.
+    pub(super) fn max_attempts(&self) -> u32 {
+        let (_, allowed) = self.attempts();
+        allowed.unwrap_or_else(|| self.machine.rules().max_green_attempts)
     }
 
     pub(super) fn current(&self) -> Option<String> {
@@ -262,14 +215,13 @@ impl RunState {
 
     /// Returns `state.json`: what is needed to go on, and the same for readers, with the piece of work under way.
     pub(super) fn file(&self, unit: Option<&WorkUnit>) -> Value {
-        let (attempt, allowed) = self.attempts();
-        let max = allowed.unwrap_or_else(|| self.machine.rules().max_green_attempts);
+        let (attempt, _) = self.attempts();
         let next = self.machine.next();
         let mut file = json!({
             "runId": self.run_id, "taskId": self.task_id, "tag": self.tag, "branch": self.branch,
             "status": self.status().as_str(),
             "currentSubtask": self.current(), "currentPhase": self.current_phase(),
-            "attemptNumber": attempt, "maxAttempts": max,
+            "attemptNumber": attempt, "maxAttempts": self.max_attempts(),
             "completedSubtasks": self.completed(), "failedSubtasks": self.failed(), "pendingSubtasks": self.pending(),
             "nextAction": {"type": kind(&next), "action": next.name(), "subtask": self.current(),
                            "phase": self.current_phase(), "command": next.command(),
@@ -303,7 +255,6 @@ impl RunState {
 
     /// A subtask whose tries are used up waits as failed until the run is resumed.
     fn failed(&self) -> Vec<String> {
-        use tm_scheduler::autopilot::PauseReason;
         match self.machine.stage() {
             Stage::Paused {
                 why: PauseReason::AttemptsUsedUp,
@@ -336,5 +287,13 @@ const fn kind(action: &Action) -> &'static str {
         Action::Complete => "none",
         Action::Resume => "resume",
         Action::Start { .. } => "start",
+    }
+}
+
+/// Returns the commit of a subtask.
+pub(super) const fn commit_of(progress: &Progress) -> Option<&CommitId> {
+    match progress {
+        Progress::Committed(commit) => Some(commit),
+        Progress::Open | Progress::Skipped => None,
     }
 }

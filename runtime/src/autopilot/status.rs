@@ -1,15 +1,16 @@
-//! How a run stands. Changes nothing.
+//! How a run stands, and the report of one that is over. Changes nothing.
 
 use super::answers::{StatusView, SubtaskStatus};
-use super::error::Error;
+use super::error::{Error, short};
 use super::project::Project;
 use super::session::OpenRun;
-use super::views::{commit_of, last_results, progress};
+use super::state::{RunState, commit_of};
 use crate::now;
+use std::fmt::Write as _;
 use std::path::PathBuf;
-use tm_scheduler::RunId;
 use tm_scheduler::autopilot::Progress;
-use tm_store::autopilot::PointerStatus;
+use tm_scheduler::{RunId, TaskId};
+use tm_store::autopilot::{AutopilotRun, PointerStatus};
 use tm_store::backlog::stamp;
 
 /// Returns how the run that is named stands, or the current one; `None` when there has been none.
@@ -49,11 +50,8 @@ pub fn activity(project: &Project, id: Option<&RunId>) -> Result<PathBuf, Error>
 /// The files of a checkout's runs can't be read.
 pub fn under_way(project: &Project) -> Result<Option<(RunId, PathBuf)>, Error> {
     for (folder, root) in project.all_folders()? {
-        let runs = folder.current_runs()?;
-        if let Some(run) = runs
-            .into_iter()
-            .find(|run| run.status == PointerStatus::InProgress)
-        {
+        let mut runs = folder.current_runs()?.into_iter();
+        if let Some(run) = runs.find(|run| run.status == PointerStatus::InProgress) {
             return Ok(Some((run.run_id, root)));
         }
     }
@@ -62,7 +60,7 @@ pub fn under_way(project: &Project) -> Result<Option<(RunId, PathBuf)>, Error> {
 
 fn view(open: &OpenRun<'_>) -> StatusView {
     let state = &open.state;
-    let (attempt_number, allowed) = state.attempts();
+    let (attempt_number, _) = state.attempts();
     let until = state.ended_at.unwrap_or_else(now);
     let current = state.current();
     let subtasks = state.machine.items().iter().map(|item| SubtaskStatus {
@@ -75,7 +73,7 @@ fn view(open: &OpenRun<'_>) -> StatusView {
             Progress::Open => "pending",
         }
         .to_owned(),
-        commit: commit_of(&item.progress),
+        commit: commit_of(&item.progress).map(ToString::to_string),
     });
     StatusView {
         active: true,
@@ -90,14 +88,14 @@ fn view(open: &OpenRun<'_>) -> StatusView {
         current_subtask: current.clone(),
         current_phase: state.current_phase(),
         attempt_number,
-        max_attempts: allowed.unwrap_or_else(|| state.machine.rules().max_green_attempts),
-        progress: progress(state),
+        max_attempts: state.max_attempts(),
+        progress: state.progress(),
         subtasks: subtasks.collect(),
         commits: state.commits().len(),
         start_time: stamp(state.started_at),
         end_time: state.ended_at.map(stamp),
         duration: duration(until.since(state.started_at)),
-        last_test_results: last_results(state),
+        last_test_results: state.last_test_results.clone(),
         run_directory: open.run.path().display().to_string(),
         next_command: state.machine.next().command(),
     }
@@ -111,4 +109,71 @@ fn duration(milliseconds: u64) -> String {
         (0, minutes, seconds) => format!("{minutes}m {seconds}s"),
         (hours, minutes, _) => format!("{hours}h {minutes}m"),
     }
+}
+
+/// Returns the report of a run that is over, in Markdown: what was committed, and what was said of the tests.
+pub(super) fn markdown(state: &RunState, run: &AutopilotRun) -> String {
+    let mut text = format!(
+        "# Task {}: {}\n\n",
+        state.task_id,
+        one_cell(&state.task_title)
+    );
+    let ended = state.ended_at.unwrap_or(state.updated_at);
+    let _ = writeln!(
+        text,
+        "Run `{}` is {}.\n",
+        state.run_id,
+        state.status().as_str()
+    );
+    let _ = writeln!(
+        text,
+        "- Branch `{}`, from `{}`",
+        state.branch, state.base_commit
+    );
+    let _ = writeln!(
+        text,
+        "- From {} to {}",
+        stamp(state.started_at),
+        stamp(ended)
+    );
+    let _ = writeln!(
+        text,
+        "- {} of {} subtasks are finished\n",
+        state.completed().len(),
+        state.machine.items().len()
+    );
+    text.push_str("| subtask | | RED | GREEN | coverage |\n|---|---|---|---|---|\n");
+    for item in state.machine.items() {
+        let outcome = match &item.progress {
+            Progress::Open => "open".to_owned(),
+            Progress::Skipped => "finished elsewhere".to_owned(),
+            Progress::Committed(commit) => format!("`{}`", short(commit)),
+        };
+        let green = run.test_results(&item.id, "green");
+        let _ = writeln!(
+            text,
+            "| {} {} | {outcome} | {} | {} | {} |",
+            item.id,
+            one_cell(&item.title),
+            counts(run, &item.id, "red"),
+            counts(run, &item.id, "green"),
+            green
+                .and_then(|green| green["coverage"].as_f64())
+                .map_or_else(String::new, |percent| format!("{percent} %")),
+        );
+    }
+    text
+}
+
+fn counts(run: &AutopilotRun, subtask: &TaskId, phase: &str) -> String {
+    let Some(results) = run.test_results(subtask, phase) else {
+        return String::new();
+    };
+    let number = |name: &str| results[name].as_u64().unwrap_or(0);
+    format!("{} passed, {} failed", number("passed"), number("failed"))
+}
+
+/// Text that stays in its cell.
+fn one_cell(text: &str) -> String {
+    crate::conventional::one_line(text).replace('|', "\\|")
 }

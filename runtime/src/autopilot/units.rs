@@ -1,15 +1,18 @@
-//! The protocol of pieces of work: what was handed out is reported back under its id.
+//! Pieces of work: what was handed out is reported back under its id, and what came of each is kept.
+//!
+//! The state keeps the short records; `work-units.json` adds what each piece was handed out with.
 
-use super::answers::NextAction;
+use super::answers::{NextAction, WorkUnit};
 use super::commit::{CommitRequest, commit};
 use super::complete::{CompleteRequest, complete};
 use super::error::Error;
 use super::project::Project;
 use super::session::OpenRun;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use tm_scheduler::RunId;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use tm_scheduler::autopilot::{IllegalStep, TddPhase, TestCounts};
+use tm_scheduler::{CommitId, RunId};
 
 /// The phase of a piece of work.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, JsonSchema)]
@@ -79,25 +82,20 @@ pub async fn complete_unit(
         UnitPhase::Green => TddPhase::Green,
         UnitPhase::Commit => return commit_unit(project, run, result).await,
     };
-    let files = [result.tests_created.clone(), result.files_modified.clone()].concat();
-    let failure = (!result.success).then(|| {
-        result
-            .error
-            .clone()
-            .unwrap_or_else(|| "it was not done".to_owned())
-    });
+    let counts = TestCounts::of(
+        result.tests_passed,
+        result.tests_failed,
+        result.tests_skipped,
+    );
+    let why = result.error.as_deref().unwrap_or("it was not done");
     let request = CompleteRequest {
         run: run.cloned(),
         phase: Some(phase),
         subtask: None,
-        counts: Some(TestCounts::of(
-            result.tests_passed,
-            result.tests_failed,
-            result.tests_skipped,
-        )),
+        counts: Some(counts),
         coverage: result.coverage,
-        files,
-        failure,
+        files: [&*result.tests_created, &result.files_modified].concat(),
+        failure: (!result.success).then(|| why.to_owned()),
     };
     Ok(complete(project, &request).await?.next_action)
 }
@@ -140,4 +138,115 @@ fn expect(
         next,
     }
     .into())
+}
+
+/// One piece of work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct UnitRecord {
+    /// Such as `workUnit-1.2-RED`.
+    pub(super) id: String,
+    pub(super) status: UnitStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) message: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) commit_sha: Option<CommitId>,
+}
+
+impl UnitRecord {
+    pub(super) const fn new(id: String, status: UnitStatus) -> Self {
+        Self {
+            id,
+            status,
+            message: None,
+            commit_sha: None,
+        }
+    }
+}
+
+/// How far a piece of work is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum UnitStatus {
+    /// It is handed out.
+    InProgress,
+    /// What was reported was accepted.
+    Done,
+    /// What was reported was refused.
+    Failed,
+}
+
+/// Records that a piece of work is handed out or has ended; the last word on each piece counts.
+pub(super) fn record(records: &mut Vec<UnitRecord>, record: UnitRecord) {
+    match records.iter_mut().find(|known| known.id == record.id) {
+        Some(known) => *known = record,
+        None => records.push(record),
+    }
+}
+
+/// Records the piece of work that comes next, unless it was handed out before.
+pub(super) fn hand_out(records: &mut Vec<UnitRecord>, unit: &WorkUnit) {
+    if !records
+        .iter()
+        .any(|known| known.id == unit.id && known.status == UnitStatus::InProgress)
+    {
+        record(
+            records,
+            UnitRecord::new(unit.id.clone(), UnitStatus::InProgress),
+        );
+    }
+}
+
+/// Returns the content of `work-units.json`: each record, with what it was handed out with as far as that is known.
+pub(super) fn file(
+    records: &[UnitRecord],
+    under_way: Option<&WorkUnit>,
+    before: &[Value],
+) -> Value {
+    let entry = |record: &UnitRecord| {
+        let fresh = under_way
+            .filter(|unit| unit.id == record.id)
+            .map(|unit| json!(unit));
+        let known = || {
+            before
+                .iter()
+                .find(|unit| unit["id"] == record.id.as_str())
+                .cloned()
+        };
+        let mut entry = fresh.or_else(known).unwrap_or_else(|| json!({}));
+        if let (Some(entry), Value::Object(own)) = (entry.as_object_mut(), json!(record)) {
+            entry.extend(own);
+        }
+        entry
+    };
+    records.iter().map(entry).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unit(id: &str, status: UnitStatus) -> UnitRecord {
+        UnitRecord {
+            id: id.to_owned(),
+            status,
+            message: None,
+            commit_sha: None,
+        }
+    }
+
+    #[test]
+    fn the_last_word_on_a_piece_counts_and_its_context_stays() {
+        let mut records = vec![unit("a", UnitStatus::InProgress)];
+        record(&mut records, unit("a", UnitStatus::Done));
+        record(&mut records, unit("b", UnitStatus::InProgress));
+        let before = [
+            json!({"id": "a", "status": "in-progress", "action": "RED"}),
+            json!({"id": "gone"}),
+        ];
+        assert_eq!(
+            file(&records, None, &before),
+            json!([{"id": "a", "status": "done", "action": "RED"}, {"id": "b", "status": "in-progress"}])
+        );
+    }
 }

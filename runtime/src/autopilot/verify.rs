@@ -5,102 +5,111 @@
 use super::error::Error;
 use super::project::Project;
 use super::session::Session;
-use super::state::ProvenRed;
-use crate::step_error::describe;
+use crate::preflight::{BrokenBase, look_first};
+use crate::step_error::{StepError, describe};
 use crate::{Checkouts, RedCommit, TestResultCache, Work, prove};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use tm_scheduler::autopilot::{PhaseReport, TddPhase, TestCounts, Verdict, judge_final};
-use tm_scheduler::{CommandEnd, CommitId, Coverage, Phase, Proof, TestOutcome};
+use tm_config::Verify;
+use tm_scheduler::autopilot::{TddPhase, TestCounts, Verdict, judge_final};
+use tm_scheduler::preflight::Preflight;
+use tm_scheduler::{CommandEnd, CommitId, Coverage, Phase, Proof, Task, TestOutcome};
+use tm_store::run::{read_json, write_json};
 use tm_worktrees::{TreeId, WorktreePool};
 
-/// Runs the tests and fills the report with what was seen.
+/// What tm saw of a phase.
+pub(super) struct Seen {
+    pub(super) counts: TestCounts,
+    pub(super) coverage: Option<f64>,
+    pub(super) verdict: Verdict,
+}
+
+/// Runs the tests and judges what is seen.
 pub(super) async fn measure(
     session: &mut Session<'_>,
     phase: TddPhase,
     tree: &TreeId,
-    report: &mut PhaseReport,
-) -> Result<(), Error> {
+) -> Result<Seen, Error> {
     // The agent may have committed its work itself: it is judged since the run's last commit.
-    let head = session.open.state.head.clone();
-    let project = session.project();
-    let result_cache = result_cache(project, &worktrees(session), &scratch(session), &head)?;
-    let red = session.open.state.red_proven.clone();
+    let head = session.state.head.clone();
+    let project = session.project;
+    let proven = session.state.red_proven.clone();
+    let red = proven.filter(|_| phase == TddPhase::Green);
     let work = Work {
-        phase: if phase == TddPhase::Red {
-            Phase::Red
-        } else {
-            Phase::Green
+        phase: match phase {
+            TddPhase::Red => Phase::Red,
+            TddPhase::Green => Phase::Green,
         },
-        base: red
-            .as_ref()
-            .filter(|_| phase == TddPhase::Green)
-            .map_or_else(|| head.clone(), |red| red.commit.clone()),
+        base: red.as_ref().map_or(&head, |red| &red.commit).clone(),
         tree: tree.clone(),
-        red: red.filter(|_| phase == TddPhase::Green).map(red_commit),
-        command: project.test_command(Some(&session.open.task())),
-        rules: crate::rules(&session.project().settings),
+        red,
+        command: project.test_command(Some(&session.task())),
+        rules: crate::rules(&project.settings),
         scratch: scratch(session),
     };
+    let result_cache = own_result_cache(session)?;
     let proof = prove(&work, &result_cache).await;
     close(&result_cache).await;
-    let proof = proof.map_err(|trouble| Error::Measuring(trouble.into()))?;
+    let proof = proof.map_err(measuring)?;
     if phase == TddPhase::Red && proof.holds() {
-        session.open.state.red_proven = Some(proven_red(session, tree, &head, &proof)?);
+        session.state.red_proven = Some(RedCommit {
+            base: head,
+            commit: session.keep_red(tree)?,
+            tests: proof.new.clone(),
+            unloaded: proof.unloaded.clone(),
+        });
     }
-    report.counts = TestCounts::of(proof.passed, proof.failed, 0);
-    report.coverage = proof
-        .coverage
-        .map(|coverage| coverage.after)
-        .or(report.coverage);
-    report.proven = Some(verdict(phase, &proof));
-    Ok(())
+    Ok(Seen {
+        counts: TestCounts::of(proof.passed, proof.failed, 0),
+        coverage: proof.coverage.map(|coverage| coverage.after),
+        verdict: verdict(phase, &proof),
+    })
+}
+
+fn measuring(trouble: StepError) -> Error {
+    Error::Measuring(trouble.into())
 }
 
 fn scratch(session: &Session<'_>) -> PathBuf {
-    session.open.run.path().join("test-results")
+    session.run.path().join("test-results")
 }
 
-pub(super) async fn close(result_cache: &TestResultCache) {
+async fn close(result_cache: &TestResultCache) {
     for warning in result_cache.close().await {
         tracing::warn!("{warning}");
     }
 }
 
-fn worktrees(session: &Session<'_>) -> PathBuf {
-    session.open.run.path().join("worktrees")
+/// What measures in checkouts of the run's own.
+fn own_result_cache(session: &Session<'_>) -> Result<TestResultCache, Error> {
+    let worktrees = session.run.path().join("worktrees");
+    let head = &session.state.head;
+    result_cache(session.project, &worktrees, &scratch(session), head)
 }
 
 /// What measures in checkouts of tm's own, in a folder.
-pub(super) fn result_cache(
+fn result_cache(
     project: &Project,
     folder: &Path,
     scratch: &Path,
     head: &CommitId,
 ) -> Result<TestResultCache, Error> {
     let repository = project
-        .checkout
         .repository()
         .with_content(crate::content_rules(&project.settings.worktree));
     let pool = WorktreePool::open(&repository, folder)?;
-    let (executor, own_folders) = (
-        crate::executor(&project.waves),
-        vec![project.waves.path().to_owned()],
-    );
-    let copies = scratch.join("prepared");
+    let executor = crate::executor(&project.waves);
     let checkouts = Checkouts::open(
         pool,
         head.clone(),
         &project.settings,
-        copies,
-        own_folders,
+        scratch.join("prepared"),
+        vec![project.waves.path().to_owned()],
         executor.clone(),
-    )
-    .map_err(|error| Error::Measuring(describe(&error)))?;
-    Ok(TestResultCache::new(
-        checkouts,
-        scratch.to_owned(),
-        executor,
-    ))
+    );
+    let checkouts = checkouts.map_err(|error| Error::Measuring(describe(&error)))?;
+    let scratch = scratch.to_owned();
+    Ok(TestResultCache::new(checkouts, scratch, executor))
 }
 
 /// Judges the whole suite at the end by running it. A coverage that the tests wrote counts more than one that was told.
@@ -109,18 +118,18 @@ pub(super) async fn suite(
     told: Option<f64>,
     threshold: Option<f64>,
 ) -> Result<(TestCounts, Verdict), Error> {
-    let project = session.project();
+    let project = session.project;
     let command = project
-        .test_command(Some(&session.open.task()))
+        .test_command(Some(&session.task()))
         .ok_or(Error::NoTestCommand)?;
-    let head = session.open.state.head.clone();
-    let result_cache = result_cache(project, &worktrees(session), &scratch(session), &head)?;
+    let (head, scratch) = (&session.state.head, scratch(session));
+    let result_cache = own_result_cache(session)?;
     let report = result_cache
-        .measure(&head, &command, &scratch(session), "final-suite")
+        .measure(head, &command, &scratch, "final-suite")
         .await;
     close(&result_cache).await;
-    let report = report.map_err(|trouble| Error::Measuring(trouble.into()))?;
-    let number = |outcome| count(report.count(outcome));
+    let report = report.map_err(measuring)?;
+    let number = |outcome| u64::try_from(report.count(outcome)).unwrap_or(u64::MAX);
     let counts = TestCounts::of(
         number(TestOutcome::Passed),
         number(TestOutcome::Failed),
@@ -150,35 +159,6 @@ pub(super) async fn suite(
     Ok((counts, Verdict::refused(message, "make it pass")))
 }
 
-fn count(number: usize) -> u64 {
-    u64::try_from(number).unwrap_or(u64::MAX)
-}
-
-fn red_commit(red: ProvenRed) -> RedCommit {
-    RedCommit {
-        base: red.base,
-        commit: red.commit,
-        tests: red.tests,
-        unloaded: red.unloaded,
-    }
-}
-
-fn proven_red(
-    session: &mut Session<'_>,
-    tree: &TreeId,
-    head: &CommitId,
-    proof: &Proof,
-) -> Result<ProvenRed, Error> {
-    let commit = session.keep_red(tree)?;
-    let (tests, unloaded) = (proof.new.clone(), proof.unloaded.clone());
-    Ok(ProvenRed {
-        base: head.clone(),
-        commit,
-        tests,
-        unloaded,
-    })
-}
-
 fn verdict(phase: TddPhase, proof: &Proof) -> Verdict {
     let seen = format!("{} passed, {} failed", proof.passed, proof.failed);
     if proof.holds() {
@@ -195,4 +175,54 @@ fn verdict(phase: TddPhase, proof: &Proof) -> Verdict {
         format!("{} is not proven ({seen}): {why}", phase.as_str()),
         advice,
     )
+}
+
+/// A look that was good, which is not taken again at the same tree with the same command and set-up. No proof rests on
+/// it: what RED and GREEN are judged by is measured anew.
+#[derive(Debug, Deserialize, Serialize)]
+struct GoodLook {
+    /// Everything that it depends on and that can be named.
+    of: String,
+    seen: Preflight,
+}
+
+/// Looks at what a run would start from, as waves look before theirs, and returns what was seen, in lines. Where results are reported, tm runs nothing.
+pub(super) async fn look(
+    project: &Project,
+    task: &Task,
+    base: &CommitId,
+    broken: BrokenBase,
+) -> Result<Vec<String>, Error> {
+    let Some(command) = project
+        .test_command(Some(task))
+        .filter(|_| project.settings.autopilot.verify == Verify::Run)
+    else {
+        return Ok(Vec::new());
+    };
+    let tree = project.repository().tree_of(base)?;
+    let of = format!(
+        "{tree} {} {:?}",
+        command.identity(),
+        project.settings.worktree
+    );
+    let file = project.folder.good_look();
+    match read_json::<GoodLook>(&file) {
+        Ok(known) if known.of == of => return Ok(known.seen.lines()),
+        Ok(_) | Err(_) => {}
+    }
+    let scratch =
+        tempfile::tempdir().map_err(|error| Error::Measuring(format!("make a folder: {error}")))?;
+    let folder = project.checkouts_to_look()?;
+    let result_cache = result_cache(project, &folder, scratch.path(), base)?;
+    let seen = look_first(base, &[command], &result_cache, scratch.path()).await;
+    close(&result_cache).await;
+    let seen = broken.noted(seen.map_err(measuring)?);
+    if seen.is_good() {
+        let seen = seen.clone();
+        write_json(&file, &GoodLook { of, seen })?;
+    } else {
+        // A hint may name a file in it.
+        let _kept = scratch.keep();
+    }
+    Ok(broken.decided(seen).map_err(Error::BrokenBase)?.lines())
 }

@@ -9,8 +9,9 @@ pub mod preparation;
 
 pub(crate) use not_ready::NotReady;
 
+use crate::locked;
 use crate::setup::environment;
-use crate::step_error::{StepError, blocking, describe};
+use crate::step_error::{StepError, blocking, briefly, describe};
 use crate::waves::{RunEvent, StepMessage};
 use not_ready::{not_ready, of_content};
 use ports::Ports;
@@ -20,7 +21,7 @@ use preparation::{
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use tm_config::Settings;
 use tm_executors::engine::Executor;
 use tm_scheduler::CommitId;
@@ -126,7 +127,7 @@ impl Checkouts {
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Prepared>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.known)
     }
 
     /// Gives out a checkout of a commit that no agent ever had, clean and ready.
@@ -138,7 +139,7 @@ impl Checkouts {
         }
         checkout = self.check_out(checkout, commit, &state).await?;
         let place = self.place(checkout.path(), Role::Judge, checkout.lister());
-        let named = self.named_files(commit).await?;
+        let named = self.named_files(commit)?;
         if self
             .preparation
             .unprepared(&place, &state, &named)
@@ -146,13 +147,13 @@ impl Checkouts {
             .map_err(StepError::from)?
             .is_some()
         {
-            let is_as_at_start = named == self.named_files(&self.base).await?;
+            let is_as_at_start = named == self.named_files(&self.base)?;
             let source = if is_as_at_start { &self.base } else { commit };
             checkout = self
                 .check_out(checkout, source, &Prepared::default())
                 .await?;
             let made = self.preparation.prepare(&place, &mut state, &named).await;
-            self.look_at_hooks().await;
+            self.look_at_hooks();
             let report = made.map_err(|error| not_ready(error, is_as_at_start))?;
             self.tell(checkout.path(), Role::Judge, &report);
             // A set-up may write into files of the tree.
@@ -175,11 +176,9 @@ impl Checkouts {
     /// Gives out a checkout of a commit that no agent ever had, clean, for what needs nothing that a set-up makes.
     pub(crate) async fn unprepared(&self, commit: &CommitId) -> Result<JudgeCheckout, StepError> {
         let checkout = self.free_checkout(commit).await?;
-        let known = self.known().get(checkout.path()).cloned();
-        let state = known.unwrap_or_default();
-        self.check_out(checkout, commit, &state)
-            .await
-            .map_err(StepError::from)
+        let state = self.known().get(checkout.path()).cloned();
+        let state = state.unwrap_or_default();
+        Ok(self.check_out(checkout, commit, &state).await?)
     }
 
     async fn check_out(
@@ -203,14 +202,10 @@ impl Checkouts {
     }
 
     /// Puts back what a command set for all checkouts, although tm's own folder is all that it was shown.
-    pub(crate) async fn look_at_hooks(&self) -> Option<String> {
-        let repository = self.pool.repository().clone();
-        let found = blocking(move || repository.put_hooks_path_back()).await;
-        let words = found.unwrap_or_else(|trouble| Some(String::from(trouble)))?;
-        self.noticed
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(words.clone());
+    pub(crate) fn look_at_hooks(&self) -> Option<String> {
+        let found = briefly(|| self.pool.repository().put_hooks_path_back());
+        let words = found.unwrap_or_else(|trouble| Some(trouble.into()))?;
+        locked(&self.noticed).push(words.clone());
         Some(words)
     }
 
@@ -224,7 +219,7 @@ impl Checkouts {
     ) -> Result<Worktree, NotReady> {
         let (checkouts, branch, start) = (self.clone(), branch.clone(), start.clone());
         let (commit, must_contain) = (base.clone(), must_contain.to_vec());
-        let mut worktree = blocking(move || {
+        let worktree = blocking(move || {
             let kept = |path: &Path, lister: &Lister| {
                 let known = checkouts.known().get(path).cloned().unwrap_or_default();
                 checkouts.preparation.kept(&known, || lister.untracked())
@@ -234,10 +229,7 @@ impl Checkouts {
                 .check_out(&branch, &start, &commit, &must_contain, kept)
         })
         .await?;
-        if self.preparation.is_needed() {
-            worktree = self.made_ready(worktree).await?;
-        }
-        Ok(worktree)
+        self.made_ready(worktree).await
     }
 
     /// Takes over a worktree that an earlier process made ready and gave out.
@@ -265,19 +257,18 @@ impl Checkouts {
     ) -> Result<Worktree, NotReady> {
         let base = base.clone();
         let worktree = blocking(move || worktree.move_to_base(&base).map(|()| worktree)).await?;
-        if self.preparation.is_needed() {
-            self.made_ready(worktree).await
-        } else {
-            Ok(worktree)
-        }
+        self.made_ready(worktree).await
     }
 
     /// Makes a worktree of an agent's ready that stands on its base.
     async fn made_ready(&self, mut worktree: Worktree) -> Result<Worktree, NotReady> {
+        if !self.preparation.is_needed() {
+            return Ok(worktree);
+        }
         let mut state = self.known().remove(worktree.path()).unwrap_or_default();
         let place = self.place(worktree.path(), Role::Agent, worktree.lister());
         let base = worktree.base().clone();
-        let named = self.named_files(&base).await?;
+        let named = self.named_files(&base)?;
         let runs_commands = self.preparation.has_setup();
         if runs_commands {
             worktree = blocking(move || worktree.seal().map(|()| worktree)).await?;
@@ -287,7 +278,7 @@ impl Checkouts {
             .prepare(&place, &mut state, &named)
             .await
             .map_err(|error| not_ready(error, true))?;
-        self.look_at_hooks().await;
+        self.look_at_hooks();
         self.tell(worktree.path(), Role::Agent, &report);
         let (preparation, known) = (self.preparation.clone(), state.clone());
         worktree = blocking(move || {
@@ -307,18 +298,12 @@ impl Checkouts {
     }
 
     /// A text for what the files hold that decide whether a checkout is set up again.
-    async fn named_files(&self, commit: &CommitId) -> Result<String, StepError> {
+    fn named_files(&self, commit: &CommitId) -> Result<String, StepError> {
         if !self.preparation.has_setup() {
             return Ok(String::new());
         }
-        let (repository, commit, files) = (
-            self.pool.repository().clone(),
-            commit.clone(),
-            self.preparation.setup_when().clone(),
-        );
-        let covered =
-            blocking(move || repository.files_covered(&repository.tree_of(&commit)?, &files))
-                .await?;
+        let (repository, files) = (self.pool.repository(), self.preparation.setup_when());
+        let covered = briefly(|| repository.files_covered(&repository.tree_of(commit)?, files))?;
         Ok(covered.join("\n"))
     }
 
@@ -341,8 +326,7 @@ impl Checkouts {
     /// Runs the tear-down in every checkout that is ready, and removes the copies; returns what people should know.
     pub async fn close(&self) -> Vec<String> {
         let known = std::mem::take(&mut *self.known());
-        let mut warnings =
-            std::mem::take(&mut *self.noticed.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut warnings = std::mem::take(&mut *locked(&self.noticed));
         let pool = self.pool.clone();
         if self.preparation.has_teardown() {
             // What is not sealed now is not the user's settings either.

@@ -4,13 +4,14 @@
 //! it. Ports come in blocks, each held by one run on this machine by a lock that the system lets go of with the process.
 //! Does not look whether some other program listens on a port.
 
+use crate::locked;
 use rustix::process::geteuid;
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The first port; below those that systems hand out by themselves.
 const FIRST: u32 = 21_000;
@@ -60,7 +61,7 @@ impl Ports {
     }
 
     fn block(&self, number: u32) -> Option<u32> {
-        let mut leases = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut leases = locked(&self.leases);
         let number = usize::try_from(number).ok()?;
         while leases.len() <= number {
             let key = format!("{} {}", self.key, leases.len());

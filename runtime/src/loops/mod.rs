@@ -4,16 +4,14 @@
 //! the progress file. Several lanes run beside each other, each in a worktree of its own.
 
 mod agent;
-mod backlog;
-mod event;
 mod progress_file;
 mod recovery;
 mod setup;
 mod supervise;
 mod tag_loop;
 
-pub use event::{LoopEvent, TaggedLoopEvent};
 pub use progress_file::{LoopHeader, ProgressFile};
 pub use recovery::{CutOff, LoopState, clean_up};
 pub use setup::{LoopSetup, Place, SharedCost};
+pub use supervise::{LoopEvent, TaggedLoopEvent};
 pub use supervise::{TagLoopOutcome, run_loops};

@@ -2,11 +2,12 @@
 
 use super::ProgressFile;
 use crate::checkouts::{Checkouts, preparation};
+use crate::locked;
 use crate::step_error::blocking;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use tm_config::Escape;
 use tm_executors::agent::AttemptLimits;
 use tm_executors::engine::Executor;
@@ -149,7 +150,7 @@ pub(super) struct Standing {
 impl SharedCost {
     /// Records where a lane stands, and returns what the machine is to know of the others.
     pub(super) fn exchange(&self, lane: &Tag, own: Standing) -> Vec<LoopInput> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = locked(&self.0);
         let others = || {
             all.iter()
                 .filter(|(other, _)| *other != lane)

@@ -1,11 +1,13 @@
-//! All lanes of a loop beside each other, heard in one place.
+//! All loops of tags beside each other, heard in one place; what happens in each is told to people and written to
+//! `activity.jsonl`.
 
+use super::LoopSetup;
 use super::tag_loop::TagLoop;
-use super::{LoopEvent, LoopSetup, TaggedLoopEvent};
 use crate::attempt::ConcurrentAttempts;
 use crate::{Error, now};
+use serde::Serialize;
 use std::sync::Arc;
-use tm_scheduler::iteration::{Iteration, LoopStatus};
+use tm_scheduler::iteration::{Iteration, IterationFailure, IterationRecord, LoopStatus};
 use tm_scheduler::{StopMode, Tag, Timestamp};
 use tm_store::run::ActivityLog;
 use tokio::sync::{mpsc, watch};
@@ -110,16 +112,94 @@ struct Line<'a> {
     tag: &'a Tag,
 }
 
-fn write_down(activity: &mut ActivityLog, event: &TaggedLoopEvent) -> Result<(), Error> {
-    if matches!(event.event, LoopEvent::Output(_)) {
-        return Ok(());
+fn write_down(activity: &mut ActivityLog, told: &TaggedLoopEvent) -> Result<(), Error> {
+    let TaggedLoopEvent {
+        at,
+        lane: tag,
+        event,
+    } = told;
+    if !matches!(event, LoopEvent::Output(_)) {
+        activity.append(*at, &Line { event, tag })?;
+        activity.flush()?;
     }
-    activity.append(
-        event.at,
-        &Line {
-            event: &event.event,
-            tag: &event.lane,
-        },
-    )?;
-    Ok(activity.flush()?)
+    Ok(())
+}
+
+/// Something that happened in a lane.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaggedLoopEvent {
+    /// When.
+    pub at: Timestamp,
+    /// In which lane.
+    pub lane: Tag,
+    /// What.
+    pub event: LoopEvent,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event")]
+pub enum LoopEvent {
+    /// A lane began.
+    #[serde(rename = "loop:started")]
+    Started {
+        /// The loop.
+        loop_id: String,
+        /// The preset, or the path of the prompt.
+        prompt: String,
+        /// How many iterations it may use.
+        iterations: u32,
+        /// The branch that it works on, when that is one of tm's.
+        branch: Option<String>,
+    },
+    /// An agent is started.
+    #[serde(rename = "iteration:started")]
+    IterationStarted {
+        /// The iteration.
+        iteration: u32,
+        /// The last one there can be.
+        last: u32,
+        /// The try at it.
+        attempt: u32,
+    },
+    /// What the agent prints, line by line; not written down, its log holds it.
+    #[serde(skip)]
+    Output(String),
+    /// The tests are run.
+    #[serde(rename = "test:run")]
+    Verifying {
+        /// The command.
+        command: String,
+    },
+    /// An iteration, or a try that does not count, is over.
+    #[serde(rename = "iteration:ended")]
+    IterationEnded {
+        /// What it came to.
+        #[serde(flatten)]
+        record: Box<IterationRecord>,
+    },
+    /// The loop waits.
+    #[serde(rename = "loop:waiting")]
+    Waiting {
+        /// Until when.
+        until: Timestamp,
+        /// The failure that is waited out.
+        failure: Option<IterationFailure>,
+    },
+    /// A lane is over.
+    #[serde(rename = "loop:ended")]
+    Ended {
+        /// How.
+        status: LoopStatus,
+        /// Why.
+        reason: String,
+        /// Tasks that became done.
+        tasks_completed: usize,
+    },
+    /// Trouble that does not end anything.
+    #[serde(rename = "warning")]
+    Warning {
+        /// What.
+        message: String,
+    },
 }

@@ -1,7 +1,7 @@
 //! One lane: the machine, and one step at a time that it hears from.
 
+use super::agent::look;
 use super::agent::{Try, run_agent};
-use super::backlog::look;
 use super::setup::Standing;
 use super::{LoopEvent, LoopSetup, LoopState, Place, TagLoopOutcome};
 use crate::attempt::ConcurrentAttempts;

@@ -1,17 +1,18 @@
 //! Reads what changed, and what it has to do with the tests, from git.
 
-use super::{Prover, RedCommit};
-use crate::step_error::StepError;
+use super::{Prover, RedCommit, Work};
+use crate::step_error::{StepError, briefly};
 use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use tm_executors::testing::{
     Closure, RunnerFile, TestCommand, TreeFiles, runner_file, runner_settings,
 };
 use tm_scheduler::CommitId;
 use tm_scheduler::verdict::{
-    Change, ChangeKind, RedFile, is_source, is_test_path, leads_to, test_files_of_red, test_section,
+    Change, ChangeKind, RedFile, is_source, is_test_path, leads_to, names_path, test_files_of_red,
+    test_section,
 };
-use tm_worktrees::{Change as GitChange, Error, Repository, TreeId};
+use tm_worktrees::{Error, Repository, TreeId};
 
 /// The tree that work started from.
 #[derive(Debug)]
@@ -39,12 +40,10 @@ impl StartTree {
 
     /// The files that hold tests, or decide how they are run.
     pub(super) fn watched(&self) -> &BTreeSet<String> {
-        let is_of_tests = |path: &&String| {
-            is_test_path(path) && is_source(path)
-                || runner_file(path, &self.closure) == RunnerFile::Whole
-        };
-        self.watched
-            .get_or_init(|| self.paths.iter().filter(is_of_tests).cloned().collect())
+        let is_whole = |path: &str| runner_file(path, &self.closure) == RunnerFile::Whole;
+        let is_of_tests = |path: &&String| is_test_path(path) && is_source(path) || is_whole(path);
+        let watched = || self.paths.iter().filter(is_of_tests).cloned().collect();
+        self.watched.get_or_init(watched)
     }
 }
 
@@ -80,115 +79,100 @@ pub(super) fn changed_tests(changes: &[Change], closure: &Closure) -> Vec<String
         .collect()
 }
 
+impl Brought {
+    fn read(repository: &Repository, red: &RedCommit) -> Result<Self, Error> {
+        let to = &red.commit;
+        let changes = repository.changed_files(&red.base, to)?;
+        let test_files = test_files_of_red(&changes);
+        let mut files = Vec::new();
+        for Change { path, kind } in changes {
+            let text = repository.text_at(to, &path)?;
+            files.push(RedFile { kind, path, text });
+        }
+        let holds_tests = |file: &&RedFile| {
+            let text = file.text.as_deref().unwrap_or_default();
+            test_files.contains(&file.path) || test_section(&file.path, text).is_some()
+        };
+        let with_text = |file: &RedFile| Some((file.path.clone(), file.text.clone()?));
+        let tests = files.iter().filter(holds_tests).filter_map(with_text);
+        let tests = tests.collect();
+        let links = repository.links(&repository.tree_of(to)?)?;
+        let led_to = files.iter().filter(|file| links.contains_key(&file.path));
+        let led_to = led_to
+            .filter_map(|file| Some((file.path.clone(), leads_to(&file.path, &links)?)))
+            .collect();
+        Ok(Self {
+            files,
+            test_files,
+            tests,
+            led_to,
+        })
+    }
+
+    /// Tells whether a test of RED names a file.
+    pub(super) fn names(&self, path: &str) -> bool {
+        self.tests
+            .iter()
+            .any(|(test, text)| names_path(test, text, path))
+    }
+}
+
 impl Prover<'_> {
-    pub(super) async fn changes(&self, since: &CommitId) -> Result<Vec<Change>, StepError> {
-        let (since, tree) = (since.clone(), self.work.tree.clone());
-        let changes = self
-            .git(move |repository| repository.changed_files(&since, &tree))
-            .await?;
-        Ok(changes
-            .into_iter()
-            .map(|file| Change {
-                kind: kind(file.change),
-                path: file.path,
-            })
-            .collect())
+    pub(super) fn changes(&self) -> Result<Vec<Change>, StepError> {
+        let Work { base, tree, .. } = self.work;
+        briefly(|| self.repository().changed_files(base, tree))
     }
 
     /// The test files of a RED, and files of code whose own section of tests it changed.
-    pub(super) async fn red_files(
-        &self,
-        changes: &[Change],
-        base: &CommitId,
-    ) -> Result<Vec<String>, StepError> {
+    pub(super) fn red_files(&self, changes: &[Change]) -> Result<Vec<String>, StepError> {
         let mut files = test_files_of_red(changes);
         for change in changes {
-            if !files.contains(&change.path) && self.section_differs(base, &change.path).await? {
+            if !files.contains(&change.path) && self.section_differs(&change.path)? {
                 files.push(change.path.clone());
             }
         }
         Ok(files)
     }
 
-    /// Whether a file's own section of tests is another than at a commit.
-    async fn section_differs(&self, base: &CommitId, path: &str) -> Result<bool, StepError> {
-        let (base, tree, path) = (base.clone(), self.work.tree.clone(), path.to_owned());
-        self.git(move |repository| {
-            let section = |text: Option<String>| {
-                text.and_then(|text| test_section(&path, &text).map(str::to_owned))
-            };
-            let before = section(repository.text_at(&base, &path)?);
-            Ok(before != section(repository.text_in_tree(&tree, &path)?))
+    /// A file as it was where the work started, and as it is in the work.
+    fn texts(&self, path: &str) -> Result<(Option<String>, Option<String>), StepError> {
+        let (repository, work) = (self.repository(), self.work);
+        briefly(|| {
+            let before = repository.text_at(&work.base, path)?;
+            Ok::<_, Error>((before, repository.text_in_tree(&work.tree, path)?))
         })
-        .await
+    }
+
+    /// Whether a file's own section of tests is another than where the work started.
+    fn section_differs(&self, path: &str) -> Result<bool, StepError> {
+        let (before, after) = self.texts(path)?;
+        let section = |text| test_section(path, text);
+        Ok(before.as_deref().and_then(section) != after.as_deref().and_then(section))
     }
 
     /// What RED did, as far as GREEN is held to it.
-    pub(super) async fn brought(&self, red: &RedCommit) -> Result<Brought, StepError> {
-        let (from, to) = (red.base.clone(), red.commit.clone());
-        self.git(move |repository| {
-            let mut files = Vec::new();
-            for file in repository.changed_files(&from, &to)? {
-                let text = repository.text_at(&to, &file.path)?;
-                files.push(RedFile {
-                    kind: kind(file.change),
-                    path: file.path,
-                    text,
-                });
-            }
-            let changes: Vec<Change> = files
-                .iter()
-                .map(|file| Change {
-                    path: file.path.clone(),
-                    kind: file.kind,
-                })
-                .collect();
-            let test_files = test_files_of_red(&changes);
-            let holds_tests = |file: &&RedFile| {
-                let text = file.text.as_deref().unwrap_or_default();
-                test_files.contains(&file.path) || test_section(&file.path, text).is_some()
-            };
-            let with_text = |file: &RedFile| Some((file.path.clone(), file.text.clone()?));
-            let tests = files
-                .iter()
-                .filter(holds_tests)
-                .filter_map(with_text)
-                .collect();
-            let links = repository.links(&repository.tree_of(&to)?)?;
-            let led_to = files.iter().filter(|file| links.contains_key(&file.path));
-            let led_to = led_to
-                .filter_map(|file| Some((file.path.clone(), leads_to(&file.path, &links)?)))
-                .collect();
-            Ok(Brought {
-                files,
-                test_files,
-                tests,
-                led_to,
-            })
-        })
-        .await
+    pub(super) fn brought(&self, red: &RedCommit) -> Result<Brought, StepError> {
+        briefly(|| Brought::read(self.repository(), red))
     }
 
     /// Test files, and sections of tests, that are no longer RED's. What landed meanwhile is in the base already.
-    pub(super) async fn tampered(
+    pub(super) fn tampered(
         &self,
         brought: &Brought,
         changes: &[Change],
     ) -> Result<Vec<String>, StepError> {
         let mut tampered = Vec::new();
-        for change in changes {
-            let is_of_red = brought.files.iter().any(|file| file.path == change.path);
-            if brought.test_files.contains(&change.path)
-                || is_of_red && self.section_differs(&self.work.base, &change.path).await?
-            {
-                tampered.push(change.path.clone());
+        for Change { path, .. } in changes {
+            let is_of_red = brought.files.iter().any(|file| file.path == *path);
+            if brought.test_files.contains(path) || is_of_red && self.section_differs(path)? {
+                tampered.push(path.clone());
             }
         }
         Ok(tampered)
     }
 
     /// What the test command reaches where the work started; `tests` are RED's.
-    pub(super) async fn closure(
+    pub(super) fn closure(
         &self,
         changes: &[Change],
         tests: &[String],
@@ -199,61 +183,45 @@ impl Prover<'_> {
         if !changes.iter().any(may_be_of_runner) {
             return Ok(self.start.closure.clone());
         }
-        let (base, command) = (self.work.base.clone(), self.command.clone());
-        let changed: Vec<String> = changes.iter().map(|change| change.path.clone()).collect();
-        let (start, tests) = (Arc::clone(&self.start), tests.to_vec());
-        self.git(move |repository| {
-            let tree = repository.tree_of(&base)?;
-            let follow =
-                |tests: &[String]| closure_in(repository, &tree, &start.paths, &command, tests);
-            let closure = follow(&tests);
-            // Only where code would count as runner is it asked which code the other tests reach.
-            let is_code = |path: &&String| {
-                is_source(path) && runner_file(path, &closure) == RunnerFile::Whole
-            };
-            if !changed.iter().any(|path| is_code(&path)) {
-                return Ok(closure);
-            }
-            let others = start
-                .paths
-                .iter()
-                .filter(|path| is_test_path(path) && is_source(path) && !tests.contains(path));
-            Ok(follow(
-                &tests.iter().chain(others).cloned().collect::<Vec<_>>(),
-            ))
+        briefly(|| {
+            let tree = self.repository().tree_of(&self.work.base)?;
+            Ok::<_, Error>(self.closure_at(&tree, changes, tests))
         })
-        .await
+    }
+
+    fn closure_at(&self, tree: &TreeId, changes: &[Change], tests: &[String]) -> Closure {
+        let paths = &self.start.paths;
+        let follow =
+            |tests: &[String]| closure_in(self.repository(), tree, paths, self.command, tests);
+        let closure = follow(tests);
+        // Only where code would count as runner is it asked which code the other tests reach.
+        let is_code = |change: &Change| {
+            is_source(&change.path) && runner_file(&change.path, &closure) == RunnerFile::Whole
+        };
+        if !changes.iter().any(is_code) {
+            return closure;
+        }
+        let others = paths
+            .iter()
+            .filter(|path| is_test_path(path) && is_source(path) && !tests.contains(path));
+        follow(&tests.iter().chain(others).cloned().collect::<Vec<_>>())
     }
 
     /// Files of which some settings decide how tests are run, and that have others now.
-    pub(super) async fn changed_settings(
+    pub(super) fn changed_settings(
         &self,
         changes: &[Change],
         closure: &Closure,
     ) -> Result<Vec<String>, StepError> {
         let mut changed = Vec::new();
-        for change in changes
-            .iter()
-            .filter(|change| runner_file(&change.path, closure) == RunnerFile::Partly)
-        {
-            let (base, tree, path) = (
-                self.work.base.clone(),
-                self.work.tree.clone(),
-                change.path.clone(),
-            );
-            let (before, after) = self
-                .git(move |repository| {
-                    Ok((
-                        repository.text_at(&base, &path)?,
-                        repository.text_in_tree(&tree, &path)?,
-                    ))
-                })
-                .await?;
-            let settings = |text: Option<String>| {
-                text.and_then(|text| runner_settings(&change.path, &text, closure))
-            };
+        for Change { path, .. } in changes {
+            if runner_file(path, closure) != RunnerFile::Partly {
+                continue;
+            }
+            let (before, after) = self.texts(path)?;
+            let settings = |text: Option<String>| runner_settings(path, &text?, closure);
             if settings(before) != settings(after) {
-                changed.push(change.path.clone());
+                changed.push(path.clone());
             }
         }
         Ok(changed)
@@ -268,20 +236,7 @@ fn closure_in(
     tests: &[String],
 ) -> Closure {
     // A file that can't be read calls nothing.
-    let read = |path: &str| {
-        repository
-            .text_in_tree(tree, path)
-            .ok()
-            .flatten()
-            .filter(|_| paths.contains(path))
-    };
+    let text = |path: &str| repository.text_in_tree(tree, path).ok().flatten();
+    let read = |path: &str| text(path).filter(|_| paths.contains(path));
     Closure::of(command, &TreeFiles { paths, read: &read }, tests)
-}
-
-pub(super) const fn kind(change: GitChange) -> ChangeKind {
-    match change {
-        GitChange::Added => ChangeKind::Added,
-        GitChange::Deleted => ChangeKind::Deleted,
-        GitChange::Modified => ChangeKind::Modified,
-    }
 }

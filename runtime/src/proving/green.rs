@@ -1,30 +1,30 @@
-//! Measures and judges a GREEN: its own results, then with everything as before that it may not turn to its advantage,
-//! then RED without it, then tests that can't pass.
+//! Measures and judges a RED; and a GREEN: its own results, then with everything as before that it may not turn to its
+//! advantage, then RED without it, then tests that can't pass.
 
 use super::files::{Brought, changed_tests};
-use super::{Prover, RedCommit};
-use crate::step_error::StepError;
-use tm_executors::testing::told_by_exit_status;
+use super::{Prover, TestResultCache};
+use crate::step_error::{StepError, briefly};
+use serde::{Deserialize, Serialize};
+use tm_executors::testing::{TestCommand, told_by_exit_status};
 use tm_scheduler::verdict::{
-    AsBefore, Change, ChangeKind, GreenWork, RedFacts, brought_by_red, is_fixture, is_test_path,
-    judge_green, names_path, with_files_as_before,
+    AsBefore, Change, ChangeKind, GreenWork, RedFacts, RedWork, Strictness, brought_by_red,
+    is_fixture, is_test_path, judge_green, judge_red, old_tests_got_worse, test_files_of_red,
+    with_files_as_before,
 };
-use tm_scheduler::{Proof, TestReport};
+use tm_scheduler::{AttemptRecord, CommitId, Proof, TestReport};
+use tm_worktrees::Error;
 
 impl Prover<'_> {
     pub(super) async fn green(&self) -> Result<(Proof, TestReport), StepError> {
         let base = self.base().await;
-        let changes = self.changes(&self.work.base).await?;
+        let changes = self.changes()?;
         let Some(red) = &self.work.red else {
             return self.green_without_red(&base, &changes).await;
         };
-        let brought = self.brought(red).await?;
-        let (mut facts, tampered) = (
-            facts(red, &brought),
-            self.tampered(&brought, &changes).await?,
-        );
-        let closure = self.closure(&changes, &brought.test_files).await?;
-        let runner = self.changed_settings(&changes, &closure).await?;
+        let brought = self.brought(red)?;
+        let (mut facts, tampered) = (facts(red, &brought), self.tampered(&brought, &changes)?);
+        let closure = self.closure(&changes, &brought.test_files)?;
+        let runner = self.changed_settings(&changes, &closure)?;
         let without_red = self.without_red(red).await?;
         let after = self.measure("work").await?;
         let rerun = self.rerun(&base, &after).await?;
@@ -65,8 +65,8 @@ impl Prover<'_> {
         base: &TestReport,
         changes: &[Change],
     ) -> Result<(Proof, TestReport), StepError> {
-        let closure = self.closure(changes, &[]).await?;
-        let runner = self.changed_settings(changes, &closure).await?;
+        let closure = self.closure(changes, &[])?;
+        let runner = self.changed_settings(changes, &closure)?;
         let after = self.measure("work").await?;
         let rerun = self.rerun(base, &after).await?;
         let green = GreenWork {
@@ -114,10 +114,7 @@ impl Prover<'_> {
         let commit = if self.work.base == red.commit {
             red.base.clone()
         } else {
-            let base = self.work.base.clone();
-            let parent = self
-                .git(move |repository| repository.first_parent(&base))
-                .await?;
+            let parent = briefly(|| self.repository().first_parent(&self.work.base))?;
             parent.unwrap_or_else(|| red.base.clone())
         };
         Ok(self.result_cache.at(&commit, self.command).await)
@@ -136,13 +133,7 @@ fn as_before(brought: &Brought, changes: &[Change], tests: Vec<String>) -> AsBef
         let is_led_to = |target: &str| path == target || path.starts_with(&format!("{target}/"));
         if let Some((link, _)) = brought.led_to.iter().find(|(_, target)| is_led_to(target)) {
             frozen.push((path.clone(), format!("RED's `{link}` leads to it")));
-        } else if is_fixture(path)
-            && !is_test_path(path)
-            && brought
-                .tests
-                .iter()
-                .any(|(test, text)| names_path(test, text, path))
-        {
+        } else if is_fixture(path) && !is_test_path(path) && brought.names(path) {
             frozen.push((path.clone(), "read by RED's tests".to_owned()));
         }
     }
@@ -157,5 +148,98 @@ fn facts(red: &RedCommit, brought: &Brought) -> RedFacts {
         new_tests: red.tests.clone(),
         unloaded: red.unloaded.clone(),
         files,
+    }
+}
+
+/// The RED that a GREEN has to satisfy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RedCommit {
+    /// What RED started from.
+    pub base: CommitId,
+    /// Its commit.
+    pub commit: CommitId,
+    /// The names of its tests, as far as they are known.
+    pub tests: Vec<String>,
+    /// The files of its tests that could not be loaded.
+    pub unloaded: Vec<String>,
+}
+
+impl RedCommit {
+    /// Returns that of an attempt, as it is written down; `None` before it was proven and committed.
+    pub fn of(attempt: &AttemptRecord) -> Option<Self> {
+        let proof = attempt.proof()?;
+        Some(Self {
+            base: attempt.place()?.base.clone(),
+            commit: attempt.commit()?.clone(),
+            tests: proof.new.clone(),
+            unloaded: proof.unloaded.clone(),
+        })
+    }
+}
+
+/// Finds out what a commit is as a RED: the tests that it adds, and the files of tests that don't load yet.
+///
+/// # Errors
+/// git refused.
+pub async fn red_commit(
+    commit: &CommitId,
+    command: &TestCommand,
+    result_cache: &TestResultCache,
+) -> Result<RedCommit, StepError> {
+    let repository = result_cache.repository();
+    let (base, changes) = briefly(|| {
+        let base = repository.first_parent(commit)?;
+        let base = base.unwrap_or_else(|| commit.clone());
+        let changes = repository.changed_files(&base, commit)?;
+        Ok::<_, Error>((base, changes))
+    })?;
+    let (before, after) = (
+        result_cache.at(&base, command).await,
+        result_cache.at(commit, command).await,
+    );
+    let test_files = test_files_of_red(&changes);
+    let work = RedWork {
+        base: &before,
+        after: &after,
+        rerun: None,
+        without_tests: None,
+        test_files: &test_files,
+    };
+    let proof = judge_red(&work, Strictness::Relaxed);
+    Ok(RedCommit {
+        base,
+        commit: commit.clone(),
+        tests: proof.new,
+        unloaded: proof.unloaded,
+    })
+}
+
+impl Prover<'_> {
+    pub(super) async fn red(&self) -> Result<(Proof, TestReport), StepError> {
+        let changes = self.changes()?;
+        let test_files = self.red_files(&changes)?;
+        let base = self.base().await;
+        let after = self.measure("work").await?;
+        let rerun = if old_tests_got_worse(&base, &after) {
+            Some(self.measure("again").await?)
+        } else {
+            None
+        };
+        let is_only_tests = changes
+            .iter()
+            .all(|change| test_files.contains(&change.path));
+        let without_tests = if after.load_errors.is_empty() || is_only_tests {
+            None
+        } else {
+            Some(self.measure_with(&test_files, "without-tests").await?)
+        };
+        let red = RedWork {
+            base: &base,
+            after: &after,
+            rerun: rerun.as_ref(),
+            without_tests: without_tests.as_ref(),
+            test_files: &test_files,
+        };
+        Ok((judge_red(&red, self.work.rules.strictness), after))
     }
 }

@@ -3,24 +3,21 @@
 mod files;
 mod green;
 mod parts;
-mod red;
 mod result_cache;
-mod rewritten;
 mod tried;
 
+pub use green::{RedCommit, red_commit};
 pub use parts::Parts;
-pub use red::{RedCommit, red_commit};
 pub use result_cache::TestResultCache;
 
-use crate::step_error::{StepError, blocking};
+use crate::step_error::{StepError, briefly};
 use files::StartTree;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use tm_executors::testing::{RunnerFile, TestCommand, runner_file, told_by_exit_status};
 use tm_scheduler::verdict::{
-    AsBefore, Change, Rules, is_test_path, judge_plain, judge_plain_as_before, lead_out,
-    needs_rerun,
+    AsBefore, Rules, is_test_path, judge_plain, judge_plain_as_before, lead_out, needs_rerun,
 };
 use tm_scheduler::{CommitId, Failure, Phase, Proof, Reason, Strength, TestReport};
 use tm_worktrees::{Error, Repository, TreeId};
@@ -53,8 +50,9 @@ const NOTE_OF_HOME: &str =
 /// # Errors
 /// git or the disk refused; nothing is known of the work then.
 pub async fn prove(work: &Work, result_cache: &TestResultCache) -> Result<Proof, StepError> {
-    let (repository, base) = (result_cache.repository().clone(), work.base.clone());
-    if blocking(move || repository.tree_of(&base)).await? == work.tree {
+    let repository = result_cache.repository();
+    let tree_before = briefly(|| repository.tree_of(&work.base))?;
+    if tree_before == work.tree {
         let why = "nothing differs from what the attempt started from";
         return Ok(Proof::refused(
             Failure::NothingDone,
@@ -62,7 +60,10 @@ pub async fn prove(work: &Work, result_cache: &TestResultCache) -> Result<Proof,
             why,
         ));
     }
-    let links = links_out(work, result_cache).await?;
+    let links = briefly(|| {
+        let before = repository.links(&tree_before)?;
+        Ok::<_, Error>(lead_out(&before, &repository.links(&work.tree)?))
+    })?;
     if !links.is_empty() {
         let why = format!(
             "symbolic links lead out of the tree, where every clone has something else: {}",
@@ -77,7 +78,7 @@ pub async fn prove(work: &Work, result_cache: &TestResultCache) -> Result<Proof,
     let Some(command) = &work.command else {
         return Ok(of_tree(without_tests(work.phase), work));
     };
-    let prover = Prover::new(work, command, result_cache).await?;
+    let prover = Prover::new(work, command, result_cache)?;
     let (mut proof, after) = match work.phase {
         Phase::Red => prover.red().await?,
         Phase::Green => prover.green().await?,
@@ -86,12 +87,41 @@ pub async fn prove(work: &Work, result_cache: &TestResultCache) -> Result<Proof,
     if command.environment.home == tm_scheduler::TestHome::User {
         proof.notes.push(NOTE_OF_HOME.to_owned());
     }
-    let proof = prover.of_tests_as_checked_out(proof).await?;
-    let proof = with_weakest(proof, command, &after);
-    if proof.holds() {
-        result_cache.remember_proven(&work.tree, command, after);
+    prover.concluded(proof, after).await
+}
+
+/// Judges work that is to change no behaviour: the tests are the same, and nothing got worse.
+///
+/// # Errors
+/// git or the disk refused; nothing is known of the work then.
+pub(crate) async fn prove_same_behaviour(
+    work: &Work,
+    result_cache: &TestResultCache,
+) -> Result<Proof, StepError> {
+    let Some(command) = &work.command else {
+        return Ok(without_tests(Phase::Green));
+    };
+    let prover = Prover::new(work, command, result_cache)?;
+    let changes = prover.changes()?;
+    let closure = prover.closure(&changes, &[])?;
+    let of_tests: Vec<String> = changes
+        .into_iter()
+        .map(|change| change.path)
+        .filter(|path| is_test_path(path) || runner_file(path, &closure) != RunnerFile::No)
+        .collect();
+    if !of_tests.is_empty() {
+        let why = format!(
+            "tests, or what decides how they are run, were changed: {}",
+            of_tests.join(", ")
+        );
+        return Ok(Proof::refused(
+            Failure::TestsTampered,
+            Reason::RedTestsChanged,
+            why,
+        ));
     }
-    Ok(of_tree(proof, work))
+    let (proof, after) = prover.plain().await?;
+    prover.concluded(proof, after).await
 }
 
 /// A proof by several commands is as strong as the weakest of them.
@@ -114,65 +144,6 @@ fn of_tree(proof: Proof, work: &Work) -> Proof {
     }
 }
 
-/// Judges work that is to change no behaviour: the tests are the same, and nothing got worse.
-///
-/// # Errors
-/// git or the disk refused; nothing is known of the work then.
-pub(crate) async fn prove_same_behaviour(
-    work: &Work,
-    result_cache: &TestResultCache,
-) -> Result<Proof, StepError> {
-    let Some(command) = &work.command else {
-        return Ok(without_tests(Phase::Green));
-    };
-    let prover = Prover::new(work, command, result_cache).await?;
-    let changes = prover.changes(&work.base).await?;
-    let closure = prover.closure(&changes, &[]).await?;
-    let is_of_tests = |change: &&Change| {
-        is_test_path(&change.path) || runner_file(&change.path, &closure) != RunnerFile::No
-    };
-    let of_tests: Vec<String> = changes
-        .iter()
-        .filter(is_of_tests)
-        .map(|change| change.path.clone())
-        .collect();
-    if !of_tests.is_empty() {
-        let why = format!(
-            "tests, or what decides how they are run, were changed: {}",
-            of_tests.join(", ")
-        );
-        return Ok(Proof::refused(
-            Failure::TestsTampered,
-            Reason::RedTestsChanged,
-            why,
-        ));
-    }
-    let (proof, after) = prover.plain().await?;
-    let proof = prover.of_tests_as_checked_out(proof).await?;
-    let proof = with_weakest(proof, command, &after);
-    if proof.holds() {
-        result_cache.remember_proven(&work.tree, command, after);
-    }
-    Ok(of_tree(proof, work))
-}
-
-/// New or changed symbolic links of the work that lead out of its tree.
-async fn links_out(work: &Work, result_cache: &TestResultCache) -> Result<Vec<String>, StepError> {
-    let (repository, base, tree) = (
-        result_cache.repository().clone(),
-        work.base.clone(),
-        work.tree.clone(),
-    );
-    blocking(move || {
-        let (before, after) = (
-            repository.links(&repository.tree_of(&base)?)?,
-            repository.links(&tree)?,
-        );
-        Ok::<_, Error>(lead_out(&before, &after))
-    })
-    .await
-}
-
 /// What is proven where there is no test command.
 fn without_tests(phase: Phase) -> Proof {
     let why = "there is no test command, and none was found";
@@ -180,10 +151,9 @@ fn without_tests(phase: Phase) -> Proof {
         Phase::Red => Proof::refused(Failure::RedCannotRun, Reason::CannotRun, why),
         Phase::Green => Proof::refused(Failure::GreenFailing, Reason::CannotRun, why),
         Phase::None => {
-            let notes =
-                vec!["no test command: that something changed is all that was proven".to_owned()];
+            let note = "no test command: that something changed is all that was proven";
             Proof {
-                notes,
+                notes: vec![note.to_owned()],
                 ..Proof::default()
             }
         }
@@ -203,22 +173,16 @@ struct Prover<'a> {
 }
 
 impl<'a> Prover<'a> {
-    async fn new(
+    fn new(
         work: &'a Work,
         command: &'a TestCommand,
         result_cache: &'a TestResultCache,
     ) -> Result<Self, StepError> {
-        let (repository, tree, base) = (
-            result_cache.repository().clone(),
-            work.tree.clone(),
-            work.base.clone(),
-        );
-        let wanted = command.clone();
-        let (commit, start) = blocking(move || {
-            let start = StartTree::read(&repository, &base, &wanted)?;
-            Ok::<_, Error>((repository.commit_to_test(&tree, &base)?, Arc::new(start)))
-        })
-        .await?;
+        let repository = result_cache.repository();
+        let start = Arc::new(briefly(|| {
+            StartTree::read(repository, &work.base, command)
+        })?);
+        let commit = briefly(|| repository.commit_to_test(&work.tree, &work.base))?;
         // It takes its time where there are many files, and tests run meanwhile.
         let watched = Arc::clone(&start);
         tokio::task::spawn_blocking(move || watched.watched().len());
@@ -232,13 +196,28 @@ impl<'a> Prover<'a> {
         })
     }
 
+    const fn repository(&self) -> &'a Repository {
+        self.result_cache.repository()
+    }
+
+    /// What a proof is worth in the end; a tree that holds is known from now on.
+    async fn concluded(&self, proof: Proof, after: TestReport) -> Result<Proof, StepError> {
+        let proof = self.of_tests_as_checked_out(proof).await?;
+        let proof = with_weakest(proof, self.command, &after);
+        if proof.holds() {
+            self.result_cache
+                .remember_proven(&self.work.tree, self.command, after);
+        }
+        Ok(of_tree(proof, self.work))
+    }
+
     async fn plain(&self) -> Result<(Proof, TestReport), StepError> {
         let base = self.base().await;
         let after = self.measure("work").await?;
         let rerun = self.rerun(&base, &after).await?;
         let proof = judge_plain(&base, &after, rerun.as_ref());
-        let changes = self.changes(&self.work.base).await?;
-        let tests = files::changed_tests(&changes, &self.closure(&changes, &[]).await?);
+        let changes = self.changes()?;
+        let tests = files::changed_tests(&changes, &self.closure(&changes, &[])?);
         if !proof.holds() || tests.is_empty() {
             return Ok((proof, after));
         }
@@ -299,22 +278,8 @@ impl<'a> Prover<'a> {
 
     /// The results of the work, but for some files, which are as they were at its base.
     async fn measure_with(&self, files: &[String], name: &str) -> Result<TestReport, StepError> {
-        let (tree, base, files) = (
-            self.work.tree.clone(),
-            self.work.base.clone(),
-            files.to_vec(),
-        );
-        let commit = self
-            .git(move |repository| repository.with_files_of(&tree, &files, &base))
-            .await?;
+        let Work { base, tree, .. } = self.work;
+        let commit = briefly(|| self.repository().with_files_of(tree, files, base))?;
         self.measure_at(&commit, name).await
-    }
-
-    async fn git<T: Send + 'static>(
-        &self,
-        read: impl FnOnce(&Repository) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, StepError> {
-        let repository = self.result_cache.repository().clone();
-        blocking(move || read(&repository)).await
     }
 }

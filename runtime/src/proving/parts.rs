@@ -8,6 +8,7 @@ use std::path::Path;
 use tm_config::Settings;
 use tm_executors::testing::TestCommand;
 use tm_scheduler::CommitId;
+use tm_scheduler::verdict::Change;
 use tm_worktrees::{Error, PathPatterns, Repository, TreeId};
 
 /// The parts of a project, and the command for what lies in none of them.
@@ -72,23 +73,21 @@ impl Parts {
 
     /// Returns what judges a change of these paths; `None` where nothing does.
     pub fn of_paths(&self, paths: &[String]) -> Option<TestCommand> {
-        let is_touched = |part: &&Part| paths.iter().any(|path| part.paths.covers(Path::new(path)));
-        let is_elsewhere = |path: &String| {
-            !self
-                .parts
-                .iter()
-                .any(|part| part.paths.covers(Path::new(path)))
-        };
+        let holds = |part: &Part, path: &String| part.paths.covers(Path::new(path));
         let touched = self
             .parts
             .iter()
-            .filter(is_touched)
-            .map(|part| &part.command);
-        let elsewhere = self
-            .elsewhere
-            .iter()
-            .filter(|_| paths.is_empty() || paths.iter().any(is_elsewhere));
-        TestCommand::together(touched.chain(elsewhere).cloned().collect())
+            .filter(|part| paths.iter().any(|path| holds(part, path)));
+        let is_elsewhere = |path: &String| !self.parts.iter().any(|part| holds(part, path));
+        let asks_elsewhere = paths.is_empty() || paths.iter().any(is_elsewhere);
+        let elsewhere = self.elsewhere.iter().filter(|_| asks_elsewhere);
+        let commands = touched.map(|part| &part.command).chain(elsewhere);
+        TestCommand::together(commands.cloned().collect())
+    }
+
+    fn of_changes(&self, changes: Vec<Change>) -> Option<TestCommand> {
+        let paths: Vec<String> = changes.into_iter().map(|change| change.path).collect();
+        self.of_paths(&paths)
     }
 
     /// Returns what judges work: by the paths that it changed, and those that its RED did.
@@ -109,12 +108,7 @@ impl Parts {
         if let Some(red) = red {
             changed.extend(repository.changed_files(&red.base, &red.commit)?);
         }
-        Ok(self.of_paths(
-            &changed
-                .into_iter()
-                .map(|file| file.path)
-                .collect::<Vec<_>>(),
-        ))
+        Ok(self.of_changes(changed))
     }
 
     /// Returns what judges a merge: by the paths that either side changed since they parted.
@@ -135,12 +129,7 @@ impl Parts {
         };
         let mut changed = repository.changed_files(&parted, head)?;
         changed.extend(repository.changed_files(&parted, commit)?);
-        Ok(self.of_paths(
-            &changed
-                .into_iter()
-                .map(|file| file.path)
-                .collect::<Vec<_>>(),
-        ))
+        Ok(self.of_changes(changed))
     }
 
     /// Returns lines for people and agents that say which command is for which files; none without parts.

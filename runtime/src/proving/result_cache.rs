@@ -4,12 +4,12 @@
 
 use super::files::StartTree;
 use crate::checkouts::{Checkouts, NotReady};
-use crate::step_error::{StepError, blocking};
+use crate::locked;
+use crate::step_error::{StepError, briefly};
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tm_executors::engine::Executor;
 use tm_executors::testing::{TestCommand, TestPlace, labelled, put_together, run_tests};
@@ -62,8 +62,7 @@ impl TestResultCache {
 
     /// Returns the results at a commit, measuring its tree when nobody has.
     pub(crate) async fn at(&self, commit: &CommitId, command: &TestCommand) -> TestReport {
-        let (repository, wanted) = (self.repository().clone(), commit.clone());
-        let tree = match blocking(move || repository.tree_of(&wanted)).await {
+        let tree = match briefly(|| self.repository().tree_of(commit)) {
             Ok(tree) => tree,
             Err(trouble) => return unmeasured(trouble.into()),
         };
@@ -97,27 +96,20 @@ impl TestResultCache {
 
     /// Returns what a gate said of a tree.
     pub(crate) fn known_gate(&self, key: &str) -> Option<GateRun> {
-        self.gates
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(key)
-            .cloned()
+        locked(&self.gates).get(key).cloned()
     }
 
     /// Remembers what a gate said of a tree.
     pub(crate) fn remember_gate(&self, key: String, run: GateRun) {
-        self.gates
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(key, run);
+        locked(&self.gates).insert(key, run);
     }
 
     fn proven(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.proven.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.proven)
     }
 
     fn cell(&self, tree: &TreeId, command: &TestCommand) -> Cell {
-        let mut by_tree = self.by_tree.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut by_tree = locked(&self.by_tree);
         Arc::clone(by_tree.entry(name(tree, command)).or_default())
     }
 
@@ -185,11 +177,9 @@ impl TestResultCache {
         };
         std::fs::create_dir_all(scratch).map_err(|source| StepError::of(&source))?;
         let mut report = self.run_in(checkout.path(), command, scratch, name).await;
-        if let Some(start) = start.map(Arc::clone) {
-            let look = move || {
-                Ok::<_, Infallible>(checkout.rewritten(&|path| start.watched().contains(path)))
-            };
-            report.rewritten = blocking(look).await?;
+        if let Some(start) = start {
+            let is_watched = |path: &str| start.watched().contains(path);
+            report.rewritten = tokio::task::block_in_place(|| checkout.rewritten(&is_watched));
         }
         Ok(labelled(command, report))
     }

@@ -1,13 +1,18 @@
-//! Tries what a GREEN that holds rests on: RED without it, and tests that can't pass.
+//! Tries what a GREEN that holds rests on: RED without it, and tests that can't pass. Files of tests, and what runs them,
+//! have to be as they were checked out when a run of them has ended.
 
 use super::files::Brought;
 use super::{Prover, RedCommit};
-use crate::step_error::StepError;
+use crate::locked;
+use crate::step_error::{StepError, briefly};
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::MutexGuard;
 use tm_executors::testing::{Canary as Changed, canary, is_tool_settings};
 use tm_scheduler::verdict::{
-    AsBefore, Canary, GreenWork, RedAgain, canary_was_missed, control_tells, is_source,
+    AsBefore, Canary, ChangeKind, GreenWork, RedAgain, canary_was_missed, control_tells, is_source,
     is_test_path, names_path, only_settings_pass, red_again, red_does_not_fail, tells_of_canary,
+    tests_were_rewritten,
 };
 use tm_scheduler::{CommitId, Proof, TestReport};
 
@@ -33,7 +38,7 @@ impl Prover<'_> {
     ) -> Result<Proof, StepError> {
         let then = self.result_cache.at(&red.commit, self.command).await;
         let judged = judged.paths();
-        let changes = self.changes(&self.work.base).await?;
+        let changes = self.changes()?;
         let others = changes.into_iter().map(|change| change.path);
         let others: Vec<String> = others
             .filter(|path| !is_source(path) && !judged.contains(path))
@@ -54,15 +59,9 @@ impl Prover<'_> {
             return Ok(proof);
         };
         // What RED's tests name is what they test.
-        let is_named = |path: &String| {
-            brought
-                .tests
-                .iter()
-                .any(|(test, text)| names_path(test, text, path))
-        };
         let (settings, data): (Vec<String>, Vec<String>) = others
             .into_iter()
-            .partition(|path| is_tool_settings(path) && !is_named(path));
+            .partition(|path| is_tool_settings(path) && !brought.names(path));
         Ok(only_settings_pass(
             proof,
             &settings,
@@ -78,13 +77,9 @@ impl Prover<'_> {
         files: &[String],
         name: &str,
     ) -> Result<TestReport, StepError> {
-        let (base, files) = (self.work.base.clone(), files.to_vec());
-        let work = self.commit.clone();
-        let commit = self
-            .git(move |repository| {
-                repository.with_files_of(&repository.tree_of(&base)?, &files, &work)
-            })
-            .await?;
+        let (repository, base) = (self.repository(), &self.work.base);
+        let tree = briefly(|| repository.tree_of(base))?;
+        let commit = briefly(|| repository.with_files_of(&tree, files, &self.commit))?;
         self.measure_at(&commit, name).await
     }
 
@@ -95,18 +90,18 @@ impl Prover<'_> {
                 "tests that can't pass were not tried (`tdd.canary: off`)",
             ));
         }
-        let changed = self.changed_tests_of_red(brought).await?;
+        let changed = self.changed_tests_of_red(brought)?;
         if changed.is_empty() {
             return Ok(CanaryRun::Not(
                 "no test of RED could be changed into one that can't pass, so none was tried",
             ));
         }
-        let texts = changed
+        let texts: Vec<_> = changed
             .iter()
             .map(|(path, canary)| (path.clone(), canary.text.clone()))
             .collect();
         Ok(CanaryRun::Tried {
-            results: Box::new(self.measure_texts(None, texts, "canary").await?),
+            results: Box::new(self.measure_texts(None, &texts, "canary").await?),
             changed,
         })
     }
@@ -140,23 +135,14 @@ impl Prover<'_> {
     }
 
     /// RED's test files as they are in the work, changed until they can't pass; one that others of them use is left.
-    async fn changed_tests_of_red(
-        &self,
-        brought: &Brought,
-    ) -> Result<Vec<(String, Changed)>, StepError> {
-        let (tree, nonce) = (self.work.tree.clone(), nonce());
-        let tests: Vec<String> = brought.tests.iter().map(|(path, _)| path.clone()).collect();
-        let texts = self
-            .git(move |repository| {
-                let text =
-                    |path: &String| Ok((path.clone(), repository.text_in_tree(&tree, path)?));
-                tests.iter().map(text).collect::<Result<Vec<_>, _>>()
-            })
-            .await?;
-        let changed: Vec<(String, Changed)> = texts
-            .into_iter()
-            .filter_map(|(path, text)| Some((path.clone(), canary(&path, &text?, &nonce)?)))
-            .collect();
+    fn changed_tests_of_red(&self, brought: &Brought) -> Result<Vec<(String, Changed)>, StepError> {
+        let nonce = nonce();
+        let mut changed = Vec::new();
+        for (path, _) in &brought.tests {
+            let text = briefly(|| self.repository().text_in_tree(&self.work.tree, path))?;
+            let canary = text.and_then(|text| canary(path, &text, &nonce));
+            changed.extend(canary.map(|canary| (path.clone(), canary)));
+        }
         let is_used = |path: &str| {
             brought
                 .tests
@@ -178,15 +164,11 @@ impl Prover<'_> {
         let before = self.result_cache.at(&red.base, self.command).await;
         let mut seen = Vec::new();
         for (path, canary) in changed.iter().filter(|(_, canary)| canary.is_certain) {
-            let Some(text) = self.control(red, path, canary).await? else {
+            let Some(text) = self.control(red, path, canary)? else {
                 continue;
             };
             let control = self
-                .measure_texts(
-                    Some(&red.base),
-                    vec![(path.clone(), text)],
-                    "canary-control",
-                )
+                .measure_texts(Some(&red.base), &[(path.clone(), text)], "canary-control")
                 .await?;
             if control_tells(&before, &control) {
                 seen.push(path.clone());
@@ -196,7 +178,7 @@ impl Prover<'_> {
     }
 
     /// A file that does nothing but fail; a file of code stays, with a test that fails besides those that it has.
-    async fn control(
+    fn control(
         &self,
         red: &RedCommit,
         path: &str,
@@ -205,36 +187,23 @@ impl Prover<'_> {
         if is_test_path(path) {
             return Ok(Some(changed.control.clone()));
         }
-        let (base, path) = (red.base.clone(), path.to_owned());
-        self.git(move |repository| {
-            let text = repository.text_at(&base, &path)?;
-            Ok(text
-                .and_then(|text| canary(&path, &text, &nonce()))
-                .map(|canary| canary.text))
-        })
-        .await
+        let text = briefly(|| self.repository().text_at(&red.base, path))?;
+        let changed = text.and_then(|text| canary(path, &text, &nonce()));
+        Ok(changed.map(|canary| canary.text))
     }
 
     /// The results of a commit, or of the work, with other texts in some files.
     async fn measure_texts(
         &self,
         commit: Option<&CommitId>,
-        texts: Vec<(String, String)>,
+        texts: &[(String, String)],
         name: &str,
     ) -> Result<TestReport, StepError> {
-        let (tree, base, commit) = (
-            self.work.tree.clone(),
-            self.work.base.clone(),
-            commit.cloned(),
-        );
-        let made = self
-            .git(move |repository| {
-                let tree = commit
-                    .as_ref()
-                    .map_or(Ok(tree), |commit| repository.tree_of(commit))?;
-                repository.with_texts(&tree, &texts, &base)
-            })
-            .await?;
+        let (repository, work) = (self.repository(), self.work);
+        let made = briefly(|| {
+            let tree = commit.map_or(Ok(work.tree.clone()), |commit| repository.tree_of(commit))?;
+            repository.with_texts(&tree, texts, &work.base)
+        })?;
         self.measure_at(&made, name).await
     }
 }
@@ -242,4 +211,36 @@ impl Prover<'_> {
 /// A word that nobody knows beforehand.
 fn nonce() -> String {
     format!("n{:016x}", RandomState::new().hash_one(std::process::id()))
+}
+
+impl Prover<'_> {
+    pub(super) fn rewritten(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        locked(&self.rewritten)
+    }
+
+    /// What a proof is worth where tests, or what runs them, were written to while they ran. What is written to without
+    /// the work, too, is no doing of the work's, and its own new files are its own to write.
+    pub(super) async fn of_tests_as_checked_out(&self, proof: Proof) -> Result<Proof, StepError> {
+        let mut files = std::mem::take(&mut *self.rewritten());
+        if !proof.holds() || files.is_empty() {
+            return Ok(proof);
+        }
+        for change in self.changes()? {
+            if change.kind == ChangeKind::Added {
+                files.remove(&change.path);
+            }
+        }
+        if files.is_empty() {
+            return Ok(proof);
+        }
+        let base = self.measure_at(&self.work.base, "base-again").await?;
+        let files: Vec<String> = files
+            .into_iter()
+            .filter(|path| !base.rewritten.contains(path))
+            .collect();
+        if files.is_empty() {
+            return Ok(proof);
+        }
+        Ok(tests_were_rewritten(proof, &files, self.work.rules))
+    }
 }

@@ -1,11 +1,11 @@
-//! Work that was put together with other work where it landed: its own commits can't be taken back one by one then, the
-//! merge by which it landed can. Also tells whether people changed anything there since.
+//! What taking back has to know of a history: by which merge work landed that was put together with other work there, whether
+//! people changed anything since, and whether a commit that says that it takes work back does just that.
 
 use super::taking_back::Group;
 use std::collections::BTreeSet;
 use tm_scheduler::merging::Resolution;
-use tm_scheduler::{CommitId, Work};
-use tm_worktrees::{Error, PastCommit, Repository};
+use tm_scheduler::{CommitId, TAKES_BACK, Work};
+use tm_worktrees::{Error, PastCommit, Repository, TakenBackTree};
 
 /// Returns what to take back instead of the commits of `group`: the merge by which they landed, where it says that lines
 /// alone did not make it, and where it brought nothing else that stands. `None` where it has been tried.
@@ -75,4 +75,46 @@ fn is_put_together(commit: &PastCommit) -> bool {
 fn is_of_tm(commit: &PastCommit) -> bool {
     let says = |wanted: &str| commit.trailers.iter().any(|(name, _)| name == wanted);
     says("Task") && says("Run")
+}
+
+/// Tells why a commit that says that it takes work back does not do just that; `None` where it does.
+///
+/// # Errors
+/// git refused.
+pub fn takes_back_as_said(
+    repository: &Repository,
+    commit: &PastCommit,
+) -> Result<Option<String>, Error> {
+    let [parent] = commit.parents.as_slice() else {
+        return Ok(Some("it has not just one parent".to_owned()));
+    };
+    let values = commit
+        .trailers
+        .iter()
+        .filter(|(name, _)| name == TAKES_BACK);
+    let mut commits: Vec<CommitId> = values
+        .map(|(_, value)| CommitId::new(value.split(' ').next().unwrap_or_default()))
+        .collect();
+    // One merge may have brought the work of several.
+    commits.dedup();
+    if commits.is_empty() {
+        return Ok(Some(format!(
+            "no trailer `{TAKES_BACK}` says what it takes back"
+        )));
+    }
+    for taken in &commits {
+        if repository.resolve(taken.as_str()).is_err() || !repository.is_ancestor(taken, parent)? {
+            return Ok(Some(format!(
+                "`{taken}`, which it takes back, is not in the history before it"
+            )));
+        }
+    }
+    Ok(match repository.taken_back(parent, &commits)? {
+        TakenBackTree::Clean(tree) if tree == commit.tree => None,
+        TakenBackTree::Clean(_) => Some("its tree is not what taking back gives".to_owned()),
+        TakenBackTree::Conflict { conflict, .. } => Some(format!(
+            "its tree is not what taking back gives: that conflicts in {}",
+            conflict.files.join(", ")
+        )),
+    })
 }

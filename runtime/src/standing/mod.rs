@@ -1,14 +1,12 @@
 //! What stands in a history, and what of that somebody rejected. The trailers of commits are the truth: no journal, no
 //! folder of a run.
 
-mod as_said;
 mod by_landing;
-mod kept;
 mod ledger;
 mod taking_back;
 
-pub use as_said::takes_back_as_said;
-pub use kept::{KeptTests, kept_tests};
+pub use by_landing::takes_back_as_said;
+pub use ledger::{KeptTests, kept_tests};
 pub use ledger::{Ledger, Rejected, RejectedCommit};
 pub use taking_back::{CleanBase, NotTakenBack, RevertReason, TakenBack, Taking, clean_base};
 
@@ -24,29 +22,22 @@ const WORDS: [&str; 2] = ["Phase: ", "This reverts commit "];
 /// # Errors
 /// git refused.
 pub fn standing(repository: &Repository, tip: &CommitId) -> Result<Vec<Work>, Error> {
-    let mut past = Vec::new();
-    for told in repository
-        .told(tip, &WORDS)?
-        .into_iter()
+    let told = repository.told(tip, &WORDS)?.into_iter();
+    let past: Vec<PastMessage> = told
         .filter(|told| !is_of_agent(told))
-    {
-        past.push(past_message(repository, told)?);
-    }
+        .map(|told| past_message(repository, told))
+        .collect::<Result<_, _>>()?;
     standing_work(&past, |one, other| repository.is_ancestor(one, other))
 }
 
 /// Whether an agent made the commit, and tm kept it as the history of a task's: what it says is no word of tm's.
 fn is_of_agent(told: &PastCommit) -> bool {
-    let last = told
-        .message
-        .trim_end()
-        .rsplit("\n\n")
-        .next()
-        .unwrap_or_default();
-    last.lines().any(|line| {
-        line.split_once(": ")
-            .is_some_and(|(name, _)| name == MADE_IN)
-    })
+    let last = told.message.trim_end().rsplit("\n\n").next();
+    let mut names = last
+        .into_iter()
+        .flat_map(str::lines)
+        .filter_map(|line| line.split_once(": "));
+    names.any(|(name, _)| name == MADE_IN)
 }
 
 fn past_message(repository: &Repository, told: PastCommit) -> Result<PastMessage, Error> {

@@ -3,7 +3,7 @@
 //! It is a claim of tm's about itself, for those who collect such claims; who wants to know does the proof again
 //! (`tm audit`).
 
-use crate::step_error::blocking;
+use crate::step_error::briefly;
 use crate::waves::steps::StepContext;
 use serde_json::{Value, json};
 use tm_config::Attest;
@@ -16,7 +16,7 @@ use tm_worktrees::MergePreview;
 const PREDICATE_TYPE: &str = "tm://docs/audit.md#landed-task/v1";
 
 /// Writes the statement; whatever stands in the way is a warning, since the work has landed.
-pub(crate) async fn attest(
+pub(crate) fn attest(
     context: &StepContext,
     merge: &CommitId,
     preview: &MergePreview,
@@ -26,13 +26,8 @@ pub(crate) async fn attest(
     if how == Attest::Off {
         return;
     }
-    let (inner, merge, statement) = (
-        context.clone(),
-        merge.clone(),
-        statement(context, merge, preview, command),
-    );
-    let written = blocking(move || write(&inner, &merge, &statement, how)).await;
-    if let Err(trouble) = written {
+    let statement = statement(context, merge, preview, command);
+    if let Err(trouble) = briefly(|| write(context, merge, &statement, how)) {
         context.tell_warning(format!(
             "what was proven of task {} is not attested: {trouble}",
             context.id()
@@ -49,10 +44,8 @@ fn write(
     let path = context.setup.directory.create_attestation(context.id())?;
     tm_store::run::write_json(&path, statement)?;
     if how == Attest::Notes {
-        context
-            .setup
-            .repository
-            .write_note(merge, &format!("{statement:#}\n"))?;
+        let note = format!("{statement:#}\n");
+        context.repository().write_note(merge, &note)?;
     }
     Ok(())
 }

@@ -4,13 +4,12 @@
 
 use crate::attempt::{ConcurrentAttempts, Start};
 use crate::callers::AgentCaller;
-use crate::proving::TestResultCache;
 use crate::step_error::{StepError, blocking};
 use crate::waves::looking_ahead::LookingAhead;
 use crate::waves::run_setup::{RunSetup, Shared};
 use crate::waves::statuses::StatusWriter;
 use crate::waves::steering::Reply;
-use crate::waves::steps::{self, StepContext, StepDone};
+use crate::waves::steps::{self, StepContext, StepDone, StepShared, WorkStep};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tm_scheduler::{
@@ -80,7 +79,6 @@ pub(crate) struct EffectRunner {
     setup: Shared,
     /// Tasks of the backlog that joined the run.
     joined: BTreeMap<TaskId, Task>,
-    result_cache: Arc<TestResultCache>,
     statuses: StatusWriter,
     concurrent: Arc<ConcurrentAttempts>,
     ahead: LookingAhead,
@@ -99,7 +97,6 @@ impl EffectRunner {
         let setup = Arc::new(setup);
         setup.checkouts.tell_through(sender.clone());
         Self {
-            result_cache: Arc::clone(&setup.result_cache),
             statuses: StatusWriter::start(&setup, sender.clone()),
             concurrent: Arc::default(),
             ahead: LookingAhead::default(),
@@ -156,65 +153,48 @@ impl EffectRunner {
     /// Has one effect performed. Steps answer through the channel.
     pub(crate) fn perform(&mut self, effect: Effect, scheduler: &Scheduler) {
         while self.steps.try_join_next().is_some() || self.looks.try_join_next().is_some() {}
-        let result_cache = Arc::clone(&self.result_cache);
+        let mut at_work = |task, attempt, step| self.at_work((task, attempt), step, scheduler);
         match effect {
-            Effect::Prepare {
-                task,
-                attempt,
-                on_top_of,
-                must_contain,
-            } => {
-                let context = self.context(&task, attempt, scheduler);
-                self.spawn(steps::prepare(context, on_top_of, must_contain));
-            }
             Effect::RunAgent {
                 task,
                 attempt,
                 timeout_ms,
             } => {
-                let (context, worktree) = self.at_work(&task, attempt, scheduler);
-                self.ahead.begin(&task, attempt, worktree.as_ref());
-                let orders = self.order_line(&task);
-                let step = steps::run_agent(context, worktree, timeout_ms, orders, Start::New);
-                self.spawn(Box::pin(step));
+                let start = Start::New;
+                at_work(task, attempt, WorkStep::Agent { timeout_ms, start });
             }
             Effect::Adopt {
                 task,
                 attempt,
                 timeout_ms,
             } => {
-                let (context, worktree) = self.at_work(&task, attempt, scheduler);
-                let orders = self.order_line(&task);
-                let step = steps::run_agent(context, worktree, timeout_ms, orders, Start::Adopt);
-                self.spawn(Box::pin(step));
+                let start = Start::Adopt;
+                at_work(task, attempt, WorkStep::Agent { timeout_ms, start });
             }
-            Effect::Prove { task, attempt } => {
-                let (context, worktree) = self.at_work(&task, attempt, scheduler);
-                self.spawn(steps::prove(context, worktree, result_cache));
-            }
-            Effect::Commit { task, attempt } => {
-                let (context, worktree) = self.at_work(&task, attempt, scheduler);
-                self.spawn(steps::commit(context, worktree, result_cache));
-            }
+            Effect::Prove { task, attempt } => at_work(task, attempt, WorkStep::Prove),
+            Effect::Commit { task, attempt } => at_work(task, attempt, WorkStep::Commit),
             Effect::Refactor {
                 task,
                 attempt,
                 commit,
                 timeout_ms,
+            } => at_work(task, attempt, WorkStep::Refactor { commit, timeout_ms }),
+            Effect::Prepare {
+                task,
+                attempt,
+                on_top_of,
+                must_contain,
             } => {
-                let (context, worktree) = self.at_work(&task, attempt, scheduler);
-                let orders = self.order_line(&task);
-                let step =
-                    steps::refactor(context, worktree, commit, timeout_ms, orders, result_cache);
-                self.spawn(step);
+                let context = self.context((&task, attempt), scheduler);
+                self.spawn(steps::prepare(context, on_top_of, must_contain));
             }
             Effect::Land {
                 task,
                 attempt,
                 commit,
             } => {
-                let context = self.context(&task, attempt, scheduler);
-                self.spawn(steps::land(context, commit, result_cache));
+                let context = self.context((&task, attempt), scheduler);
+                self.spawn(steps::land(context, commit));
             }
             Effect::StopAgent { task, order, .. } => self.stop_agent(&task, order),
             Effect::Release {
@@ -226,6 +206,26 @@ impl EffectRunner {
             Effect::Tell(Event::TaskLanded { commit, .. }) => self.look_ahead(&commit, scheduler),
             Effect::Tell(_) => {}
         }
+    }
+
+    /// Has a step done in the attempt's worktree.
+    fn at_work(
+        &mut self,
+        (task, attempt): (TaskId, AttemptNumber),
+        step: WorkStep,
+        scheduler: &Scheduler,
+    ) {
+        let context = self.context((&task, attempt), scheduler);
+        let worktree = self.worktree(&task, attempt);
+        if let WorkStep::Agent {
+            start: Start::New, ..
+        } = step
+        {
+            self.ahead.begin(&task, attempt, worktree.as_ref());
+        }
+        let (sender, orders) = watch::channel(None);
+        self.orders.insert(task, sender);
+        self.spawn(Box::pin(steps::at_work(context, worktree, step, orders)));
     }
 
     /// Looks whether work that is under way will conflict with what has just landed.
@@ -241,17 +241,13 @@ impl EffectRunner {
         }
     }
 
-    fn context(&self, task: &TaskId, attempt: AttemptNumber, scheduler: &Scheduler) -> StepContext {
-        let ledger = self.statuses.ledger();
-        let mut context = StepContext::new(
-            Arc::clone(&self.setup),
-            task,
-            attempt,
-            scheduler,
-            self.sender.clone(),
-            ledger,
-            Arc::clone(&self.concurrent),
-        );
+    fn context(&self, attempt: (&TaskId, AttemptNumber), scheduler: &Scheduler) -> StepContext {
+        let shared = StepShared {
+            ledger: self.statuses.ledger(),
+            concurrent: Arc::clone(&self.concurrent),
+            messages: self.sender.clone(),
+        };
+        let mut context = StepContext::new(Arc::clone(&self.setup), shared, scheduler, attempt);
         if let Some(joined) = self.joined.get(&context.planned.backlog_id) {
             context.task = joined.clone();
         }
@@ -306,26 +302,9 @@ impl EffectRunner {
         self.concurrent.notice(caller.attempt.as_ref(), words)
     }
 
-    /// What a step is told that works in the attempt's worktree, and the worktree.
-    fn at_work(
-        &mut self,
-        task: &TaskId,
-        attempt: AttemptNumber,
-        scheduler: &Scheduler,
-    ) -> (StepContext, Option<Worktree>) {
-        let context = self.context(task, attempt, scheduler);
-        (context, self.worktree(task, attempt))
-    }
-
     fn worktree(&mut self, task: &TaskId, attempt: AttemptNumber) -> Option<Worktree> {
         let (number, worktree) = self.worktrees.remove(task)?;
         (number == attempt).then_some(worktree)
-    }
-
-    fn order_line(&mut self, task: &TaskId) -> watch::Receiver<Option<StopMode>> {
-        let (sender, receiver) = watch::channel(None);
-        self.orders.insert(task.clone(), sender);
-        receiver
     }
 
     fn spawn(&mut self, step: impl Future<Output = StepDone> + Send + 'static) {

@@ -1,11 +1,13 @@
 //! Puts the prompt of an attempt together: the task, what earlier tasks found out, what went wrong before.
+//!
+//! What tasks found out is kept in one file and chosen for a prompt: by kinship, by size, each thing once.
 
-use crate::waves::shared_notes::{LEARNT_BYTES, learnt};
 use crate::waves::steps::StepContext;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use tm_presets::{Evidence, Prompt, PromptContext, PromptTask, RedReport, RejectedWork};
-use tm_scheduler::{Phase, Task};
+use tm_scheduler::{Phase, Task, TaskId};
 
 /// So many bytes of one attempt's evidence go into a prompt.
 const EVIDENCE_BYTES: usize = 6 * 1024;
@@ -47,10 +49,10 @@ pub(crate) fn prompt_context(
             .then(|| context.directory.result().display().to_string()),
         context_file: context.directory.context().display().to_string(),
         test_command: context.test_words(),
-        learnt: learnt(
+        learnt: notes_for(
             &tm_untrusted::clean(&String::from_utf8_lossy(&found_out)),
             &context.ancestors,
-            LEARNT_BYTES,
+            NOTES_BYTES,
         ),
         red_report: context.red.as_ref().map(|red| RedReport {
             files: red_files,
@@ -65,11 +67,8 @@ pub(crate) fn prompt_context(
 
 /// Attempts that were not charged, such as one that ran into a limit of a service, come on top.
 fn attempts_allowed(context: &StepContext) -> u32 {
-    let uncharged = context
-        .earlier
-        .iter()
-        .filter(|record| !record.is_charged())
-        .count();
+    let earlier = context.earlier.iter();
+    let uncharged = earlier.filter(|record| !record.is_charged()).count();
     let uncharged = u32::try_from(uncharged).unwrap_or(u32::MAX);
     (context.setup.header.limits.retries + 1).saturating_add(uncharged)
 }
@@ -153,6 +152,94 @@ fn bounded_end(text: &str, bytes: usize) -> String {
     format!("[…]\n{tail}")
 }
 
+/// So many bytes go into a prompt, and so many of what one task found out.
+pub(crate) const NOTES_BYTES: usize = 16 * 1024;
+const ENTRY_BYTES: usize = 4 * 1024;
+
+/// The line before what a task found out; people who read the file as Markdown don't see it.
+const MARK: &str = "<!-- found out by ";
+const MARK_END: &str = " -->";
+
+/// Returns what an attempt found out as it is added to the file.
+pub(crate) fn entry(task: &TaskId, title: &str, text: &str) -> String {
+    let text = text.replace(MARK, "<!-- ");
+    format!(
+        "{MARK}{task}{MARK_END}\n### {task} {title}\n\n{}\n\n",
+        text.trim()
+    )
+}
+
+/// Chooses from the file what a task may want to know: first what was found out by those that it builds on, `ancestors`, the
+/// nearest first, then the latest of all others. What another one said already is left out.
+pub(crate) fn notes_for(file: &str, ancestors: &[TaskId], bytes: usize) -> String {
+    let entries = &entries(file);
+    let near = ancestors
+        .iter()
+        .flat_map(|near| (0..entries.len()).filter(move |&at| entries[at].0 == *near));
+    let is_other = |&at: &usize| !ancestors.contains(&entries[at].0);
+    let others = (0..entries.len()).rev().filter(is_other);
+    let (mut said, mut left) = (BTreeSet::new(), bytes);
+    let (mut chosen, mut left_out) = (BTreeMap::new(), BTreeSet::new());
+    for at in near.chain(others) {
+        let (task, text) = &entries[at];
+        let text = said_anew(text, &mut said);
+        if text.is_empty() {
+            continue;
+        }
+        match left.checked_sub(text.len() + 1) {
+            Some(rest) => {
+                left = rest;
+                chosen.insert(at, text);
+            }
+            None => drop(left_out.insert(task.as_str())),
+        }
+    }
+    let mut notes = chosen.into_values().collect::<Vec<_>>().join("\n\n");
+    if !left_out.is_empty() {
+        let names: Vec<&str> = left_out.into_iter().take(20).collect();
+        let names = names.join(", ");
+        let _ = write!(
+            notes,
+            "\n\n[… left out for its length: what {names} found out …]"
+        );
+    }
+    notes
+}
+
+/// What each task found out, in its order.
+fn entries(file: &str) -> Vec<(TaskId, &str)> {
+    let parts = file.split(MARK).skip(1);
+    parts
+        .filter_map(|part| part.split_once(MARK_END))
+        .map(|(task, text)| (TaskId::from(task), text.trim()))
+        .collect()
+}
+
+/// What an entry says that has not been said, bounded; empty when only its heading is left.
+fn said_anew(text: &str, said: &mut BTreeSet<String>) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    let mut length = 0;
+    for line in text.lines().map(str::trim_end) {
+        let is_said = match line {
+            "" => kept.last().is_none_or(|last| last.is_empty()),
+            line => !said.insert(line.to_owned()),
+        };
+        if is_said {
+            continue;
+        }
+        length += line.len() + 1;
+        if length > ENTRY_BYTES {
+            kept.push("[…]");
+            break;
+        }
+        kept.push(line);
+    }
+    if kept.iter().skip(1).all(|line| line.is_empty()) {
+        return String::new();
+    }
+    kept.join("\n").trim_end().to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,5 +260,57 @@ mod tests {
         step.details = "so\nand so".into();
         task.subtasks = vec![step];
         assert_eq!(with_steps(&task), "How\n- 1.1 First: do it\n  so\n  and so");
+    }
+}
+
+#[cfg(test)]
+mod shared_notes_tests {
+    use super::*;
+
+    fn file(entries: &[(&str, &str)]) -> String {
+        entries
+            .iter()
+            .map(|(task, text)| entry(&(*task).into(), "Build", text))
+            .collect()
+    }
+
+    #[test]
+    fn all_of_it_is_told_in_its_order_while_there_is_room() {
+        let file = file(&[
+            ("1", "Tests are in t/.\n### A heading of its own"),
+            ("2", "Use `make`."),
+        ]);
+        assert_eq!(
+            notes_for(&file, &[], NOTES_BYTES),
+            "### 1 Build\n\nTests are in t/.\n### A heading of its own\n\n### 2 Build\n\nUse `make`."
+        );
+        assert_eq!(notes_for("", &[], NOTES_BYTES), "");
+    }
+
+    #[test]
+    fn what_the_task_builds_on_comes_before_what_is_new() {
+        let file = file(&[("1", "one"), ("2", "two"), ("3", "three")]);
+        let room = "### 1 Build\n\none".len() + 1;
+        let told = notes_for(&file, &["1".into()], room);
+        assert!(
+            told.starts_with("### 1 Build\n\none\n\n[… left out"),
+            "{told}"
+        );
+        assert!(told.ends_with("what 2, 3 found out …]"), "{told}");
+        assert!(notes_for(&file, &[], room + 2).starts_with("### 3 Build\n\nthree"));
+    }
+
+    #[test]
+    fn what_was_said_already_is_not_said_again_and_long_entries_are_cut() {
+        let lines: Vec<String> = (0..2_000).map(|number| format!("line {number}")).collect();
+        let long = lines.join("\n");
+        let file = file(&[("1", "Use `make`."), ("2", "Use `make`."), ("3", &long)]);
+        let told = notes_for(&file, &[], NOTES_BYTES);
+        assert_eq!(told.matches("Use `make`.").count(), 1, "{told}");
+        assert!(
+            told.len() < ENTRY_BYTES + 200 && told.ends_with("[…]"),
+            "{}",
+            told.len()
+        );
     }
 }

@@ -4,7 +4,8 @@
 //! more is built on it until that is seen to: what others put there nobody has proven.
 
 use crate::Error;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use crate::locked;
+use std::sync::{Mutex, MutexGuard};
 use tm_scheduler::CommitId;
 use tm_scheduler::merging::Resolution;
 use tm_worktrees::{BranchName, BranchStart, MergedTree, Repository};
@@ -129,7 +130,7 @@ impl Integration {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.known)
     }
 }
 

@@ -3,9 +3,9 @@
 //! Costs something only when the integration branch moves: one look into each worktree in which somebody works.
 
 use crate::waves::run_setup::Shared;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::{AttemptNumber, CommitId, Foreseen, Input, Scheduler, TaskId};
-use tm_worktrees::{Error, Landing, Looker, Worktree};
+use tm_worktrees::{Error, Landing, Looker, Repository, Worktree};
 
 /// The worktrees in which somebody works, and where the integration branch was at the last look.
 #[derive(Debug, Default)]
@@ -84,14 +84,20 @@ impl Look {
         let Landing::Conflict(conflict) = repository.land_united(&self.tip, &work)? else {
             return Ok((Vec::new(), Vec::new()));
         };
-        let with = repository.trailers_between(&work, &self.tip, &conflict.files, "Task")?;
-        let mut with: Vec<TaskId> = with
-            .into_iter()
-            .map(TaskId::from)
-            .filter(|task| *task != self.task)
-            .collect();
-        with.sort();
-        with.dedup();
+        let between = (&work, &self.tip);
+        let with = landed_tasks(repository, between, &conflict.files, &self.task)?;
         Ok((conflict.files, with))
     }
+}
+
+/// The other tasks that landed between two commits, those whose work touches these files; all of them without files.
+pub(crate) fn landed_tasks(
+    repository: &Repository,
+    (from, to): (&CommitId, &CommitId),
+    files: &[String],
+    own: &TaskId,
+) -> Result<Vec<TaskId>, Error> {
+    let named = repository.trailers_between(from, to, files, "Task")?;
+    let tasks: BTreeSet<TaskId> = named.into_iter().map(TaskId::from).collect();
+    Ok(tasks.into_iter().filter(|task| task != own).collect())
 }

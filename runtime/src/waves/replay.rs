@@ -1,8 +1,11 @@
 //! Rebuilds the state of a run from its journal; used to resume it, and to look at it while it is live.
+//!
+//! The first record is everything that the run was started with and that replaying needs.
 
-use crate::{Error, JournalHeader};
+use crate::Error;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
-use tm_scheduler::{Input, Scheduler, Timestamp};
+use tm_scheduler::{CommitId, Input, Limits, RunId, Scheduler, Tag, Timestamp, WavePlan};
 use tm_store::run::{JournalContents, JournalEnd, read_journal};
 
 /// A run as its journal tells it.
@@ -46,6 +49,27 @@ pub fn replay(path: &Path) -> Result<Replayed, Error> {
         end: contents.end,
         is_torn: contents.torn.is_some(),
     })
+}
+
+/// What a run was started with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JournalHeader {
+    /// The run.
+    pub run_id: RunId,
+    /// The tag of the backlog.
+    pub tag: Tag,
+    /// The backlog's path.
+    pub backlog: String,
+    /// When the run began.
+    pub started_at: Timestamp,
+    /// The commit that it starts from.
+    pub base_commit: CommitId,
+    /// The integration branch.
+    pub integration_branch: String,
+    /// The plan.
+    pub plan: WavePlan,
+    /// The limits at the start.
+    pub limits: Limits,
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;
 use tm_scheduler::verdict::Rules;
 use tm_scheduler::{
-    AgentCandidate, AgentName, AgentPool, CommitId, Phase, PlanOptions, RunId, Task, TaskId,
+    AgentCandidate, AgentName, AgentPool, AttemptNumber, CommitId, Phase, PlanOptions, RunId, Task,
+    TaskId,
 };
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Rejection, RunDirectory};
@@ -42,11 +43,9 @@ impl AgentChoice {
     /// Returns the recipe of an agent for a phase; the first choice when the settings know it no more.
     pub(crate) fn recipe(&self, phase: Phase, agent: Option<&AgentName>) -> &Recipe {
         let recipes = self.of_phase(phase);
-        let named =
-            agent.and_then(|agent| recipes.iter().find(|recipe| recipe.name == agent.as_str()));
-        named
-            .or_else(|| recipes.first())
-            .expect("every kind of work has an agent")
+        let is_named = |recipe: &&Recipe| agent.is_some_and(|agent| recipe.name == agent.as_str());
+        let named = recipes.iter().find(is_named).or(recipes.first());
+        named.expect("every kind of work has an agent")
     }
 
     /// Returns what the scheduler is to know of them.
@@ -128,6 +127,14 @@ pub struct RunSetup {
     pub stall: Option<Duration>,
     /// The time to end after the result, or when the run stops.
     pub grace: Duration,
+}
+
+impl RunSetup {
+    /// The name under which work of an attempt is kept when it does not land.
+    pub(crate) fn salvage_name(&self, task: &TaskId, attempt: AttemptNumber) -> String {
+        let task = tm_store::run::safe_name(task);
+        format!("refs/tm/salvage/{}/{task}/{attempt}", self.header.run_id)
+    }
 }
 
 /// The setup as all steps share it.

@@ -2,12 +2,13 @@
 //!
 //! A status that can't be written now is written with the next one, and again when the run is taken up.
 
+use crate::locked;
 use crate::now;
 use crate::step_error::{StepError, blocking};
 use crate::waves::effect_runner::{RunEvent, StepMessage};
 use crate::waves::run_setup::{RunSetup, Shared};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tm_scheduler::{Status, TaskId, Unit, of_unit};
 use tm_store::backlog::{ReadOptions, RollUp, StatusChange};
@@ -42,12 +43,12 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// Notes the status that a task had when it joined the run.
     pub(crate) fn begin(&self, task: &TaskId, status: &Status) {
-        let mut joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut joined = locked(&self.joined);
         joined.insert(task.clone(), status.clone());
     }
 
     fn note(&self, task: &TaskId, status: &Status) {
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = locked(&self.written);
         let before = written.get(task).map(|(_, last)| last.clone());
         written.insert(task.clone(), (before, status.clone()));
     }
@@ -87,8 +88,8 @@ impl Ledger {
             .chain(backlog.tasks)
             .map(|task| (task.id, task.status))
             .collect();
-        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        let joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = locked(&self.written);
+        let joined = locked(&self.joined);
         let changed = written.iter().filter_map(|(task, (before, last))| {
             let found = found.get(task)?;
             let at_start = joined

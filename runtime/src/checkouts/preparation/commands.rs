@@ -1,10 +1,13 @@
-//! Runs the commands of a set-up, one after the other, as tests are run: a process tree with a limit, written down while
-//! it goes on, of which nothing is left afterwards.
+//! A checkout that is to be made ready, and the commands of its set-up: one after the other, as tests are run, a process
+//! tree with a limit, written down while it goes on, of which nothing is left afterwards.
 
 use super::error::{Error, SetupEnd, SetupFailed};
+use super::folder::Folder;
 use std::ffi::OsString;
+use std::fmt;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use tm_config::CommandLine;
 use tm_executors::engine::{Executor, JobEnd};
@@ -135,4 +138,48 @@ fn last_lines(log: &Path) -> std::io::Result<Vec<String>> {
         .collect();
     let last = lines[lines.len().saturating_sub(TAIL_LINES)..].iter();
     Ok(last.map(|line| (*line).to_owned()).collect())
+}
+
+/// Who works in a checkout.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Role {
+    /// An agent: it finds links where the settings say so.
+    Agent,
+    /// tm, which judges: everything is a copy.
+    Judge,
+}
+
+/// Lists what in a checkout is in no commit, ignored or not, from its root; a folder of which nothing is tracked is one
+/// path.
+pub type Untracked = Arc<dyn Fn() -> Result<Vec<PathBuf>, tm_worktrees::Error> + Send + Sync>;
+
+/// A checkout of tm's own that is to be made ready. Everything in it that is untracked is tm's to throw away.
+#[derive(Clone)]
+pub struct PreparedPlace {
+    /// Its root.
+    pub folder: PathBuf,
+    /// Who works there.
+    pub role: Role,
+    /// The file for what the commands print.
+    pub log: PathBuf,
+    /// What is untracked there.
+    pub untracked: Untracked,
+    /// Variables of the place, for the commands.
+    pub variables: Vec<(OsString, OsString)>,
+}
+
+impl PreparedPlace {
+    pub(super) fn open(&self) -> Result<Folder, Error> {
+        Folder::open(&self.folder).map_err(Error::file("open", &self.folder))
+    }
+}
+
+impl fmt::Debug for PreparedPlace {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("PreparedPlace")
+            .field("folder", &self.folder)
+            .field("role", &self.role)
+            .finish_non_exhaustive()
+    }
 }

@@ -1,15 +1,21 @@
-//! Folders held open: what is in one is reached by its name, never through a link.
+//! Folders held open: what is in one is reached by its name, never through a link, and removed whatever it is.
 //!
 //! What programs have left may be a link to anywhere, so no path with more than one part is ever handed to the system.
+//! Links are removed themselves and never what they lead to, folders that nobody may write to as well, and folders deeper
+//! than files can be held open.
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, mkdirat, openat, statat};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, Stat, chmodat, mkdirat, openat, renameat, statat,
+    unlinkat,
+};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
+use tm_worktrees::PathPatterns;
 
 /// A folder that is held open.
 #[derive(Debug)]
@@ -123,4 +129,72 @@ fn is_no_folder(error: &io::Error) -> bool {
     known
         .iter()
         .any(|known| error.raw_os_error() == Some(known.raw_os_error()))
+}
+
+/// What is deeper is moved up first.
+const DEEPEST: u32 = 64;
+
+/// Removes what is at these places in a folder; what `caches` covers stays, with the folders on the way to it.
+pub(super) fn remove(folder: &Folder, places: &[PathBuf], caches: &PathPatterns) -> io::Result<()> {
+    let mut removal = Removal {
+        top: folder,
+        caches,
+        moved_up: Vec::new(),
+        number: 0,
+    };
+    for place in places {
+        if let Some((parent, name)) = folder.parent_of(place)? {
+            removal.remove(&parent, name, place, 0)?;
+        }
+    }
+    while let Some(name) = removal.moved_up.pop() {
+        removal.remove(folder, &name, Path::new(&name), 0)?;
+    }
+    Ok(())
+}
+
+struct Removal<'a> {
+    top: &'a Folder,
+    caches: &'a PathPatterns,
+    moved_up: Vec<OsString>,
+    number: u32,
+}
+
+impl Removal<'_> {
+    fn remove(&mut self, parent: &Folder, name: &OsStr, path: &Path, depth: u32) -> io::Result<()> {
+        let Some(stat) = parent.stat(name)?.filter(|_| !self.caches.covers(path)) else {
+            return Ok(());
+        };
+        if kind(&stat) != FileType::Directory {
+            return Ok(unlinkat(parent, name, AtFlags::empty())?);
+        }
+        if !Mode::from_raw_mode(stat.st_mode).contains(Mode::RWXU) {
+            // It is a folder and not a link: the system was asked right before, and nothing else runs here.
+            chmodat(parent, name, Mode::RWXU, AtFlags::empty())?;
+        }
+        if depth >= DEEPEST {
+            return self.move_up(parent, name);
+        }
+        let folder = parent.child(name)?;
+        for name in folder.names()? {
+            self.remove(&folder, &name, &path.join(&name), depth + 1)?;
+        }
+        match unlinkat(parent, name, AtFlags::REMOVEDIR) {
+            // A cache is in it.
+            Ok(()) | Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn move_up(&mut self, parent: &Folder, name: &OsStr) -> io::Result<()> {
+        loop {
+            self.number += 1;
+            let new = OsString::from(format!(".tm-removed-{}", self.number));
+            if self.top.stat(&new)?.is_none() {
+                renameat(parent, name, self.top, &new)?;
+                self.moved_up.push(new);
+                return Ok(());
+            }
+        }
+    }
 }

@@ -10,15 +10,12 @@ mod copying;
 mod error;
 mod folder;
 mod manifest;
-mod place;
-mod prepared_place;
-mod removal;
 mod snapshot;
 #[cfg(test)]
 mod tests;
 
+pub use commands::{PreparedPlace, Role, Untracked};
 pub use error::{Error, SetupEnd, SetupFailed};
-pub use prepared_place::{PreparedPlace, Role, Untracked};
 
 pub(crate) use commands::CommandPlace;
 use manifest::{Manifest, hexadecimal};
@@ -317,7 +314,7 @@ impl Shared {
                 .iter()
                 .flat_map(|added| untracked_at(added, &untracked))
                 .collect::<Vec<_>>();
-            removal::remove(&folder, &strange, &self.caches)
+            folder::remove(&folder, &strange, &self.caches)
                 .map_err(Error::file("clean", &place.folder))?;
         }
         Ok(None)
@@ -326,7 +323,7 @@ impl Shared {
     /// Throws away everything untracked but caches, and puts the copies in.
     fn renew(&self, place: &PreparedPlace) -> Result<(), Error> {
         let untracked = (place.untracked)()?;
-        removal::remove(&place.open()?, &untracked, &self.caches)
+        folder::remove(&place.open()?, &untracked, &self.caches)
             .map_err(Error::file("clean", &place.folder))?;
         self.snapshot.put_into(&place.folder, place.role)
     }

@@ -4,11 +4,11 @@
 //! copies are looked at each time before they are used, also by the process that takes the run up.
 
 use super::copying::Copying;
+use super::copying::Moved;
 use super::error::Error;
-use super::folder::Folder;
+use super::folder::{Folder, remove};
 use super::manifest::Manifest;
-use super::place::Moved;
-use super::{Role, copying, removal};
+use super::{Role, copying};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -204,7 +204,7 @@ fn copy_out(
     files: &Path,
 ) -> Result<(), Error> {
     std::fs::create_dir_all(folder).map_err(Error::file("create", folder))?;
-    removal::remove(&open(folder)?, &["files".into()], &PathPatterns::default())
+    remove(&open(folder)?, &["files".into()], &PathPatterns::default())
         .map_err(Error::file("remove", files))?;
     std::fs::create_dir(files).map_err(Error::file("create", files))?;
     let root = wanted.repository.checkout_root();

@@ -1,17 +1,21 @@
 //! Puts proven work together with what has landed where merging lines alone does not: one way after the other, and what
 //! comes of each is proven by whoever asked.
 //!
-//! Here no agent is asked (`mending.rs` is for the attempt that one makes), and nothing lands by its own word.
+//! Here no agent is asked (`mending.rs` is for the attempt that one makes), and nothing lands by its own word. The merge
+//! program that the user named, and package managers for their lock files, run as tests do, in an environment that is
+//! built; what they leave is taken only where they were to write.
 
-mod commands;
+use crate::checkouts::preparation::CommandPlace;
+use crate::step_error::{StepError, briefly, describe};
+use crate::waves::steps::StepContext;
+use std::path::Path;
+use tm_config::CommandLine;
+use tm_scheduler::merging::{Resolution, lock_file};
+use tm_worktrees::{Conflict, ConflictedText, Error, MergedFile, TreeId};
+
 mod mending;
 
 pub(crate) use mending::{Mending, carried_over, mending};
-
-use crate::step_error::{StepError, blocking};
-use crate::waves::steps::StepContext;
-use tm_scheduler::merging::{Resolution, lock_file};
-use tm_worktrees::{Conflict, ConflictedText, Error, MergedFile, TreeId};
 
 /// A way to deal with a conflict; lock files are made again in each.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -59,11 +63,15 @@ pub(crate) async fn climb(
     let (locks, others): (Vec<&ConflictedText>, Vec<&ConflictedText>) = texts
         .iter()
         .partition(|of| is_lock(context, &of.path.to_string_lossy()));
+    if rung == Rung::Driver && others.is_empty() {
+        return Ok(Climbed::No);
+    }
+    let repository = context.repository();
     let mut merged = Vec::new();
-    for of in &others {
+    for of in others {
         let content = match (rung, driver) {
-            (Rung::Union, _) => united(context, of).await?,
-            (Rung::Driver, Some(driver)) => match commands::driven(context, of, driver).await? {
+            (Rung::Union, _) => briefly(|| repository.united_text(of))?,
+            (Rung::Driver, Some(driver)) => match driven(context, of, driver).await? {
                 Ok(content) => Some(content),
                 Err(why) => return Ok(Climbed::Failed(why)),
             },
@@ -72,42 +80,29 @@ pub(crate) async fn climb(
         let Some(content) = content else {
             return Ok(Climbed::No);
         };
-        merged.push((*of, content));
+        merged.push(MergedFile { of, content });
     }
-    if rung == Rung::Driver && others.is_empty() {
-        return Ok(Climbed::No);
-    }
-    let tree = with(context, conflict, &merged, &locks).await?;
+    // The merged tree with these files settled, and lock files as they have landed.
+    let tree = briefly(|| {
+        let tree = repository.with_merged(&conflict.marked, &merged)?;
+        repository.with_ours(&tree, &locks)
+    })?;
+    let how = match rung {
+        Rung::Driver => Resolution::Driver,
+        Rung::Union if locks.is_empty() => Resolution::Union,
+        Rung::Union => Resolution::LockFile,
+    };
     if locks.is_empty() {
-        let how = if rung == Rung::Union {
-            Resolution::Union
-        } else {
-            Resolution::Driver
-        };
         return Ok(Climbed::Tree(tree, how));
     }
-    let how = if rung == Rung::Union {
-        Resolution::LockFile
-    } else {
-        Resolution::Driver
-    };
-    Ok(
-        match commands::locked_again(context, &tree, &conflict.files, &locks).await? {
-            Ok(tree) => Climbed::Tree(tree, how),
-            Err(why) => Climbed::Failed(why),
-        },
-    )
+    let locked = locked_again(context, &tree, &conflict.files, &locks).await?;
+    Ok(locked.map_or_else(Climbed::Failed, |tree| Climbed::Tree(tree, how)))
 }
 
 /// Whether a path is a lock file, by the settings or the table of known ones.
 fn is_lock(context: &StepContext, path: &str) -> bool {
-    context
-        .setup
-        .settings
-        .git
-        .lock_files
-        .contains_key(file_name(path))
-        || lock_file(path).is_some()
+    let named = &context.setup.settings.git.lock_files;
+    named.contains_key(file_name(path)) || lock_file(path).is_some()
 }
 
 /// Returns the command that makes a lock file again; `None` where it is left alone.
@@ -122,35 +117,168 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-async fn united(context: &StepContext, of: &ConflictedText) -> Result<Option<Vec<u8>>, StepError> {
-    let (repository, of) = (context.setup.repository.clone(), of.clone());
-    blocking(move || repository.united_text(&of)).await
+/// So much of a merged file is read.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+/// How long the markers of conflicts are that the program may write.
+const MARKER_SIZE: &str = "7";
+
+/// How programs that are known by name are called.
+const KNOWN: [(&str, &str); 2] = [
+    ("mergiraf", "mergiraf merge --git %O %A %B -p %P -l %L"),
+    ("weave", "weave-driver %O %A %B %L %P"),
+];
+
+/// Has a file merged by the user's program; the inner error says why there is nothing of it.
+pub(super) async fn driven(
+    context: &StepContext,
+    of: &ConflictedText,
+    driver: &str,
+) -> Result<Result<Vec<u8>, String>, StepError> {
+    let (repository, path) = (context.repository(), of.path.display());
+    let (files, versions) = briefly(|| {
+        let files = repository.version_files(of)?;
+        Ok::<_, Error>((files, repository.versions(of)?))
+    })?;
+    let command = command_line(driver, &of.path.to_string_lossy());
+    if let Err(why) = run(context, &command, files.path(), "merge-program").await? {
+        return Ok(Err(format!(
+            "`git.merge_driver` did not merge `{path}`: {why}"
+        )));
+    }
+    let merged = match tm_untrusted::read(&files.path().join("ours"), MOST_BYTES) {
+        Ok(merged) => merged,
+        Err(error) => {
+            return Ok(Err(format!(
+                "what `git.merge_driver` left can't be read: {error}"
+            )));
+        }
+    };
+    let is_marked = |version: &[u8]| {
+        version
+            .split(|&byte| byte == b'\n')
+            .any(|line| line.starts_with(b"<<<<<<< "))
+    };
+    if is_marked(&merged) && !versions.iter().any(|version| is_marked(version)) {
+        return Ok(Err(format!(
+            "`git.merge_driver` left a conflict in `{path}`"
+        )));
+    }
+    Ok(Ok(merged))
 }
 
-/// The merged tree with these files settled, and lock files as they have landed.
-async fn with(
-    context: &StepContext,
-    conflict: &Conflict,
-    merged: &[(&ConflictedText, Vec<u8>)],
-    locks: &[&ConflictedText],
-) -> Result<TreeId, StepError> {
-    let (repository, marked) = (context.setup.repository.clone(), conflict.marked.clone());
-    let merged: Vec<(ConflictedText, Vec<u8>)> = merged
+/// The command with its placeholders filled in: the files, the size of markers, the path.
+fn command_line(driver: &str, path: &str) -> String {
+    let command = KNOWN
         .iter()
-        .map(|(of, content)| ((*of).clone(), content.clone()))
+        .find(|(name, _)| *name == driver)
+        .map_or(driver, |(_, command)| command);
+    let values = [
+        ("%O", "base"),
+        ("%A", "ours"),
+        ("%B", "theirs"),
+        ("%L", MARKER_SIZE),
+    ];
+    let filled = values
+        .iter()
+        .fold(command.to_owned(), |filled, (name, value)| {
+            filled.replace(name, value)
+        });
+    filled.replace("%P", &tm_presets::shell_word(path))
+}
+
+/// Makes lock files again from the manifests of a tree in which they are as they have landed; the inner error says why not.
+pub(super) async fn locked_again(
+    context: &StepContext,
+    tree: &TreeId,
+    in_conflict: &[String],
+    locks: &[&ConflictedText],
+) -> Result<Result<TreeId, String>, StepError> {
+    let repository = context.repository();
+    let on = context.integration_tip()?;
+    let commit = briefly(|| repository.commit_to_test(tree, &on))?;
+    let mut checkout = context.setup.checkouts.unprepared(&commit).await?;
+    let mut wrong = None;
+    for lock in locks {
+        let path = lock.path.to_string_lossy().into_owned();
+        let Some(command) = lock_command(context, &path) else {
+            wrong = Some(format!("`git.lock_files` leaves `{path}` alone"));
+            break;
+        };
+        let folder = checkout
+            .path()
+            .join(lock.path.parent().unwrap_or(Path::new("")));
+        if let Err(why) = run(context, &command, &folder, "lock-file").await? {
+            wrong = Some(format!("`{path}` could not be made again: {why}"));
+            break;
+        }
+    }
+    let before = tree;
+    let (tree, changed) = briefly(|| {
+        let tree = checkout.tree()?;
+        let changed = repository.changed_between(before, &tree)?;
+        Ok::<_, Error>((tree, changed))
+    })?;
+    let is_lock_in_conflict = |path: &&String| in_conflict.contains(path) && is_lock(context, path);
+    let others: Vec<&str> = changed
+        .iter()
+        .filter(|path| !is_lock_in_conflict(path))
+        .map(String::as_str)
         .collect();
-    let locks: Vec<ConflictedText> = locks.iter().map(|lock| (*lock).clone()).collect();
-    blocking(move || {
-        let files: Vec<MergedFile<'_>> = merged
-            .iter()
-            .map(|(of, content)| MergedFile {
-                of,
-                content: content.clone(),
-            })
-            .collect();
-        let tree = repository.with_merged(&marked, &files)?;
-        let tree = repository.with_ours(&tree, &locks.iter().collect::<Vec<_>>())?;
-        Ok::<_, Error>(tree)
+    Ok(match wrong {
+        Some(why) => Err(why),
+        None if others.is_empty() => Ok(tree),
+        None => Err(format!(
+            "making lock files again changed other files, too: {}",
+            others.join(", ")
+        )),
     })
-    .await
+}
+
+/// Runs a command for `sh`; the inner error says how it failed.
+async fn run(
+    context: &StepContext,
+    command: &str,
+    folder: &Path,
+    name: &str,
+) -> Result<Result<(), String>, StepError> {
+    let settings = &context.setup.settings;
+    let place = CommandPlace {
+        folder,
+        log: &context.directory.path().join(format!("{name}.log")),
+        limit: settings.worktree.setup_timeout,
+        environment: &crate::environment(&settings.test),
+        executor: &context.setup.executor,
+        variables: &[],
+    };
+    match place
+        .run_all(&[CommandLine::Shell(command.to_owned())])
+        .await
+    {
+        Ok(()) => Ok(Ok(())),
+        Err(error @ crate::checkouts::preparation::Error::Setup(_)) => Ok(Err(describe(&error))),
+        Err(error) => Err(StepError::of(&error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_called_by_its_name_or_as_the_user_says() {
+        assert_eq!(
+            command_line("mergiraf", "a/b.rs"),
+            "mergiraf merge --git base ours theirs -p a/b.rs -l 7"
+        );
+        assert_eq!(
+            command_line("mine %O %A %B --name=%P", "a b.rs"),
+            "mine base ours theirs --name='a b.rs'"
+        );
+        assert_eq!(
+            command_line("mine %A", "$(x)%O"),
+            "mine ours",
+            "a path is never filled in twice"
+        );
+        assert_eq!(command_line("mine %P", "$(x)%O"), "mine '$(x)%O'");
+    }
 }

@@ -242,11 +242,9 @@ async fn hear(ask: Ask, caller: &Caller, steers: &mpsc::UnboundedSender<Steer>) 
 
 async fn put(ask: Ask, steers: &mpsc::UnboundedSender<Steer>) -> Reply {
     let (sender, receiver) = oneshot::channel();
-    let over = || Reply::failed("over", "ask the run: it is over");
-    if steers.send(Steer::Ask(ask, sender)).is_err() {
-        return over();
-    }
-    receiver.await.unwrap_or_else(|_| over())
+    let sent = steers.send(Steer::Ask(ask, sender)).is_ok();
+    let reply = if sent { receiver.await.ok() } else { None };
+    reply.unwrap_or_else(|| Reply::failed("over", "ask the run: it is over"))
 }
 
 async fn answer(writer: &mut OwnedWriteHalf, reply: &Reply) -> io::Result<()> {

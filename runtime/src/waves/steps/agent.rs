@@ -1,46 +1,39 @@
 //! Runs the agent of an attempt, or sees one to its end that another process started.
 
-use super::blocking;
-use super::context::{StepContext, StepDone};
-use super::kept::taken_over;
-use super::prepare::worktree_or_lost;
+use super::context::StepContext;
+use super::prepare::with_kept_tests;
 use crate::attempt::{Launch, Start, not_started};
 use crate::callers::REPOSITORY;
-use crate::step_error::StepError;
-use crate::waves::evidence::{prompt_context, prompt_of};
-use crate::waves::shared_notes::entry;
+use crate::step_error::{StepError, briefly};
+use crate::waves::evidence::{entry, prompt_context, prompt_of};
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 use tm_executors::agent::{AgentCommand, AttemptLimits};
 use tm_presets::{Prompt, PromptContext, RejectedWork};
-use tm_scheduler::{AgentReport, AgentVerdict, Answer, StopMode, judge_agent};
-use tm_store::run::Rejection;
+use tm_scheduler::{AgentReport, AgentVerdict, Answer, CommitId, StopMode, judge_agent};
 use tm_worktrees::Worktree;
 use tokio::sync::watch;
 
+/// By which an agent is told to stop.
+pub(crate) type Orders = watch::Receiver<Option<StopMode>>;
+
 /// Sees an agent to its end: one that is started, or one that another process started.
-pub(crate) async fn run_agent(
-    context: StepContext,
-    worktree: Option<Worktree>,
+pub(super) async fn run_agent(
+    context: &StepContext,
+    worktree: &Worktree,
     timeout_ms: u64,
-    orders: watch::Receiver<Option<StopMode>>,
-    start: Start,
-) -> StepDone {
-    let worktree = match worktree_or_lost(&context, worktree).await {
-        Ok(worktree) => worktree,
-        Err(answer) => return context.done(answer, None),
-    };
+    (start, orders): (Start, Orders),
+) -> Answer {
     worktree.is_written_to();
-    match taken_over(&context, &worktree).await {
-        Ok(Some(report)) => return context.done(Answer::AgentEnded(report), Some(worktree)),
+    match with_kept_tests(context, worktree) {
+        Ok(Some(report)) => return Answer::AgentEnded(report),
         Ok(None) => {}
-        Err(trouble) => return context.done(trouble.answer(Answer::WorkLost), Some(worktree)),
+        Err(trouble) => return trouble.answer(Answer::WorkLost),
     }
-    let tell = |progress| context.tell_agent(progress);
-    let ran = match command_of(&context, &worktree, timeout_ms).await {
+    let ran = match command_of(context, worktree, timeout_ms) {
         Ok(command) => {
+            let tell = |progress| context.tell_agent(progress);
             let afterwards = |report: &AgentReport| {
                 // Goes through what will be proven.
                 if matches!(judge_agent(report), AgentVerdict::WorthProving) {
@@ -49,7 +42,7 @@ pub(crate) async fn run_agent(
                 }
             };
             context
-                .run_agent(start, command, orders, tell, afterwards)
+                .run_agent((start, command, orders), tell, afterwards)
                 .await
         }
         Err(trouble) => Err(trouble),
@@ -57,43 +50,35 @@ pub(crate) async fn run_agent(
     let mut report = match ran {
         Ok(report) => report,
         Err(trouble) => {
-            let answer =
-                trouble.answer(|why| Answer::AgentEnded(not_started(context.recipe(), why)));
-            return context.done(answer, Some(worktree));
+            let not_started = |why| not_started(context.recipe(), why);
+            return trouble.answer(|why| Answer::AgentEnded(not_started(why)));
         }
     };
-    report
-        .noticed
-        .extend(context.setup.checkouts.look_at_hooks().await);
-    report.noticed.extend(set_back_statuses(&context).await);
-    collect_learnings(&context);
-    clean_what_it_wrote(&context);
-    context.done(Answer::AgentEnded(report), Some(worktree))
+    let hooks = context.setup.checkouts.look_at_hooks();
+    report.noticed.extend(hooks);
+    report.noticed.extend(set_back_statuses(context));
+    collect_learnings(context);
+    clean_what_it_wrote(context);
+    Answer::AgentEnded(report)
 }
 
 /// What starts the agent: to do the task, or to put its proven work together with what has landed.
-async fn command_of(
+fn command_of(
     context: &StepContext,
     worktree: &Worktree,
     timeout_ms: u64,
 ) -> Result<AgentCommand, StepError> {
-    let (inner, base) = (context.clone(), worktree.base().clone());
-    let mending = blocking(move || inner.mending(&base)).await?;
-    let prompt = if mending.is_some() {
-        Prompt::Resolve
-    } else {
-        prompt_of(context.phase())
+    let prompt = match context.mending(worktree.base())? {
+        Some(mending) => (Prompt::Resolve, mending.files()),
+        None => (prompt_of(context.phase()), Vec::new()),
     };
-    let open = mending.map(|mending| mending.files()).unwrap_or_default();
-    command(context, worktree.path(), timeout_ms, prompt, open).await
+    command(context, worktree.path(), timeout_ms, prompt)
 }
 
 /// Looks whether somebody changed statuses of the run, and says so.
-async fn set_back_statuses(context: &StepContext) -> Vec<String> {
-    let (ledger, setup) = (Arc::clone(&context.ledger), Arc::clone(&context.setup));
-    let noticed = tokio::task::spawn_blocking(move || ledger.set_back(&setup))
-        .await
-        .unwrap_or_default();
+fn set_back_statuses(context: &StepContext) -> Vec<String> {
+    let set_back = || context.ledger().set_back(&context.setup);
+    let noticed = tokio::task::block_in_place(set_back);
     for words in &noticed {
         context.tell_warning(format!("{words} (noticed after {})", context.id()));
     }
@@ -101,91 +86,87 @@ async fn set_back_statuses(context: &StepContext) -> Vec<String> {
 }
 
 /// Writes the prompt and returns everything that starting the agent needs.
-pub(super) async fn command(
+pub(super) fn command(
     context: &StepContext,
     worktree: &Path,
     timeout_ms: u64,
-    prompt: Prompt,
-    in_conflict: Vec<String>,
+    (prompt, conflicted): (Prompt, Vec<String>),
 ) -> Result<AgentCommand, StepError> {
-    let recipe = context.recipe();
-    let red_files = red_files(context).await?;
-    let rejected = rejected_work(context).await?;
+    let rejected = tokio::task::block_in_place(|| rejected_work(context));
     let prompt_context = PromptContext {
-        conflicted: in_conflict,
-        ..prompt_context(context, worktree, red_files, rejected)
+        conflicted,
+        ..prompt_context(context, worktree, red_files(context)?, rejected)
     };
-    let own_prompts = context
-        .setup
-        .repository
-        .checkout_root()
-        .join(".taskmaster/prompts");
+    let checkout = context.repository().checkout_root();
+    let own_prompts = checkout.join(".taskmaster/prompts");
     let prompt = tm_presets::render(prompt, &prompt_context, &own_prompts)?;
-    let launch = Launch {
-        recipe,
-        executor: &context.setup.executor,
+    launch_of(
+        context,
+        worktree,
+        &prompt,
+        Duration::from_millis(timeout_ms),
+    )
+    .prepare()
+}
+
+/// What an agent of the attempt is started with.
+pub(super) fn launch_of<'a>(
+    context: &'a StepContext,
+    worktree: &'a Path,
+    prompt: &'a str,
+    timeout: Duration,
+) -> Launch<'a> {
+    let setup = &context.setup;
+    Launch {
+        recipe: context.recipe(),
+        executor: &setup.executor,
         directory: &context.directory,
         worktree,
-        prompt: &prompt,
+        prompt,
         placeholders: placeholders(context),
         variables: variables(context, worktree),
         env_markers: env_markers(context),
         limits: AttemptLimits {
-            timeout: Duration::from_millis(timeout_ms),
-            stall: context.setup.stall,
-            grace: context.setup.grace,
-            log_bytes: context.setup.settings.agent.max_log_bytes(),
+            timeout,
+            stall: setup.stall,
+            grace: setup.grace,
+            log_bytes: setup.settings.agent.max_log_bytes(),
         },
-    };
-    launch.prepare()
+    }
 }
 
 /// The files that RED changed, for GREEN's prompt.
-async fn red_files(context: &StepContext) -> Result<Vec<String>, StepError> {
-    let Some(red) = context.red.clone() else {
+fn red_files(context: &StepContext) -> Result<Vec<String>, StepError> {
+    let Some(red) = &context.red else {
         return Ok(Vec::new());
     };
-    let repository = context.setup.repository.clone();
-    let changes = blocking(move || repository.changed_files(&red.base, &red.commit)).await?;
+    let changes = briefly(|| context.repository().changed_files(&red.base, &red.commit))?;
     Ok(changes.into_iter().map(|change| change.path).collect())
 }
 
 /// Earlier work on the task that people rejected, and whether the agent finds it in its worktree.
-async fn rejected_work(context: &StepContext) -> Result<Vec<RejectedWork>, StepError> {
-    let Some(rejections) = context
-        .setup
-        .rejections
-        .get(&context.planned.backlog_id)
-        .cloned()
-    else {
-        return Ok(Vec::new());
-    };
-    let (repository, base) = (
-        context.setup.repository.clone(),
-        context.place.as_ref().map(|place| place.base.clone()),
-    );
-    let is_in_base = move |rejection: &Rejection| {
+fn rejected_work(context: &StepContext) -> Vec<RejectedWork> {
+    let rejections = context.setup.rejections.get(&context.planned.backlog_id);
+    let is_in_base = |commit: &CommitId| {
         // A commit that is not there any more is in no base.
-        base.as_ref().is_some_and(|base| {
-            repository
-                .is_ancestor(&rejection.commit, base)
+        let base = context.place.as_ref().map(|place| &place.base);
+        base.is_some_and(|base| {
+            context
+                .repository()
+                .is_ancestor(commit, base)
                 .unwrap_or(false)
         })
     };
-    let work = tokio::task::spawn_blocking(move || {
-        let of = |rejection: Rejection| RejectedWork {
-            is_in_base: is_in_base(&rejection),
-            reason: rejection.reason,
-            branch: rejection.branch,
-            commit: rejection.commit.to_string(),
-        };
-        rejections.into_iter().map(of).collect()
-    });
-    work.await
-        .map_err(|error| StepError::of_task(error.to_string()))
+    let of = |rejection: &tm_store::run::Rejection| RejectedWork {
+        is_in_base: is_in_base(&rejection.commit),
+        reason: rejection.reason.clone(),
+        branch: rejection.branch.clone(),
+        commit: rejection.commit.to_string(),
+    };
+    rejections.into_iter().flatten().map(of).collect()
 }
 
-pub(super) fn placeholders(context: &StepContext) -> Vec<(&'static str, String)> {
+fn placeholders(context: &StepContext) -> Vec<(&'static str, String)> {
     vec![
         ("task_id", context.id().to_string()),
         ("phase", context.phase().to_string()),
@@ -197,37 +178,28 @@ pub(super) fn placeholders(context: &StepContext) -> Vec<(&'static str, String)>
 }
 
 /// The variables by which every process of the attempt is known, and unlike those of any other.
-pub(super) fn env_markers(context: &StepContext) -> Vec<(String, String)> {
+fn env_markers(context: &StepContext) -> Vec<(String, String)> {
+    let marker = |name: &str, value: String| (name.to_owned(), value);
     vec![
-        (
-            "TM_RUN_ID".to_owned(),
-            context.setup.header.run_id.to_string(),
-        ),
-        ("TM_TASK_ID".to_owned(), context.id().to_string()),
-        ("TM_ATTEMPT".to_owned(), context.attempt.to_string()),
+        marker("TM_RUN_ID", context.setup.header.run_id.to_string()),
+        marker("TM_TASK_ID", context.id().to_string()),
+        marker("TM_ATTEMPT", context.attempt.to_string()),
     ]
 }
 
-pub(super) fn variables(context: &StepContext, worktree: &Path) -> Vec<(OsString, OsString)> {
-    let own = [
+fn variables(context: &StepContext, worktree: &Path) -> Vec<(OsString, OsString)> {
+    let own: [(OsString, OsString); 3] = [
         ("TM_PHASE".into(), context.phase().as_str().into()),
         ("TM_TAG".into(), context.setup.header.tag.as_str().into()),
         // By this, tm knows whose run what the agent starts must not steer.
-        (
-            REPOSITORY.into(),
-            context.setup.repository.common_dir().into(),
-        ),
+        (REPOSITORY.into(), context.repository().common_dir().into()),
     ];
-    let slot = context.setup.checkouts.variables(worktree);
     let without_hooks = NO_HOOKS.map(|(name, value)| (name.into(), value.into()));
+    let markers = env_markers(context).into_iter();
     own.into_iter()
         .chain(without_hooks)
-        .chain(slot)
-        .chain(
-            env_markers(context)
-                .into_iter()
-                .map(|(name, value)| (name.into(), value.into())),
-        )
+        .chain(context.setup.checkouts.variables(worktree))
+        .chain(markers.map(|(name, value)| (name.into(), value.into())))
         .collect()
 }
 

@@ -1,22 +1,19 @@
-//! Commits proven work on the task's branch.
+//! Commits proven work on the task's branch, after the user's hooks have run on it in a checkout that no agent had.
 
-use super::context::{StepContext, StepDone};
+use super::context::StepContext;
 use super::gates::{Gated, gate_phase, gated};
 use super::history::{History, history};
+use super::message::with_own_trailers;
 use super::message::{REFACTOR, message};
-use super::prepare::worktree_or_lost;
 use super::prove::work;
-use super::trailers::with_own_trailers;
-use super::{blocking, describe};
-use crate::proving::{TestResultCache, prove as prove_work};
-use crate::step_error::StepError;
+use crate::proving::prove as prove_work;
+use crate::step_error::{StepError, briefly, describe};
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 use tm_config::{CommitHooks, GatePhase};
 use tm_executors::testing::tells_of_failing_tests;
 use tm_scheduler::{Answer, CommitId, Phase, Proof};
-use tm_worktrees::{Error, Hooked, HookedWork, TreeId, Worktree};
+use tm_worktrees::{Error, Hooked, HookedWork, JudgeCheckout, TreeId, Worktree};
 
 /// A commit that the disk or a lock refused is tried again after these pauses; git is not told to, since a commit must
 /// not be made twice.
@@ -26,44 +23,29 @@ const AGAIN_AFTER: [Duration; 3] = [
     Duration::from_secs(4),
 ];
 
-pub(crate) async fn commit(
-    context: StepContext,
-    worktree: Option<Worktree>,
-    result_cache: Arc<TestResultCache>,
-) -> StepDone {
-    let worktree = match worktree_or_lost(&context, worktree).await {
-        Ok(worktree) => worktree,
-        Err(answer) => return context.done(answer, None),
-    };
-    let tree = context.proof().and_then(|proof| proof.tree.clone());
-    let Some(tree) = tree else {
-        let why = "which tree was proven is not known any more".to_owned();
-        return context.done(Answer::WorkLost(why), Some(worktree));
+pub(super) async fn commit(context: &StepContext, worktree: &Worktree) -> Answer {
+    let Some(tree) = context.proof().and_then(|proof| proof.tree.clone()) else {
+        return Answer::WorkLost("which tree was proven is not known any more".to_owned());
     };
     let proven = Proven {
         tree: TreeId::new(tree),
         phase: context.phase().as_str(),
     };
-    let answer = match committed(&context, &worktree, proven, worktree.base(), &result_cache).await
-    {
-        Ok(Committed {
-            commit,
-            mut proof,
-            note,
-        }) => {
-            if let Some(note) = note {
-                proof
-                    .get_or_insert_with(|| context.proof().cloned().unwrap_or_default())
-                    .notes
-                    .push(note);
-            }
-            let proof = proof.map(Box::new);
-            Answer::Committed { commit, proof }
-        }
-        Err(NotCommitted::Refused(why)) => Answer::CommitRefused(why),
-        Err(NotCommitted::StepError(trouble)) => trouble.answer(Answer::CommitRefused),
+    let committed = match committed(context, worktree, proven, worktree.base()).await {
+        Ok(committed) => committed,
+        Err(trouble) => return trouble.answer(Answer::CommitRefused),
     };
-    context.done(answer, Some(worktree))
+    let mut proof = committed.proof;
+    if let Some(note) = committed.note {
+        proof
+            .get_or_insert_with(|| context.proof().cloned().unwrap_or_default())
+            .notes
+            .push(note);
+    }
+    Answer::Committed {
+        commit: committed.commit,
+        proof: proof.map(Box::new),
+    }
 }
 
 /// What is to be committed.
@@ -81,28 +63,6 @@ pub(super) struct Committed {
     pub(super) note: Option<String>,
 }
 
-/// Why there is no commit.
-pub(super) enum NotCommitted {
-    /// A hook refused, or what the hooks made does not hold.
-    Refused(String),
-    StepError(StepError),
-}
-
-impl From<StepError> for NotCommitted {
-    fn from(trouble: StepError) -> Self {
-        Self::StepError(trouble)
-    }
-}
-
-impl From<NotCommitted> for String {
-    fn from(error: NotCommitted) -> Self {
-        match error {
-            NotCommitted::Refused(why) => why,
-            NotCommitted::StepError(trouble) => trouble.into(),
-        }
-    }
-}
-
 /// Commits the proven tree itself, by its id, on a commit, and puts the task's branch there. The agent's own commits
 /// are a second parent, where they are kept.
 ///
@@ -112,66 +72,71 @@ pub(super) async fn committed(
     worktree: &Worktree,
     proven: Proven,
     on: &CommitId,
-    result_cache: &TestResultCache,
-) -> Result<Committed, NotCommitted> {
-    let words = message(context, &proven, on).await?;
-    let mut hooked = hooked(context, worktree, &proven, on, words, result_cache).await?;
+) -> Result<Committed, StepError> {
+    let words = message(context, &proven, on)?;
+    let mut hooked = hooked(context, worktree, &proven, (on, words)).await?;
     let proof = if hooked.tree == proven.tree {
         None
     } else {
-        let work = work(context, on.clone(), hooked.tree.clone()).await?;
-        let proof = prove_work(&work, result_cache).await?;
-        let phase = if proven.phase == REFACTOR {
-            GatePhase::Refactor
-        } else {
-            gate_phase(context.phase())
-        };
-        let before = [on.clone()];
-        let gated_work = Gated {
-            phase,
-            before: &before,
-            tree: &hooked.tree,
-        };
-        let proof = gated(context, &gated_work, proof, result_cache).await?;
-        if !proof.holds() {
-            let why = format!(
-                "the project's commit hooks changed the work, and then it does not hold:\n{}",
-                proof.evidence
-            );
-            return Err(NotCommitted::Refused(why));
-        }
+        let proof = judged_anew(context, on, &hooked, proven.phase).await?;
         if !context.setup.parts.is_empty() {
             // What the hooks changed may lie in other parts, and then other commands have judged it.
             let proven = Proven {
                 tree: hooked.tree.clone(),
                 phase: proven.phase,
             };
-            let words = message(context, &proven, on).await?;
+            let words = message(context, &proven, on)?;
             hooked.message = with_own_trailers(&hooked.message, &words);
         }
         Some(proof)
     };
     let History { tip, note } = tokio::task::block_in_place(|| history(context, worktree, on))?;
     let parents: Vec<&CommitId> = std::iter::once(on).chain(&tip).collect();
-    for pause in AGAIN_AFTER.into_iter().map(Some).chain([None]) {
-        match (
-            tokio::task::block_in_place(|| commit_now(context, worktree, &hooked, &parents)),
-            pause,
-        ) {
-            (Ok(commit), _) => {
-                return Ok(Committed {
-                    commit,
-                    proof,
-                    note,
-                });
-            }
-            (Err(error), Some(pause)) if error.is_of_surroundings() => {
-                tokio::time::sleep(pause).await;
-            }
-            (Err(error), _) => return Err(refused(error)),
+    let mut pauses = AGAIN_AFTER.into_iter();
+    let commit = loop {
+        let commit =
+            tokio::task::block_in_place(|| commit_now(context, worktree, &hooked, &parents));
+        match commit {
+            Ok(commit) => break commit,
+            Err(error) => match pauses.next().filter(|_| error.is_of_surroundings()) {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => return Err(refused(&error)),
+            },
         }
+    };
+    Ok(Committed {
+        commit,
+        proof,
+        note,
+    })
+}
+
+/// Judges what hooks made of the work.
+async fn judged_anew(
+    context: &StepContext,
+    on: &CommitId,
+    hooked: &Hooked,
+    phase: &str,
+) -> Result<Proof, StepError> {
+    let work = work(context, on.clone(), hooked.tree.clone())?;
+    let proof = prove_work(&work, context.result_cache()).await?;
+    let gated_work = Gated {
+        phase: if phase == REFACTOR {
+            GatePhase::Refactor
+        } else {
+            gate_phase(context.phase())
+        },
+        before: std::slice::from_ref(on),
+        tree: &hooked.tree,
+    };
+    let proof = gated(context, &gated_work, proof).await?;
+    if proof.holds() {
+        return Ok(proof);
     }
-    unreachable!("the last round returns")
+    Err(StepError::of_task(format!(
+        "the project's commit hooks changed the work, and then it does not hold:\n{}",
+        proof.evidence
+    )))
 }
 
 fn commit_now(
@@ -187,123 +152,105 @@ fn commit_now(
     Ok(commit)
 }
 
-/// Runs the user's hooks, where there are any, in a checkout that no agent had.
+/// Runs the user's hooks, where there are any.
 async fn hooked(
     context: &StepContext,
     worktree: &Worktree,
     proven: &Proven,
-    on: &CommitId,
-    message: String,
-    result_cache: &TestResultCache,
-) -> Result<Hooked, NotCommitted> {
-    let unchanged = Hooked {
-        tree: proven.tree.clone(),
-        message,
-    };
-    let is_red = proven.phase == Phase::Red.as_str();
-    if !runs_hooks(context, is_red) || !context.setup.repository.may_have_hooks(HookedWork::Commit)
-    {
-        return Ok(unchanged);
+    (on, message): (&CommitId, String),
+) -> Result<Hooked, StepError> {
+    let tree = &proven.tree;
+    if !runs_hooks(context, proven.phase) {
+        let tree = tree.clone();
+        return Ok(Hooked { tree, message });
     }
-    let (repository, tree, parent) = (
-        context.setup.repository.clone(),
-        proven.tree.clone(),
-        on.clone(),
-    );
-    let commit = blocking(move || repository.commit_to_test(&tree, &parent)).await?;
-    let mut checkout = result_cache
-        .check_out(&commit)
-        .await
-        .map_err(StepError::from)?;
-    let (name, value) = checkout.commit_mark();
-    // Where tm is killed in the middle, neither may go on beside the same commit of the next tm.
-    let _while_hooks_run = context
-        .setup
-        .executor
-        .record(&[(name.to_owned(), value)])
-        .map_err(StepError::from)?;
-    let hooked = tokio::task::block_in_place(|| {
-        checkout.run_commit_hooks(worktree.branch(), &unchanged.tree, &unchanged.message)
-    });
-    let place = checkout.path();
-    let hooked = hooked.map_err(|error| {
-        if is_red {
-            refused_red(context, place, error)
-        } else {
-            refused(error)
-        }
-    });
-    drop(checkout);
-    let hooked = hooked?;
+    let hooked = with_hooks(context, (tree, on), |checkout| {
+        let hooked = checkout.run_commit_hooks(worktree.branch(), tree, &message);
+        hooked.map_err(|error| {
+            if proven.phase == Phase::Red.as_str() {
+                refused_red(context, checkout.path(), &error)
+            } else {
+                refused(&error)
+            }
+        })
+    })
+    .await?;
     Ok(Hooked {
-        message: with_own_trailers(&hooked.message, &unchanged.message),
+        message: with_own_trailers(&hooked.message, &message),
         ..hooked
     })
 }
 
-/// Whether the settings have hooks run for a commit.
-fn runs_hooks(context: &StepContext, is_red: bool) -> bool {
-    match context.setup.settings.git.hooks {
-        CommitHooks::On => true,
-        CommitHooks::Commit => !is_red,
-        CommitHooks::Off => false,
-    }
+/// Whether there may be hooks, and the settings have them run for a commit of this phase.
+fn runs_hooks(context: &StepContext, phase: &str) -> bool {
+    let hooks = context.setup.settings.git.hooks;
+    let is_of_red = phase == Phase::Red.as_str();
+    hooks != CommitHooks::Off
+        && !(hooks == CommitHooks::Commit && is_of_red)
+        && context.repository().may_have_hooks(HookedWork::Commit)
 }
 
 /// A hook may run the tests, and those of a RED fail. Where it says so, no attempt of an agent mends that: the proven
 /// tests stay to be committed until the setting is another one. Else who reads of it is told how to go on.
-fn refused_red(context: &StepContext, place: &Path, error: Error) -> NotCommitted {
-    if let Error::HookRefused { hook, why, output } = &error
-        && let Some(proof) = context.proof()
-        && tells_of_failing_tests(output, place, &proof.new, &proof.unloaded)
-    {
+fn refused_red(context: &StepContext, place: &Path, error: &Error) -> StepError {
+    let Error::HookRefused { hook, why, output } = error else {
+        return refused(error);
+    };
+    let words = hook_words(hook, why, output);
+    let is_of_tests =
+        |proof: &Proof| tells_of_failing_tests(output, place, &proof.new, &proof.unloaded);
+    if context.proof().is_some_and(is_of_tests) {
         let id = context.id();
-        return NotCommitted::StepError(StepError::of_surroundings(format!(
-            "failed to commit the tests of `{id}`, which are proven: {}\n\n{RED_AND_HOOKS} Then `tm waves run` goes on, \
-             and no agent writes them again.",
-            hook_words(hook, why, output)
-        )));
+        return StepError::of_surroundings(format!(
+            "failed to commit the tests of `{id}`, which are proven: {words}\n\n{RED_AND_HOOKS} Then `tm waves run` goes \
+             on, and no agent writes them again."
+        ));
     }
-    let is_of_hook = matches!(error, Error::HookRefused { .. });
-    match refused(error) {
-        NotCommitted::Refused(why) if is_of_hook => {
-            NotCommitted::Refused(format!("{why}\n\n{RED_AND_HOOKS}"))
-        }
-        other => other,
+    if error.is_of_surroundings() {
+        return refused(error);
     }
+    StepError::of_task(format!("{words}\n\n{RED_AND_HOOKS}"))
 }
 
 /// What to do where a hook refuses a RED.
 const RED_AND_HOOKS: &str = "A RED can't pass a hook that runs the tests, since they have to fail: `git.hooks: commit` in \
-     .taskmaster/tm.yaml runs the hooks for all commits but those of a RED, `git.hooks: off` for none.";
+ .taskmaster/tm.yaml runs the hooks for all commits but those of a RED, `git.hooks: off` for none.";
 
-fn refused(error: Error) -> NotCommitted {
+fn refused(error: &Error) -> StepError {
     if error.is_of_surroundings() {
-        return NotCommitted::StepError(StepError::of(&error));
+        return StepError::of(error);
     }
-    match error {
-        Error::CommitRefused { why, output } => NotCommitted::Refused(format!("{why}\n{output}")),
-        Error::HookRefused { hook, why, output } => {
-            NotCommitted::Refused(hook_words(hook, &why, &output))
-        }
-        other => NotCommitted::Refused(describe(&other)),
-    }
-}
-
-/// What a hook said, its point first.
-pub(super) fn hook_words(hook: &str, why: &str, output: &str) -> String {
-    let point = if why.is_empty() {
-        "and says nothing".to_owned()
-    } else {
-        format!(": {why}")
-    };
-    let sentence = format!(
-        "the hook `{hook}` refuses it{}{point}",
-        if why.is_empty() { " " } else { "" }
-    );
-    let end = output.len().saturating_sub(HOOK_BYTES);
-    format!("{sentence}\n{}", &output[output.ceil_char_boundary(end)..])
+    StepError::of_task(match error {
+        Error::CommitRefused { why, output } => format!("{why}\n{output}"),
+        Error::HookRefused { hook, why, output } => hook_words(hook, why, output),
+        other => describe(other),
+    })
 }
 
 /// So much of what a hook printed is kept, its end.
 const HOOK_BYTES: usize = 8 * 1024;
+
+/// Has hooks run in a checkout of a tree, which stands on a commit.
+pub(super) async fn with_hooks(
+    context: &StepContext,
+    (tree, on): (&TreeId, &CommitId),
+    run: impl FnOnce(&mut JudgeCheckout) -> Result<Hooked, StepError>,
+) -> Result<Hooked, StepError> {
+    let commit = briefly(|| context.repository().commit_to_test(tree, on))?;
+    let mut checkout = context.result_cache().check_out(&commit).await?;
+    let (name, value) = checkout.commit_mark();
+    // Where tm is killed in the middle, neither may go on beside the same commit of the next tm.
+    let _while_hooks_run = context.setup.executor.record(&[(name.to_owned(), value)])?;
+    tokio::task::block_in_place(|| run(&mut checkout))
+}
+
+/// What a hook said, its point first.
+pub(super) fn hook_words(hook: &str, why: &str, output: &str) -> String {
+    let point = match why {
+        "" => " and says nothing".to_owned(),
+        why => format!(": {why}"),
+    };
+    let end = output.len().saturating_sub(HOOK_BYTES);
+    let output = &output[output.ceil_char_boundary(end)..];
+    format!("the hook `{hook}` refuses it{point}\n{output}")
+}

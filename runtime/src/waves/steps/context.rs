@@ -1,9 +1,10 @@
 //! What a step is told: the task, its attempt, and everything of the run that bears on it.
 
+use super::agent::Orders;
 use crate::attempt::{Attempt, AttemptRunner, ConcurrentAttempts, Ran, Start, Workplace};
 use crate::audit::{TEST_COMMAND, as_value};
-use crate::proving::RedCommit;
-use crate::step_error::StepError;
+use crate::proving::{RedCommit, TestResultCache};
+use crate::step_error::{StepError, briefly};
 use crate::waves::cleaned::cleaned;
 use crate::waves::effect_runner::{RunEvent, StepMessage};
 use crate::waves::resolving::{Mending, carried_over};
@@ -15,11 +16,11 @@ use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;
 use tm_scheduler::{
     AgentReport, Answer, AttemptNumber, AttemptRecord, CommitId, Phase, Place, PlannedTask, Proof,
-    Scheduler, StopMode, Task, TaskId, Tokens,
+    Scheduler, Task, TaskId, Tokens,
 };
 use tm_store::run::AttemptDirectory;
-use tm_worktrees::{TreeId, Worktree};
-use tokio::sync::{mpsc, watch};
+use tm_worktrees::{Repository, TreeId, Worktree};
+use tokio::sync::mpsc;
 
 /// A step that is over.
 #[derive(Debug)]
@@ -51,20 +52,23 @@ pub(crate) struct StepContext {
     /// The tasks that it builds on, the nearest first, as far as they are near.
     pub(crate) ancestors: Vec<TaskId>,
     pub(crate) directory: AttemptDirectory,
+    shared: StepShared,
+}
+
+/// What all steps of a run share besides its set-up.
+#[derive(Clone, Debug)]
+pub(crate) struct StepShared {
     pub(crate) ledger: Arc<Ledger>,
-    concurrent: Arc<ConcurrentAttempts>,
-    messages: mpsc::UnboundedSender<StepMessage>,
+    pub(crate) concurrent: Arc<ConcurrentAttempts>,
+    pub(crate) messages: mpsc::UnboundedSender<StepMessage>,
 }
 
 impl StepContext {
     pub(crate) fn new(
         setup: Shared,
-        id: &TaskId,
-        attempt: AttemptNumber,
+        shared: StepShared,
         scheduler: &Scheduler,
-        messages: mpsc::UnboundedSender<StepMessage>,
-        ledger: Arc<Ledger>,
-        concurrent: Arc<ConcurrentAttempts>,
+        (id, attempt): (&TaskId, AttemptNumber),
     ) -> Self {
         let view = scheduler
             .task(id)
@@ -90,10 +94,20 @@ impl StepContext {
             planned,
             attempt,
             setup,
-            ledger,
-            concurrent,
-            messages,
+            shared,
         }
+    }
+
+    pub(crate) fn repository(&self) -> &Repository {
+        &self.setup.repository
+    }
+
+    pub(crate) fn result_cache(&self) -> &TestResultCache {
+        &self.setup.result_cache
+    }
+
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.shared.ledger
     }
 
     pub(crate) fn id(&self) -> &TaskId {
@@ -113,11 +127,11 @@ impl StepContext {
     ///
     /// # Errors
     /// git refused.
-    pub(crate) fn mending(&self, base: &CommitId) -> Result<Option<Mending>, tm_worktrees::Error> {
-        let Some(proven) = self.carried_over() else {
-            return Ok(None);
-        };
-        carried_over(&self.setup.repository, base, proven)
+    pub(crate) fn mending(&self, base: &CommitId) -> Result<Option<Mending>, StepError> {
+        match self.carried_over() {
+            Some(proven) => briefly(|| carried_over(self.repository(), base, proven)),
+            None => Ok(None),
+        }
     }
 
     /// Returns the command that proves the task as far as that is known before its work is: its own, or the project's.
@@ -132,11 +146,10 @@ impl StepContext {
 
     /// Returns the words for that, or for how the work will decide it.
     pub(crate) fn test_words(&self) -> Option<String> {
-        let of_parts =
-            || (!self.setup.parts.is_empty()).then(|| self.setup.parts.lines().join("; "));
-        self.test_command()
-            .map(|command| command.to_string())
-            .or_else(of_parts)
+        let parts = &self.setup.parts;
+        let of_parts = || (!parts.is_empty()).then(|| parts.lines().join("; "));
+        let command = self.test_command();
+        command.as_ref().map(ToString::to_string).or_else(of_parts)
     }
 
     fn own_command(&self) -> Option<TestCommand> {
@@ -152,13 +165,13 @@ impl StepContext {
         &self,
         base: &CommitId,
         tree: &TreeId,
-    ) -> Result<Option<TestCommand>, tm_worktrees::Error> {
+    ) -> Result<Option<TestCommand>, StepError> {
         match self.own_command() {
             Some(own) => Ok(Some(own)),
-            None => self
-                .setup
-                .parts
-                .of_work(&self.setup.repository, base, tree, self.red.as_ref()),
+            None => briefly(|| {
+                let (parts, red) = (&self.setup.parts, self.red.as_ref());
+                parts.of_work(self.repository(), base, tree, red)
+            }),
         }
     }
 
@@ -170,13 +183,10 @@ impl StepContext {
         &self,
         head: &CommitId,
         commit: &CommitId,
-    ) -> Result<Option<TestCommand>, tm_worktrees::Error> {
+    ) -> Result<Option<TestCommand>, StepError> {
         match self.own_command() {
             Some(own) => Ok(Some(own)),
-            None => self
-                .setup
-                .parts
-                .of_merge(&self.setup.repository, head, commit),
+            None => briefly(|| self.setup.parts.of_merge(self.repository(), head, commit)),
         }
     }
 
@@ -204,9 +214,9 @@ impl StepContext {
     }
 
     /// Returns where the integration branch is; says so when it had to be made again.
-    pub(crate) fn integration_tip(&self) -> Result<CommitId, crate::Error> {
+    pub(crate) fn integration_tip(&self) -> Result<CommitId, StepError> {
         let integration = &self.setup.integration;
-        let tip = integration.tip()?;
+        let tip = briefly(|| integration.tip())?;
         if tip.was_deleted {
             self.tell_warning(format!(
                 "the integration branch `{}` was deleted; it is made again at `{}`, with all that has landed",
@@ -218,14 +228,11 @@ impl StepContext {
     }
 
     /// Refuses a commit of this attempt whose tree is not the one that was proven.
-    pub(crate) fn assert_proven(&self, commit: &CommitId) -> Result<(), tm_worktrees::Error> {
+    pub(crate) fn assert_proven(&self, commit: &CommitId) -> Result<(), StepError> {
         let record = self.record.as_ref();
         let proof = record.and_then(AttemptRecord::proof_of_commit);
         match proof.and_then(|proof| proof.tree.clone()) {
-            Some(tree) => self
-                .setup
-                .repository
-                .assert_tree_of(commit, &TreeId::new(tree)),
+            Some(tree) => briefly(|| self.repository().assert_tree_of(commit, &TreeId::new(tree))),
             // A journal from before trees were named: the merged tree is tested in any case.
             None => Ok(()),
         }
@@ -238,9 +245,7 @@ impl StepContext {
     /// It could not be started, or its end not be seen.
     pub(crate) async fn run_agent(
         &self,
-        start: Start,
-        command: AgentCommand,
-        orders: watch::Receiver<Option<StopMode>>,
+        (start, command, orders): (Start, AgentCommand, Orders),
         progress: impl FnMut(Progress) + Send,
         afterwards: impl FnOnce(&AgentReport) + Send,
     ) -> Result<AgentReport, StepError> {
@@ -251,7 +256,7 @@ impl StepContext {
             own_folder: AttemptRunner::project_of(setup.directory.path()),
             workplace: Workplace::Elsewhere,
             escape: setup.settings.git.escape,
-            concurrent: Arc::clone(&self.concurrent),
+            concurrent: Arc::clone(&self.shared.concurrent),
         };
         let attempt = Attempt {
             task: self.id().clone(),
@@ -287,29 +292,22 @@ impl StepContext {
     }
 
     fn tell_progress(&self, line: String, tokens: Option<Tokens>) {
-        let messages = RunEvent::Output {
-            task: self.id().clone(),
-            line,
-            tokens,
-        };
-        // Nobody listens once the run has ended.
-        let _nobody_listens = self.messages.send(StepMessage::RunEvent(messages));
+        let task = self.id().clone();
+        self.tell(RunEvent::Output { task, line, tokens });
     }
 
     pub(crate) fn tell_warning(&self, words: String) {
+        self.tell(RunEvent::Warning(words));
+    }
+
+    fn tell(&self, event: RunEvent) {
         // Nobody listens once the run has ended.
-        let _nobody_listens = self
-            .messages
-            .send(StepMessage::RunEvent(RunEvent::Warning(words)));
+        let _nobody_listens = self.shared.messages.send(StepMessage::RunEvent(event));
     }
 
     /// The name under which work of an attempt is kept when it does not land.
     pub(crate) fn salvage_name(&self, attempt: AttemptNumber) -> String {
-        let task = tm_store::run::safe_name(self.id());
-        format!(
-            "refs/tm/salvage/{}/{task}/{attempt}",
-            self.setup.header.run_id
-        )
+        self.setup.salvage_name(self.id(), attempt)
     }
 }
 

@@ -1,14 +1,12 @@
 //! Has gates look at work that holds: commands of the project's own in a judge's checkout, and reviewers.
 
-use super::blocking;
 use super::context::StepContext;
 use super::review::review;
-use crate::proving::TestResultCache;
-use crate::setup::environment;
-use crate::step_error::StepError;
+use crate::setup::{environment, of_line};
+use crate::step_error::{StepError, briefly};
 use std::fmt::Write as _;
 use std::path::Path;
-use tm_config::{CommandLine, Gate, GatePhase};
+use tm_config::{Gate, GatePhase};
 use tm_executors::findings::{listed_findings, printed_findings};
 use tm_executors::testing::TestCommand;
 use tm_scheduler::{
@@ -44,29 +42,26 @@ pub(super) async fn gated(
     context: &StepContext,
     work: &Gated<'_>,
     mut proof: Proof,
-    result_cache: &TestResultCache,
 ) -> Result<Proof, StepError> {
-    let wanted = || {
-        context
-            .setup
-            .settings
-            .gates
-            .iter()
-            .filter(|gate| gate.is_asked_for(work.phase))
-    };
-    if !proof.holds() || wanted().next().is_none() {
+    let gates = context.setup.settings.gates.iter();
+    let (commands, others): (Vec<&Gate>, Vec<&Gate>) = gates
+        .filter(|gate| gate.is_asked_for(work.phase))
+        .partition(|gate| gate.command.is_some());
+    if !proof.holds() {
         return Ok(proof);
     }
-    let mut commit = None;
-    for gate in wanted().filter(|gate| gate.command.is_some()) {
-        let commit = match &commit {
-            Some(commit) => commit,
-            None => commit.insert(commit_of(context, work).await?),
-        };
-        let result = Box::pin(by_command(context, gate, (work, commit), result_cache)).await?;
-        proof = with_gate(proof, result);
+    if !commands.is_empty() {
+        // The work as a commit on no branch, which can be checked out.
+        let commit = briefly(|| {
+            let repository = context.repository();
+            repository.commit_to_test(work.tree, &work.before[0])
+        })?;
+        for gate in commands {
+            let result = Box::pin(by_command(context, gate, (work, &commit))).await?;
+            proof = with_gate(proof, result);
+        }
     }
-    for gate in wanted().filter(|gate| gate.agent.is_some()) {
+    for gate in others {
         if proof.holds() {
             let result = Box::pin(review(context, gate, work)).await?;
             proof = with_gate(proof, result);
@@ -112,27 +107,16 @@ fn first(result: &GateResult) -> &str {
         .map_or("it says nothing", String::as_str)
 }
 
-/// The work as a commit on no branch, which can be checked out.
-async fn commit_of(context: &StepContext, work: &Gated<'_>) -> Result<CommitId, StepError> {
-    let (repository, tree, on) = (
-        context.setup.repository.clone(),
-        work.tree.clone(),
-        work.before[0].clone(),
-    );
-    blocking(move || repository.commit_to_test(&tree, &on)).await
-}
-
 async fn by_command(
     context: &StepContext,
     gate: &Gate,
     (work, commit): (&Gated<'_>, &CommitId),
-    result_cache: &TestResultCache,
 ) -> Result<GateResult, StepError> {
-    let after = run_of(context, gate, commit, result_cache).await?;
+    let after = run_of(context, gate, commit).await?;
     let mut before = Vec::new();
     if !after.succeeded && gate.new_only {
         for commit in compared_with(gate, work, context.phase()) {
-            before.push(run_of(context, gate, commit, result_cache).await?);
+            before.push(run_of(context, gate, commit).await?);
         }
     }
     Ok(judge_gate(&gate.name, &before, &after))
@@ -154,16 +138,14 @@ async fn run_of(
     context: &StepContext,
     gate: &Gate,
     commit: &CommitId,
-    result_cache: &TestResultCache,
 ) -> Result<GateRun, StepError> {
-    let (repository, wanted) = (context.setup.repository.clone(), commit.clone());
-    let tree = blocking(move || repository.tree_of(&wanted)).await?;
+    let tree = briefly(|| context.repository().tree_of(commit))?;
     let key = format!("{tree} {}", gate.name);
-    if let Some(known) = result_cache.known_gate(&key) {
+    if let Some(known) = context.result_cache().known_gate(&key) {
         return Ok(known);
     }
-    let run = run_now(context, gate, commit, result_cache).await?;
-    result_cache.remember_gate(key, run.clone());
+    let run = run_now(context, gate, commit).await?;
+    context.result_cache().remember_gate(key, run.clone());
     Ok(run)
 }
 
@@ -171,35 +153,24 @@ async fn run_now(
     context: &StepContext,
     gate: &Gate,
     commit: &CommitId,
-    result_cache: &TestResultCache,
 ) -> Result<GateRun, StepError> {
-    let command = gate
-        .command
-        .as_ref()
-        .map(CommandLine::arguments)
-        .unwrap_or_default();
+    let command = gate.command.as_ref().map(of_line);
     let command = TestCommand {
-        argv: command.into_iter().map(Into::into).collect(),
         format: ResultFormat::ExitStatus,
         timeout: gate.limit(),
         environment: environment(&context.setup.settings.test),
-        ..TestCommand::shell("", None)
+        ..command.unwrap_or_else(|| TestCommand::shell("", None))
     };
     let name = format!("gate-{}", gate.name);
     let scratch = context.directory.path();
     std::fs::create_dir_all(scratch)?;
-    let checkout = result_cache.check_out(commit).await?;
-    let report = result_cache
+    let checkout = context.result_cache().check_out(commit).await?;
+    let report = context
+        .result_cache()
         .run_in(checkout.path(), &command, scratch, &name)
         .await;
-    let run = read(
-        gate,
-        &report,
-        &scratch.join(format!("{name}.log")),
-        checkout.path(),
-    );
-    drop(checkout);
-    run
+    let log = scratch.join(format!("{name}.log"));
+    read(gate, &report, &log, checkout.path())
 }
 
 /// What one run found. A command that can't be run at all says nothing of the work: somebody has to see to it.

@@ -4,9 +4,9 @@
 
 use super::context::StepContext;
 use super::message::one_line;
-use super::trailers::{is_of_tm, without_words_of_ours};
+use super::message::{is_of_tm, without_words_of_ours};
 use crate::audit::MADE_IN;
-use crate::step_error::StepError;
+use crate::step_error::{StepError, describe};
 use std::path::Path;
 use tm_scheduler::CommitId;
 use tm_scheduler::verdict::lead_out;
@@ -54,7 +54,7 @@ pub(super) fn history(
         {
             Err(StepError::of(&error))
         }
-        Err(error) => Ok(not_kept(context, &super::describe(&error))),
+        Err(error) => Ok(not_kept(context, &describe(&error))),
     }
 }
 
@@ -87,7 +87,7 @@ fn not_kept(context: &StepContext, why: &str) -> History {
 }
 
 fn made_again(context: &StepContext, worktree: &Worktree, on: &CommitId) -> Result<Made, Error> {
-    let repository = &context.setup.repository;
+    let repository = context.repository();
     let attempt = format!(
         "{}/{}/{}",
         context.setup.header.run_id,

@@ -1,91 +1,81 @@
-//! Lands proven work: merges without a checkout, tests the merged tree, moves the integration branch.
+//! Lands proven work: merges without a checkout, has the hooks run that git runs on merges, tests the merged tree, moves
+//! the integration branch.
 
-use super::blocking;
+use super::commit::{hook_words, with_hooks};
 use super::context::{StepContext, StepDone};
 use super::gates::{Gated, gated};
-use super::merge::{NotMerged, merge_of};
+use super::message::with_own_trailers;
 use crate::proving::TestResultCache;
-use crate::step_error::StepError;
+use crate::step_error::{StepError, briefly};
 use crate::waves::attestation::attest;
+use crate::waves::looking_ahead::landed_tasks;
 use crate::waves::resolving::{Climbed, Rung, climb, mending};
 use std::path::Path;
-use std::sync::Arc;
-use tm_config::GatePhase;
+use tm_config::{CommitHooks, GatePhase};
 use tm_executors::testing::TestCommand;
 use tm_scheduler::verdict::{judge_landing, needs_rerun};
-use tm_scheduler::{Answer, CommitId, LandingRefusal, Proof, TaskId};
-use tm_worktrees::{Conflict, Error, Landing, MergePreview, ObjectCheck};
+use tm_scheduler::{Answer, CommitId, LandingRefusal, Proof, TaskId, one_line};
+use tm_worktrees::{Conflict, Error, HookedWork, Landing, MergePreview, ObjectCheck};
 
 /// The integration branch is moved by tm alone, but for what a user does by hand; so few tries are enough.
 const TRIES: u32 = 5;
 
-pub(crate) async fn land(
-    context: StepContext,
-    commit: CommitId,
-    result_cache: Arc<TestResultCache>,
-) -> StepDone {
+pub(crate) async fn land(context: StepContext, commit: CommitId) -> StepDone {
     for _ in 0..TRIES {
-        match try_to_land(&context, &commit, &result_cache).await {
-            Tried::Answer(answer) => return context.done(*answer, None),
-            Tried::Again => {}
-        }
+        let answer = match try_to_land(&context, &commit).await {
+            Ok(Some(answer)) => answer,
+            Ok(None) => continue,
+            Err(trouble) if trouble.is_of_collected_objects() => continue,
+            Err(trouble) => trouble.answer(failed),
+        };
+        return context.done(answer, None);
     }
     let why = format!(
         "`{}` is moved by somebody else, or its merges are collected, again and again",
         context.setup.header.integration_branch
     );
-    context.done(Answer::LandingRefused(LandingRefusal::Failed(why)), None)
+    context.done(failed(why), None)
 }
 
-enum Tried {
-    Answer(Box<Answer>),
-    /// Somebody moved the integration branch meanwhile, or collected the merge before it was on it.
-    Again,
+const fn failed(why: String) -> Answer {
+    Answer::LandingRefused(LandingRefusal::Failed(why))
 }
 
+/// Returns no answer where somebody moved the integration branch meanwhile.
 async fn try_to_land(
     context: &StepContext,
     commit: &CommitId,
-    result_cache: &TestResultCache,
-) -> Tried {
-    let (inner, work) = (context.clone(), commit.clone());
-    let looked = blocking(move || {
-        inner.assert_proven(&work)?;
-        let head = inner.integration_tip()?;
-        let landing = inner.setup.repository.land(&head, &work)?;
-        Ok::<_, crate::Error>((head, landing))
-    })
-    .await;
-    let (head, landing) = match looked {
-        Ok(looked) => looked,
-        Err(trouble) => return failed(trouble),
-    };
-    match landing {
-        Landing::AlreadyLanded => Tried::Answer(Box::new(Answer::Landed {
+) -> Result<Option<Answer>, StepError> {
+    context.assert_proven(commit)?;
+    let head = context.integration_tip()?;
+    match briefly(|| context.repository().land(&head, commit))? {
+        Landing::AlreadyLanded => Ok(Some(Answer::Landed {
             commit: head,
             resolution: None,
         })),
         Landing::Conflict(conflict) => {
-            resolved_or_refused(context, &head, commit, &conflict, result_cache).await
+            resolved_or_refused(context, (&head, commit), &conflict).await
         }
-        Landing::Clean(preview) => match proven_and_landed(context, &preview, result_cache).await {
-            Merged::Over(tried) => tried,
+        Landing::Clean(preview) => match proven_and_landed(context, &preview).await? {
+            Merged::Landed(commit) => Ok(Some(Answer::Landed {
+                commit,
+                resolution: None,
+            })),
+            Merged::Moved => Ok(None),
             Merged::Worse(proof) => {
-                let with = landed_since(context, &head, commit, &[]).await;
-                refused(LandingRefusal::Regression { proof, with })
+                let with = landed_since(context, (&head, commit), &[]);
+                let refusal = LandingRefusal::Regression { proof, with };
+                Ok(Some(Answer::LandingRefused(refusal)))
             }
         },
     }
 }
 
-fn refused(refusal: LandingRefusal) -> Tried {
-    Tried::Answer(Box::new(Answer::LandingRefused(refusal)))
-}
-
 /// What came of a merge that was tested.
 enum Merged {
-    /// It landed, or could not for reasons that another merge would have as well.
-    Over(Tried),
+    Landed(CommitId),
+    /// Somebody moved the integration branch meanwhile.
+    Moved,
     /// It is worse than what it merges.
     Worse(Box<Proof>),
 }
@@ -93,21 +83,18 @@ enum Merged {
 /// Goes from one way of dealing with the conflict to the next until one holds.
 async fn resolved_or_refused(
     context: &StepContext,
-    head: &CommitId,
-    commit: &CommitId,
+    (head, commit): (&CommitId, &CommitId),
     conflict: &Conflict,
-    result_cache: &TestResultCache,
-) -> Tried {
+) -> Result<Option<Answer>, StepError> {
     let mut tried = Vec::new();
     for rung in Rung::ALL {
-        let (tree, how) = match climb(context, conflict, rung).await {
-            Ok(Climbed::Tree(tree, how)) => (tree, how),
-            Ok(Climbed::No) => continue,
-            Ok(Climbed::Failed(why)) => {
+        let (tree, how) = match climb(context, conflict, rung).await? {
+            Climbed::Tree(tree, how) => (tree, how),
+            Climbed::No => continue,
+            Climbed::Failed(why) => {
                 tried.push(why);
                 continue;
             }
-            Err(trouble) => return failed(trouble),
         };
         let preview = MergePreview {
             tree,
@@ -115,112 +102,75 @@ async fn resolved_or_refused(
             commit: commit.clone(),
             resolution: Some(how),
         };
-        match proven_and_landed(context, &preview, result_cache).await {
-            Merged::Over(over) => return over,
+        match proven_and_landed(context, &preview).await? {
+            Merged::Landed(commit) => {
+                let resolution = Some(how);
+                return Ok(Some(Answer::Landed { commit, resolution }));
+            }
+            Merged::Moved => return Ok(None),
             Merged::Worse(proof) => {
-                let why = proof
-                    .evidence
-                    .lines()
-                    .next()
-                    .unwrap_or_default()
-                    .trim_end_matches(':')
-                    .to_owned();
+                let why = proof.evidence.lines().next().unwrap_or_default();
                 tried.push(format!(
-                    "{}, the merged tree is worse: {why}",
-                    rung.describe()
+                    "{}, the merged tree is worse: {}",
+                    rung.describe(),
+                    why.trim_end_matches(':')
                 ));
             }
         }
     }
-    let (repository, of) = (context.setup.repository.clone(), conflict.clone());
-    let mendable = match blocking(move || mending(&repository, &of)).await {
-        Ok(mending) => mending.is_some(),
-        Err(trouble) => return failed(trouble),
-    };
-    let with = landed_since(context, head, commit, &conflict.files).await;
-    refused(LandingRefusal::Conflict {
-        files: conflict.files.clone(),
-        with,
+    let mendable = briefly(|| mending(context.repository(), conflict))?.is_some();
+    let files = conflict.files.clone();
+    Ok(Some(Answer::LandingRefused(LandingRefusal::Conflict {
+        with: landed_since(context, (head, commit), &files),
+        files,
         mendable,
         tried,
-    })
+    })))
 }
 
 /// Tests a merge, and moves the integration branch there where nothing is wrong with it.
 async fn proven_and_landed(
     context: &StepContext,
     preview: &MergePreview,
-    result_cache: &TestResultCache,
-) -> Merged {
-    let (inner, head, commit) = (
-        context.clone(),
-        preview.head.clone(),
-        preview.commit.clone(),
-    );
-    let command = match blocking(move || inner.command_of_merge(&head, &commit)).await {
-        Ok(command) => command,
-        Err(trouble) => return Merged::Over(failed(trouble)),
-    };
-    let merge = match merge_of(context, preview, command.as_ref(), result_cache).await {
-        Ok(merge) => merge,
-        Err(NotMerged::Refused(why)) => return Merged::Over(refused(LandingRefusal::Failed(why))),
-        Err(NotMerged::StepError(trouble)) => return Merged::Over(failed(trouble)),
-    };
+) -> Result<Merged, StepError> {
+    let command = context.command_of_merge(&preview.head, &preview.commit)?;
+    let merge = merge_of(context, preview, command.as_ref()).await?;
     if let Some(command) = &command {
         let landing = Landed {
             preview,
             merge: &merge,
             command,
         };
-        match regression(context, landing, result_cache).await {
-            Ok(None) => {}
-            Ok(Some(proof)) => return Merged::Worse(Box::new(proof)),
-            Err(trouble) => return Merged::Over(failed(trouble)),
+        let scratch = context.directory.path();
+        let proof = judged_merge(landing, scratch, context.result_cache()).await?;
+        if let Some(proof) = proof.filter(|proof| !proof.holds()) {
+            return Ok(Merged::Worse(Box::new(proof)));
         }
     }
-    let before = [preview.head.clone(), preview.commit.clone()];
     let gated_work = Gated {
         phase: GatePhase::Landing,
-        before: &before,
+        before: &[preview.head.clone(), preview.commit.clone()],
         tree: &preview.tree,
     };
-    match gated(context, &gated_work, Proof::default(), result_cache).await {
-        Ok(proof) if proof.holds() => {}
-        Ok(proof) => return Merged::Worse(Box::new(proof)),
-        Err(trouble) => return Merged::Over(failed(trouble)),
+    let proof = gated(context, &gated_work, Proof::default()).await?;
+    if !proof.holds() {
+        return Ok(Merged::Worse(Box::new(proof)));
     }
-    let setup = Arc::clone(&context.setup);
-    let finished = tokio::task::spawn_blocking(move || {
-        // What was written over since it was judged does not land.
-        setup.repository.check_new_objects(
-            &merge,
-            &setup.header.base_commit,
-            ObjectCheck::Names,
-        )?;
-        setup.integration.advance(&merge).map(|()| merge)
-    })
-    .await;
-    if let Ok(Ok(merge)) = &finished {
-        attest(context, merge, preview, command.as_ref()).await;
+    match tokio::task::block_in_place(|| advanced(context, &merge)) {
+        Err(Error::Moved { .. }) => return Ok(Merged::Moved),
+        other => other?,
     }
-    Merged::Over(match finished {
-        Ok(Ok(commit)) => Tried::Answer(Box::new(Answer::Landed {
-            commit,
-            resolution: preview.resolution,
-        })),
-        Ok(Err(Error::Moved { .. })) => Tried::Again,
-        Ok(Err(error)) => failed(StepError::of(&error)),
-        Err(error) => refused(LandingRefusal::Failed(error.to_string())),
-    })
+    attest(context, &merge, preview, command.as_ref());
+    Ok(Merged::Landed(merge))
 }
 
-fn failed(trouble: StepError) -> Tried {
-    if trouble.is_of_collected_objects() {
-        return Tried::Again;
-    }
-    Tried::Answer(Box::new(
-        trouble.answer(|why| Answer::LandingRefused(LandingRefusal::Failed(why))),
-    ))
+/// Moves the integration branch to a merge; what was written over since it was judged does not land.
+fn advanced(context: &StepContext, merge: &CommitId) -> Result<(), Error> {
+    let base = &context.setup.header.base_commit;
+    context
+        .repository()
+        .check_new_objects(merge, base, ObjectCheck::Names)?;
+    context.setup.integration.advance(merge)
 }
 
 /// A merge that may land, and how it is tested.
@@ -229,16 +179,6 @@ pub(crate) struct Landed<'a> {
     pub(crate) preview: &'a MergePreview,
     pub(crate) merge: &'a CommitId,
     pub(crate) command: &'a TestCommand,
-}
-
-/// Tests the merged tree, unless that very tree was judged and held; `None` when nothing is wrong with it.
-async fn regression(
-    context: &StepContext,
-    landing: Landed<'_>,
-    result_cache: &TestResultCache,
-) -> Result<Option<Proof>, StepError> {
-    let proof = judged_merge(landing, context.directory.path(), result_cache).await?;
-    Ok(proof.filter(|proof| !proof.holds()))
 }
 
 /// Judges a merged tree, unless that very tree was judged and held: `None` then.
@@ -260,8 +200,7 @@ pub(crate) async fn judged_merge(
     let results = result_cache
         .measure(merge, command, scratch, "landing")
         .await?;
-    let written = tm_store::run::write_json(&scratch.join("tests-landing.json"), &results);
-    written?;
+    tm_store::run::write_json(&scratch.join("tests-landing.json"), &results)?;
     let is_worse = needs_rerun(&alone, &results) || needs_rerun(&before, &results);
     let again = if is_worse {
         Some(
@@ -279,23 +218,72 @@ pub(crate) async fn judged_merge(
     Ok(Some(proof))
 }
 
-/// The tasks that landed since the work's base, those first whose work touches the files.
-async fn landed_since(
+/// The tasks that landed since the work's base, those whose work touches the files.
+fn landed_since(
     context: &StepContext,
-    head: &CommitId,
-    commit: &CommitId,
+    (head, commit): (&CommitId, &CommitId),
     files: &[String],
 ) -> Vec<TaskId> {
-    let repository = context.setup.repository.clone();
-    let (head, commit, files) = (head.clone(), commit.clone(), files.to_vec());
-    let found = blocking(move || repository.trailers_between(&commit, &head, &files, "Task")).await;
-    let mut tasks: Vec<TaskId> = found
-        .unwrap_or_default()
-        .into_iter()
-        .map(TaskId::from)
-        .collect();
-    tasks.retain(|task| task != context.id());
-    tasks.sort();
-    tasks.dedup();
-    tasks
+    let repository = context.repository();
+    briefly(|| landed_tasks(repository, (commit, head), files, context.id())).unwrap_or_default()
+}
+
+/// Makes the merge a commit, and asserts that it is what its parents give.
+pub(super) async fn merge_of(
+    context: &StepContext,
+    preview: &MergePreview,
+    command: Option<&TestCommand>,
+) -> Result<CommitId, StepError> {
+    let message = hooked(context, preview, command).await?;
+    let repository = context.repository();
+    let merge = briefly(|| repository.merge_commit(preview, &message))?;
+    briefly(|| repository.assert_tree_of(&merge, &preview.tree))?;
+    Ok(merge)
+}
+
+/// The message after the hooks of a merge, where there are any: they are run in a checkout of the merged tree.
+async fn hooked(
+    context: &StepContext,
+    preview: &MergePreview,
+    command: Option<&TestCommand>,
+) -> Result<String, StepError> {
+    let MergePreview { tree, head, .. } = preview;
+    let (setup, id) = (&context.setup, context.id());
+    if setup.settings.git.hooks == CommitHooks::Off
+        || !setup.repository.may_have_hooks(HookedWork::Merge)
+    {
+        return Ok(message(context, &format!("Land task {id}"), command));
+    }
+    // Checks of messages know a merge by git's own words.
+    let subject = format!("Merge task {id} into {}", setup.header.integration_branch);
+    let message = message(context, &subject, command);
+    let hooked = with_hooks(context, (tree, head), |checkout| {
+        match checkout.run_merge_hooks(head, tree, &message) {
+            Ok(hooked) if hooked.tree == *tree => Ok(hooked),
+            Ok(_changed) => Err(StepError::of_task(
+                "a hook changed the merge, and tm lands nothing but what both sides give",
+            )),
+            Err(Error::HookRefused { hook, why, output }) => {
+                Err(StepError::of_task(hook_words(hook, &why, &output)))
+            }
+            Err(error) => Err(StepError::of(&error)),
+        }
+    });
+    Ok(with_own_trailers(&hooked.await?.message, &message))
+}
+
+fn message(context: &StepContext, subject: &str, command: Option<&TestCommand>) -> String {
+    let header = &context.setup.header;
+    let title = one_line(&context.planned.title);
+    // A task's own command is named by the task's commit alone.
+    let commands = if context.setup.parts.is_empty() {
+        String::new()
+    } else {
+        context.command_trailers(command)
+    };
+    format!(
+        "{subject}: {title}\n\nTask: {}\nRun: {}\n{commands}",
+        context.id(),
+        header.run_id
+    )
 }

@@ -5,24 +5,66 @@ mod commit;
 mod context;
 mod gates;
 mod history;
-mod kept;
 mod land;
-mod merge;
 mod message;
 mod prepare;
 mod prove;
 mod refactor;
-mod release;
 mod review;
-mod trailers;
 
-pub(crate) use agent::run_agent;
-pub(crate) use commit::commit;
-pub(crate) use context::{StepContext, StepDone};
+pub(crate) use agent::Orders;
+pub(crate) use context::{StepContext, StepDone, StepShared};
 pub(crate) use land::{Landed, judged_merge, land};
 pub(crate) use prepare::prepare;
-pub(crate) use prove::prove;
-pub(crate) use refactor::refactor;
-pub(crate) use release::release;
+pub(crate) use prepare::release;
 
-use crate::step_error::{blocking, describe};
+use crate::attempt::Start;
+use tm_scheduler::{Answer, CommitId};
+use tm_worktrees::Worktree;
+
+/// A step in the worktree of an attempt.
+#[derive(Debug)]
+pub(crate) enum WorkStep {
+    /// See the agent to its end.
+    Agent { timeout_ms: u64, start: Start },
+    /// Measure the work and judge it.
+    Prove,
+    /// Commit the proven work.
+    Commit,
+    /// Have the code of the commit improved.
+    Refactor { commit: CommitId, timeout_ms: u64 },
+}
+
+/// Does a step in the worktree of its attempt; without one it is that which another process prepared.
+pub(crate) async fn at_work(
+    context: StepContext,
+    worktree: Option<Worktree>,
+    step: WorkStep,
+    orders: Orders,
+) -> StepDone {
+    let worktree = match worktree.map_or_else(|| prepare::taken_over(&context), Ok) {
+        Ok(worktree) => worktree,
+        Err(trouble) => {
+            let answer = match step {
+                WorkStep::Refactor { commit, .. } => {
+                    refactor::dropped(commit, "its worktree is gone".to_owned())
+                }
+                WorkStep::Agent { .. } | WorkStep::Prove | WorkStep::Commit => {
+                    trouble.answer(Answer::WorkLost)
+                }
+            };
+            return context.done(answer, None);
+        }
+    };
+    let answer = match step {
+        WorkStep::Agent { timeout_ms, start } => {
+            agent::run_agent(&context, &worktree, timeout_ms, (start, orders)).await
+        }
+        WorkStep::Prove => prove::prove(&context, &worktree).await,
+        WorkStep::Commit => commit::commit(&context, &worktree).await,
+        WorkStep::Refactor { commit, timeout_ms } => {
+            refactor::refactor(context.clone(), &worktree, commit, timeout_ms, orders).await
+        }
+    };
+    context.done(answer, Some(worktree))
+}

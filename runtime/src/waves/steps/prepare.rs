@@ -1,25 +1,27 @@
-//! Makes the base of an attempt and gives it a worktree on it.
+//! Makes the base of an attempt and gives it a worktree on it, with the tests that a person keeps; takes the worktree back,
+//! and keeps work that is on no branch.
+//!
+//! Kept tests are what the first attempt of a RED takes over as they were, and no agent is asked. They are proven as any
+//! other RED. Where that fails, the next attempt is an agent's.
 
-use super::blocking;
 use super::context::{StepContext, StepDone};
-use crate::step_error::StepError;
-use crate::waves::resolving::carried_over;
-use tm_scheduler::{Answer, AttemptNumber, CommitId, Phase, Place, PrepareRefusal};
+use crate::now;
+use crate::step_error::{StepError, briefly, describe};
+use crate::waves::run_setup::RunSetup;
+use tm_scheduler::{
+    AgentReport, Answer, AttemptNumber, Claim, ClaimStatus, CommitId, Ended, Keep, Phase, Place,
+    PrepareRefusal, ResultFile, TaskId,
+};
 use tm_worktrees::{
-    BranchName, BranchStart, Conflicts, Error, MergeOutcome, Worktree, branch_from_pattern, slug,
+    BranchName, BranchStart, Conflicts, Error, MergeOutcome, TakenBackTree, Worktree,
+    branch_from_pattern, slug,
 };
 
 /// So often a step is done again whose new objects were collected by another git before anything held them.
-pub(super) const TRIES: u32 = 3;
+const TRIES: u32 = 3;
 
 /// So often the base is made again because something has landed meanwhile.
 const LOOKS: u32 = 3;
-
-/// What preparing comes to, before it is put into an answer.
-enum Prepared {
-    Ready(Box<Worktree>),
-    Conflict(Vec<String>),
-}
 
 pub(crate) async fn prepare(
     context: StepContext,
@@ -35,64 +37,57 @@ pub(crate) async fn prepare(
             prepared => break prepared,
         }
     };
-    match prepared {
-        Ok(Prepared::Ready(worktree)) => {
-            let place = Place {
-                branch: worktree.branch().to_string(),
-                base: worktree.base().clone(),
-                worktree: worktree.path().display().to_string(),
-            };
-            context.done(Answer::Prepared(place), Some(*worktree))
+    let worktree = match prepared {
+        Ok(Ok(worktree)) => worktree,
+        Ok(Err(refusal)) => return context.done(Answer::PrepareRefused(refusal), None),
+        Err(trouble) => {
+            let refused = |why| Answer::PrepareRefused(PrepareRefusal::Failed(why));
+            return context.done(trouble.answer(refused), None);
         }
-        Ok(Prepared::Conflict(files)) => context.done(
-            Answer::PrepareRefused(PrepareRefusal::Conflict { files }),
-            None,
-        ),
-        Err(trouble) => context.done(
-            trouble.answer(|why| Answer::PrepareRefused(PrepareRefusal::Failed(why))),
-            None,
-        ),
-    }
+    };
+    let place = Place {
+        branch: worktree.branch().to_string(),
+        base: worktree.base().clone(),
+        worktree: worktree.path().display().to_string(),
+    };
+    context.done(Answer::Prepared(place), Some(worktree))
 }
 
+/// The inner error is a conflict of what the task builds on.
 async fn base_and_worktree(
     context: &StepContext,
     on_top_of: &[CommitId],
     must_contain: &[CommitId],
-) -> Result<Prepared, StepError> {
-    let (mut tip, outcome) = look(context, on_top_of).await?;
+) -> Result<Result<Worktree, PrepareRefusal>, StepError> {
+    let (mut tip, outcome) = look(context, on_top_of)?;
     let base = match outcome {
         MergeOutcome::Merged(base) => base,
-        MergeOutcome::Conflict(conflict) => return Ok(Prepared::Conflict(conflict.files)),
+        MergeOutcome::Conflict(conflict) => {
+            let files = conflict.files;
+            return Ok(Err(PrepareRefusal::Conflict { files }));
+        }
     };
     measure_ahead(context, &base);
-    let (inner, on) = (context.clone(), base.clone());
-    let (branch, start) = blocking(move || branch(&inner, &on)).await?;
-    let mut worktree = context
-        .setup
-        .checkouts
+    let (branch, start) = briefly(|| branch(context, &base))?;
+    let checkouts = &context.setup.checkouts;
+    let mut worktree = checkouts
         .worktree(&branch, &start, &base, must_contain)
         .await?;
     // Making it ready takes its time, and others land meanwhile: the agent is to start from what there is when it starts.
     for _ in 0..LOOKS {
-        let inner = context.clone();
-        if blocking(move || inner.integration_tip()).await? == tip {
+        if context.integration_tip()? == tip {
             break;
         }
-        let (now, outcome) = look(context, on_top_of).await?;
+        let (now, outcome) = look(context, on_top_of)?;
         let MergeOutcome::Merged(base) = outcome else {
             break;
         };
         tip = now;
         measure_ahead(context, &base);
-        worktree = context
-            .setup
-            .checkouts
-            .moved_to_base(worktree, &base)
-            .await?;
+        worktree = checkouts.moved_to_base(worktree, &base).await?;
     }
-    let worktree = with_carried_work(context, worktree).await?;
-    Ok(Prepared::Ready(Box::new(worktree)))
+    lay_out_carried_work(context, &worktree)?;
+    Ok(Ok(worktree))
 }
 
 /// Begins to measure what the work will be compared with, while its worktree is made and its agent works.
@@ -103,50 +98,30 @@ fn measure_ahead(context: &StepContext, base: &CommitId) {
 }
 
 /// Lays out the proven work that the attempt is to put together with what has landed, marks of conflicts included.
-async fn with_carried_work(
-    context: &StepContext,
-    worktree: Worktree,
-) -> Result<Worktree, StepError> {
-    let Some(proven) = context.carried_over().cloned() else {
-        return Ok(worktree);
+fn lay_out_carried_work(context: &StepContext, worktree: &Worktree) -> Result<(), StepError> {
+    let Some(mending) = context.mending(worktree.base())? else {
+        return Ok(());
     };
-    let repository = context.setup.repository.clone();
-    blocking(move || {
-        let Some(mending) = carried_over(&repository, worktree.base(), &proven)? else {
-            return Ok(worktree);
-        };
-        let laid_out = repository.commit_to_test(&mending.tree, worktree.base())?;
-        worktree.go_back_to(&laid_out)?;
-        Ok::<_, Error>(worktree)
-    })
-    .await
+    let repository = context.repository();
+    let laid_out = briefly(|| repository.commit_to_test(&mending.tree, worktree.base()))?;
+    briefly(|| worktree.go_back_to(&laid_out))
 }
 
 /// Returns where the integration branch is, and what the task starts from there.
-async fn look(
+fn look(
     context: &StepContext,
     on_top_of: &[CommitId],
 ) -> Result<(CommitId, MergeOutcome), StepError> {
-    let (context, on_top_of) = (context.clone(), on_top_of.to_vec());
-    blocking(move || {
-        let tip = context.integration_tip()?;
-        let outcome = base_on(&context, &tip, &on_top_of)?;
-        Ok::<_, crate::Error>((tip, outcome))
-    })
-    .await
-}
-
-fn base_on(
-    context: &StepContext,
-    tip: &CommitId,
-    on_top_of: &[CommitId],
-) -> Result<MergeOutcome, Error> {
-    let commits: Vec<CommitId> = std::iter::once(tip).chain(on_top_of).cloned().collect();
-    context.setup.repository.combine_as_user(
-        &commits,
-        &format!("Base of task {}", context.id()),
-        Conflicts::United,
-    )
+    let tip = context.integration_tip()?;
+    let commits: Vec<CommitId> = std::iter::once(&tip).chain(on_top_of).cloned().collect();
+    let message = format!("Base of task {}", context.id());
+    let united = Conflicts::United;
+    let outcome = briefly(|| {
+        context
+            .repository()
+            .combine_as_user(&commits, &message, united)
+    })?;
+    Ok((tip, outcome))
 }
 
 /// The branch of an earlier attempt is taken again, its commits kept elsewhere; otherwise a free name is found.
@@ -186,35 +161,68 @@ fn branch(context: &StepContext, base: &CommitId) -> Result<(BranchName, BranchS
 }
 
 /// Opens the worktree of an attempt that another process prepared.
-pub(super) async fn taken_over(context: &StepContext) -> Result<Worktree, StepError> {
-    let Some(place) = context.place.clone() else {
+pub(super) fn taken_over(context: &StepContext) -> Result<Worktree, StepError> {
+    let Some(place) = &context.place else {
         return Err(StepError::of_task("its worktree was never made"));
     };
-    let checkouts = context.setup.checkouts.clone();
-    blocking(move || {
-        checkouts.take_over(
-            place.worktree.as_ref(),
-            &BranchName::new(place.branch)?,
-            &place.base,
-        )
+    let checkouts = &context.setup.checkouts;
+    briefly(|| {
+        let branch = BranchName::new(place.branch.clone())?;
+        checkouts.take_over(place.worktree.as_ref(), &branch, &place.base)
     })
-    .await
 }
 
-/// Returns the worktree of a step, wherever it comes from, or the answer that it is lost.
-pub(super) async fn worktree_or_lost(
+/// What stands in place of an agent's name.
+const NOBODY: &str = "kept tests";
+
+/// Puts kept tests into the worktree; `None` where there are none for this attempt, or where they conflict with what has
+/// landed since.
+pub(super) fn with_kept_tests(
     context: &StepContext,
-    worktree: Option<Worktree>,
-) -> Result<Worktree, Answer> {
-    match worktree {
-        Some(worktree) => Ok(worktree),
-        None => taken_over(context)
-            .await
-            .map_err(|trouble| trouble.answer(Answer::WorkLost)),
-    }
+    worktree: &Worktree,
+) -> Result<Option<AgentReport>, StepError> {
+    let is_first = context.phase() == Phase::Red && context.earlier.is_empty();
+    let kept = context.setup.kept_tests.get(context.id());
+    let Some(kept) = kept.filter(|_| is_first) else {
+        return Ok(None);
+    };
+    let (repository, base, begun) = (context.repository(), worktree.base(), now());
+    let found = briefly(|| match repository.brought_again(base, kept)? {
+        TakenBackTree::Clean(tree) => repository
+            .commit_tree(&tree, &[base], "tm: tests that are kept\n")
+            .map(Some),
+        TakenBackTree::Conflict { .. } => Ok::<_, Error>(None),
+    });
+    let commit = match found {
+        Ok(Some(commit)) => commit,
+        Ok(None) => return Ok(None),
+        // The commit is not here any more: somebody has to write the tests anew.
+        Err(trouble) if trouble.is_of_collected_objects() => return Ok(None),
+        Err(trouble) => return Err(trouble),
+    };
+    briefly(|| worktree.go_back_to(&commit))?;
+    context.tell_output("the tests are kept as they are; no agent is asked".to_owned());
+    let report = AgentReport::new(NOBODY.to_owned(), begun, now(), Ended::Exited(Some(0)));
+    Ok(Some(AgentReport {
+        result: ResultFile::Claimed(Claim::of(ClaimStatus::Pass)),
+        ..report
+    }))
 }
 
-/// The answer to a step whose work can't be got at: lost, or out of reach for now.
-pub(super) fn lost(error: &(dyn std::error::Error + 'static)) -> Answer {
-    StepError::of(error).answer(Answer::WorkLost)
+/// Returns what people should know when it did not go well; the worktree is left as it is then.
+pub(crate) fn release(
+    setup: &RunSetup,
+    task: &TaskId,
+    attempt: AttemptNumber,
+    worktree: Worktree,
+    keep: Keep,
+) -> Option<String> {
+    if keep == Keep::Salvage {
+        let reference = setup.salvage_name(task, attempt);
+        let message = format!("tm: work of attempt {attempt} at task {task} that did not land");
+        if let Err(error) = worktree.salvage(&reference, &message) {
+            return Some(describe(&error));
+        }
+    }
+    worktree.release().err().map(|error| describe(&error))
 }

@@ -1,54 +1,31 @@
 //! Has an attempt's work taken as a tree, measured and judged.
 
-use super::context::{StepContext, StepDone};
+use super::context::StepContext;
 use super::gates::{Gated, gate_phase, gated};
-use super::prepare::{lost, worktree_or_lost};
-use super::{blocking, describe};
-use crate::proving::{TestResultCache, Work, prove as prove_work};
-use crate::step_error::StepError;
+use crate::proving::{Work, prove as prove_work};
+use crate::step_error::{StepError, briefly, describe};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use tm_scheduler::{Answer, CommitId, Failure, Proof, Reason};
 use tm_worktrees::{Captured, Error, ObjectCheck, TreeId, Worktree};
 
-pub(crate) async fn prove(
-    context: StepContext,
-    worktree: Option<Worktree>,
-    result_cache: Arc<TestResultCache>,
-) -> StepDone {
-    let worktree = match worktree_or_lost(&context, worktree).await {
-        Ok(worktree) => worktree,
-        Err(answer) => return context.done(answer, None),
+pub(super) async fn prove(context: &StepContext, worktree: &Worktree) -> Answer {
+    let setup = &context.setup;
+    let captured = tokio::task::block_in_place(|| {
+        let captured = worktree.capture(&setup.never_commit)?;
+        let (tree, base) = (&captured.tree, &setup.header.base_commit);
+        setup
+            .repository
+            .check_new_objects(tree, base, ObjectCheck::Names)?;
+        Ok::<_, Error>(captured)
+    });
+    let captured = match captured {
+        Ok(captured) => captured,
+        Err(error) => return not_taken(&error),
     };
-    let setup = Arc::clone(&context.setup);
-    let captured = tokio::task::spawn_blocking(move || {
-        let captured = worktree.capture(&setup.never_commit).and_then(|captured| {
-            setup.repository.check_new_objects(
-                &captured.tree,
-                &setup.header.base_commit,
-                ObjectCheck::Names,
-            )?;
-            Ok(captured)
-        });
-        (worktree, captured)
-    })
-    .await;
-    let (worktree, captured) = match captured {
-        Ok((worktree, Ok(captured))) => (worktree, captured),
-        Ok((worktree, Err(error))) => return context.done(not_taken(&error), Some(worktree)),
-        Err(error) => return context.done(lost(&error), None),
-    };
-    let proof = match work(&context, worktree.base().clone(), captured.tree.clone()).await {
-        Ok(work) => proof_of(&context, &work, &result_cache).await,
-        Err(trouble) => Err(trouble),
-    };
-    match proof {
-        Ok(proof) => context.done(
-            Answer::Proved(with_left_out(proof, &captured)),
-            Some(worktree),
-        ),
-        Err(trouble) => context.done(trouble.answer(Answer::WorkLost), Some(worktree)),
+    match proof_of(context, worktree.base(), &captured.tree).await {
+        Ok(proof) => Answer::Proved(with_left_out(proof, &captured)),
+        Err(trouble) => trouble.answer(Answer::WorkLost),
     }
 }
 
@@ -58,15 +35,17 @@ const MOST_TOUCHED: usize = 200;
 /// Judges the work; first of all, where it is to resolve a conflict, whether it does that and nothing else.
 async fn proof_of(
     context: &StepContext,
-    work: &Work,
-    result_cache: &TestResultCache,
+    base: &CommitId,
+    tree: &TreeId,
 ) -> Result<Proof, StepError> {
-    let (inner, base, tree) = (context.clone(), work.base.clone(), work.tree.clone());
-    let fault = blocking(move || match inner.mending(&base)? {
-        Some(mending) => mending.fault(&inner.setup.repository, &tree),
-        None => Ok::<_, Error>(None),
-    })
-    .await?;
+    let (repository, work) = (
+        context.repository(),
+        work(context, base.clone(), tree.clone())?,
+    );
+    let fault = match context.mending(base)? {
+        Some(mending) => briefly(|| mending.fault(repository, tree))?,
+        None => None,
+    };
     if let Some(fault) = fault {
         let why = format!("what was made of the conflict is no resolution of it: {fault}");
         return Ok(Proof::refused(
@@ -75,32 +54,23 @@ async fn proof_of(
             why,
         ));
     }
-    let proof = prove_work(work, result_cache).await?;
-    let before = [work.base.clone()];
+    let proof = prove_work(&work, context.result_cache()).await?;
     let gated_work = Gated {
         phase: gate_phase(context.phase()),
-        before: &before,
-        tree: &work.tree,
+        before: std::slice::from_ref(base),
+        tree,
     };
-    let mut proof = gated(context, &gated_work, proof, result_cache).await?;
-    let (repository, base, tree) = (
-        context.setup.repository.clone(),
-        work.base.clone(),
-        work.tree.clone(),
-    );
-    let changed = blocking(move || repository.changed_files(&base, &tree)).await?;
-    proof.touched = changed
-        .into_iter()
-        .map(|file| file.path)
-        .take(MOST_TOUCHED)
-        .collect();
+    let mut proof = gated(context, &gated_work, proof).await?;
+    let changed = briefly(|| repository.changed_files(base, tree))?;
+    let touched = changed.into_iter().map(|file| file.path);
+    proof.touched = touched.take(MOST_TOUCHED).collect();
     Ok(proof)
 }
 
 /// The answer where there is no tree of the work: the agent's to mend, or the surroundings'.
 fn not_taken(error: &Error) -> Answer {
     if !error.is_of_work() {
-        return lost(error);
+        return StepError::of(error).answer(Answer::WorkLost);
     }
     let reason = match error {
         Error::NestedRepositories { .. } => Reason::NestedRepository,
@@ -149,19 +119,13 @@ fn listed(paths: &[PathBuf]) -> String {
 }
 
 /// The work of an attempt as it is judged.
-pub(super) async fn work(
-    context: &StepContext,
-    base: CommitId,
-    tree: TreeId,
-) -> Result<Work, StepError> {
-    let (inner, on, of) = (context.clone(), base.clone(), tree.clone());
-    let command = blocking(move || inner.command_of_work(&on, &of)).await?;
+pub(super) fn work(context: &StepContext, base: CommitId, tree: TreeId) -> Result<Work, StepError> {
     Ok(Work {
         phase: context.phase(),
+        command: context.command_of_work(&base, &tree)?,
         base,
         tree,
         red: context.red.clone(),
-        command,
         rules: context.setup.rules,
         scratch: context.directory.path().to_owned(),
     })

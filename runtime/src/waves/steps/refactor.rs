@@ -2,18 +2,15 @@
 //!
 //! Nothing that goes wrong here costs GREEN its work: whatever is not kept is put aside, and GREEN's commit stands.
 
-use super::agent::command;
+use super::agent::{Orders, command};
 use super::commit::{Committed, Proven, committed};
-use super::context::{StepContext, StepDone};
-use super::describe;
+use super::context::StepContext;
 use super::gates::{Gated, gated};
 use super::message::REFACTOR;
-use super::prepare::worktree_or_lost;
 use super::prove::work;
 use crate::attempt::Start;
-use crate::proving::{TestResultCache, Work, prove_same_behaviour};
-use crate::step_error::StepError;
-use std::sync::Arc;
+use crate::proving::{Work, prove_same_behaviour};
+use crate::step_error::{StepError, describe};
 use tm_config::GatePhase;
 use tm_executors::agent::adopt_attempt;
 use tm_presets::Prompt;
@@ -42,67 +39,44 @@ impl Outcome {
     }
 }
 
-pub(crate) async fn refactor(
+pub(super) async fn refactor(
     mut context: StepContext,
-    worktree: Option<Worktree>,
+    worktree: &Worktree,
     commit: CommitId,
     timeout_ms: u64,
-    orders: watch::Receiver<Option<StopMode>>,
-    result_cache: Arc<TestResultCache>,
-) -> StepDone {
-    let green_directory = context.directory.clone();
-    context.directory = green_directory.refactor();
-    let worktree = match worktree_or_lost(&context, worktree).await {
-        Ok(worktree) => worktree,
-        Err(_gone) => {
-            return context.done(dropped(commit, "its worktree is gone".to_owned()), None);
-        }
-    };
+    orders: Orders,
+) -> Answer {
+    context.directory = context.directory.refactor();
     // The folder comes before the agent, so that one that was just starting is found as well.
     let outcome = if context.directory.path().exists() {
-        after_interruption(&context, &worktree).await
+        after_interruption(&context, worktree).await
     } else {
-        match improve(
-            &context,
-            &worktree,
-            &commit,
-            timeout_ms,
-            orders,
-            &result_cache,
-        )
-        .await
-        {
+        match improve(&context, worktree, &commit, (timeout_ms, orders)).await {
             Ok(outcome) => outcome,
             Err(trouble) => {
                 forget_start(&context);
-                return context.done(trouble.answer(|why| dropped(commit, why)), Some(worktree));
+                return trouble.answer(|why| dropped(commit, why));
             }
         }
     };
-    let Outcome {
-        report,
-        proof,
-        kept,
-    } = outcome;
-    let (stands, why) = match kept {
+    let (stands, why) = match outcome.kept {
         Ok(better) => (better, None),
         Err(why) => {
-            let why = set_aside(&context, &worktree, &commit, why);
+            let why = set_aside(&context, worktree, &commit, why);
             (commit, Some(why))
         }
     };
-    let back = go_back(&context, &worktree, &stands);
-    let dropped = why.or_else(|| back.err().map(|error| describe(&error)));
-    let refactored = Refactored {
+    let back = go_back(&context, worktree, &stands);
+    Answer::Refactored(Box::new(Refactored {
         commit: stands,
-        report,
-        proof,
-        dropped,
-    };
-    context.done(Answer::Refactored(Box::new(refactored)), Some(worktree))
+        report: outcome.report,
+        proof: outcome.proof,
+        dropped: why.or_else(|| back.err().map(|error| describe(&error))),
+    }))
 }
 
-fn dropped(commit: CommitId, why: String) -> Answer {
+/// The answer where nothing was done, and why.
+pub(super) fn dropped(commit: CommitId, why: String) -> Answer {
     Answer::Refactored(Box::new(Refactored {
         commit,
         report: None,
@@ -126,7 +100,7 @@ fn put_aside_as(context: &StepContext) -> String {
 /// Another process began this: its agent is ended, and what it did is dropped, since nobody saw it proven.
 async fn after_interruption(context: &StepContext, worktree: &Worktree) -> Outcome {
     let (_sender, orders) = watch::channel(Some(StopMode::Now));
-    let report = match command(context, worktree.path(), 0, Prompt::Refactor, Vec::new()).await {
+    let report = match command(context, worktree.path(), 0, (Prompt::Refactor, Vec::new())) {
         Ok(command) => adopt_attempt(command, orders, |_| {}).await.ok(),
         Err(_unknown) => None,
     };
@@ -144,37 +118,30 @@ async fn improve(
     context: &StepContext,
     worktree: &Worktree,
     commit: &CommitId,
-    timeout_ms: u64,
-    orders: watch::Receiver<Option<StopMode>>,
-    result_cache: &TestResultCache,
+    (timeout_ms, orders): (u64, Orders),
 ) -> Result<Outcome, StepError> {
-    let nothing = |trouble: StepError| {
-        if trouble.is_of_surroundings() {
-            Err(trouble)
-        } else {
-            Ok(Outcome::dropped(None, trouble.into()))
+    let prompt = (Prompt::Refactor, Vec::new());
+    let ran = match command(context, worktree.path(), timeout_ms, prompt) {
+        Ok(command) => {
+            let tell = |progress| context.tell_agent(progress);
+            context
+                .run_agent((Start::New, command, orders), tell, |_| {})
+                .await
         }
+        Err(trouble) => Err(trouble),
     };
-    let (place, none) = (worktree.path(), Vec::new());
-    let command = match command(context, place, timeout_ms, Prompt::Refactor, none).await {
-        Ok(command) => command,
-        Err(trouble) => return nothing(trouble),
-    };
-    let tell = |progress| context.tell_agent(progress);
-    let report = match context
-        .run_agent(Start::New, command, orders, tell, |_| {})
-        .await
-    {
+    let report = match ran {
         Ok(report) => report,
-        Err(trouble) => return nothing(trouble),
+        Err(trouble) if trouble.is_of_surroundings() => return Err(trouble),
+        Err(trouble) => return Ok(Outcome::dropped(None, trouble.into())),
     };
-    let verdict = judge_agent(&report);
-    let report = Some(report);
-    let why = match verdict {
+    let why = match judge_agent(&report) {
         AgentVerdict::WorthProving => {
+            let (proof, kept) = of_work(context, worktree, commit).await;
             return Ok(Outcome {
-                report,
-                ..of_work(context, worktree, commit, result_cache).await
+                report: Some(report),
+                proof,
+                kept,
             });
         }
         AgentVerdict::Interrupted => "the run was stopped".to_owned(),
@@ -182,7 +149,7 @@ async fn improve(
             failure, evidence, ..
         } => format!("{failure}: {evidence}"),
     };
-    Ok(Outcome::dropped(report, why))
+    Ok(Outcome::dropped(Some(report), why))
 }
 
 /// Judges what the agent left, and keeps it where it holds.
@@ -190,11 +157,10 @@ async fn of_work(
     context: &StepContext,
     worktree: &Worktree,
     commit: &CommitId,
-    result_cache: &TestResultCache,
-) -> Outcome {
-    let (proof, kept) = match judged(context, worktree, commit, result_cache).await {
+) -> (Option<Proof>, Result<CommitId, String>) {
+    match judged(context, worktree, commit).await {
         Ok(proof) if proof.holds() => {
-            let (proof, kept) = keep(context, worktree, commit, proof, result_cache).await;
+            let (proof, kept) = keep(context, worktree, commit, proof).await;
             (Some(proof), kept)
         }
         Ok(proof) => {
@@ -202,11 +168,6 @@ async fn of_work(
             (Some(proof), Err(why))
         }
         Err(trouble) => (unreviewed(&trouble), Err(trouble.into())),
-    };
-    Outcome {
-        report: None,
-        proof,
-        kept,
     }
 }
 
@@ -223,25 +184,22 @@ async fn judged(
     context: &StepContext,
     worktree: &Worktree,
     commit: &CommitId,
-    result_cache: &TestResultCache,
 ) -> Result<Proof, StepError> {
-    let captured = tokio::task::block_in_place(|| worktree.capture(&context.setup.never_commit));
-    let captured = captured?;
-    if context.setup.repository.tree_of(commit)? == captured.tree {
+    let captured = tokio::task::block_in_place(|| worktree.capture(&context.setup.never_commit))?;
+    if context.repository().tree_of(commit)? == captured.tree {
         return Err(StepError::of_task("nothing was changed"));
     }
     let work = Work {
         red: None,
-        ..work(context, commit.clone(), captured.tree).await?
+        ..work(context, commit.clone(), captured.tree)?
     };
-    let proof = prove_same_behaviour(&work, result_cache).await?;
-    let before = [commit.clone()];
+    let proof = prove_same_behaviour(&work, context.result_cache()).await?;
     let gated_work = Gated {
         phase: GatePhase::Refactor,
-        before: &before,
+        before: std::slice::from_ref(commit),
         tree: &work.tree,
     };
-    gated(context, &gated_work, proof, result_cache).await
+    gated(context, &gated_work, proof).await
 }
 
 /// Commits what was proven on top of GREEN's commit.
@@ -250,7 +208,6 @@ async fn keep(
     worktree: &Worktree,
     green: &CommitId,
     proof: Proof,
-    result_cache: &TestResultCache,
 ) -> (Proof, Result<CommitId, String>) {
     let Some(tree) = proof.tree.clone().map(TreeId::new) else {
         return (
@@ -262,7 +219,7 @@ async fn keep(
         tree,
         phase: REFACTOR,
     };
-    match committed(context, worktree, proven, green, result_cache).await {
+    match committed(context, worktree, proven, green).await {
         Ok(Committed {
             commit,
             proof: of_hooks,
@@ -278,7 +235,7 @@ async fn keep(
 
 /// Keeps what is dropped where it can be found again; returns why it was dropped, and where it is.
 fn set_aside(context: &StepContext, worktree: &Worktree, commit: &CommitId, why: String) -> String {
-    let repository = &context.setup.repository;
+    let repository = context.repository();
     let is_green = || Ok::<_, Error>(worktree.tree()? == repository.tree_of(commit)?);
     if tokio::task::block_in_place(is_green).unwrap_or(false) {
         return why;

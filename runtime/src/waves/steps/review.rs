@@ -1,17 +1,16 @@
 //! Has another agent read a piece of work before it lands: with the task, the difference, and files that it can't commit
 //! to. Its verdict is a file, and nothing but a verdict that can be read lets work pass.
 
-use super::agent::{env_markers, placeholders, variables};
-use super::blocking;
+use super::agent::launch_of;
 use super::context::StepContext;
 use super::gates::Gated;
 use crate::attempt::{Launch, Start};
-use crate::step_error::StepError;
+use crate::step_error::{StepError, briefly};
 use serde::Deserialize;
 use std::path::Path;
 use std::time::Duration;
 use tm_config::Gate;
-use tm_executors::agent::{AttemptLimits, Progress, adopt_attempt};
+use tm_executors::agent::{AgentCommand, Progress, adopt_attempt};
 use tm_presets::{ReviewContext, recipe, review_prompt};
 use tm_scheduler::{AgentReport, Ended, GateOutcome, GateResult, StopMode, Tokens};
 use tm_store::run::AttemptDirectory;
@@ -48,16 +47,10 @@ enum Decision {
 /// Adds what one try of a review has spent.
 fn add(spent: &mut GateResult, mut report: AgentReport) {
     report.forget_impossible_figures();
-    spent.tokens = spent
-        .tokens
-        .into_iter()
-        .chain(report.tokens)
-        .reduce(Tokens::plus);
-    spent.cost_usd = spent
-        .cost_usd
-        .into_iter()
-        .chain(report.cost_usd)
-        .reduce(|sum, more| sum + more);
+    let tokens = spent.tokens.into_iter().chain(report.tokens);
+    spent.tokens = tokens.reduce(Tokens::plus);
+    let cost = spent.cost_usd.into_iter().chain(report.cost_usd);
+    spent.cost_usd = cost.reduce(|sum, more| sum + more);
 }
 
 /// Asks the reviewer of a gate, again where there is no verdict.
@@ -141,8 +134,7 @@ async fn end_what_was_left(context: &StepContext, gate: &Gate) -> Result<(), Ste
         context,
         gate,
         &directory,
-        directory.path(),
-        ("", Duration::ZERO),
+        (directory.path(), "", Duration::ZERO),
     )?;
     // One that has ended is found to be gone.
     let _gone = adopt_attempt(command, orders, |_| {}).await;
@@ -159,15 +151,10 @@ async fn asked(
 ) -> Result<Result<Verdict, String>, StepError> {
     directory.create()?;
     let folder = tempfile::tempdir_in(directory.path())?;
-    let diff = laid_out(context, work, folder.path(), directory).await?;
+    let diff = laid_out(context, work, folder.path(), directory)?;
     let prompt = prompt(context, gate, &diff, directory)?;
-    let command = launch(
-        context,
-        gate,
-        directory,
-        folder.path(),
-        (&prompt, gate.limit()),
-    )?;
+    let start = (folder.path(), prompt.as_str(), gate.limit());
+    let command = launch(context, gate, directory, start)?;
     let (sender, orders) = watch::channel(None);
     let most = gate.max_tokens;
     let bounded = move |progress: Progress| {
@@ -180,7 +167,7 @@ async fn asked(
         }
     };
     let report = context
-        .run_agent(Start::New, command, orders, bounded, |_| {})
+        .run_agent((Start::New, command, orders), bounded, |_| {})
         .await?;
     let (ended, escape) = (report.ended.clone(), report.escape.clone());
     add(spent, report);
@@ -224,23 +211,17 @@ fn verdict(file: &Path) -> Result<Verdict, String> {
 }
 
 /// Lays the files of the work out for the reviewer; returns the difference, which lies beside them as well.
-async fn laid_out(
+fn laid_out(
     context: &StepContext,
     work: &Gated<'_>,
     folder: &Path,
     directory: &AttemptDirectory,
 ) -> Result<String, StepError> {
-    let (repository, tree, base) = (
-        context.setup.repository.clone(),
-        work.tree.clone(),
-        work.before[0].clone(),
-    );
-    let folder = folder.to_owned();
-    let diff = blocking(move || {
-        repository.export(&tree, &folder)?;
-        repository.diff(&base, &repository.commit_to_test(&tree, &base)?)
-    })
-    .await?;
+    let (repository, tree, base) = (context.repository(), work.tree, &work.before[0]);
+    let diff = briefly(|| {
+        repository.export(tree, folder)?;
+        repository.diff(base, &repository.commit_to_test(tree, base)?)
+    })?;
     let file = directory.path().join("diff.patch");
     tm_store::atomic::replace_own(&file, diff.as_bytes())?;
     Ok(diff)
@@ -274,26 +255,13 @@ fn launch(
     context: &StepContext,
     gate: &Gate,
     directory: &AttemptDirectory,
-    folder: &Path,
-    (prompt, timeout): (&str, Duration),
-) -> Result<tm_executors::agent::AgentCommand, StepError> {
-    let settings = &context.setup.settings;
-    let recipe = recipe(gate.agent.as_deref().unwrap_or_default(), settings)?;
+    (folder, prompt, timeout): (&Path, &str, Duration),
+) -> Result<AgentCommand, StepError> {
+    let agent = gate.agent.as_deref().unwrap_or_default();
     let launch = Launch {
-        recipe: &recipe,
-        executor: &context.setup.executor,
+        recipe: &recipe(agent, &context.setup.settings)?,
         directory,
-        worktree: folder,
-        prompt,
-        placeholders: placeholders(context),
-        variables: variables(context, folder),
-        env_markers: env_markers(context),
-        limits: AttemptLimits {
-            timeout,
-            stall: context.setup.stall,
-            grace: context.setup.grace,
-            log_bytes: settings.agent.max_log_bytes(),
-        },
+        ..launch_of(context, folder, prompt, timeout)
     };
     let mut command = launch.prepare()?;
     // The verdict is read once the agent is gone; it is none of an attempt's results.

@@ -1,16 +1,15 @@
-//! Looks before agents are paid: what a checkout of the base needs, its set-up, the checks, then the tests, once.
+//! Looks before agents are paid: what a checkout of the base needs, its set-up, the checks, then the tests, once. Each check
+//! has a name, what it found, and the setting to change.
 //!
 //! What is measured here is known to the run that follows, as the baseline of its proofs, since it was measured by this
 //! process. Nothing of it is believed by a later one: not for proofs, which anybody could forge who can write a file, and
 //! not to leave this look out, since what it looks for (a program that is gone, a service that is down) is neither in the
 //! tree nor in the command.
 
-mod checks;
-
 use crate::checkouts::NotReady;
 use crate::checkouts::preparation::SetupFailed;
 use crate::proving::TestResultCache;
-use crate::step_error::{StepError, blocking};
+use crate::step_error::{StepError, briefly};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fmt;
@@ -91,10 +90,10 @@ impl BrokenTests {
 }
 
 /// What is looked at.
-#[derive(Clone, Debug)]
-pub(crate) struct Ground {
+#[derive(Debug)]
+pub(crate) struct Ground<'a> {
     /// The repository.
-    pub(crate) repository: Repository,
+    pub(crate) repository: &'a Repository,
     /// The tree of the base.
     pub(crate) tree: TreeId,
 }
@@ -109,14 +108,13 @@ pub async fn look_first(
     result_cache: &TestResultCache,
     scratch: &Path,
 ) -> Result<Preflight, StepError> {
-    let (repository, commit) = (result_cache.repository().clone(), base.clone());
-    let tree = blocking(move || repository.tree_of(&commit)).await?;
+    let repository = result_cache.repository();
     let ground = Ground {
-        repository: result_cache.repository().clone(),
-        tree,
+        repository,
+        tree: briefly(|| repository.tree_of(base))?,
     };
     let mut preflight = Preflight {
-        problems: checks::of_tree(&ground).await?,
+        problems: briefly(|| filters(&ground))?,
         ..Preflight::default()
     };
     if !preflight.is_good() {
@@ -133,16 +131,15 @@ pub async fn look_first(
         Err(other) => return Err(other.into()),
     };
     preflight.setup_ms = result_cache.has_setup().then(|| milliseconds(begun));
-    preflight.problems = checks::of_checkout(&ground, checkout.path()).await?;
+    preflight.problems = briefly(|| submodules(&ground, checkout.path()))?;
     let advice: Vec<String> = commands
         .iter()
         .map(|command| how_to_report(command, checkout.path()))
         .collect();
     let hidden_folder = hidden_folder(checkout.path());
     drop(checkout);
-    let (repository, tree) = (ground.repository, ground.tree);
-    let paths: Vec<String> =
-        blocking(move || Ok::<_, Error>(repository.paths(&tree)?.into_iter().collect())).await?;
+    let paths = briefly(|| repository.paths(&ground.tree))?;
+    let paths: Vec<String> = paths.into_iter().collect();
     for (command, advice) in commands.iter().zip(advice) {
         let begun = Instant::now();
         let report = result_cache.at(base, command).await;
@@ -218,4 +215,69 @@ fn cleaned(mut preflight: Preflight) -> Preflight {
 
 fn milliseconds(begun: Instant) -> u64 {
     u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Filters that git would call and can't, so that files are not what they stand for: pointers of LFS, for example.
+fn filters(ground: &Ground<'_>) -> Result<Vec<Problem>, Error> {
+    let mut problems = Vec::new();
+    for need in ground.repository.filters(&ground.tree)? {
+        let program = need
+            .command
+            .as_deref()
+            .and_then(|command| command.split_whitespace().next());
+        let missing = match program {
+            None => "git knows no such filter here".to_owned(),
+            // A program that is given its place, or its name in quotes, is not looked for.
+            Some(program)
+                if which::which(program).is_err() && !program.contains(['"', '\'', '/', '$']) =>
+            {
+                format!("`{program}` is not there")
+            }
+            Some(_) => continue,
+        };
+        let hint = match need.name.as_str() {
+            "lfs" => {
+                "install git-lfs, then `git lfs install` and `git lfs pull`; `worktree.lfs: off` leaves its pointers"
+                    .to_owned()
+            }
+            name => format!("set `filter.{name}.clean` and `filter.{name}.smudge` with `git config`"),
+        };
+        problems.push(Problem {
+            check: "filters".to_owned(),
+            what: format!(
+                "`{}` has the filter `{}`, and {missing}",
+                need.file, need.name
+            ),
+            last_lines: Vec::new(),
+            hint,
+        });
+    }
+    Ok(problems)
+}
+
+/// Repositories within the repository of which a checkout has an empty folder.
+fn submodules(ground: &Ground<'_>, folder: &Path) -> Result<Vec<Problem>, Error> {
+    if !ground.repository.brings_submodules() {
+        return Ok(Vec::new());
+    }
+    let nested = ground.repository.nested_repositories(&ground.tree)?;
+    let is_empty = |path: &String| {
+        std::fs::read_dir(folder.join(path)).map_or(true, |mut entries| entries.next().is_none())
+    };
+    let empty: Vec<String> = nested
+        .into_iter()
+        .filter(is_empty)
+        .map(|path| format!("`{path}`"))
+        .collect();
+    if empty.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(vec![Problem {
+        check: "submodules".to_owned(),
+        what: format!("nothing is in {}", empty.join(", ")),
+        last_lines: Vec::new(),
+        hint: "`worktree.submodules: auto` in .taskmaster/tm.yaml fills them from your own checkout; `git submodule update \
+               --init` brings there what is missing"
+            .to_owned(),
+    }])
 }
