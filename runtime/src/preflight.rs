@@ -16,8 +16,8 @@ use std::fmt;
 use std::path::Path;
 use std::time::Instant;
 use tm_executors::testing::{TestCommand, how_to_report};
-use tm_scheduler::CommitId;
 use tm_scheduler::preflight::{BaseMeasured, Preflight, Problem, has_failing_tests, judge_base};
+use tm_scheduler::{CommitId, TestReport};
 use tm_worktrees::{Error, Repository, TreeId};
 
 /// What becomes of a run whose base can't be tested.
@@ -132,41 +132,45 @@ pub async fn look_first(
     };
     preflight.setup_ms = result_cache.has_setup().then(|| milliseconds(begun));
     preflight.problems = briefly(|| submodules(&ground, checkout.path()))?;
-    let advice: Vec<String> = commands
-        .iter()
-        .map(|command| how_to_report(command, checkout.path()))
-        .collect();
+    let how_to_report = |command: &TestCommand| how_to_report(command, checkout.path());
+    let advice: Vec<String> = commands.iter().map(how_to_report).collect();
     let hidden_folder = hidden_folder(checkout.path());
     drop(checkout);
     let paths = briefly(|| repository.paths(&ground.tree))?;
     let paths: Vec<String> = paths.into_iter().collect();
     for (command, advice) in commands.iter().zip(advice) {
         let begun = Instant::now();
-        let report = result_cache.at(base, command).await;
-        let again = if has_failing_tests(&report) {
-            Some(
-                result_cache
-                    .measure(base, command, scratch, "base-again")
-                    .await?,
-            )
-        } else {
-            None
-        };
-        let words = command.to_string();
-        let measured = BaseMeasured {
-            command: &words,
+        let (report, again) = measured(base, command, result_cache, scratch).await?;
+        let (mut seen, problem) = judge_base(BaseMeasured {
+            command: &command.to_string(),
             report: &report,
             again: again.as_ref(),
             paths: &paths,
             advice: Some(advice),
             hidden_folder: hidden_folder.clone(),
-        };
-        let (mut seen, problem) = judge_base(measured);
+        });
         seen.took_ms = milliseconds(begun);
         preflight.bases.push(seen);
         preflight.problems.extend(problem);
     }
     Ok(cleaned(preflight))
+}
+
+/// The results of a command on a base, and once more where tests fail.
+async fn measured(
+    base: &CommitId,
+    command: &TestCommand,
+    result_cache: &TestResultCache,
+    scratch: &Path,
+) -> Result<(TestReport, Option<TestReport>), StepError> {
+    let report = result_cache.at(base, command).await;
+    if !has_failing_tests(&report) {
+        return Ok((report, None));
+    }
+    let again = result_cache
+        .measure(base, command, scratch, "base-again")
+        .await?;
+    Ok((report, Some(again)))
 }
 
 /// The folder of a path whose name begins with a dot.

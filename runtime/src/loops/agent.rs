@@ -13,9 +13,9 @@ use std::time::Duration;
 use tm_executors::agent::{AgentCommand, Follower, LogEnd, Progress, closing};
 use tm_presets::LoopContext;
 use tm_scheduler::iteration::{AgentEnd, BacklogView, LoopInput, WorkChanges};
-use tm_scheduler::{AttemptNumber, Status, StopMode, Task, TaskId};
+use tm_scheduler::{AgentReport, AttemptNumber, Status, StopMode, Task, TaskId};
 use tm_store::run::AttemptDirectory;
-use tm_worktrees::{Work, WorkSnapshot};
+use tm_worktrees::WorkSnapshot;
 use tokio::sync::watch;
 
 /// Which try at which iteration, and what went wrong before.
@@ -35,44 +35,73 @@ pub(super) async fn run_agent(
     orders: watch::Receiver<Option<StopMode>>,
     tell: impl Fn(LoopEvent) + Send + Sync,
 ) -> Result<AgentEnd, StepError> {
-    let directory = setup
-        .directory
-        .attempt(setup.lane.as_str(), this.iteration, this.attempt);
     let before = snapshot(&setup).await;
-    let (command, prompt) = match command(&setup, &this, &directory) {
-        Ok(prepared) => prepared,
-        Err(trouble) => return ended_before_it_began(&setup, trouble),
+    let mut end = match ran(&setup, &this, (concurrent, orders), &tell).await {
+        Ok(end) => end,
+        Err(trouble) if trouble.is_of_surroundings() => return Err(trouble),
+        Err(trouble) => {
+            let report = not_started(&setup.recipe, trouble.into());
+            return Ok(ended(report, String::new(), String::new()));
+        }
     };
-    let mut follower = Follower::new(directory.stdout());
-    let progress = |_: Progress| {
-        follower
-            .lines(LogEnd::Growing)
-            .into_iter()
-            .for_each(|line| tell(LoopEvent::Output(line)));
+    let warn = |error: StepError| {
+        let message = error.to_string();
+        tell(LoopEvent::Warning {
+            message: message.clone(),
+        });
+        message
     };
+    if let Err(error) = commit_rest(&setup, this.iteration).await {
+        warn(error);
+    }
+    end.work = work_since(&setup, before)
+        .await
+        .unwrap_or_else(|error| WorkChanges {
+            unseen: Some(warn(error)),
+            ..WorkChanges::default()
+        });
+    Ok(end)
+}
+
+/// What an agent came to, as far as it says so itself.
+fn ended(report: AgentReport, final_message: String, prompt: String) -> AgentEnd {
+    AgentEnd {
+        report,
+        final_message,
+        prompt,
+        work: WorkChanges::default(),
+    }
+}
+
+async fn ran(
+    setup: &LoopSetup,
+    this: &Try,
+    (concurrent, orders): (Arc<ConcurrentAttempts>, watch::Receiver<Option<StopMode>>),
+    tell: &(impl Fn(LoopEvent) + Send + Sync),
+) -> Result<AgentEnd, StepError> {
+    let lane = setup.lane.as_str();
+    let directory = setup.directory.attempt(lane, this.iteration, this.attempt);
+    let (command, prompt) = command(setup, this, &directory)?;
     let output = command.output;
-    let task = format!("{} iteration-{}", setup.lane, this.iteration).into();
     let attempt = Attempt {
-        task,
+        task: format!("{lane} iteration-{}", this.iteration).into(),
         number: AttemptNumber(this.attempt),
         start: Start::New,
         command,
         orders,
     };
+    let mut follower = Follower::new(directory.stdout());
+    let mut follow = |end| {
+        let lines = follower.lines(end).into_iter();
+        lines.for_each(|line| tell(LoopEvent::Output(line)));
+    };
+    let progress = |_: Progress| follow(LogEnd::Growing);
+    let runner = runner(setup, concurrent);
     let Ran {
         mut report,
         warnings,
-    } = match runner(&setup, concurrent)
-        .run(attempt, progress, |_| {})
-        .await
-    {
-        Ok(ran) => ran,
-        Err(trouble) => return ended_before_it_began(&setup, trouble),
-    };
-    follower
-        .lines(LogEnd::Final)
-        .into_iter()
-        .for_each(|line| tell(LoopEvent::Output(line)));
+    } = runner.run(attempt, progress, |_| {}).await?;
+    follow(LogEnd::Final);
     for message in warnings.into_iter().chain(report.noticed.iter().cloned()) {
         tell(LoopEvent::Warning { message });
     }
@@ -80,30 +109,7 @@ pub(super) async fn run_agent(
     if said.prints_events && !said.message.is_empty() {
         report.last_words.clone_from(&said.message);
     }
-    if let Err(error) = commit_rest(&setup, this.iteration).await {
-        let message = error.to_string();
-        tell(LoopEvent::Warning { message });
-    }
-    let work = match before {
-        Ok(before) => work_since(&setup, before).await,
-        Err(why) => Err(why),
-    };
-    let work = work.unwrap_or_else(|error| {
-        let message = error.to_string();
-        tell(LoopEvent::Warning {
-            message: message.clone(),
-        });
-        WorkChanges {
-            unseen: Some(message),
-            ..WorkChanges::default()
-        }
-    });
-    Ok(AgentEnd {
-        report,
-        final_message: said.message,
-        prompt,
-        work,
-    })
+    Ok(ended(report, said.message, prompt))
 }
 
 async fn snapshot(setup: &Arc<LoopSetup>) -> Result<WorkSnapshot, StepError> {
@@ -135,9 +141,9 @@ fn runner(setup: &LoopSetup, concurrent: Arc<ConcurrentAttempts>) -> AttemptRunn
 
 async fn work_since(
     setup: &Arc<LoopSetup>,
-    before: WorkSnapshot,
+    before: Result<WorkSnapshot, StepError>,
 ) -> Result<WorkChanges, StepError> {
-    let setup = Arc::clone(setup);
+    let (setup, before) = (Arc::clone(setup), before?);
     let work = blocking(move || {
         let after = snapshot_now(&setup)?;
         setup
@@ -145,19 +151,12 @@ async fn work_since(
             .work_between(&before, &after, &setup.left_out)
     });
     let work = work.await?;
-    let Work {
-        commits,
-        files,
-        insertions,
-        deletions,
-        uncommitted,
-    } = work;
     Ok(WorkChanges {
-        commits,
-        files,
-        insertions,
-        deletions,
-        uncommitted,
+        commits: work.commits,
+        files: work.files,
+        insertions: work.insertions,
+        deletions: work.deletions,
+        uncommitted: work.uncommitted,
         unseen: None,
     })
 }
@@ -238,18 +237,6 @@ fn variables(setup: &LoopSetup, this: &Try) -> Vec<(OsString, OsString)> {
         }
     }
     variables
-}
-
-fn ended_before_it_began(setup: &LoopSetup, trouble: StepError) -> Result<AgentEnd, StepError> {
-    if trouble.is_of_surroundings() {
-        return Err(trouble);
-    }
-    Ok(AgentEnd {
-        report: not_started(&setup.recipe, trouble.into()),
-        final_message: String::new(),
-        prompt: String::new(),
-        work: WorkChanges::default(),
-    })
 }
 
 /// A file that somebody is just writing is read again so often.

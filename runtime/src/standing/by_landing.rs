@@ -1,6 +1,7 @@
 //! What taking back has to know of a history: by which merge work landed that was put together with other work there, whether
 //! people changed anything since, and whether a commit that says that it takes work back does just that.
 
+use super::RejectedCommit;
 use super::taking_back::Group;
 use std::collections::BTreeSet;
 use tm_scheduler::merging::Resolution;
@@ -15,8 +16,10 @@ pub(super) fn by_its_landing(
     works: &[Work],
     group: &Group,
 ) -> Result<Option<CommitId>, Error> {
-    let own: BTreeSet<&CommitId> = group.commits.iter().map(|(commit, _)| commit).collect();
-    let (Some((newest, _)), None) = (group.commits.first(), &group.landing) else {
+    let own: BTreeSet<&CommitId> = group.commits.iter().map(|one| &one.commit).collect();
+    let (Some(RejectedCommit { commit: newest, .. }), None) =
+        (group.commits.first(), &group.landing)
+    else {
         return Ok(None);
     };
     for merge in since(repository, newest, start)?

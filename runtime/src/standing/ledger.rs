@@ -25,6 +25,22 @@ pub struct RejectedCommit {
     pub task: TaskId,
 }
 
+impl RejectedCommit {
+    /// Returns the line of a message that names it.
+    pub(super) fn line(&self, name: &str) -> String {
+        format!("{name}: {} {}\n", self.commit, self.task)
+    }
+
+    /// Reads what such a line says.
+    fn of(text: &str) -> Option<Self> {
+        let (commit, task) = text.split_once(' ')?;
+        Some(Self {
+            commit: CommitId::new(commit),
+            task: TaskId::from(task),
+        })
+    }
+}
+
 /// A rejection.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Rejected {
@@ -64,10 +80,8 @@ impl Rejected {
     }
 
     fn message(&self) -> String {
-        let line =
-            |name: &str, one: &RejectedCommit| format!("{name}: {} {}\n", one.commit, one.task);
-        let commits: String = self.rejects.iter().map(|one| line(REJECTS, one)).collect();
-        let keeps: String = self.keeps.iter().map(|one| line(KEEPS, one)).collect();
+        let commits: String = self.rejects.iter().map(|one| one.line(REJECTS)).collect();
+        let keeps: String = self.keeps.iter().map(|one| one.line(KEEPS)).collect();
         format!(
             "Reject task {}: {}\n\n{}\n\nTask: {}\nPhase: rejected\nTag: {}\nRun: {}\nAt: {}\n{commits}{keeps}",
             self.task,
@@ -81,43 +95,28 @@ impl Rejected {
     }
 
     fn of(reference: &str, told: &PastCommit) -> Option<Self> {
-        let mut lines = told.message.lines();
-        let title = lines.next()?.split_once(": ")?.1.to_owned();
-        let reason: Vec<&str> = told
-            .message
-            .lines()
-            .filter_map(|line| line.strip_prefix('>'))
-            .map(str::trim)
-            .collect();
-        let after: Vec<&str> = told.message.rsplit("\n\n").next()?.lines().collect();
-        let values = |name: &str| {
-            let named = after
-                .iter()
-                .filter_map(|line| line.split_once(": "))
-                .filter(|(key, _)| *key == name);
+        let message = &told.message;
+        let title = message.lines().next()?.split_once(": ")?.1;
+        let reason = message.lines().filter_map(|line| line.strip_prefix('>'));
+        let reason: Vec<&str> = reason.map(str::trim).collect();
+        let after = message.rsplit("\n\n").next()?;
+        let values = |name: &'static str| {
+            let named = after.lines().filter_map(|line| line.split_once(": "));
             named
-                .map(|(_, value)| value.trim().to_owned())
-                .collect::<Vec<_>>()
-        };
-        let one = |name: &str| values(name).into_iter().next();
-        let commit = |text: String| {
-            let (commit, task) = text.split_once(' ')?;
-            Some(RejectedCommit {
-                commit: CommitId::new(commit),
-                task: TaskId::from(task),
-            })
+                .filter(move |(key, _)| *key == name)
+                .map(|(_, value)| value.trim())
         };
         Some(Self {
             reference: reference.to_owned(),
             record: told.id.clone(),
-            task: one("Task")?.as_str().into(),
-            title,
-            tag: one("Tag")?.as_str().into(),
-            run: one("Run")?.as_str().into(),
-            rejects: values(REJECTS).into_iter().filter_map(commit).collect(),
-            keeps: values(KEEPS).into_iter().find_map(commit),
+            task: values("Task").next()?.into(),
+            title: title.to_owned(),
+            tag: values("Tag").next()?.into(),
+            run: values("Run").next()?.into(),
+            rejects: values(REJECTS).filter_map(RejectedCommit::of).collect(),
+            keeps: values(KEEPS).find_map(RejectedCommit::of),
             reason: reason.join("\n"),
-            at: one("At").unwrap_or_default(),
+            at: values("At").next().unwrap_or_default().to_owned(),
         })
     }
 
@@ -140,18 +139,14 @@ impl Rejected {
 
     /// Returns the commit that holds exactly this work: its own, or where it was squashed the one that was rejected.
     pub fn commit_of(&self, work: &Work, is_alone: bool) -> CommitId {
-        if is_alone {
-            return work.commit.clone();
-        }
         let all = self.rejects.iter().chain(&self.keeps);
-        let of_task: Vec<&RejectedCommit> = all.filter(|one| one.task == work.task).collect();
+        let mut of_task = all.filter(|one| one.task == work.task && !is_alone);
         // A further commit that improves the code is the newest of its task.
-        let found = if work.kind == WorkKind::Refactor {
-            of_task.first()
-        } else {
-            of_task.last()
+        let found = match work.kind {
+            WorkKind::Refactor => of_task.next(),
+            WorkKind::Red | WorkKind::Whole => of_task.last(),
         };
-        found.map_or_else(|| work.commit.clone(), |one| one.commit.clone())
+        found.map_or(&work.commit, |one| &one.commit).clone()
     }
 }
 
@@ -197,16 +192,9 @@ impl Ledger {
         let mut seen = BTreeSet::new();
         let mut found = Vec::new();
         for rejected in self.rejected.iter().rev() {
-            let own: Vec<Work> = works
-                .iter()
-                .filter(|work| rejected.concerns(work))
-                .cloned()
-                .collect();
-            let is_new = seen.insert((
-                rejected.tag.clone(),
-                rejected.task.clone(),
-                rejected.run.clone(),
-            ));
+            let own = works.iter().filter(|work| rejected.concerns(work));
+            let own: Vec<Work> = own.cloned().collect();
+            let is_new = seen.insert((&rejected.tag, &rejected.task, &rejected.run));
             if is_new && own.iter().any(|work| rejected.rejects(work)) {
                 found.push((rejected.clone(), own));
             }
@@ -271,6 +259,16 @@ pub struct KeptTests {
     pub commit: CommitId,
 }
 
+impl KeptTests {
+    fn of(kept: RejectedCommit, title: &str) -> Self {
+        Self {
+            title: title.to_owned(),
+            red: kept.task,
+            commit: kept.commit,
+        }
+    }
+}
+
 /// Returns the tests that are kept for tasks of a tag whose work does not stand in the history of `base`, by task. What
 /// was decided last about a task counts.
 ///
@@ -287,32 +285,25 @@ pub fn kept_tests(
             last.entry(task).or_insert(kept);
         }
     }
-    let ledger = Ledger::read(repository)?;
-    let mut rejected: Vec<_> = ledger
-        .iter()
-        .filter(|rejected| rejected.tag == *tag)
-        .collect();
-    rejected.sort_by_key(|rejected| (&rejected.run, &rejected.reference));
-    for rejected in rejected {
-        let kept = rejected.keeps.as_ref().map(|kept| KeptTests {
-            title: rejected.title.clone(),
-            red: kept.task.clone(),
-            commit: kept.commit.clone(),
-        });
-        last.insert(rejected.task.clone(), kept);
+    let mut rejected = Ledger::read(repository)?.rejected;
+    rejected.retain(|rejected| rejected.tag == *tag);
+    rejected.sort_by(|one, other| (&one.run, &one.reference).cmp(&(&other.run, &other.reference)));
+    for Rejected {
+        task, title, keeps, ..
+    } in rejected
+    {
+        last.insert(task, keeps.map(|kept| KeptTests::of(kept, &title)));
     }
-    let mut kept: BTreeMap<TaskId, KeptTests> = last
-        .into_iter()
+    let kept = last.into_iter();
+    let mut kept: BTreeMap<TaskId, KeptTests> = kept
         .filter_map(|(task, kept)| Some((task, kept?)))
         .collect();
     if !kept.is_empty() {
         let works = standing(repository, base)?;
-        let stands = |task: &TaskId| {
-            works
-                .iter()
-                .any(|work| (&work.tag, &work.task, work.kind) == (tag, task, WorkKind::Whole))
+        let is_whole = |work: &Work, task: &TaskId| {
+            (&work.tag, &work.task, work.kind) == (tag, task, WorkKind::Whole)
         };
-        kept.retain(|task, _| !stands(task));
+        kept.retain(|task, _| !works.iter().any(|work| is_whole(work, task)));
     }
     Ok(kept)
 }
@@ -322,23 +313,16 @@ fn of_history(told: &PastCommit, tag: &Tag) -> Option<(TaskId, Option<KeptTests>
     let (subject, _) = told.message.split_once('\n')?;
     let (_, title) = subject.split_once(": ")?;
     let value = |name: &str| {
-        let lines = told
-            .message
-            .lines()
-            .filter_map(|line| line.split_once(": "));
-        lines
-            .filter(|(key, _)| *key == name)
-            .map(|(_, value)| value.trim())
-            .next_back()
+        let lines = told.message.lines().rev();
+        let mut named = lines.filter_map(|line| line.split_once(": "));
+        named.find(|(key, _)| *key == name)
     };
-    if value("Tag")? != tag.as_str() {
+    let (_, of_tag) = value("Tag")?;
+    if of_tag.trim() != tag.as_str() {
         return None;
     }
-    let kept = value(KEEPS).and_then(|kept| kept.split_once(' '));
-    let kept = kept.map(|(commit, red)| KeptTests {
-        title: title.trim().to_owned(),
-        red: TaskId::from(red),
-        commit: CommitId::new(commit),
-    });
-    Some((TaskId::from(value("Task")?), kept))
+    let kept = value(KEEPS).and_then(|(_, kept)| RejectedCommit::of(kept.trim()));
+    let kept = kept.map(|kept| KeptTests::of(kept, title.trim()));
+    let (_, task) = value("Task")?;
+    Some((TaskId::from(task.trim()), kept))
 }

@@ -7,7 +7,7 @@
 
 use super::by_landing::{by_its_landing, people_changed};
 use super::ledger::{KEEPS, quoted};
-use super::{Ledger, Rejected, standing};
+use super::{Ledger, Rejected, RejectedCommit, standing};
 use std::collections::BTreeMap;
 use tm_scheduler::{CommitId, RunId, TAKEN_BACK_PHASE, TAKES_BACK, Tag, TaskId, Work, WorkKind};
 use tm_worktrees::{Error, Repository, TakenBackTree};
@@ -98,19 +98,20 @@ pub(super) struct Group {
     /// Its place in the history, counted from the newest work on.
     position: usize,
     /// The newest first, with the task as their trailers name it.
-    pub(super) commits: Vec<(CommitId, TaskId)>,
+    pub(super) commits: Vec<RejectedCommit>,
     /// The merge by which they landed, where that is taken back instead.
     pub(super) landing: Option<CommitId>,
     /// The tests that come back as they were.
-    keeps: Option<(CommitId, TaskId)>,
+    keeps: Option<RejectedCommit>,
 }
 
 impl Group {
     /// What is taken back, with the task as its trailers name it.
-    fn taken(&self) -> impl Iterator<Item = (&CommitId, &TaskId)> {
-        self.commits
-            .iter()
-            .map(|(commit, task)| (self.landing.as_ref().unwrap_or(commit), task))
+    fn taken(&self) -> impl Iterator<Item = RejectedCommit> {
+        self.commits.iter().map(|one| RejectedCommit {
+            commit: self.landing.as_ref().unwrap_or(&one.commit).clone(),
+            task: one.task.clone(),
+        })
     }
 }
 
@@ -125,15 +126,12 @@ pub fn clean_base(taking: Taking<'_>, alone: &[Work]) -> Result<CleanBase, NotTa
     } = taking;
     let works = standing(repository, start)?;
     let rejected = Ledger::read(repository)?.standing_among(&works);
+    let of_alone = |work| of_work(work, &[work], &works, RevertReason::TestsAlone);
     let mut groups: Vec<Group> = rejected
         .iter()
         .map(|(rejected, own)| of_rejected(rejected, own, &works))
+        .chain(alone.iter().map(of_alone))
         .collect();
-    groups.extend(
-        alone
-            .iter()
-            .map(|work| of_work(work, &[work], &works, RevertReason::TestsAlone)),
-    );
     if groups.is_empty() {
         return Ok(CleanBase {
             commit: start.clone(),
@@ -145,71 +143,82 @@ pub fn clean_base(taking: Taking<'_>, alone: &[Work]) -> Result<CleanBase, NotTa
         groups.sort_by_key(|group| group.position);
         match taken_back(taking, &groups)? {
             Tried::Done(commit, taken_back) => {
-                let standing = standing(repository, &commit)?;
                 return Ok(CleanBase {
+                    standing: standing(repository, &commit)?,
                     commit,
                     taken_back,
-                    standing,
                 });
             }
-            Tried::Conflict {
-                group,
-                commit,
-                files,
-            } => {
-                if let Some(landing) = by_its_landing(repository, start, &works, &groups[group])? {
-                    groups[group].landing = Some(landing);
-                    continue;
-                }
-                let more = in_the_way(repository, &works, &groups, group, &files)?;
-                if more.is_empty() {
-                    let (task, by_people) = (
-                        groups[group].task.clone(),
-                        people_changed(repository, &commit, start, &files)?,
-                    );
-                    return Err(if by_people {
-                        NotTakenBack::InTheWay {
-                            task,
-                            commit,
-                            files,
-                        }
-                    } else {
-                        NotTakenBack::NotApart {
-                            task,
-                            commit,
-                            files,
-                        }
-                    });
-                }
-                groups.extend(more);
-            }
+            Tried::Conflict(conflict) => dealt_with(taking, &works, &mut groups, conflict)?,
         }
     }
 }
 
+/// Takes the merge back instead by which work landed, or what is in the way as well.
+fn dealt_with(
+    Taking {
+        repository, start, ..
+    }: Taking<'_>,
+    works: &[Work],
+    groups: &mut Vec<Group>,
+    Conflict {
+        group,
+        commit,
+        files,
+    }: Conflict,
+) -> Result<(), NotTakenBack> {
+    if let Some(landing) = by_its_landing(repository, start, works, &groups[group])? {
+        groups[group].landing = Some(landing);
+        return Ok(());
+    }
+    let more = in_the_way(repository, works, (groups.as_slice(), group), &files)?;
+    if !more.is_empty() {
+        groups.extend(more);
+        return Ok(());
+    }
+    let task = groups[group].task.clone();
+    Err(if people_changed(repository, &commit, start, &files)? {
+        NotTakenBack::InTheWay {
+            task,
+            commit,
+            files,
+        }
+    } else {
+        NotTakenBack::NotApart {
+            task,
+            commit,
+            files,
+        }
+    })
+}
+
 enum Tried {
     Done(CommitId, Vec<TakenBack>),
-    Conflict {
-        group: usize,
-        commit: CommitId,
-        files: Vec<String>,
-    },
+    Conflict(Conflict),
+}
+
+/// What could not be taken back.
+struct Conflict {
+    /// The position of its group.
+    group: usize,
+    commit: CommitId,
+    files: Vec<String>,
 }
 
 fn taken_back(taking: Taking<'_>, groups: &[Group]) -> Result<Tried, Error> {
     let mut onto = taking.start.clone();
     let mut taken_back = Vec::new();
     for (position, group) in groups.iter().enumerate() {
-        let mut commits: Vec<CommitId> = group.taken().map(|(commit, _)| commit.clone()).collect();
+        let mut commits: Vec<CommitId> = group.taken().map(|one| one.commit).collect();
         commits.dedup();
         let tree = match taking.repository.taken_back(&onto, &commits)? {
             TakenBackTree::Clean(tree) => tree,
             TakenBackTree::Conflict { commit, conflict } => {
-                return Ok(Tried::Conflict {
+                return Ok(Tried::Conflict(Conflict {
                     group: position,
                     commit,
                     files: conflict.files,
-                });
+                }));
             }
         };
         onto = taking
@@ -236,13 +245,8 @@ fn message(group: &Group, run: &RunId) -> String {
         ),
         RevertReason::TestsAlone => "Its tests come back with what makes them pass.".to_owned(),
     };
-    let commits = group
-        .taken()
-        .map(|(commit, task)| format!("{TAKES_BACK}: {commit} {task}\n"));
-    let keeps = group
-        .keeps
-        .iter()
-        .map(|(commit, task)| format!("{KEEPS}: {commit} {task}\n"));
+    let commits = group.taken().map(|one| one.line(TAKES_BACK));
+    let keeps = group.keeps.iter().map(|one| one.line(KEEPS));
     format!(
         "Take back task {}: {}\n\n{why}\n\nTask: {}\nPhase: {TAKEN_BACK_PHASE}\nTag: {}\nRun: {run}\n{}",
         group.task,
@@ -254,59 +258,45 @@ fn message(group: &Group, run: &RunId) -> String {
 }
 
 fn of_rejected(rejected: &Rejected, own: &[Work], works: &[Work]) -> Group {
-    let commit = |work: &Work| {
-        (
-            rejected.commit_of(work, is_alone(work, works)),
-            work.task.clone(),
-        )
+    let commit = |work: &Work| RejectedCommit {
+        commit: rejected.commit_of(work, is_alone(work, works)),
+        task: work.task.clone(),
     };
     Group {
         task: rejected.task.clone(),
         title: rejected.title.clone(),
         tag: rejected.tag.clone(),
         why: RevertReason::Rejected(rejected.reason.clone()),
-        position: own
-            .iter()
-            .map(|work| position(work, works))
-            .min()
-            .unwrap_or_default(),
+        position: newest(own.iter(), works),
         commits: own.iter().map(commit).collect(),
         landing: None,
-        keeps: rejected
-            .keeps
-            .as_ref()
-            .map(|kept| (kept.commit.clone(), kept.task.clone())),
+        keeps: rejected.keeps.clone(),
     }
 }
 
 fn of_work(named_by: &Work, own: &[&Work], works: &[Work], why: RevertReason) -> Group {
     let task = named_by.task.as_str();
-    let keeps =
-        (why == RevertReason::TestsAlone).then(|| (named_by.commit.clone(), named_by.task.clone()));
+    let commit = |work: &Work| RejectedCommit {
+        commit: work.commit.clone(),
+        task: work.task.clone(),
+    };
     Group {
         task: TaskId::from(task.strip_suffix(":red").unwrap_or(task)),
         title: named_by.titles.first().cloned().unwrap_or_default(),
         tag: named_by.tag.clone(),
-        why,
-        position: own
-            .iter()
-            .map(|work| position(work, works))
-            .min()
-            .unwrap_or_default(),
-        commits: own
-            .iter()
-            .map(|work| (work.commit.clone(), work.task.clone()))
-            .collect(),
+        position: newest(own.iter().copied(), works),
+        commits: own.iter().copied().map(commit).collect(),
         landing: None,
-        keeps,
+        keeps: (why == RevertReason::TestsAlone).then(|| commit(named_by)),
+        why,
     }
 }
 
-fn position(work: &Work, works: &[Work]) -> usize {
-    works
-        .iter()
-        .position(|other| other == work)
-        .unwrap_or(works.len())
+/// The place of the newest of these.
+fn newest<'w>(own: impl Iterator<Item = &'w Work>, works: &[Work]) -> usize {
+    let position = |work| works.iter().position(|other| other == work);
+    let positions = own.map(|work| position(work).unwrap_or(works.len()));
+    positions.min().unwrap_or_default()
 }
 
 /// Whether a commit holds this work and no other.
@@ -322,8 +312,7 @@ fn is_alone(work: &Work, works: &[Work]) -> bool {
 fn in_the_way(
     repository: &Repository,
     works: &[Work],
-    groups: &[Group],
-    conflicting: usize,
+    (groups, conflicting): (&[Group], usize),
     files: &[String],
 ) -> Result<Vec<Group>, Error> {
     let Group {
@@ -331,14 +320,9 @@ fn in_the_way(
         position: below,
         ..
     } = &groups[conflicting];
-    let is_taken = |work: &Work| {
-        groups.iter().any(|group| {
-            group
-                .commits
-                .iter()
-                .any(|(commit, _)| *commit == work.commit)
-        })
-    };
+    let taken = groups.iter().flat_map(|group| &group.commits);
+    let taken: Vec<&CommitId> = taken.map(|one| &one.commit).collect();
+    let is_taken = |work: &Work| taken.contains(&&work.commit);
     let mut found: BTreeMap<usize, Group> = BTreeMap::new();
     for work in works[..*below]
         .iter()
