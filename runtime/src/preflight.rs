@@ -168,7 +168,7 @@ async fn measured(
         return Ok((report, None));
     }
     let again = result_cache
-        .measure(base, command, scratch, "base-again")
+        .measure(base, command, (scratch, "base-again"))
         .await?;
     Ok((report, Some(again)))
 }

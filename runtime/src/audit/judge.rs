@@ -175,7 +175,7 @@ impl Judge {
                 let mut again = None;
                 if needs_rerun(&before, &after) {
                     let scratch = self.scratch.join("whole");
-                    let measured = self.result_cache.measure(commit, command, &scratch, name);
+                    let measured = self.result_cache.measure(commit, command, (&scratch, name));
                     again = Some(measured.await?);
                 }
                 Ok(Some(judge_plain(&before, &after, again.as_ref())))

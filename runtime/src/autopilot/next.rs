@@ -84,7 +84,7 @@ impl OpenRun<'_> {
         let tests = Tests::of(self.project);
         let files = self.project.changed_files()?;
         let mut context = self.context(&task, &subtask, &tests);
-        let is_clean = files.is_empty();
+        let preconditions = self.preconditions(action, &files)?;
         match action {
             Action::Red { .. } => context.red_phase = Some(red_context(&subtask, &tests)),
             Action::Green { .. } => {
@@ -107,7 +107,7 @@ impl OpenRun<'_> {
             subtask_id: subtask.id.to_string(),
             action: format!("{action}: {}", subtask.title),
             context,
-            preconditions: self.preconditions(action, is_clean)?,
+            preconditions,
         }))
     }
 
@@ -202,7 +202,11 @@ impl OpenRun<'_> {
     }
 
     /// Everything here is looked up, and nothing is remembered as true.
-    fn preconditions(&self, action: &Action, is_clean: bool) -> Result<Vec<Precondition>, Error> {
+    fn preconditions(
+        &self,
+        action: &Action,
+        changed: &[String],
+    ) -> Result<Vec<Precondition>, Error> {
         let one = |name: &str, description: &str, met| Precondition {
             name: name.to_owned(),
             description: description.to_owned(),
@@ -246,7 +250,7 @@ impl OpenRun<'_> {
             (_, None) => one(
                 "clean",
                 "nothing but tests of an earlier try is uncommitted",
-                is_clean || self.state.attempts().0 > 1,
+                changed.is_empty() || self.state.attempts().0 > 1,
             ),
             (Action::Green { .. }, Some(_)) => self.red_complete(),
             (_, Some(tree)) => {

@@ -125,7 +125,7 @@ pub(super) async fn suite(
     let (head, scratch) = (&session.state.head, scratch(session));
     let result_cache = own_result_cache(session)?;
     let report = result_cache
-        .measure(head, &command, &scratch, "final-suite")
+        .measure(head, &command, (&scratch, "final-suite"))
         .await;
     close(&result_cache).await;
     let report = report.map_err(measuring)?;

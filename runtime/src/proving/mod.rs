@@ -247,8 +247,7 @@ impl<'a> Prover<'a> {
             .measure_watching(
                 commit,
                 self.command,
-                &self.work.scratch,
-                name,
+                (&self.work.scratch, name),
                 Some(&self.start),
             )
             .await?;

@@ -75,7 +75,7 @@ impl TestResultCache {
                 return put_together(command, reports);
             }
             let log = log_of(&tree, command);
-            self.measure(commit, command, &self.scratch, &log)
+            self.measure(commit, command, (&self.scratch, &log))
                 .await
                 .unwrap_or_else(|trouble| unmeasured(trouble.into()))
         };
@@ -121,11 +121,9 @@ impl TestResultCache {
         &self,
         commit: &CommitId,
         command: &TestCommand,
-        scratch: &Path,
-        name: &str,
+        log: (&Path, &str),
     ) -> Result<TestReport, StepError> {
-        self.measure_watching(commit, command, scratch, name, None)
-            .await
+        self.measure_watching(commit, command, log, None).await
     }
 
     /// As `measure`, and looks whether files of tests, or of what runs them, were written to meanwhile.
@@ -136,27 +134,18 @@ impl TestResultCache {
         &self,
         commit: &CommitId,
         command: &TestCommand,
-        scratch: &Path,
-        name: &str,
-        start: Option<&Arc<StartTree>>,
+        (scratch, name): (&Path, &str),
+        start: Option<&StartTree>,
     ) -> Result<TestReport, StepError> {
         if command.parts.is_empty() {
-            return self
-                .measure_one(commit, command, scratch, name, start)
-                .await;
+            let log = (scratch, name);
+            return self.measure_one(commit, command, log, start).await;
         }
         let mut reports = Vec::new();
         for (number, part) in command.parts.iter().enumerate() {
-            reports.push(
-                self.measure_one(
-                    commit,
-                    part,
-                    scratch,
-                    &format!("{name}-{}", number + 1),
-                    start,
-                )
-                .await?,
-            );
+            let name = format!("{name}-{}", number + 1);
+            let log = (scratch, name.as_str());
+            reports.push(self.measure_one(commit, part, log, start).await?);
         }
         Ok(put_together(command, reports))
     }
@@ -166,16 +155,15 @@ impl TestResultCache {
         &self,
         commit: &CommitId,
         command: &TestCommand,
-        scratch: &Path,
-        name: &str,
-        start: Option<&Arc<StartTree>>,
+        (scratch, name): (&Path, &str),
+        start: Option<&StartTree>,
     ) -> Result<TestReport, StepError> {
         let checkout = match self.checkouts.judge(commit).await {
             Ok(checkout) => checkout,
             Err(NotReady::OfTree(why)) => return Ok(unmeasured(why)),
             Err(other) => return Err(other.into()),
         };
-        std::fs::create_dir_all(scratch).map_err(|source| StepError::of(&source))?;
+        std::fs::create_dir_all(scratch)?;
         let mut report = self.run_in(checkout.path(), command, scratch, name).await;
         if let Some(start) = start {
             let is_watched = |path: &str| start.watched().contains(path);

@@ -137,10 +137,10 @@ impl Rejected {
             || (&work.tag, &work.run, &work.task) == (&self.tag, &self.run, &one.task)
     }
 
-    /// Returns the commit that holds exactly this work: its own, or where it was squashed the one that was rejected.
-    pub fn commit_of(&self, work: &Work, is_alone: bool) -> CommitId {
+    /// Returns the commit that held exactly this work before it was squashed: the one that was rejected.
+    pub fn commit_of(&self, work: &Work) -> CommitId {
         let all = self.rejects.iter().chain(&self.keeps);
-        let mut of_task = all.filter(|one| one.task == work.task && !is_alone);
+        let mut of_task = all.filter(|one| one.task == work.task);
         // A further commit that improves the code is the newest of its task.
         let found = match work.kind {
             WorkKind::Refactor => of_task.next(),

@@ -259,7 +259,11 @@ fn message(group: &Group, run: &RunId) -> String {
 
 fn of_rejected(rejected: &Rejected, own: &[Work], works: &[Work]) -> Group {
     let commit = |work: &Work| RejectedCommit {
-        commit: rejected.commit_of(work, is_alone(work, works)),
+        commit: if is_alone(work, works) {
+            work.commit.clone()
+        } else {
+            rejected.commit_of(work)
+        },
         task: work.task.clone(),
     };
     Group {

@@ -10,9 +10,7 @@ use crate::waves::run_setup::RunSetup;
 use crate::waves::steering::{Ask, Reply, Steer, stop_mode};
 use crate::{Error, Replayed};
 use std::time::Duration;
-use tm_scheduler::{
-    Edition, Effect, Input, Limits, Request, RunStatus, Scheduler, Task, TaskId, Timestamp,
-};
+use tm_scheduler::{Edition, Effect, Input, Limits, Request, RunStatus, Scheduler, Timestamp};
 use tm_store::run::{ActivityLog, JournalWriter};
 use tokio::sync::{mpsc, oneshot};
 
@@ -133,23 +131,14 @@ impl Run {
         steers: mpsc::UnboundedReceiver<Steer>,
         listener: impl FnMut(Timestamp, &RunEvent, &Scheduler),
     ) -> Result<Outcome, Error> {
-        let Self {
-            scheduler,
-            journal,
-            activity,
-            setup,
-            clock,
-            first,
-        } = self;
-        Loop {
-            scheduler,
-            journal,
-            activity,
-            clock,
-            effects: EffectRunner::new(setup),
-        }
-        .turn(first, steers, listener)
-        .await
+        let run = Loop {
+            scheduler: self.scheduler,
+            journal: self.journal,
+            activity: self.activity,
+            clock: self.clock,
+            effects: EffectRunner::new(self.setup),
+        };
+        run.turn(self.first, steers, listener).await
     }
 }
 
@@ -193,28 +182,22 @@ impl Loop {
     ) -> Result<(Vec<Effect>, Vec<Answered>), Error> {
         let (mut effects, mut answers, mut somebody_waits) = (Vec::new(), Vec::new(), false);
         for one in incoming {
-            match one {
-                Incoming::Input(input) => effects.extend(self.take_in(at, *input)?),
+            let input = match one {
+                Incoming::Input(input) => Some(*input),
                 Incoming::Asked { ask, caller } => {
-                    let reply = match self.input_of(&ask).await {
-                        Ok((input, reply)) => {
-                            somebody_waits |= input.is_some();
-                            if let Some(input) = input {
-                                effects.extend(self.take_in(at, input)?);
-                            }
-                            reply
-                        }
-                        Err(reply) => reply,
-                    };
+                    let asked = self.input_of(&ask).await;
+                    let (input, reply) = asked.unwrap_or_else(|reply| (None, reply));
+                    somebody_waits |= input.is_some();
                     answers.push((caller, reply));
+                    input
                 }
+            };
+            if let Some(input) = input {
+                effects.extend(self.take_in(at, input)?);
             }
         }
-        if somebody_waits
-            || effects
-                .iter()
-                .any(|effect| !matches!(effect, Effect::Tell(_)))
-        {
+        let is_told = |effect: &Effect| matches!(effect, Effect::Tell(_));
+        if somebody_waits || !effects.iter().all(is_told) {
             patiently(|| self.journal.flush())?;
             self.journal.sync()?;
         }
@@ -229,29 +212,21 @@ impl Loop {
 
     /// Returns the input that somebody asks for, when there is one, and what is answered; or why there is none.
     async fn input_of(&mut self, ask: &Ask) -> Result<(Option<Input>, Reply), Reply> {
-        let (request, task) = match ask {
-            Ask::Status => return Ok((None, Reply::done("said how the run stands"))),
-            Ask::Stop { now } => {
-                return Ok((
-                    Some(Input::Stop(stop_mode(*now))),
-                    Reply::done("asked the run to stop"),
-                ));
+        let (request, task) = match (ask.request(), ask) {
+            (Some(request), _) => (request, None),
+            (None, Ask::Add { task }) => {
+                let (tasks, task) = self.effects.addition(task, &self.scheduler).await?;
+                (Request::Add(tasks), Some(task))
             }
-            Ask::Refused { .. } => {
-                return Err(Reply::failed(
-                    "malformed",
-                    "note a refusal: you are no agent of the run",
-                ));
+            (None, Ask::Stop { now }) => {
+                let stop = Input::Stop(stop_mode(*now));
+                return Ok((Some(stop), Reply::done("asked the run to stop")));
             }
-            Ask::Add { task } => self.addition(task).await?,
-            Ask::Pause
-            | Ask::Resume
-            | Ask::StopTask { .. }
-            | Ask::Retry { .. }
-            | Ask::Skip { .. } => (
-                ask.request().expect("these are requests as they stand"),
-                None,
-            ),
+            (None, Ask::Refused { .. }) => {
+                let why = "note a refusal: you are no agent of the run";
+                return Err(Reply::failed("malformed", why));
+            }
+            (None, _) => return Ok((None, Reply::done("said how the run stands"))),
         };
         if let Some(refusal) = self.scheduler.refusal(&request) {
             return Err(Reply::refused(&refusal));
@@ -261,12 +236,6 @@ impl Loop {
         }
         let reply = Reply::done(request.done());
         Ok((Some(Input::Request(request)), reply))
-    }
-
-    /// Looks up in the backlog what is to join the run.
-    async fn addition(&self, id: &TaskId) -> Result<(Request, Option<Task>), Reply> {
-        let (tasks, task) = self.effects.addition(id, &self.scheduler).await?;
-        Ok((Request::Add(tasks), Some(task)))
     }
 
     /// Waits for the next inputs.
@@ -288,24 +257,34 @@ impl Loop {
                         self.take(heard, &mut inputs, listener);
                     }
                 }
-                Some(steer) = steers.recv() => match steer {
-                    Steer::Stop(order) => inputs.push(Incoming::Input(Box::new(Input::Stop(order)))),
-                    Steer::Ask(ask, caller) => inputs.push(Incoming::Asked { ask, caller }),
-                    Steer::Refused(caller, what, noted) => {
-                        let words = refusal_of(&what);
-                        if self.effects.note_refusal(&caller, &words) {
-                            let told = RunEvent::Warning(format!("{caller}: {words}"));
-                            listener(self.clock.now(), &told, &self.scheduler);
-                        }
-                        // Whoever called may have gone.
-                        let _gone = noted.send(());
-                    }
-                },
+                Some(steer) = steers.recv() => inputs.extend(self.steered(steer, listener)),
                 () = sleep(wake) => inputs.push(Incoming::Input(Box::new(Input::Tick))),
                 () = tokio::time::sleep(PULSE) => listener(self.clock.now(), &RunEvent::Pulse, &self.scheduler),
             }
         }
         inputs
+    }
+
+    /// Returns what is to be done for somebody who steers the run.
+    fn steered(
+        &mut self,
+        steer: Steer,
+        listener: &mut impl FnMut(Timestamp, &RunEvent, &Scheduler),
+    ) -> Option<Incoming> {
+        match steer {
+            Steer::Stop(order) => Some(Incoming::Input(Box::new(Input::Stop(order)))),
+            Steer::Ask(ask, caller) => Some(Incoming::Asked { ask, caller }),
+            Steer::Refused(caller, what, noted) => {
+                let words = refusal_of(&what);
+                if self.effects.note_refusal(&caller, &words) {
+                    let told = RunEvent::Warning(format!("{caller}: {words}"));
+                    listener(self.clock.now(), &told, &self.scheduler);
+                }
+                // Whoever called may have gone.
+                let _gone = noted.send(());
+                None
+            }
+        }
     }
 
     fn take(

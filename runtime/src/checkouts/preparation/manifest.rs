@@ -89,14 +89,16 @@ impl Manifest {
         caches: &PathPatterns,
     ) -> io::Result<Differences> {
         let mut differences = Differences::default();
+        let mut comparison = Comparison {
+            caches,
+            found: &mut differences,
+        };
         for (place, node) in &self.roots {
             match folder.parent_of(place)? {
-                Some((parent, name)) => {
-                    node.compare(&parent, name, place, caches, &mut differences)?;
-                }
-                None => differences.changed = Some(place.clone()),
+                Some((parent, name)) => comparison.compare(node, (&parent, name), place)?,
+                None => comparison.found.changed = Some(place.clone()),
             }
-            if differences.changed.is_some() {
+            if comparison.found.changed.is_some() {
                 break;
             }
         }
@@ -169,39 +171,6 @@ impl Node {
         })
     }
 
-    fn compare(
-        &self,
-        parent: &Folder,
-        name: &OsStr,
-        path: &Path,
-        caches: &PathPatterns,
-        differences: &mut Differences,
-    ) -> io::Result<()> {
-        let stat = parent.stat(name)?;
-        let is_same = match (self, &stat) {
-            (_, None) => false,
-            (Self::File(facts), Some(stat)) => *facts == Facts::of(stat),
-            (Self::Link(facts, target), Some(stat)) => {
-                *facts == Facts::of(stat) && *target == readlinkat(parent, name, Vec::new())?
-            }
-            (Self::Folder { mode, inode, .. }, Some(stat)) => {
-                kind(stat) == FileType::Directory
-                    && (*mode, *inode) == (Mode::from_raw_mode(stat.st_mode), stat.st_ino)
-            }
-        };
-        match self {
-            Self::Folder { children, .. } if is_same => {
-                compare_children(children, &parent.child(name)?, path, caches, differences)
-            }
-            _ => {
-                if !is_same {
-                    differences.changed = Some(path.to_owned());
-                }
-                Ok(())
-            }
-        }
-    }
-
     fn newest(&self) -> Option<i128> {
         match self {
             Self::File(facts) | Self::Link(facts, _) => Some(facts.changed),
@@ -245,28 +214,58 @@ pub(super) fn hexadecimal(digest: &[u8]) -> String {
         .collect()
 }
 
-fn compare_children(
-    children: &BTreeMap<OsString, Node>,
-    folder: &Folder,
-    path: &Path,
-    caches: &PathPatterns,
-    differences: &mut Differences,
-) -> io::Result<()> {
-    let names = folder.names()?;
-    let added = names
-        .iter()
-        .filter(|name| !children.contains_key(*name))
-        .map(|name| path.join(name));
-    differences
-        .added
-        .extend(added.filter(|path| !caches.covers(path)));
-    for (name, node) in children {
-        if differences.changed.is_some() {
-            break;
+/// A look at what is there now, against what was prepared.
+struct Comparison<'a> {
+    caches: &'a PathPatterns,
+    found: &'a mut Differences,
+}
+
+impl Comparison<'_> {
+    fn compare(
+        &mut self,
+        node: &Node,
+        (parent, name): (&Folder, &OsStr),
+        path: &Path,
+    ) -> io::Result<()> {
+        let stat = parent.stat(name)?;
+        let is_same = match (node, &stat) {
+            (_, None) => false,
+            (Node::File(facts), Some(stat)) => *facts == Facts::of(stat),
+            (Node::Link(facts, target), Some(stat)) => {
+                *facts == Facts::of(stat) && *target == readlinkat(parent, name, Vec::new())?
+            }
+            (Node::Folder { mode, inode, .. }, Some(stat)) => {
+                kind(stat) == FileType::Directory
+                    && (*mode, *inode) == (Mode::from_raw_mode(stat.st_mode), stat.st_ino)
+            }
+        };
+        if !is_same {
+            self.found.changed = Some(path.to_owned());
+        } else if let Node::Folder { children, .. } = node {
+            self.compare_children(children, &parent.child(name)?, path)?;
         }
-        node.compare(folder, name, &path.join(name), caches, differences)?;
+        Ok(())
     }
-    Ok(())
+
+    fn compare_children(
+        &mut self,
+        children: &BTreeMap<OsString, Node>,
+        folder: &Folder,
+        path: &Path,
+    ) -> io::Result<()> {
+        let names = folder.names()?.into_iter();
+        let added = names.filter(|name| !children.contains_key(name));
+        let added = added.map(|name| path.join(name));
+        let added = added.filter(|path| !self.caches.covers(path));
+        self.found.added.extend(added);
+        for (name, node) in children {
+            if self.found.changed.is_some() {
+                break;
+            }
+            self.compare(node, (folder, name), &path.join(name))?;
+        }
+        Ok(())
+    }
 }
 
 impl Facts {

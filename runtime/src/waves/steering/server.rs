@@ -127,10 +127,9 @@ async fn accept(listener: UnixListener, way_in: WayIn, answering: Arc<RwLock<()>
             Ok((stream, _)) if is_ours(&stream) => {
                 let (way_in, answering) = (way_in.clone(), Arc::clone(&answering));
                 callers.spawn(async move {
+                    let ended = converse(stream, way_in, &answering).await;
                     // A caller that breaks off harms nobody.
-                    if let Err(error) = converse(stream, way_in, &answering).await {
-                        tracing::debug!(%error, "a caller broke off");
-                    }
+                    tracing::debug!(?ended, "a caller has gone");
                     drop(seat);
                 });
             }

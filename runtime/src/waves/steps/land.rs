@@ -198,14 +198,14 @@ pub(crate) async fn judged_merge(
     let before = result_cache.at(&preview.head, command).await;
     let alone = result_cache.at(&preview.commit, command).await;
     let results = result_cache
-        .measure(merge, command, scratch, "landing")
+        .measure(merge, command, (scratch, "landing"))
         .await?;
     tm_store::run::write_json(&scratch.join("tests-landing.json"), &results)?;
     let is_worse = needs_rerun(&alone, &results) || needs_rerun(&before, &results);
     let again = if is_worse {
         Some(
             result_cache
-                .measure(merge, command, scratch, "landing-again")
+                .measure(merge, command, (scratch, "landing-again"))
                 .await?,
         )
     } else {
