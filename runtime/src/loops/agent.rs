@@ -1,6 +1,7 @@
 //! One try at an iteration: prompt, agent, what it said last, what it changed. And how a loop looks at the backlog: what is
 //! open, and what of that nothing holds up.
 
+use super::supervise::Teller;
 use super::{LoopEvent, LoopSetup, Place};
 use crate::attempt::{
     Attempt, AttemptRunner, ConcurrentAttempts, Launch, Ran, Start, Workplace, not_started,
@@ -33,10 +34,10 @@ pub(super) async fn run_agent(
     this: Try,
     concurrent: Arc<ConcurrentAttempts>,
     orders: watch::Receiver<Option<StopMode>>,
-    tell: impl Fn(LoopEvent) + Send + Sync,
+    teller: &Teller,
 ) -> Result<AgentEnd, StepError> {
     let before = snapshot(&setup).await;
-    let mut end = match ran(&setup, &this, (concurrent, orders), &tell).await {
+    let mut end = match ran(&setup, &this, (concurrent, orders), teller).await {
         Ok(end) => end,
         Err(trouble) if trouble.is_of_surroundings() => return Err(trouble),
         Err(trouble) => {
@@ -46,9 +47,7 @@ pub(super) async fn run_agent(
     };
     let warn = |error: StepError| {
         let message = error.to_string();
-        tell(LoopEvent::Warning {
-            message: message.clone(),
-        });
+        teller.warn(message.clone());
         message
     };
     if let Err(error) = commit_rest(&setup, this.iteration).await {
@@ -77,7 +76,7 @@ async fn ran(
     setup: &LoopSetup,
     this: &Try,
     (concurrent, orders): (Arc<ConcurrentAttempts>, watch::Receiver<Option<StopMode>>),
-    tell: &(impl Fn(LoopEvent) + Send + Sync),
+    teller: &Teller,
 ) -> Result<AgentEnd, StepError> {
     let lane = setup.lane.as_str();
     let directory = setup.directory.attempt(lane, this.iteration, this.attempt);
@@ -93,7 +92,7 @@ async fn ran(
     let mut follower = Follower::new(directory.stdout());
     let mut follow = |end| {
         let lines = follower.lines(end).into_iter();
-        lines.for_each(|line| tell(LoopEvent::Output(line)));
+        lines.for_each(|line| teller.tell(LoopEvent::Output(line)));
     };
     let progress = |_: Progress| follow(LogEnd::Growing);
     let runner = runner(setup, concurrent);
@@ -102,9 +101,11 @@ async fn ran(
         warnings,
     } = runner.run(attempt, progress, |_| {}).await?;
     follow(LogEnd::Final);
-    for message in warnings.into_iter().chain(report.noticed.iter().cloned()) {
-        tell(LoopEvent::Warning { message });
-    }
+    let noticed = report.noticed.iter().cloned();
+    warnings
+        .into_iter()
+        .chain(noticed)
+        .for_each(|words| teller.warn(words));
     let said = closing(&directory.stdout(), output);
     if said.prints_events && !said.message.is_empty() {
         report.last_words.clone_from(&said.message);

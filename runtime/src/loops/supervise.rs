@@ -11,7 +11,7 @@ use tm_scheduler::iteration::{Iteration, IterationFailure, IterationRecord, Loop
 use tm_scheduler::{StopMode, Tag, Timestamp};
 use tm_store::run::ActivityLog;
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 
 /// What a lane came to.
 #[derive(Debug)]
@@ -47,61 +47,63 @@ pub async fn run_loops(
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let (mut running, concurrent) = (JoinSet::new(), Arc::<ConcurrentAttempts>::default());
     for setup in lanes {
-        let events = tagged(setup.lane.clone(), sender.clone());
-        let _nobody_listens = events.send(LoopEvent::Started {
+        let teller = Teller {
+            tag: setup.lane.clone(),
+            sender: sender.clone(),
+        };
+        teller.tell(LoopEvent::Started {
             loop_id: setup.id.to_string(),
             prompt: setup.prompt.name(),
             iterations: setup.limits.iterations.get(),
             branch: setup.place.branch(),
         });
-        let stopping = stopping.clone();
-        running.spawn(TagLoop::new(setup, Arc::clone(&concurrent), events).run(stopping));
+        let tag_loop = TagLoop::new(setup, Arc::clone(&concurrent), teller);
+        running.spawn(tag_loop.run(stopping.clone()));
     }
     drop(sender);
-    let mut heard = |event: TaggedLoopEvent, activity: &mut ActivityLog| -> Result<(), Error> {
-        write_down(activity, &event)?;
-        tell(&event);
-        Ok(())
-    };
-    let mut outcomes = Vec::new();
     loop {
         tokio::select! {
             biased;
             Some(_) = stops.recv() => drop(stop.send_replace(true)),
-            event = receiver.recv() => match event {
-                Some(event) => heard(event, &mut activity)?,
-                None => break,
-            },
+            event = receiver.recv() => {
+                let Some(event) = event else { break };
+                write_down(&mut activity, &event)?;
+                tell(&event);
+            }
         }
     }
+    let mut outcomes = Vec::new();
     while let Some(joined) = running.join_next().await {
-        outcomes.push(joined.map_err(|error| Error::LaneLost {
+        let why = |error: JoinError| Error::LaneLost {
             why: error.to_string(),
-        })??);
+        };
+        outcomes.push(joined.map_err(why)??);
     }
     outcomes.sort_by(|left, right| left.lane.cmp(&right.lane));
     Ok(outcomes)
 }
 
-/// Returns a sender of events that are told as those of a lane.
-fn tagged(
-    lane: Tag,
+/// Tells what happens in the loop of a tag.
+#[derive(Clone, Debug)]
+pub(super) struct Teller {
+    tag: Tag,
     sender: mpsc::UnboundedSender<TaggedLoopEvent>,
-) -> mpsc::UnboundedSender<LoopEvent> {
-    let (events, mut receiver) = mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        while let Some(event) = receiver.recv().await {
-            let event = TaggedLoopEvent {
-                at: now(),
-                lane: lane.clone(),
-                event,
-            };
-            if sender.send(event).is_err() {
-                return;
-            }
-        }
-    });
-    events
+}
+
+impl Teller {
+    pub(super) fn tell(&self, event: LoopEvent) {
+        let event = TaggedLoopEvent {
+            at: now(),
+            lane: self.tag.clone(),
+            event,
+        };
+        // Nobody listens once the whole loop is given up.
+        let _nobody_listens = self.sender.send(event);
+    }
+
+    pub(super) fn warn(&self, message: String) {
+        self.tell(LoopEvent::Warning { message });
+    }
 }
 
 /// An event as a line of `activity.jsonl`.

@@ -3,6 +3,7 @@
 use super::agent::look;
 use super::agent::{Try, run_agent};
 use super::setup::Standing;
+use super::supervise::Teller;
 use super::{LoopEvent, LoopSetup, LoopState, Place, TagLoopOutcome};
 use crate::attempt::ConcurrentAttempts;
 use crate::{Error, now};
@@ -13,7 +14,7 @@ use tm_scheduler::iteration::{
     Iteration, IterationRecord, IterationStatus, LoopEffect, LoopInput, LoopStatus, Verification,
 };
 use tm_scheduler::{CommandEnd, StopMode, TestOutcome, TestReport};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
 type Step = Pin<Box<dyn Future<Output = LoopInput> + Send>>;
 
@@ -24,7 +25,7 @@ pub(super) struct TagLoop {
     step: Step,
     orders: watch::Sender<Option<StopMode>>,
     concurrent: Arc<ConcurrentAttempts>,
-    events: mpsc::UnboundedSender<LoopEvent>,
+    teller: Teller,
     /// The progress file's length before the agent.
     before: u64,
     iteration: u32,
@@ -36,7 +37,7 @@ impl TagLoop {
     pub(super) fn new(
         setup: LoopSetup,
         concurrent: Arc<ConcurrentAttempts>,
-        events: mpsc::UnboundedSender<LoopEvent>,
+        teller: Teller,
     ) -> Self {
         let verification = if setup.test_command.is_some() {
             Verification::Each
@@ -49,7 +50,7 @@ impl TagLoop {
             step: Box::pin(std::future::ready(LoopInput::Begin)),
             orders: watch::channel(None).0,
             concurrent,
-            events,
+            teller,
             before: 0,
             iteration: 0,
             attempt: 0,
@@ -98,11 +99,6 @@ impl TagLoop {
         LoopInput::Stop
     }
 
-    fn tell(&self, event: LoopEvent) {
-        // Nobody listens once the whole loop is given up.
-        let _nobody_listens = self.events.send(event);
-    }
-
     /// Has the effects performed; returns how the lane ends, when it does.
     fn perform(&mut self, effects: Vec<LoopEffect>) -> Result<Option<(LoopStatus, String)>, Error> {
         for effect in effects {
@@ -120,7 +116,7 @@ impl TagLoop {
                         .as_ref()
                         .map(ToString::to_string)
                         .unwrap_or_default();
-                    self.tell(LoopEvent::Verifying { command });
+                    self.teller.tell(LoopEvent::Verifying { command });
                     self.step = Box::pin(verify(
                         setup,
                         self.iteration,
@@ -130,7 +126,7 @@ impl TagLoop {
                 }
                 LoopEffect::Record(record) => self.record(record)?,
                 LoopEffect::Sleep { until, waits_out } => {
-                    self.tell(LoopEvent::Waiting {
+                    self.teller.tell(LoopEvent::Waiting {
                         until,
                         failure: waits_out,
                     });
@@ -158,7 +154,7 @@ impl TagLoop {
         self.write_state(None)?;
         self.before = setup.progress.length();
         let last = setup.context.iterations;
-        self.tell(LoopEvent::IterationStarted {
+        self.teller.tell(LoopEvent::IterationStarted {
             iteration,
             last,
             attempt,
@@ -173,13 +169,10 @@ impl TagLoop {
             attempt,
             last_failure: failed.map(|record| record.message.clone()),
         };
-        let (events, orders) = (self.events.clone(), self.orders.subscribe());
+        let (teller, orders) = (self.teller.clone(), self.orders.subscribe());
         let concurrent = Arc::clone(&self.concurrent);
-        let tell = move |event| {
-            let _nobody_listens = events.send(event);
-        };
         self.step = Box::pin(async move {
-            match run_agent(setup, this, concurrent, orders, tell).await {
+            match run_agent(setup, this, concurrent, orders, &teller).await {
                 Ok(end) => LoopInput::AgentEnded(end),
                 Err(trouble) => LoopInput::InfrastructureFailed(trouble.into()),
             }
@@ -188,15 +181,19 @@ impl TagLoop {
     }
 
     fn record(&mut self, record: Box<IterationRecord>) -> Result<(), Error> {
-        if let Err(error) = self.setup.progress.entry(&record, self.before) {
-            let path = self.setup.progress.path().display();
-            self.tell(LoopEvent::Warning {
-                message: format!("failed to write `{path}`: {error}"),
-            });
-        }
-        self.tell(LoopEvent::IterationEnded { record });
+        self.warn_of(self.setup.progress.entry(&record, self.before));
+        self.teller.tell(LoopEvent::IterationEnded { record });
         self.is_under_way = false;
         self.write_state(None)
+    }
+
+    /// Says that the progress file could not be written.
+    fn warn_of(&self, written: std::io::Result<()>) {
+        if let Err(error) = written {
+            let path = self.setup.progress.path().display();
+            self.teller
+                .warn(format!("failed to write `{path}`: {error}"));
+        }
     }
 
     fn write_state(&self, ended: Option<LoopStatus>) -> Result<(), Error> {
@@ -226,37 +223,27 @@ impl TagLoop {
     /// Writes the footer and the last state, gives the worktree back, and tells how it ended.
     async fn finish(self, status: LoopStatus, reason: String) -> Result<TagLoopOutcome, Error> {
         let ended_at = now();
-        if let Err(error) = self
-            .setup
-            .progress
-            .end(&self.machine, status, &reason, ended_at)
-        {
-            let path = self.setup.progress.path().display();
-            self.tell(LoopEvent::Warning {
-                message: format!("failed to write `{path}`: {error}"),
-            });
-        }
+        let progress = &self.setup.progress;
+        self.warn_of(progress.end(&self.machine, status, &reason, ended_at));
         self.write_state(Some(status))?;
-        let tasks_completed = self.machine.tasks_completed();
         let (lane, branch) = (self.setup.lane.clone(), self.setup.place.branch());
         let Self {
             setup,
             machine,
             step,
-            events,
+            teller,
             ..
         } = self;
         drop(step);
         // Nothing else has it once the last step is dropped.
         if let Some(setup) = Arc::into_inner(setup) {
-            for message in setup.give_back().await {
-                let _nobody_listens = events.send(LoopEvent::Warning { message });
-            }
+            let warnings = setup.give_back().await;
+            warnings.into_iter().for_each(|words| teller.warn(words));
         }
-        let _nobody_listens = events.send(LoopEvent::Ended {
+        teller.tell(LoopEvent::Ended {
             status,
             reason: reason.clone(),
-            tasks_completed,
+            tasks_completed: machine.tasks_completed(),
         });
         Ok(TagLoopOutcome {
             lane,

@@ -58,7 +58,6 @@ fn statement(
 ) -> Value {
     let header = &context.setup.header;
     let (proof, rules) = (context.proof(), context.setup.rules);
-    let strictness = rules.strictness.as_str();
     json!({
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{
@@ -72,28 +71,28 @@ fn statement(
             "phase": context.phase().as_str(),
             "run": header.run_id,
             "tag": header.tag,
-            "base": context.place.as_ref().map(|place| place.base.clone()),
-            "red": context.red.as_ref().map(|red| red.commit.clone()),
+            "base": context.place.as_ref().map(|place| &place.base),
+            "red": context.red.as_ref().map(|red| &red.commit),
             "commit": preview.commit,
             "resolution": preview.resolution,
-            "tree": proof.and_then(|proof| proof.tree.clone()),
+            "tree": proof.map(|proof| &proof.tree),
             "testCommand": test.map(ToString::to_string),
             "passed": proof.map(|proof| proof.passed),
             "failed": proof.map(|proof| proof.failed),
             "failedBefore": proof.map(|proof| proof.baseline_failed),
             "newTests": context.red.as_ref().map(|red| &red.tests).or(proof.map(|proof| &proof.new)),
             "strength": proof.map(|proof| proof.strength),
-            "flaky": proof.map(|proof| proof.flaky.clone()),
-            "waived": proof.map(|proof| proof.waived.clone()),
-            "notes": proof.map(|proof| proof.notes.clone()),
+            "flaky": proof.map(|proof| &proof.flaky),
+            "waived": proof.map(|proof| &proof.waived),
+            "notes": proof.map(|proof| &proof.notes),
             "attempts": context.attempt.0,
             "tmVersion": env!("CARGO_PKG_VERSION"),
             "settings": {
-                "strictness": strictness,
+                "strictness": rules.strictness.as_str(),
                 "coverageThreshold": rules.coverage_threshold,
                 "canary": rules.canary == Canary::On,
                 "testFormat": test.map(|command| command.format),
-                "testResults": test.and_then(|command| command.results.clone()),
+                "testResults": test.map(|command| &command.results),
             },
         },
     })

@@ -187,50 +187,37 @@ fn command_line(driver: &str, path: &str) -> String {
 }
 
 /// Makes lock files again from the manifests of a tree in which they are as they have landed; the inner error says why not.
-pub(super) async fn locked_again(
+async fn locked_again(
     context: &StepContext,
-    tree: &TreeId,
+    before: &TreeId,
     in_conflict: &[String],
     locks: &[&ConflictedText],
 ) -> Result<Result<TreeId, String>, StepError> {
     let repository = context.repository();
     let on = context.integration_tip()?;
-    let commit = briefly(|| repository.commit_to_test(tree, &on))?;
+    let commit = briefly(|| repository.commit_to_test(before, &on))?;
     let mut checkout = context.setup.checkouts.unprepared(&commit).await?;
-    let mut wrong = None;
     for lock in locks {
         let path = lock.path.to_string_lossy().into_owned();
         let Some(command) = lock_command(context, &path) else {
-            wrong = Some(format!("`git.lock_files` leaves `{path}` alone"));
-            break;
+            return Ok(Err(format!("`git.lock_files` leaves `{path}` alone")));
         };
-        let folder = checkout
-            .path()
-            .join(lock.path.parent().unwrap_or(Path::new("")));
+        let folder = lock.path.parent().unwrap_or(Path::new(""));
+        let folder = checkout.path().join(folder);
         if let Err(why) = run(context, &command, &folder, "lock-file").await? {
-            wrong = Some(format!("`{path}` could not be made again: {why}"));
-            break;
+            return Ok(Err(format!("`{path}` could not be made again: {why}")));
         }
     }
-    let before = tree;
-    let (tree, changed) = briefly(|| {
-        let tree = checkout.tree()?;
-        let changed = repository.changed_between(before, &tree)?;
-        Ok::<_, Error>((tree, changed))
-    })?;
-    let is_lock_in_conflict = |path: &&String| in_conflict.contains(path) && is_lock(context, path);
-    let others: Vec<&str> = changed
-        .iter()
-        .filter(|path| !is_lock_in_conflict(path))
-        .map(String::as_str)
-        .collect();
-    Ok(match wrong {
-        Some(why) => Err(why),
-        None if others.is_empty() => Ok(tree),
-        None => Err(format!(
+    let tree = briefly(|| checkout.tree())?;
+    let mut others = briefly(|| repository.changed_between(before, &tree))?;
+    others.retain(|path| !(in_conflict.contains(path) && is_lock(context, path)));
+    Ok(if others.is_empty() {
+        Ok(tree)
+    } else {
+        Err(format!(
             "making lock files again changed other files, too: {}",
             others.join(", ")
-        )),
+        ))
     })
 }
 
