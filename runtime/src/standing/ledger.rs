@@ -144,7 +144,7 @@ impl Rejected {
         // A further commit that improves the code is the newest of its task.
         let found = match work.kind {
             WorkKind::Refactor => of_task.next(),
-            WorkKind::Red | WorkKind::Whole => of_task.last(),
+            WorkKind::Red | WorkKind::Whole => of_task.next_back(),
         };
         found.map_or(&work.commit, |one| &one.commit).clone()
     }
