@@ -2,8 +2,7 @@
 //!
 //! Knows nothing of what follows from a finding, nor of what was found before.
 
-use quick_xml::Reader;
-use quick_xml::events::{BytesStart, Event};
+use crate::xml::{attribute, elements};
 use regex::Regex;
 use serde_json::Value;
 use std::path::Path;
@@ -114,33 +113,22 @@ fn sarif(text: &str) -> Result<Vec<String>, String> {
 }
 
 fn checkstyle(text: &str) -> Result<Vec<String>, String> {
-    let mut reader = Reader::from_str(text);
     let (mut file, mut found, mut is_checkstyle) = (String::new(), Vec::new(), false);
-    loop {
-        match reader.read_event().map_err(|error| error.to_string())? {
-            Event::Eof if is_checkstyle => return Ok(found),
-            Event::Eof => return Err("it is no checkstyle document".to_owned()),
-            Event::Start(tag) | Event::Empty(tag) => match tag.name().as_ref() {
-                "checkstyle" => is_checkstyle = true,
-                "file" => file = attribute(&tag, "name"),
-                "error" if found.len() < MOST => {
-                    let [line, rule, message] =
-                        ["line", "source", "message"].map(|name| attribute(&tag, name));
-                    found.push(format!("{file}:{line} {rule} {}", one_line(&message)));
-                }
-                _ => {}
-            },
-            _ => {}
+    elements(text, |tag| match tag.name().as_ref() {
+        "checkstyle" => is_checkstyle = true,
+        "file" => file = attribute(tag, "name"),
+        "error" if found.len() < MOST => {
+            let [line, rule, message] =
+                ["line", "source", "message"].map(|name| attribute(tag, name));
+            found.push(format!("{file}:{line} {rule} {}", one_line(&message)));
         }
+        _ => {}
+    })?;
+    if is_checkstyle {
+        Ok(found)
+    } else {
+        Err("it is no checkstyle document".to_owned())
     }
-}
-
-fn attribute(tag: &BytesStart<'_>, name: &str) -> String {
-    let found = tag.try_get_attribute(name).ok().flatten();
-    let value = found
-        .map(|found| found.value.into_owned())
-        .unwrap_or_default();
-    quick_xml::escape::unescape(&value).map_or_else(|_| value.clone(), std::borrow::Cow::into_owned)
 }
 
 #[cfg(test)]

@@ -16,5 +16,6 @@ pub mod findings;
 pub mod process;
 pub mod testing;
 pub mod tools;
+mod xml;
 
 pub use error::Error;

@@ -42,27 +42,13 @@ pub fn read_within(root: &Path, relative: &Path, limit: u64) -> io::Result<Vec<u
     whole(open_within(root, relative)?, limit)
 }
 
-#[cfg(target_os = "linux")]
 fn open_within(root: &Path, relative: &Path) -> io::Result<File> {
-    use rustix::fs::{ResolveFlags, openat2};
     let folder = rustix::fs::open(root, FOLDER, Mode::empty()).map_err(trouble)?;
-    let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    match openat2(
-        &folder,
-        relative,
-        OFlags::RDONLY | CAREFULLY,
-        Mode::empty(),
-        within,
-    ) {
+    match resolved(&folder, relative, Links::Within) {
         Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => open_where_it_leads(root, relative),
         Err(Errno::XDEV) => Err(out_of_the_folder()),
         opened => regular(opened.map_err(trouble)?.into()),
     }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn open_within(root: &Path, relative: &Path) -> io::Result<File> {
-    open_where_it_leads(root, relative)
 }
 
 /// Looks where the links lead, then opens that without following any.
@@ -89,27 +75,36 @@ fn parts(relative: &Path) -> io::Result<Vec<&std::ffi::OsStr>> {
     relative.components().filter_map(name).collect()
 }
 
-#[cfg(target_os = "linux")]
 fn resolve(root: &OwnedFd, parts: &[&std::ffi::OsStr]) -> io::Result<OwnedFd> {
-    use rustix::fs::{ResolveFlags, openat2};
     let path: std::path::PathBuf = parts.iter().collect();
-    let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    match openat2(
-        root,
-        &path,
-        OFlags::RDONLY | CAREFULLY,
-        Mode::empty(),
-        within,
-    ) {
+    match resolved(root, &path, Links::Nowhere) {
         // An old kernel, or a sandbox that does not know the call.
         Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => step_by_step(root, parts),
         opened => opened.map_err(trouble),
     }
 }
 
+/// Where links on the way may lead.
+#[derive(Clone, Copy)]
+enum Links {
+    Nowhere,
+    Within,
+}
+
+#[cfg(target_os = "linux")]
+fn resolved(folder: &OwnedFd, path: &Path, links: Links) -> Result<OwnedFd, Errno> {
+    use rustix::fs::{ResolveFlags, openat2};
+    let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    let how = match links {
+        Links::Nowhere => beneath | ResolveFlags::NO_SYMLINKS,
+        Links::Within => beneath,
+    };
+    openat2(folder, path, OFlags::RDONLY | CAREFULLY, Mode::empty(), how)
+}
+
 #[cfg(not(target_os = "linux"))]
-fn resolve(root: &OwnedFd, parts: &[&std::ffi::OsStr]) -> io::Result<OwnedFd> {
-    step_by_step(root, parts)
+fn resolved(_: &OwnedFd, _: &Path, _: Links) -> Result<OwnedFd, Errno> {
+    Err(Errno::NOSYS)
 }
 
 fn step_by_step(root: &OwnedFd, parts: &[&std::ffi::OsStr]) -> io::Result<OwnedFd> {

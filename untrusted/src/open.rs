@@ -11,6 +11,11 @@ pub(crate) const CAREFULLY: OFlags = OFlags::NONBLOCK
     .union(OFlags::CLOEXEC)
     .union(OFlags::NOCTTY);
 
+const APPENDING: OFlags = OFlags::RDWR
+    .union(OFlags::APPEND)
+    .union(OFlags::CREATE)
+    .union(OFlags::NOFOLLOW);
+
 /// The modes of new files, of which the umask takes its part.
 const OPEN_TO_ALL: Mode = Mode::from_raw_mode(0o666);
 const PRIVATE: Mode = Mode::from_raw_mode(0o600);
@@ -36,11 +41,7 @@ pub fn open_own(path: &Path) -> io::Result<File> {
 /// # Errors
 /// It can't be written, or something else but a regular file has its name.
 pub fn append(path: &Path) -> io::Result<File> {
-    open_with(
-        path,
-        OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW,
-        OPEN_TO_ALL,
-    )
+    open_with(path, APPENDING, OPEN_TO_ALL)
 }
 
 /// As [`append`]; a new file is open to its owner alone.
@@ -48,11 +49,7 @@ pub fn append(path: &Path) -> io::Result<File> {
 /// # Errors
 /// As [`append`].
 pub fn append_private(path: &Path) -> io::Result<File> {
-    open_with(
-        path,
-        OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW,
-        PRIVATE,
-    )
+    open_with(path, APPENDING, PRIVATE)
 }
 
 /// Makes a new file in the place of whatever has its name, and of nothing that it leads to.
@@ -154,6 +151,7 @@ fn open_with(path: &Path, flags: OFlags, mode: Mode) -> io::Result<File> {
 
 /// Returns a file that was opened carefully as any other; an error when it is no regular file.
 pub(crate) fn regular(file: File) -> io::Result<File> {
+    let not_one = |kind, what| Err(io::Error::new(kind, format!("it is {what}")));
     let kind = match FileType::from_raw_mode(fstat(&file)?.st_mode) {
         FileType::RegularFile => {
             // Whoever inherits it is not to be surprised.
@@ -161,10 +159,7 @@ pub(crate) fn regular(file: File) -> io::Result<File> {
             return Ok(file);
         }
         FileType::Directory => {
-            return Err(io::Error::new(
-                ErrorKind::IsADirectory,
-                "it is a folder, not a file",
-            ));
+            return not_one(ErrorKind::IsADirectory, "a folder, not a file".to_owned());
         }
         FileType::Fifo => "a pipe",
         FileType::Socket => "a socket",
@@ -172,10 +167,10 @@ pub(crate) fn regular(file: File) -> io::Result<File> {
         FileType::Symlink => "a link",
         FileType::Unknown => "something else",
     };
-    Err(io::Error::new(
+    not_one(
         ErrorKind::InvalidData,
-        format!("it is {kind}, not a regular file"),
-    ))
+        format!("{kind}, not a regular file"),
+    )
 }
 
 /// What the system says of a link or a pipe that was not opened, in words of people.

@@ -17,31 +17,17 @@ pub enum Allowed {
 /// The answer to one question.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
-    /// Whether it may.
-    pub(super) decision: Decision,
+    /// Why it may not, where it may not.
+    pub(super) refused: Option<&'static str>,
     /// The id of the option that says so; `None` when none does.
     pub(super) option: Option<Value>,
 }
 
-/// Whether a program may do something.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Decision {
-    Allowed,
-    Refused(&'static str),
-}
-
-impl Decision {
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Allowed => "allowed",
-            Self::Refused(_) => "refused",
-        }
-    }
-
-    pub(super) const fn why(self) -> Option<&'static str> {
-        match self {
-            Self::Allowed => None,
-            Self::Refused(why) => Some(why),
+impl Answer {
+    pub(super) const fn as_str(&self) -> &'static str {
+        match self.refused {
+            None => "allowed",
+            Some(_) => "refused",
         }
     }
 }
@@ -69,61 +55,51 @@ impl Broker {
 
     /// Answers with the narrowest of the options that say what was decided.
     pub(super) fn answer(&self, request: &Value) -> Answer {
-        let decision = self.decide(&request["toolCall"]);
-        let kinds = match decision {
-            Decision::Allowed => ["allow_once", "allow_always"],
-            Decision::Refused(_) => ["reject_once", "reject_always"],
+        let refused = self.why_not(&request["toolCall"]);
+        let kinds = match refused {
+            None => ["allow_once", "allow_always"],
+            Some(_) => ["reject_once", "reject_always"],
         };
         let options = request["options"].as_array();
         let option = kinds.iter().find_map(|kind| {
             let mut options = options.into_iter().flatten();
             options.find(|option| option["kind"] == *kind)
         });
-        match option {
-            Some(option) => Answer {
-                decision,
-                option: Some(option["optionId"].clone()),
-            },
-            None => Answer {
-                decision: Decision::Refused(
-                    decision.why().unwrap_or("it offers no way to allow it"),
-                ),
-                option: None,
-            },
+        let unsaid = || Some("it offers no way to allow it").filter(|_| option.is_none());
+        Answer {
+            refused: refused.or_else(unsaid),
+            option: option.map(|option| option["optionId"].clone()),
         }
     }
 
-    fn decide(&self, tool: &Value) -> Decision {
+    /// Returns why a tool may not be used, where it may not.
+    fn why_not(&self, tool: &Value) -> Option<&'static str> {
         if self.allowed == Allowed::Everything {
-            return Decision::Allowed;
+            return None;
         }
         match tool["kind"].as_str().unwrap_or_default() {
-            "edit" | "delete" | "move" => self.decide_change(tool),
+            "edit" | "delete" | "move" => self.why_not_change(tool),
             "execute" | "fetch" if self.allowed == Allowed::Edits => {
-                Decision::Refused("only changes of files are allowed")
+                Some("only changes of files are allowed")
             }
-            "read" | "search" | "think" | "execute" | "fetch" => Decision::Allowed,
+            "read" | "search" | "think" | "execute" | "fetch" => None,
             // A tool of another kind, such as one of a server of tools, may do anything, as a command may; the folders
             // that it names are to be the worktree's nevertheless.
-            _ if self.allowed == Allowed::Worktree && paths(tool).is_empty() => Decision::Allowed,
-            _ => self.decide_change(tool),
+            _ if self.allowed == Allowed::Worktree && paths(tool).is_empty() => None,
+            _ => self.why_not_change(tool),
         }
     }
 
-    fn decide_change(&self, tool: &Value) -> Decision {
+    fn why_not_change(&self, tool: &Value) -> Option<&'static str> {
         let paths = paths(tool);
         if paths.is_empty() {
-            return Decision::Refused("it does not say which file it would change");
+            return Some("it does not say which file it would change");
         }
         let is_within = |path: &PathBuf| {
             let path = resolved(&self.worktree.join(path));
             self.writable.iter().any(|folder| path.starts_with(folder))
         };
-        if paths.iter().all(is_within) {
-            Decision::Allowed
-        } else {
-            Decision::Refused("it is outside of the worktree")
-        }
+        Some("it is outside of the worktree").filter(|_| !paths.iter().all(is_within))
     }
 }
 
@@ -185,7 +161,7 @@ mod tests {
         let mut tool = tool.clone();
         tool["toolCallId"] = "1".into();
         let broker = Broker::new(allowed, &folder.join("worktree"), &[folder.join("attempt")]);
-        broker.answer(&request(&tool)).decision.as_str()
+        broker.answer(&request(&tool)).as_str()
     }
 
     #[test]
@@ -276,6 +252,6 @@ mod tests {
         let mut question = request(&json!({"toolCallId": "1", "kind": "execute"}));
         question["options"][0].take();
         let answer = Broker::new(Allowed::Everything, Path::new("/w"), &[]).answer(&question);
-        assert_eq!((answer.decision.as_str(), answer.option), ("refused", None));
+        assert_eq!((answer.as_str(), answer.option), ("refused", None));
     }
 }

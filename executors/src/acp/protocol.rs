@@ -88,7 +88,7 @@ impl<T: Fn(Value)> Connection<T> {
         let tool = &parameters["toolCall"];
         (self.tell)(
             json!({"type": "acp/permission", "tool": tool["title"].as_str().unwrap_or("a tool"), "kind": tool["kind"],
-                   "answer": answer.decision.as_str(), "why": answer.decision.why()}),
+                   "answer": answer.as_str(), "why": answer.refused}),
         );
         let outcome = match answer.option {
             Some(option) => json!({"outcome": "selected", "optionId": option}),

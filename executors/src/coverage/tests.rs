@@ -11,11 +11,11 @@ const ISTANBUL: &str = r#"{"total":{"lines":{"total":20,"covered":5,"skipped":0,
 
 #[test]
 fn each_format_gives_its_lines() {
-    assert_eq!(lcov::lcov(LCOV), Some((2, 4)));
-    assert_eq!(xml::cobertura(COBERTURA), Some((2, 3)));
-    assert_eq!(json::any(COVERAGE_PY), Some((8, 10)));
-    assert_eq!(json::any(LLVM), Some((3, 4)));
-    assert_eq!(json::istanbul_summary(ISTANBUL), Some((5, 20)));
+    assert_eq!(lcov(LCOV), Some((2, 4)));
+    assert_eq!(cobertura(COBERTURA), Some((2, 3)));
+    assert_eq!(json(COVERAGE_PY), Some((8, 10)));
+    assert_eq!(json(LLVM), Some((3, 4)));
+    assert_eq!(json(ISTANBUL), Some((5, 20)));
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn damaged_reports_tell_nothing() {
         "{\"totals\":{}}",
     ] {
         assert_eq!(
-            (lcov::lcov(text), xml::cobertura(text), json::any(text)),
+            (lcov(text), cobertura(text), json(text)),
             (None, None, None),
             "{text}"
         );
@@ -76,13 +76,13 @@ fn damaged_reports_tell_nothing() {
 proptest! {
     #[test]
     fn anything_can_be_read(text in "(?s).{0,200}") {
-        let _any = (lcov::lcov(&text), xml::cobertura(&text), json::any(&text), json::istanbul_summary(&text));
+        let _any = (lcov(&text), cobertura(&text), json(&text), json(&text));
     }
 
     #[test]
     fn a_cut_report_is_whole_or_tells_nothing_or_less(keep in 0..LCOV.len()) {
-        let lines = lcov::lcov(&LCOV[..keep]);
+        let lines = lcov(&LCOV[..keep]);
         prop_assert!(lines.is_none_or(|(covered, total)| covered <= total && total <= 4));
-        prop_assert_eq!(xml::cobertura(&COBERTURA[..keep.min(COBERTURA.len() - 1)]), None);
+        prop_assert_eq!(cobertura(&COBERTURA[..keep.min(COBERTURA.len() - 1)]), None);
     }
 }

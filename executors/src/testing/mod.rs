@@ -116,18 +116,24 @@ impl Parsed {
         }
     }
 
+    /// Adds lines to what a test printed, within bounds.
+    pub(crate) fn say_all<'a>(&mut self, name: &str, lines: impl IntoIterator<Item = &'a str>) {
+        lines.into_iter().for_each(|line| self.say(name, line));
+    }
+
+    /// Holds how many tests ran against how many were told of.
+    pub(crate) fn check_count(&mut self, ran: usize, told: usize) {
+        if ran > told {
+            self.breaks(format!("{ran} tests ran and {told} were told of"));
+        }
+    }
+
     /// Adds what another file of the same run holds.
     fn merge(&mut self, other: Self) {
         for (name, outcome) in other.tests {
             let unique = self.add(&name, outcome);
-            for line in other
-                .messages
-                .get(&name)
-                .iter()
-                .flat_map(|message| message.lines())
-            {
-                self.say(&unique, line);
-            }
+            let message = other.messages.get(&name).map_or("", String::as_str);
+            self.say_all(&unique, message.lines());
         }
         if let Some(why) = other.broken {
             self.breaks(why);

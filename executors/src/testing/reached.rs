@@ -52,14 +52,8 @@ impl Closure {
                 walk.named(&word);
                 walk.text("", &word);
             }
-            if command.argv.len() > 1 {
-                let words: Vec<_> = command
-                    .argv
-                    .iter()
-                    .map(|word| word.to_string_lossy())
-                    .collect();
-                walk.text("", &words.join(" "));
-            }
+            let words = command.argv.iter().map(|word| word.to_string_lossy());
+            walk.text("", &words.collect::<Vec<_>>().join(" "));
         }
         walk.follow();
         walk.closure
@@ -104,13 +98,8 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Every file that the command itself names, however it does.
     fn named(&mut self, text: &str) {
-        let separators =
-            |character: char| character.is_whitespace() || "\"';&|()=".contains(character);
-        for word in text.split(separators) {
-            let path = word.trim_start_matches("./");
-            if self.tree.paths.contains(path) {
-                self.reach(path.to_owned());
-            }
+        for path in words(text).filter(|path| self.tree.paths.contains(*path)) {
+            self.reach(path.to_owned());
         }
     }
 
@@ -123,16 +112,10 @@ impl Walk<'_> {
             scripts,
             targets,
         } = calls(text);
-        // A module that is not there yet would be found in the place of an installed one.
         for module in modules {
-            for candidate in module_files("", &module)
-                .into_iter()
-                .chain(module_files("", &format!("{module}.__main__")))
-            {
-                if !is_test_path(&candidate) && !self.is_code(&candidate) {
-                    self.reach(candidate);
-                }
-            }
+            let main = module_files("", &format!("{module}.__main__"));
+            let candidates = module_files("", &module).into_iter().chain(main);
+            candidates.for_each(|candidate| self.import(candidate));
         }
         for word in files {
             for candidate in resolved(path, &word) {
@@ -150,6 +133,13 @@ impl Walk<'_> {
         }
     }
 
+    /// A file that is not there yet would be found in the place of another one, or of an installed module.
+    fn import(&mut self, path: String) {
+        if !is_test_path(&path) && !self.is_code(&path) {
+            self.reach(path);
+        }
+    }
+
     fn call(&mut self, path: String) {
         if self.tree.paths.contains(&path) && !self.is_code(&path) {
             self.reach(path);
@@ -160,8 +150,8 @@ impl Walk<'_> {
     fn source(&mut self, path: String) {
         if self.tree.paths.contains(&path) {
             self.call(path);
-        } else if !is_test_path(&path) && !self.is_code(&path) {
-            self.reach(path);
+        } else {
+            self.import(path);
         }
     }
 
@@ -182,10 +172,7 @@ impl Walk<'_> {
                 continue;
             };
             for candidate in imports(&path, &text) {
-                // A file that is not there yet would be found in the place of another one.
-                if !is_test_path(&candidate) && !self.is_code(&candidate) {
-                    self.reach(candidate);
-                }
+                self.import(candidate);
             }
             if is_script(&path, &text) {
                 self.text(&path, &text);
@@ -203,12 +190,9 @@ impl Walk<'_> {
         if self.reads >= MOST_FILES {
             return;
         }
-        let package = self
-            .read("package.json")
-            .and_then(|text| serde_json::from_str::<Value>(&text).ok());
-        let of_package = package
-            .as_ref()
-            .and_then(|package| package["scripts"].as_object());
+        let package = self.read("package.json").unwrap_or_default();
+        let package: Value = serde_json::from_str(&package).unwrap_or_default();
+        let of_package = package["scripts"].as_object();
         let is_wanted = |script: &str| {
             name.strip_suffix('*')
                 .map_or(script == name, |start| script.starts_with(start))
@@ -227,17 +211,10 @@ impl Walk<'_> {
         let is_new = self.closure.scripts.insert(name.to_owned());
         self.closure.scripts.extend(texts.keys().cloned());
         for text in texts.values().filter(|_| is_new) {
-            self.named_scripts(text);
+            for file in words(text) {
+                self.call(file.to_owned());
+            }
             self.text("", text);
-        }
-    }
-
-    /// Files that a script of a package names, but for code.
-    fn named_scripts(&mut self, text: &str) {
-        for word in text
-            .split(|character: char| character.is_whitespace() || "\"';&|()=".contains(character))
-        {
-            self.call(word.trim_start_matches("./").to_owned());
         }
     }
 
@@ -269,6 +246,13 @@ impl Walk<'_> {
             self.text("", &rule(&text, name));
         }
     }
+}
+
+/// The words of a text that may be paths.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let separates = |character: char| character.is_whitespace() || "\"';&|()=".contains(character);
+    text.split(separates)
+        .map(|word| word.trim_start_matches("./"))
 }
 
 /// What a line of a makefile includes.

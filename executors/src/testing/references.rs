@@ -3,6 +3,8 @@
 //!
 //! Knows no tree: a reference is a list of paths that it may mean.
 
+use crate::patterns::part;
+
 patterns! {
     PYTHON_IMPORT = r"(?m)^\s*import\s+([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*)";
     PYTHON_FROM = r"(?m)^\s*from\s+(\.*[\w.]*)\s+import\s+\(?\s*([\w, \t\r\n]+)";
@@ -35,10 +37,9 @@ const INTERPRETERS: [&str; 19] = [
 pub(super) fn calls(text: &str) -> Calls {
     let mut calls = Calls::default();
     for command in text.split(['\n', ';', '&', '|', '`', '{', '}']) {
-        let words: Vec<&str> = command
-            .split(|character: char| character.is_whitespace() || "\"'".contains(character))
-            .collect();
-        let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        let words =
+            command.split(|character: char| character.is_whitespace() || "\"'".contains(character));
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         of_command(&words, &mut calls);
     }
     calls.files.extend(
@@ -134,13 +135,9 @@ pub(super) fn resolved(script: &str, word: &str) -> Vec<String> {
         Some(at) => word[at..].split_once('/').map_or("", |(_, rest)| rest),
         None => word,
     };
-    let folder = script.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let paths = [joined("", word), joined(folder, word)];
-    paths
-        .into_iter()
-        .flatten()
-        .filter(|path| !path.is_empty())
-        .collect()
+    let paths = [joined("", word), joined(folder_of(script), word)];
+    let paths = paths.into_iter().flatten();
+    paths.filter(|path| !path.is_empty()).collect()
 }
 
 /// A path from a folder, plain; `None` where it leads out.
@@ -168,47 +165,35 @@ pub(super) fn imports(path: &str, text: &str) -> Vec<String> {
 }
 
 fn of_python(path: &str, text: &str) -> Vec<String> {
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let folder = folder_of(path);
     let mut found = Vec::new();
-    let modules = PYTHON_IMPORT.captures_iter(text);
-    for module in modules.flat_map(|list| {
-        list[1]
-            .split(',')
-            .map(|one| one.trim().to_owned())
-            .collect::<Vec<_>>()
-    }) {
-        found.extend(
-            ["", folder]
-                .iter()
-                .flat_map(|from| module_files(from, &module)),
-        );
+    for import in PYTHON_IMPORT.captures_iter(text) {
+        for module in part(&import, 1).split(',').map(str::trim) {
+            found.extend(module_files("", module));
+            found.extend(module_files(folder, module));
+        }
     }
     for import in PYTHON_FROM.captures_iter(text) {
-        let (module, names) = (import[1].to_owned(), import[2].to_owned());
-        let dots = module.len() - module.trim_start_matches('.').len();
-        let from = match dots {
+        let module = part(&import, 1).trim_start_matches('.');
+        let from = match part(&import, 1).len() - module.len() {
             0 => vec![String::new(), folder.to_owned()],
             dots => joined(folder, &"../".repeat(dots - 1))
                 .into_iter()
                 .collect(),
         };
-        let module = module.trim_start_matches('.');
-        for from in from {
-            found.extend(module_files(&from, module));
-            for name in names
-                .split([',', '\n'])
-                .filter_map(|name| name.split_whitespace().next())
-            {
-                let full = if module.is_empty() {
-                    name.to_owned()
-                } else {
-                    format!("{module}.{name}")
-                };
-                found.extend(module_files(&from, &full));
-            }
+        let names = part(&import, 2).split([',', '\n']);
+        let names = names.filter_map(|name| name.split_whitespace().next());
+        let within = |name| format!("{module}.{name}");
+        let modules = [module.to_owned()].into_iter().chain(names.map(within));
+        for module in modules {
+            found.extend(from.iter().flat_map(|from| module_files(from, &module)));
         }
     }
     found
+}
+
+fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// The files of a module, and of the packages around it.
@@ -238,10 +223,9 @@ fn of_javascript(path: &str, text: &str) -> Vec<String> {
         "/index.js",
         "/index.ts",
     ];
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let named = JAVASCRIPT
         .captures_iter(text)
-        .filter_map(|import| joined(folder, &import[1]));
+        .filter_map(|import| joined(folder_of(path), &import[1]));
     named
         .flat_map(|place| ENDS.map(|end| format!("{place}{end}")))
         .collect()

@@ -74,23 +74,17 @@ fn parse_json(output: &str) -> Parsed {
                 began.remove(&name);
                 let outcome = outcome(&happened.action);
                 let unique = parsed.add(&name, outcome);
-                for line in said
-                    .remove(&name)
-                    .into_iter()
-                    .flatten()
-                    .filter(|_| outcome == TestOutcome::Failed)
-                {
-                    parsed.say(&unique, &line);
+                let lines = said.remove(&name).unwrap_or_default();
+                if outcome == TestOutcome::Failed {
+                    parsed.say_all(&unique, lines.iter().map(String::as_str));
                 }
             }
-            ("fail" | "build-fail", None) => {
+            (action @ ("fail" | "build-fail" | "pass" | "skip"), None) => {
                 ended_packages += 1;
                 open_packages.remove(&happened.package);
-                failed_packages.push(happened.package);
-            }
-            ("pass" | "skip", None) => {
-                ended_packages += 1;
-                open_packages.remove(&happened.package);
+                if action.ends_with("fail") {
+                    failed_packages.push(happened.package);
+                }
             }
             ("start", None) => {
                 open_packages.insert(happened.package);

@@ -58,12 +58,7 @@ pub(super) fn parse(output: &str) -> Parsed {
                 .iter()
                 .map(|file| file.assertion_results.len())
                 .sum();
-            if told < document.num_total_tests {
-                parsed.breaks(format!(
-                    "{} tests ran and {told} were told of",
-                    document.num_total_tests
-                ));
-            }
+            parsed.check_count(document.num_total_tests, told);
             document
                 .test_results
                 .into_iter()
@@ -82,9 +77,10 @@ fn read(file: File, parsed: &mut Parsed) {
         .any(|test| test.status == "failed");
     if file.status == "failed" && !has_failed_test {
         let name = parsed.add(&file.name, TestOutcome::Failed);
-        for line in file.message.iter().flat_map(|message| message.lines()) {
-            parsed.say(&name, line);
-        }
+        parsed.say_all(
+            &name,
+            file.message.iter().flat_map(|message| message.lines()),
+        );
     }
     for test in file.assertion_results {
         let outcome = match test.status.as_str() {
@@ -99,13 +95,7 @@ fn read(file: File, parsed: &mut Parsed) {
         ]
         .concat();
         let name = parsed.add(&titles.join(" > "), outcome);
-        for line in test
-            .failure_messages
-            .iter()
-            .flatten()
-            .flat_map(|message| message.lines())
-        {
-            parsed.say(&name, line);
-        }
+        let messages = test.failure_messages.iter().flatten();
+        parsed.say_all(&name, messages.flat_map(|message| message.lines()));
     }
 }

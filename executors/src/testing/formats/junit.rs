@@ -4,6 +4,7 @@
 //! `error` and `skipped`.
 
 use crate::testing::Parsed;
+use crate::xml::attribute;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use tm_scheduler::TestOutcome;
@@ -128,15 +129,6 @@ fn case_name(element: &BytesStart<'_>) -> String {
     }
 }
 
-fn attribute(element: &BytesStart<'_>, name: &str) -> String {
-    let found = element.try_get_attribute(name).ok().flatten();
-    let Some(found) = found else {
-        return String::new();
-    };
-    quick_xml::escape::unescape(&found.value)
-        .map_or_else(|_| found.value.to_string(), std::borrow::Cow::into_owned)
-}
-
 fn say(case: &mut Option<Case>, text: &str) {
     if let Some(case) = case
         .as_mut()
@@ -149,8 +141,7 @@ fn say(case: &mut Option<Case>, text: &str) {
 fn finish(case: &mut Option<Case>, parsed: &mut Parsed) {
     if let Some(case) = case.take() {
         let name = parsed.add(&case.name, case.outcome);
-        for line in case.said.lines().filter(|line| !line.trim().is_empty()) {
-            parsed.say(&name, line);
-        }
+        let lines = case.said.lines();
+        parsed.say_all(&name, lines.filter(|line| !line.trim().is_empty()));
     }
 }

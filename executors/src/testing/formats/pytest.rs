@@ -1,5 +1,6 @@
 //! What pytest prints with `-v` or `-rA`; without either, passing tests have no names.
 
+use crate::patterns::part;
 use crate::testing::Parsed;
 use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,15 +44,11 @@ fn named(output: &str, word: &str) -> usize {
 
 /// Reads a line of either style as a name and a word.
 fn result(line: &str) -> Option<(&str, &str)> {
-    let part = |found: &regex::Captures<'_>, number: usize| {
-        found.get(number).map(|part| &line[part.range()])
-    };
-    match VERBOSE.captures(line) {
-        Some(found) => part(&found, 1).zip(part(&found, 2)),
-        None => SHORT
-            .captures(line)
-            .and_then(|found| part(&found, 2).zip(part(&found, 1))),
+    if let Some(found) = VERBOSE.captures(line) {
+        return Some((part(&found, 1), part(&found, 2)));
     }
+    let found = SHORT.captures(line)?;
+    Some((part(&found, 2), part(&found, 1)))
 }
 
 pub(super) fn parse(output: &str) -> Parsed {

@@ -90,11 +90,7 @@ fn read(document: Document, parsed: &mut Parsed) {
                 .flatten()
                 .take(FRAMES)
                 .map(String::as_str);
-            exception
-                .message
-                .lines()
-                .chain(frames)
-                .for_each(|line| parsed.say(&name, line));
+            parsed.say_all(&name, exception.message.lines().chain(frames));
         }
     }
 }

@@ -218,9 +218,8 @@ impl Reader {
             let unique = self
                 .parsed
                 .add(&format!("{name}{}", line.name), line.outcome);
-            for said in line.said {
-                self.parsed.say(&unique, &said);
-            }
+            self.parsed
+                .say_all(&unique, line.said.iter().map(String::as_str));
         }
         self.last = None;
     }

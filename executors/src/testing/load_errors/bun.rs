@@ -2,6 +2,7 @@
 //! as others do.
 
 use super::{Found, cause};
+use crate::patterns::part;
 
 patterns! {
     FILE = r"^(\S+\.[cm]?[jt]sx?):$";
@@ -15,7 +16,7 @@ pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
     let mut lines = output.lines();
     while let Some(line) = lines.next() {
         if let Some(named) = FILE.captures(line) {
-            file = named.get(1).map(|file| file.as_str());
+            file = Some(part(&named, 1));
         } else if line == "# Unhandled error between tests" {
             let block = lines
                 .by_ref()

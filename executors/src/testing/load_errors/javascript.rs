@@ -1,6 +1,7 @@
 //! What node, jest, vitest and TypeScript say of a test file that can't be loaded.
 
 use super::{Found, cause};
+use crate::patterns::part;
 use regex::Regex;
 use tm_scheduler::LoadCause;
 
@@ -54,7 +55,7 @@ pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
             place = None;
         }
         if let Some(at) = PLACE.captures(line) {
-            place = at.get(1).map(|file| file.as_str());
+            place = Some(part(&at, 1));
             lines_since_place = 0;
         } else if let Some(error) = NOT_FOUND
             .captures(line)

@@ -2,10 +2,20 @@
 
 use super::sources::Sources;
 use crate::testing::text_of;
+use regex::Regex;
 use serde_json::Value;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+patterns! {
+    GO_MODULE = r"(?m)^[ \t]*module[ \t]+(\S+)";
+    /// The name in a line such as `requests[socks]>=2.1 ; python_version > "3"`.
+    REQUIREMENT = r"(?m)^[ \t]*([A-Za-z0-9][A-Za-z0-9._-]*)";
+    /// In the lock file four spaces stand before each gem; a Gemfile alone has calls of `gem`.
+    LOCKED_GEM = r"(?m)^    [ \t]*(\S+) \(";
+    GEM = r#"(?m)^[ \t]*gem [^"'\n]*["']([^"'\n]*)"#;
+}
 
 /// Names of a project.
 pub(super) struct Project {
@@ -32,14 +42,32 @@ impl Project {
             sources: OnceCell::new(),
         };
         for folder in folders {
-            project.read_toml(folder, "Cargo.toml");
-            project.read_toml(folder, "pyproject.toml");
-            project.read_package_json(folder);
-            project.read_go_mod(folder);
-            project.read_requirements(folder);
-            project.read_gems(folder);
+            project.read(folder);
         }
         project
+    }
+
+    fn read(&mut self, folder: &Path) {
+        self.read_toml(folder, "Cargo.toml");
+        self.read_toml(folder, "pyproject.toml");
+        let text = |name: &str| text_of(folder, name).unwrap_or_default();
+        let package: Value = serde_json::from_str(&text("package.json")).unwrap_or_default();
+        let module = text("go.mod");
+        let module = GO_MODULE.captures(&module).map(|found| found[1].to_owned());
+        let name = package["name"].as_str().map(ToOwned::to_owned);
+        self.own.extend(name.into_iter().chain(module));
+        let lists: [(&str, &Regex); 5] = [
+            ("requirements.txt", &REQUIREMENT),
+            ("requirements-dev.txt", &REQUIREMENT),
+            ("dev-requirements.txt", &REQUIREMENT),
+            ("Gemfile.lock", &LOCKED_GEM),
+            ("Gemfile", &GEM),
+        ];
+        for (file, pattern) in lists {
+            let text = text(file);
+            let names = pattern.captures_iter(&text).map(|found| plain(&found[1]));
+            self.dependencies.extend(names);
+        }
     }
 
     pub(super) fn text(&self, name: &str) -> Option<String> {
@@ -62,60 +90,10 @@ impl Project {
         let listed = package
             .and_then(|package| package.get("dependencies"))
             .and_then(toml::Value::as_array);
-        for requirement in listed.into_iter().flatten().filter_map(toml::Value::as_str) {
-            self.dependencies
-                .insert(plain(requirement_name(requirement)));
-        }
-    }
-
-    fn read_package_json(&mut self, folder: &Path) {
-        let Some(package) = text_of(folder, "package.json")
-            .and_then(|text| serde_json::from_str::<Value>(&text).ok())
-        else {
-            return;
-        };
-        self.own
-            .extend(package["name"].as_str().map(ToOwned::to_owned));
-    }
-
-    fn read_go_mod(&mut self, folder: &Path) {
-        let text = text_of(folder, "go.mod").unwrap_or_default();
-        let module = text
-            .lines()
-            .find_map(|line| line.trim().strip_prefix("module "));
-        self.own
-            .extend(module.map(|module| module.trim().to_owned()));
-    }
-
-    fn read_requirements(&mut self, folder: &Path) {
-        for name in [
-            "requirements.txt",
-            "requirements-dev.txt",
-            "dev-requirements.txt",
-        ] {
-            let text = text_of(folder, name).unwrap_or_default();
-            let names = text
-                .lines()
-                .map(requirement_name)
-                .filter(|name| !name.is_empty() && !name.starts_with('-'));
-            self.dependencies.extend(names.map(plain));
-        }
-    }
-
-    /// In the lock file four spaces stand before each gem; a Gemfile alone has calls of `gem`.
-    fn read_gems(&mut self, folder: &Path) {
-        let locked = text_of(folder, "Gemfile.lock").unwrap_or_default();
-        let gems = locked
-            .lines()
-            .filter_map(|line| line.strip_prefix("    ")?.split_once(" ("))
-            .map(|(name, _)| name);
+        let requirements = listed.into_iter().flatten().filter_map(toml::Value::as_str);
+        let names = requirements.filter_map(|text| REQUIREMENT.captures(text));
         self.dependencies
-            .extend(gems.map(|name| plain(name.trim())));
-        let text = text_of(folder, "Gemfile").unwrap_or_default();
-        let named = text
-            .lines()
-            .filter_map(|line| line.trim().strip_prefix("gem ")?.split(['"', '\'']).nth(1));
-        self.dependencies.extend(named.map(plain));
+            .extend(names.map(|found| plain(&found[1])));
     }
 
     fn sources(&self) -> &Sources {
@@ -177,12 +155,4 @@ impl Project {
 /// Names as every ecosystem compares them: `my-crate` is imported as `my_crate`.
 fn plain(name: &str) -> String {
     name.replace('-', "_").to_ascii_lowercase()
-}
-
-/// The name in a line such as `requests[socks]>=2.1 ; python_version > "3"`.
-fn requirement_name(line: &str) -> &str {
-    let line = line.trim();
-    let end = line
-        .find(|character: char| !character.is_ascii_alphanumeric() && !"-_.".contains(character));
-    &line[..end.unwrap_or(line.len())]
 }

@@ -1,6 +1,7 @@
 //! What pytest and unittest say of a test module that can't be imported.
 
 use super::{Found, cause};
+use crate::patterns::part;
 
 patterns! {
     COLLECTING = r"^(?:_+ ERROR collecting (\S+) _+|ERROR: (?:\S+) \(unittest\.loader\._FailedTest\S*\))$";
@@ -73,7 +74,7 @@ fn fixtures(output: &str, found: &mut Found<'_>) {
     let mut file: Option<&str> = None;
     for line in output.lines() {
         if let Some(user) = FIXTURE_USER.captures(line) {
-            file = user.get(1).map(|file| file.as_str());
+            file = Some(part(&user, 1));
         } else if let Some(missing) = NO_FIXTURE.captures(line) {
             found.add(tm_scheduler::LoadCause::Other, file, &missing[1]);
         }

@@ -1,6 +1,7 @@
 //! What rspec says of a file of examples that can't be loaded.
 
 use super::{Found, cause};
+use crate::patterns::part;
 
 patterns! {
     LOADING = r"^An error occurred while loading (\S+\.rb)\.(?: - Did you mean\?)?$";
@@ -15,7 +16,7 @@ pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
     let mut lines = output.lines();
     while let Some(line) = lines.next() {
         if let Some(loading) = LOADING.captures(line) {
-            file = loading.get(1).map(|file| file.as_str());
+            file = Some(part(&loading, 1));
         } else if let Some(exception) = RAISED.captures(line)
             && let Some(file) = file.take()
         {

@@ -2,6 +2,7 @@
 
 use super::project::Project;
 use super::{Found, cause};
+use crate::patterns::part;
 use tm_scheduler::LoadCause;
 
 patterns! {
@@ -52,7 +53,7 @@ pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
         let Some(place) = block.lines().find_map(|line| PLACE.captures(line)) else {
             continue;
         };
-        let code = headline.get(1).map_or("", |code| code.as_str());
+        let code = part(&headline, 1);
         found.add(
             cause(is_missing_item(code, text, &block, found)),
             Some(&place[1]),
