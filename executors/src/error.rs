@@ -4,6 +4,7 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::iter::successors;
 use std::path::{Path, PathBuf};
 
 /// Why a process could not be started or its files not be used.
@@ -78,13 +79,7 @@ impl Error {
 
     /// Returns the message with every cause behind it, on one line.
     pub fn with_causes(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            text.push_str(": ");
-            text.push_str(&error.to_string());
-            cause = error.source();
-        }
-        text
+        let causes = successors(std::error::Error::source(self), |cause| cause.source());
+        causes.fold(self.to_string(), |text, cause| format!("{text}: {cause}"))
     }
 }

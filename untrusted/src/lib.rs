@@ -21,6 +21,11 @@ pub use open::{
 pub use redact::{Redactor, redacted};
 pub use text::{line, shown};
 
+/// Returns what lies in a folder; one that can't be read holds nothing.
+pub fn entries(folder: &std::path::Path) -> impl Iterator<Item = std::fs::DirEntry> + use<> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten()
+}
+
 /// Returns text as it may be shown, sent and kept: without orders to a terminal, and without secrets.
 ///
 /// Orders go first, so that none can stand in the middle of a secret and hide it.

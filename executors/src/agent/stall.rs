@@ -29,10 +29,7 @@ fn latest_change(folder: &Path) -> Option<SystemTime> {
     let mut latest = None;
     let mut entries = 0;
     while let Some(folder) = folders.pop() {
-        let Ok(listing) = std::fs::read_dir(&folder) else {
-            continue;
-        };
-        for entry in listing.flatten() {
+        for entry in tm_untrusted::entries(&folder) {
             entries += 1;
             if entries > MOST_ENTRIES {
                 return latest;

@@ -78,8 +78,7 @@ pub fn remove_abandoned_folders() -> usize {
 }
 
 fn abandoned(place: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
-    entries
+    tm_untrusted::entries(place)
         .filter(|entry| is_name(&entry.file_name()))
         .map(|entry| entry.path())
         .filter(|path| is_abandoned(path))
@@ -124,12 +123,8 @@ fn open_up(path: &Path) {
     let mut folders = vec![path.to_owned()];
     while let Some(folder) = folders.pop() {
         let _can_not_be_removed = std::fs::set_permissions(&folder, Permissions::from_mode(0o700));
-        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        folders.extend(
-            entries
-                .map(|entry| entry.path())
-                .filter(|path| is_folder(path)),
-        );
+        let paths = tm_untrusted::entries(&folder).map(|entry| entry.path());
+        folders.extend(paths.filter(|path| is_folder(path)));
     }
 }
 

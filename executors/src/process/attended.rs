@@ -40,10 +40,7 @@ pub async fn run_within(
     let mut tree = ProcessTree::spawn(command)?;
     let ended = tokio::time::timeout(limit, tree.wait()).await;
     tree.kill().await;
-    match ended {
-        Ok(status) => status,
-        Err(_elapsed) => Ok(None),
-    }
+    ended.unwrap_or(Ok(None))
 }
 
 /// What is read of a program's output, in bytes; it is for a few lines.

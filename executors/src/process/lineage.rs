@@ -19,11 +19,15 @@ pub struct Ancestor {
 impl Ancestor {
     /// Returns a variable that it was started with.
     pub fn variable(&self, name: &str) -> Option<String> {
-        let mut entries = self.environment.split(|&byte| byte == 0);
-        let value =
-            entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+        let value = variable_in(&self.environment, name)?;
         Some(String::from_utf8_lossy(value).into_owned())
     }
+}
+
+/// Returns the value of a variable in an environment of `NAME=value` entries that end with a zero byte.
+pub(super) fn variable_in<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let mut entries = environment.split(|&byte| byte == 0);
+    entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
 }
 
 /// Returns a process and all that it descends from, itself first; nothing when it is gone.

@@ -4,6 +4,7 @@
 //! three is left to the last tree that can have started it: killing it earlier could hit another attempt. Decides from
 //! one table for all trees at once, so that the work grows with the processes, not with processes times trees.
 
+use super::lineage::variable_in;
 use super::registry::TreeId;
 use super::table::{Process, ProcessTable};
 use super::{ProcessIdentity, SPARED};
@@ -272,7 +273,8 @@ impl<'a> Scene<'a> {
             .filter(|process| process.is_running() && self.own.adopted(process))
             .filter(|process| process.identity.start_time >= self.first_start)
             .filter(|process| {
-                !(self.environment)(process.identity.pid).is_some_and(|text| is_spared(&text))
+                let environment = (self.environment)(process.identity.pid).unwrap_or_default();
+                variable_in(&environment, SPARED).is_none()
             })
     }
 
@@ -370,14 +372,6 @@ impl<'a> Marks<'a> {
         };
         candidates.copied().filter(has_all).collect()
     }
-}
-
-fn is_spared(environment: &[u8]) -> bool {
-    environment.split(|&byte| byte == 0).any(|variable| {
-        variable
-            .strip_prefix(SPARED.as_bytes())
-            .is_some_and(|rest| rest.starts_with(b"="))
-    })
 }
 
 #[cfg(test)]

@@ -3,19 +3,18 @@
 use super::ProcessIdentity;
 use super::table::{Process, ProcessState, ProcessTable};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Reads the whole table.
 ///
 /// Processes that end meanwhile are left out; one that is started meanwhile may be missing.
 pub(super) fn processes() -> ProcessTable {
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return ProcessTable::default();
-    };
-    entries
-        .flatten()
-        .filter_map(|entry| process(entry.file_name().to_str()?.parse().ok()?))
-        .collect()
+    pids().filter_map(process).collect()
+}
+
+fn pids() -> impl Iterator<Item = u32> {
+    let entries = tm_untrusted::entries(Path::new("/proc"));
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 /// Reads what is known about one process, `None` when there is none with this number.
@@ -25,20 +24,13 @@ pub(super) fn process(pid: u32) -> Option<Process> {
 
 /// Returns the words of each process's command line.
 pub(super) fn command_lines() -> Vec<(u32, Vec<String>)> {
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
     let command_line = |pid: u32| {
         let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-        let words = words
-            .split(|&byte| byte == 0)
-            .map(|word| String::from_utf8_lossy(word).into_owned());
-        Some((pid, words.collect()))
+        let words = words.split(|&byte| byte == 0);
+        let text = |word| String::from_utf8_lossy(word).into_owned();
+        Some((pid, words.map(text).collect()))
     };
-    entries
-        .flatten()
-        .filter_map(|entry| command_line(entry.file_name().to_str()?.parse().ok()?))
-        .collect()
+    pids().filter_map(command_line).collect()
 }
 
 /// Returns where a process works; `None` for somebody else's process.
@@ -57,11 +49,8 @@ pub(super) fn environment(pid: u32) -> Option<Vec<u8>> {
 pub(super) fn adopted_children() -> Option<Vec<u32>> {
     let pid = std::process::id();
     let text = fs::read_to_string(format!("/proc/self/task/{pid}/children")).ok()?;
-    Some(
-        text.split_ascii_whitespace()
-            .filter_map(|word| word.parse().ok())
-            .collect(),
-    )
+    let words = text.split_ascii_whitespace();
+    Some(words.filter_map(|word| word.parse().ok()).collect())
 }
 
 /// Parses `/proc/<pid>/stat`; the name in parentheses may hold anything, so everything counts from its end.

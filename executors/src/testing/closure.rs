@@ -15,6 +15,10 @@ const MOST_CALLS: usize = 500;
 /// So much of a script is read.
 const SCRIPT_BYTES: u64 = 1024 * 1024;
 
+patterns! {
+    ASSIGNMENT = r"^\w+=";
+}
+
 /// One call of a program.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Call {
@@ -212,13 +216,7 @@ fn is_shell(word: &str) -> bool {
 }
 
 fn is_assignment(word: &str) -> bool {
-    let is_name = |name: &str| {
-        !name.is_empty()
-            && name
-                .chars()
-                .all(|letter| letter.is_alphanumeric() || letter == '_')
-    };
-    word.split_once('=').is_some_and(|(name, _)| is_name(name))
+    ASSIGNMENT.is_match(word)
 }
 
 /// What a target of a Makefile depends on, and its recipe.

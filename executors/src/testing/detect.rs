@@ -3,7 +3,7 @@
 //! Where there is a choice, the command is the one whose results can be read test by test. How its runner is asked for
 //! them is not decided here.
 
-use super::{TestCommand, has, matching, text_of};
+use super::{TestCommand, has, matching, package_of, text_of};
 use std::path::Path;
 use tm_scheduler::ResultFormat;
 
@@ -217,8 +217,7 @@ pub fn detect_test_command(root: &Path) -> Option<DetectedTestCommand> {
 }
 
 fn has_test_script(root: &Path) -> bool {
-    let package = text_of(root, "package.json").unwrap_or_default();
-    let package: serde_json::Value = serde_json::from_str(&package).unwrap_or_default();
+    let package = package_of(root);
     let script = package["scripts"]["test"].as_str();
     script.is_some_and(|script| !script.contains("no test specified"))
 }

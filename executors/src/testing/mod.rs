@@ -31,6 +31,7 @@ pub use runner::{RunnerFile, is_tool_settings, runner_file, runner_settings};
 pub use together::{labelled, put_together, told_by_exit_status};
 pub use told_by_hook::tells_of_failing_tests;
 
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use tm_scheduler::{ResultFormat, TestOutcome};
@@ -49,6 +50,12 @@ const MANIFEST_BYTES: u64 = 16 * 1024 * 1024;
 /// Returns the text of a file of a project; `None` when there is none, or nothing that may be read.
 pub(crate) fn text_of(root: &Path, name: &str) -> Option<String> {
     String::from_utf8(tm_untrusted::read_within(root, name.as_ref(), MANIFEST_BYTES).ok()?).ok()
+}
+
+/// Returns the `package.json` of a project; nothing when there is none that can be read.
+pub(crate) fn package_of(root: &Path) -> Value {
+    let text = text_of(root, "package.json").unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
 }
 
 /// Tells whether a project has a file of that name.
@@ -88,6 +95,15 @@ pub(crate) struct Parsed {
     pub(crate) broken: Option<String>,
     /// How often each name was given, where it was more than once.
     repeated: BTreeMap<String, u32>,
+}
+
+/// Returns the outcome that the JSON of jest and of rspec means by a word.
+fn outcome_of(status: &str) -> TestOutcome {
+    match status {
+        "passed" => TestOutcome::Passed,
+        "failed" => TestOutcome::Failed,
+        _ => TestOutcome::Skipped,
+    }
 }
 
 /// So much of what one test printed is kept.

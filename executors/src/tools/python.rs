@@ -28,11 +28,12 @@ const OF_PYTEST: [&str; 3] = ["pytest.ini", "conftest.py", "tests/conftest.py"];
 
 /// Adds how packages are installed without a lock file; tells whether there is an environment with packages.
 pub(super) fn add(root: &Path, found: &mut Vec<FoundTool>) -> bool {
-    let is_locked = found.iter().any(|tool| LOCKED.contains(&tool.name));
-    if !is_locked {
-        found.extend(unlocked(root));
+    if found.iter().any(|tool| LOCKED.contains(&tool.name)) {
+        return true;
     }
-    is_locked || found.last().is_some_and(|tool| tool.name == "pip")
+    let before = found.len();
+    found.extend(unlocked(root));
+    found.len() > before
 }
 
 fn unlocked(root: &Path) -> Option<FoundTool> {

@@ -1,7 +1,7 @@
 //! Which file tells of which tool, and what it is told to do in a new checkout.
 
 use super::FoundTool;
-use crate::testing::{has, matching, text_of};
+use crate::testing::{has, matching, package_of, text_of};
 use std::path::Path;
 
 /// One tool.
@@ -216,13 +216,8 @@ fn named(root: &Path, file: &str) -> Option<String> {
 }
 
 fn depends_on_anything(root: &Path) -> bool {
-    let package = text_of(root, "package.json")
-        .and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
-    let has = |key: &str| {
-        package
-            .as_ref()
-            .is_some_and(|package| package[key].as_object().is_some_and(|all| !all.is_empty()))
-    };
+    let package = package_of(root);
+    let has = |key: &str| package[key].as_object().is_some_and(|all| !all.is_empty());
     ["dependencies", "devDependencies", "workspaces"]
         .into_iter()
         .any(has)

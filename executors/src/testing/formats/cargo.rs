@@ -1,16 +1,21 @@
 //! The text of `cargo test`: several test programs one after another, each with its own results.
 
+use crate::patterns::part;
 use crate::testing::Parsed;
 use std::collections::BTreeMap;
 use tm_scheduler::TestOutcome;
 
+patterns! {
+    SIGN = r"(?m)^test result: |^running .* test|^\s*error: could not compile";
+    ANNOUNCEMENT = r"^running \d+ tests?$";
+    COUNTS = r"(\d+) passed; (\d+) failed; (\d+) ignored";
+    /// The name of a documentation test, the line in it, and what follows.
+    DOCUMENTED = r"^(doc .*) \(line (\d+)\)(.*)$";
+}
+
 /// Tells whether the output is in this format.
 pub(super) fn looks_like(output: &str) -> bool {
-    output.lines().any(|line| {
-        line.starts_with("test result: ") || line.starts_with("running ") && line.contains(" test")
-    }) || output
-        .lines()
-        .any(|line| line.trim_start().starts_with("error: could not compile"))
+    SIGN.is_match(output)
 }
 
 pub(super) fn parse(output: &str) -> Parsed {
@@ -24,14 +29,13 @@ pub(super) fn parse(output: &str) -> Parsed {
 
 /// Names documentation tests by their item and their order in it: the line that cargo names moves with every line above.
 fn without_lines(mut parsed: Parsed) -> Parsed {
-    let named: Vec<(String, String, u32)> = parsed
-        .tests
-        .keys()
-        .filter_map(|name| documented(name))
-        .collect();
     let mut by_item: BTreeMap<String, Vec<(u32, String)>> = BTreeMap::new();
-    for (name, item, line) in named {
-        by_item.entry(item).or_default().push((line, name));
+    for name in parsed.tests.keys() {
+        if let Some(found) = DOCUMENTED.captures(name) {
+            let line = found[2].parse().unwrap_or(u32::MAX);
+            let item = format!("{}{}", &found[1], &found[3]);
+            by_item.entry(item).or_default().push((line, name.clone()));
+        }
     }
     for (item, mut tests) in by_item {
         tests.sort();
@@ -47,17 +51,6 @@ fn without_lines(mut parsed: Parsed) -> Parsed {
         }
     }
     parsed
-}
-
-/// Takes the line out of the name of a documentation test: the whole name, the name without it, and the line.
-fn documented(name: &str) -> Option<(String, String, u32)> {
-    let (before, rest) = name.strip_prefix("doc ")?.rsplit_once(" (line ")?;
-    let (line, after) = rest.split_once(')')?;
-    Some((
-        name.to_owned(),
-        format!("doc {before}{after}"),
-        line.parse().ok()?,
-    ))
 }
 
 #[derive(Default)]
@@ -100,7 +93,7 @@ impl Reader {
             self.program = program_name(rest);
         } else if let Some(rest) = trimmed.strip_prefix("Doc-tests ") {
             self.program = format!("doc {rest}");
-        } else if is_announcement(line) {
+        } else if ANNOUNCEMENT.is_match(line) {
             self.check_the_program();
             (self.is_open, self.told, self.begun) = (true, 0, None);
         } else if let Some(result) = result(line) {
@@ -127,15 +120,15 @@ impl Reader {
 
     /// The program counts its tests; who else prints a line of that form does not know how many there are.
     fn sum_up(&mut self, summary: &str) {
-        let counts = ["passed", "failed", "ignored"].map(|word| counted(summary, word));
-        if let [Some(passed), Some(failed), Some(ignored)] = counts
-            && passed + failed + ignored != self.told
-        {
-            let ran = passed + failed + ignored;
-            self.parsed.breaks(format!(
-                "a test program counts {ran} tests and told of {}",
-                self.told
-            ));
+        if let Some(counts) = COUNTS.captures(summary) {
+            let count = |number| part(&counts, number).parse().unwrap_or(0);
+            let ran: usize = (1..=3).map(count).sum();
+            if ran != self.told {
+                self.parsed.breaks(format!(
+                    "a test program counts {ran} tests and told of {}",
+                    self.told
+                ));
+            }
         }
         (self.is_open, self.has_summary, self.told) = (false, true, 0);
         (self.begun, self.printing) = (None, None);
@@ -157,15 +150,6 @@ impl Reader {
     }
 }
 
-/// The number before a word of a summary.
-fn counted(summary: &str, word: &str) -> Option<usize> {
-    let part = summary
-        .split(['.', ';'])
-        .map(str::trim)
-        .find(|part| part.ends_with(word))?;
-    part.split(' ').next()?.parse().ok()
-}
-
 /// Reads `unittests src/lib.rs (target/debug/deps/name-0123456789abcdef)` as `name src/lib.rs`.
 fn program_name(rest: &str) -> String {
     let (what, path) = rest.split_once(" (").unwrap_or((rest, ""));
@@ -178,15 +162,6 @@ fn program_name(rest: &str) -> String {
     format!("{name} {}", what.trim_start_matches("unittests "))
         .trim()
         .to_owned()
-}
-
-fn is_announcement(line: &str) -> bool {
-    let rest = line
-        .strip_prefix("running ")
-        .and_then(|rest| rest.split_once(' '));
-    rest.is_some_and(|(count, word)| {
-        matches!(word, "test" | "tests") && count.parse::<usize>().is_ok()
-    })
 }
 
 /// Reads a line about a test; without an outcome the test has only begun.

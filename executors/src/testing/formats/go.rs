@@ -25,17 +25,19 @@ struct Happened {
 
 /// Tells whether the output is in this format.
 pub(super) fn looks_like(output: &str) -> bool {
-    let is_json = |line: &str| line.starts_with('{') && line.contains("\"Action\":");
-    output.lines().any(|line| {
-        is_json(line) || RESULT.is_match(line) || PACKAGE.is_match(line) && line.contains('\t')
-    })
+    is_json(output)
+        || output
+            .lines()
+            .any(|line| RESULT.is_match(line) || PACKAGE.is_match(line))
+}
+
+fn is_json(output: &str) -> bool {
+    let is_event = |line: &str| line.starts_with('{') && line.contains("\"Action\":");
+    output.lines().any(is_event)
 }
 
 pub(super) fn parse(output: &str) -> Parsed {
-    if output
-        .lines()
-        .any(|line| line.starts_with('{') && line.contains("\"Action\":"))
-    {
+    if is_json(output) {
         parse_json(output)
     } else {
         parse_text(output)

@@ -1,6 +1,6 @@
 //! The JSON of jest (`--json`), which vitest (`--reporter=json`) writes too.
 
-use crate::testing::Parsed;
+use crate::testing::{Parsed, outcome_of};
 use serde::Deserialize;
 use tm_scheduler::TestOutcome;
 
@@ -83,11 +83,7 @@ fn read(file: File, parsed: &mut Parsed) {
         );
     }
     for test in file.assertion_results {
-        let outcome = match test.status.as_str() {
-            "passed" => TestOutcome::Passed,
-            "failed" => TestOutcome::Failed,
-            _ => TestOutcome::Skipped,
-        };
+        let outcome = outcome_of(&test.status);
         let titles = [
             std::slice::from_ref(&file.name),
             test.ancestor_titles.as_slice(),

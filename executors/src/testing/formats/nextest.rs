@@ -6,13 +6,13 @@ use tm_scheduler::TestOutcome;
 
 patterns! {
     RESULT = r"^\s+(?:TRY \d+ )?([A-Z][A-Z-]*) *\[[^\[\]]+\] +(?:\([^)]*\) +)?(\S+) (\S.*)$";
-    RUNNING = r"^\s*Starting (\d+) tests? across ";
+    RUNNING = r"(?m)^\s*Starting (\d+) tests? across |Nextest run ID ";
     SUMMARY = r"^\s*Summary \[[^\]]+\] +(\d+)(?:/\d+)? tests? run: (\d+) passed";
 }
 
 /// Tells whether the output is in this format.
 pub(super) fn looks_like(output: &str) -> bool {
-    output.lines().any(|line| RUNNING.is_match(line)) || output.contains("Nextest run ID ")
+    RUNNING.is_match(output)
 }
 
 pub(super) fn parse(output: &str) -> Parsed {

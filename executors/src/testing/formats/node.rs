@@ -6,7 +6,7 @@ use tm_scheduler::TestOutcome;
 patterns! {
     RESULT = r"^( *)(✔|✖|﹣|⚠) (.+?) \([\d.]+m?s\)(?: # (SKIP|TODO).*)?$";
     SUITE = r"^( *)▶ (.+?)(?: \([\d.]+m?s\))?$";
-    COUNT = r"^ℹ tests (\d+)$";
+    COUNT = r"(?mR)^ℹ tests (\d+)$";
 }
 
 /// Spaces by which tests within a suite are indented.
@@ -14,7 +14,7 @@ const INDENTATION: usize = 2;
 
 /// Tells whether the output is in this format.
 pub(super) fn looks_like(output: &str) -> bool {
-    output.lines().any(|line| COUNT.is_match(line))
+    COUNT.is_match(output)
 }
 
 pub(super) fn parse(output: &str) -> Parsed {

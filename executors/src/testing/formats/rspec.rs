@@ -1,6 +1,6 @@
 //! The JSON of rspec (`--format json`).
 
-use crate::testing::Parsed;
+use crate::testing::{Parsed, outcome_of};
 use serde::Deserialize;
 use tm_scheduler::TestOutcome;
 
@@ -71,11 +71,7 @@ fn read(document: Document, parsed: &mut Parsed) {
         count => parsed.breaks(format!("{count} errors occurred outside of examples")),
     }
     for example in document.examples {
-        let outcome = match example.status.as_str() {
-            "passed" => TestOutcome::Passed,
-            "failed" => TestOutcome::Failed,
-            _ => TestOutcome::Skipped,
-        };
+        let outcome = outcome_of(&example.status);
         let file = example.file_path.trim_start_matches("./");
         let name = parsed.add(&format!("{file} > {}", example.full_description), outcome);
         for exception in example

@@ -6,7 +6,7 @@ use tm_scheduler::TestOutcome;
 patterns! {
     HEADER = r"^(\w+) \(([\w.]+)\)(.*)$";
     ENDING = r"(?:\.\.\. (?:.*\s)?|^)(ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$";
-    RAN = r"^Ran (\d+) tests? in ";
+    RAN = r"(?m)^Ran (\d+) tests? in ";
 }
 
 /// What the last line begins with.
@@ -14,10 +14,8 @@ const VERDICTS: [&str; 3] = ["OK", "FAILED", "NO TESTS RAN"];
 
 /// Tells whether the output is in this format, with a line a test.
 pub(super) fn looks_like(output: &str) -> bool {
-    let ran = output
-        .lines()
-        .find_map(|line| RAN.captures(line))
-        .and_then(|ran| ran[1].parse::<usize>().ok());
+    let ran = RAN.captures(output);
+    let ran = ran.and_then(|ran| ran[1].parse::<usize>().ok());
     ran.is_some_and(|ran| parse(output).tests.len() >= ran)
 }
 

@@ -96,12 +96,12 @@ pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
     }
 }
 
-/// A path is one of the project's own modules; a bare name is a package.
-pub(super) fn missing_module(name: &str, found: &Found<'_>) -> LoadCause {
+fn missing_module(name: &str, found: &Found<'_>) -> LoadCause {
     cause(is_own(name, found))
 }
 
-fn is_own(name: &str, found: &Found<'_>) -> bool {
+/// A path is one of the project's own modules; a bare name is a package.
+pub(super) fn is_own(name: &str, found: &Found<'_>) -> bool {
     name.starts_with(['.', '/']) || name.starts_with("file:") || found.project.owns_path(name)
 }
 
@@ -109,7 +109,5 @@ fn is_missing_in_typescript(code: &str, words: &str, found: &Found<'_>) -> bool 
     let module = words
         .strip_prefix("Cannot find module '")
         .and_then(|rest| rest.split('\'').next());
-    let is_own =
-        module.is_none_or(|module| missing_module(module, found) == LoadCause::MissingItem);
-    MISSING.contains(&code) && is_own
+    MISSING.contains(&code) && module.is_none_or(|module| is_own(module, found))
 }

@@ -1,9 +1,8 @@
 //! What the project under test is called and depends on, so that its own missing items are told from missing packages.
 
 use super::sources::Sources;
-use crate::testing::text_of;
+use crate::testing::{package_of, text_of};
 use regex::Regex;
-use serde_json::Value;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -51,7 +50,7 @@ impl Project {
         self.read_toml(folder, "Cargo.toml");
         self.read_toml(folder, "pyproject.toml");
         let text = |name: &str| text_of(folder, name).unwrap_or_default();
-        let package: Value = serde_json::from_str(&text("package.json")).unwrap_or_default();
+        let package = package_of(folder);
         let module = text("go.mod");
         let module = GO_MODULE.captures(&module).map(|found| found[1].to_owned());
         let name = package["name"].as_str().map(ToOwned::to_owned);

@@ -29,7 +29,7 @@ impl Sources {
         let mut folders = vec![(root.to_owned(), 0)];
         let mut files = 0;
         while let Some((folder, depth)) = folders.pop() {
-            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            for entry in tm_untrusted::entries(&folder) {
                 let (name, path) = (
                     entry.file_name().to_string_lossy().into_owned(),
                     entry.path(),

@@ -2,7 +2,7 @@
 //!
 //! Knows nothing of what follows from it. Such a line names no file, and its name may be that of no test.
 
-use super::javascript::missing_module;
+use super::javascript::is_own;
 use super::{Found, python};
 use tm_scheduler::LoadCause;
 
@@ -18,7 +18,7 @@ pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
             continue;
         };
         let is_missing = match NO_SCRIPT.captures(&error[3]) {
-            Some(module) => missing_module(&module[1], found) == LoadCause::MissingItem,
+            Some(module) => is_own(&module[1], found),
             None => python::is_missing_item(&error[2], &error[3], found),
         };
         if is_missing {
