@@ -2,7 +2,9 @@
 //!
 //! Whether what it depends on will land is known to the run alone (`Scheduler::refusal`).
 
-use crate::{PlanOptions, PlannedTask, Refusal, Scheduler, Task, TaskId, of_unit, pair};
+use crate::{
+    PlanOptions, PlannedTask, Refusal, RefusalReason, Scheduler, Task, TaskId, of_unit, pair,
+};
 
 /// Returns the tasks that join the run when the task of that id does.
 ///
@@ -16,45 +18,29 @@ pub fn addition(
     options: &PlanOptions,
     run: &Scheduler,
 ) -> Result<Vec<PlannedTask>, Refusal> {
-    let wanted = || format!("add task `{id}`");
+    let refused = |why| Refusal {
+        wanted: format!("add task `{id}`"),
+        why,
+    };
     let tasks = of_unit(backlog, options.unit);
     let find = |id: &TaskId| tasks.iter().find(|task| task.id == *id);
     if run.task(id).is_some() {
-        return Err(Refusal::Known { wanted: wanted() });
+        return Err(refused(RefusalReason::Known));
     }
-    let Some(task) = find(id) else {
-        return Err(Refusal::NotInBacklog { wanted: wanted() });
-    };
+    let task = find(id).ok_or_else(|| refused(RefusalReason::NotInBacklog))?;
     if !task.status.is_open() {
-        return Err(Refusal::Closed {
-            wanted: wanted(),
-            status: task.status.clone(),
-        });
+        return Err(refused(RefusalReason::Closed(task.status.clone())));
     }
-    let partner = task
-        .tdd
-        .as_ref()
-        .and_then(|mark| mark.paired_task_id.as_ref())
-        .and_then(find);
-    let partner =
-        partner.filter(|partner| partner.status.is_open() && run.task(&partner.id).is_none());
-    let joining: Vec<Task> = partner
-        .into_iter()
-        .chain([task])
-        .map(|task| reduced(task, &find, run))
-        .collect();
+    let can_join = |task: &&Task| task.status.is_open() && run.task(&task.id).is_none();
+    let partner = task.partner_id().and_then(find).filter(can_join);
+    let is_done = |id: &TaskId| find(id).is_some_and(|task| task.status.satisfies_dependants());
+    let mut joining: Vec<Task> = partner.into_iter().chain([task]).cloned().collect();
+    for task in &mut joining {
+        task.dependencies
+            .retain(|id| run.task(id).is_some() || !is_done(id));
+    }
     let joining: Vec<&Task> = joining.iter().collect();
     Ok(pair(&joining, options.tdd, options.red_start).tasks)
-}
-
-/// Drops the dependencies that are done and not of the run.
-fn reduced<'a>(task: &Task, find: &impl Fn(&TaskId) -> Option<&'a Task>, run: &Scheduler) -> Task {
-    let mut reduced = task.clone();
-    let is_done = |id: &TaskId| find(id).is_some_and(|task| task.status.satisfies_dependants());
-    reduced
-        .dependencies
-        .retain(|id| run.task(id).is_some() || !is_done(id));
-    reduced
 }
 
 #[cfg(test)]
@@ -124,6 +110,7 @@ mod tests {
         let reason = |id: &str| {
             addition(&backlog, &id.into(), &PlanOptions::default(), &run)
                 .expect_err("no")
+                .why
                 .as_str()
         };
         assert_eq!(

@@ -33,15 +33,17 @@ pub struct AgentPool {
 impl AgentPool {
     /// Returns a roster of one agent that has an account of its own.
     pub fn of_one(agent: &str) -> Self {
-        let candidates = vec![AgentCandidate {
-            agent: agent.into(),
-            account: agent.into(),
-            if_refused: String::new(),
-        }];
+        let [red, green, plain] = std::array::from_fn(|_| {
+            vec![AgentCandidate {
+                agent: agent.into(),
+                account: agent.into(),
+                if_refused: String::new(),
+            }]
+        });
         Self {
-            red: candidates.clone(),
-            green: candidates.clone(),
-            plain: candidates,
+            red,
+            green,
+            plain,
             seed: 0,
         }
     }

@@ -1,4 +1,5 @@
-//! What agents spent, and whether that, or the time, is used up: one answer for runs, tasks and loops.
+//! What agents spent, whether that, or the time, is used up, and how long a service that refused for now is left alone: one
+//! answer for runs, tasks and loops.
 
 use crate::{Timestamp, Tokens};
 
@@ -27,4 +28,19 @@ impl Spent {
 /// Tells whether nothing is started any more at that moment.
 pub(crate) fn is_too_late(at: Timestamp, deadline: Option<Timestamp>) -> bool {
     deadline.is_some_and(|deadline| at >= deadline)
+}
+
+/// A service that declares a longer limit is asked again after so long: what it declares may be wrong, or an agent's word.
+pub(crate) const LONGEST_DECLARED_MS: u64 = 24 * 3_600_000;
+
+/// Returns when a service that declared a reset is asked again, at most so long from now; `None` where it declared none,
+/// or one that is over.
+pub(crate) fn declared_reset(
+    now: Timestamp,
+    declared: Option<Timestamp>,
+    longest_ms: u64,
+) -> Option<Timestamp> {
+    declared
+        .filter(|&until| until > now)
+        .map(|until| until.min(now.plus(longest_ms)))
 }

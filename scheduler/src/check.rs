@@ -2,10 +2,8 @@
 //!
 //! Linear but for one sorted index of ids. Does not know files: what is to be removed is returned, not removed.
 
-use crate::graph::cycles;
-use crate::positions::Positions;
-use crate::{Task, TaskId, TddHalf};
-use petgraph::graph::{DiGraph, NodeIndex};
+use crate::graph::{IdGraph, least_meaning, positions};
+use crate::{CutDependency, Task, TaskId, TddHalf, quoted_cycle};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -51,12 +49,8 @@ impl fmt::Display for Problem {
                 )
             }
             Self::Circular { tasks } => {
-                let ids: Vec<String> = tasks.iter().map(|id| format!("`{id}`")).collect();
-                write!(
-                    formatter,
-                    "tasks {} depend on each other in a cycle",
-                    ids.join(" → ")
-                )
+                let cycle = quoted_cycle(tasks);
+                write!(formatter, "tasks {cycle} depend on each other in a cycle")
             }
         }
     }
@@ -64,47 +58,37 @@ impl fmt::Display for Problem {
 
 /// Returns all problems of a backlog: repeated ids, then each task's own in the order of the backlog, then cycles.
 pub fn problems(tasks: &[Task]) -> Vec<Problem> {
-    let nodes = nodes(tasks);
-    let ids: Vec<&TaskId> = nodes.iter().map(|task| &task.id).collect();
-    let (positions, repeated) = Positions::new(ids.iter().copied());
-    let mut problems: Vec<Problem> = repeated
-        .into_iter()
+    let nodes: Vec<&Task> = Task::with_subtasks(tasks).collect();
+    let edges = nodes.iter().enumerate().flat_map(|(position, task)| {
+        task.dependencies
+            .iter()
+            .map(move |dependency| (position, dependency))
+    });
+    let (on_itself, on_others): (Vec<_>, Vec<_>) =
+        edges.partition(|(position, dependency)| **dependency == nodes[*position].id);
+    let graph = IdGraph::new(nodes.iter().map(|task| &task.id).collect(), on_others);
+    let id = |position: usize| nodes[position].id.clone();
+    let itself = |(position, _)| (position, Problem::Itself { task: id(position) });
+    let missing = |(position, dependency): (usize, &TaskId)| {
+        let (task, dependency) = (id(position), dependency.clone());
+        (position, Problem::Missing { task, dependency })
+    };
+    let cycles = graph.cycles();
+    let missing = graph.unknown.into_iter().map(missing);
+    let mut own: Vec<_> = on_itself.into_iter().map(itself).chain(missing).collect();
+    own.sort_by_key(|(position, _)| *position);
+    let duplicates = graph.duplicates.into_iter();
+    duplicates
         .map(|task| Problem::Duplicate { task })
-        .collect();
-    let mut graph = DiGraph::<(), ()>::with_capacity(ids.len(), ids.len());
-    for _ in &ids {
-        graph.add_node(());
-    }
-    for (position, task) in nodes.iter().enumerate() {
-        for dependency in &task.dependencies {
-            match positions.get(dependency) {
-                _ if *dependency == task.id => problems.push(Problem::Itself {
-                    task: task.id.clone(),
-                }),
-                Some(before) => {
-                    graph.add_edge(NodeIndex::new(before), NodeIndex::new(position), ());
-                }
-                None => problems.push(Problem::Missing {
-                    task: task.id.clone(),
-                    dependency: dependency.clone(),
-                }),
-            }
-        }
-    }
-    problems.extend(
-        cycles(&graph, &ids)
-            .into_iter()
-            .map(|tasks| Problem::Circular { tasks }),
-    );
-    problems
+        .chain(own.into_iter().map(|(_, problem)| problem))
+        .chain(cycles.into_iter().map(|tasks| Problem::Circular { tasks }))
+        .collect()
 }
 
 /// Returns the cycle that a new dependency would close: from the dependency along what it depends on to the task.
 pub fn cycle_with(tasks: &[Task], task: &TaskId, dependency: &TaskId) -> Option<Vec<TaskId>> {
-    let by_id: BTreeMap<&TaskId, &Task> = nodes(tasks)
-        .into_iter()
-        .map(|task| (&task.id, task))
-        .collect();
+    let by_id = Task::with_subtasks(tasks).map(|task| (&task.id, task));
+    let by_id: BTreeMap<&TaskId, &Task> = by_id.collect();
     let mut reached_from: BTreeMap<&TaskId, &TaskId> = BTreeMap::new();
     let mut stack = vec![dependency];
     while let Some(id) = stack.pop() {
@@ -145,7 +129,7 @@ pub enum CycleRepair {
 ///
 /// A dependency of a GREEN task on its RED is never among them. After a cut, only what is left of that cycle is looked
 /// at again.
-pub fn repairs(tasks: &[Task], cycle_repair: CycleRepair) -> Vec<((TaskId, TaskId), Problem)> {
+pub fn repairs(tasks: &[Task], cycle_repair: CycleRepair) -> Vec<(CutDependency, Problem)> {
     let mut repairs = Vec::new();
     let mut left = VecDeque::new();
     for problem in problems(tasks) {
@@ -170,12 +154,8 @@ pub fn repairs(tasks: &[Task], cycle_repair: CycleRepair) -> Vec<((TaskId, TaskI
             continue;
         };
         component.cut.insert(edge.clone());
-        left.extend(
-            component
-                .cycles(tasks)
-                .into_iter()
-                .map(|tasks| Problem::Circular { tasks }),
-        );
+        let cycles = component.cycles(tasks).into_iter();
+        left.extend(cycles.map(|tasks| Problem::Circular { tasks }));
         repairs.push((edge, problem));
     }
     repairs
@@ -190,7 +170,7 @@ struct Components<'t> {
 impl<'t> Components<'t> {
     fn new(tasks: &'t [Task]) -> Self {
         let mut by_id: BTreeMap<&TaskId, Vec<&Task>> = BTreeMap::new();
-        for task in nodes(tasks) {
+        for task in Task::with_subtasks(tasks) {
             by_id.entry(&task.id).or_default().push(task);
         }
         Self {
@@ -200,84 +180,49 @@ impl<'t> Components<'t> {
     }
 
     /// Returns the dependencies among these tasks, as (task, dependency).
-    fn edges(&self, members: &BTreeSet<&TaskId>) -> Vec<(&'t Task, &'t TaskId)> {
+    fn edges(&self, members: &BTreeSet<&TaskId>) -> impl Iterator<Item = (&'t Task, &'t TaskId)> {
         let tasks = members
             .iter()
             .filter_map(|id| self.by_id.get(*id))
             .flatten();
-        let edges = tasks.flat_map(|task| {
-            task.dependencies
-                .iter()
-                .map(move |dependency| (*task, dependency))
-        });
-        edges
-            .filter(|(task, dependency)| {
-                members.contains(dependency)
-                    && **dependency != task.id
-                    && !self.cut.contains(&(task.id.clone(), (*dependency).clone()))
-            })
-            .collect()
+        let edges = tasks.flat_map(|&task| task.dependencies.iter().map(move |on| (task, on)));
+        edges.filter(|(task, dependency)| {
+            members.contains(dependency)
+                && **dependency != task.id
+                && !self.cut.contains(&(task.id.clone(), (*dependency).clone()))
+        })
     }
 
     fn cycles(&self, tasks: &[TaskId]) -> Vec<Vec<TaskId>> {
         let ids: Vec<&TaskId> = tasks.iter().collect();
-        let positions: BTreeMap<&TaskId, NodeIndex> = ids
-            .iter()
-            .enumerate()
-            .map(|(position, &id)| (id, NodeIndex::new(position)))
-            .collect();
-        let mut graph = DiGraph::<(), ()>::with_capacity(ids.len(), ids.len());
-        for _ in &ids {
-            graph.add_node(());
-        }
-        for (task, dependency) in self.edges(&ids.iter().copied().collect()) {
-            graph.add_edge(positions[dependency], positions[&task.id], ());
-        }
-        cycles(&graph, &ids)
+        let (positions, _) = positions(tasks);
+        let members: BTreeSet<&TaskId> = tasks.iter().collect();
+        let edges = self.edges(&members);
+        let edges = edges.map(|(task, dependency)| (positions[task.id.as_str()], dependency));
+        IdGraph::new(ids, edges).cycles()
     }
 
     /// One within a feature before one across features, then the one that points furthest forward.
-    fn least_meaning(&self, cycle: &[TaskId]) -> Option<(TaskId, TaskId)> {
+    fn least_meaning(&self, cycle: &[TaskId]) -> Option<CutDependency> {
         let members: BTreeSet<&TaskId> = cycle.iter().collect();
-        let rank: BTreeMap<&TaskId, i64> = members
-            .iter()
-            .zip(0..)
-            .map(|(&id, rank)| (id, rank))
-            .collect();
-        let feature = |id: &TaskId| {
-            self.by_id
-                .get(id)
-                .and_then(|tasks| tasks[0].feature.as_deref())
-        };
+        let feature = |id: &TaskId| self.by_id.get(id)?[0].feature.as_deref();
         let is_of_pair = |task: &Task, dependency: &TaskId| {
-            let names = |task: &Task, half: TddHalf, other: &TaskId| {
-                let mark = task.tdd.as_ref().filter(|mark| mark.half == half);
-                mark.is_some_and(|mark| mark.paired_task_id.as_ref() == Some(other))
+            let names = |task: &Task, half, other| {
+                task.half() == Some(half) && task.partner_id() == Some(other)
             };
             let mut reds = self.by_id.get(dependency).into_iter().flatten();
             names(task, TddHalf::Green, dependency)
                 || reds.any(|red| names(red, TddHalf::Red, &task.id))
         };
-        self.edges(&members)
-            .into_iter()
-            .filter(|(task, dependency)| !is_of_pair(task, dependency))
-            .max_by_key(|(task, dependency)| {
-                let is_within_feature = task.feature.as_deref() == feature(dependency);
-                (
-                    is_within_feature,
-                    rank[dependency] - rank[&task.id],
-                    *dependency,
-                )
-            })
-            .map(|(task, dependency)| (task.id.clone(), dependency.clone()))
+        let edges = self
+            .edges(&members)
+            .filter(|(task, on)| !is_of_pair(task, on));
+        let weighed = edges.map(|(task, dependency)| {
+            let is_within_feature = task.feature.as_deref() == feature(dependency);
+            (&task.id, dependency, is_within_feature)
+        });
+        least_meaning(&members, weighed)
     }
-}
-
-fn nodes(tasks: &[Task]) -> Vec<&Task> {
-    tasks
-        .iter()
-        .flat_map(|task| std::iter::once(task).chain(&task.subtasks))
-        .collect()
 }
 
 #[cfg(test)]

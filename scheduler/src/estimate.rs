@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 const LEAST_SAMPLES: usize = 3;
 
 /// A time within which a run probably ends, when its tasks go on taking as long as they did.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Remaining {
     /// Milliseconds if the tasks are as short as the shorter half was.
     pub least_ms: u64,
@@ -17,18 +17,20 @@ pub struct Remaining {
     pub most_ms: u64,
 }
 
-/// How long tasks of a kind took: the lower and the upper quartile.
-#[derive(Clone, Copy, Debug)]
-struct Usual {
-    short: u64,
-    long: u64,
-}
+impl Remaining {
+    const fn plus(self, other: Self) -> Self {
+        Self {
+            least_ms: self.least_ms + other.least_ms,
+            most_ms: self.most_ms + other.most_ms,
+        }
+    }
 
-/// What a task has still to go.
-#[derive(Clone, Copy, Debug, Default)]
-struct Left {
-    least: u64,
-    most: u64,
+    fn or_longer(self, other: Self) -> Self {
+        Self {
+            least_ms: self.least_ms.max(other.least_ms),
+            most_ms: self.most_ms.max(other.most_ms),
+        }
+    }
 }
 
 /// Returns how long the run has still to go, by the durations of the tasks that have settled in it, the longest chain of
@@ -38,9 +40,8 @@ pub fn remaining(scheduler: &Scheduler, now: Timestamp) -> Option<Remaining> {
         return None;
     }
     let samples = Samples::of(scheduler)?;
-    let mut open: Vec<(TaskView<'_>, Left)> = scheduler
-        .tasks()
-        .filter(|view| !view.state.is_settled())
+    let open = scheduler.tasks().filter(|view| !view.state.is_settled());
+    let mut open: Vec<(TaskView<'_>, Remaining)> = open
         .map(|view| {
             (
                 view,
@@ -57,147 +58,102 @@ pub fn remaining(scheduler: &Scheduler, now: Timestamp) -> Option<Remaining> {
 }
 
 /// Durations of settled tasks, sorted, of each phase and of all.
+#[derive(Default)]
 struct Samples {
-    by_phase: [Vec<u64>; 3],
+    by_phase: BTreeMap<Phase, Vec<u64>>,
     all: Vec<u64>,
-}
-
-const fn index(phase: Phase) -> usize {
-    match phase {
-        Phase::Red => 0,
-        Phase::Green => 1,
-        Phase::None => 2,
-    }
 }
 
 impl Samples {
     fn of(scheduler: &Scheduler) -> Option<Self> {
-        let mut samples = Self {
-            by_phase: Default::default(),
-            all: Vec::new(),
-        };
-        for view in scheduler
-            .tasks()
-            .filter(|view| view.state.is_settled() && !view.attempts.is_empty())
-        {
+        let mut samples = Self::default();
+        let settled = scheduler.tasks().filter(|view| view.state.is_settled());
+        for view in settled.filter(|view| !view.attempts.is_empty()) {
             let spent = spent(view.attempts, None);
-            samples.by_phase[index(view.placed.task.phase)].push(spent);
+            let of_phase = samples.by_phase.entry(view.placed.task.phase);
+            of_phase.or_default().push(spent);
             samples.all.push(spent);
         }
-        samples
-            .by_phase
-            .iter_mut()
-            .chain([&mut samples.all])
-            .for_each(|list| list.sort_unstable());
+        let lists = samples.by_phase.values_mut().chain([&mut samples.all]);
+        lists.for_each(|list| list.sort_unstable());
         (samples.all.len() >= LEAST_SAMPLES).then_some(samples)
     }
 
-    /// A phase of which too little is known is taken to be like all others.
-    fn usual(&self, phase: Phase) -> Usual {
-        let own = &self.by_phase[index(phase)];
-        let list = if own.len() < LEAST_SAMPLES {
-            &self.all
-        } else {
-            own
-        };
+    /// How long tasks of a kind took, by the lower and the upper quartile; a phase of which too little is known is taken
+    /// to be like all others.
+    fn usual(&self, phase: Phase) -> Remaining {
+        let own = self.by_phase.get(&phase);
+        let list = own
+            .filter(|own| own.len() >= LEAST_SAMPLES)
+            .unwrap_or(&self.all);
         let last = list.len() - 1;
-        Usual {
-            short: list[last / 4],
-            long: list[last - last / 4],
+        Remaining {
+            least_ms: list[last / 4],
+            most_ms: list[last - last / 4],
         }
     }
 }
 
 /// The time that attempts took; the one under way until now.
 fn spent(attempts: &[AttemptRecord], now: Option<Timestamp>) -> u64 {
-    attempts
-        .iter()
-        .map(|attempt| {
-            attempt
-                .ended_at()
-                .or(now)
-                .map_or(0, |end| end.since(attempt.started_at))
-        })
-        .sum()
+    let spent = |attempt: &AttemptRecord| {
+        let end = attempt.ended_at().or(now);
+        end.map_or(0, |end| end.since(attempt.started_at))
+    };
+    attempts.iter().map(spent).sum()
 }
 
-fn left(view: &TaskView<'_>, usual: Usual, now: Timestamp) -> Left {
+fn left(view: &TaskView<'_>, usual: Remaining, now: Timestamp) -> Remaining {
     let spent = spent(view.attempts, Some(now));
     let pause = match view.state {
         State::Paused { until } => until.since(now),
         _ => 0,
     };
-    // What has taken longer than is usual takes a while longer still.
-    let most = usual.long.saturating_sub(spent).max(spent / 10);
-    Left {
-        least: pause + usual.short.saturating_sub(spent),
-        most: pause + most,
+    Remaining {
+        least_ms: pause + usual.least_ms.saturating_sub(spent),
+        // What has taken longer than is usual takes a while longer still.
+        most_ms: pause + usual.most_ms.saturating_sub(spent).max(spent / 10),
     }
 }
 
 /// No order of the tasks is faster than their longest chain, or than all of them spread evenly over the slots; no order
 /// that leaves no slot empty takes longer than the two together.
-fn rolling(open: &[(TaskView<'_>, Left)], slots: u64) -> Remaining {
-    let mut ends: BTreeMap<&TaskId, Left> = BTreeMap::new();
-    let (mut chain, mut work) = (Left::default(), Left::default());
+fn rolling(open: &[(TaskView<'_>, Remaining)], slots: u64) -> Remaining {
+    let mut ends: BTreeMap<&TaskId, Remaining> = BTreeMap::new();
+    let (mut chain, mut work) = (Remaining::default(), Remaining::default());
     for (view, left) in open {
-        let before = view
-            .placed
-            .task
-            .dependencies
-            .iter()
-            .filter_map(|id| ends.get(id));
-        let before = before.fold(Left::default(), |most, end| larger(most, *end));
-        let end = Left {
-            least: before.least + left.least,
-            most: before.most + left.most,
-        };
-        ends.insert(&view.placed.task.id, end);
-        chain = larger(chain, end);
-        work = Left {
-            least: work.least + left.least,
-            most: work.most + left.most,
-        };
+        let task = &view.placed.task;
+        let before = task.dependencies.iter().filter_map(|id| ends.get(id));
+        let before = before.fold(Remaining::default(), |most, end| most.or_longer(*end));
+        let end = before.plus(*left);
+        ends.insert(&task.id, end);
+        chain = chain.or_longer(end);
+        work = work.plus(*left);
     }
     bounds(chain, work, slots)
 }
 
 /// Each wave ends before the next one begins.
-fn barrier(open: &[(TaskView<'_>, Left)], slots: u64) -> Remaining {
-    let mut total = Remaining {
-        least_ms: 0,
-        most_ms: 0,
+fn barrier(open: &[(TaskView<'_>, Remaining)], slots: u64) -> Remaining {
+    let waves = open.chunk_by(|(one, _), (other, _)| one.placed.wave == other.placed.wave);
+    let of_wave = |wave: &[(TaskView<'_>, Remaining)]| {
+        let all = wave.iter().map(|(_, left)| *left);
+        let longest = all.clone().fold(Remaining::default(), Remaining::or_longer);
+        bounds(
+            longest,
+            all.fold(Remaining::default(), Remaining::plus),
+            slots,
+        )
     };
-    for wave in open.chunk_by(|(one, _), (other, _)| one.placed.wave == other.placed.wave) {
-        let longest = wave
-            .iter()
-            .fold(Left::default(), |most, (_, left)| larger(most, *left));
-        let sum = |of: fn(&Left) -> u64| wave.iter().map(|(_, left)| of(left)).sum();
-        let work = Left {
-            least: sum(|left| left.least),
-            most: sum(|left| left.most),
-        };
-        let bounds = bounds(longest, work, slots);
-        total = Remaining {
-            least_ms: total.least_ms + bounds.least_ms,
-            most_ms: total.most_ms + bounds.most_ms,
-        };
-    }
-    total
+    waves
+        .map(of_wave)
+        .fold(Remaining::default(), Remaining::plus)
 }
 
-fn larger(one: Left, other: Left) -> Left {
-    Left {
-        least: one.least.max(other.least),
-        most: one.most.max(other.most),
-    }
-}
-
-fn bounds(chain: Left, work: Left, slots: u64) -> Remaining {
-    let beside = work.most.saturating_sub(chain.most) / slots;
+fn bounds(chain: Remaining, work: Remaining, slots: u64) -> Remaining {
     Remaining {
-        least_ms: chain.least.max(work.least / slots),
-        most_ms: chain.most + beside,
+        least_ms: chain.least_ms.max(work.least_ms / slots),
+        most_ms: chain.most_ms + work.most_ms.saturating_sub(chain.most_ms) / slots,
     }
 }
 

@@ -60,36 +60,38 @@ words! {
 impl Failure {
     /// Returns what follows from the failure.
     pub const fn policy(self) -> Policy {
+        let usual = Policy {
+            charged: true,
+            pause: Pause::None,
+            retried: true,
+        };
         match self {
             Self::NotStarted => Policy {
-                charged: true,
                 pause: Pause::Growing { first_ms: 1_000 },
-                retried: true,
+                ..usual
             },
             Self::RateLimited => Policy {
                 charged: false,
                 pause: Pause::Growing { first_ms: 30_000 },
-                retried: true,
+                ..usual
             },
             Self::Auth => Policy {
-                charged: true,
-                pause: Pause::None,
                 retried: false,
+                ..usual
             },
             Self::Stopped => Policy {
                 charged: false,
-                pause: Pause::None,
                 retried: false,
+                ..usual
             },
             Self::Lost => Policy {
                 charged: false,
                 pause: Pause::Growing { first_ms: 1_000 },
-                retried: true,
+                ..usual
             },
             Self::RedQuestioned => Policy {
                 charged: false,
-                pause: Pause::None,
-                retried: true,
+                ..usual
             },
             Self::TimedOut
             | Self::Stalled
@@ -107,11 +109,7 @@ impl Failure {
             | Self::Escaped
             | Self::CommitRefused
             | Self::WorkRefused
-            | Self::GateFailed => Policy {
-                charged: true,
-                pause: Pause::None,
-                retried: true,
-            },
+            | Self::GateFailed => usual,
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Decides alone: runs nothing, reads nothing. A finding that was there before the work does not count.
 
-use crate::Tokens;
+use crate::{Tokens, without_numbers};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -106,42 +106,29 @@ fn cut(mut finding: String) -> String {
 /// The findings that are there more often than in any run before. Numbers are left out of the comparison, since a line
 /// that is put in moves all that follow.
 fn new_findings(before: &[GateRun], after: &[String]) -> Vec<String> {
+    let shape = |finding: &String| without_numbers(finding.trim());
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     for run in before {
         let mut of_run: BTreeMap<String, usize> = BTreeMap::new();
         for finding in &run.findings {
-            *of_run.entry(without_numbers(finding)).or_default() += 1;
+            *of_run.entry(shape(finding)).or_default() += 1;
         }
         for (finding, count) in of_run {
             let most = known.entry(finding).or_default();
             *most = (*most).max(count);
         }
     }
-    let is_new = |finding: &&String| match known.get_mut(&without_numbers(finding)) {
-        Some(left) if *left > 0 => {
-            *left -= 1;
-            false
-        }
-        Some(_) | None => true,
+    let mut is_new = |finding: &&String| {
+        let left = known.entry(shape(finding)).or_default();
+        let is_new = *left == 0;
+        *left = left.saturating_sub(1);
+        is_new
     };
-    let mut is_new = is_new;
     after
         .iter()
         .filter(|finding| is_new(finding))
         .cloned()
         .collect()
-}
-
-fn without_numbers(finding: &str) -> String {
-    let mut text = String::with_capacity(finding.len());
-    for character in finding.trim().chars() {
-        match character {
-            '0'..='9' if text.ends_with('#') => {}
-            '0'..='9' => text.push('#'),
-            other => text.push(other),
-        }
-    }
-    text
 }
 
 #[cfg(test)]

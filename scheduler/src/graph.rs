@@ -2,8 +2,7 @@
 //!
 //! Knows petgraph; does not know order, slots or time.
 
-use crate::positions::Positions;
-use crate::{PlannedTask, TaskId};
+use crate::{PlannedTask, Problem, TaskId};
 use petgraph::algo::{kosaraju_scc, toposort};
 use petgraph::graph::{DiGraph, NodeIndex};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,28 +24,26 @@ impl Unplannable {
     pub const fn is_empty(&self) -> bool {
         self.duplicates.is_empty() && self.unknown.is_empty() && self.cycles.is_empty()
     }
+
+    fn problems(&self) -> impl Iterator<Item = Problem> {
+        let duplicates = self.duplicates.iter().cloned();
+        let missing = |(task, dependency): (TaskId, TaskId)| Problem::Missing { task, dependency };
+        let circular = |mut tasks: Vec<TaskId>| match tasks.len() {
+            1 => Problem::Itself {
+                task: tasks.remove(0),
+            },
+            _ => Problem::Circular { tasks },
+        };
+        duplicates
+            .map(|task| Problem::Duplicate { task })
+            .chain(self.unknown.iter().cloned().map(missing))
+            .chain(self.cycles.iter().cloned().map(circular))
+    }
 }
 
 impl fmt::Display for Unplannable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut reasons: Vec<String> = Vec::new();
-        reasons.extend(
-            self.duplicates
-                .iter()
-                .map(|id| format!("more than one task has the id `{id}`")),
-        );
-        reasons.extend(
-            self.unknown
-                .iter()
-                .map(|(task, id)| format!("task `{task}` depends on `{id}`, which is not there")),
-        );
-        reasons.extend(self.cycles.iter().map(|cycle| {
-            let ids: Vec<String> = cycle.iter().map(|id| format!("`{id}`")).collect();
-            if let [alone] = ids.as_slice() {
-                return format!("task {alone} depends on itself");
-            }
-            format!("tasks {} depend on each other in a cycle", ids.join(" → "))
-        }));
+        let reasons: Vec<String> = self.problems().map(|problem| problem.to_string()).collect();
         formatter.write_str(&reasons.join("; "))
     }
 }
@@ -56,14 +53,117 @@ impl std::error::Error for Unplannable {}
 /// A dependency that was cut to break a cycle: (task, dependency).
 pub type CutDependency = (TaskId, TaskId);
 
+/// Returns where each id stands, of several with one id the last, and the ids that stand there more than once, in order.
+///
+/// Found by their texts: comparing ids as people count is dear.
+pub(crate) fn positions<'t>(
+    ids: impl IntoIterator<Item = &'t TaskId>,
+) -> (BTreeMap<&'t str, usize>, Vec<TaskId>) {
+    let (mut positions, mut duplicates) = (BTreeMap::new(), BTreeSet::new());
+    for (position, id) in ids.into_iter().enumerate() {
+        if positions.insert(id.as_str(), position).is_some() {
+            duplicates.insert(id.clone());
+        }
+    }
+    (positions, duplicates.into_iter().collect())
+}
+
+/// A graph of ids, by their positions, with an edge from each dependency to what depends on it.
+pub(crate) struct IdGraph<'t> {
+    ids: Vec<&'t TaskId>,
+    graph: DiGraph<(), ()>,
+    pub(crate) duplicates: Vec<TaskId>,
+    /// Dependencies that no id is, each with the position of what depends on it.
+    pub(crate) unknown: Vec<(usize, &'t TaskId)>,
+}
+
+impl<'t> IdGraph<'t> {
+    /// Builds the graph of ids and of dependencies, each with the position of what depends on it.
+    pub(crate) fn new(
+        ids: Vec<&'t TaskId>,
+        dependencies: impl IntoIterator<Item = (usize, &'t TaskId)>,
+    ) -> Self {
+        let (positions, duplicates) = positions(ids.iter().copied());
+        let mut graph = DiGraph::with_capacity(ids.len(), ids.len() * 2);
+        for _ in &ids {
+            graph.add_node(());
+        }
+        let mut unknown = Vec::new();
+        for (position, dependency) in dependencies {
+            match positions.get(dependency.as_str()) {
+                Some(&before) => {
+                    graph.add_edge(NodeIndex::new(before), NodeIndex::new(position), ());
+                }
+                None => unknown.push((position, dependency)),
+            }
+        }
+        Self {
+            ids,
+            graph,
+            duplicates,
+            unknown,
+        }
+    }
+
+    /// Returns the groups of ids that wait for each other.
+    pub(crate) fn cycles(&self) -> Vec<Vec<TaskId>> {
+        let mut cycles: Vec<Vec<TaskId>> = kosaraju_scc(&self.graph)
+            .into_iter()
+            .filter(|nodes| nodes.len() > 1 || self.graph.contains_edge(nodes[0], nodes[0]))
+            .map(|nodes| self.along_the_cycle(&nodes))
+            .collect();
+        cycles.sort();
+        cycles
+    }
+
+    /// Orders the members of a component by walking it from its lowest id; what one walk does not reach follows by id.
+    fn along_the_cycle(&self, nodes: &[NodeIndex]) -> Vec<TaskId> {
+        let id = |node: &NodeIndex| self.ids[node.index()];
+        let mut left: BTreeMap<&TaskId, NodeIndex> =
+            nodes.iter().map(|node| (id(node), *node)).collect();
+        let mut walk = Vec::with_capacity(nodes.len());
+        while let Some((_, start)) = left.pop_first() {
+            let mut next = Some(start);
+            while let Some(node) = next {
+                walk.push(id(&node).clone());
+                let before = self.graph.neighbors_directed(node, petgraph::Incoming);
+                let before = before.filter(|before| left.contains_key(id(before)));
+                next = before.min_by_key(|before| id(before));
+                next.and_then(|before| left.remove(id(&before)));
+            }
+        }
+        walk
+    }
+}
+
+/// Returns the edge, as (task, dependency), that is to go of those within a cycle: of those that weigh most the one of an
+/// earlier id on a later one with the widest gap.
+pub(crate) fn least_meaning<'t, Weight: Ord>(
+    cycle: &BTreeSet<&TaskId>,
+    edges: impl Iterator<Item = (&'t TaskId, &'t TaskId, Weight)>,
+) -> Option<CutDependency> {
+    let rank: BTreeMap<&TaskId, i64> = cycle.iter().copied().zip(0..).collect();
+    let edges = edges.map(|(task, dependency, weight)| {
+        let gap = rank[dependency] - rank[task];
+        ((weight, gap, dependency), task)
+    });
+    // Of those that are equal the last.
+    let least = edges.max_by(|left, right| left.0.cmp(&right.0));
+    least.map(|((_, _, dependency), task)| (task.clone(), dependency.clone()))
+}
+
 /// The planned tasks with their dependencies resolved to positions, in an order in which every task comes after what
 /// it depends on.
 #[derive(Clone, Debug)]
-pub struct TaskGraph {
-    tasks: Vec<PlannedTask>,
-    dependencies: Vec<Vec<usize>>,
-    dependants: Vec<Vec<usize>>,
-    topological: Vec<usize>,
+pub(crate) struct TaskGraph {
+    /// The tasks, in the order in which they were given.
+    pub(crate) tasks: Vec<PlannedTask>,
+    /// The positions of what each task depends on.
+    pub(crate) dependencies: Vec<Vec<usize>>,
+    /// The positions of the tasks that depend on each.
+    pub(crate) dependants: Vec<Vec<usize>>,
+    /// All positions, each after those that it depends on.
+    pub(crate) topological: Vec<usize>,
 }
 
 impl TaskGraph {
@@ -71,32 +171,27 @@ impl TaskGraph {
     ///
     /// # Errors
     /// Names every duplicate id, every unknown dependency and every cycle at once.
-    pub fn new(tasks: Vec<PlannedTask>) -> Result<Self, Unplannable> {
-        let (positions, duplicates) = Positions::new(tasks.iter().map(|task| &task.id));
-        let mut refusal = Unplannable {
-            duplicates,
-            ..Unplannable::default()
+    pub(crate) fn new(tasks: Vec<PlannedTask>) -> Result<Self, Unplannable> {
+        let ids = tasks.iter().map(|task| &task.id).collect();
+        let dependencies = tasks.iter().enumerate().flat_map(|(position, task)| {
+            task.dependencies
+                .iter()
+                .map(move |dependency| (position, dependency))
+        });
+        let of_ids = IdGraph::new(ids, dependencies);
+        let topological = toposort(&of_ids.graph, None);
+        let unknown = of_ids.unknown.iter();
+        let refusal = Unplannable {
+            unknown: unknown
+                .map(|&(task, id)| (tasks[task].id.clone(), id.clone()))
+                .collect(),
+            cycles: match topological {
+                Ok(_) => Vec::new(),
+                Err(_) => of_ids.cycles(),
+            },
+            duplicates: of_ids.duplicates,
         };
-        let mut graph = DiGraph::<(), ()>::with_capacity(tasks.len(), tasks.len() * 2);
-        for _ in &tasks {
-            graph.add_node(());
-        }
-        for (position, task) in tasks.iter().enumerate() {
-            for dependency in &task.dependencies {
-                match positions.get(dependency) {
-                    Some(before) => {
-                        graph.add_edge(NodeIndex::new(before), NodeIndex::new(position), ());
-                    }
-                    None => refusal.unknown.push((task.id.clone(), dependency.clone())),
-                }
-            }
-        }
-        let topological = toposort(&graph, None);
-        if topological.is_err() {
-            let ids: Vec<&TaskId> = tasks.iter().map(|task| &task.id).collect();
-            refusal.cycles = cycles(&graph, &ids);
-        }
-        drop(positions);
+        let graph = of_ids.graph;
         match topological {
             Ok(order) if refusal.is_empty() => Ok(Self::resolved(tasks, &graph, &order)),
             Ok(_) | Err(_) => Err(refusal),
@@ -110,7 +205,7 @@ impl TaskGraph {
     ///
     /// # Errors
     /// As `new`, for what cutting can't help.
-    pub fn with_cycles_cut(
+    pub(crate) fn with_cycles_cut(
         mut tasks: Vec<PlannedTask>,
     ) -> Result<(Self, Vec<CutDependency>), Unplannable> {
         let mut cut = Vec::new();
@@ -122,15 +217,17 @@ impl TaskGraph {
             if !refusal.duplicates.is_empty() || !refusal.unknown.is_empty() {
                 return Err(refusal);
             }
-            let mut helped = false;
+            let before = cut.len();
             for cycle in &refusal.cycles {
-                if let Some((task, dependency)) = least_meaning(&tasks, cycle) {
-                    tasks[task].dependencies.retain(|id| *id != dependency);
-                    cut.push((tasks[task].id.clone(), dependency));
-                    helped = true;
+                let Some(edge) = without_meaning(&tasks, cycle) else {
+                    continue;
+                };
+                for task in tasks.iter_mut().filter(|task| task.id == edge.0) {
+                    task.dependencies.retain(|id| *id != edge.1);
                 }
+                cut.push(edge);
             }
-            if !helped {
+            if cut.len() == before {
                 return Err(refusal);
             }
         }
@@ -151,92 +248,20 @@ impl TaskGraph {
             topological: order.iter().map(|node| node.index()).collect(),
         }
     }
-
-    /// Returns the tasks, in the order in which they were given.
-    pub fn tasks(&self) -> &[PlannedTask] {
-        &self.tasks
-    }
-
-    /// Returns the positions of what the task at `position` depends on.
-    pub fn dependencies(&self, position: usize) -> &[usize] {
-        &self.dependencies[position]
-    }
-
-    /// Returns the positions of the tasks that depend on the one at `position`.
-    pub fn dependants(&self, position: usize) -> &[usize] {
-        &self.dependants[position]
-    }
-
-    /// Returns all positions, each after those that it depends on.
-    pub fn topological(&self) -> &[usize] {
-        &self.topological
-    }
-
-    /// Takes the tasks out.
-    pub(crate) fn into_tasks(self) -> Vec<PlannedTask> {
-        self.tasks
-    }
 }
 
-/// Returns the groups of nodes that wait for each other; `ids` names the nodes.
-pub(crate) fn cycles(graph: &DiGraph<(), ()>, ids: &[&TaskId]) -> Vec<Vec<TaskId>> {
-    let mut cycles: Vec<Vec<TaskId>> = kosaraju_scc(graph)
-        .into_iter()
-        .filter(|nodes| nodes.len() > 1 || graph.contains_edge(nodes[0], nodes[0]))
-        .map(|nodes| along_the_cycle(graph, &nodes, ids))
-        .collect();
-    cycles.sort();
-    cycles
-}
-
-/// Orders the members of a component by walking it from its lowest id; what one walk does not reach follows by id.
-fn along_the_cycle(graph: &DiGraph<(), ()>, nodes: &[NodeIndex], ids: &[&TaskId]) -> Vec<TaskId> {
-    let id = |node: &NodeIndex| ids[node.index()];
-    let mut left: BTreeMap<&TaskId, NodeIndex> =
-        nodes.iter().map(|node| (id(node), *node)).collect();
-    let mut walk = Vec::with_capacity(nodes.len());
-    while let Some((_, start)) = left.pop_first() {
-        let mut next = Some(start);
-        while let Some(node) = next {
-            walk.push(id(&node).clone());
-            next = graph
-                .neighbors_directed(node, petgraph::Direction::Incoming)
-                .filter(|before| left.contains_key(id(before)))
-                .min_by_key(|before| id(before));
-            if let Some(before) = next {
-                left.remove(id(&before));
-            }
-        }
-    }
-    walk
-}
-
-/// Returns the position of a task of the cycle and the dependency of it that is to go.
-fn least_meaning(tasks: &[PlannedTask], cycle: &[TaskId]) -> Option<(usize, TaskId)> {
+fn without_meaning(tasks: &[PlannedTask], cycle: &[TaskId]) -> Option<CutDependency> {
     let members: BTreeSet<&TaskId> = cycle.iter().collect();
-    let rank: BTreeMap<&TaskId, usize> = members
-        .iter()
-        .enumerate()
-        .map(|(rank, &id)| (id, rank))
-        .collect();
-    let gap = |task: &TaskId, dependency: &TaskId| {
-        i64::try_from(rank[dependency]).unwrap_or(i64::MAX)
-            - i64::try_from(rank[task]).unwrap_or(i64::MAX)
-    };
-    tasks
-        .iter()
-        .enumerate()
-        .filter(|(_, task)| members.contains(&task.id))
-        .flat_map(|(position, task)| {
-            task.dependencies
-                .iter()
-                .map(move |dependency| (position, task, dependency))
-        })
-        .filter(|(_, task, dependency)| {
-            members.contains(dependency) && task.pair.as_ref() != Some(*dependency)
-        })
-        .max_by_key(|(_, task, dependency)| (gap(&task.id, dependency), (*dependency).clone()))
-        .map(|(position, _, dependency)| (position, dependency.clone()))
+    let of_cycle = tasks.iter().filter(|task| members.contains(&task.id));
+    let edges = of_cycle.flat_map(|task| {
+        let own = task
+            .dependencies
+            .iter()
+            .filter(|id| task.pair.as_ref() != Some(*id));
+        own.map(move |dependency| (&task.id, dependency, ()))
+    });
+    let within = edges.filter(|(_, dependency, ())| members.contains(dependency));
+    least_meaning(&members, within)
 }
 
 #[cfg(test)]
@@ -295,8 +320,8 @@ mod tests {
             .map(|(task, dependency)| format!("{task}-{dependency}"))
             .collect();
         assert_eq!(cut, ["1-3", "1:red-3"]);
-        assert_eq!(graph.tasks().len(), 6);
-        for task in graph.tasks() {
+        assert_eq!(graph.tasks.len(), 6);
+        for task in &graph.tasks {
             let keeps_its_red = task.pair.as_ref().is_none_or(|red| {
                 task.phase != crate::Phase::Green || task.dependencies.contains(red)
             });

@@ -241,12 +241,9 @@ impl Recognised {
     pub fn of(tasks: &[Task], tag: &Tag, standing: &[Work], again: &BTreeSet<TaskId>) -> Self {
         let of_tag: Vec<&Work> = standing.iter().filter(|work| work.tag == *tag).collect();
         let mut found = Self::default();
-        let all = || {
-            tasks
-                .iter()
-                .chain(tasks.iter().flat_map(|task| &task.subtasks))
-        };
-        for task in all().filter(|task| task.status.is_open() && !again.contains(&task.id)) {
+        let wanted = |task: &&Task| task.status.is_open() && !again.contains(&task.id);
+        let subtasks = tasks.iter().flat_map(|task| &task.subtasks);
+        for task in tasks.iter().chain(subtasks).filter(wanted) {
             found.look_at(task, &of_tag);
         }
         found.take_tests(tasks, &of_tag);
@@ -272,7 +269,7 @@ impl Recognised {
         for work in standing.iter().filter(|work| work.kind == WorkKind::Red) {
             let marked = tasks
                 .iter()
-                .find(|task| is_half(task, TddHalf::Red) && task.id == work.task);
+                .find(|task| task.half() == Some(TddHalf::Red) && task.id == work.task);
             let own = marked.filter(|task| work.is_titled(&task.title));
             let split = || {
                 let id = work.task.as_str().strip_suffix(":red")?;
@@ -348,27 +345,12 @@ impl Recognised {
     }
 }
 
-fn is_half(task: &Task, half: TddHalf) -> bool {
-    task.tdd.as_ref().is_some_and(|mark| mark.half == half)
-}
-
 /// The other half of an explicit pair, whichever of the two names it.
 fn partner<'t>(task: &Task, tasks: &'t [Task]) -> Option<&'t Task> {
-    let named = task
-        .tdd
-        .as_ref()
-        .and_then(|mark| mark.paired_task_id.as_ref());
-    let names_it = |other: &&Task| {
-        other
-            .tdd
-            .as_ref()
-            .and_then(|mark| mark.paired_task_id.as_ref())
-            == Some(&task.id)
-    };
-    tasks
-        .iter()
-        .find(|other| Some(&other.id) == named)
-        .or_else(|| tasks.iter().find(names_it))
+    let named = task.partner_id();
+    let mut all = tasks.iter();
+    let own = all.clone().find(|other| Some(&other.id) == named);
+    own.or_else(|| all.find(|other| other.partner_id() == Some(&task.id)))
 }
 
 #[cfg(test)]

@@ -57,22 +57,27 @@ text_id! {
 }
 text_id! {
     /// The id of one run; ids of later runs sort after those of earlier ones.
+    #[derive(Ord, PartialOrd)]
     RunId
 }
 text_id! {
     /// The name of a tag, one backlog within a backlog file.
+    #[derive(Ord, PartialOrd)]
     Tag
 }
 text_id! {
     /// The full object id of a commit.
+    #[derive(Ord, PartialOrd)]
     CommitId
 }
 text_id! {
     /// The name of an agent, as the settings have it.
+    #[derive(Ord, PartialOrd)]
     AgentName
 }
 text_id! {
     /// The name of an account behind agents.
+    #[derive(Ord, PartialOrd)]
     AccountName
 }
 
@@ -87,24 +92,6 @@ impl Ord for TaskId {
         natural_order(&self.0, &other.0)
     }
 }
-
-macro_rules! order_by_text {
-    ($($name:ident),*) => {$(
-        impl PartialOrd for $name {
-            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-                Some(self.cmp(other))
-            }
-        }
-
-        impl Ord for $name {
-            fn cmp(&self, other: &Self) -> Ordering {
-                self.0.cmp(&other.0)
-            }
-        }
-    )*};
-}
-
-order_by_text!(RunId, Tag, CommitId, AgentName, AccountName);
 
 /// Compares runs of digits by value and everything else by byte; total, and equal only for equal text.
 fn natural_order(left: &str, right: &str) -> Ordering {
@@ -142,6 +129,21 @@ fn take_digits<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
     *rest = after;
     let zeros = digits.iter().take_while(|&&byte| byte == b'0').count();
     &digits[zeros..]
+}
+
+/// Returns ids, or other names, as a list in words.
+pub fn quoted<T: fmt::Display>(names: impl IntoIterator<Item = T>) -> String {
+    joined(names, ", ")
+}
+
+/// Returns the ids of a cycle in words.
+pub fn quoted_cycle(ids: &[TaskId]) -> String {
+    joined(ids, " → ")
+}
+
+fn joined<T: fmt::Display>(names: impl IntoIterator<Item = T>, between: &str) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    names.join(between)
 }
 
 /// The number of an attempt at one task within one run, counted from 1.

@@ -125,6 +125,19 @@ fn shortened(line: &str) -> String {
     }
 }
 
+/// Returns a text with one sign for each number, so that lines can be compared that differ in them alone.
+pub(crate) fn without_numbers(text: &str) -> String {
+    let mut shape = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '0'..='9' if shape.ends_with('#') => {}
+            '0'..='9' => shape.push('#'),
+            other => shape.push(other),
+        }
+    }
+    shape
+}
+
 /// Returns a text with single spaces between its words, and nothing else.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

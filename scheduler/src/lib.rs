@@ -13,7 +13,6 @@ pub mod autopilot;
 mod budget;
 mod check;
 mod claim;
-mod cooldown;
 mod effect;
 mod estimate;
 pub mod exit_code;
@@ -36,7 +35,6 @@ mod pair;
 mod pair_up;
 mod placeholders;
 mod plan;
-mod positions;
 pub mod preflight;
 mod proof;
 mod reason;
@@ -61,13 +59,17 @@ pub use estimate::{Remaining, remaining};
 pub use failure::{AgentVerdict, Failure, Pause, Policy, judge_agent};
 pub use formats::{OutputFormat, ResultFormat};
 pub use gate::{GateOutcome, GateResult, GateRun, judge_gate};
-pub use graph::{CutDependency, TaskGraph, Unplannable};
+pub use graph::{CutDependency, Unplannable};
 pub use history::{
     PastMessage, Recognised, TAKEN_BACK_PHASE, TAKES_BACK, TITLE, Work, WorkKind, reverted,
     standing_work,
 };
 pub use hot_files::hot_files;
-pub use id::{AccountName, AgentName, AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp};
+pub use id::{
+    AccountName, AgentName, AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp, quoted,
+    quoted_cycle,
+};
+pub(crate) use in_a_line::without_numbers;
 pub use in_a_line::{in_a_line, one_line};
 pub use input::{Answer, Foreseen, Input, LandingRefusal, PrepareRefusal, Refactored, StopMode};
 pub use limits::{AtBreaker, Breaker, Dispatch, Edition, Landing, Limits, Overlap, Refactor};
@@ -83,7 +85,7 @@ pub use plan::{Cycles, HeldTask, PlacedTask, PlanOptions, WavePlan};
 pub use proof::{CoverageChange, Proof, Strength};
 pub use reason::Reason;
 pub use report::{AgentReport, Ended, ServiceRefusal, Tokens};
-pub use request::{Dependants, Refusal, Request};
+pub use request::{Dependants, Refusal, RefusalReason, Request};
 pub use results::{
     CommandEnd, Coverage, Detail, LoadCause, LoadError, TestMistake, TestOutcome, TestReport,
 };

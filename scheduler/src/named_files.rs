@@ -1,6 +1,7 @@
 //! Finds the files that the texts of a task name; does not know which of them there are.
 
 use crate::Task;
+use crate::verdict::file_name;
 use std::collections::BTreeSet;
 
 /// So many are kept of one task.
@@ -11,7 +12,7 @@ const MOST_READ: usize = 64 * 1024;
 /// Returns the paths that a task's texts, and those of its subtasks, name: words with a folder or an end that files have.
 pub(crate) fn named_files(task: &Task) -> Vec<String> {
     let mut files = BTreeSet::new();
-    for task in std::iter::once(task).chain(&task.subtasks) {
+    for task in Task::with_subtasks(std::slice::from_ref(task)) {
         let texts = [
             &task.title,
             &task.description,
@@ -39,7 +40,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 /// Whether a word looks like a file: its last part has a name and an end of letters, and it is neither an address nor a
 /// number of a version.
 fn is_file(word: &str) -> bool {
-    let name = word.rsplit('/').next().unwrap_or(word);
+    let name = file_name(word);
     let Some((stem, end)) = name.rsplit_once('.') else {
         return false;
     };

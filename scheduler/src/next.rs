@@ -3,7 +3,6 @@
 //!
 //! Linear. Knows nothing of waves: those are planned in `plan`.
 
-use crate::positions::Positions;
 use crate::{Status, Task, TaskId};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +21,7 @@ pub enum Candidates {
 /// Subtasks of tasks in progress come first. Among candidates: the highest priority, then the fewest dependencies,
 /// then the lowest id. Everything that a candidate depends on is done or cancelled.
 pub fn next(tasks: &[Task], candidates: Candidates) -> Option<&Task> {
-    let finished = Finished::of(tasks);
+    let finished = finished(tasks);
     let is_candidate = |task: &&Task| {
         let may_be_taken = match candidates {
             Candidates::Open => task.status.is_open(),
@@ -44,7 +43,7 @@ pub fn next(tasks: &[Task], candidates: Candidates) -> Option<&Task> {
 
 /// Returns the tasks that somebody could work on now: open or in review, with nothing left to wait for.
 pub fn ready(tasks: &[Task]) -> BTreeSet<&TaskId> {
-    let finished = Finished::of(tasks);
+    let finished = finished(tasks);
     let may_be_worked_on = |task: &&Task| task.status.is_open() || task.status == Status::Review;
     let free = tasks
         .iter()
@@ -69,36 +68,17 @@ fn urgency(task: &Task) -> (Reverse<crate::Priority>, usize, &TaskId) {
 }
 
 fn is_free(task: &Task, finished: &Finished<'_>) -> bool {
-    task.dependencies.iter().all(|id| finished.contains(id))
+    let is_finished = |id: &TaskId| finished.get(id.as_str()) == Some(&true);
+    task.dependencies.iter().all(is_finished)
 }
 
-/// What holds up nobody any more.
-struct Finished<'t> {
-    positions: Positions<'t>,
-    is_finished: Vec<bool>,
-}
+/// Whether each task holds up nobody any more.
+type Finished<'t> = BTreeMap<&'t str, bool>;
 
-impl<'t> Finished<'t> {
-    fn of(tasks: &'t [Task]) -> Self {
-        let all: Vec<&Task> = tasks
-            .iter()
-            .flat_map(|task| std::iter::once(task).chain(&task.subtasks))
-            .collect();
-        let (positions, _) = Positions::new(all.iter().map(|task| &task.id));
-        Self {
-            positions,
-            is_finished: all
-                .iter()
-                .map(|task| task.status.satisfies_dependants())
-                .collect(),
-        }
-    }
-
-    fn contains(&self, id: &TaskId) -> bool {
-        self.positions
-            .get(id)
-            .is_some_and(|position| self.is_finished[position])
-    }
+fn finished(tasks: &[Task]) -> Finished<'_> {
+    Task::with_subtasks(tasks)
+        .map(|task| (task.id.as_str(), task.status.satisfies_dependants()))
+        .collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::named_files::named_files;
 use crate::{Complexity, Phase, Priority, Status, Task, TaskId, TddHalf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 words! {
     /// Which tasks become a RED and a GREEN task.
@@ -85,20 +85,19 @@ pub fn pair(open: &[&Task], mode: TddMode, red_start: RedStart) -> Pairing {
         notes: explicit.notes.clone(),
     };
     for task in open {
-        if let Some(red) = explicit.red_of.get(&task.id) {
-            pairing.tasks.push(green(task, red));
-        } else if let Some(green) = explicit.green_of.get(&task.id) {
-            pairing.tasks.push(explicit_red(task, green, red_start));
+        let id = task.id.clone();
+        let planned = if let Some(red) = explicit.red_of.get(&id) {
+            vec![green(task, red)]
+        } else if let Some(green) = explicit.green_of.get(&id) {
+            vec![red(task, id, green, red_start)]
         } else if mode == TddMode::Auto && task.tdd.is_none() && is_eligible(task) {
-            let red = split_red(task, red_start);
-            let red_id = red.id.clone();
-            pairing.tasks.push(red);
-            pairing.tasks.push(green(task, &red_id));
+            let red_id = TaskId::new(format!("{id}:red"));
+            let green = green(task, &red_id);
+            vec![red(task, red_id, &id, red_start), green]
         } else {
-            pairing
-                .tasks
-                .push(planned(task, task.id.clone(), Phase::None, None));
-        }
+            vec![planned(task, id, Phase::None, None)]
+        };
+        pairing.tasks.extend(planned);
     }
     pairing
 }
@@ -173,36 +172,27 @@ struct ExplicitPairs {
 
 impl ExplicitPairs {
     fn find(open: &[&Task]) -> Self {
-        if open.iter().all(|task| task.tdd.is_none()) {
-            return Self::default();
-        }
-        let by_id: BTreeMap<&TaskId, &Task> = open.iter().map(|&task| (&task.id, task)).collect();
-        let half_of = |id: &TaskId| {
-            by_id
-                .get(id)
-                .and_then(|task| task.tdd.as_ref())
-                .map(|mark| mark.half)
-        };
+        let halves = open
+            .iter()
+            .filter_map(|task| Some((&task.id, task.half()?)));
+        let halves: BTreeMap<&TaskId, TddHalf> = halves.collect();
         let mut pairs = Self::default();
-        let mut marked = BTreeSet::new();
         for task in open {
-            let Some(mark) = &task.tdd else { continue };
-            marked.insert(&task.id);
-            let Some(partner) = &mark.paired_task_id else {
+            let (Some(half), Some(partner)) = (task.half(), task.partner_id()) else {
                 continue;
             };
-            let (red, green) = match mark.half {
+            let (red, green) = match half {
                 TddHalf::Red => (&task.id, partner),
                 TddHalf::Green => (partner, &task.id),
             };
-            let is_pair =
-                half_of(red) == Some(TddHalf::Red) && half_of(green) == Some(TddHalf::Green);
+            let is = |id, half| halves.get(id) == Some(&half);
+            let is_pair = is(red, TddHalf::Red) && is(green, TddHalf::Green);
             if is_pair && !pairs.red_of.contains_key(green) && !pairs.green_of.contains_key(red) {
                 pairs.red_of.insert(green.clone(), red.clone());
                 pairs.green_of.insert(red.clone(), green.clone());
             }
         }
-        for id in marked {
+        for &id in halves.keys() {
             if !pairs.red_of.contains_key(id) && !pairs.green_of.contains_key(id) {
                 pairs.notes.push(format!(
                     "task `{id}` is marked as half of a pair, but its other half is not open; it is judged as plain work"
@@ -237,17 +227,8 @@ fn green(task: &Task, red: &TaskId) -> PlannedTask {
     green
 }
 
-fn split_red(task: &Task, red_start: RedStart) -> PlannedTask {
-    let red_id = TaskId::new(format!("{}:red", task.id));
-    let mut red = planned(task, red_id, Phase::Red, Some(task.id.clone()));
-    if red_start == RedStart::Early {
-        red.dependencies.clear();
-    }
-    red
-}
-
-fn explicit_red(task: &Task, green: &TaskId, red_start: RedStart) -> PlannedTask {
-    let mut red = planned(task, task.id.clone(), Phase::Red, Some(green.clone()));
+fn red(task: &Task, id: TaskId, green: &TaskId, red_start: RedStart) -> PlannedTask {
+    let mut red = planned(task, id, Phase::Red, Some(green.clone()));
     if red_start == RedStart::Early {
         red.dependencies.clear();
     }

@@ -2,9 +2,9 @@
 //!
 //! Does not know slots but for showing wide waves in parts, and nothing of what happens at run time.
 
-use crate::positions::Positions;
+use crate::graph::{TaskGraph, positions};
 use crate::{
-    CutDependency, PlannedTask, Priority, RedStart, Status, Task, TaskGraph, TaskId, TddMode, Unit,
+    CutDependency, PlannedTask, Priority, RedStart, Status, Task, TaskId, TddMode, Unit,
     Unplannable, of_unit, pair,
 };
 use serde::{Deserialize, Serialize};
@@ -149,12 +149,16 @@ impl Selection {
     fn new(tasks: Vec<Task>, only: &[TaskId]) -> Result<Self, Unplannable> {
         let ids: Vec<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
         let statuses: Vec<Status> = tasks.iter().map(|task| task.status.clone()).collect();
-        let (positions, duplicates) = Positions::new(ids.iter());
+        let (positions, duplicates) = positions(&ids);
         let mut refusal = Unplannable {
             duplicates,
             ..Unplannable::default()
         };
-        let status = |id: &TaskId| positions.get(id).map(|position| &statuses[position]);
+        let status = |id: &TaskId| {
+            positions
+                .get(id.as_str())
+                .map(|&position| &statuses[position])
+        };
         let wanted = wanted(&tasks, only, &mut refusal);
         let mut selection = Self {
             open: Vec::with_capacity(tasks.len()),
@@ -275,44 +279,34 @@ fn wanted(tasks: &[Task], only: &[TaskId], refusal: &mut Unplannable) -> Option<
 }
 
 fn placed(graph: TaskGraph) -> Vec<PlacedTask> {
-    let count = graph.tasks().len();
-    let mut waves = vec![1_u32; count];
-    for &position in graph.topological() {
-        let after = graph
-            .dependencies(position)
-            .iter()
-            .map(|&before| waves[before] + 1)
-            .max();
-        waves[position] = after.unwrap_or(1);
+    let TaskGraph {
+        tasks,
+        dependencies,
+        dependants,
+        topological,
+    } = graph;
+    let mut waves = vec![1_u32; tasks.len()];
+    for &position in &topological {
+        let before = dependencies[position].iter();
+        waves[position] = before.map(|&before| waves[before] + 1).max().unwrap_or(1);
     }
-    let mut paths = vec![0_u64; count];
-    let mut priorities: Vec<Priority> = graph.tasks().iter().map(|task| task.priority).collect();
-    for &position in graph.topological().iter().rev() {
-        let dependants = graph.dependants(position);
-        let longest = dependants
-            .iter()
-            .map(|&after| paths[after])
-            .max()
-            .unwrap_or(0);
-        paths[position] = longest + weight(&graph.tasks()[position]);
-        let highest = dependants.iter().map(|&after| priorities[after]).max();
+    let mut paths = vec![0_u64; tasks.len()];
+    let mut priorities: Vec<Priority> = tasks.iter().map(|task| task.priority).collect();
+    for &position in topological.iter().rev() {
+        let after = &dependants[position];
+        let longest = after.iter().map(|&after| paths[after]).max().unwrap_or(0);
+        paths[position] = longest + weight(&tasks[position]);
+        let highest = after.iter().map(|&after| priorities[after]).max();
         priorities[position] = priorities[position].max(highest.unwrap_or(Priority::Low));
     }
-    let dependants: Vec<u32> = (0..count)
-        .map(|position| u32::try_from(graph.dependants(position).len()).unwrap_or(u32::MAX))
-        .collect();
-    let mut placed: Vec<PlacedTask> = graph
-        .into_tasks()
-        .into_iter()
-        .enumerate()
-        .map(|(position, task)| PlacedTask {
-            task,
-            wave: waves[position],
-            effective_priority: priorities[position],
-            remaining_path: paths[position],
-            dependants: dependants[position],
-        })
-        .collect();
+    let place = |(position, task): (usize, PlannedTask)| PlacedTask {
+        task,
+        wave: waves[position],
+        effective_priority: priorities[position],
+        remaining_path: paths[position],
+        dependants: u32::try_from(dependants[position].len()).unwrap_or(u32::MAX),
+    };
+    let mut placed: Vec<PlacedTask> = tasks.into_iter().enumerate().map(place).collect();
     placed.sort_by(|left, right| order_key(left).cmp(&order_key(right)));
     placed
 }

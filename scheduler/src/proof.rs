@@ -117,12 +117,29 @@ pub struct CoverageChange {
 impl Proof {
     /// Returns the proof that work is refused for a reason which no test tells.
     pub fn refused(failure: Failure, reason: Reason, evidence: impl Into<String>) -> Self {
+        Self::default().refuse(failure, reason, evidence.into())
+    }
+
+    /// Refuses the work.
+    pub(crate) fn refuse(self, failure: Failure, reason: Reason, evidence: String) -> Self {
         Self {
             failure: Some(failure),
             reason: Some(reason),
-            evidence: evidence.into(),
-            ..Self::default()
+            evidence,
+            ..self
         }
+    }
+
+    /// Says a thing that people should know.
+    pub(crate) fn noted(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// Lets a rule pass that the work breaks, and says so.
+    pub(crate) fn waive(mut self, reason: Reason, why: String) -> Self {
+        self.waived.push(reason);
+        self.noted(why)
     }
 
     /// Returns how much it rests on.

@@ -2,7 +2,7 @@
 //!
 //! A request that is not refused is an input like any other: journaled before it is acted on.
 
-use crate::{PlannedTask, Status, StopMode, TaskId};
+use crate::{PlannedTask, Status, StopMode, TaskId, quoted};
 use serde::{Deserialize, Serialize};
 
 /// One thing that somebody asks of a run that goes on.
@@ -47,124 +47,75 @@ words! {
     }
 }
 
-/// Why a request is refused. Displays as a fragment that follows "failed to".
+/// A request that is refused. Displays as a fragment that follows "failed to".
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum Refusal {
-    /// The run has not begun, or has ended.
-    #[error("{wanted}: the run is over")]
-    Over {
-        /// What was wanted.
-        wanted: String,
-    },
-    /// The run stops, so nothing can be started in it.
-    #[error("{wanted}: the run is stopping")]
-    Stopping {
-        /// What was wanted.
-        wanted: String,
-    },
-    /// The run is paused already, or it is not.
-    #[error("{wanted}: the run is {stands}")]
-    NothingToDo {
-        /// What was wanted.
-        wanted: String,
-        /// How it stands.
-        stands: &'static str,
-    },
-    /// The run has no such task.
-    #[error("{wanted}: the run has no task of that id")]
-    UnknownTask {
-        /// What was wanted.
-        wanted: String,
-    },
-    /// The task can't be treated so where it stands.
-    #[error("{wanted}: it is {stands}")]
-    Stands {
-        /// What was wanted.
-        wanted: String,
-        /// Where the task stands.
-        stands: &'static str,
-    },
-    /// Something that the task needs failed or was left out.
-    #[error("{wanted}: it needs {}, which will not land", names(by))]
-    Blocked {
-        /// What was wanted.
-        wanted: String,
-        /// What it needs.
-        by: Vec<TaskId>,
-    },
-    /// A GREEN can't be carried out without the tests of its RED.
-    #[error("{wanted} as satisfied: its GREEN `{green}` needs its tests")]
-    NeedsItsTests {
-        /// What was wanted.
-        wanted: String,
-        /// The GREEN.
-        green: TaskId,
-    },
-    /// The tasks that depend on it are carried out without it.
-    #[error("{wanted}: the tasks that depend on it go on without it")]
-    Released {
-        /// What was wanted.
-        wanted: String,
-    },
-    /// A task of that id is part of the run already.
-    #[error("{wanted}: it is part of the run already")]
-    Known {
-        /// What was wanted.
-        wanted: String,
-    },
-    /// The backlog has no task of that id.
-    #[error("{wanted}: the backlog has no task of that id")]
-    NotInBacklog {
-        /// What was wanted.
-        wanted: String,
-    },
-    /// The task is done, or somebody put it aside.
-    #[error("{wanted}: it is {status} in the backlog")]
-    Closed {
-        /// What was wanted.
-        wanted: String,
-        /// Its status.
-        status: Status,
-    },
-    /// It depends on tasks that neither are done nor belong to the run.
-    #[error(
-        "{wanted}: it depends on {}, which is not done and not part of the run",
-        names(on)
-    )]
-    Outside {
-        /// What was wanted.
-        wanted: String,
-        /// What it depends on.
-        on: Vec<TaskId>,
-    },
+#[error("{wanted}: {why}")]
+pub struct Refusal {
+    /// What was wanted.
+    pub wanted: String,
+    /// Why it is refused.
+    pub why: RefusalReason,
 }
 
-impl Refusal {
+/// Why a request is refused.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum RefusalReason {
+    /// The run has not begun, or has ended.
+    #[error("the run is over")]
+    Over,
+    /// The run stops, so nothing can be started in it.
+    #[error("the run is stopping")]
+    Stopping,
+    /// The run is paused already, or it is not; holds how it stands.
+    #[error("the run is {0}")]
+    NothingToDo(&'static str),
+    /// The run has no such task.
+    #[error("the run has no task of that id")]
+    UnknownTask,
+    /// The task can't be treated so where it stands; holds where that is.
+    #[error("it is {0}")]
+    Stands(&'static str),
+    /// Something that the task needs failed or was left out; holds what.
+    #[error("it needs {}, which will not land", quoted(.0))]
+    Blocked(Vec<TaskId>),
+    /// A GREEN can't be carried out without the tests of its RED; holds the GREEN.
+    #[error("its GREEN `{0}` needs its tests")]
+    NeedsItsTests(TaskId),
+    /// The tasks that depend on it are carried out without it.
+    #[error("the tasks that depend on it go on without it")]
+    Released,
+    /// A task of that id is part of the run already.
+    #[error("it is part of the run already")]
+    Known,
+    /// The backlog has no task of that id.
+    #[error("the backlog has no task of that id")]
+    NotInBacklog,
+    /// The task is done, or somebody put it aside; holds its status.
+    #[error("it is {0} in the backlog")]
+    Closed(Status),
+    /// It depends on tasks that neither are done nor belong to the run; holds those.
+    #[error("it depends on {}, which is not done and not part of the run", quoted(.0))]
+    Outside(Vec<TaskId>),
+}
+
+impl RefusalReason {
     /// Returns the name of the reason in one word, for programs.
     pub const fn as_str(&self) -> &'static str {
         match self {
-            Self::Over { .. } => "over",
-            Self::Stopping { .. } => "stopping",
-            Self::NothingToDo { .. } => "nothing-to-do",
-            Self::UnknownTask { .. } => "unknown-task",
-            Self::Stands { .. } => "not-now",
-            Self::Blocked { .. } => "blocked",
-            Self::NeedsItsTests { .. } => "needs-its-tests",
-            Self::Released { .. } => "released",
-            Self::Known { .. } => "known",
-            Self::NotInBacklog { .. } => "not-in-backlog",
-            Self::Closed { .. } => "closed",
-            Self::Outside { .. } => "outside",
+            Self::Over => "over",
+            Self::Stopping => "stopping",
+            Self::NothingToDo(_) => "nothing-to-do",
+            Self::UnknownTask => "unknown-task",
+            Self::Stands(_) => "not-now",
+            Self::Blocked(_) => "blocked",
+            Self::NeedsItsTests(_) => "needs-its-tests",
+            Self::Released => "released",
+            Self::Known => "known",
+            Self::NotInBacklog => "not-in-backlog",
+            Self::Closed(_) => "closed",
+            Self::Outside(_) => "outside",
         }
     }
-}
-
-/// Returns ids as a list in words.
-pub(crate) fn names(ids: &[TaskId]) -> String {
-    ids.iter()
-        .map(|id| format!("`{id}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
 }
 
 impl Request {
@@ -188,8 +139,8 @@ impl Request {
                 format!("skipped task `{task}`; what depends on it goes on without it")
             }
             Self::Add(tasks) => {
-                let ids: Vec<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
-                format!("added {} to the run", names(&ids))
+                let ids = tasks.iter().map(|task| &task.id);
+                format!("added {} to the run", quoted(ids))
             }
         }
     }

@@ -160,6 +160,22 @@ impl TestReport {
             .count()
     }
 
+    /// Tells whether the test passes.
+    pub fn passes(&self, name: &str) -> bool {
+        self.tests.get(name) == Some(&TestOutcome::Passed)
+    }
+
+    /// Tells whether the test fails.
+    pub fn fails(&self, name: &str) -> bool {
+        self.tests.get(name) == Some(&TestOutcome::Failed)
+    }
+
+    /// Tells whether a test fails that did not fail before.
+    pub(crate) fn has_new_failure(&self, before: &Self) -> bool {
+        self.names(TestOutcome::Failed)
+            .any(|name| !before.fails(name))
+    }
+
     /// Returns the names of the tests that ended so, in order.
     pub fn names(&self, outcome: TestOutcome) -> impl Iterator<Item = &str> {
         self.tests

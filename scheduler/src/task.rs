@@ -71,6 +71,23 @@ impl Task {
             subtasks: Vec::new(),
         }
     }
+
+    /// Returns tasks, each with its subtasks behind it.
+    pub fn with_subtasks(tasks: &[Self]) -> impl Iterator<Item = &Self> {
+        tasks
+            .iter()
+            .flat_map(|task| std::iter::once(task).chain(&task.subtasks))
+    }
+
+    /// Returns which half of an explicit pair it is.
+    pub fn half(&self) -> Option<TddHalf> {
+        self.tdd.as_ref().map(|mark| mark.half)
+    }
+
+    /// Returns the other half of its pair, when it names it.
+    pub fn partner_id(&self) -> Option<&TaskId> {
+        self.tdd.as_ref()?.paired_task_id.as_ref()
+    }
 }
 
 /// Where a task stands in its backlog.
@@ -184,13 +201,7 @@ words! {
 impl Priority {
     /// Reads a name, `None` for one that is not known.
     pub fn parse(text: &str) -> Option<Self> {
-        match text.to_ascii_lowercase().as_str() {
-            "low" => Some(Self::Low),
-            "medium" => Some(Self::Medium),
-            "high" => Some(Self::High),
-            "critical" => Some(Self::Critical),
-            _ => None,
-        }
+        Self::of(&text.to_ascii_lowercase())
     }
 }
 

@@ -30,54 +30,38 @@ pub fn of_unit(tasks: &[Task], unit: Unit) -> Vec<Task> {
 }
 
 fn by_task(tasks: &[Task]) -> Vec<Task> {
-    let parents: BTreeMap<&TaskId, &TaskId> = tasks
-        .iter()
-        .flat_map(|task| {
-            task.subtasks
-                .iter()
-                .map(move |subtask| (&subtask.id, &task.id))
-        })
-        .collect();
-    tasks
-        .iter()
-        .map(|task| {
-            let to_parent = |id: &TaskId| {
-                parents
-                    .get(id)
-                    .map_or_else(|| id.clone(), |&parent| parent.clone())
-            };
-            let mut task_of_unit = task.clone();
-            task_of_unit.dependencies = without_repeats(
-                task.dependencies
-                    .iter()
-                    .map(|id| (id, to_parent(id)))
-                    .filter(|(id, parent)| *id == parent || *parent != task.id)
-                    .map(|(_, parent)| parent),
-            );
-            task_of_unit
-        })
-        .collect()
+    let of_task = |task: &'_ Task| {
+        let parent = task.id.clone();
+        let ids = task.subtasks.iter().map(|subtask| subtask.id.clone());
+        ids.map(move |id| (id, parent.clone())).collect::<Vec<_>>()
+    };
+    let parents: BTreeMap<TaskId, TaskId> = tasks.iter().flat_map(of_task).collect();
+    let unit = |task: &Task| {
+        // On a subtask of its own it waits with its own steps.
+        let of_unit = |id: &TaskId| match parents.get(id) {
+            Some(parent) if *parent == task.id => None,
+            parent => Some(parent.unwrap_or(id).clone()),
+        };
+        let mut unit = task.clone();
+        unit.dependencies = without_repeats(task.dependencies.iter().filter_map(of_unit));
+        unit
+    };
+    tasks.iter().map(unit).collect()
 }
 
 fn by_subtask(tasks: &[Task]) -> Vec<Task> {
-    let children: BTreeMap<&TaskId, Vec<TaskId>> = tasks
-        .iter()
-        .filter(|task| !task.subtasks.is_empty())
-        .map(|task| {
-            (
-                &task.id,
-                task.subtasks
-                    .iter()
-                    .map(|subtask| subtask.id.clone())
-                    .collect(),
-            )
-        })
-        .collect();
-    let expanded = |id: &TaskId| {
-        children
-            .get(id)
-            .cloned()
-            .unwrap_or_else(|| vec![id.clone()])
+    let parents = tasks.iter().filter(|task| !task.subtasks.is_empty());
+    let ids = |task: &Task| {
+        task.subtasks
+            .iter()
+            .map(|subtask| subtask.id.clone())
+            .collect()
+    };
+    let children: BTreeMap<&TaskId, Vec<TaskId>> =
+        parents.map(|task| (&task.id, ids(task))).collect();
+    let expanded = |id: &TaskId| match children.get(id) {
+        Some(children) => children.clone(),
+        None => vec![id.clone()],
     };
     let mut units = Vec::new();
     for task in tasks {
@@ -85,7 +69,6 @@ fn by_subtask(tasks: &[Task]) -> Vec<Task> {
             let mut alone = task.clone();
             alone.dependencies = without_repeats(task.dependencies.iter().flat_map(expanded));
             units.push(alone);
-            continue;
         }
         for subtask in &task.subtasks {
             let mut child = inherit(subtask, task);

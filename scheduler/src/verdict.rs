@@ -24,6 +24,7 @@ pub use frozen::{RedFile, brought_by_red, is_fixture, names_path};
 pub use green::{GreenWork, judge_green};
 pub use links::{lead_out, leads_to};
 pub use manifests::{TestSettings, manifest};
+pub(crate) use paths::file_name;
 pub use paths::{is_source, is_test_path, test_files_of_red, test_section};
 pub use plain::{judge_landing, judge_plain};
 pub use red::{RedWork, judge_red};
@@ -104,16 +105,13 @@ pub struct RedFacts {
 /// RED are to fail.
 pub fn old_tests_got_worse(base: &TestReport, after: &TestReport) -> bool {
     base.names(TestOutcome::Passed)
-        .any(|name| after.tests.get(name) == Some(&TestOutcome::Failed))
+        .any(|name| after.fails(name))
 }
 
 /// Tells whether something is worse than before, so that a second run has to tell whether it is flaky.
 pub fn needs_rerun(base: &TestReport, after: &TestReport) -> bool {
-    let is_worse = |(name, outcome): (&String, &TestOutcome)| {
-        *outcome == TestOutcome::Failed && base.tests.get(name) != Some(&TestOutcome::Failed)
-    };
     match after.detail {
-        Detail::PerTest => after.tests.iter().any(is_worse),
+        Detail::PerTest => after.has_new_failure(base),
         Detail::ExitStatusOnly => base.end.succeeded() && !after.end.succeeded(),
     }
 }

@@ -20,6 +20,11 @@ macro_rules! words {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
+            /// Returns the one that a word names.
+            pub fn of(word: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|one| one.as_str() == word)
+            }
+
             /// Returns the word.
             pub const fn as_str(self) -> &'static str {
                 match self {

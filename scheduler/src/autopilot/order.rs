@@ -1,7 +1,7 @@
 //! Which subtasks a run works on, and in which order: what a subtask depends on comes before it.
 
 use super::{Progress, WorkItem};
-use crate::{Status, Task, TaskId};
+use crate::{Status, Task, TaskId, quoted};
 
 /// Why a task can't be worked on.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -34,13 +34,6 @@ pub enum Unstartable {
     Circle(Vec<TaskId>),
 }
 
-fn quoted(ids: &[TaskId]) -> String {
-    ids.iter()
-        .map(|id| format!("`{id}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
 /// What is to be done where a task depends on something that is not finished.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum OpenDependencies {
@@ -66,10 +59,7 @@ pub fn work_order(
         return Err(Unstartable::NothingOpen(id.clone()));
     }
     let is_finished = |wanted: &TaskId| {
-        let all = tasks
-            .iter()
-            .flat_map(|task| std::iter::once(task).chain(&task.subtasks));
-        all.into_iter()
+        Task::with_subtasks(tasks)
             .any(|task| task.id == *wanted && task.status.satisfies_dependants())
     };
     let unfinished = |task: &Task| -> Vec<TaskId> {

@@ -221,14 +221,13 @@ fn what_happened(seen: &Seen<'_>) -> String {
 
 /// The task that was worked on: the one that is done now, else the one in progress.
 pub(super) fn task_of(shifts: &[StatusShift]) -> Option<TaskId> {
-    let with = |status: Status| {
+    let with = |status| {
         shifts
             .iter()
-            .find(move |shift| shift.to.as_ref() == Some(&status))
+            .find(|shift| shift.to.as_ref() == Some(status))
     };
-    with(Status::Done)
-        .or_else(|| with(Status::InProgress))
-        .map(|shift| shift.task.clone())
+    let shift = with(&Status::Done).or_else(|| with(&Status::InProgress));
+    shift.map(|shift| shift.task.clone())
 }
 
 pub(super) fn some_of(ids: &[TaskId]) -> String {

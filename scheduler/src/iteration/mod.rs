@@ -156,6 +156,8 @@ pub struct Iteration {
     at_first: Option<BacklogView>,
     last: BacklogView,
     records: Vec<IterationRecord>,
+    /// What the input under way asks for so far; empty between inputs.
+    effects: Vec<LoopEffect>,
 }
 
 impl Iteration {
@@ -180,6 +182,7 @@ impl Iteration {
             at_first: None,
             last: BacklogView::default(),
             records: Vec::new(),
+            effects: Vec::new(),
         }
     }
 
@@ -192,30 +195,35 @@ impl Iteration {
         now: Timestamp,
         input: LoopInput,
     ) -> Result<Vec<LoopEffect>, IllegalInput> {
-        let mut effects = Vec::new();
+        let taken = self.take(now, input);
+        let effects = std::mem::take(&mut self.effects);
+        taken.map(|()| effects)
+    }
+
+    fn take(&mut self, now: Timestamp, input: LoopInput) -> Result<(), IllegalInput> {
         match (&self.state, input) {
             (State::New, LoopInput::Begin) | (State::Sleeping, LoopInput::Woke) => {
                 self.state = State::LookingBefore;
-                effects.push(LoopEffect::LookAtBacklog);
+                self.effects.push(LoopEffect::LookAtBacklog);
             }
-            (State::LookingBefore, LoopInput::Looked(view)) => self.start(now, view, &mut effects),
+            (State::LookingBefore, LoopInput::Looked(view)) => self.start(now, view),
             (State::Running { .. }, LoopInput::AgentEnded(end)) => {
-                self.agent_ended(end, &mut effects);
+                self.agent_ended(end);
             }
             (State::Running { .. }, LoopInput::InfrastructureFailed(why)) => {
-                self.end(LoopStatus::Surroundings, why, &mut effects);
+                self.end(LoopStatus::Surroundings, why);
             }
             (State::Verifying(_), LoopInput::Verified(result)) => {
-                self.verified(result, &mut effects);
+                self.verified(result);
             }
             (State::LookingAfter(_), LoopInput::Looked(view)) => {
-                self.settle(now, Ok(view), &mut effects);
+                self.settle(now, Ok(view));
             }
             (State::LookingBefore, LoopInput::Unreadable(why)) => {
-                self.end(LoopStatus::Error, why, &mut effects);
+                self.end(LoopStatus::Error, why);
             }
             (State::LookingAfter(_), LoopInput::Unreadable(why)) => {
-                self.settle(now, Err(why), &mut effects);
+                self.settle(now, Err(why));
             }
             (
                 State::Ended(_),
@@ -226,7 +234,7 @@ impl Iteration {
             ) => {}
             (_, LoopInput::SpentElsewhere(dollars)) => self.cost_elsewhere_usd = dollars,
             (_, LoopInput::LimitedElsewhere(until)) => self.limited_elsewhere = Some(until),
-            (_, LoopInput::Stop) => self.stop(&mut effects),
+            (_, LoopInput::Stop) => self.stop(),
             (state, input) => {
                 return Err(IllegalInput {
                     what: format!("`{input:?}`"),
@@ -234,7 +242,7 @@ impl Iteration {
                 });
             }
         }
-        Ok(effects)
+        Ok(())
     }
 
     /// Returns every try, oldest first.
@@ -251,25 +259,16 @@ impl Iteration {
 
     /// Returns the tasks that became done since the loop began and still are, subtasks left out.
     pub fn tasks_completed(&self) -> usize {
-        let Some(at_first) = &self.at_first else {
-            return 0;
-        };
-        let is_task = |shift: &StatusShift| !self.is_subtask(shift);
-        at_first
-            .shifts(&self.last)
-            .iter()
-            .filter(|shift| shift.is_completion() && is_task(shift))
-            .count()
+        let at_first = self.at_first.as_ref();
+        let shifts = at_first.map(|at_first| at_first.shifts(&self.last));
+        let is_task = |shift: &&StatusShift| shift.is_completion() && !self.is_subtask(shift);
+        shifts.iter().flatten().filter(is_task).count()
     }
 
     /// A subtask is called after its parent, which is in the backlog too.
     fn is_subtask(&self, shift: &StatusShift) -> bool {
-        let parent = shift
-            .task
-            .as_str()
-            .rsplit_once('.')
-            .map(|(parent, _)| parent.into());
-        parent.is_some_and(|parent| self.last.statuses.contains_key(&parent))
+        let parent = shift.task.as_str().rsplit_once('.');
+        parent.is_some_and(|(parent, _)| self.last.statuses.contains_key(&parent.into()))
     }
 
     /// Returns how many tasks are still open, as last seen.
@@ -291,12 +290,7 @@ impl Iteration {
     pub const fn ended(&self) -> Option<LoopStatus> {
         match self.state {
             State::Ended(status) => Some(status),
-            State::New
-            | State::LookingBefore
-            | State::Running { .. }
-            | State::Verifying(_)
-            | State::LookingAfter(_)
-            | State::Sleeping => None,
+            _ => None,
         }
     }
 }

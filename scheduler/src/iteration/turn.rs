@@ -5,8 +5,7 @@ use super::{
     AgentEnd, BacklogView, Goal, Iteration, IterationFailure, IterationRecord, IterationStatus,
     LoopEffect, LoopStatus, Verification, find_marker,
 };
-use crate::budget::is_too_late;
-use crate::cooldown::{LONGEST_DECLARED_MS, declared_reset};
+use crate::budget::{LONGEST_DECLARED_MS, declared_reset, is_too_late};
 use crate::{AgentVerdict, Failure, Pause, Timestamp, judge_agent};
 
 /// Where the loop stands.
@@ -40,41 +39,32 @@ pub(super) struct Finished {
 }
 
 impl Iteration {
-    pub(super) fn start(
-        &mut self,
-        now: Timestamp,
-        view: BacklogView,
-        effects: &mut Vec<LoopEffect>,
-    ) {
+    pub(super) fn start(&mut self, now: Timestamp, view: BacklogView) {
         self.last = view.clone();
         self.at_first.get_or_insert_with(|| view.clone());
         let is_checked = self.goal == Goal::Backlog && !self.is_unverified;
         if is_checked && view.open.is_empty() {
-            return self.end(LoopStatus::AllComplete, NOTHING_LEFT.to_owned(), effects);
+            return self.end(LoopStatus::AllComplete, NOTHING_LEFT.to_owned());
         }
         if is_checked && view.workable.is_empty() {
             let open = count(view.open.len() as u64, "open task waits", "open tasks wait");
             let reason = format!("{open} for others that are not: {}", some_of(&view.open));
-            return self.end(LoopStatus::Blocked, reason, effects);
+            return self.end(LoopStatus::Blocked, reason);
         }
         if let Some((status, reason)) = self.used_up(now) {
-            return self.end(status, reason, effects);
+            return self.end(status, reason);
         }
         if let Some(until) = self.limited_elsewhere.filter(|&until| until > now) {
-            return self.sleep(
-                until,
-                Some(IterationFailure::Attempt(Failure::RateLimited)),
-                effects,
-            );
+            return self.sleep(until, Some(IterationFailure::Attempt(Failure::RateLimited)));
         }
         self.state = State::Running { before: view };
-        effects.push(LoopEffect::RunAgent {
+        self.effects.push(LoopEffect::RunAgent {
             iteration: self.number,
             attempt: self.attempt,
         });
     }
 
-    pub(super) fn agent_ended(&mut self, end: AgentEnd, effects: &mut Vec<LoopEffect>) {
+    pub(super) fn agent_ended(&mut self, end: AgentEnd) {
         let State::Running { before } = std::mem::replace(&mut self.state, State::New) else {
             return;
         };
@@ -86,30 +76,25 @@ impl Iteration {
         });
         if is_worth_it && self.verification == Verification::Each && !self.is_stopping {
             self.state = State::Verifying(finished);
-            effects.push(LoopEffect::Verify);
+            self.effects.push(LoopEffect::Verify);
         } else {
             self.state = State::LookingAfter(finished);
-            effects.push(LoopEffect::LookAtBacklog);
+            self.effects.push(LoopEffect::LookAtBacklog);
         }
     }
 
-    pub(super) fn verified(&mut self, result: Result<(), String>, effects: &mut Vec<LoopEffect>) {
+    pub(super) fn verified(&mut self, result: Result<(), String>) {
         let State::Verifying(mut finished) = std::mem::replace(&mut self.state, State::New) else {
             return;
         };
         // Tests that were cut off say nothing.
         finished.verified = (!self.is_stopping).then_some(result);
         self.state = State::LookingAfter(finished);
-        effects.push(LoopEffect::LookAtBacklog);
+        self.effects.push(LoopEffect::LookAtBacklog);
     }
 
     /// Judges the iteration, writes it down, and goes on or ends.
-    pub(super) fn settle(
-        &mut self,
-        now: Timestamp,
-        looked: Result<BacklogView, String>,
-        effects: &mut Vec<LoopEffect>,
-    ) {
+    pub(super) fn settle(&mut self, now: Timestamp, looked: Result<BacklogView, String>) {
         let State::LookingAfter(finished) = std::mem::replace(&mut self.state, State::New) else {
             return;
         };
@@ -159,11 +144,11 @@ impl Iteration {
             cost_usd: end.report.cost_usd,
         };
         self.records.push(record.clone());
-        effects.push(LoopEffect::Record(Box::new(record)));
-        self.go_on(now, &judged, effects);
+        self.effects.push(LoopEffect::Record(Box::new(record)));
+        self.go_on(now, &judged);
     }
 
-    fn go_on(&mut self, now: Timestamp, judged: &Judged, effects: &mut Vec<LoopEffect>) {
+    fn go_on(&mut self, now: Timestamp, judged: &Judged) {
         self.tally(judged);
         self.limited_until = None;
         let stopped = self
@@ -187,29 +172,23 @@ impl Iteration {
             .or(given_up)
             .or_else(|| self.used_up(now))
         {
-            return self.end(status, reason, effects);
+            return self.end(status, reason);
         }
         let (until, is_pause) = self.pause(now, judged);
         let is_limited = judged.failure == Some(IterationFailure::Attempt(Failure::RateLimited));
         self.limited_until = is_limited.then_some(until);
-        self.sleep(until, judged.failure.filter(|_| is_pause), effects);
+        self.sleep(until, judged.failure.filter(|_| is_pause));
     }
 
-    fn sleep(
-        &mut self,
-        until: Timestamp,
-        waits_out: Option<IterationFailure>,
-        effects: &mut Vec<LoopEffect>,
-    ) {
+    fn sleep(&mut self, until: Timestamp, waits_out: Option<IterationFailure>) {
         if is_too_late(until, self.limits.deadline) {
             return self.end(
                 LoopStatus::Deadline,
                 "the time is used up before the next iteration".to_owned(),
-                effects,
             );
         }
         self.state = State::Sleeping;
-        effects.push(LoopEffect::Sleep { until, waits_out });
+        self.effects.push(LoopEffect::Sleep { until, waits_out });
     }
 
     /// Counts the try, or not, and the failures in a row.
@@ -272,26 +251,21 @@ impl Iteration {
         })
     }
 
-    pub(super) fn stop(&mut self, effects: &mut Vec<LoopEffect>) {
+    pub(super) fn stop(&mut self) {
         if std::mem::replace(&mut self.is_stopping, true) {
             return;
         }
         match &self.state {
-            State::Running { .. } | State::Verifying(_) => effects.push(LoopEffect::StopStep),
+            State::Running { .. } | State::Verifying(_) => self.effects.push(LoopEffect::StopStep),
             State::LookingAfter(_) | State::Ended(_) => {}
             State::New | State::LookingBefore | State::Sleeping => {
-                self.end(LoopStatus::Interrupted, "stopped".to_owned(), effects);
+                self.end(LoopStatus::Interrupted, "stopped".to_owned());
             }
         }
     }
 
-    pub(super) fn end(
-        &mut self,
-        status: LoopStatus,
-        reason: String,
-        effects: &mut Vec<LoopEffect>,
-    ) {
+    pub(super) fn end(&mut self, status: LoopStatus, reason: String) {
         self.state = State::Ended(status);
-        effects.push(LoopEffect::End { status, reason });
+        self.effects.push(LoopEffect::End { status, reason });
     }
 }

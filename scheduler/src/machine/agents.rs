@@ -5,12 +5,10 @@
 
 use super::conflicts::Beside;
 use super::{Scheduler, State, TaskIndex};
-use crate::budget::Spent;
-use crate::cooldown::{LONGEST_DECLARED_MS, declared_reset};
+use crate::budget::{LONGEST_DECLARED_MS, Spent, declared_reset};
 use crate::{
-    AccountName, AgentCandidate, AgentName, AgentReport, AgentVerdict, AttemptRecord, Dispatch,
-    Edition, Effect, Event, Failure, Keep, Overlap, Pause, StopReason, TaskId, Timestamp,
-    judge_agent,
+    AccountName, AgentCandidate, AgentName, AgentReport, AgentVerdict, AttemptRecord, Edition,
+    Effect, Event, Failure, Keep, Overlap, Pause, StopReason, TaskId, Timestamp, judge_agent,
 };
 
 /// A declared reset that is so much later than the one before is told again.
@@ -53,17 +51,17 @@ impl Scheduler {
     }
 
     /// Starts ready tasks in their order, each with the first of its agents that may be asked now.
-    pub(super) fn fill_slots(&mut self, now: Timestamp) {
+    pub(super) fn fill_slots(&mut self) {
         if self.is_landing_waited_for() {
             return;
         }
         if self.limits.overlap == Overlap::Avoid {
-            self.fill_slots_with(now, &Beside::NothingThatOverlaps(self.hot_files()));
+            self.fill_slots_with(&Beside::NothingThatOverlaps(self.hot_files()));
         }
-        self.fill_slots_with(now, &Beside::Anything);
+        self.fill_slots_with(&Beside::Anything);
     }
 
-    fn fill_slots_with(&mut self, now: Timestamp, beside: &Beside) {
+    fn fill_slots_with(&mut self, beside: &Beside) {
         let mut position = None;
         while self.stop_reason.is_none()
             && !self.is_paused
@@ -86,7 +84,7 @@ impl Scheduler {
                 continue;
             }
             match self.free_agent(rank) {
-                Ok(agent) => self.start_attempt(now, rank, agent),
+                Ok(agent) => self.start_attempt(rank, agent),
                 Err(Barred::CoolingDown) => {}
                 Err(Barred::Refused) => {
                     let reason = "the credentials of its agent were refused".to_owned();
@@ -101,17 +99,13 @@ impl Scheduler {
         use std::ops::Bound::{Excluded, Unbounded};
         let after = position.map_or(Unbounded, Excluded);
         let key = *self.ready.range((after, Unbounded)).next()?;
-        let is_open =
-            self.limits.dispatch == Dispatch::Rolling || self.is_open(self.plan.tasks[key.2].wave);
-        is_open.then_some(key)
+        self.is_wave_open(key.2).then_some(key)
     }
 
     /// Whether a ready task would be started now, were there a slot for it.
     pub(super) fn is_startable(&self, rank: TaskIndex) -> bool {
-        let is_open =
-            self.limits.dispatch == Dispatch::Rolling || self.is_open(self.plan.tasks[rank].wave);
         self.states[rank] == State::Ready
-            && is_open
+            && self.is_wave_open(rank)
             && !self.is_over_budget(rank)
             && self.free_agent(rank).is_ok()
     }
@@ -154,17 +148,12 @@ impl Scheduler {
     }
 
     fn candidate_of(&self, rank: TaskIndex) -> Option<&AgentCandidate> {
-        let agent = &self.attempts[rank].last()?.agent;
+        let agent = &self.last(rank)?.agent;
         self.limits.agents.candidate(self.phase(rank), agent)
     }
 
     /// Notes that the service behind the agent of the attempt under way refused for now.
-    pub(super) fn start_cooldown(
-        &mut self,
-        now: Timestamp,
-        rank: TaskIndex,
-        declared: Option<Timestamp>,
-    ) {
+    pub(super) fn start_cooldown(&mut self, rank: TaskIndex, declared: Option<Timestamp>) {
         let Some(AgentCandidate { agent, account, .. }) = self.candidate_of(rank).cloned() else {
             return;
         };
@@ -172,14 +161,14 @@ impl Scheduler {
             Edition::First => (u64::MAX, Pause::LONGEST_MS),
             Edition::Second | Edition::Third => (LONGEST_DECLARED_MS, LONGEST_PAUSE_MS),
         };
-        let declared = declared_reset(now, declared, longest);
+        let declared = declared_reset(self.now, declared, longest);
         let is_declared = declared.is_some();
         if let Some(cooldown) = self.cooldowns.get_mut(&account) {
             // Others ran into the same wall before it was seen.
             let later = declared.filter(|&until| until > cooldown.until);
             let before = cooldown.until;
             cooldown.until = later.unwrap_or(before);
-            cooldown.refused_at = now;
+            cooldown.refused_at = self.now;
             if later.is_some_and(|later| later.since(before) >= TOLD_AGAIN_AFTER_MS) {
                 let until = cooldown.until;
                 self.tell(Event::AgentLimited {
@@ -201,13 +190,13 @@ impl Scheduler {
             .limits
             .agents
             .jitter_ms(pause, &self.id(rank), self.attempt_number(rank));
-        let until = declared.unwrap_or_else(|| now.plus(pause + jitter));
+        let until = declared.unwrap_or_else(|| self.now.plus(pause + jitter));
         self.cooldowns.insert(
             account.clone(),
             Cooldown {
                 agent: agent.clone(),
                 until,
-                refused_at: now,
+                refused_at: self.now,
             },
         );
         self.tell(Event::AgentLimited {
@@ -219,7 +208,8 @@ impl Scheduler {
     }
 
     /// Takes down the walls whose time is over.
-    pub(super) fn end_cooldowns(&mut self, now: Timestamp) {
+    pub(super) fn end_cooldowns(&mut self) {
+        let now = self.now;
         let over = self
             .cooldowns
             .extract_if(.., |_, cooldown| cooldown.until <= now);
@@ -229,12 +219,7 @@ impl Scheduler {
 
     /// Notes that the service behind the agent of the attempt under way answered: the next wall is a new one, and a wall
     /// that it passes is none.
-    pub(super) fn heard_from_service(
-        &mut self,
-        now: Timestamp,
-        rank: TaskIndex,
-        report: &AgentReport,
-    ) {
+    pub(super) fn heard_from_service(&mut self, rank: TaskIndex, report: &AgentReport) {
         let Some(account) = self
             .candidate_of(rank)
             .map(|candidate| candidate.account.clone())
@@ -246,7 +231,7 @@ impl Scheduler {
             return;
         };
         let is_passed =
-            now.since(cooldown.refused_at) >= ANSWERED_AFTER_MS && report.refusal.is_none();
+            self.now.since(cooldown.refused_at) >= ANSWERED_AFTER_MS && report.refusal.is_none();
         if is_passed && !self.is_of_first_edition() {
             self.cooldowns.remove(&account);
             self.tell(Event::AgentAvailable { account });
@@ -273,14 +258,14 @@ impl Scheduler {
     }
 
     /// Notes what the service behind the agent of the attempt under way refused, where nothing else follows from it.
-    pub(super) fn note_refusal(&mut self, now: Timestamp, rank: TaskIndex, report: &AgentReport) {
+    pub(super) fn note_refusal(&mut self, rank: TaskIndex, report: &AgentReport) {
         match judge_agent(report) {
             AgentVerdict::Failed {
                 failure: Failure::RateLimited,
                 not_before,
                 ..
             } => {
-                self.start_cooldown(now, rank, not_before);
+                self.start_cooldown(rank, not_before);
             }
             AgentVerdict::Failed {
                 failure: Failure::Auth,
@@ -289,7 +274,7 @@ impl Scheduler {
                 self.refuse_agent(rank);
             }
             AgentVerdict::WorthProving if !self.is_of_first_edition() => {
-                self.heard_from_service(now, rank, report);
+                self.heard_from_service(rank, report);
             }
             AgentVerdict::Failed { .. }
             | AgentVerdict::WorthProving

@@ -7,14 +7,12 @@ use super::{AttemptRecord, IllegalInput, Place, Scheduler, State, TaskIndex};
 use crate::failure::last_line;
 use crate::{
     AgentReport, AgentVerdict, Answer, AttemptNumber, Effect, Event, Failure, GateResult,
-    LandingRefusal, Phase, PrepareRefusal, Proof, StopMode, StopReason, TaskId, Timestamp,
-    judge_agent,
+    LandingRefusal, PrepareRefusal, Proof, StopMode, StopReason, TaskId, judge_agent, quoted,
 };
 
 impl Scheduler {
     pub(super) fn answer(
         &mut self,
-        now: Timestamp,
         task: &TaskId,
         attempt: AttemptNumber,
         mut answer: Answer,
@@ -29,8 +27,7 @@ impl Scheduler {
                 return Err(IllegalInput { what, stands });
             }
         };
-        let is_under_way =
-            self.states[rank].holds_slot() || matches!(self.states[rank], State::Landing { .. });
+        let is_under_way = self.states[rank].is_under_way();
         match (answer, is_under_way) {
             (Answer::InfrastructureFailed(why), true) => self.park(rank, why),
             (Answer::Unreviewed { why, review }, true) => {
@@ -39,8 +36,8 @@ impl Scheduler {
                 self.park(rank, why);
             }
             (answer, _) => match self.pending_stops.get(&rank) {
-                Some(&pending) => self.finish_stopped_attempt(now, rank, pending, answer)?,
-                None => self.take_step(now, rank, answer)?,
+                Some(&pending) => self.finish_stopped_attempt(rank, pending, answer)?,
+                None => self.take_step(rank, answer)?,
             },
         }
         Ok(())
@@ -57,31 +54,26 @@ impl Scheduler {
         }
     }
 
-    fn take_step(
-        &mut self,
-        now: Timestamp,
-        rank: TaskIndex,
-        answer: Answer,
-    ) -> Result<(), IllegalInput> {
+    fn take_step(&mut self, rank: TaskIndex, answer: Answer) -> Result<(), IllegalInput> {
         match (&self.states[rank], answer) {
-            (State::Preparing, Answer::Prepared(place)) => self.prepared(now, rank, place),
+            (State::Preparing, Answer::Prepared(place)) => self.prepared(rank, place),
             (State::Preparing, Answer::PrepareRefused(refusal)) => {
-                self.prepare_refused(now, rank, refusal);
+                self.prepare_refused(rank, refusal);
             }
-            (State::Running, Answer::AgentEnded(report)) => self.agent_ended(now, rank, report),
-            (State::Proving, Answer::Proved(proof)) => self.proved(now, rank, proof),
+            (State::Running, Answer::AgentEnded(report)) => self.agent_ended(rank, report),
+            (State::Proving, Answer::Proved(proof)) => self.proved(rank, proof),
             (State::Committing, Answer::Committed { commit, proof }) => {
                 self.take_proof_of_commit(rank, proof);
-                self.committed(now, rank, commit);
+                self.committed(rank, commit);
             }
             (State::Committing, Answer::CommitRefused(why)) => {
-                self.fail_attempt(now, rank, Failure::CommitRefused, why, None);
+                self.fail_attempt(rank, Failure::CommitRefused, why, None);
             }
             (State::Refactoring { .. }, Answer::Refactored(refactored)) => {
-                self.refactored(now, rank, *refactored);
+                self.refactored(rank, *refactored);
             }
             (State::Running | State::Proving | State::Committing, Answer::WorkLost(why)) => {
-                self.fail_attempt(now, rank, Failure::Lost, why, None);
+                self.fail_attempt(rank, Failure::Lost, why, None);
             }
             (
                 State::Landing { commit },
@@ -92,37 +84,39 @@ impl Scheduler {
             ) => {
                 let commit = commit.clone();
                 self.end_landing();
-                self.landed(now, rank, commit, &merge, resolution);
+                self.landed(rank, commit, &merge, resolution);
             }
             (State::Landing { .. }, Answer::LandingRefused(refusal)) => {
                 self.end_landing();
-                self.fail_landing(now, rank, refusal);
+                self.fail_landing(rank, refusal);
             }
-            (state, answer) => {
-                return Err(IllegalInput {
-                    what: format!("the answer `{answer:?}` for `{}`", self.id(rank)),
-                    stands: format!("it is {}", state.as_str()),
-                });
-            }
+            (_, answer) => return Err(self.illegal_answer(rank, &answer)),
         }
         Ok(())
     }
 
-    fn prepared(&mut self, now: Timestamp, rank: TaskIndex, place: Place) {
+    pub(super) fn illegal_answer(&self, rank: TaskIndex, answer: &Answer) -> IllegalInput {
+        IllegalInput {
+            what: format!("the answer `{answer:?}` for `{}`", self.id(rank)),
+            stands: format!("it is {}", self.states[rank].as_str()),
+        }
+    }
+
+    fn prepared(&mut self, rank: TaskIndex, place: Place) {
         let (branch, base) = (place.branch.clone(), place.base.clone());
         self.last_attempt(rank).reach(Reached::Place(place));
         if self.stop_order.is_some()
             || self.is_paused
             || self.stop_reason == Some(StopReason::Breaker)
         {
-            self.interrupt_attempt(now, rank);
+            self.interrupt_attempt(rank);
             return;
         }
         let Some(agent) = self.assign_agent(rank) else {
             return;
         };
         self.set_state(rank, State::Running);
-        let (task, attempt, phase) = (self.id(rank), self.attempt_number(rank), self.phase(rank));
+        let ((task, attempt), phase) = (self.step(rank), self.phase(rank));
         self.tell(Event::AttemptStarted {
             task: task.clone(),
             attempt,
@@ -139,13 +133,13 @@ impl Scheduler {
     }
 
     pub(super) fn timeout_ms(&self, rank: TaskIndex) -> u64 {
-        self.limits.timeout_ms(&self.plan.tasks[rank].task)
+        self.limits.timeout_ms(self.planned(rank))
     }
 
-    fn prepare_refused(&mut self, now: Timestamp, rank: TaskIndex, refusal: PrepareRefusal) {
+    fn prepare_refused(&mut self, rank: TaskIndex, refusal: PrepareRefusal) {
         let files = match refusal {
             PrepareRefusal::Failed(why) => {
-                self.fail_attempt(now, rank, Failure::NotStarted, why, None);
+                self.fail_attempt(rank, Failure::NotStarted, why, None);
                 return;
             }
             PrepareRefusal::Conflict { files } => files,
@@ -154,15 +148,12 @@ impl Scheduler {
             "what it builds on conflicts with what has landed in: {}",
             files.join(", ")
         );
-        let red = self
-            .pair(rank)
-            .filter(|&red| matches!(self.states[red], State::Held { .. }));
-        if let Some(red) = red
-            && self.phase(rank) == Phase::Green
-        {
-            self.redo_conflicting_red(now, red, rank, evidence);
+        let red = self.red_of(rank);
+        let red = red.filter(|&red| matches!(self.states[red], State::Held { .. }));
+        if let Some(red) = red {
+            self.redo_conflicting_red(red, rank, evidence);
         } else {
-            self.fail_attempt(now, rank, Failure::Conflict, evidence, None);
+            self.fail_attempt(rank, Failure::Conflict, evidence, None);
         }
     }
 
@@ -177,11 +168,11 @@ impl Scheduler {
         }
     }
 
-    fn agent_ended(&mut self, now: Timestamp, rank: TaskIndex, report: AgentReport) {
+    fn agent_ended(&mut self, rank: TaskIndex, report: AgentReport) {
         self.spend(&report);
         let verdict = self.verdict(&report);
         if verdict == AgentVerdict::WorthProving {
-            self.heard_from_service(now, rank, &report);
+            self.heard_from_service(rank, &report);
         }
         self.last_attempt(rank)
             .reach(Reached::Report(Box::new(report)));
@@ -195,21 +186,21 @@ impl Scheduler {
                     });
                 }
             }
-            AgentVerdict::Interrupted => self.interrupt_attempt(now, rank),
+            AgentVerdict::Interrupted => self.interrupt_attempt(rank),
             AgentVerdict::Failed {
                 failure,
                 evidence,
                 not_before,
             } => {
                 let evidence = self.with_last_line(rank, failure, evidence);
-                self.fail_attempt(now, rank, failure, evidence, not_before);
+                self.fail_attempt(rank, failure, evidence, not_before);
             }
         }
     }
 
     /// An agent that leaves nothing but an exit code may have said why.
     fn with_last_line(&self, rank: TaskIndex, failure: Failure, evidence: String) -> String {
-        let report = self.attempts[rank].last().and_then(AttemptRecord::report);
+        let report = self.last(rank).and_then(AttemptRecord::report);
         match (failure, report.and_then(last_line)) {
             (Failure::NoResult, Some(said)) => format!("{evidence}: {said}"),
             (_, _) => evidence,
@@ -233,19 +224,19 @@ impl Scheduler {
         }
     }
 
-    fn proved(&mut self, now: Timestamp, rank: TaskIndex, proof: Proof) {
-        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
+    fn proved(&mut self, rank: TaskIndex, proof: Proof) {
+        let (task, attempt) = self.step(rank);
         self.spend_on_gates(&proof.gates);
         self.tell_proof(rank, &proof);
         let (failure, evidence) = (proof.failure, proof.evidence.clone());
         self.last_attempt(rank)
             .reach(Reached::Proof(Box::new(proof)));
         if let Some((failure, doubt)) = failure.zip(self.doubt(rank)) {
-            self.question_red(now, rank, doubt, failure);
+            self.question_red(rank, doubt, failure);
             return;
         }
         if let Some(failure) = failure {
-            self.fail_attempt(now, rank, failure, evidence, None);
+            self.fail_attempt(rank, failure, evidence, None);
             return;
         }
         self.set_state(rank, State::Committing);
@@ -264,10 +255,10 @@ impl Scheduler {
     }
 
     /// Ends an attempt whose work did not land, and remembers by what.
-    fn fail_landing(&mut self, now: Timestamp, rank: TaskIndex, refusal: LandingRefusal) {
+    fn fail_landing(&mut self, rank: TaskIndex, refusal: LandingRefusal) {
         let conflict = self.conflicted(&refusal);
         let (failure, evidence) = landing_evidence(refusal);
-        self.fail_attempt(now, rank, failure, evidence, None);
+        self.fail_attempt(rank, failure, evidence, None);
         self.last_failure(rank).conflict = conflict;
     }
 
@@ -280,11 +271,10 @@ impl Scheduler {
 /// Puts into words why work did not land.
 fn landing_evidence(refusal: LandingRefusal) -> (Failure, String) {
     let names = |tasks: &[TaskId]| {
-        let names: Vec<String> = tasks.iter().map(|id| format!("`{id}`")).collect();
-        if names.is_empty() {
+        if tasks.is_empty() {
             "what has landed".to_owned()
         } else {
-            format!("the landed work of {}", names.join(", "))
+            format!("the landed work of {}", quoted(tasks))
         }
     };
     match refusal {

@@ -28,13 +28,8 @@ impl Scheduler {
             return;
         }
         let words = in_a_line(evidence);
-        let shape = shape_of(
-            &words,
-            &[
-                self.id(rank).as_str(),
-                self.plan.tasks[rank].task.backlog_id.as_str(),
-            ],
-        );
+        let planned = self.planned(rank);
+        let shape = shape_of(&words, &[planned.id.as_str(), planned.backlog_id.as_str()]);
         let is_same = |streak: &&mut Streak| streak.failure == failure && streak.shape == shape;
         if let Some(streak) = self.streak.as_mut().filter(is_same) {
             streak.attempts = streak.attempts.saturating_add(1);
@@ -184,15 +179,7 @@ fn without_numbers(word: &str) -> String {
     {
         return "…".to_owned();
     }
-    let mut shape = String::new();
-    for letter in word.chars() {
-        match letter.is_ascii_digit() {
-            true if shape.ends_with('0') => {}
-            true => shape.push('0'),
-            false => shape.push(letter),
-        }
-    }
-    shape
+    crate::without_numbers(word)
 }
 
 #[cfg(test)]

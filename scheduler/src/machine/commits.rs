@@ -4,12 +4,11 @@ use super::attempt_record::Reached;
 use super::{Scheduler, State, TaskIndex};
 use crate::{
     CommitId, Effect, Event, GateResult, Keep, Landing, Phase, Proof, Refactor, Refactored, Status,
-    Timestamp,
 };
 
 impl Scheduler {
-    pub(super) fn committed(&mut self, now: Timestamp, rank: TaskIndex, commit: CommitId) {
-        let (task, attempt) = (self.id(rank), self.attempt_number(rank));
+    pub(super) fn committed(&mut self, rank: TaskIndex, commit: CommitId) {
+        let (task, attempt) = self.step(rank);
         self.tell_commit(rank, &commit);
         if self.wants_refactor(rank) && !self.may_ask_again(rank) {
             let dropped = Some("the service behind its agent refused meanwhile".to_owned());
@@ -18,7 +17,7 @@ impl Scheduler {
                 commit: commit.clone(),
                 dropped,
             });
-            self.finish_attempt(now, rank, commit);
+            self.finish_attempt(rank, commit);
         } else if self.wants_refactor(rank) {
             let timeout_ms = self.timeout_ms(rank);
             self.set_state(
@@ -34,7 +33,7 @@ impl Scheduler {
                 timeout_ms,
             });
         } else {
-            self.finish_attempt(now, rank, commit);
+            self.finish_attempt(rank, commit);
         }
     }
 
@@ -70,24 +69,19 @@ impl Scheduler {
         is_wanted && self.stop_reason.is_none() && !self.is_over_budget(rank)
     }
 
-    pub(super) fn refactored(&mut self, now: Timestamp, rank: TaskIndex, refactored: Refactored) {
+    pub(super) fn refactored(&mut self, rank: TaskIndex, refactored: Refactored) {
         let commit = refactored.commit.clone();
-        self.note_refactored(now, rank, refactored);
-        self.finish_attempt(now, rank, commit);
+        self.note_refactored(rank, refactored);
+        self.finish_attempt(rank, commit);
     }
 
-    pub(super) fn note_refactored(
-        &mut self,
-        now: Timestamp,
-        rank: TaskIndex,
-        refactored: Refactored,
-    ) {
+    pub(super) fn note_refactored(&mut self, rank: TaskIndex, refactored: Refactored) {
         if let Some(proof) = &refactored.proof {
             self.spend_on_gates(&proof.gates);
         }
         if let Some(report) = &refactored.report {
             self.spend(report);
-            self.note_refusal(now, rank, report);
+            self.note_refusal(rank, report);
         }
         self.tell(Event::RefactorEnded {
             task: self.id(rank),
@@ -99,22 +93,21 @@ impl Scheduler {
     }
 
     /// Gives the worktree back and has the commit landed, or held.
-    fn finish_attempt(&mut self, now: Timestamp, rank: TaskIndex, commit: CommitId) {
+    fn finish_attempt(&mut self, rank: TaskIndex, commit: CommitId) {
         self.release(rank, Keep::Nothing);
         if self.phase(rank) == Phase::Red || self.limits.landing == Landing::Off {
-            self.held(now, rank, commit);
+            self.held(rank, commit);
         } else {
             self.set_state(rank, State::Landing { commit });
             self.landing.push_back(rank);
         }
     }
 
-    fn held(&mut self, now: Timestamp, rank: TaskIndex, commit: CommitId) {
+    fn held(&mut self, rank: TaskIndex, commit: CommitId) {
         self.set_state(rank, State::Held { commit });
-        self.end_attempt_well(now, rank, None);
+        self.end_attempt_well(rank, None);
         if self.phase(rank) != Phase::Red {
-            let backlog_id = self.plan.tasks[rank].task.backlog_id.clone();
-            self.write_status(backlog_id, Status::Review);
+            self.write_status(rank, Status::Review);
         }
         self.ready_dependants(rank);
     }

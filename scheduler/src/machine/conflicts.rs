@@ -71,9 +71,7 @@ impl Scheduler {
         if !self.has_ladder() || failure == Failure::Auth {
             return is_charged;
         }
-        let mends = self.attempts[rank]
-            .last()
-            .is_some_and(|record| record.mends.is_some());
+        let mends = self.last(rank).is_some_and(|record| record.mends.is_some());
         match failure {
             // The one that is being recorded comes on top.
             Failure::Conflict => self.conflicts(rank) >= self.limits.conflict_rounds,
@@ -98,11 +96,8 @@ impl Scheduler {
     pub(super) fn carried(&self, rank: TaskIndex) -> Option<CommitId> {
         let last = self.attempts[rank].get(self.forgiven[rank]..)?.last()?;
         let began_before = |record: &AttemptRecord| record.started_at <= last.started_at;
-        let has_same_red = self.phase(rank) != Phase::Green
-            || self
-                .pair(rank)
-                .and_then(|red| self.attempts[red].last())
-                .is_none_or(began_before);
+        let red = self.red_of(rank).and_then(|red| self.last(red));
+        let has_same_red = red.is_none_or(began_before);
         let is_mendable = last.conflict().is_some_and(|conflict| conflict.mendable);
         let carried = match last.failure() {
             Some(Failure::Conflict) if is_mendable => last.commit().cloned(),
@@ -120,11 +115,12 @@ impl Scheduler {
         if !self.has_ladder() {
             return false;
         }
-        let mut quarrelsome = self
-            .quarrelsome
-            .iter()
-            .filter(|&&other| other != rank && self.is_serial(other));
-        quarrelsome.any(|&other| self.goes_first(other, rank) && self.may_meet(other, rank))
+        self.quarrelsome.iter().any(|&other| {
+            other != rank
+                && self.is_serial(other)
+                && self.goes_first(other, rank)
+                && self.may_meet(other, rank)
+        })
     }
 
     /// Remembers a task that has conflicted, so that nobody has to look for those that have.
@@ -143,8 +139,7 @@ impl Scheduler {
     fn goes_first(&self, first: TaskIndex, rank: TaskIndex) -> bool {
         let state = &self.states[first];
         let is_equal = self.is_serial(rank);
-        state.holds_slot()
-            || matches!(state, State::Landing { .. })
+        state.is_under_way()
             || self.is_startable(first)
                 && (!is_equal || self.ready_key(first) < self.ready_key(rank))
     }
@@ -164,10 +159,7 @@ impl Scheduler {
     /// Whether a task that is under way will touch a file that this one will touch, as far as that can be told.
     pub(super) fn overlaps_work(&self, rank: TaskIndex, hot: &BTreeSet<String>) -> bool {
         let mine = self.expected(rank, hot);
-        let is_under_way = |&other: &TaskIndex| {
-            let state = &self.states[other];
-            other != rank && (state.holds_slot() || matches!(state, State::Landing { .. }))
-        };
+        let is_under_way = |&other: &TaskIndex| other != rank && self.states[other].is_under_way();
         (self.indices())
             .filter(is_under_way)
             .any(|other| !mine.is_disjoint(&self.expected(other, hot)))
@@ -175,7 +167,7 @@ impl Scheduler {
 
     fn expected<'a>(&'a self, rank: TaskIndex, hot: &'a BTreeSet<String>) -> BTreeSet<&'a str> {
         let touched = self.touched(rank);
-        let named = self.plan.tasks[rank].task.files.iter().map(String::as_str);
+        let named = self.planned(rank).files.iter().map(String::as_str);
         let mut expected: BTreeSet<&str> = touched.iter().copied().chain(named).collect();
         if expected.is_empty() {
             // Of a task that says what it is about, its own words tell more than other runs do.

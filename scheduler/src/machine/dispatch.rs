@@ -3,29 +3,29 @@
 use super::{AttemptRecord, Life, Scheduler, State, TaskIndex, count_u32};
 use crate::budget::is_too_late;
 use crate::{
-    AgentName, AttemptNumber, CommitId, Dispatch, Effect, Event, RunStatus, Status, StopMode,
-    StopReason, Timestamp, exit_code,
+    AgentName, AttemptNumber, CommitId, Dispatch, Effect, Event, PlacedTask, RunStatus, Status,
+    StopMode, StopReason, exit_code,
 };
 use std::num::NonZeroU32;
 
 impl Scheduler {
-    pub(super) fn advance(&mut self, now: Timestamp) {
-        self.check_limits(now);
+    pub(super) fn advance(&mut self) {
+        self.check_limits();
         self.break_when_all_is_the_same();
-        self.wake(now);
-        self.end_cooldowns(now);
-        self.fill_slots(now);
+        self.wake();
+        self.end_cooldowns();
+        self.fill_slots();
         self.land_next();
         self.stop_when_spent();
         self.end_when_over();
     }
 
-    fn check_limits(&mut self, now: Timestamp) {
+    fn check_limits(&mut self) {
         if self.stop_reason.is_some() || self.unsettled == 0 {
             return;
         }
         let limits = &self.limits;
-        let why = if is_too_late(now, limits.deadline) {
+        let why = if is_too_late(self.now, limits.deadline) {
             StopReason::Deadline
         } else if (self.spent).uses_up(limits.max_tokens, limits.max_cost_usd) {
             StopReason::Budget
@@ -35,9 +35,9 @@ impl Scheduler {
         self.stop_because(why);
     }
 
-    fn wake(&mut self, now: Timestamp) {
+    fn wake(&mut self) {
         while let Some(&(until, rank)) = self.paused.first() {
-            if until > now {
+            if until > self.now {
                 return;
             }
             self.make_ready(rank);
@@ -63,30 +63,25 @@ impl Scheduler {
     pub(super) fn ready_key(&self, rank: TaskIndex) -> (u32, usize, TaskIndex) {
         match self.limits.dispatch {
             Dispatch::Rolling => (0, self.order[rank], rank),
-            Dispatch::Barrier => (self.plan.tasks[rank].wave, self.order[rank], rank),
+            Dispatch::Barrier => (self.wave(rank), self.order[rank], rank),
         }
     }
 
-    /// Whether every wave before has settled.
-    pub(super) fn is_open(&self, wave: u32) -> bool {
-        self.unsettled_by_wave[..wave as usize]
-            .iter()
-            .all(|&unsettled| unsettled == 0)
+    /// Whether tasks of its wave may start: at any time, or when every wave before has settled.
+    pub(super) fn is_wave_open(&self, rank: TaskIndex) -> bool {
+        let mut before = self.unsettled_by_wave[..self.wave(rank) as usize].iter();
+        self.limits.dispatch == Dispatch::Rolling || before.all(|&unsettled| unsettled == 0)
     }
 
-    pub(super) fn start_attempt(&mut self, now: Timestamp, rank: TaskIndex, agent: AgentName) {
+    pub(super) fn start_attempt(&mut self, rank: TaskIndex, agent: AgentName) {
         let number = AttemptNumber(count_u32(self.attempts[rank].len()) + 1);
         let mends = self.carried(rank);
-        self.attempts[rank].push(AttemptRecord::new(number, now, agent, mends));
+        self.attempts[rank].push(AttemptRecord::new(number, self.now, agent, mends));
         self.set_state(rank, State::Preparing);
         let placed = &self.plan.tasks[rank];
         if self.opened_waves.insert(placed.wave) {
-            let tasks = self
-                .plan
-                .tasks
-                .iter()
-                .filter(|other| other.wave == placed.wave)
-                .count();
+            let is_of_wave = |other: &&PlacedTask| other.wave == placed.wave;
+            let tasks = self.plan.tasks.iter().filter(is_of_wave).count();
             self.effects.push(Effect::Tell(Event::WaveOpened {
                 wave: placed.wave,
                 tasks,
@@ -99,8 +94,7 @@ impl Scheduler {
                 phase: placed.task.phase,
             }));
         }
-        let backlog_id = placed.task.backlog_id.clone();
-        self.write_status(backlog_id, Status::InProgress);
+        self.write_status(rank, Status::InProgress);
         self.effects.push(self.prepare(rank));
     }
 
@@ -146,7 +140,7 @@ impl Scheduler {
         let State::Landing { commit } = &self.states[rank] else {
             unreachable!("only landing tasks queue to land")
         };
-        let (task, attempt, commit) = (self.id(rank), self.attempt_number(rank), commit.clone());
+        let (commit, (task, attempt)) = (commit.clone(), self.step(rank));
         self.effects.push(Effect::Land {
             task,
             attempt,

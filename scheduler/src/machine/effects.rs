@@ -10,9 +10,10 @@ impl Scheduler {
 
     /// Has the worktree of the attempt under way given back.
     pub(super) fn release(&mut self, rank: TaskIndex, keep: Keep) {
+        let (task, attempt) = self.step(rank);
         self.effects.push(Effect::Release {
-            task: self.id(rank),
-            attempt: self.attempt_number(rank),
+            task,
+            attempt,
             keep,
         });
     }

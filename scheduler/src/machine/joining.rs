@@ -3,55 +3,34 @@
 //! Tasks that are there never come to depend on new ones, so nothing that is decided changes, and no cycle can arise.
 
 use super::{AttemptRecord, Scheduler, State, TaskIndex, count_u32};
-use crate::{Event, PlacedTask, PlannedTask, Refusal, TaskId};
+use crate::{Dependants, Event, PlacedTask, PlannedTask, RefusalReason, TaskId};
 use std::collections::BTreeSet;
 
 impl Scheduler {
-    pub(super) fn refuses_addition(
-        &self,
-        tasks: &[PlannedTask],
-        wanted: String,
-    ) -> Option<Refusal> {
+    pub(super) fn refuses_addition(&self, tasks: &[PlannedTask]) -> Option<RefusalReason> {
         if tasks.iter().any(|task| self.ranks.contains_key(&task.id)) {
-            return Some(Refusal::Known { wanted });
+            return Some(RefusalReason::Known);
         }
         let new: BTreeSet<&TaskId> = tasks.iter().map(|task| &task.id).collect();
         let (mut outside, mut by) = (BTreeSet::new(), BTreeSet::new());
-        for id in tasks
-            .iter()
-            .flat_map(|task| &task.dependencies)
-            .filter(|id| !new.contains(id))
-        {
+        let needed = tasks.iter().flat_map(|task| &task.dependencies);
+        for id in needed.filter(|id| !new.contains(id)) {
             match self.ranks.get(id).map(|&rank| &self.states[rank]) {
-                None => {
-                    outside.insert(id.clone());
-                }
-                Some(State::Failed { .. } | State::Blocked { .. } | State::Skipped { .. }) => {
-                    by.insert(id.clone());
-                }
+                None => drop(outside.insert(id.clone())),
+                Some(
+                    State::Failed { .. }
+                    | State::Blocked { .. }
+                    | State::Skipped {
+                        dependants: Dependants::Blocked,
+                    },
+                ) => drop(by.insert(id.clone())),
                 Some(_) => {}
             }
         }
         if !outside.is_empty() {
-            return Some(Refusal::Outside {
-                wanted,
-                on: outside.into_iter().collect(),
-            });
+            return Some(RefusalReason::Outside(outside.into_iter().collect()));
         }
-        by.retain(|id| !self.is_released(id));
-        (!by.is_empty()).then(|| Refusal::Blocked {
-            wanted,
-            by: by.into_iter().collect(),
-        })
-    }
-
-    fn is_released(&self, id: &TaskId) -> bool {
-        let released = State::Skipped {
-            dependants: crate::Dependants::Released,
-        };
-        self.ranks
-            .get(id)
-            .is_some_and(|&rank| self.states[rank] == released)
+        (!by.is_empty()).then(|| RefusalReason::Blocked(by.into_iter().collect()))
     }
 
     /// Takes the tasks in, each after those of them that it depends on.
@@ -76,7 +55,7 @@ impl Scheduler {
             .collect();
         let wave = before
             .iter()
-            .map(|&before| self.plan.tasks[before].wave + 1)
+            .map(|&before| self.wave(before) + 1)
             .max()
             .unwrap_or(1);
         let placed = PlacedTask::joining(task, wave);

@@ -18,7 +18,6 @@ mod retrying;
 mod settle;
 mod state;
 mod steering;
-mod stop;
 mod stopping;
 mod task_index;
 #[cfg(test)]
@@ -32,7 +31,7 @@ pub use state::State;
 use crate::budget::Spent;
 use crate::{
     AccountName, AttemptNumber, Dependants, Edition, Effect, Event, Input, Landing, Limits, Phase,
-    RunStatus, Status, StopMode, StopReason, TaskId, Timestamp, WavePlan,
+    PlacedTask, PlannedTask, RunStatus, Status, StopMode, StopReason, TaskId, Timestamp, WavePlan,
 };
 use breaker::Streak;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -114,6 +113,8 @@ pub struct Scheduler {
     streak: Option<Streak>,
     /// What they had in common, when nothing is started because of that.
     broken_by: Option<String>,
+    /// The moment of the last input.
+    now: Timestamp,
     /// What the input under way asks for so far; empty between inputs.
     effects: Vec<Effect>,
 }
@@ -122,37 +123,21 @@ impl Scheduler {
     /// Returns the machine of a run that has not begun.
     pub fn new(plan: WavePlan, limits: Limits) -> Self {
         let count = plan.tasks.len();
-        let ranks: BTreeMap<TaskId, TaskIndex> = plan
-            .tasks
-            .iter()
-            .enumerate()
-            .map(|(rank, placed)| (placed.task.id.clone(), TaskIndex(rank)))
-            .collect();
-        let dependencies: Vec<Vec<TaskIndex>> = plan
-            .tasks
-            .iter()
-            .map(|placed| {
-                placed
-                    .task
-                    .dependencies
-                    .iter()
-                    .filter_map(|id| ranks.get(id).copied())
-                    .collect()
-            })
-            .collect();
+        let ids = plan.tasks.iter().map(|placed| placed.task.id.clone());
+        let ranks: BTreeMap<TaskId, TaskIndex> = ids.zip((0..).map(TaskIndex)).collect();
+        let of_task = |placed: &PlacedTask| -> Vec<TaskIndex> {
+            let ids = placed.task.dependencies.iter();
+            ids.filter_map(|id| ranks.get(id).copied()).collect()
+        };
+        let dependencies: Vec<Vec<TaskIndex>> = plan.tasks.iter().map(of_task).collect();
         let mut dependants = vec![Vec::new(); count];
         for (after, before) in dependencies.iter().enumerate() {
             for &before in before {
                 dependants[before].push(TaskIndex(after));
             }
         }
-        let last_wave = plan
-            .tasks
-            .iter()
-            .map(|placed| placed.wave)
-            .max()
-            .unwrap_or(0) as usize;
-        let mut unsettled_by_wave = vec![0; last_wave + 1];
+        let last_wave = plan.tasks.iter().map(|placed| placed.wave).max();
+        let mut unsettled_by_wave = vec![0; last_wave.unwrap_or(0) as usize + 1];
         for placed in &plan.tasks {
             unsettled_by_wave[placed.wave as usize] += 1;
         }
@@ -194,6 +179,7 @@ impl Scheduler {
             trouble: None,
             streak: None,
             broken_by: None,
+            now: Timestamp::default(),
             effects: Vec::new(),
             plan,
         }
@@ -204,12 +190,13 @@ impl Scheduler {
     /// # Errors
     /// The input can't come where the run stands; nothing has changed then.
     pub fn handle(&mut self, now: Timestamp, input: Input) -> Result<Vec<Effect>, IllegalInput> {
-        let taken = self.take(now, input);
+        self.now = now;
+        let taken = self.take(input);
         let effects = std::mem::take(&mut self.effects);
         taken.map(|()| effects)
     }
 
-    fn take(&mut self, now: Timestamp, input: Input) -> Result<(), IllegalInput> {
+    fn take(&mut self, input: Input) -> Result<(), IllegalInput> {
         match (self.life, input) {
             (Life::New, Input::Begin) => self.begin(),
             // The process was gone before its first input was kept.
@@ -225,7 +212,7 @@ impl Scheduler {
                     answer,
                 },
             ) => {
-                self.answer(now, &task, attempt, answer)?;
+                self.answer(&task, attempt, answer)?;
             }
             (Life::Running, Input::Tick) => {}
             (Life::Running, Input::Foreseen(foreseen)) => self.foresee(foreseen),
@@ -237,7 +224,7 @@ impl Scheduler {
                         stands: refusal.to_string(),
                     });
                 }
-                self.request(now, request);
+                self.request(request);
             }
             (Life::Running | Life::Ended(_), Input::Resumed(limits)) => self.resume(limits),
             (life, input) => {
@@ -247,7 +234,7 @@ impl Scheduler {
                 });
             }
         }
-        self.advance(now);
+        self.advance();
         Ok(())
     }
 
@@ -283,20 +270,38 @@ impl Scheduler {
         self.limits.edition == Edition::First
     }
 
+    fn planned(&self, rank: TaskIndex) -> &PlannedTask {
+        &self.plan.tasks[rank].task
+    }
+
+    fn wave(&self, rank: TaskIndex) -> u32 {
+        self.plan.tasks[rank].wave
+    }
+
     fn id(&self, rank: TaskIndex) -> TaskId {
-        self.plan.tasks[rank].task.id.clone()
+        self.planned(rank).id.clone()
     }
 
     fn phase(&self, rank: TaskIndex) -> Phase {
-        self.plan.tasks[rank].task.phase
+        self.planned(rank).phase
     }
 
     fn pair(&self, rank: TaskIndex) -> Option<TaskIndex> {
-        self.plan.tasks[rank]
-            .task
-            .pair
-            .as_ref()
-            .and_then(|id| self.ranks.get(id).copied())
+        self.ranks.get(self.planned(rank).pair.as_ref()?).copied()
+    }
+
+    /// The RED of a GREEN.
+    fn red_of(&self, rank: TaskIndex) -> Option<TaskIndex> {
+        self.pair(rank).filter(|_| self.phase(rank) == Phase::Green)
+    }
+
+    /// The task and the attempt that a step is of.
+    fn step(&self, rank: TaskIndex) -> (TaskId, AttemptNumber) {
+        (self.id(rank), self.attempt_number(rank))
+    }
+
+    fn last(&self, rank: TaskIndex) -> Option<&AttemptRecord> {
+        self.attempts[rank].last()
     }
 
     fn attempt_number(&self, rank: TaskIndex) -> AttemptNumber {
@@ -320,7 +325,7 @@ impl Scheduler {
 
     /// The one place where a task's state is written; keeps every count that depends on it.
     fn set_state(&mut self, rank: TaskIndex, state: State) {
-        let wave = self.plan.tasks[rank].wave as usize;
+        let wave = self.wave(rank) as usize;
         let old = std::mem::replace(&mut self.states[rank], state);
         let new = &self.states[rank];
         match (old.is_settled(), new.is_settled()) {

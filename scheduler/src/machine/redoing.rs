@@ -4,7 +4,7 @@
 //! test may be wrong.
 
 use super::{AttemptEnd, AttemptRecord, Scheduler, State, TaskIndex};
-use crate::{Failure, Keep, Phase, Proof, Reason, ResultFile, Timestamp};
+use crate::{Failure, Keep, Proof, Reason, ResultFile, quoted};
 
 /// A RED is questioned so often.
 const MOST_QUESTIONS: usize = 2;
@@ -16,32 +16,22 @@ impl Scheduler {
     /// Takes the RED of a GREEN back whose base can't be made, since the two conflict with what has landed.
     pub(super) fn redo_conflicting_red(
         &mut self,
-        now: Timestamp,
         red: TaskIndex,
         green: TaskIndex,
         evidence: String,
     ) {
         self.release(green, Keep::Nothing);
         self.attempts[green].pop();
-        self.redo_red(now, red, green, Failure::Conflict, evidence);
+        self.redo_red(red, green, Failure::Conflict, evidence);
     }
 
     /// Ends GREEN's attempt, uncharged, and has its RED done again with what both sides say.
-    pub(super) fn question_red(
-        &mut self,
-        now: Timestamp,
-        green: TaskIndex,
-        doubt: Doubt,
-        failure: Failure,
-    ) {
+    pub(super) fn question_red(&mut self, green: TaskIndex, doubt: Doubt, failure: Failure) {
         let Doubt { red, cause } = doubt;
         self.release(green, Keep::Salvage);
-        let measured = self.attempts[green]
-            .last()
-            .and_then(AttemptRecord::proof)
-            .cloned()
-            .unwrap_or_default();
-        self.record_failure(now, green, failure, measured.evidence);
+        let measured = self.last(green).and_then(AttemptRecord::proof);
+        let measured = measured.map(|proof| proof.evidence.clone());
+        self.record_failure(green, failure, measured.unwrap_or_default());
         let evidence = self.words_of_both(red, green, cause);
         for position in self.witnesses(green, cause) {
             if let AttemptEnd::Failed(failed) = &mut self.attempts[green][position].end {
@@ -51,20 +41,13 @@ impl Scheduler {
         self.last_failure(green)
             .evidence
             .push_str("\n\nRED is done again because of this: its tests may be others now.");
-        self.redo_red(now, red, green, Failure::RedQuestioned, evidence);
+        self.redo_red(red, green, Failure::RedQuestioned, evidence);
         self.last_failure(red).questioned = Some(cause);
     }
 
     /// Takes a RED back; its GREEN, and whoever else builds on it, waits for the next one.
-    fn redo_red(
-        &mut self,
-        now: Timestamp,
-        red: TaskIndex,
-        green: TaskIndex,
-        failure: Failure,
-        evidence: String,
-    ) {
-        self.record_failure(now, red, failure, evidence);
+    fn redo_red(&mut self, red: TaskIndex, green: TaskIndex, failure: Failure, evidence: String) {
+        self.record_failure(red, failure, evidence);
         self.set_state(red, State::Waiting { unmet: 0 });
         self.make_ready(green);
         for after in self.dependants[red].clone() {
@@ -72,17 +55,16 @@ impl Scheduler {
                 self.make_ready(after);
             }
         }
-        self.retry_or_give_up(now, red, failure);
+        self.retry_or_give_up(red, failure);
     }
 
     /// Returns what the failed proof of a GREEN's last attempt says against its RED.
     pub(super) fn doubt(&self, green: TaskIndex) -> Option<Doubt> {
-        if self.is_of_first_edition() || self.phase(green) != Phase::Green {
+        if self.is_of_first_edition() {
             return None;
         }
-        let red = self
-            .pair(green)
-            .filter(|&red| matches!(self.states[red], State::Held { .. }))?;
+        let is_held = |red: &TaskIndex| matches!(self.states[*red], State::Held { .. });
+        let red = self.red_of(green).filter(is_held)?;
         let cause = last_reason(&self.attempts[green])?;
         let witnesses = self.witnesses(green, cause).len();
         let before: Vec<Reason> = self.questions(red).collect();
@@ -93,14 +75,8 @@ impl Scheduler {
 
     /// Whether the RED of a GREEN was questioned for what its last attempt failed by again.
     pub(super) fn questioned_before(&self, green: TaskIndex) -> bool {
-        let Some(red) = self
-            .pair(green)
-            .filter(|_| self.phase(green) == Phase::Green)
-        else {
-            return false;
-        };
-        last_reason(&self.attempts[green])
-            .is_some_and(|cause| self.questions(red).any(|before| before == cause))
+        let red_and_cause = self.red_of(green).zip(last_reason(&self.attempts[green]));
+        red_and_cause.is_some_and(|(red, cause)| self.questions(red).any(|before| before == cause))
     }
 
     fn questions(&self, red: TaskIndex) -> impl Iterator<Item = Reason> {
@@ -140,8 +116,8 @@ impl Scheduler {
             }
             (_, _) => "its GREEN shows that a test fails by a mistake of its own".to_owned(),
         };
-        let seen = self.attempts[red]
-            .last()
+        let seen = self
+            .last(red)
             .and_then(AttemptRecord::proof)
             .map(words_of_red);
         let failed = records.last().map(words_of_green).unwrap_or_default();
@@ -203,20 +179,10 @@ fn words_of_green(record: &AttemptRecord) -> String {
 }
 
 fn names(tests: &[String]) -> String {
-    let more = tests.len().saturating_sub(MOST_NAMES);
-    let named: Vec<String> = tests
-        .iter()
-        .take(MOST_NAMES)
-        .map(|name| format!("`{name}`"))
-        .collect();
-    let more = if more > 0 {
-        format!(", and {more} more")
-    } else {
-        String::new()
-    };
-    if named.is_empty() {
-        "none that have names".to_owned()
-    } else {
-        named.join(", ") + &more
+    let named = quoted(tests.iter().take(MOST_NAMES));
+    match tests.len().saturating_sub(MOST_NAMES) {
+        _ if tests.is_empty() => "none that have names".to_owned(),
+        0 => named,
+        more => format!("{named}, and {more} more"),
     }
 }

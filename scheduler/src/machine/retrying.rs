@@ -4,11 +4,11 @@
 //! person said so: after an order to stop or pause the run, or a request for the task.
 
 use super::{AttemptRecord, Scheduler, State, TaskIndex, count_u32};
-use crate::{Edition, Event, Failure, Limits, Timestamp, in_a_line};
+use crate::{Edition, Event, Failure, Limits, in_a_line};
 
 impl Scheduler {
     /// Has a task whose last attempt failed tried again, now or after a pause, or gives it up.
-    pub(super) fn retry_or_give_up(&mut self, now: Timestamp, rank: TaskIndex, failure: Failure) {
+    pub(super) fn retry_or_give_up(&mut self, rank: TaskIndex, failure: Failure) {
         if self.has_no_further_attempt(rank, failure) {
             let reason = self.words_of_the_end(rank);
             self.give_up(rank, failure, reason);
@@ -16,7 +16,7 @@ impl Scheduler {
         }
         let pause = self.pause_ms(rank, failure);
         if pause > 0 {
-            let until = now.plus(pause);
+            let until = self.now.plus(pause);
             self.set_state(rank, State::Paused { until });
             self.tell(Event::TaskWaiting {
                 task: self.id(rank),
@@ -33,9 +33,7 @@ impl Scheduler {
             .iter()
             .filter(|record| record.is_charged())
             .count();
-        let is_charged = self.attempts[rank]
-            .last()
-            .is_some_and(AttemptRecord::is_charged);
+        let is_charged = self.last(rank).is_some_and(AttemptRecord::is_charged);
         // Refused credentials are charged where nobody else has others.
         let is_final = !failure.policy().retried && (failure != Failure::Auth || is_charged);
         let is_used_up = count_u32(charged) > self.limits.retries;
@@ -64,10 +62,8 @@ impl Scheduler {
     }
 
     fn words_of_the_end(&self, rank: TaskIndex) -> String {
-        let evidence = self.attempts[rank]
-            .last()
-            .map(|record| in_a_line(record.evidence()))
-            .unwrap_or_default();
+        let evidence = self.last(rank).map(|record| in_a_line(record.evidence()));
+        let evidence = evidence.unwrap_or_default();
         if self.is_of_first_edition() {
             return evidence;
         }

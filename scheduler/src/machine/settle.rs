@@ -2,14 +2,13 @@
 
 use super::{AttemptEnd, AttemptFailure, Scheduler, State, TaskIndex};
 use crate::merging::Resolution;
-use crate::{CommitId, Effect, Event, Failure, Keep, Status, Timestamp, in_a_line};
+use crate::{CommitId, Effect, Event, Failure, Keep, Status, TaskId, Timestamp, in_a_line};
 use std::collections::BTreeSet;
 
 impl Scheduler {
     /// Ends the attempt under way as failed and decides whether there is another.
     pub(super) fn fail_attempt(
         &mut self,
-        now: Timestamp,
         rank: TaskIndex,
         failure: Failure,
         evidence: String,
@@ -18,29 +17,23 @@ impl Scheduler {
         if self.states[rank].holds_slot() {
             self.release(rank, Keep::Salvage);
         }
-        self.record_failure(now, rank, failure, evidence);
+        self.record_failure(rank, failure, evidence);
         if failure == Failure::RateLimited {
-            self.start_cooldown(now, rank, not_before);
+            self.start_cooldown(rank, not_before);
         } else if failure == Failure::Auth && self.refuse_agent(rank) {
             // Somebody else has other credentials; the task is not at fault.
             self.last_failure(rank).charged = false;
         }
-        self.retry_or_give_up(now, rank, failure);
+        self.retry_or_give_up(rank, failure);
     }
 
-    pub(super) fn record_failure(
-        &mut self,
-        now: Timestamp,
-        rank: TaskIndex,
-        failure: Failure,
-        evidence: String,
-    ) {
+    pub(super) fn record_failure(&mut self, rank: TaskIndex, failure: Failure, evidence: String) {
         let charged = self.is_charged(rank, failure);
         self.note_failure(rank, failure);
         self.count_for_breaker(rank, failure, &evidence);
         let reason = in_a_line(&evidence);
         self.last_attempt(rank).end = AttemptEnd::Failed(AttemptFailure {
-            at: now,
+            at: self.now,
             failure,
             charged,
             evidence,
@@ -73,34 +66,29 @@ impl Scheduler {
             }
             let mut by = match &self.states[rank] {
                 State::Blocked { by } => by.clone(),
-                State::Waiting { .. } | State::Ready | State::Paused { .. } => BTreeSet::new(),
+                state if state.is_unstarted() => BTreeSet::new(),
                 // A task that is under way, or over, had all that it needs.
-                State::Preparing
-                | State::Running
-                | State::Proving
-                | State::Committing
-                | State::Refactoring { .. }
-                | State::Landing { .. }
-                | State::Held { .. }
-                | State::Landed { .. }
-                | State::Failed { .. }
-                | State::Skipped { .. } => continue,
+                _ => continue,
             };
             stack.extend(&self.dependants[rank]);
             by.insert(failed_id.clone());
-            let names = by.iter().cloned().collect();
-            self.set_state(rank, State::Blocked { by });
-            self.tell(Event::TaskBlocked {
-                task: self.id(rank),
-                by: names,
-            });
-            self.restore_status(rank);
+            self.block(rank, by);
         }
     }
 
+    pub(super) fn block(&mut self, rank: TaskIndex, by: BTreeSet<TaskId>) {
+        let names = by.iter().cloned().collect();
+        self.set_state(rank, State::Blocked { by });
+        self.tell(Event::TaskBlocked {
+            task: self.id(rank),
+            by: names,
+        });
+        self.restore_status(rank);
+    }
+
     /// Ends an attempt that tm itself stopped because a person said so; it does not count, and the work is kept.
-    pub(super) fn interrupt_attempt(&mut self, now: Timestamp, rank: TaskIndex) {
-        self.end_attempt(now, rank, String::new(), None);
+    pub(super) fn interrupt_attempt(&mut self, rank: TaskIndex) {
+        self.end_attempt(rank, String::new(), None);
         self.release(rank, Keep::Salvage);
         let is_stopped = self.stop_order.is_some() || self.stop_reason.is_some();
         let reason = if is_stopped {
@@ -115,39 +103,32 @@ impl Scheduler {
 
     pub(super) fn end_attempt(
         &mut self,
-        at: Timestamp,
         rank: TaskIndex,
         why: String,
         resolution: Option<Resolution>,
     ) {
         self.last_attempt(rank).end = AttemptEnd::Over {
-            at,
+            at: self.now,
             why,
             resolution,
         };
     }
 
-    pub(super) fn end_attempt_well(
-        &mut self,
-        now: Timestamp,
-        rank: TaskIndex,
-        resolution: Option<Resolution>,
-    ) {
+    pub(super) fn end_attempt_well(&mut self, rank: TaskIndex, resolution: Option<Resolution>) {
         self.count_nothing_before();
-        self.end_attempt(now, rank, String::new(), resolution);
+        self.end_attempt(rank, String::new(), resolution);
         self.tell_attempt_ended(rank, None, String::new());
     }
 
     /// Ends a task whose work, and that of its RED, is on the integration branch.
     pub(super) fn landed(
         &mut self,
-        now: Timestamp,
         rank: TaskIndex,
         commit: CommitId,
         merge: &CommitId,
         resolution: Option<Resolution>,
     ) {
-        self.end_attempt_well(now, rank, resolution);
+        self.end_attempt_well(rank, resolution);
         let red = self.pair(rank).and_then(|red| match &self.states[red] {
             State::Held { commit } => Some((red, commit.clone())),
             _ => None,
@@ -165,8 +146,7 @@ impl Scheduler {
                 commit: merge.clone(),
                 resolution,
             });
-            let backlog_id = self.plan.tasks[rank].task.backlog_id.clone();
-            self.write_status(backlog_id, Status::Done);
+            self.write_status(rank, Status::Done);
             self.ready_dependants(rank);
         }
     }
@@ -179,7 +159,8 @@ impl Scheduler {
         }
     }
 
-    pub(super) fn write_status(&mut self, task: crate::TaskId, status: Status) {
+    pub(super) fn write_status(&mut self, rank: TaskIndex, status: Status) {
+        let task = self.planned(rank).backlog_id.clone();
         if self.written.get(&task) != Some(&status) {
             self.written.insert(task.clone(), status.clone());
             self.effects.push(Effect::SetStatus { task, status });
@@ -188,10 +169,10 @@ impl Scheduler {
 
     /// Gives a task that is not done the status back that it had before the run.
     pub(super) fn restore_status(&mut self, rank: TaskIndex) {
-        let task = &self.plan.tasks[rank].task;
+        let task = self.planned(rank);
         if self.written.get(&task.backlog_id) == Some(&Status::InProgress) {
-            let (backlog_id, before) = (task.backlog_id.clone(), task.status_before.clone());
-            self.write_status(backlog_id, before);
+            let before = task.status_before.clone();
+            self.write_status(rank, before);
         }
     }
 

@@ -66,37 +66,70 @@ pub enum State {
     },
 }
 
+/// What a state is to other tasks and to the run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Standing {
+    /// No attempt is under way, and one may come.
+    Unstarted,
+    /// An attempt holds a slot.
+    UnderWay,
+    /// The work waits to land, or lands.
+    Landing,
+    /// The work is there.
+    Done,
+    /// It was given up or left out.
+    Lost,
+    /// It can't be done without another one.
+    Blocked,
+}
+
 impl State {
-    /// Tells whether the task has reached an end; `Held` counts, since nothing more is done for it alone.
-    pub const fn is_settled(&self) -> bool {
+    const fn standing(&self) -> Standing {
         match self {
-            Self::Held { .. }
-            | Self::Landed { .. }
-            | Self::Failed { .. }
-            | Self::Skipped { .. }
-            | Self::Blocked { .. } => true,
-            Self::Waiting { .. }
-            | Self::Ready
-            | Self::Paused { .. }
-            | Self::Preparing
+            Self::Waiting { .. } | Self::Ready | Self::Paused { .. } => Standing::Unstarted,
+            Self::Preparing
             | Self::Running
             | Self::Proving
             | Self::Committing
-            | Self::Refactoring { .. }
-            | Self::Landing { .. } => false,
+            | Self::Refactoring { .. } => Standing::UnderWay,
+            Self::Landing { .. } => Standing::Landing,
+            Self::Held { .. } | Self::Landed { .. } => Standing::Done,
+            Self::Failed { .. } | Self::Skipped { .. } => Standing::Lost,
+            Self::Blocked { .. } => Standing::Blocked,
         }
+    }
+
+    /// Tells whether the task has reached an end; `Held` counts, since nothing more is done for it alone.
+    pub const fn is_settled(&self) -> bool {
+        match self.standing() {
+            Standing::Done | Standing::Lost | Standing::Blocked => true,
+            Standing::Unstarted | Standing::UnderWay | Standing::Landing => false,
+        }
+    }
+
+    /// Tells whether no attempt is under way and one may come.
+    pub fn is_unstarted(&self) -> bool {
+        self.standing() == Standing::Unstarted
     }
 
     /// Tells whether an attempt holds a slot.
     pub const fn holds_slot(&self) -> bool {
-        matches!(
-            self,
-            Self::Preparing
-                | Self::Running
-                | Self::Proving
-                | Self::Committing
-                | Self::Refactoring { .. }
-        )
+        matches!(self.standing(), Standing::UnderWay)
+    }
+
+    /// Tells whether the work waits to land, or lands.
+    pub fn is_landing(&self) -> bool {
+        self.standing() == Standing::Landing
+    }
+
+    /// Tells whether an attempt is under way, until its work has landed or is held.
+    pub fn is_under_way(&self) -> bool {
+        self.holds_slot() || self.is_landing()
+    }
+
+    /// Tells whether it was given up or left out.
+    pub fn is_lost(&self) -> bool {
+        self.standing() == Standing::Lost
     }
 
     /// Tells whether an agent lives.
@@ -131,16 +164,7 @@ impl State {
             | Self::Landing { commit }
             | Self::Held { commit }
             | Self::Landed { commit, .. } => Some(commit),
-            Self::Waiting { .. }
-            | Self::Ready
-            | Self::Paused { .. }
-            | Self::Preparing
-            | Self::Running
-            | Self::Proving
-            | Self::Committing
-            | Self::Failed { .. }
-            | Self::Skipped { .. }
-            | Self::Blocked { .. } => None,
+            _ => None,
         }
     }
 }

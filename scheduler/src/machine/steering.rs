@@ -4,7 +4,7 @@
 
 use super::stopping::PendingStop;
 use super::{Life, Scheduler, State, TaskIndex};
-use crate::{Dependants, Event, Failure, Phase, Refusal, Request, StopMode, TaskId, Timestamp};
+use crate::{Dependants, Event, Failure, Phase, Refusal, RefusalReason, Request, StopMode, TaskId};
 use std::collections::BTreeSet;
 
 /// What is said of a task that somebody ended.
@@ -13,72 +13,64 @@ const BY_USER: &str = "stopped by the user";
 impl Scheduler {
     /// Returns why a request can't be done where the run stands, `None` when it can.
     pub fn refusal(&self, request: &Request) -> Option<Refusal> {
-        let wanted = request.wanted();
-        if self.life != Life::Running {
-            return Some(Refusal::Over { wanted });
+        let why = self.refuses(request)?;
+        let mut wanted = request.wanted();
+        if let RefusalReason::NeedsItsTests(_) = why {
+            wanted.push_str(" as satisfied");
         }
+        Some(Refusal { wanted, why })
+    }
+
+    fn refuses(&self, request: &Request) -> Option<RefusalReason> {
+        if self.life != Life::Running {
+            return Some(RefusalReason::Over);
+        }
+        let rank = |task| self.ranks.get(task).copied();
         match request {
             Request::Pause | Request::Continue | Request::Retry(_) | Request::Add(_)
                 if self.stop_reason.is_some() =>
             {
-                Some(Refusal::Stopping { wanted })
+                Some(RefusalReason::Stopping)
             }
-            Request::Pause if self.is_paused => Some(Refusal::NothingToDo {
-                wanted,
-                stands: "paused already",
-            }),
-            Request::Continue if !self.is_paused => Some(Refusal::NothingToDo {
-                wanted,
-                stands: "not paused",
-            }),
+            Request::Pause if self.is_paused => Some(RefusalReason::NothingToDo("paused already")),
+            Request::Continue if !self.is_paused => Some(RefusalReason::NothingToDo("not paused")),
             Request::Pause | Request::Continue => None,
-            Request::StopTask { task, .. } => self.refusal_at(task, wanted, Self::refuses_stop),
-            Request::Retry(task) => self.refusal_at(task, wanted, Self::refuses_retry),
-            Request::Skip { task, dependants } => {
-                self.refusal_at(task, wanted, |run, rank, wanted| {
-                    run.refuses_skip(rank, *dependants, wanted)
-                })
-            }
-            Request::Add(tasks) => self.refuses_addition(tasks, wanted),
+            Request::Add(tasks) => self.refuses_addition(tasks),
+            Request::StopTask { task, .. } => match rank(task) {
+                Some(rank) => self.refuses_stop(rank),
+                None => Some(RefusalReason::UnknownTask),
+            },
+            Request::Retry(task) => match rank(task) {
+                Some(rank) => self.refuses_retry(rank),
+                None => Some(RefusalReason::UnknownTask),
+            },
+            Request::Skip { task, dependants } => match rank(task) {
+                Some(rank) => self.refuses_skip(rank, *dependants),
+                None => Some(RefusalReason::UnknownTask),
+            },
         }
     }
 
-    fn refusal_at(
-        &self,
-        task: &TaskId,
-        wanted: String,
-        refuses: impl FnOnce(&Self, TaskIndex, String) -> Option<Refusal>,
-    ) -> Option<Refusal> {
-        match self.ranks.get(task) {
-            Some(&rank) => refuses(self, rank, wanted),
-            None => Some(Refusal::UnknownTask { wanted }),
-        }
-    }
-
-    fn refuses_stop(&self, rank: TaskIndex, wanted: String) -> Option<Refusal> {
+    fn refuses_stop(&self, rank: TaskIndex) -> Option<RefusalReason> {
         let state = &self.states[rank];
-        state.is_settled().then(|| Refusal::Stands {
-            wanted,
-            stands: state.as_str(),
-        })
+        state
+            .is_settled()
+            .then(|| RefusalReason::Stands(state.as_str()))
     }
 
-    fn refuses_retry(&self, rank: TaskIndex, wanted: String) -> Option<Refusal> {
+    fn refuses_retry(&self, rank: TaskIndex) -> Option<RefusalReason> {
         match &self.states[rank] {
             State::Skipped {
                 dependants: Dependants::Released,
-            } => Some(Refusal::Released { wanted }),
+            } => Some(RefusalReason::Released),
             State::Failed { .. } | State::Skipped { .. } | State::Blocked { .. } => {
                 let lost_red = self.lost_red(rank);
                 let mut by = self.blockers(lost_red.unwrap_or(rank));
                 if let Some(red) = lost_red {
                     by.extend(self.blockers(rank));
-                    by.remove(&self.plan.tasks[red].task.id);
+                    by.remove(&self.planned(red).id);
                 }
-                (!by.is_empty()).then(|| Refusal::Blocked {
-                    wanted,
-                    by: by.into_iter().collect(),
-                })
+                (!by.is_empty()).then(|| RefusalReason::Blocked(by.into_iter().collect()))
             }
             State::Paused { .. }
             | State::Preparing
@@ -90,58 +82,31 @@ impl Scheduler {
             | State::Ready
             | State::Landing { .. }
             | State::Held { .. }
-            | State::Landed { .. }) => Some(Refusal::Stands {
-                wanted,
-                stands: state.as_str(),
-            }),
+            | State::Landed { .. }) => Some(RefusalReason::Stands(state.as_str())),
         }
     }
 
-    fn refuses_skip(
-        &self,
-        rank: TaskIndex,
-        dependants: Dependants,
-        wanted: String,
-    ) -> Option<Refusal> {
-        let state = &self.states[rank];
+    fn refuses_skip(&self, rank: TaskIndex, dependants: Dependants) -> Option<RefusalReason> {
         if dependants == Dependants::Released
             && self.phase(rank) == Phase::Red
             && let Some(green) = self.pair(rank)
         {
-            return Some(Refusal::NeedsItsTests {
-                wanted,
-                green: self.id(green),
-            });
+            return Some(RefusalReason::NeedsItsTests(self.id(green)));
         }
+        let state = &self.states[rank];
         let can_be = match state {
-            State::Held { .. }
-            | State::Landed { .. }
-            | State::Skipped {
-                dependants: Dependants::Released,
-            } => false,
             State::Failed { .. }
             | State::Skipped {
                 dependants: Dependants::Blocked,
             } => dependants == Dependants::Released,
-            State::Waiting { .. }
-            | State::Ready
-            | State::Paused { .. }
-            | State::Preparing
-            | State::Running
-            | State::Proving
-            | State::Committing
-            | State::Refactoring { .. }
-            | State::Landing { .. }
-            | State::Blocked { .. } => true,
+            State::Blocked { .. } => true,
+            state => !state.is_settled(),
         };
-        (!can_be).then(|| Refusal::Stands {
-            wanted,
-            stands: state.as_str(),
-        })
+        (!can_be).then(|| RefusalReason::Stands(state.as_str()))
     }
 
     /// Does what was asked, which `refusal` has let pass.
-    pub(super) fn request(&mut self, now: Timestamp, request: Request) {
+    pub(super) fn request(&mut self, request: Request) {
         match request {
             Request::Pause => {
                 self.is_paused = true;
@@ -151,7 +116,7 @@ impl Scheduler {
             Request::StopTask { task, order } => {
                 let rank = self.ranks[&task];
                 for rank in self.with_unsettled_red(rank) {
-                    self.stop_task(now, rank, order);
+                    self.stop_task(rank, order);
                 }
             }
             Request::Retry(task) => {
@@ -166,7 +131,7 @@ impl Scheduler {
                     } else {
                         Dependants::Blocked
                     };
-                    self.leave_out(now, part, dependants);
+                    self.leave_out(part, dependants);
                 }
             }
             Request::Add(tasks) => self.join(tasks),
@@ -182,44 +147,30 @@ impl Scheduler {
     /// The task, and its RED when it is a GREEN whose RED is not settled.
     fn with_unsettled_red(&self, rank: TaskIndex) -> Vec<TaskIndex> {
         let red = self
-            .pair(rank)
-            .filter(|&red| self.phase(rank) == Phase::Green && !self.states[red].is_settled());
+            .red_of(rank)
+            .filter(|&red| !self.states[red].is_settled());
         [rank].into_iter().chain(red).collect()
     }
 
     /// The RED of a GREEN that can't be begun without doing it again.
     fn lost_red(&self, rank: TaskIndex) -> Option<TaskIndex> {
-        let is_lost = |red: &TaskIndex| {
-            matches!(
-                self.states[*red],
-                State::Failed { .. } | State::Skipped { .. }
-            )
-        };
-        self.pair(rank)
-            .filter(|_| self.phase(rank) == Phase::Green)
-            .filter(is_lost)
+        self.red_of(rank).filter(|&red| self.states[red].is_lost())
     }
 
-    fn stop_task(&mut self, now: Timestamp, rank: TaskIndex, order: StopMode) {
-        if !self.stop_or_wait(now, rank, PendingStop::Stopped, order) {
-            self.fail_unstarted(rank);
+    fn stop_task(&mut self, rank: TaskIndex, order: StopMode) {
+        if !self.stop_or_wait(rank, PendingStop::Stopped, order) {
+            self.give_up(rank, Failure::Stopped, BY_USER.to_owned());
         }
     }
 
     /// Ends the attempt of a task as soon as the step under way lets it; false when there is none.
-    fn stop_or_wait(
-        &mut self,
-        now: Timestamp,
-        rank: TaskIndex,
-        pending: PendingStop,
-        order: StopMode,
-    ) -> bool {
+    fn stop_or_wait(&mut self, rank: TaskIndex, pending: PendingStop, order: StopMode) -> bool {
         let state = &self.states[rank];
-        let is_in_line = matches!(state, State::Landing { .. }) && !self.is_being_landed(rank);
-        let is_under_way = matches!(state, State::Landing { .. }) || state.holds_slot();
+        let is_in_line = state.is_landing() && !self.is_being_landed(rank);
+        let is_under_way = state.is_under_way();
         if is_in_line {
             self.landing.retain(|&other| other != rank);
-            self.end_stopped(now, rank, pending, None);
+            self.end_stopped(rank, pending, None);
         } else if is_under_way {
             self.stop_when_answered(rank, pending, order);
         }
@@ -230,18 +181,6 @@ impl Scheduler {
         self.landing_under_way && self.landing.front() == Some(&rank)
     }
 
-    fn fail_unstarted(&mut self, rank: TaskIndex) {
-        let (task, failure) = (self.id(rank), Failure::Stopped);
-        self.set_state(rank, State::Failed { failure });
-        self.tell(Event::TaskFailed {
-            task,
-            failure,
-            reason: BY_USER.to_owned(),
-        });
-        self.restore_status(rank);
-        self.block_dependants(rank);
-    }
-
     fn retry(&mut self, rank: TaskIndex) {
         if matches!(self.states[rank], State::Paused { .. }) {
             self.make_ready(rank);
@@ -249,10 +188,7 @@ impl Scheduler {
             if let Some(red) = self.lost_red(rank) {
                 self.reopen(red);
             }
-            if matches!(
-                self.states[rank],
-                State::Failed { .. } | State::Skipped { .. }
-            ) {
+            if self.states[rank].is_lost() {
                 self.reopen(rank);
             }
         } else {
@@ -270,8 +206,8 @@ impl Scheduler {
         self.review_dependants(rank);
     }
 
-    fn leave_out(&mut self, now: Timestamp, rank: TaskIndex, dependants: Dependants) {
-        if !self.stop_or_wait(now, rank, PendingStop::Skipped(dependants), StopMode::Now) {
+    fn leave_out(&mut self, rank: TaskIndex, dependants: Dependants) {
+        if !self.stop_or_wait(rank, PendingStop::Skipped(dependants), StopMode::Now) {
             self.skip(rank, dependants);
         }
     }
@@ -294,21 +230,9 @@ impl Scheduler {
             .filter(|&&before| !self.satisfies(before, rank))
         {
             match &self.states[before] {
-                State::Failed { .. } | State::Skipped { .. } => {
-                    by.insert(self.id(before));
-                }
                 State::Blocked { by: further } => by.extend(further.iter().cloned()),
-                State::Waiting { .. }
-                | State::Ready
-                | State::Paused { .. }
-                | State::Preparing
-                | State::Running
-                | State::Proving
-                | State::Committing
-                | State::Refactoring { .. }
-                | State::Landing { .. }
-                | State::Held { .. }
-                | State::Landed { .. } => {}
+                state if state.is_lost() => by.extend([self.id(before)]),
+                _ => {}
             }
         }
         by
@@ -321,14 +245,8 @@ impl Scheduler {
         while let Some(before) = stack.pop() {
             for &after in &self.dependants[before] {
                 let state = &self.states[after];
-                let is_not_started = matches!(
-                    state,
-                    State::Waiting { .. }
-                        | State::Ready
-                        | State::Paused { .. }
-                        | State::Blocked { .. }
-                );
-                if is_not_started && not_started.insert((self.plan.tasks[after].wave, after)) {
+                let is_not_started = state.is_unstarted() || matches!(state, State::Blocked { .. });
+                if is_not_started && not_started.insert((self.wave(after), after)) {
                     stack.push(after);
                 }
             }
@@ -340,8 +258,7 @@ impl Scheduler {
 
     fn review(&mut self, rank: TaskIndex) {
         let by = self.blockers(rank);
-        let (state, names) = (&self.states[rank], by.iter().cloned().collect());
-        match (by.is_empty(), state) {
+        match (by.is_empty(), &self.states[rank]) {
             (true, State::Blocked { .. }) => {
                 self.make_ready(rank);
                 self.tell(Event::TaskUnblocked {
@@ -351,14 +268,7 @@ impl Scheduler {
             (true, State::Waiting { .. }) => self.make_ready(rank),
             (true, _) => {}
             (false, State::Blocked { by: before }) if *before == by => {}
-            (false, _) => {
-                self.set_state(rank, State::Blocked { by });
-                self.tell(Event::TaskBlocked {
-                    task: self.id(rank),
-                    by: names,
-                });
-                self.restore_status(rank);
-            }
+            (false, _) => self.block(rank, by),
         }
     }
 }

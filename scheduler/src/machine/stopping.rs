@@ -1,13 +1,14 @@
-//! Ends an attempt under way whose task somebody stops, skips or wants tried again.
+//! Stops a run, takes one over from another process, and ends an attempt under way whose task somebody stops, skips or
+//! wants tried again.
 //!
-//! The step under way is answered first, as ever; then the attempt is over, whatever the answer was. Only a landing that
+//! The step under way of such an attempt is answered first, as ever; then the attempt is over, whatever the answer was. Only a landing that
 //! is under way counts when it succeeds: what has landed has landed.
 
 use super::attempt_record::Reached;
-use super::{IllegalInput, Scheduler, State, TaskIndex};
+use super::{IllegalInput, Life, Scheduler, State, TaskIndex};
 use crate::{
-    AgentVerdict, Answer, CommitId, Dependants, Event, Failure, Keep, StopMode, Timestamp,
-    judge_agent,
+    AgentVerdict, Answer, CommitId, Dependants, Effect, Event, Failure, Keep, Limits, Status,
+    StopMode, StopReason, judge_agent,
 };
 
 /// What becomes of a task when the step under way is answered.
@@ -32,6 +33,112 @@ impl PendingStop {
 }
 
 impl Scheduler {
+    pub(super) fn stop(&mut self, order: StopMode) {
+        if self.stop_order >= Some(order) {
+            return;
+        }
+        self.stop_order = Some(order);
+        if self.stop_reason != Some(StopReason::Interrupted) {
+            self.stop_because(StopReason::Interrupted);
+        }
+        for rank in self.indices() {
+            // An agent that is being stopped already is not given more time.
+            let is_parting = order == StopMode::Gently && self.pending_stops.contains_key(&rank);
+            if self.states[rank].has_agent() && !is_parting {
+                self.stop_agent(rank, order);
+            }
+        }
+    }
+
+    /// Leaves a task where it stands because its step can't be done now, and starts nothing more: what else is under way
+    /// goes on to its end, and the next process asks for the step again.
+    pub(super) fn park(&mut self, rank: TaskIndex, why: String) {
+        self.parked.insert(rank);
+        if self.states[rank].is_landing() {
+            self.landing_under_way = false;
+        }
+        self.trouble.get_or_insert(why);
+        if self.stop_reason.is_none() {
+            self.stop_because(StopReason::Surroundings);
+        }
+    }
+
+    /// Asks again for every step that was under way, since nobody hears the answers of the process that is gone.
+    pub(super) fn resume(&mut self, limits: Limits) {
+        self.life = Life::Running;
+        self.limits = limits;
+        self.stop_order = None;
+        // Whoever takes it up has seen how it ended; otherwise the count outlives the process.
+        if self.stop_reason == Some(StopReason::Breaker) || self.is_all_the_same() {
+            self.reset_breaker();
+        }
+        self.stop_reason = None;
+        self.landing_under_way = false;
+        self.parked.clear();
+        self.trouble = None;
+        self.ready = (self.indices())
+            .filter(|&rank| self.states[rank] == State::Ready)
+            .map(|rank| self.ready_key(rank))
+            .collect();
+        let count = |wanted: fn(&&State) -> bool| self.states.iter().filter(wanted).count();
+        self.tell(Event::RunResumed {
+            landed: count(|state| matches!(state, State::Landed { .. })),
+            under_way: count(|state| state.holds_slot()),
+        });
+        self.review_agents();
+        for rank in self.indices() {
+            self.reconcile_status(rank);
+            self.effects.extend(self.step_again(rank));
+        }
+        self.stop_again_after_resuming();
+        if self.is_paused {
+            self.go_on();
+        }
+    }
+
+    fn step_again(&self, rank: TaskIndex) -> Option<Effect> {
+        let (task, attempt) = self.step(rank);
+        match &self.states[rank] {
+            State::Preparing => Some(self.prepare(rank)),
+            State::Running => Some(Effect::Adopt {
+                task,
+                attempt,
+                timeout_ms: self.timeout_ms(rank),
+            }),
+            State::Proving => Some(Effect::Prove { task, attempt }),
+            State::Committing => Some(Effect::Commit { task, attempt }),
+            State::Refactoring { commit } => {
+                let timeout_ms = self.timeout_ms(rank);
+                Some(Effect::Refactor {
+                    task,
+                    attempt,
+                    commit: commit.clone(),
+                    timeout_ms,
+                })
+            }
+            State::Waiting { .. }
+            | State::Ready
+            | State::Paused { .. }
+            | State::Landing { .. }
+            | State::Held { .. }
+            | State::Landed { .. }
+            | State::Failed { .. }
+            | State::Skipped { .. }
+            | State::Blocked { .. } => None,
+        }
+    }
+
+    /// Writes the status again that the task is to have, whatever the process that is gone managed to write.
+    fn reconcile_status(&mut self, rank: TaskIndex) {
+        let task = self.planned(rank).backlog_id.clone();
+        if self.states[rank].holds_slot() {
+            self.written.insert(task.clone(), Status::InProgress);
+        }
+        if let Some(status) = self.written.get(&task).cloned() {
+            self.effects.push(Effect::SetStatus { task, status });
+        }
+    }
+
     /// Has the agent stopped, when there is one, and remembers what is to become of the task.
     pub(super) fn stop_when_answered(
         &mut self,
@@ -67,7 +174,6 @@ impl Scheduler {
     /// Takes the answer of a task that somebody stops, skips or wants tried again.
     pub(super) fn finish_stopped_attempt(
         &mut self,
-        now: Timestamp,
         rank: TaskIndex,
         pending: PendingStop,
         answer: Answer,
@@ -82,7 +188,7 @@ impl Scheduler {
             | (State::Running | State::Proving | State::Committing, Answer::WorkLost(_)) => {}
             (State::Running, Answer::AgentEnded(report)) => {
                 self.spend(&report);
-                self.note_refusal(now, rank, &report);
+                self.note_refusal(rank, &report);
                 if let AgentVerdict::Failed {
                     failure: Failure::Escaped,
                     evidence,
@@ -104,7 +210,7 @@ impl Scheduler {
                 self.tell_commit(rank, &commit);
             }
             (State::Refactoring { .. }, Answer::Refactored(refactored)) => {
-                self.note_refactored(now, rank, *refactored);
+                self.note_refactored(rank, *refactored);
             }
             (
                 State::Landing { commit },
@@ -116,25 +222,19 @@ impl Scheduler {
                 let commit: CommitId = commit.clone();
                 self.pending_stops.remove(&rank);
                 self.end_landing();
-                self.landed(now, rank, commit, &merge, resolution);
+                self.landed(rank, commit, &merge, resolution);
                 return Ok(());
             }
             (State::Landing { .. }, Answer::LandingRefused(_)) => self.end_landing(),
-            (state, answer) => {
-                return Err(IllegalInput {
-                    what: format!("the answer `{answer:?}` for `{}`", self.id(rank)),
-                    stands: format!("it is {}", state.as_str()),
-                });
-            }
+            (_, answer) => return Err(self.illegal_answer(rank, &answer)),
         }
-        self.end_stopped(now, rank, pending, noticed);
+        self.end_stopped(rank, pending, noticed);
         Ok(())
     }
 
     /// Ends the attempt, of which something may have been noticed; its work is kept.
     pub(super) fn end_stopped(
         &mut self,
-        now: Timestamp,
         rank: TaskIndex,
         pending: PendingStop,
         noticed: Option<String>,
@@ -149,11 +249,11 @@ impl Scheduler {
         }
         match pending {
             PendingStop::Stopped => {
-                self.record_failure(now, rank, Failure::Stopped, evidence.clone());
+                self.record_failure(rank, Failure::Stopped, evidence.clone());
                 self.give_up(rank, Failure::Stopped, evidence);
             }
             PendingStop::Again | PendingStop::Skipped(_) => {
-                self.end_attempt(now, rank, evidence.clone(), None);
+                self.end_attempt(rank, evidence.clone(), None);
                 self.tell_attempt_ended(rank, None, evidence);
                 match pending {
                     PendingStop::Skipped(dependants) => self.skip(rank, dependants),

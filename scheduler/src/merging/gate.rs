@@ -61,13 +61,12 @@ impl Fitting {
         let Some((first, rest)) = segments.split_first() else {
             return text.is_empty();
         };
-        let Segment::Conflict { ours, base, theirs } = first else {
-            let Segment::Settled(settled) = first else {
-                unreachable!("a segment is settled or in conflict")
-            };
-            return text
-                .strip_prefix(settled.as_str())
-                .is_some_and(|after| self.fits(rest, after));
+        let (ours, base, theirs) = match first {
+            Segment::Conflict { ours, base, theirs } => (ours, base, theirs),
+            Segment::Settled(settled) => {
+                let after = text.strip_prefix(settled.as_str());
+                return after.is_some_and(|after| self.fits(rest, after));
+            }
         };
         for end in ends(rest, text) {
             match wrong_place(ours, base, theirs, &text[..end]) {
@@ -80,11 +79,8 @@ impl Fitting {
     }
 
     fn note(&mut self, left: usize, why: String) {
-        if self
-            .nearest
-            .as_ref()
-            .is_none_or(|(before, _)| left < *before)
-        {
+        let nearest = self.nearest.as_ref();
+        if nearest.is_none_or(|(before, _)| left < *before) {
             self.nearest = Some((left, why));
         }
     }
@@ -107,125 +103,99 @@ fn ends(rest: &[Segment], text: &str) -> Vec<usize> {
 
 /// What is wrong with the text that stands in the place of a conflict.
 fn wrong_place(ours: &str, base: &str, theirs: &str, text: &str) -> Option<String> {
-    let (shared, ours_alone, theirs_alone) = added_lines(ours, base, theirs);
-    let have = words(text);
-    let kept_by_both = least(&[&words(base), &words(ours), &words(theirs)]);
-    let of_base = words(base);
-    let added = |lines: &str, whole: &str| {
-        let whole = words(whole);
-        let mut count = words(lines);
-        // Words that stood there before are no news.
-        count.retain(|word, many| {
-            let new = whole
-                .get(word)
-                .copied()
-                .unwrap_or(0)
-                .saturating_sub(of_base.get(word).copied().unwrap_or(0));
-            *many = new.min(*many);
-            *many > 0
-        });
-        count
+    let added = |side| Bag::lines(side).without(&Bag::lines(base));
+    let shared = added(ours).shared_with(&added(theirs));
+    // Words that stood there before are no news.
+    let news = |side| {
+        let new = Bag::words(side).without(&Bag::words(base));
+        added(side)
+            .without(&shared)
+            .words_of_lines()
+            .shared_with(&new)
     };
-    let mut need = kept_by_both;
-    for more in [
-        words(&shared),
-        added(&ours_alone, ours),
-        added(&theirs_alone, theirs),
-    ] {
-        for (word, count) in more {
-            *need.entry(word).or_default() += count;
-        }
+    let kept = Bag::words(base).shared_with(&Bag::words(ours));
+    let mut need = kept.shared_with(&Bag::words(theirs));
+    for more in [shared.words_of_lines(), news(ours), news(theirs)] {
+        need.add(more.0);
     }
-    if let Some((word, _)) = need
+    let have = Bag::words(text);
+    let mut gone = need
+        .0
         .iter()
-        .find(|(word, count)| have.get(*word).copied().unwrap_or(0) < **count)
-    {
+        .filter(|(word, many)| have.count(word) < **many);
+    if let Some((word, _)) = gone.next() {
         return Some(format!("`{word}`, which a side added, is gone"));
     }
     returned_line(ours, base, theirs, text)
         .map(|line| format!("`{line}`, which a side removed, is back"))
 }
 
-/// The lines that both sides added, and those that only one did.
-fn added_lines(ours: &str, base: &str, theirs: &str) -> (String, String, String) {
-    let before = lines(base);
-    let new = |side: &str| -> BTreeMap<String, usize> {
-        let mut new = lines(side);
-        new.retain(|line, many| {
-            *many = many.saturating_sub(before.get(line).copied().unwrap_or(0));
-            *many > 0
-        });
-        new
-    };
-    let (ours, theirs) = (new(ours), new(theirs));
-    let shared = least(&[&ours, &theirs]);
-    let without = |mut side: BTreeMap<String, usize>| {
-        side.retain(|line, many| {
-            *many -= shared.get(line).copied().unwrap_or(0);
-            *many > 0
-        });
-        text_of(&side)
-    };
-    let (ours, theirs) = (without(ours), without(theirs));
-    (text_of(&shared), ours, theirs)
-}
-
 /// A line that stood there, that a side took out, and that is there as often as before.
-fn returned_line(ours: &str, base: &str, theirs: &str, text: &str) -> Option<String> {
-    let (before, ours, theirs, now) = (lines(base), lines(ours), lines(theirs), lines(text));
-    let of =
-        |counts: &BTreeMap<String, usize>, line: &String| counts.get(line).copied().unwrap_or(0);
-    let returned = before.iter().find(|(line, many)| {
-        let left = of(&ours, line).min(of(&theirs, line));
-        let added = of(&ours, line)
-            .max(of(&theirs, line))
-            .saturating_sub(**many);
-        left < **many && of(&now, line) > left + added
-    });
-    returned.map(|(line, _)| line.clone())
-}
-
-fn lines(text: &str) -> BTreeMap<String, usize> {
-    counted(text.lines().map(str::trim).filter(|line| !line.is_empty()))
-}
-
-fn words(text: &str) -> BTreeMap<String, usize> {
-    let is_of_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    counted(
-        text.split(|letter| !is_of_word(letter))
-            .filter(|word| !word.is_empty()),
-    )
-}
-
-fn counted<'a>(parts: impl Iterator<Item = &'a str>) -> BTreeMap<String, usize> {
-    let mut counts = BTreeMap::new();
-    for part in parts {
-        *counts.entry(part.to_owned()).or_default() += 1;
-    }
-    counts
-}
-
-fn least(of: &[&BTreeMap<String, usize>]) -> BTreeMap<String, usize> {
-    let Some((first, rest)) = of.split_first() else {
-        return BTreeMap::new();
+fn returned_line<'t>(ours: &str, base: &'t str, theirs: &str, text: &str) -> Option<&'t str> {
+    let [ours, theirs, now] = [ours, theirs, text].map(Bag::lines);
+    let is_returned = |&(line, many): &(&str, usize)| {
+        let (ours, theirs) = (ours.count(line), theirs.count(line));
+        let left = ours.min(theirs);
+        let added = ours.max(theirs).saturating_sub(many);
+        left < many && now.count(line) > left + added
     };
-    let mut least = (*first).clone();
-    least.retain(|part, many| {
-        let fewest = rest
-            .iter()
-            .map(|other| other.get(part).copied().unwrap_or(0))
-            .min();
-        *many = fewest.unwrap_or(*many).min(*many);
-        *many > 0
-    });
-    least
+    let mut before = Bag::lines(base).0.into_iter();
+    before.find(is_returned).map(|(line, _)| line)
 }
 
-fn text_of(counts: &BTreeMap<String, usize>) -> String {
-    counts
-        .iter()
-        .flat_map(|(line, &many)| std::iter::repeat_n(format!("{line}\n"), many))
-        .collect()
+/// Lines or words, each with how often it stands somewhere.
+#[derive(Debug, Default)]
+struct Bag<'t>(BTreeMap<&'t str, usize>);
+
+impl<'t> Bag<'t> {
+    fn of(parts: impl Iterator<Item = &'t str>) -> Self {
+        let mut bag = Self::default();
+        bag.add(parts.filter(|part| !part.is_empty()).map(|part| (part, 1)));
+        bag
+    }
+
+    fn lines(text: &'t str) -> Self {
+        Self::of(text.lines().map(str::trim))
+    }
+
+    fn words(text: &'t str) -> Self {
+        Self::of(text.split(|letter: char| !letter.is_alphanumeric() && letter != '_'))
+    }
+
+    fn words_of_lines(&self) -> Self {
+        let mut words = Self::default();
+        for (line, many) in &self.0 {
+            let of_line = Self::words(line).0.into_iter();
+            words.add(of_line.map(|(word, count)| (word, count * many)));
+        }
+        words
+    }
+
+    fn add(&mut self, more: impl IntoIterator<Item = (&'t str, usize)>) {
+        for (part, many) in more {
+            *self.0.entry(part).or_default() += many;
+        }
+    }
+
+    fn count(&self, part: &str) -> usize {
+        self.0.get(part).copied().unwrap_or(0)
+    }
+
+    fn without(mut self, other: &Bag<'_>) -> Self {
+        self.0.retain(|part, many| {
+            *many = many.saturating_sub(other.count(part));
+            *many > 0
+        });
+        self
+    }
+
+    fn shared_with(mut self, other: &Bag<'_>) -> Self {
+        self.0.retain(|part, many| {
+            *many = other.count(part).min(*many);
+            *many > 0
+        });
+        self
+    }
 }
 
 #[cfg(test)]

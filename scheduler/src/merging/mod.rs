@@ -8,7 +8,7 @@ mod segments;
 mod union;
 
 pub use gate::wrong_resolution;
-pub use lock_files::{LockFile, lock_file};
+pub use lock_files::lock_file;
 pub use segments::{Segment, marker_size, segments, with_ended_line};
 pub use union::{is_joined_by_lines, union, without_removed};
 
@@ -29,12 +29,4 @@ words! {
 impl Resolution {
     /// The trailer of commits that came about so.
     pub const TRAILER: &str = "Resolution";
-
-    /// Returns the one that a trailer names.
-    pub fn of(word: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|resolution| resolution.as_str() == word)
-    }
 }

@@ -17,36 +17,31 @@ pub fn is_joined_by_lines(path: &str) -> bool {
 /// Returns a text with what both sides added, what had landed first; `None` where a side changed or removed a line that
 /// the other changed, or where they end their lines differently.
 pub fn union(segments: &[Segment]) -> Option<String> {
-    let mut text = String::new();
-    for segment in segments {
-        match segment {
-            Segment::Settled(settled) => text.push_str(settled),
-            Segment::Conflict { ours, base, theirs } => {
-                if !base.is_empty() || ends_of_lines(ours) != ends_of_lines(theirs) {
-                    return None;
-                }
-                text.push_str(ours);
-                text.push_str(&without_repeated(ours, theirs));
-            }
-        }
-    }
-    Some(text)
+    resolved(segments, |ours, base, theirs| {
+        let can_be = base.is_empty() && ends_of_lines(ours) == ends_of_lines(theirs);
+        can_be.then(|| format!("{ours}{}", without_repeated(ours, theirs)))
+    })
 }
 
 /// Returns a text without what `theirs` removes, where all else that conflicts are lines that `ours` added around it;
 /// `None` where lines are changed, or it can't be told which ones go.
 pub fn without_removed(segments: &[Segment]) -> Option<String> {
-    let mut text = String::new();
-    for segment in segments {
-        match segment {
-            Segment::Settled(settled) => text.push_str(settled),
-            Segment::Conflict { ours, base, theirs } if theirs.is_empty() => {
-                text.push_str(&without_block(ours, base)?);
-            }
-            Segment::Conflict { .. } => return None,
-        }
-    }
-    Some(text)
+    resolved(segments, |ours, base, theirs| match theirs {
+        "" => without_block(ours, base),
+        _ => None,
+    })
+}
+
+/// Returns a text with what `resolve` makes of ours, base and theirs in the place of each conflict.
+fn resolved(
+    segments: &[Segment],
+    resolve: impl Fn(&str, &str, &str) -> Option<String>,
+) -> Option<String> {
+    let resolved = |segment: &Segment| match segment {
+        Segment::Settled(settled) => Some(settled.clone()),
+        Segment::Conflict { ours, base, theirs } => resolve(ours, base, theirs),
+    };
+    segments.iter().map(resolved).collect()
 }
 
 /// A text without some lines that stand in it, next to each other, just once.

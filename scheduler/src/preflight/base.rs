@@ -1,7 +1,7 @@
 //! Tells a base at which some tests fail, or at which there are none yet, from one at which tests can't be run.
 
 use super::{Base, BaseState, Problem};
-use crate::verdict::{is_source, is_test_path, lacks_runner};
+use crate::verdict::{file_name, is_source, is_test_path, lacks_runner};
 use crate::{CommandEnd, Detail, Strength, TestOutcome, TestReport};
 
 /// So many of the last lines that were printed are shown.
@@ -199,25 +199,19 @@ fn is_empty(paths: &[String]) -> bool {
         "pom.xml",
         "build.gradle",
     ];
-    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-    let is_code = |path: &String| is_source(path) && !DOCUMENTS.contains(&name(path).as_str());
+    let is_code = |path: &String| is_source(path) && !DOCUMENTS.contains(&file_name(path));
     let is_own = |path: &&String| !path.starts_with(".taskmaster/");
-    !paths
-        .iter()
-        .filter(is_own)
-        .any(|path| is_code(path) || MANIFESTS.contains(&name(path).as_str()))
+    let mut own = paths.iter().filter(is_own);
+    !own.any(|path| is_code(path) || MANIFESTS.contains(&file_name(path)))
 }
 
 fn last_lines(report: &TestReport) -> Vec<String> {
-    let lines: Vec<&str> = report
+    let lines = report
         .output_tail
         .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..]
-        .iter()
-        .map(|line| (*line).to_owned())
-        .collect()
+        .filter(|line| !line.trim().is_empty());
+    let lines: Vec<String> = lines.map(ToOwned::to_owned).collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].to_vec()
 }
 
 fn counted(measured: BaseMeasured<'_>, state: BaseState) -> Base {
@@ -230,9 +224,7 @@ fn counted(measured: BaseMeasured<'_>, state: BaseState) -> Base {
         hidden_folder,
     } = measured;
     let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    let passes_again = |name: &&str| {
-        again.is_some_and(|again| again.tests.get(*name) == Some(&TestOutcome::Passed))
-    };
+    let passes_again = |name: &&str| again.is_some_and(|again| again.passes(name));
     let flaky = number(
         report
             .names(TestOutcome::Failed)

@@ -26,55 +26,42 @@ impl AsBefore {
     }
 
     fn describe(&self) -> String {
-        let frozen = self
-            .frozen
-            .iter()
-            .map(|(path, why)| format!("{path} ({why})"));
-        self.tests
+        let why = |(path, why): &(String, String)| format!("{path} ({why})");
+        let all = self
+            .tests
             .iter()
             .cloned()
-            .chain(frozen)
-            .collect::<Vec<_>>()
-            .join(", ")
+            .chain(self.frozen.iter().map(why));
+        all.collect::<Vec<_>>().join(", ")
     }
 
-    /// What RED brought weighs more: that it is frozen says what to do.
-    const fn reason(&self) -> Reason {
-        if self.frozen.is_empty() {
-            Reason::TestRunnerChanged
-        } else {
-            Reason::FrozenFileChanged
-        }
+    fn passed(&self) -> String {
+        let files = self.describe();
+        format!("changed, and passes with them as they were: {files}")
     }
 }
 
 /// A GREEN that changes such files has to pass with them as they were, too.
 pub fn with_files_as_before(
-    mut proof: Proof,
+    proof: Proof,
     green: &GreenWork<'_>,
     files: &AsBefore,
     rules: Rules,
 ) -> Proof {
-    let as_before = judge_green(
-        green,
-        Rules {
-            coverage_threshold: None,
-            ..rules
-        },
-    );
+    let without_coverage = Rules {
+        coverage_threshold: None,
+        ..rules
+    };
+    let as_before = judge_green(green, without_coverage);
     if as_before.holds() {
-        proof.notes.push(format!(
-            "changed, and passes with them as they were: {}",
-            files.describe()
-        ));
-        return proof;
+        return proof.noted(files.passed());
     }
-    let (what, reason) = match files.reason() {
-        Reason::FrozenFileChanged => (
-            "files that RED brought or its tests read",
-            Reason::FrozenFileChanged,
-        ),
-        _ => ("tests or their runner", Reason::TestRunnerChanged),
+    // What RED brought weighs more: that it is frozen says what to do.
+    let (what, reason) = if files.frozen.is_empty() {
+        ("tests or their runner", Reason::TestRunnerChanged)
+    } else {
+        let what = "files that RED brought or its tests read";
+        (what, Reason::FrozenFileChanged)
     };
     let why = format!(
         "passes only because {what} were changed: {}\n\n{}",
@@ -82,53 +69,40 @@ pub fn with_files_as_before(
         as_before.evidence
     );
     if rules.strictness == Strictness::Relaxed {
-        proof.notes.push(why);
-        proof.waived.push(reason);
-        return proof;
+        return proof.waive(reason, why);
     }
     let regressions = as_before.regressions;
     Proof {
-        failure: Some(Failure::TestsTampered),
-        reason: Some(reason),
-        evidence: why,
         regressions,
         ..proof
     }
+    .refuse(Failure::TestsTampered, reason, why)
 }
 
 /// Work outside of any pair may change tests, since it may change what they ask for: that is said, with what they say as
 /// they were. Strictly, they have to pass as they were.
 pub fn judge_plain_as_before(
-    mut proof: Proof,
+    proof: Proof,
     base: &TestReport,
     as_before: &TestReport,
     files: &AsBefore,
     strictness: Strictness,
 ) -> Proof {
     let judged = judge_plain(base, as_before, None);
-    let files = files.describe();
     if judged.holds() {
-        proof.notes.push(format!(
-            "changed, and passes with them as they were: {files}"
-        ));
-        return proof;
+        return proof.noted(files.passed());
     }
+    let files = files.describe();
     let why = format!("passes only because tests or their runner were changed: {files}");
-    if strictness == Strictness::Strict {
-        let (failure, reason) = (
-            Some(Failure::TestsTampered),
-            Some(Reason::TestRunnerChanged),
-        );
-        let evidence = format!("{why}\n\n{}", judged.evidence);
-        return Proof {
-            failure,
-            reason,
-            evidence,
-            regressions: judged.regressions,
-            ..proof
-        };
+    let reason = Reason::TestRunnerChanged;
+    if strictness != Strictness::Strict {
+        return proof.waive(reason, why);
     }
-    proof.notes.push(why);
-    proof.waived.push(Reason::TestRunnerChanged);
-    proof
+    let evidence = format!("{why}\n\n{}", judged.evidence);
+    let regressions = judged.regressions;
+    Proof {
+        regressions,
+        ..proof
+    }
+    .refuse(Failure::TestsTampered, reason, evidence)
 }

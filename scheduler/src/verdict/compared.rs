@@ -1,6 +1,6 @@
 //! Compares one run of the tests with what was before, and words a refusal.
 
-use super::evidence::{evidence, named};
+use super::evidence::named;
 use crate::{
     CommandEnd, CoverageChange, Detail, Failure, Proof, Reason, Strength, TestOutcome, TestReport,
 };
@@ -69,10 +69,7 @@ pub(super) fn cannot_run(report: &TestReport) -> Option<String> {
 pub(super) fn counted(base: &TestReport, after: &TestReport) -> Proof {
     let count =
         |report: &TestReport, outcome| u64::try_from(report.count(outcome)).unwrap_or(u64::MAX);
-    let is_regression = |name: &&String| {
-        base.tests[*name] == TestOutcome::Passed
-            && after.tests.get(*name) != Some(&TestOutcome::Passed)
-    };
+    let is_regression = |name: &&String| base.passes(name) && !after.passes(name);
     let both_tell = base.detail == Detail::PerTest && after.detail == Detail::PerTest;
     Proof {
         strength: match after.detail {
@@ -82,11 +79,11 @@ pub(super) fn counted(base: &TestReport, after: &TestReport) -> Proof {
         baseline_failed: count(base, TestOutcome::Failed),
         // Where there are too many, those that fail are not the ones to leave out.
         new: bounded([true, false].into_iter().flat_map(|fails| {
-            let is_wanted = move |outcome: &TestOutcome| (*outcome == TestOutcome::Failed) == fails;
-            let new = after.tests.iter().filter(move |(name, outcome)| {
-                !base.tests.contains_key(*name) && is_wanted(outcome)
-            });
-            new.map(|(name, _)| name)
+            let new = after
+                .tests
+                .keys()
+                .filter(|name| !base.tests.contains_key(*name));
+            new.filter(move |name| after.fails(name) == fails)
         })),
         passed: count(after, TestOutcome::Passed),
         failed: count(after, TestOutcome::Failed),
@@ -111,15 +108,29 @@ pub(super) fn with_rerun(
 ) -> Proof {
     let mut proof = counted(base, after);
     let Some(rerun) = rerun else { return proof };
-    let passes_again = |name: &String| rerun.tests.get(name) == Some(&TestOutcome::Passed);
-    let was_failing = |name: &String| base.tests.get(name) == Some(&TestOutcome::Failed);
-    proof.regressions.retain(|name| !passes_again(name));
-    let failed_once = after.names(TestOutcome::Failed).map(ToOwned::to_owned);
-    proof.flaky = failed_once
-        .filter(|name| passes_again(name) && !was_failing(name))
-        .take(MOST_NAMES)
-        .collect();
+    proof.regressions.retain(|name| !rerun.passes(name));
+    let failed_once = after.names(TestOutcome::Failed);
+    let flaky = failed_once.filter(|name| rerun.passes(name) && !base.fails(name));
+    proof.flaky = flaky.take(MOST_NAMES).map(ToOwned::to_owned).collect();
     proof
+}
+
+/// Whether the command succeeded, in one run or the other.
+pub(super) fn passes(report: &TestReport, rerun: Option<&TestReport>) -> bool {
+    report.end.succeeded() || rerun.is_some_and(|rerun| rerun.end.succeeded())
+}
+
+/// Refuses work with which tests that passed before do not now; `seen` tells what became of them.
+pub(super) fn regressed(
+    proof: Proof,
+    failure: Failure,
+    seen: &TestReport,
+    after: &TestReport,
+) -> Proof {
+    let reason = worst(&proof.regressions, seen);
+    let why = "tests that passed before do not now";
+    let evidence = named(why, after, &proof.regressions);
+    proof.refuse(failure, reason, evidence)
 }
 
 /// Refuses what got worse, and new tests that fail.
@@ -130,65 +141,27 @@ pub(super) fn regressions_refused(
     failure: Failure,
 ) -> Proof {
     if !proof.regressions.is_empty() {
-        let broken = proof.regressions.clone();
-        let reason = worst(&broken, after);
-        return refused(
-            proof,
-            failure,
-            reason,
-            "tests that passed before do not now",
-            after,
-            &broken,
-        );
+        return regressed(proof, failure, after, after);
     }
-    let passes_again = |name: &String| {
-        rerun.is_some_and(|rerun| rerun.tests.get(name) == Some(&TestOutcome::Passed))
-    };
-    let fails = |name: &&String| {
-        after.tests.get(*name) == Some(&TestOutcome::Failed) && !passes_again(name)
-    };
+    let passes_again = |name: &String| rerun.is_some_and(|rerun| rerun.passes(name));
+    let fails = |name: &&String| after.fails(name) && !passes_again(name);
     let failing: Vec<String> = proof.new.iter().filter(fails).cloned().collect();
     if failing.is_empty() {
         return proof;
     }
-    refused(
-        proof,
-        failure,
-        Reason::NewTestFailed,
-        "new tests fail",
-        after,
-        &failing,
-    )
+    let evidence = named("new tests fail", after, &failing);
+    proof.refuse(failure, Reason::NewTestFailed, evidence)
 }
 
 /// What became of tests that passed before: failing weighs most, then being gone.
-pub(super) fn worst(names: &[String], after: &TestReport) -> Reason {
-    let outcomes = || names.iter().map(|name| after.tests.get(name));
-    if outcomes().any(|outcome| outcome == Some(&TestOutcome::Failed)) {
+fn worst(names: &[String], after: &TestReport) -> Reason {
+    if names.iter().any(|name| after.fails(name)) {
         Reason::OldTestFailed
-    } else if outcomes().any(|outcome| outcome.is_none()) {
+    } else if names.iter().any(|name| !after.tests.contains_key(name)) {
         Reason::OldTestGone
     } else {
         Reason::OldTestSkipped
     }
-}
-
-pub(super) fn refused(
-    mut proof: Proof,
-    failure: Failure,
-    reason: Reason,
-    why: &str,
-    after: &TestReport,
-    tests: &[String],
-) -> Proof {
-    proof.failure = Some(failure);
-    proof.reason = Some(reason);
-    proof.evidence = if tests.is_empty() {
-        evidence(why, after)
-    } else {
-        named(why, after, tests)
-    };
-    proof
 }
 
 pub(super) fn bounded<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {

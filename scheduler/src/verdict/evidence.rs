@@ -7,28 +7,34 @@ use std::fmt::Write as _;
 const MOST_TESTS: usize = 12;
 const MOST_LINES: usize = 8;
 const MOST_BYTES: usize = 4 * 1024;
+/// Of an output so many lines are quoted.
+const MOST_OF_OUTPUT: usize = 30;
 
 /// The reason, and the end of what the command printed.
 pub(super) fn evidence(why: &str, report: &TestReport) -> String {
-    let tail: Vec<&str> = report
-        .output_tail
-        .trim_end()
-        .lines()
-        .rev()
-        .take(30)
-        .collect();
+    let lines: Vec<&str> = report.output_tail.trim_end().lines().collect();
     let mut text = why.to_owned();
-    if !tail.is_empty() {
+    if !lines.is_empty() {
         text.push_str("\n\nThe end of the output:\n");
-        for line in tail.into_iter().rev() {
-            let _ = writeln!(text, "    {line}");
-        }
+        push_lines(
+            &mut text,
+            &lines[lines.len().saturating_sub(MOST_OF_OUTPUT)..],
+        );
     }
     cut(text)
 }
 
-/// The reason, and the tests with what they printed.
+fn push_lines<'l>(text: &mut String, lines: impl IntoIterator<Item = &'l &'l str>) {
+    for line in lines {
+        let _ = writeln!(text, "    {line}");
+    }
+}
+
+/// The reason, and the tests with what they printed; where there are none, the end of what the command printed.
 pub(super) fn named(why: &str, report: &TestReport, tests: &[String]) -> String {
+    if tests.is_empty() {
+        return evidence(why, report);
+    }
     let mut text = format!("{why}:\n");
     for name in tests.iter().take(MOST_TESTS) {
         let state = match report.tests.get(name) {
@@ -37,15 +43,12 @@ pub(super) fn named(why: &str, report: &TestReport, tests: &[String]) -> String 
             Some(crate::TestOutcome::Passed | crate::TestOutcome::Failed) => "",
         };
         let _ = writeln!(text, "- {name}{state}");
-        for line in report
+        let said = report
             .messages
             .get(name)
-            .iter()
-            .flat_map(|message| message.lines())
-            .take(MOST_LINES)
-        {
-            let _ = writeln!(text, "    {line}");
-        }
+            .into_iter()
+            .flat_map(|said| said.lines());
+        push_lines(&mut text, &said.take(MOST_LINES).collect::<Vec<_>>());
     }
     if tests.len() > MOST_TESTS {
         let _ = writeln!(text, "- and {} more", tests.len() - MOST_TESTS);
@@ -57,14 +60,12 @@ pub(super) fn named(why: &str, report: &TestReport, tests: &[String]) -> String 
 pub(super) fn load_evidence(why: &str, errors: &[&LoadError]) -> String {
     let mut text = format!("{why}:\n");
     for error in errors.iter().take(MOST_TESTS) {
-        let _ = writeln!(
-            text,
-            "- {}",
-            error.file.as_deref().unwrap_or("(no file named)")
+        let file = error.file.as_deref().unwrap_or("(no file named)");
+        let _ = writeln!(text, "- {file}");
+        push_lines(
+            &mut text,
+            &error.text.lines().take(MOST_LINES).collect::<Vec<_>>(),
         );
-        for line in error.text.lines().take(MOST_LINES) {
-            let _ = writeln!(text, "    {line}");
-        }
     }
     cut(text)
 }

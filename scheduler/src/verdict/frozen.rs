@@ -2,7 +2,7 @@
 //!
 //! Code that was there before RED is never frozen, nor is a declaration that RED left unfinished for GREEN.
 
-use super::{Change, ChangeKind, is_source, is_test_path, manifest, test_section};
+use super::{Change, ChangeKind, file_name, is_source, is_test_path, manifest, test_section};
 
 /// A file as RED left it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -121,7 +121,7 @@ pub fn is_fixture(path: &str) -> bool {
 /// Tells whether the text of a test file names a path: as it stands from the top, from the test's own folder, or by the
 /// file's name alone.
 pub fn names_path(test: &str, text: &str, path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = file_name(path);
     let folder = test.rsplit_once('/').map_or("", |(folder, _)| folder);
     let from_test = path
         .strip_prefix(folder)

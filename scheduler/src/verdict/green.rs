@@ -1,8 +1,10 @@
 //! Judges GREEN: RED's files are RED's, its tests pass, nothing that passed before fails, vanishes or is skipped.
 
-use super::compared::{bounded, cannot_run, refused, regressions_refused, with_rerun};
-use super::evidence::mistakes_evidence;
+use super::compared::{bounded, cannot_run, passes, regressions_refused, with_rerun};
+use super::evidence::{evidence, mistakes_evidence, named};
+use super::plain::BY_EXIT_STATUS;
 use super::red::mistakes_in;
+use super::red_again::is_unloaded;
 use super::{RedFacts, Rules, Strictness};
 use crate::{Detail, Failure, Proof, Reason, TestOutcome, TestReport};
 use std::borrow::Cow;
@@ -31,74 +33,55 @@ pub fn judge_green(work: &GreenWork<'_>, rules: Rules) -> Proof {
     let GreenWork {
         after, rerun, red, ..
     } = *work;
-    let before = before(work);
-    let mut proof = with_rerun(&before, after, rerun);
+    let mut proof = with_rerun(&before(work), after, rerun);
+    let runner = "what decides how the tests are run was changed";
     for (files, reason, what) in [
         (
             work.tampered,
             Reason::RedTestsChanged,
             "test files of RED were changed",
         ),
-        (
-            work.runner,
-            Reason::TestRunnerChanged,
-            "what decides how the tests are run was changed",
-        ),
+        (work.runner, Reason::TestRunnerChanged, runner),
     ] {
         if files.is_empty() {
             continue;
         }
         let why = format!("{what}: {}", files.join(", "));
-        match rules.strictness {
-            Strictness::Strict | Strictness::Normal => {
-                return refused(proof, Failure::TestsTampered, reason, &why, after, &[]);
-            }
-            Strictness::Relaxed => {
-                proof.notes.push(why);
-                proof.waived.push(reason);
-            }
+        if rules.strictness != Strictness::Relaxed {
+            return proof.refuse(Failure::TestsTampered, reason, evidence(&why, after));
         }
+        proof = proof.waive(reason, why);
     }
+    let failure = Failure::GreenFailing;
     let mistakes = mistakes_in(&red.files, work.without_red, after);
     if !mistakes.is_empty() && !after.end.succeeded() {
         let why = "tests of RED fail by a mistake of their own, which no implementation mends";
-        let (failure, reason) = (Some(Failure::GreenFailing), Some(Reason::TestMistake));
-        return Proof {
+        return proof.refuse(
             failure,
-            reason,
-            evidence: mistakes_evidence(why, &mistakes),
-            ..proof
-        };
+            Reason::TestMistake,
+            mistakes_evidence(why, &mistakes),
+        );
     }
     if let Some(why) = cannot_run(after) {
         proof.red_failing = still_unloaded(after, red);
-        let reason = if proof.red_failing.is_empty() {
-            Reason::CannotRun
-        } else {
-            Reason::RedTestsFail
+        let reason = match proof.red_failing.as_slice() {
+            [] => Reason::CannotRun,
+            [..] => Reason::RedTestsFail,
         };
-        return refused(proof, Failure::GreenFailing, reason, &why, after, &[]);
+        return proof.refuse(failure, reason, evidence(&why, after));
     }
     if after.detail == Detail::ExitStatusOnly {
-        let passes = after.end.succeeded() || rerun.is_some_and(|rerun| rerun.end.succeeded());
-        if !passes {
-            return refused(
-                proof,
-                Failure::GreenFailing,
-                Reason::ExitStatusOnly,
-                "the test command fails",
-                after,
-                &[],
-            );
+        if !passes(after, rerun) {
+            let why = evidence("the test command fails", after);
+            return proof.refuse(failure, Reason::ExitStatusOnly, why);
         }
-        proof.notes.push("judged by exit status only".to_owned());
-        return covered(proof, after, rules);
+        return covered(proof.noted(BY_EXIT_STATUS), after, rules);
     }
-    if let Some((reason, why, tests)) = red_tests_do_not_pass(work, red) {
+    if let Some((reason, why, tests)) = red_tests_do_not_pass(work) {
         if reason == Reason::RedTestsFail {
             proof.red_failing = bounded(tests.iter());
         }
-        return refused(proof, Failure::GreenFailing, reason, &why, after, &tests);
+        return proof.refuse(failure, reason, named(&why, after, &tests));
     }
     let proof = regressions_refused(proof, after, rerun, Failure::Regression);
     if proof.holds() {
@@ -110,13 +93,8 @@ pub fn judge_green(work: &GreenWork<'_>, rules: Rules) -> Proof {
 
 /// The files of RED's tests that could not be loaded before, and can't be now.
 fn still_unloaded(after: &TestReport, red: &RedFacts) -> Vec<String> {
-    let is_named = |file: &&String| {
-        after
-            .load_errors
-            .iter()
-            .any(|error| error.file.as_ref().is_none_or(|named| named == *file))
-    };
-    let mut files: Vec<String> = red.unloaded.iter().filter(is_named).cloned().collect();
+    let unloaded = red.unloaded.iter().filter(|file| is_unloaded(file, after));
+    let mut files: Vec<String> = unloaded.cloned().collect();
     files.sort();
     files.dedup();
     files
@@ -139,36 +117,23 @@ fn before<'a>(work: &GreenWork<'a>) -> Cow<'a, TestReport> {
     Cow::Owned(before)
 }
 
-fn red_tests_do_not_pass(
-    work: &GreenWork<'_>,
-    red: &RedFacts,
-) -> Option<(Reason, String, Vec<String>)> {
+fn red_tests_do_not_pass(work: &GreenWork<'_>) -> Option<(Reason, String, Vec<String>)> {
+    let red = work.red;
     let outcome = |name: &String| {
         let again = work.rerun.and_then(|rerun| rerun.tests.get(name));
-        let first = work.after.tests.get(name);
-        if again == Some(&TestOutcome::Passed) {
-            again
-        } else {
-            first
-        }
+        let passed = again.filter(|again| **again == TestOutcome::Passed);
+        passed.or_else(|| work.after.tests.get(name)).copied()
     };
-    let others = |wanted: fn(Option<&TestOutcome>) -> bool| -> Vec<String> {
-        red.new_tests
-            .iter()
-            .filter(|name| wanted(outcome(name)))
-            .cloned()
-            .collect()
+    let of_red = |wanted: fn(Option<TestOutcome>) -> bool| -> Vec<String> {
+        let names = red.new_tests.iter().filter(|name| wanted(outcome(name)));
+        names.cloned().collect()
     };
-    let failing = others(|outcome| outcome == Some(&TestOutcome::Failed));
-    let missing =
-        others(|outcome| !matches!(outcome, Some(TestOutcome::Failed | TestOutcome::Passed)));
+    let failing = of_red(|outcome| outcome == Some(TestOutcome::Failed));
+    let missing = of_red(|outcome| matches!(outcome, None | Some(TestOutcome::Skipped)));
     let count = red.new_tests.len();
     if !failing.is_empty() {
-        return Some((
-            Reason::RedTestsFail,
-            format!("{} of RED's {count} tests fail", failing.len()),
-            failing,
-        ));
+        let why = format!("{} of RED's {count} tests fail", failing.len());
+        return Some((Reason::RedTestsFail, why, failing));
     }
     if !missing.is_empty() {
         let why = format!("{} of RED's {count} tests were not run", missing.len());
@@ -177,76 +142,51 @@ fn red_tests_do_not_pass(
     if red.unloaded.is_empty() {
         return None;
     }
-    let new = |wanted: TestOutcome| -> Vec<String> {
-        let is_new = |name: &&String| !work.without_red.tests.contains_key(*name);
-        let is_wanted = |name: &&String| outcome(name) == Some(&wanted);
-        work.after
-            .tests
-            .keys()
-            .filter(is_new)
-            .filter(is_wanted)
-            .cloned()
-            .collect()
-    };
-    let (failing, files) = (new(TestOutcome::Failed), red.unloaded.join(", "));
+    let files = red.unloaded.join(", ");
+    let is_new = |name: &&String| !work.without_red.tests.contains_key(*name);
+    let new = work.after.tests.keys().filter(is_new);
+    let is = |name: &String, wanted| outcome(name) == Some(wanted);
+    let failing = new.clone().filter(|name| is(name, TestOutcome::Failed));
+    let failing: Vec<String> = failing.cloned().collect();
     if !failing.is_empty() {
-        return Some((
-            Reason::RedTestsFail,
-            format!("new tests fail; those of RED are in {files}"),
-            failing,
-        ));
+        let why = format!("new tests fail; those of RED are in {files}");
+        return Some((Reason::RedTestsFail, why, failing));
     }
-    if new(TestOutcome::Passed)
-        .iter()
-        .all(|name| red.new_tests.contains(name))
-    {
-        return Some((
-            Reason::RedTestsMissing,
-            format!("no test of RED's files was run: {files}"),
-            Vec::new(),
-        ));
+    let mut passing = new.filter(|name| is(name, TestOutcome::Passed));
+    if passing.all(|name| red.new_tests.contains(name)) {
+        let why = format!("no test of RED's files was run: {files}");
+        return Some((Reason::RedTestsMissing, why, Vec::new()));
     }
     None
 }
 
 /// Coverage below the threshold is refused, unless it was below before and did not fall: only what is new counts.
-fn covered(mut proof: Proof, after: &TestReport, rules: Rules) -> Proof {
+fn covered(proof: Proof, after: &TestReport, rules: Rules) -> Proof {
     let Some(threshold) = rules.coverage_threshold else {
         return proof;
     };
     let Some(coverage) = proof.coverage else {
-        proof.notes.push(
-            "the test command wrote no coverage report, so the threshold was not checked"
-                .to_owned(),
-        );
-        return proof;
+        return proof
+            .noted("the test command wrote no coverage report, so the threshold was not checked");
     };
     if coverage.after >= threshold {
         return proof;
     }
-    let was = coverage
+    let before = coverage
         .before
-        .map_or_else(String::new, |before| format!(", {before:.1} % before"));
+        .map(|before| format!(", {before:.1} % before"));
     let why = format!(
-        "{:.1} % of lines are covered{was}; at least {threshold} % are asked for",
-        coverage.after
+        "{:.1} % of lines are covered{}; at least {threshold} % are asked for",
+        coverage.after,
+        before.unwrap_or_default()
     );
-    let was_below = coverage
-        .before
-        .is_some_and(|before| before < threshold && coverage.after >= before);
-    if was_below || rules.strictness == Strictness::Relaxed {
-        proof.notes.push(why);
-        proof
-            .waived
-            .extend((!was_below).then_some(Reason::CoverageTooLow));
-        return proof;
+    let is_kept = |before: f64| before < threshold && coverage.after >= before;
+    if coverage.before.is_some_and(is_kept) {
+        return proof.noted(why);
     }
-    refused(
-        proof,
-        Failure::GreenFailing,
-        Reason::CoverageTooLow,
-        &why,
-        after,
-        &[],
-    )
+    if rules.strictness == Strictness::Relaxed {
+        return proof.waive(Reason::CoverageTooLow, why);
+    }
+    let evidence = evidence(&why, after);
+    proof.refuse(Failure::GreenFailing, Reason::CoverageTooLow, evidence)
 }

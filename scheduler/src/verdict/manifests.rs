@@ -3,6 +3,7 @@
 //!
 //! None of them is data of tests. Some hold, among other things, how tests are found and run.
 
+use super::file_name;
 use crate::merging::lock_file;
 
 /// What such a file holds that decides how tests are found and run, and in which form.
@@ -45,7 +46,7 @@ const MANIFESTS: [(&str, TestSettings); 18] = [
 
 /// Returns what a file, by its path, holds of how tests are run; `None` for one that is no such file.
 pub fn manifest(path: &str) -> Option<TestSettings> {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = file_name(path);
     let known = MANIFESTS
         .iter()
         .find(|(known, _)| *known == name)

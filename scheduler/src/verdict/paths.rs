@@ -2,6 +2,11 @@
 
 use super::{Change, ChangeKind};
 
+/// Returns the last part of a path.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 /// Tells whether a path looks like a file of tests.
 pub fn is_test_path(path: &str) -> bool {
     const FOLDERS: [&str; 7] = [
@@ -33,7 +38,7 @@ pub fn is_test_path(path: &str) -> bool {
 
 /// `FooTest.java`, `FooTests.cs`, `FooSpec.scala`.
 fn is_camel_case_test(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default();
+    let name = file_name(path);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     ["Test", "Tests", "Spec"]
         .iter()
@@ -59,7 +64,7 @@ pub fn is_source(path: &str) -> bool {
         "usercustomize.py",
         "noxfile.py",
     ];
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = file_name(path);
     if name.starts_with('.')
         || SETTINGS.contains(&name)
         || name.contains(".config.")

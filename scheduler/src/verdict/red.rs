@@ -2,9 +2,9 @@
 
 use super::Strictness;
 use super::compared::{
-    base_cannot_run, bounded, cannot_run, command_failed, counted, refused, with_rerun, worst,
+    base_cannot_run, bounded, cannot_run, command_failed, counted, regressed, with_rerun,
 };
-use super::evidence::{load_evidence, mistakes_evidence};
+use super::evidence::{evidence, load_evidence, mistakes_evidence};
 use crate::{
     CommandEnd, Detail, Failure, LoadCause, LoadError, Proof, Reason, Strength, TestMistake,
     TestOutcome, TestReport,
@@ -28,32 +28,32 @@ pub struct RedWork<'a> {
 
 /// The exit code by which pytest, and unittest since Python 3.12, say that they found no tests.
 const NO_TESTS: i32 = 5;
+const NONE_FOUND: &str = "the test command found no tests";
+const SOME_PASS: &str = "some new tests pass without an implementation";
 
 /// Judges RED.
 pub fn judge_red(work: &RedWork<'_>, strictness: Strictness) -> Proof {
     let RedWork { base, after, .. } = *work;
     let proof = with_rerun(base, after, work.rerun);
-    let can_not_run = |proof: Proof, reason: Reason, why: &str, seen: &TestReport| {
-        refused(proof, Failure::RedCannotRun, reason, why, seen, &[])
-    };
+    let failure = Failure::RedCannotRun;
     if let Some(why) = command_failed(after) {
-        return can_not_run(proof, Reason::CannotRun, &why, after);
+        return proof.refuse(failure, Reason::CannotRun, evidence(&why, after));
     }
     if let Some(why) = base_cannot_run(base, after) {
         let why = format!("the tests can't be run where RED started, without its work: {why}");
-        return can_not_run(proof, Reason::CannotRun, &why, base);
+        return proof.refuse(failure, Reason::CannotRun, evidence(&why, base));
     }
     let mistakes = mistakes_in(work.test_files, base, after);
     if !mistakes.is_empty() {
         let why = "new tests fail by a mistake of their own, which no implementation mends";
-        let evidence = mistakes_evidence(why, &mistakes);
-        return with_failure(proof, Reason::TestMistake, evidence);
+        return proof.refuse(
+            failure,
+            Reason::TestMistake,
+            mistakes_evidence(why, &mistakes),
+        );
     }
-    let errors: Vec<&LoadError> = after
-        .load_errors
-        .iter()
-        .filter(|error| !base.load_errors.contains(error))
-        .collect();
+    let is_new = |error: &&LoadError| !base.load_errors.contains(error);
+    let errors: Vec<&LoadError> = after.load_errors.iter().filter(is_new).collect();
     if !errors.is_empty() && !after.end.succeeded() {
         return does_not_load(proof, work, &errors, strictness);
     }
@@ -61,19 +61,16 @@ pub fn judge_red(work: &RedWork<'_>, strictness: Strictness) -> Proof {
         && base.tests.is_empty()
         && after.end == CommandEnd::Exited(Some(NO_TESTS))
     {
-        let why = "the test command found no tests";
-        return can_not_run(proof, Reason::NoTestsFound, why, after);
+        return proof.refuse(failure, Reason::NoTestsFound, evidence(NONE_FOUND, after));
     }
     if let Some(why) = cannot_run(after) {
-        return can_not_run(proof, Reason::CannotRun, &why, after);
+        return proof.refuse(failure, Reason::CannotRun, evidence(&why, after));
     }
     if after.detail == Detail::ExitStatusOnly {
         return by_exit_status(proof, base, after, strictness);
     }
     if !proof.regressions.is_empty() {
-        let broken = proof.regressions.clone();
-        let (reason, why) = (worst(&broken, after), "tests that passed before do not now");
-        return refused(proof, Failure::Regression, reason, why, after, &broken);
+        return regressed(proof, Failure::Regression, after, after);
     }
     new_tests_fail(proof, base, after, strictness)
 }
@@ -101,15 +98,12 @@ fn new_tests_fail(
         .keys()
         .filter(|name| !base.tests.contains_key(*name))
         .collect();
-    let fails =
-        |name: &&&String| after.tests[**name] == TestOutcome::Failed && !proof.flaky.contains(name);
+    let fails = |name: &&&String| after.fails(name) && !proof.flaky.contains(name);
     let failing = new.iter().filter(fails).count();
     let (failure, reason, why) = match (new.len(), failing, strictness) {
-        (0, _, _) if after.tests.is_empty() => (
-            Failure::RedCannotRun,
-            Reason::NoTestsFound,
-            "the test command found no tests",
-        ),
+        (0, _, _) if after.tests.is_empty() => {
+            (Failure::RedCannotRun, Reason::NoTestsFound, NONE_FOUND)
+        }
         (0, _, Strictness::Strict | Strictness::Normal) => (
             Failure::RedPassed,
             Reason::NoNewTest,
@@ -120,16 +114,12 @@ fn new_tests_fail(
             Reason::EverythingPassed,
             "every new test passes without an implementation",
         ),
-        (count, failing, Strictness::Strict) if failing < count => (
-            Failure::RedPassed,
-            Reason::SomePassed,
-            "some new tests pass without an implementation",
-        ),
+        (count, failing, Strictness::Strict) if failing < count => {
+            (Failure::RedPassed, Reason::SomePassed, SOME_PASS)
+        }
         (count, failing, _) => {
             if failing < count || count == 0 {
-                proof
-                    .notes
-                    .push(format!("{failing} of {count} new tests fail"));
+                proof = proof.noted(format!("{failing} of {count} new tests fail"));
             }
             proof.seen_failing = failing > 0;
             proof.waived.extend(match (count, failing) {
@@ -140,7 +130,7 @@ fn new_tests_fail(
             return proof;
         }
     };
-    refused(proof, failure, reason, why, after, &[])
+    proof.refuse(failure, reason, evidence(why, after))
 }
 
 /// The new tests, or something else, can't be built or loaded. That is right when all errors are in RED's test files
@@ -151,53 +141,37 @@ fn does_not_load(
     errors: &[&LoadError],
     strictness: Strictness,
 ) -> Proof {
-    let (base, after) = (work.base, work.after);
-    let is_new_test = |error: &LoadError| {
-        error
-            .file
-            .as_ref()
-            .is_none_or(|file| work.test_files.contains(file))
-    };
+    let (base, after, failure) = (work.base, work.after, Failure::RedCannotRun);
+    let is_of_red = |file: &String| work.test_files.contains(file);
+    let is_new_test = |error: &&LoadError| error.file.as_ref().is_none_or(is_of_red);
     let (new, elsewhere): (Vec<&LoadError>, Vec<&LoadError>) =
-        errors.iter().partition(|error| is_new_test(error));
+        errors.iter().copied().partition(is_new_test);
     if !elsewhere.is_empty() {
         let why = "something else than the new tests can't be built or loaded";
         let evidence = load_evidence(why, &elsewhere);
-        return with_failure(proof, Reason::ErrorOutsideNewTests, evidence);
+        return proof.refuse(failure, Reason::ErrorOutsideNewTests, evidence);
     }
     let is_mistake = |error: &&LoadError| error.cause == LoadCause::Other;
     let mistakes: Vec<&LoadError> = new.iter().copied().filter(is_mistake).collect();
     if !mistakes.is_empty() {
         let why = "the new tests can't be loaded, and not for a missing implementation";
         let evidence = load_evidence(why, &mistakes);
-        return with_failure(proof, Reason::NewTestsDoNotLoad, evidence);
+        return proof.refuse(failure, Reason::NewTestsDoNotLoad, evidence);
     }
     let mut proof = with_broken(proof, work);
     if !proof.regressions.is_empty() {
-        let broken = proof.regressions.clone();
-        let reason = worst(&broken, work.without_tests.unwrap_or(after));
-        let why = "tests that passed before do not now";
-        return refused(proof, Failure::Regression, reason, why, after, &broken);
+        let seen = work.without_tests.unwrap_or(after);
+        return regressed(proof, Failure::Regression, seen, after);
     }
     proof.unloaded = unloaded_files(&new, work.test_files);
     let is_test =
         |name: &&String| !names_a_file(name, &proof.unloaded) && !says_one_of(after, name, &new);
-    proof.new = bounded(
-        after
-            .tests
-            .keys()
-            .filter(|name| !base.tests.contains_key(*name))
-            .filter(is_test),
-    );
-    let passing = proof
-        .new
-        .iter()
-        .filter(|name| after.tests[*name] == TestOutcome::Passed)
-        .count();
-    if passing > 0 && strictness == Strictness::Strict {
-        let why = "some new tests pass without an implementation";
-        let (failure, reason) = (Failure::RedPassed, Reason::SomePassed);
-        return refused(proof, failure, reason, why, after, &[]);
+    let names = after.tests.keys();
+    let new_names = names.filter(|name| !base.tests.contains_key(*name));
+    proof.new = bounded(new_names.filter(is_test));
+    if proof.new.iter().any(|name| after.passes(name)) && strictness == Strictness::Strict {
+        let evidence = evidence(SOME_PASS, after);
+        return proof.refuse(Failure::RedPassed, Reason::SomePassed, evidence);
     }
     // What can't be loaded, file by file and for what is missing, is as good as tests that fail by name.
     (proof.seen_failing, proof.strength) = (true, Strength::PerTest);
@@ -207,15 +181,6 @@ fn does_not_load(
     proof
 }
 
-fn with_failure(proof: Proof, reason: Reason, evidence: String) -> Proof {
-    Proof {
-        failure: Some(Failure::RedCannotRun),
-        reason: Some(reason),
-        evidence,
-        ..proof
-    }
-}
-
 /// Names what passed before and does not now. Tests in files that do not load yet are gone for now; whether GREEN brings
 /// them back is judged there.
 fn with_broken(proof: Proof, work: &RedWork<'_>) -> Proof {
@@ -223,10 +188,7 @@ fn with_broken(proof: Proof, work: &RedWork<'_>) -> Proof {
     let mut regressions = work
         .without_tests
         .map_or_else(Vec::new, |without| counted(base, without).regressions);
-    let does_not_pass = |name: &&str| {
-        let outcome = after.tests.get(*name);
-        outcome.is_some_and(|outcome| *outcome != TestOutcome::Passed)
-    };
+    let does_not_pass = |name: &&str| after.tests.contains_key(*name) && !after.passes(name);
     let broken = base
         .names(TestOutcome::Passed)
         .filter(does_not_pass)
@@ -290,37 +252,20 @@ fn by_exit_status(
     after: &TestReport,
     strictness: Strictness,
 ) -> Proof {
-    match (base.end.succeeded(), after.end.succeeded(), strictness) {
-        (_, true, Strictness::Strict | Strictness::Normal) => refused(
-            proof,
-            Failure::RedPassed,
-            Reason::EverythingPassed,
-            "the test command passes",
-            after,
-            &[],
-        ),
-        (false, false, Strictness::Strict | Strictness::Normal) => {
-            let why = "the test command failed before already, and its output can't be read test by test; before, it said";
-            refused(
-                proof,
-                Failure::RedCannotRun,
-                Reason::ExitStatusOnly,
-                why,
-                base,
-                &[],
-            )
-        }
-        (true, false, _) | (false, false, Strictness::Relaxed) | (_, true, Strictness::Relaxed) => {
-            let weaker =
-                "judged by exit status only, which can't tell a new failure from an old one";
-            proof.notes.push(weaker.to_owned());
-            proof
-                .waived
-                .extend(after.end.succeeded().then_some(Reason::EverythingPassed));
-            proof
-                .waived
-                .extend((!base.end.succeeded()).then_some(Reason::ExitStatusOnly));
-            proof
-        }
+    let (passed, passes) = (base.end.succeeded(), after.end.succeeded());
+    if strictness != Strictness::Relaxed && passes {
+        let evidence = evidence("the test command passes", after);
+        return proof.refuse(Failure::RedPassed, Reason::EverythingPassed, evidence);
     }
+    if strictness != Strictness::Relaxed && !passed {
+        let why = "the test command failed before already, and its output can't be read test by test; before, it said";
+        let evidence = evidence(why, base);
+        return proof.refuse(Failure::RedCannotRun, Reason::ExitStatusOnly, evidence);
+    }
+    let waived = [
+        passes.then_some(Reason::EverythingPassed),
+        (!passed).then_some(Reason::ExitStatusOnly),
+    ];
+    proof.waived.extend(waived.into_iter().flatten());
+    proof.noted("judged by exit status only, which can't tell a new failure from an old one")
 }

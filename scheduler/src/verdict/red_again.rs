@@ -1,9 +1,10 @@
 //! Judges what RED's tests do without GREEN's work while GREEN is judged: they have to fail still, or what turned them is
 //! neither in GREEN's work nor in the project.
 
-use super::compared::{command_failed, refused};
+use super::compared::command_failed;
+use super::evidence::{evidence, named};
 use super::{RedFacts, Rules, Strictness};
-use crate::{Detail, Failure, Proof, Reason, TestOutcome, TestReport};
+use crate::{Detail, Failure, Proof, Reason, TestReport};
 
 /// What RED's tests do when they are run again.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -20,35 +21,28 @@ pub enum RedAgain {
 
 /// Compares RED's tests with what they did when RED was proven. Those that passed then are not asked for anything.
 pub fn red_again(red: &RedFacts, then: &TestReport, now: &TestReport) -> RedAgain {
-    let failed_then = |name: &&String| then.tests.get(*name) == Some(&TestOutcome::Failed);
+    let failed_then = |name: &&String| then.fails(name);
     let watched: Vec<&String> = red.new_tests.iter().filter(failed_then).collect();
-    let names = |wanted: &dyn Fn(Option<&TestOutcome>) -> bool| -> Vec<String> {
-        watched
-            .iter()
-            .filter(|name| wanted(now.tests.get(**name)))
-            .map(ToString::to_string)
-            .collect()
+    let names = |wanted: fn(&TestReport, &str) -> bool| -> Vec<String> {
+        let names = watched.iter().filter(|name| wanted(now, name));
+        names.map(ToString::to_string).collect()
     };
     if let Some(why) = command_failed(now) {
         return RedAgain::CannotRun(why);
     }
-    let passing = names(&|outcome| outcome == Some(&TestOutcome::Passed));
+    let passing = names(TestReport::passes);
     if !passing.is_empty() {
         return RedAgain::Passes(passing);
     }
     if watched.is_empty() && red.unloaded.is_empty() {
         return by_exit_status(then, now);
     }
-    let loads: Vec<String> = red
-        .unloaded
-        .iter()
-        .filter(|file| !is_unloaded(file, now))
-        .cloned()
-        .collect();
+    let loads = red.unloaded.iter().filter(|file| !is_unloaded(file, now));
+    let loads: Vec<String> = loads.cloned().collect();
     if !loads.is_empty() && now.end.succeeded() {
         return RedAgain::Passes(loads);
     }
-    let others = names(&|outcome| outcome != Some(&TestOutcome::Failed));
+    let others = names(|now, name| !now.fails(name));
     match (others.is_empty(), loads.is_empty()) {
         (true, true) => RedAgain::Fails,
         (false, _) => RedAgain::Differs(format!(
@@ -70,7 +64,8 @@ fn by_exit_status(then: &TestReport, now: &TestReport) -> RedAgain {
     RedAgain::Fails
 }
 
-fn is_unloaded(file: &str, now: &TestReport) -> bool {
+/// Whether an error keeps a file from loading; one that names none may be of any.
+pub(super) fn is_unloaded(file: &str, now: &TestReport) -> bool {
     now.load_errors
         .iter()
         .any(|error| error.file.as_deref().is_none_or(|named| named == file))
@@ -95,40 +90,31 @@ pub fn red_does_not_fail(proof: Proof, again: &RedAgain, now: &TestReport) -> Pr
             (Reason::RedNotFailing, why, &[][..])
         }
     };
-    refused(proof, Failure::GreenFailing, reason, &why, now, tests)
+    proof.refuse(Failure::GreenFailing, reason, named(&why, now, tests))
 }
 
 /// RED's tests pass with nothing of GREEN's work but files that are no code. Settings that do so bend how tests are run;
 /// data may be what the task asked for.
 pub fn only_settings_pass(
-    mut proof: Proof,
+    proof: Proof,
     settings: &[String],
     data: &[String],
     now: &TestReport,
     rules: Rules,
 ) -> Proof {
     if settings.is_empty() {
-        proof.notes.push(format!(
+        return proof.noted(format!(
             "RED's tests pass with these alone, without any code: {}",
             data.join(", ")
         ));
-        return proof;
     }
     let why = format!(
         "RED's tests pass with changed settings alone, without any code: {}",
         settings.join(", ")
     );
     if rules.strictness == Strictness::Relaxed {
-        proof.notes.push(why);
-        proof.waived.push(Reason::TestRunnerChanged);
-        return proof;
+        return proof.waive(Reason::TestRunnerChanged, why);
     }
-    refused(
-        proof,
-        Failure::TestsTampered,
-        Reason::TestRunnerChanged,
-        &why,
-        now,
-        &[],
-    )
+    let evidence = evidence(&why, now);
+    proof.refuse(Failure::TestsTampered, Reason::TestRunnerChanged, evidence)
 }

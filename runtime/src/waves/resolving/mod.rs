@@ -109,7 +109,7 @@ fn is_lock(context: &StepContext, path: &str) -> bool {
 fn lock_command(context: &StepContext, path: &str) -> Option<String> {
     match context.setup.settings.git.lock_files.get(file_name(path)) {
         Some(own) => own.clone(),
-        None => lock_file(path).map(|known| known.command.to_owned()),
+        None => lock_file(path).map(ToOwned::to_owned),
     }
 }
 

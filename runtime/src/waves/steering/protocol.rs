@@ -188,7 +188,7 @@ impl Reply {
 
     /// Returns the answer of a refusal.
     pub(crate) fn refused(refusal: &Refusal) -> Self {
-        Self::failed(refusal.as_str(), refusal.to_string())
+        Self::failed(refusal.why.as_str(), refusal.to_string())
     }
 
     /// Adds how the run stands.

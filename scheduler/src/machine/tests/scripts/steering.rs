@@ -1,7 +1,7 @@
 //! What people ask of a run that goes on.
 
 use super::*;
-use crate::{RedStart, Refusal, Request, pair};
+use crate::{RedStart, Refusal, RefusalReason, Request, pair};
 
 fn ask(request: Request) -> Input {
     Input::Request(request)
@@ -106,8 +106,9 @@ fn the_deadline_of_a_paused_run_ends_it() {
     let over = script.scheduler.refusal(&Request::Continue);
     assert_eq!(
         over,
-        Some(Refusal::Over {
-            wanted: "resume the run".to_owned()
+        Some(Refusal {
+            wanted: "resume the run".to_owned(),
+            why: RefusalReason::Over,
         })
     );
 }
