@@ -38,7 +38,7 @@ pub fn replace_own(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Takes links, pipes and the like away; a folder stays, and is an error later.
-fn remove_what_is_no_file(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_what_is_no_file(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) if !found.is_file() && !found.is_dir() => fs::remove_file(path),
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),

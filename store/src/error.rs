@@ -136,6 +136,22 @@ impl Error {
         }
     }
 
+    /// Wraps an error met while locking `path`.
+    pub(crate) fn lock(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Lock {
+            path: path.to_path_buf(),
+            source,
+        }
+    }
+
+    /// Wraps an error met while turning a value into JSON for `path`.
+    pub(crate) fn serialize(path: &Path) -> impl FnOnce(serde_json::Error) -> Self {
+        move |source| Self::Serialize {
+            path: path.to_path_buf(),
+            source,
+        }
+    }
+
     /// Wraps an error met while writing `path`.
     pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Write {

@@ -1,6 +1,68 @@
-//! Knows on which file systems a lock may not be seen by everyone who should see it.
+//! Folders, files and locks as every part of this crate uses them; knows on which file systems a lock may not be seen by
+//! everyone who should see it.
 
-use std::fs::File;
+use crate::Error;
+use fs2::FileExt as _;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use tm_scheduler::RunId;
+
+/// Returns what lies in a folder.
+pub(crate) fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.path()))
+        .collect()
+}
+
+/// Returns what lies in a folder; nothing where there is none.
+pub(crate) fn entries_if_there(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    match entries(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        found => found.map_err(Error::read(folder)),
+    }
+}
+
+/// Returns the ids of the runs, or loops, whose folders lie in a folder, sorted.
+pub(crate) fn ids_in(
+    folder: &Path,
+    is_one: impl Fn(&RunId, &Path) -> bool,
+) -> Result<Vec<RunId>, Error> {
+    let id = |path: PathBuf| {
+        let id = RunId::from(path.file_name()?.to_str()?);
+        is_one(&id, &path).then_some(id)
+    };
+    let mut ids: Vec<RunId> = entries_if_there(folder)?
+        .into_iter()
+        .filter_map(id)
+        .collect();
+    ids.sort();
+    Ok(ids)
+}
+
+/// Removes a file; one that is gone already is as good.
+pub(crate) fn remove_if_there(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::write(path)(error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Locks a file or folder for this process alone; false when somebody else has locked it.
+pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
+    not_contended(file.try_lock_exclusive())
+}
+
+/// Tells whether nobody stood in the way of a lock.
+pub(crate) fn not_contended(locked: io::Result<()>) -> io::Result<bool> {
+    match locked {
+        Ok(()) => Ok(true),
+        Err(error) if error.raw_os_error() == fs2::lock_contended_error().raw_os_error() => {
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
 
 /// Returns the kind of file system that `file` lies on when locks there depend on server and mount options.
 #[cfg(target_os = "linux")]

@@ -5,9 +5,9 @@
 use super::name;
 use super::pointer::CurrentRun;
 use super::run::{AutopilotRun, Log};
+use crate::file_system::{entries_if_there, ids_in};
 use crate::run::{Home, create_durable, encode, read_json, write_json};
 use crate::{Error, atomic};
-use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use tm_scheduler::RunId;
 
@@ -66,6 +66,11 @@ impl AutopilotFolder {
         self.tags_folder().join(".preflight.json")
     }
 
+    fn pointer(&self, current: &CurrentRun) -> PathBuf {
+        let tag = self.tags_folder().join(encode(current.tag.as_str()));
+        tag.join("current-run.json")
+    }
+
     pub(super) fn lock_file(&self) -> PathBuf {
         // Beside the pointers, which git ignores in a checkout.
         self.tags_folder().join(".lock")
@@ -89,9 +94,8 @@ impl AutopilotFolder {
     /// The pointer can't be written.
     pub fn point(&self, current: &CurrentRun) -> Result<(), Error> {
         name::check(&current.run_id)?;
-        let folder = self.tags_folder().join(encode(current.tag.as_str()));
-        create_durable(&folder)?;
-        let file = folder.join("current-run.json");
+        let file = self.pointer(current);
+        create_durable(atomic::folder_of(&file))?;
         if read_json::<CurrentRun>(&file).is_ok_and(|known| known == *current) {
             return Ok(());
         }
@@ -109,10 +113,7 @@ impl AutopilotFolder {
     /// # Errors
     /// The pointer can't be removed.
     pub fn forget(&self, current: &CurrentRun) -> Result<(), Error> {
-        let file = self
-            .tags_folder()
-            .join(encode(current.tag.as_str()))
-            .join("current-run.json");
+        let file = self.pointer(current);
         if read_json::<CurrentRun>(&file).is_ok_and(|known| known.run_id == current.run_id) {
             std::fs::remove_file(&file).map_err(Error::write(&file))?;
         }
@@ -124,17 +125,9 @@ impl AutopilotFolder {
     /// # Errors
     /// A pointer can't be read.
     pub fn current_runs(&self) -> Result<Vec<CurrentRun>, Error> {
-        let folder = self.tags_folder();
-        let entries = match std::fs::read_dir(&folder) {
-            Ok(entries) => entries
-                .collect::<io::Result<Vec<_>>>()
-                .map_err(Error::read(&folder))?,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(Error::read(&folder)(error)),
-        };
-        let files = entries
-            .iter()
-            .map(|entry| entry.path().join("current-run.json"))
+        let files = entries_if_there(&self.tags_folder())?
+            .into_iter()
+            .map(|folder| folder.join("current-run.json"))
             .filter(|file| file.exists());
         let mut runs: Vec<CurrentRun> = files
             .map(|file| read_json(&file))
@@ -157,21 +150,7 @@ impl AutopilotFolder {
     /// # Errors
     /// The folder can't be read.
     pub fn runs(&self) -> Result<Vec<RunId>, Error> {
-        let folder = self.runs_folder();
-        let entries = match std::fs::read_dir(&folder) {
-            Ok(entries) => entries
-                .collect::<io::Result<Vec<_>>>()
-                .map_err(Error::read(&folder))?,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(Error::read(&folder)(error)),
-        };
-        let names = entries
-            .iter()
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .map(RunId::new);
-        let mut runs: Vec<RunId> = names.filter(|id| name::check(id).is_ok()).collect();
-        runs.sort();
-        Ok(runs)
+        ids_in(&self.runs_folder(), |id, _| name::check(id).is_ok())
     }
 }
 

@@ -2,9 +2,8 @@
 
 use super::AutopilotFolder;
 use crate::Error;
-use fs2::FileExt as _;
+use crate::file_system::try_lock;
 use std::fs::File;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const PAUSE: Duration = Duration::from_millis(20);
@@ -24,26 +23,16 @@ impl AutopilotLock {
         folder.create()?;
         let path = folder.lock_file();
         let open = tm_untrusted::append_private(&path);
-        let file = open.map_err(lock_error(&path))?;
+        let file = open.map_err(Error::lock(&path))?;
         let tries = patience.as_millis() / PAUSE.as_millis() + 1;
         for _ in 0..tries {
-            match file.try_lock_exclusive() {
-                Ok(()) => return Ok(Self { _file: file }),
-                Err(error)
-                    if error.raw_os_error() == fs2::lock_contended_error().raw_os_error() =>
-                {
-                    std::thread::sleep(PAUSE);
-                }
-                Err(error) => return Err(lock_error(&path)(error)),
+            if try_lock(&file).map_err(Error::lock(&path))? {
+                return Ok(Self { _file: file });
             }
+            std::thread::sleep(PAUSE);
         }
         Err(Error::Busy { path })
     }
-}
-
-fn lock_error(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
-    let path: PathBuf = path.to_owned();
-    move |source| Error::Lock { path, source }
 }
 
 #[cfg(test)]

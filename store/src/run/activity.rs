@@ -36,10 +36,7 @@ impl ActivityLog {
 
     /// Appends an event, see [`event_line`]; it may stay in memory until [`ActivityLog::flush`].
     pub fn append(&mut self, at: Timestamp, event: &impl Serialize) -> Result<(), Error> {
-        let line = event_line(at, event).map_err(|source| Error::Serialize {
-            path: self.path.clone(),
-            source,
-        })?;
+        let line = event_line(at, event).map_err(Error::serialize(&self.path))?;
         self.file
             .write_all(line.as_bytes())
             .map_err(Error::write(&self.path))

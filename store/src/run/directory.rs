@@ -8,15 +8,6 @@ use crate::Error;
 use std::path::{Path, PathBuf};
 use tm_scheduler::{AttemptNumber, TaskId};
 
-macro_rules! files {
-    ($($(#[$doc:meta])* $method:ident = $name:literal;)*) => {$(
-        $(#[$doc])*
-        pub fn $method(&self) -> PathBuf {
-            self.path.join($name)
-        }
-    )*};
-}
-
 /// The folder of the folders of tasks within that of a run.
 pub(super) const TASKS: &str = "tasks";
 
@@ -66,16 +57,10 @@ impl RunDirectory {
         report = "report.html";
         /// Returns tm's own log.
         log = "tm.log";
-    }
-
-    /// Returns what of the run's landings could not be shown when it was to be taken up; it need not exist.
-    pub fn doubts(&self) -> PathBuf {
-        self.path.join("doubts.json")
-    }
-
-    /// Returns the folder with git's settings as they were when the run began.
-    pub fn kept_settings(&self) -> PathBuf {
-        self.path.join("git")
+        /// Returns what of the run's landings could not be shown when it was to be taken up; it need not exist.
+        doubts = "doubts.json";
+        /// Returns the folder with git's settings as they were when the run began.
+        kept_settings = "git";
     }
 
     /// Returns the file that states what was proven of a task that landed; its folder is made.

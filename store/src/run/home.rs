@@ -6,9 +6,10 @@ use super::directory::RunDirectory;
 use super::folder::create_durable;
 use super::name::{check_run_id, project_name};
 use crate::autopilot::is_autopilot_run;
+use crate::file_system::ids_in;
 use crate::{Error, atomic};
-use std::fs::{self, DirEntry};
-use std::io::{self, ErrorKind};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tm_scheduler::RunId;
 
@@ -71,39 +72,24 @@ impl ProjectDirectory {
         self.repository.as_deref()
     }
 
-    /// Returns the file of this home that is locked while a run is live.
-    pub fn lock_file(&self) -> PathBuf {
-        self.path.join("run.lock")
+    files! {
+        /// Returns the file of this home that is locked while a run is live.
+        lock_file = "run.lock";
+        /// Returns the file that names the live run, or the last one.
+        live_file = "live";
+        /// Returns the folder with what leads to the socket of the live run.
+        control_folder = "control";
+        /// Returns the folder with one folder per run.
+        runs_folder = "runs";
+        /// Returns the folder with the worktrees of all runs.
+        worktrees_folder = "worktrees";
+        /// Returns the folder that names the tests and commits under way, for whoever comes after a crash.
+        under_way = "under-way";
     }
 
     /// Returns the file of the repository that is locked while a run is live, for all homes to see.
     pub fn shared_lock_file(&self) -> Option<PathBuf> {
         self.repository().map(shared_lock_file)
-    }
-
-    /// Returns the file that names the live run, or the last one.
-    pub fn live_file(&self) -> PathBuf {
-        self.path.join("live")
-    }
-
-    /// Returns the folder with what leads to the socket of the live run.
-    pub fn control_folder(&self) -> PathBuf {
-        self.path.join("control")
-    }
-
-    /// Returns the folder with one folder per run.
-    pub fn runs_folder(&self) -> PathBuf {
-        self.path.join("runs")
-    }
-
-    /// Returns the folder with the worktrees of all runs.
-    pub fn worktrees_folder(&self) -> PathBuf {
-        self.path.join("worktrees")
-    }
-
-    /// Returns the folder that names the tests and commits under way, for whoever comes after a crash.
-    pub fn under_way(&self) -> PathBuf {
-        self.path.join("under-way")
     }
 
     /// Creates the folders, open to their owner alone.
@@ -145,18 +131,11 @@ impl ProjectDirectory {
 
     /// Returns all runs, oldest first.
     pub fn runs(&self) -> Result<Vec<RunId>, Error> {
-        let folder = self.runs_folder();
-        let entries = match fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(Error::read(&folder)(error)),
+        // Anything else may lie there, too.
+        let is_run = |id: &RunId, path: &Path| {
+            check_run_id(id).is_ok() && path.is_dir() && !is_autopilot_run(id)
         };
-        let entries: Vec<DirEntry> = entries
-            .collect::<io::Result<_>>()
-            .map_err(Error::read(&folder))?;
-        let mut runs: Vec<RunId> = entries.iter().filter_map(run_of).collect();
-        runs.sort();
-        Ok(runs)
+        ids_in(&self.runs_folder(), is_run)
     }
 
     /// Returns the directory of a run, which need not exist.
@@ -169,17 +148,6 @@ impl ProjectDirectory {
 /// The lock file in the folder that all worktrees of a repository share.
 pub(super) fn shared_lock_file(common_git_dir: &Path) -> PathBuf {
     common_git_dir.join("tm-run.lock")
-}
-
-/// Returns the run whose folder this is, nothing for anything else that lies there.
-fn run_of(entry: &DirEntry) -> Option<RunId> {
-    let run_id = entry
-        .file_name()
-        .into_string()
-        .ok()
-        .map(RunId::new)
-        .filter(|id| check_run_id(id).is_ok());
-    run_id.filter(|id| entry.path().is_dir() && !is_autopilot_run(id))
 }
 
 /// The project of a repository and a home below one folder, for tests.

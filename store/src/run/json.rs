@@ -10,10 +10,7 @@ const MOST_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Replaces the file at `path` with `value` as indented JSON and a final newline.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
-    let mut bytes = serde_json::to_vec_pretty(value).map_err(|source| Error::Serialize {
-        path: path.to_path_buf(),
-        source,
-    })?;
+    let mut bytes = serde_json::to_vec_pretty(value).map_err(Error::serialize(path))?;
     bytes.push(b'\n');
     atomic::replace_own(path, &bytes).map_err(Error::write(path))
 }

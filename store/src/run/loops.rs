@@ -7,7 +7,7 @@ use super::folder::create_durable;
 use super::home::ProjectDirectory;
 use super::name::{check_run_id, encode};
 use crate::Error;
-use std::io::ErrorKind;
+use crate::file_system::ids_in;
 use std::path::{Path, PathBuf};
 use tm_scheduler::RunId;
 
@@ -38,21 +38,7 @@ impl ProjectDirectory {
     /// # Errors
     /// The folder can't be read.
     pub fn loops(&self) -> Result<Vec<RunId>, Error> {
-        let folder = self.loops_folder();
-        let entries = match std::fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(Error::read(&folder)(error)),
-        };
-        let names = entries
-            .flatten()
-            .filter_map(|entry| entry.file_name().into_string().ok());
-        let mut loops: Vec<RunId> = names
-            .map(RunId::new)
-            .filter(|id| check_run_id(id).is_ok())
-            .collect();
-        loops.sort();
-        Ok(loops)
+        ids_in(&self.loops_folder(), |id, _| check_run_id(id).is_ok())
     }
 }
 
@@ -75,14 +61,11 @@ impl LoopDirectory {
         self.path.join(format!("state-{}.json", encode(lane)))
     }
 
-    /// Returns the file that tells every event, for people and programs.
-    pub fn activity(&self) -> PathBuf {
-        self.path.join("activity.jsonl")
-    }
-
-    /// Returns the summary for programs.
-    pub fn summary_json(&self) -> PathBuf {
-        self.path.join("summary.json")
+    files! {
+        /// Returns the file that tells every event, for people and programs.
+        activity = "activity.jsonl";
+        /// Returns the summary for programs.
+        summary_json = "summary.json";
     }
 
     /// Returns the folder of one try at an iteration, which need not exist.

@@ -2,6 +2,16 @@
 //!
 //! Time, paths and randomness are arguments: there is no clock and no environment here.
 
+/// Makes methods that return the paths of files, or folders, in a folder.
+macro_rules! files {
+    ($($(#[$doc:meta])* $method:ident = $name:literal;)*) => {$(
+        $(#[$doc])*
+        pub fn $method(&self) -> PathBuf {
+            self.path.join($name)
+        }
+    )*};
+}
+
 mod activity;
 mod control;
 mod directory;
@@ -14,7 +24,6 @@ mod lock;
 mod loops;
 mod moved;
 mod name;
-mod reopened;
 mod review;
 
 pub use activity::{ActivityLog, event_line};

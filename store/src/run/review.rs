@@ -9,8 +9,9 @@ use super::home::ProjectDirectory;
 use super::json::{read_json, write_json};
 use super::name::{encode, safe_name};
 use crate::Error;
+use crate::file_system::{entries_if_there, remove_if_there};
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tm_scheduler::{CommitId, RunId, Tag, TaskId};
@@ -78,9 +79,7 @@ struct Rejections {
 
 impl RunDirectory {
     fn review_file(&self, task: &TaskId) -> PathBuf {
-        self.path()
-            .join("reviews")
-            .join(format!("{}.json", safe_name(task)))
+        of_task(&self.path().join("reviews"), task)
     }
 
     /// Returns what was decided about a task last; nothing while nobody has.
@@ -102,10 +101,10 @@ impl RunDirectory {
 
 impl ProjectDirectory {
     fn rejections_file(&self, tag: &Tag, task: &TaskId) -> PathBuf {
-        self.path()
-            .join("rejections")
-            .join(encode(tag.as_str()))
-            .join(format!("{}.json", safe_name(task)))
+        of_task(
+            &self.path().join("rejections").join(encode(tag.as_str())),
+            task,
+        )
     }
 
     /// Returns what was rejected of a task of the backlog and has not been done again since, the oldest first.
@@ -143,18 +142,13 @@ impl ProjectDirectory {
         task: &TaskId,
         is_settled: impl Fn(&Rejection) -> bool,
     ) -> Result<(), Error> {
-        let rejections = self.rejections(tag, task)?;
-        if rejections.iter().any(&is_settled) {
-            return self.keep_rejections(
-                tag,
-                task,
-                rejections
-                    .into_iter()
-                    .filter(|rejection| !is_settled(rejection))
-                    .collect(),
-            );
+        let mut rejections = self.rejections(tag, task)?;
+        let before = rejections.len();
+        rejections.retain(|rejection| !is_settled(rejection));
+        if rejections.len() == before {
+            return Ok(());
         }
-        Ok(())
+        self.keep_rejections(tag, task, rejections)
     }
 
     fn keep_rejections(
@@ -165,20 +159,68 @@ impl ProjectDirectory {
     ) -> Result<(), Error> {
         let path = self.rejections_file(tag, task);
         if rejections.is_empty() {
-            return match fs::remove_file(&path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    Err(Error::write(&path)(error))
-                }
-                _ => Ok(()),
-            };
+            return remove_if_there(&path);
         }
         write_versioned(&path, &Rejections { rejections })
     }
 }
 
-pub(super) fn read_versioned<T: serde::de::DeserializeOwned>(
-    path: &Path,
-) -> Result<Option<T>, Error> {
+/// A task that a person opened again although its work has landed: it is to be done once more, whatever the history says,
+/// until work on it lands again.
+#[derive(Debug, Serialize, Deserialize)]
+struct Reopened {
+    task: TaskId,
+}
+
+impl ProjectDirectory {
+    fn reopened_folder(&self, tag: &Tag) -> PathBuf {
+        self.path().join("reopened").join(encode(tag.as_str()))
+    }
+
+    fn reopened_file(&self, tag: &Tag, task: &TaskId) -> PathBuf {
+        of_task(&self.reopened_folder(tag), task)
+    }
+
+    /// Returns the tasks of a tag that are to be done once more.
+    ///
+    /// # Errors
+    /// A file can't be read, or a newer version wrote it.
+    pub fn reopened(&self, tag: &Tag) -> Result<BTreeSet<TaskId>, Error> {
+        let files = entries_if_there(&self.reopened_folder(tag))?;
+        let is_json = |path: &&PathBuf| path.extension().is_some_and(|end| end == "json");
+        let mut tasks = BTreeSet::new();
+        for path in files.iter().filter(is_json) {
+            tasks.extend(read_versioned::<Reopened>(path)?.map(|reopened| reopened.task));
+        }
+        Ok(tasks)
+    }
+
+    /// Has a task done once more.
+    ///
+    /// # Errors
+    /// The file can't be written.
+    pub fn reopen(&self, tag: &Tag, task: &TaskId) -> Result<(), Error> {
+        write_versioned(
+            &self.reopened_file(tag, task),
+            &Reopened { task: task.clone() },
+        )
+    }
+
+    /// Forgets that a task is to be done once more.
+    ///
+    /// # Errors
+    /// The file can't be removed.
+    pub fn close_again(&self, tag: &Tag, task: &TaskId) -> Result<(), Error> {
+        remove_if_there(&self.reopened_file(tag, task))
+    }
+}
+
+/// The file of a task.
+fn of_task(folder: &Path, task: &TaskId) -> PathBuf {
+    folder.join(format!("{}.json", safe_name(task)))
+}
+
+fn read_versioned<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, Error> {
     #[derive(Deserialize)]
     struct VersionOnly {
         version: u32,
@@ -199,7 +241,7 @@ pub(super) fn read_versioned<T: serde::de::DeserializeOwned>(
     Ok(Some(file.content))
 }
 
-pub(super) fn write_versioned<T: Serialize>(path: &Path, content: &T) -> Result<(), Error> {
+fn write_versioned<T: Serialize>(path: &Path, content: &T) -> Result<(), Error> {
     create_durable(crate::atomic::folder_of(path))?;
     write_json(
         path,
@@ -247,7 +289,12 @@ mod tests {
             run.set_review(&review).unwrap();
             assert_eq!(run.review(&task).unwrap(), Some(review));
         }
-        assert_eq!(fs::read_dir(run.path().join("reviews")).unwrap().count(), 1);
+        assert_eq!(
+            std::fs::read_dir(run.path().join("reviews"))
+                .unwrap()
+                .count(),
+            1
+        );
     }
 
     #[test]
@@ -291,5 +338,22 @@ mod tests {
             run.review(&"1".into()),
             Err(Error::NewerFile { found: 2, .. })
         ));
+    }
+
+    #[test]
+    fn tasks_stay_open_again_until_they_are_done() {
+        let root = tempfile::tempdir().unwrap();
+        let (project, tag) = (project(root.path()), Tag::from("a/b"));
+        assert!(project.reopened(&tag).unwrap().is_empty());
+        for task in ["1", "1.2"] {
+            project.reopen(&tag, &task.into()).unwrap();
+        }
+        project.close_again(&tag, &"1".into()).unwrap();
+        project.close_again(&tag, &"7".into()).unwrap();
+        assert_eq!(
+            project.reopened(&tag).unwrap(),
+            BTreeSet::from(["1.2".into()])
+        );
+        assert!(project.reopened(&"other".into()).unwrap().is_empty());
     }
 }

@@ -165,10 +165,7 @@ impl JournalWriter {
                 "a journal line must not hold a line break",
             ));
         }
-        written.map_err(|source| Error::Serialize {
-            path: self.path.clone(),
-            source,
-        })
+        written.map_err(Error::serialize(&self.path))
     }
 
     /// Appends a line that ends with the last value that was turned into JSON.

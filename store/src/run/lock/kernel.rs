@@ -4,12 +4,12 @@
 //! record's size is read, and no opening waits for anybody.
 
 use crate::Error;
-use crate::file_system::unreliable_for_locks;
+use crate::atomic::remove_what_is_no_file;
+use crate::file_system::{not_contended, try_lock, unreliable_for_locks};
 use crate::run::Holder;
-use fs2::FileExt as _;
 use rustix::fs::OFlags;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read as _};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -33,7 +33,7 @@ pub(super) struct LockedFolder {
 impl LockedFolder {
     /// Locks the folder; `None` on a file system that locks no folders. `records` tell who holds it.
     pub(super) fn take(path: &Path, records: &[PathBuf]) -> Result<Option<Self>, Error> {
-        let file = File::open(path).map_err(lock_error(path))?;
+        let file = File::open(path).map_err(Error::lock(path))?;
         match lock(&file, records) {
             Ok(()) => Ok(Some(Self {
                 path: path.to_owned(),
@@ -68,15 +68,7 @@ impl LockedFile {
     /// Locks the file that is at the path in the end, and makes it when there is none. `records` tell who holds it.
     pub(super) fn take(path: &Path, records: &[PathBuf]) -> Result<Self, Error> {
         for _ in 0..TRIES_AGAINST_LOOKERS {
-            let file = open(
-                path,
-                OpenOptions::new()
-                    .write(true)
-                    .create(true)
-                    .truncate(false)
-                    .mode(0o600),
-            );
-            let file = file.map_err(lock_error(path))?;
+            let file = open_or_create(path).map_err(Error::lock(path))?;
             match lock(&file, records) {
                 // A lock on a file that somebody has removed meanwhile keeps nobody out.
                 Ok(()) if !is_at(&file, path) => {}
@@ -87,10 +79,10 @@ impl LockedFile {
                     });
                 }
                 Err(Refused::Held(holder)) => return Err(Error::Held(holder)),
-                Err(Refused::Impossible(error)) => return Err(lock_error(path)(error)),
+                Err(Refused::Impossible(error)) => return Err(Error::lock(path)(error)),
             }
         }
-        Err(lock_error(path)(io::Error::other(
+        Err(Error::lock(path)(io::Error::other(
             "somebody removes it again and again",
         )))
     }
@@ -111,13 +103,14 @@ impl LockedFile {
             .file
             .write_all_at(&record, 0)
             .and_then(|()| self.file.set_len(record.len() as u64));
-        written.map_err(lock_error(&self.path))
+        written.map_err(Error::lock(&self.path))
     }
 
     /// Makes sure that the locked file is at its path and tells who holds it.
     pub(super) fn renew(&mut self, holder: &Holder) -> Result<(), Error> {
         if !is_at(&self.file, &self.path) {
-            remove_what_is_no_file(&self.path);
+            // What stays is told of when the file can't be opened.
+            let _stays = remove_what_is_no_file(&self.path);
             *self = Self::take(&self.path, std::slice::from_ref(&self.path))?;
         }
         let record = self.record(holder)?;
@@ -137,10 +130,7 @@ impl LockedFile {
 
     fn record(&self, holder: &Holder) -> Result<Vec<u8>, Error> {
         let record = serde_json::to_vec(holder);
-        let mut record = record.map_err(|source| Error::Serialize {
-            path: self.path.clone(),
-            source,
-        })?;
+        let mut record = record.map_err(Error::serialize(&self.path))?;
         record.push(b'\n');
         Ok(record)
     }
@@ -152,21 +142,21 @@ pub(super) fn look(path: &Path, records: &[PathBuf]) -> Result<Option<Holder>, E
     let opened = if is_folder {
         File::open(path)
     } else {
-        open(path, &mut OpenOptions::new())
+        tm_untrusted::open(path)
     };
     let file = match opened {
         Ok(file) => file,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => {
             return Ok(None);
         }
-        Err(error) => return Err(lock_error(path)(error)),
+        Err(error) => return Err(Error::lock(path)(error)),
     };
     for _ in 0..TRIES {
         match is_free(&file) {
             Ok(false) => {}
             Ok(true) => return Ok(None),
             Err(_) if is_folder => return Ok(None),
-            Err(error) => return Err(lock_error(path)(error)),
+            Err(error) => return Err(Error::lock(path)(error)),
         }
         if let Some(holder) = live_holder(records) {
             return Ok(Some(holder));
@@ -186,7 +176,7 @@ enum Refused {
 
 fn lock(file: &File, records: &[PathBuf]) -> Result<(), Refused> {
     for tries in 0..TRIES_AGAINST_LOOKERS {
-        if not_contended(file.try_lock_exclusive()).map_err(Refused::Impossible)? {
+        if try_lock(file).map_err(Refused::Impossible)? {
             return Ok(());
         }
         if let Some(holder) = live_holder(records) {
@@ -209,16 +199,6 @@ fn is_free(file: &File) -> io::Result<bool> {
     Ok(is_free)
 }
 
-fn not_contended(locked: io::Result<()>) -> io::Result<bool> {
-    match locked {
-        Ok(()) => Ok(true),
-        Err(error) if error.raw_os_error() == fs2::lock_contended_error().raw_os_error() => {
-            Ok(false)
-        }
-        Err(error) => Err(error),
-    }
-}
-
 /// Tells whether a path leads to the open file. Where nobody can look, nothing is known to have changed.
 fn is_at(file: &File, path: &Path) -> bool {
     match (fs::symlink_metadata(path), file.metadata()) {
@@ -228,24 +208,23 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Opens a regular file without waiting and without following a link.
-fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+/// Opens a regular file without waiting and without following a link, and makes it when there is none.
+fn open_or_create(path: &Path) -> io::Result<File> {
     let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
-    let no_file = || io::Error::new(ErrorKind::InvalidInput, "it is no regular file");
-    match options.read(true).custom_flags(flags).open(path) {
-        Ok(file) if file.metadata()?.is_file() => Ok(file),
-        Err(_) if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) => Err(no_file()),
-        Ok(_) => Err(no_file()),
-        Err(error) => Err(error),
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    let opened = options.mode(0o600).custom_flags(flags).open(path);
+    let is_no_file = match &opened {
+        Ok(file) => !file.metadata()?.is_file(),
+        Err(_) => fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()),
+    };
+    if is_no_file {
+        return Err(io::Error::new(
+            ErrorKind::InvalidInput,
+            "it is no regular file",
+        ));
     }
-}
-
-/// Makes room for the lock file of a live holder where somebody put a link, a pipe or a socket in its place.
-fn remove_what_is_no_file(path: &Path) {
-    if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        // What stays is told of when the file can't be opened.
-        let _stays = fs::remove_file(path);
-    }
+    opened
 }
 
 /// Returns the first record that can be read and whose process can be the one that holds the lock.
@@ -261,18 +240,5 @@ fn live_holder(records: &[PathBuf]) -> Option<Holder> {
 }
 
 fn read(path: &Path) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open(path, &mut OpenOptions::new())
-        .ok()?
-        .take(LONGEST)
-        .read_to_end(&mut bytes)
-        .ok()?;
-    Some(bytes)
-}
-
-fn lock_error(path: &Path) -> impl FnOnce(io::Error) -> Error {
-    move |source| Error::Lock {
-        path: path.to_path_buf(),
-        source,
-    }
+    tm_untrusted::read_beginning(path, LONGEST).ok()
 }
