@@ -1,22 +1,29 @@
-//! A Claude Code task list: a folder with one file a task.
+//! A Claude Code task list: a folder with one file a task, read and changed as one list.
 //!
 //! That program deletes the files of finished tasks, so a task that is waited for and is not there counts as finished.
 
-mod changing;
-
-pub(super) use changing::{Joined, change, file_name};
-
-use super::change::claude_status;
-use super::document::{Document, Edits};
-use super::fields::Reader;
-use super::places::positions;
-use super::{
-    Backlog, BacklogError, MOST_BYTES, Position, ReadOptions, SourceKind, StatusChange,
-    StatusOutcome, Warning,
-};
+use super::document::{Document, Tree, Value};
+use super::fields::{Reader, id};
+use super::loaded::{Loaded, Original};
+use super::source::replace;
+use super::{Backlog, BacklogError, MOST_BYTES, ReadOptions, Refusal};
+use crate::Error;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tm_scheduler::{Tag, Task, TaskId};
+
+pub(super) const WATERMARK: &str = ".highwatermark";
+
+/// A file of a list.
+#[derive(Debug)]
+pub(super) struct TaskFile {
+    pub(super) path: PathBuf,
+    /// All that it holds.
+    pub(super) text: String,
+    /// Where the task begins in it, and where it ends.
+    pub(super) start: usize,
+    end: usize,
+}
 
 /// Tells whether a folder holds such a list.
 pub(super) fn is_list(folder: &Path) -> bool {
@@ -24,196 +31,192 @@ pub(super) fn is_list(folder: &Path) -> bool {
 }
 
 fn task_files(folder: &Path) -> Result<Vec<PathBuf>, BacklogError> {
-    let failed = |source| BacklogError::Read {
-        path: folder.to_owned(),
-        source,
-    };
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "json")
-            && path.is_file()
-        {
-            files.push(path);
-        }
-    }
+    let entries = crate::file_system::entries(folder).map_err(Error::read(folder))?;
+    let is_task =
+        |path: &PathBuf| path.extension().is_some_and(|end| end == "json") && path.is_file();
+    let mut files: Vec<PathBuf> = entries.into_iter().filter(is_task).collect();
     files.sort();
     Ok(files)
 }
 
-fn document(path: &Path) -> Result<Document, BacklogError> {
-    let bytes = tm_untrusted::read_own(path, MOST_BYTES).map_err(|source| BacklogError::Read {
-        path: path.to_owned(),
-        source,
-    })?;
-    Document::from_bytes(bytes).map_err(|error| error.of_file(path))
+/// Reads the files of a list as one document; a blank one stands in it as nothing.
+pub(super) fn load(folder: &Path) -> Result<Loaded, BacklogError> {
+    let mut files = Vec::new();
+    let mut tasks = Vec::new();
+    for path in task_files(folder)? {
+        let bytes = tm_untrusted::read_own(&path, MOST_BYTES).map_err(Error::read(&path))?;
+        let document = Document::from_bytes(bytes).map_err(|error| error.of_file(&path))?;
+        let (raw, span) = match document.root() {
+            Some(root) => (root.raw(), root.span()),
+            None => ("null", 0..0),
+        };
+        tasks.push(raw.to_owned());
+        files.push(TaskFile {
+            path,
+            text: document.text().to_owned(),
+            start: span.start,
+            end: span.end,
+        });
+    }
+    let text = format!("[{}]", tasks.join(","));
+    Ok(Loaded {
+        document: Document::parse(text).map_err(|error| error.of_file(folder))?,
+        original: Original::Files(files),
+    })
 }
 
-pub(super) fn read(folder: &Path, options: &ReadOptions) -> Result<Backlog, BacklogError> {
-    let mut all = Reader::default();
-    let mut tasks: Vec<(Task, Option<Position>)> = Vec::new();
-    for path in task_files(folder)? {
-        tasks.extend(read_file(&path, &mut all.warnings)?);
+pub(super) fn read(folder: &Path, loaded: &Loaded, options: &ReadOptions) -> Backlog {
+    let mut reader = Reader::default();
+    let mut tasks: Vec<(Task, Value<'_>)> = Vec::new();
+    for entry in entries(&loaded.document) {
+        match reader.one(entry) {
+            Some(task) if task.status.as_str() == "deleted" => {}
+            Some(task) => tasks.push((task, entry.get("blockedBy").unwrap_or(entry))),
+            None => reader.warn(
+                entry,
+                None,
+                "file",
+                "holds no task with an id; it is left out",
+            ),
+        }
     }
     tasks.sort_by(|left, right| left.0.id.cmp(&right.0.id));
     let known: BTreeSet<TaskId> = tasks.iter().map(|(task, _)| task.id.clone()).collect();
-    for (task, position) in &mut tasks {
-        let gone = task.dependencies.iter().filter(|id| !known.contains(*id));
-        all.warnings.extend(gone.map(|gone| Warning {
-            task: Some(task.id.clone()),
-            field: "blockedBy".to_owned(),
-            message: format!("`{gone}` is not there and counts as finished"),
-            position: position.clone(),
-        }));
-        task.dependencies.retain(|id| known.contains(id));
+    for (task, at) in &mut tasks {
+        for gone in task.dependencies.extract_if(.., |id| !known.contains(id)) {
+            let message = format!("`{gone}` is not there and counts as finished");
+            reader.warn(*at, Some(&task.id), "blockedBy", message);
+        }
     }
+    reader.place(loaded.positions(&reader.nodes));
     let tag = tag(folder);
     let tasks = tasks.into_iter().map(|(task, _)| task).collect();
-    let mut backlog = all.backlog(tag.clone(), vec![tag], tasks, options.group.as_deref());
+    let mut backlog = reader.backlog(tag.clone(), vec![tag], tasks, options.group.as_deref());
     backlog.next_number = backlog.next_number.max(watermark(folder).saturating_add(1));
-    Ok(backlog)
+    backlog
 }
 
-/// Reads the task of a file, with the place of what it waits for; none where it was deleted.
-fn read_file(
-    path: &Path,
-    warnings: &mut Vec<Warning>,
-) -> Result<Vec<(Task, Option<Position>)>, BacklogError> {
-    let document = document(path)?;
-    let places = |nodes: &[usize]| -> Vec<Option<Position>> {
-        positions(SourceKind::ClaudeTasks, document.text(), &document, nodes)
-            .into_iter()
-            .map(|position| of_file(path, position))
-            .collect()
-    };
-    let mut reader = Reader::default();
-    let mut listed = document
-        .root()
-        .map(|root| reader.one(root))
-        .unwrap_or_default();
-    reader.place(places(&reader.nodes));
-    warnings.append(&mut reader.warnings);
-    if listed.is_empty() {
-        let start = Position {
-            file: None,
-            line: 1,
-            column: 1,
-        };
-        warnings.push(Warning {
-            task: None,
-            field: "file".to_owned(),
-            message: "holds no task with an id; it is left out".to_owned(),
-            position: of_file(path, Some(start)),
-        });
-    }
-    let of_task = document
-        .root()
-        .map(|root| root.get("blockedBy").unwrap_or(root).node_index());
-    let position = places(of_task.as_slice()).into_iter().next().flatten();
-    listed.retain(|task| task.status.as_str() != "deleted");
-    Ok(listed
-        .into_iter()
-        .map(|task| (task, position.clone()))
-        .collect())
-}
-
-/// A position in one of the files of a list.
-pub(super) fn of_file(path: &Path, position: Option<Position>) -> Option<Position> {
-    let file = path
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned());
-    position.map(|position| Position { file, ..position })
-}
-
-/// Returns what the files hold for each task of a backlog, in the same order.
-pub(super) fn entries(
-    folder: &Path,
-    backlog: &Backlog,
-) -> Result<Vec<serde_json::Value>, BacklogError> {
-    let mut entries = BTreeMap::new();
-    for path in task_files(folder)? {
-        let document = document(&path)?;
-        let Some(root) = document.root() else {
-            continue;
-        };
-        let Some(id) = super::fields::id(root) else {
-            continue;
-        };
-        entries.insert(
-            TaskId::new(id),
-            serde_json::from_str(root.raw()).unwrap_or_default(),
-        );
-    }
-    Ok(backlog
-        .tasks
-        .iter()
-        .map(|task| entries.remove(&task.id).unwrap_or_default())
-        .collect())
+fn entries(document: &Document) -> impl Iterator<Item = Value<'_>> {
+    document.root().into_iter().flat_map(Value::elements)
 }
 
 /// The list's name.
-pub(super) fn tag(folder: &Path) -> Tag {
+fn tag(folder: &Path) -> Tag {
     let name = folder
         .file_name()
         .map(|name| name.to_string_lossy().into_owned());
     Tag::new(name.unwrap_or_else(|| "tasks".to_owned()))
 }
 
-/// A file and its new text.
-pub(super) type ChangedFile = (PathBuf, String);
-
-/// Returns the changed files, and what each change came to.
-pub(super) fn set_statuses(
+/// Writes what was changed into the files: each task keeps its file, a new one gets one, a removed one loses it.
+pub(super) fn write(
     folder: &Path,
-    changes: &[StatusChange],
-) -> Result<(Vec<ChangedFile>, Vec<StatusOutcome>), BacklogError> {
-    let mut files = Vec::new();
-    let mut outcomes = Vec::new();
-    let mut wanted: Vec<&StatusChange> = changes.iter().collect();
-    for path in task_files(folder)? {
-        let document = document(&path)?;
-        let Some(root) = document.root() else {
-            continue;
+    document: &Document,
+    files: &[TaskFile],
+    mut root: Tree<'_>,
+) -> Result<(), BacklogError> {
+    mirror(document, &mut root);
+    let was: Vec<usize> = entries(document).map(Value::node_index).collect();
+    let mut stays = BTreeSet::new();
+    let mut changed = Vec::new();
+    let mut highest = 0;
+    for task in root.elements().into_iter().flatten() {
+        let own = task.plain("id").unwrap_or_default();
+        highest = highest.max(own.parse().unwrap_or(0));
+        let origin = task.origin();
+        let place = origin.and_then(|origin| was.binary_search(&origin.node_index()).ok());
+        let old = place.map(|place| &files[place]);
+        let path = match old {
+            Some(file) if origin.and_then(id).unwrap_or_default() == own => file.path.clone(),
+            _ => folder.join(file_name(folder, &own)?),
         };
-        let Some(task) = Reader::default().one(root).into_iter().next() else {
-            continue;
-        };
-        let Some(position) = wanted.iter().position(|change| change.id == task.id) else {
-            continue;
-        };
-        let change = wanted.swap_remove(position);
-        outcomes.push(StatusOutcome {
-            id: task.id,
-            old: task.status.clone(),
-            new: change.status.clone(),
-        });
-        let mut edits = Edits::default();
-        if let Some(status) = root.get("status").filter(|_| task.status != change.status) {
-            edits.replace(status, &format!("\"{}\"", claude_status(&change.status)));
+        if !matches!(task, Tree::Kept(_)) {
+            let (before, after) = old.map_or(("", "\n"), |file| {
+                (&file.text[..file.start], &file.text[file.end..])
+            });
+            let text = [before, &task.write_alone(document), after].concat();
+            if old.is_none_or(|file| file.path != path || file.text != text) {
+                changed.push((path.clone(), text));
+            }
         }
-        if let Some(text) = edits.apply(&document) {
-            files.push((path, text));
-        }
+        stays.insert(path);
     }
-    if wanted.is_empty() {
-        return Ok((files, outcomes));
+    for (path, text) in changed {
+        replace(&path, &text)?;
     }
-    let ids: Vec<String> = wanted
-        .iter()
-        .map(|change| format!("`{}`", change.id))
-        .collect();
-    Err(BacklogError::UnknownTasks {
-        path: folder.to_owned(),
-        ids: ids.join(", "),
-    })
+    for file in files.iter().filter(|file| !stays.contains(&file.path)) {
+        std::fs::remove_file(&file.path).map_err(Error::write(&file.path))?;
+    }
+    raise_watermark(folder, highest)
 }
 
-pub(super) const WATERMARK: &str = ".highwatermark";
+/// The name of a task's file; an id that is no safe name is refused.
+pub(super) fn file_name(folder: &Path, id: &str) -> Result<String, BacklogError> {
+    let is_safe = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    if id.is_empty() || id.starts_with('.') || !id.chars().all(is_safe) {
+        let why = "an id in a Claude Code list is made of letters, digits, `-`, `_` and `.`";
+        return Err(BacklogError::refused(folder)(Refusal::NoPlace(why)));
+    }
+    Ok(format!("{id}.json"))
+}
+
+/// Who waits for whom, as (dependency, task).
+fn edges(root: &mut Tree<'_>) -> BTreeSet<(String, String)> {
+    let mut edges = BTreeSet::new();
+    for task in root.elements().into_iter().flatten() {
+        let id = task.plain("id").unwrap_or_default();
+        let on = task.scalars_within("blockedBy").into_iter().flatten();
+        edges.extend(on.map(|on| (on, id.clone())));
+    }
+    edges
+}
+
+/// Each task also names those that wait for it: what has come and gone on one side comes and goes on the other.
+fn mirror(document: &Document, root: &mut Tree<'_>) {
+    let (before, after) = (edges(&mut Tree::of(document)), edges(root));
+    let mut wanted: BTreeMap<&str, (Vec<&str>, Vec<&str>)> = BTreeMap::new();
+    for (on, task) in after.difference(&before) {
+        wanted.entry(on).or_default().0.push(task);
+    }
+    for (on, task) in before.difference(&after) {
+        wanted.entry(on).or_default().1.push(task);
+    }
+    for task in root.elements().into_iter().flatten() {
+        let id = task.plain("id").unwrap_or_default();
+        let Some((mut come, gone)) = wanted.remove(id.as_str()) else {
+            continue;
+        };
+        let named: Vec<String> = task
+            .scalars_within("blocks")
+            .into_iter()
+            .flatten()
+            .collect();
+        let is_named = |id: &&str| named.iter().any(|named| named == id);
+        come.retain(|id| !is_named(id));
+        if come.is_empty() && !gone.iter().any(is_named) {
+            continue;
+        }
+        let Some(blocks) = task.list("blocks") else {
+            continue;
+        };
+        let is_gone = |id: &String| gone.contains(&id.as_str());
+        blocks.retain(|one| !one.scalar().is_some_and(|id| is_gone(&id)));
+        blocks.extend(come.into_iter().map(Tree::text));
+    }
+}
 
 /// Returns the highest number that the list has ever given to a task.
 fn watermark(folder: &Path) -> u64 {
     let bytes = tm_untrusted::read_own(&folder.join(WATERMARK), MOST_BYTES).unwrap_or_default();
     String::from_utf8_lossy(&bytes).trim().parse().unwrap_or(0)
+}
+
+/// A number that was given is not given again, also when that task is deleted.
+fn raise_watermark(folder: &Path, highest: u64) -> Result<(), BacklogError> {
+    let path = folder.join(WATERMARK);
+    if path.exists() && watermark(folder) < highest {
+        replace(&path, &highest.to_string())
+    } else {
+        Ok(())
+    }
 }

@@ -3,12 +3,14 @@
 //! The original is never touched, and nothing that is there is written over.
 
 use super::change::{FieldNames, claude_status};
-use super::{Backlog, BacklogError, BacklogSource, ReadOptions, SourceKind};
-use crate::atomic;
-use serde_json::{Map, Value, json};
+use super::document::{Document, Tree, Value};
+use super::loaded::Original;
+use super::{Backlog, BacklogError, BacklogSource, ReadOptions, SourceKind, number};
+use crate::{Error, atomic};
+use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
 use std::path::Path;
-use tm_scheduler::{Status, Tag, Task, TaskId};
+use tm_scheduler::{Status, Tag, Task, TaskId, quoted};
 
 /// Something that the new form has no place for.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -59,10 +61,7 @@ impl BacklogSource {
             || std::fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_some());
         if is_there {
             let refusal = super::Refusal::Taken(target.display().to_string());
-            return Err(BacklogError::Refused {
-                path: self.path().to_owned(),
-                refusal,
-            });
+            return Err(BacklogError::refused(self.path())(refusal));
         }
         let chosen = self.read(options)?;
         let is_all =
@@ -75,16 +74,10 @@ impl BacklogSource {
         let mut losses = self.losses_of_file(&chosen, &tags, kind);
         let mut lists = Vec::new();
         for tag in &tags {
-            let of_tag = ReadOptions {
-                tag: Some(tag.clone()),
-                environment_tag: None,
-                group: options.group.clone(),
-            };
-            let of_tag = if self.kind() == SourceKind::ClaudeTasks {
-                options.clone()
-            } else {
-                of_tag
-            };
+            let mut of_tag = options.clone();
+            if self.kind() != SourceKind::ClaudeTasks {
+                of_tag.tag = Some(tag.clone());
+            }
             let (backlog, entries) = self.read_entries(&of_tag)?;
             let entries = backlog.tasks.iter().zip(entries);
             lists.push(
@@ -112,45 +105,41 @@ impl BacklogSource {
     fn losses_of_file(&self, backlog: &Backlog, tags: &[Tag], kind: SourceKind) -> Vec<Loss> {
         let mut losses = Vec::new();
         let mut lose = |what: String| losses.push(Loss { task: None, what });
-        let left_out: Vec<String> = backlog
+        let left_out: Vec<&Tag> = backlog
             .tags
             .iter()
             .filter(|tag| !tags.contains(tag))
-            .map(|tag| format!("`{tag}`"))
             .collect();
         if !left_out.is_empty() {
-            lose(format!("tags {} are left out", left_out.join(", ")));
+            lose(format!("tags {} are left out", quoted(left_out)));
         }
-        if self.kind() == SourceKind::Yaml && kind != SourceKind::Yaml {
-            let text = self.text().unwrap_or_default();
-            if text
+        let Ok(loaded) = self.load() else {
+            return losses;
+        };
+        if let Original::Yaml(text) = &loaded.original
+            && kind != SourceKind::Yaml
+            && text
                 .lines()
                 .any(|line| line.trim_start().starts_with('#') || line.contains(" #"))
-            {
-                lose("comments".to_owned());
-            }
+        {
+            lose("comments".to_owned());
         }
-        if self.kind() == SourceKind::TaskMaster && self.has_tag_metadata() {
+        let has_metadata = |root: Value<'_>| {
+            let mut tags = root.members().map(|(_, tag)| tag).chain([root]);
+            tags.any(|holder| holder.get("metadata").is_some())
+        };
+        if self.kind() == SourceKind::TaskMaster && loaded.document.root().is_some_and(has_metadata)
+        {
             lose("`metadata` of tags".to_owned());
         }
         losses
     }
-
-    fn has_tag_metadata(&self) -> bool {
-        let document = self.text().and_then(|text| self.document(&text));
-        document.is_ok_and(|document| {
-            document.root().is_some_and(|root| {
-                let of_tags = root.members().any(|(_, tag)| tag.get("metadata").is_some());
-                root.get("metadata").is_some() || of_tags
-            })
-        })
-    }
 }
 
 /// A task with Task Master's names for its fields; ids and dependencies as they were read.
-fn canonical(task: &Task, entry: Value) -> Map<String, Value> {
+fn canonical(task: &Task, entry: Json) -> Map<String, Json> {
     let entry = match entry {
-        Value::Object(members) => members,
+        Json::Object(members) => members,
         _ => Map::new(),
     };
     let mut fields = Map::from_iter([("id".to_owned(), spelled(&task.id))]);
@@ -166,37 +155,37 @@ fn canonical(task: &Task, entry: Value) -> Map<String, Value> {
         }
     }
     fields.entry("status").or_insert_with(|| json!(task.status));
-    let ids: Vec<Value> = task.dependencies.iter().map(spelled).collect();
+    let ids: Vec<Json> = task.dependencies.iter().map(spelled).collect();
     fields.insert("dependencies".to_owned(), json!(ids));
     fields
 }
 
-fn subtasks(task: &Task, entries: Value) -> Value {
-    let Value::Array(entries) = entries else {
+fn subtasks(task: &Task, entries: Json) -> Json {
+    let Json::Array(entries) = entries else {
         return json!([]);
     };
     let named = entries
         .into_iter()
         .filter(|entry| !entry["id"].is_null())
         .zip(&task.subtasks);
-    let entry = |(entry, subtask): (Value, &Task)| {
+    let entry = |(entry, subtask): (Json, &Task)| {
         let mut fields = canonical(subtask, entry);
-        let number = subtask.id.as_str().rsplit('.').next().unwrap_or_default();
+        let number = number(subtask.id.as_str());
         fields.insert("id".to_owned(), spelled(&TaskId::from(number)));
-        Value::Object(fields)
+        Json::Object(fields)
     };
-    Value::Array(named.map(entry).collect())
+    Json::Array(named.map(entry).collect())
 }
 
 /// As a number only where the number is written like that.
-fn spelled(id: &TaskId) -> Value {
+fn spelled(id: &TaskId) -> Json {
     match id.as_str().parse::<u64>() {
         Ok(number) if number.to_string() == id.as_str() => json!(number),
         _ => json!(id),
     }
 }
 
-type Entries = Vec<Map<String, Value>>;
+type Entries = Vec<Map<String, Json>>;
 
 fn write_file(
     target: &Path,
@@ -205,16 +194,16 @@ fn write_file(
     lists: Vec<Entries>,
 ) -> Result<(), BacklogError> {
     let is_yaml = kind == SourceKind::Yaml;
-    let entry = |fields: Map<String, Value>| {
+    let entry = |fields: Map<String, Json>| {
         if is_yaml {
             in_snake(fields)
         } else {
-            Value::Object(fields)
+            Json::Object(fields)
         }
     };
     let mut root = Map::new();
     for (tag, list) in tags.iter().zip(lists) {
-        let list: Vec<Value> = list.into_iter().map(entry).collect();
+        let list: Vec<Json> = list.into_iter().map(entry).collect();
         if is_yaml && tags.len() == 1 && tag.as_str() == super::task_master::MASTER {
             root.insert("tasks".to_owned(), json!(list));
         } else {
@@ -230,93 +219,62 @@ fn write_file(
     write(target, &text)
 }
 
-fn in_snake(fields: Map<String, Value>) -> Value {
+fn in_snake(fields: Map<String, Json>) -> Json {
     let mut fields = FieldNames::Snake.names(fields);
-    if let Some(Value::Array(subtasks)) = fields.remove("subtasks") {
+    if let Some(Json::Array(subtasks)) = fields.remove("subtasks") {
         let named = subtasks.into_iter().map(|subtask| match subtask {
-            Value::Object(fields) => Value::Object(FieldNames::Snake.names(fields)),
+            Json::Object(fields) => Json::Object(FieldNames::Snake.names(fields)),
             other => other,
         });
-        let named: Vec<Value> = named.collect();
+        let named: Vec<Json> = named.collect();
         if !named.is_empty() {
             fields.insert("subtasks".to_owned(), json!(named));
         }
     }
-    Value::Object(fields)
+    Json::Object(fields)
 }
 
 fn write_list(
     target: &Path,
-    tasks: impl Iterator<Item = Map<String, Value>>,
+    tasks: impl Iterator<Item = Map<String, Json>>,
 ) -> Result<(), BacklogError> {
-    let tasks: Vec<Map<String, Value>> = tasks
+    let entries = tasks
         .map(without_subtask_ids)
-        .map(|task| FieldNames::Claude.entry(task))
-        .collect();
-    let names: Vec<String> = tasks
-        .iter()
-        .map(|task| super::claude::file_name(target, task["id"].as_str().unwrap_or_default()))
-        .collect::<Result<_, _>>()?;
-    let mut blocks: std::collections::BTreeMap<String, Vec<Value>> =
-        std::collections::BTreeMap::new();
-    for task in &tasks {
-        for on in task["blockedBy"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-        {
-            blocks
-                .entry(on.to_owned())
-                .or_default()
-                .push(task["id"].clone());
-        }
-    }
-    if tasks.is_empty() {
+        .map(|task| FieldNames::Claude.entry(task));
+    let entries: Vec<Json> = entries.map(Json::Object).collect();
+    if entries.is_empty() {
         // By this a folder without tasks is known as a list.
-        write(&target.join(super::claude::WATERMARK), "0")?;
+        return write(&target.join(super::claude::WATERMARK), "0");
     }
-    for (name, mut task) in names.iter().zip(tasks) {
-        let waiting = blocks
-            .remove(task["id"].as_str().unwrap_or_default())
-            .unwrap_or_default();
-        task.insert("blocks".to_owned(), json!(waiting));
-        let text = serde_json::to_string_pretty(&task)
-            .map_err(|error| BacklogError::syntax(target, error.to_string()))?;
-        write(&target.join(name), &(text + "\n"))?;
-    }
-    Ok(())
+    create_folder(target)?;
+    let root = Tree::new(&Json::Array(entries));
+    super::claude::write(target, &Document::default(), &[], root)
 }
 
 /// A list has no subtasks: who waits for one waits for its task.
-fn without_subtask_ids(mut task: Map<String, Value>) -> Map<String, Value> {
+fn without_subtask_ids(mut task: Map<String, Json>) -> Map<String, Json> {
     let own = task["id"].clone();
-    let to_task = |id: &Value| match id.as_str().and_then(|id| id.split_once('.')) {
+    let to_task = |id: &Json| match id.as_str().and_then(|id| id.split_once('.')) {
         Some((parent, _)) => spelled(&TaskId::from(parent)),
         None => id.clone(),
     };
     let mut seen = BTreeSet::new();
-    let ids: Vec<Value> = task["dependencies"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(to_task)
-        .collect();
+    let ids = task["dependencies"].as_array().into_iter().flatten();
     let ids = ids
-        .into_iter()
-        .filter(|id| *id != own && seen.insert(id.to_string()))
-        .collect();
-    task.insert("dependencies".to_owned(), Value::Array(ids));
+        .map(to_task)
+        .filter(|id| *id != own && seen.insert(id.to_string()));
+    let ids = ids.collect();
+    task.insert("dependencies".to_owned(), Json::Array(ids));
     task
 }
 
 fn write(target: &Path, text: &str) -> Result<(), BacklogError> {
-    let failed = |source| BacklogError::Write {
-        path: target.to_owned(),
-        source,
-    };
-    std::fs::create_dir_all(atomic::folder_of(target)).map_err(failed)?;
-    atomic::replace(target, text.as_bytes()).map_err(failed)
+    create_folder(atomic::folder_of(target))?;
+    Ok(atomic::replace(target, text.as_bytes()).map_err(Error::write(target))?)
+}
+
+fn create_folder(path: &Path) -> Result<(), BacklogError> {
+    Ok(std::fs::create_dir_all(path).map_err(Error::write(path))?)
 }
 
 fn losses_of_claude(tasks: &[Task], losses: &mut Vec<Loss>) {

@@ -1,6 +1,6 @@
 //! What can be wrong with a backlog.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A backlog that can't be found, read or written.
 #[derive(Debug, thiserror::Error)]
@@ -14,22 +14,9 @@ pub enum BacklogError {
         /// The names.
         looked_for: String,
     },
-    /// A file can't be read.
-    #[error("read `{}`", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// A file can't be written.
-    #[error("write `{}`", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
+    /// A file can't be read or written.
+    #[error(transparent)]
+    File(#[from] crate::Error),
     /// A file is not in its format.
     #[error("read `{}`: {why}", path.display())]
     Syntax {
@@ -88,11 +75,19 @@ pub enum BacklogError {
 
 impl BacklogError {
     /// A file is not in its format, nobody knows where.
-    pub(super) fn syntax(path: &std::path::Path, why: impl Into<String>) -> Self {
+    pub(super) fn syntax(path: &Path, why: impl Into<String>) -> Self {
         Self::Syntax {
             path: path.to_owned(),
             why: why.into(),
             position: None,
+        }
+    }
+
+    /// Says in which file a change is refused.
+    pub(super) fn refused(path: &Path) -> impl Fn(super::Refusal) -> Self {
+        |refusal| Self::Refused {
+            path: path.to_owned(),
+            refusal,
         }
     }
 }

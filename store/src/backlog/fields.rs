@@ -1,5 +1,6 @@
 //! Reads the fields of a task, in whatever form they come, and says what is odd about them.
 
+use super::change::number;
 use super::document::{Kind, Value};
 use super::{Backlog, Position, Warning};
 use std::collections::BTreeSet;
@@ -7,6 +8,27 @@ use tm_scheduler::{Complexity, Priority, Status, Task, TaskId, TddHalf, TddMark}
 
 /// A title has so many characters at the most.
 const LONGEST_TITLE: usize = 1_000;
+
+/// The other subtasks of the same task, whose numbers name them in dependencies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Siblings<'a> {
+    /// The task's id.
+    pub(super) parent: &'a str,
+    /// The numbers of all its subtasks.
+    pub(super) numbers: &'a BTreeSet<String>,
+    /// The number of the subtask itself.
+    pub(super) own: &'a str,
+}
+
+/// Returns the id that a dependency means: a number that a sibling has names that one, all else is absolute.
+pub(super) fn absolute(within: Option<Siblings<'_>>, written: String) -> String {
+    match within {
+        Some(siblings) if siblings.numbers.contains(&written) && written != siblings.own => {
+            format!("{}.{written}", siblings.parent)
+        }
+        Some(_) | None => written,
+    }
+}
 
 /// Collects what is odd.
 #[derive(Debug, Default)]
@@ -24,24 +46,13 @@ impl Reader {
         field: &str,
         message: impl Into<String>,
     ) {
-        let (task, field, message) = (task.cloned(), field.to_owned(), message.into());
         self.warnings.push(Warning {
-            task,
-            field,
-            message,
+            task: task.cloned(),
+            field: field.to_owned(),
+            message: message.into(),
             position: None,
         });
         self.nodes.push(at.node_index());
-    }
-
-    /// Warns of the file as a whole.
-    pub(super) fn warn_of_file(&mut self, message: &str) {
-        self.warnings.push(Warning {
-            task: None,
-            field: "file".to_owned(),
-            message: message.to_owned(),
-            position: None,
-        });
     }
 
     /// Says of each warning where it stands.
@@ -55,20 +66,17 @@ impl Reader {
     pub(super) fn tasks(&mut self, list: Value<'_>) -> Vec<Task> {
         let mut tasks = Vec::new();
         for value in list.elements() {
-            match id(value) {
-                Some(id) if value.kind() == Kind::Object => tasks.push(self.task(value, &id, None)),
-                _ => self.warn(value, None, "tasks", "an entry without an id is left out"),
+            match self.one(value) {
+                Some(task) => tasks.push(task),
+                None => self.warn(value, None, "tasks", "an entry without an id is left out"),
             }
         }
         tasks
     }
 
     /// Reads a value that is one task.
-    pub(super) fn one(&mut self, value: Value<'_>) -> Vec<Task> {
-        id(value)
-            .map(|id| self.task(value, &id, None))
-            .into_iter()
-            .collect()
+    pub(super) fn one(&mut self, value: Value<'_>) -> Option<Task> {
+        Some(self.task(value, &id(value)?, None))
     }
 
     /// Reads one task; `parent` is given for a subtask, with the numbers of its siblings.
@@ -78,22 +86,24 @@ impl Reader {
         id: &str,
         parent: Option<(&str, &BTreeSet<String>)>,
     ) -> Task {
-        let number = id.rsplit('.').next().unwrap_or(id).to_owned();
-        let absolute =
-            parent.map_or_else(|| id.to_owned(), |(parent, _)| format!("{parent}.{number}"));
+        let siblings = parent.map(|(parent, numbers)| Siblings {
+            parent,
+            numbers,
+            own: number(id),
+        });
+        let absolute = siblings.map_or_else(
+            || id.to_owned(),
+            |siblings| format!("{}.{}", siblings.parent, siblings.own),
+        );
         let mut task = Task::new(absolute.as_str(), self.title(value, &absolute));
         task.description = text(value, &["description"]);
         task.details = text(value, &["details"]);
         task.test_strategy = text(value, &["testStrategy", "test_strategy"]);
         task.acceptance_criteria = criteria(value, &task.description);
-        task.category = member(value, &["category"]).and_then(plain);
+        task.category = member(value, &["category"]).and_then(Value::plain);
         self.standing(value, &mut task);
         self.metadata(value, &mut task);
-        self.dependencies(
-            value,
-            &mut task,
-            parent.map(|(parent, siblings)| (parent, siblings, number.as_str())),
-        );
+        self.dependencies(value, &mut task, siblings);
         self.subtasks(value, &mut task, &absolute, parent.is_some());
         task
     }
@@ -120,7 +130,7 @@ impl Reader {
     /// Status, priority and complexity.
     fn standing(&mut self, value: Value<'_>, task: &mut Task) {
         let id = task.id.clone();
-        match member(value, &["status"]).and_then(plain) {
+        match member(value, &["status"]).and_then(Value::plain) {
             Some(status) => task.status = Status::from(status),
             None => self.warn(value, Some(&id), "status", "is missing; read as `pending`"),
         }
@@ -134,7 +144,7 @@ impl Reader {
             );
         }
         let written = member(value, &["priority"]);
-        if let Some((at, priority)) = written.and_then(|at| Some((at, plain(at)?))) {
+        if let Some((at, priority)) = written.and_then(|at| Some((at, at.plain()?))) {
             match Priority::parse(&priority) {
                 Some(priority) => task.priority = priority,
                 None => self.warn(
@@ -146,7 +156,7 @@ impl Reader {
             }
         }
         task.complexity = member(value, &["complexity"])
-            .and_then(plain)
+            .and_then(Value::plain)
             .and_then(|text| Complexity::parse(&text));
     }
 
@@ -154,7 +164,7 @@ impl Reader {
         let Some(metadata) = member(value, &["metadata"]) else {
             return;
         };
-        let field = |name: &str| metadata.get(name).and_then(plain);
+        let field = |name: &str| metadata.get(name).and_then(Value::plain);
         for (place, name) in [
             (&mut task.details, "details"),
             (&mut task.test_strategy, "test_strategy"),
@@ -201,19 +211,14 @@ impl Reader {
     }
 
     /// A subtask's number names a sibling when there is one of that number, else a task; with a dot it is absolute.
-    fn dependencies(
-        &mut self,
-        value: Value<'_>,
-        task: &mut Task,
-        within: Option<(&str, &BTreeSet<String>, &str)>,
-    ) {
+    fn dependencies(&mut self, value: Value<'_>, task: &mut Task, within: Option<Siblings<'_>>) {
         let Some(list) = member(value, &["dependencies", "blockedBy"]) else {
             return;
         };
         let mut written = Vec::new();
         if list.kind() == Kind::Array {
             for element in list.elements() {
-                match plain(element) {
+                match element.plain() {
                     Some(id) => written.push(id),
                     None => self.warn(
                         element,
@@ -224,12 +229,7 @@ impl Reader {
                 }
             }
         } else {
-            let text = plain(list).unwrap_or_default();
-            written.extend(
-                text.split(',')
-                    .map(|id| id.trim().to_owned())
-                    .filter(|id| !id.is_empty()),
-            );
+            written = between_commas(&list.plain().unwrap_or_default());
             self.warn(
                 list,
                 Some(&task.id),
@@ -238,17 +238,9 @@ impl Reader {
             );
         }
         let mut seen = BTreeSet::new();
-        for written in written {
-            let id = match within {
-                Some((parent, siblings, own)) if siblings.contains(&written) && written != own => {
-                    format!("{parent}.{written}")
-                }
-                Some(_) | None => written,
-            };
-            if seen.insert(id.clone()) {
-                task.dependencies.push(id.into());
-            }
-        }
+        let ids = written.into_iter().map(|written| absolute(within, written));
+        let new = ids.filter(|id| seen.insert(id.clone()));
+        task.dependencies.extend(new.map(TaskId::from));
     }
 
     fn subtasks(&mut self, value: Value<'_>, task: &mut Task, absolute: &str, is_subtask: bool) {
@@ -267,8 +259,11 @@ impl Reader {
             }
             return;
         }
-        let last_part = |id: String| id.rsplit('.').next().unwrap_or_default().to_owned();
-        let siblings: BTreeSet<String> = list.elements().filter_map(id).map(last_part).collect();
+        let numbers = list
+            .elements()
+            .filter_map(id)
+            .map(|id| number(&id).to_owned());
+        let siblings: BTreeSet<String> = numbers.collect();
         for value in list.elements() {
             match id(value) {
                 Some(id) => {
@@ -298,8 +293,8 @@ impl Reader {
     ) -> Backlog {
         let numbers = tasks
             .iter()
-            .filter_map(|task| task.id.as_str().rsplit('.').next()?.parse::<u64>().ok());
-        let next_number = numbers.max().unwrap_or(0).saturating_add(1);
+            .filter_map(|task| number(task.id.as_str()).parse().ok());
+        let next_number = numbers.max().unwrap_or(0_u64).saturating_add(1);
         if let Some(group) = group {
             tasks.retain(|task| task.group.as_deref() == Some(group));
         }
@@ -315,10 +310,8 @@ impl Reader {
 
 /// Returns the id of an entry as it is written: `1.10` stays `1.10`.
 pub(super) fn id(value: Value<'_>) -> Option<String> {
-    value
-        .get("id")
-        .and_then(plain)
-        .filter(|id| !id.trim().is_empty())
+    let id = value.get("id")?.plain();
+    id.filter(|id| !id.trim().is_empty())
 }
 
 /// Returns the first member of one of these names that is not null.
@@ -329,16 +322,10 @@ pub(super) fn member<'d>(value: Value<'d>, names: &[&str]) -> Option<Value<'d>> 
         .find(|value| value.kind() != Kind::Null)
 }
 
-/// Returns text as it is and numbers and words as they are written.
-pub(super) fn plain(value: Value<'_>) -> Option<String> {
-    match value.kind() {
-        Kind::Object | Kind::Array | Kind::Null => None,
-        _ => Some(
-            value
-                .text()
-                .map_or_else(|| value.raw().to_owned(), std::borrow::Cow::into_owned),
-        ),
-    }
+/// Returns the ids of a text that should have been a list.
+pub(super) fn between_commas(text: &str) -> Vec<String> {
+    let ids = text.split(',').map(str::trim).filter(|id| !id.is_empty());
+    ids.map(ToOwned::to_owned).collect()
 }
 
 /// Returns text for people and agents: what orders a terminal about is left out, wherever it is shown later.
@@ -349,10 +336,10 @@ fn text(value: Value<'_>, names: &[&str]) -> String {
     let text = match value.kind() {
         Kind::Array => value
             .elements()
-            .filter_map(plain)
+            .filter_map(Value::plain)
             .collect::<Vec<_>>()
             .join("\n"),
-        _ => plain(value).unwrap_or_default(),
+        _ => value.plain().unwrap_or_default(),
     };
     tm_untrusted::shown(&text).into_owned()
 }

@@ -5,8 +5,8 @@
 //! was left behind by a tm that died, and nobody has to wait until it is old.
 
 use super::BacklogError;
-use crate::file_system::unreliable_for_locks;
-use fs2::FileExt as _;
+use crate::Error;
+use crate::file_system::{try_lock, unreliable_for_locks};
 use std::fs::{DirBuilder, File, Metadata};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -47,7 +47,7 @@ impl FileLock {
                     Shown::TooLate => continue,
                 },
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(source) => return Err(BacklogError::Write { path, source }),
+                Err(error) => return Err(Error::write(&path)(error).into()),
             }
             if is_stale(&path) {
                 remove(&path);
@@ -82,10 +82,9 @@ fn show_life(path: &Path) -> Shown {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Shown::TooLate,
         Err(_) => return Shown::Alive(None),
     };
-    match folder.try_lock_exclusive() {
-        Ok(()) if is_at(&folder, path) => Shown::Alive(Some(folder)),
-        Ok(()) => Shown::TooLate,
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Shown::TooLate,
+    match try_lock(&folder) {
+        Ok(true) if is_at(&folder, path) => Shown::Alive(Some(folder)),
+        Ok(_) => Shown::TooLate,
         Err(_) => Shown::Alive(None),
     }
 }
@@ -100,7 +99,7 @@ fn remove_abandoned(path: &Path) -> bool {
         return false;
     };
     let is_abandoned = unreliable_for_locks(&folder).is_none()
-        && folder.try_lock_exclusive().is_ok()
+        && try_lock(&folder).unwrap_or(false)
         && is_at(&folder, path);
     if is_abandoned {
         remove(path);

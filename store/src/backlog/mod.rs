@@ -11,9 +11,10 @@ mod fields;
 mod file_lock;
 #[cfg(test)]
 mod fixtures;
-mod places;
+mod loaded;
 mod repair;
 mod source;
+mod statuses;
 mod task_master;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub use error::BacklogError;
 pub use repair::Repair;
 pub use source::{BacklogSource, SourceKind};
 
+use change::number;
 use std::fmt;
 use tm_scheduler::{Status, Tag, Task, TaskId, Timestamp};
 
@@ -134,7 +136,5 @@ pub enum RollUp {
 
 /// Returns a moment as backlogs spell it.
 pub fn stamp(moment: Timestamp) -> String {
-    let milliseconds = i64::try_from(moment.0).unwrap_or(i64::MAX);
-    jiff::Timestamp::from_millisecond(milliseconds)
-        .map_or_else(|_| String::new(), |moment| format!("{moment:.3}"))
+    format!("{:.3}", crate::run::calendar_time(moment))
 }

@@ -3,14 +3,11 @@
 //! Cycles, repeated ids and missing words are for a person; they are never touched.
 
 use super::change::FieldNames;
-use super::claude;
-use super::document::{Document, Kind, Value};
-use super::fields::{member, plain};
-use super::file_lock::FileLock;
-use super::{
-    Backlog, BacklogError, BacklogSource, Change, Position, ReadOptions, SourceKind, places,
-    task_master,
-};
+use super::document::{Kind, Value};
+use super::fields::{between_commas, member};
+use super::loaded::Loaded;
+use super::statuses::all_places;
+use super::{Backlog, BacklogError, BacklogSource, Change, Position, ReadOptions};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -90,18 +87,9 @@ impl BacklogSource {
     /// # Errors
     /// As `read`.
     pub fn repairs(&self, options: &ReadOptions) -> Result<Vec<Repair>, BacklogError> {
-        if self.kind() == SourceKind::ClaudeTasks {
-            let backlog = claude::read(self.path(), options)?;
-            return Ok(found(
-                &backlog,
-                &claude::Joined::read(self.path())?.document,
-                FieldNames::Claude,
-            ));
-        }
-        let text = self.text()?;
-        let document = self.document(&text)?;
-        let backlog = self.read_document(&document, &text, options)?;
-        Ok(found(&backlog, &document, self.spelling()))
+        let loaded = self.load()?;
+        let backlog = self.read_loaded(&loaded, options)?;
+        Ok(found(&backlog, &loaded, self.spelling()))
     }
 
     /// Repairs the backlog under its lock, all or nothing, and returns what was repaired.
@@ -109,28 +97,10 @@ impl BacklogSource {
     /// # Errors
     /// As `change`.
     pub fn repair(&self, options: &ReadOptions) -> Result<Vec<Repair>, BacklogError> {
-        if self.kind() == SourceKind::ClaudeTasks {
-            let _lock = FileLock::acquire(self.path())?;
-            let backlog = claude::read(self.path(), options)?;
-            let mut repairs = Vec::new();
-            claude::change(self.path(), |document, root| {
-                repairs = found(&backlog, document, FieldNames::Claude);
-                self.apply(
-                    document,
-                    root,
-                    &backlog,
-                    &changes(&repairs),
-                    FieldNames::Claude,
-                )
-            })?;
-            return Ok(repairs);
-        }
-        self.transact(|text| {
-            let document = self.document(text)?;
-            let backlog = self.read_document(&document, text, options)?;
-            let repairs = found(&backlog, &document, self.spelling());
-            let (changed, _) = self.applied(&document, text, &backlog, &changes(&repairs))?;
-            Ok((changed, repairs))
+        self.edit(options, |edit| {
+            let repairs = found(edit.before, edit.loaded, self.spelling());
+            edit.apply(&changes(&repairs))?;
+            Ok(repairs)
         })
     }
 
@@ -143,45 +113,16 @@ impl BacklogSource {
         options: &ReadOptions,
         wanted: &[(TaskId, &str)],
     ) -> Result<Vec<Vec<Position>>, BacklogError> {
-        if self.kind() == SourceKind::ClaudeTasks {
-            let joined = claude::Joined::read(self.path())?;
-            let start = || {
-                Some(Position {
-                    file: None,
-                    line: 1,
-                    column: 1,
-                })
-            };
-            let of_id = |id: &TaskId| {
-                let files = joined.files.iter().filter(|file| file.id == id.as_str());
-                files
-                    .filter_map(|file| claude::of_file(&file.path, start()))
-                    .collect()
-            };
-            return Ok(wanted.iter().map(|(id, _)| of_id(id)).collect());
-        }
-        let text = self.text()?;
-        let document = self.document(&text)?;
-        let tag = self.read_document(&document, &text, options)?.tag;
-        let lists = task_master::lists(&document);
-        let list = lists
-            .iter()
-            .find(|(name, _)| name == tag.as_str())
-            .map(|(_, list)| *list);
-        let all: Vec<(TaskId, Value<'_>)> = list.map(task_master::all_places).unwrap_or_default();
-        let mut nodes = Vec::new();
-        let mut counts = Vec::new();
-        for (wanted, field) in wanted {
-            let before = nodes.len();
+        let loaded = self.load()?;
+        let tag = self.read_loaded(&loaded, options)?.tag;
+        let all = loaded.list(&tag).map(all_places).unwrap_or_default();
+        let places = |(wanted, field): &(TaskId, &str)| {
             let of_id = all.iter().filter(|(id, _)| id == wanted);
-            nodes.extend(of_id.map(|(_, value)| value.get(field).unwrap_or(*value).node_index()));
-            counts.push(nodes.len() - before);
-        }
-        let mut positions = places::positions(self.kind(), &text, &document, &nodes).into_iter();
-        Ok(counts
-            .into_iter()
-            .map(|count| positions.by_ref().take(count).flatten().collect())
-            .collect())
+            let nodes = of_id.map(|(_, value)| value.get(field).unwrap_or(*value).node_index());
+            let nodes: Vec<usize> = nodes.collect();
+            loaded.positions(&nodes).into_iter().flatten().collect()
+        };
+        Ok(wanted.iter().map(places).collect())
     }
 }
 
@@ -213,31 +154,20 @@ fn changes(repairs: &[Repair]) -> Vec<Change> {
     changes
 }
 
-fn found(backlog: &Backlog, document: &Document, spelling: FieldNames) -> Vec<Repair> {
-    let list = match spelling {
-        FieldNames::Claude => document.root(),
-        FieldNames::TaskMaster | FieldNames::Snake => {
-            let mut lists = task_master::lists(document).into_iter();
-            lists
-                .find(|(name, _)| name == backlog.tag.as_str())
-                .map(|(_, list)| list)
-        }
-    };
+fn found(backlog: &Backlog, loaded: &Loaded, spelling: FieldNames) -> Vec<Repair> {
     let mut repairs = Vec::new();
-    for (id, value) in list.map(task_master::all_places).unwrap_or_default() {
+    let list = loaded.list(&backlog.tag);
+    for (id, value) in list.map(all_places).unwrap_or_default() {
         of_fields(&mut repairs, &id, value, spelling);
         of_repeats(&mut repairs, &id, value);
     }
     let dependencies = repairs_of(&backlog.tasks, CycleRepair::Leave);
-    repairs.extend(
-        dependencies
-            .into_iter()
-            .map(|((task, dependency), problem)| Repair::Dependency {
-                task,
-                dependency,
-                problem,
-            }),
-    );
+    let repair = |((task, dependency), problem)| Repair::Dependency {
+        task,
+        dependency,
+        problem,
+    };
+    repairs.extend(dependencies.into_iter().map(repair));
     repairs
 }
 
@@ -250,34 +180,28 @@ fn of_fields(repairs: &mut Vec<Repair>, task: &TaskId, value: Value<'_>, spellin
             to,
         });
     };
-    match member(value, &["status"]).and_then(plain) {
-        None if spelling != FieldNames::Claude => repair("status", None, json!(Status::Pending)),
-        Some(written) if spelling != FieldNames::Claude => {
-            if let Some(meant) = meant(&written, spelling) {
-                repair("status", Some(written), json!(meant));
+    let field = |name: &str| member(value, &[name]).and_then(Value::plain);
+    if spelling != FieldNames::Claude {
+        match field("status") {
+            None => repair("status", None, json!(Status::Pending)),
+            Some(written) => {
+                if let Some(meant) = meant(&written, spelling) {
+                    repair("status", Some(written), json!(meant));
+                }
             }
         }
-        None | Some(_) => {}
     }
-    if let Some(written) = member(value, &["priority"]).and_then(plain)
+    if let Some(written) = field("priority")
         && let Some(priority) =
             Priority::parse(&written).filter(|priority| priority.as_str() != written)
     {
         repair("priority", Some(written), json!(priority));
     }
-    for field in ["dependencies", "blockedBy"] {
-        let Some(list) = member(value, &[field])
-            .filter(|list| !matches!(list.kind(), Kind::Array | Kind::Object))
-        else {
-            continue;
-        };
-        let written = plain(list).unwrap_or_default();
-        let ids: Vec<&str> = written
-            .split(',')
-            .map(str::trim)
-            .filter(|id| !id.is_empty())
-            .collect();
-        repair(field, Some(written.clone()), json!(ids));
+    for name in ["dependencies", "blockedBy"] {
+        if let Some(written) = field(name) {
+            let ids = between_commas(&written);
+            repair(name, Some(written), json!(ids));
+        }
     }
 }
 
@@ -287,7 +211,11 @@ fn of_repeats(repairs: &mut Vec<Repair>, task: &TaskId, value: Value<'_>) {
         member(value, &["dependencies", "blockedBy"]).filter(|list| list.kind() == Kind::Array);
     let mut seen = BTreeSet::new();
     let mut told = BTreeSet::new();
-    for written in list.into_iter().flat_map(Value::elements).filter_map(plain) {
+    for written in list
+        .into_iter()
+        .flat_map(Value::elements)
+        .filter_map(Value::plain)
+    {
         if !seen.insert(written.clone()) && told.insert(written.clone()) {
             repairs.push(Repair::Repeated {
                 task: task.clone(),

@@ -5,13 +5,14 @@ mod current_tag;
 use super::change::{self, FieldNames};
 use super::document::{Document, Tree};
 use super::file_lock::FileLock;
+use super::loaded::{Loaded, Original};
 use super::{
     Backlog, BacklogError, Change, Changed, MOST_BYTES, ReadOptions, Refusal, RollUp, StatusChange,
     StatusOutcome, claude, task_master, yaml,
 };
-use crate::atomic;
+use crate::{Error, atomic};
 use std::path::{Path, PathBuf};
-use tm_scheduler::Tag;
+use tm_scheduler::{Tag, Task, TaskId, quoted, quoted_cycle};
 
 /// So often a file that changes while it is being written is read again.
 const TRIES: u32 = 20;
@@ -44,6 +45,35 @@ pub struct BacklogSource {
     path: PathBuf,
 }
 
+/// A change of a backlog in the making.
+pub(super) struct Edit<'e, 'd> {
+    pub(super) source: &'e BacklogSource,
+    /// What stands in the files.
+    pub(super) loaded: &'d Loaded,
+    /// What was read of it.
+    pub(super) before: &'e Backlog,
+    /// What is to stand there.
+    pub(super) root: Tree<'d>,
+}
+
+impl Edit<'_, '_> {
+    /// Makes changes to which tasks there are and what they depend on, all or none.
+    pub(super) fn apply(&mut self, changes: &[Change]) -> Result<Vec<Changed>, BacklogError> {
+        let place = change::Place {
+            tag: &self.before.tag,
+            spelling: self.source.spelling(),
+            next_number: self.before.next_number,
+        };
+        let apply = |change| {
+            refuse_cycle(self.before, change)?;
+            let ids = change::apply(place, &mut self.root, change)?;
+            Ok(Changed { ids })
+        };
+        let answers: Result<_, _> = changes.iter().map(apply).collect();
+        answers.map_err(BacklogError::refused(&self.source.path))
+    }
+}
+
 impl BacklogSource {
     /// Finds the backlog of a folder, looking upwards to the top of the repository.
     ///
@@ -61,10 +91,9 @@ impl BacklogSource {
                 break;
             }
         }
-        let names: Vec<String> = PLACES.iter().map(|(name, _)| format!("`{name}`")).collect();
         Err(BacklogError::NotFound {
             start: start.to_owned(),
-            looked_for: names.join(", "),
+            looked_for: quoted(PLACES.map(|(name, _)| name)),
         })
     }
 
@@ -73,20 +102,14 @@ impl BacklogSource {
     /// # Errors
     /// There is nothing.
     pub fn at(path: &Path) -> Result<Self, BacklogError> {
-        let metadata = std::fs::metadata(path).map_err(|source| BacklogError::Read {
-            path: path.to_owned(),
-            source,
-        })?;
+        let metadata = std::fs::metadata(path).map_err(Error::read(path))?;
         if metadata.is_dir() && !claude::is_list(path) {
             return Self::find(path);
         }
-        let is_yaml = path
-            .extension()
-            .is_some_and(|extension| extension == "yaml" || extension == "yml");
-        let kind = match (metadata.is_dir(), is_yaml) {
-            (true, _) => SourceKind::ClaudeTasks,
-            (false, true) => SourceKind::Yaml,
-            (false, false) => SourceKind::TaskMaster,
+        let kind = match SourceKind::of_path(path) {
+            _ if metadata.is_dir() => SourceKind::ClaudeTasks,
+            SourceKind::Yaml => SourceKind::Yaml,
+            SourceKind::TaskMaster | SourceKind::ClaudeTasks => SourceKind::TaskMaster,
         };
         Ok(Self {
             kind,
@@ -109,40 +132,46 @@ impl BacklogSource {
     /// # Errors
     /// The file can't be read, is not in its format, or does not have the tag that was asked for.
     pub fn read(&self, options: &ReadOptions) -> Result<Backlog, BacklogError> {
-        match self.kind {
-            SourceKind::ClaudeTasks => claude::read(&self.path, options),
-            SourceKind::TaskMaster | SourceKind::Yaml => {
-                let text = self.text()?;
-                self.read_document(&self.document(&text)?, &text, options)
-            }
-        }
+        self.read_loaded(&self.load()?, options)
     }
 
-    pub(super) fn read_document(
+    pub(super) fn read_loaded(
         &self,
-        document: &Document,
-        text: &str,
+        loaded: &Loaded,
         options: &ReadOptions,
     ) -> Result<Backlog, BacklogError> {
-        let yaml = (self.kind == SourceKind::Yaml).then_some(text);
-        task_master::read(&self.path, document, yaml, options, self.current_tag())
-    }
-
-    pub(super) fn text(&self) -> Result<String, BacklogError> {
-        let bytes = tm_untrusted::read_own(&self.path, MOST_BYTES).map_err(|source| {
-            BacklogError::Read {
-                path: self.path.clone(),
-                source,
+        match self.kind {
+            SourceKind::ClaudeTasks => Ok(claude::read(&self.path, loaded, options)),
+            SourceKind::TaskMaster | SourceKind::Yaml => {
+                task_master::read(&self.path, loaded, options, self.current_tag())
             }
-        })?;
-        String::from_utf8(bytes).map_err(|_| BacklogError::syntax(&self.path, "it is not UTF-8"))
+        }
     }
 
-    pub(super) fn document(&self, text: &str) -> Result<Document, BacklogError> {
-        if self.kind == SourceKind::Yaml {
-            return yaml::document(&self.path, text);
+    fn text(&self) -> Result<String, BacklogError> {
+        let bytes = tm_untrusted::read_own(&self.path, MOST_BYTES);
+        String::from_utf8(bytes.map_err(Error::read(&self.path))?)
+            .map_err(|_| BacklogError::syntax(&self.path, "it is not UTF-8"))
+    }
+
+    pub(super) fn load(&self) -> Result<Loaded, BacklogError> {
+        match self.kind {
+            SourceKind::ClaudeTasks => claude::load(&self.path),
+            SourceKind::TaskMaster | SourceKind::Yaml => self.loaded_from(self.text()?),
         }
-        Document::parse(text.to_owned()).map_err(|error| error.of_file(&self.path))
+    }
+
+    fn loaded_from(&self, text: String) -> Result<Loaded, BacklogError> {
+        if self.kind == SourceKind::Yaml {
+            return Ok(Loaded {
+                document: yaml::document(&self.path, &text)?,
+                original: Original::Yaml(text),
+            });
+        }
+        Ok(Loaded {
+            document: Document::parse(text).map_err(|error| error.of_file(&self.path))?,
+            original: Original::Json,
+        })
     }
 
     /// Writes statuses, all or none, and touches nothing else but `updatedAt` where a stamp is given.
@@ -175,25 +204,8 @@ impl BacklogSource {
         roll_up: RollUp,
         stamp: Option<&str>,
     ) -> Result<Vec<StatusOutcome>, BacklogError> {
-        if self.kind == SourceKind::ClaudeTasks {
-            let _lock = FileLock::acquire(&self.path)?;
-            return self.set_in_folder(&choose(&claude::read(&self.path, options)?));
-        }
-        self.transact(|text| {
-            let document = self.document(text)?;
-            let backlog = self.read_document(&document, text, options)?;
-            let changes = choose(&backlog);
-            if self.kind == SourceKind::Yaml {
-                return yaml::set_statuses(&self.path, text, &backlog.tag, &changes, roll_up);
-            }
-            task_master::set_statuses(
-                &self.path,
-                &document,
-                &backlog.tag,
-                &changes,
-                roll_up,
-                stamp,
-            )
+        self.edit(options, |edit| {
+            edit.set_statuses(&choose(edit.before), roll_up, stamp)
         })
     }
 
@@ -214,44 +226,66 @@ impl BacklogSource {
         if self.kind != SourceKind::TaskMaster {
             return Ok(0);
         }
-        let undone = |text: &str| -> Result<(Document, Tag, Vec<StatusChange>), BacklogError> {
-            let document = self.document(text)?;
-            let tag = self.read_document(&document, text, options)?.tag;
-            let changes = task_master::undone(&document, &tag, written, stamp);
-            Ok((document, tag, changes))
-        };
-        if undone(&self.text()?)?.2.is_empty() {
+        let loaded = self.load()?;
+        let before = self.read_loaded(&loaded, options)?;
+        if self
+            .edit_of(&loaded, &before)
+            .undone(written, stamp)
+            .is_empty()
+        {
             return Ok(0);
         }
-        self.transact(|text| {
-            let (document, tag, changes) = undone(text)?;
-            let (changed, _) = task_master::set_statuses(
-                &self.path,
-                &document,
-                &tag,
-                &changes,
-                RollUp::None,
-                Some(stamp),
-            )?;
-            Ok((changed, changes.len()))
+        self.edit(options, |edit| {
+            let changes = edit.undone(written, stamp);
+            edit.set_statuses(&changes, RollUp::None, Some(stamp))?;
+            Ok(changes.len())
         })
     }
 
-    /// Changes the file's text under its lock; an edit that answers `None` leaves the file alone.
-    pub(super) fn transact<T>(
+    fn edit_of<'e, 'd>(&'e self, loaded: &'d Loaded, before: &'e Backlog) -> Edit<'e, 'd> {
+        Edit {
+            source: self,
+            loaded,
+            before,
+            root: Tree::of(&loaded.document),
+        }
+    }
+
+    /// Changes the backlog under its lock, all or nothing; one in which nothing differs is left alone.
+    pub(super) fn edit<T>(
         &self,
-        edit: impl Fn(&str) -> Result<(Option<String>, T), BacklogError>,
+        options: &ReadOptions,
+        edit: impl Fn(&mut Edit<'_, '_>) -> Result<T, BacklogError>,
     ) -> Result<T, BacklogError> {
         let _lock = FileLock::acquire(&self.path)?;
         for _ in 0..TRIES {
-            let text = self.text()?;
-            let (changed, answer) = edit(&text)?;
-            let Some(changed) = changed else {
-                return Ok(answer);
+            let loaded = self.load()?;
+            let before = self.read_loaded(&loaded, options)?;
+            let mut made = self.edit_of(&loaded, &before);
+            let answer = edit(&mut made)?;
+            let root = made.root;
+            let document = &loaded.document;
+            let (text, changed) = match &loaded.original {
+                _ if root.is_untouched() => return Ok(answer),
+                Original::Files(files) => {
+                    claude::write(&self.path, document, files, root)?;
+                    return Ok(answer);
+                }
+                Original::Yaml(text) => {
+                    let changed = yaml::write(&self.path, text, document, &root)?;
+                    (text.as_str(), changed)
+                }
+                Original::Json => (document.text(), root.write(document)),
             };
+            if changed == text {
+                return Ok(answer);
+            }
             // An editor takes no lock: what it wrote meanwhile must not be lost.
             if self.text()? == text {
-                replace(&self.path, &changed)?;
+                // Read back before it is believed.
+                let bytes = changed.clone();
+                self.loaded_from(changed)?;
+                replace(&self.path, &bytes)?;
                 return Ok(answer);
             }
         }
@@ -271,42 +305,7 @@ impl BacklogSource {
         options: &ReadOptions,
         choose: impl Fn(&Backlog) -> Vec<Change>,
     ) -> Result<Vec<Changed>, BacklogError> {
-        if self.kind == SourceKind::ClaudeTasks {
-            let _lock = FileLock::acquire(&self.path)?;
-            let before = claude::read(&self.path, options)?;
-            return claude::change(&self.path, |document, root| {
-                self.apply(
-                    document,
-                    root,
-                    &before,
-                    &choose(&before),
-                    FieldNames::Claude,
-                )
-            });
-        }
-        self.transact(|text| {
-            let document = self.document(text)?;
-            let before = self.read_document(&document, text, options)?;
-            self.applied(&document, text, &before, &choose(&before))
-        })
-    }
-
-    /// Returns the text with changes, `None` when nothing differs, read back before it is believed.
-    pub(super) fn applied(
-        &self,
-        document: &Document,
-        text: &str,
-        before: &Backlog,
-        changes: &[Change],
-    ) -> Result<(Option<String>, Vec<Changed>), BacklogError> {
-        let mut root = Tree::of(document);
-        let answers = self.apply(document, &mut root, before, changes, self.spelling())?;
-        let changed = match self.kind {
-            SourceKind::Yaml => yaml::write(&self.path, text, document, &root)?,
-            SourceKind::TaskMaster | SourceKind::ClaudeTasks => root.write(document),
-        };
-        self.document(&changed)?;
-        Ok(((changed != text).then_some(changed), answers))
+        self.edit(options, |edit| edit.apply(&choose(edit.before)))
     }
 
     pub(super) const fn spelling(&self) -> FieldNames {
@@ -317,40 +316,6 @@ impl BacklogSource {
         }
     }
 
-    pub(super) fn apply(
-        &self,
-        document: &Document,
-        root: &mut Tree,
-        before: &Backlog,
-        changes: &[Change],
-        spelling: FieldNames,
-    ) -> Result<Vec<Changed>, BacklogError> {
-        let refused = |refusal| BacklogError::Refused {
-            path: self.path.clone(),
-            refusal,
-        };
-        let place = change::Place {
-            document,
-            tag: &before.tag,
-            spelling,
-            next_number: before.next_number,
-        };
-        let mut answers = Vec::with_capacity(changes.len());
-        for change in changes {
-            refuse_cycle(before, change).map_err(refused)?;
-            answers.push(change::apply(place, root, change).map_err(refused)?);
-        }
-        Ok(answers)
-    }
-
-    fn set_in_folder(&self, changes: &[StatusChange]) -> Result<Vec<StatusOutcome>, BacklogError> {
-        let (files, outcomes) = claude::set_statuses(&self.path, changes)?;
-        for (path, text) in files {
-            replace(&path, &text)?;
-        }
-        Ok(outcomes)
-    }
-
     /// Reads the tasks of a tag, and each with every field that its file holds.
     ///
     /// # Errors
@@ -359,15 +324,26 @@ impl BacklogSource {
         &self,
         options: &ReadOptions,
     ) -> Result<(Backlog, Vec<serde_json::Value>), BacklogError> {
+        let loaded = self.load()?;
+        let backlog = self.read_loaded(&loaded, options)?;
+        let list = loaded.list(&backlog.tag);
+        let mut values: Vec<_> = list
+            .into_iter()
+            .flat_map(super::document::Value::elements)
+            .filter_map(|value| Some((TaskId::from(super::fields::id(value)?), value)))
+            .collect();
+        // As the tasks of a list of files are; of several with one id each stays in its order.
         if self.kind == SourceKind::ClaudeTasks {
-            let backlog = claude::read(&self.path, options)?;
-            let entries = claude::entries(&self.path, &backlog)?;
-            return Ok((backlog, entries));
+            values.sort_by(|left, right| left.0.cmp(&right.0));
         }
-        let text = self.text()?;
-        let document = self.document(&text)?;
-        let backlog = self.read_document(&document, &text, options)?;
-        let entries = task_master::entries(&document, &backlog);
+        // A group leaves tasks out: what is left stands in the same order.
+        let mut values = values.into_iter();
+        let entry = |task: &Task| {
+            let found = values.find(|(id, _)| *id == task.id);
+            let entry = found.and_then(|(_, value)| serde_json::from_str(value.raw()).ok());
+            entry.unwrap_or_default()
+        };
+        let entries = backlog.tasks.iter().map(entry).collect();
         Ok((backlog, entries))
     }
 }
@@ -377,24 +353,17 @@ fn refuse_cycle(before: &Backlog, change: &Change) -> Result<(), Refusal> {
     let Change::AddDependency { task, dependency } = change else {
         return Ok(());
     };
-    // On itself has words of its own.
-    if task == dependency {
-        return Ok(());
+    match tm_scheduler::cycle_with(&before.tasks, task, dependency) {
+        // On itself has words of its own.
+        Some(cycle) if task != dependency => Err(Refusal::Cycle {
+            task: task.clone(),
+            dependency: dependency.clone(),
+            cycle: quoted_cycle(&cycle),
+        }),
+        Some(_) | None => Ok(()),
     }
-    let Some(cycle) = tm_scheduler::cycle_with(&before.tasks, task, dependency) else {
-        return Ok(());
-    };
-    let ids: Vec<String> = cycle.iter().map(|id| format!("`{id}`")).collect();
-    Err(Refusal::Cycle {
-        task: task.clone(),
-        dependency: dependency.clone(),
-        cycle: ids.join(" → "),
-    })
 }
 
-fn replace(path: &Path, text: &str) -> Result<(), BacklogError> {
-    atomic::replace_as_only_writer(path, text.as_bytes()).map_err(|source| BacklogError::Write {
-        path: path.to_owned(),
-        source,
-    })
+pub(super) fn replace(path: &Path, text: &str) -> Result<(), BacklogError> {
+    Ok(atomic::replace_as_only_writer(path, text.as_bytes()).map_err(Error::write(path))?)
 }

@@ -287,6 +287,23 @@ fn unknown_tasks_are_all_named_and_nothing_is_written() {
 }
 
 #[test]
+fn a_blank_file_for_which_nothing_is_chosen_stays_blank() {
+    for name in ["tasks.json", "backlog.yaml"] {
+        let scene = Scene::new(name, "");
+        scene
+            .source()
+            .choose_statuses(
+                &ReadOptions::default(),
+                |_| Vec::new(),
+                RollUp::Parents,
+                None,
+            )
+            .expect("nothing to do");
+        assert_eq!(scene.text(), "");
+    }
+}
+
+#[test]
 fn yaml_keeps_comments_and_order() {
     let text = "# ours\ntasks:\n  - id: 1 # first\n    title: One\n    status: pending # now\n    dependencies: [2]\n  # second\n  \
                 - title: Two\n    id: \"2\"\n    subtasks:\n      - id: 1\n        title: Sub\n        status: pending\n";

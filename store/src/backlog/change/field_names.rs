@@ -34,9 +34,22 @@ impl FieldNames {
         }
     }
 
+    /// Tells whether a task says when its status was set.
+    pub(in crate::backlog) fn has_stamps(self) -> bool {
+        self == Self::TaskMaster
+    }
+
     /// Tells whether every id is text.
     pub(in crate::backlog) const fn is_text(self) -> bool {
         matches!(self, Self::Claude)
+    }
+
+    /// Returns how a status is written.
+    pub(super) fn status(self, status: &Status) -> &str {
+        match self {
+            Self::TaskMaster | Self::Snake => status.as_str(),
+            Self::Claude => claude_status(status),
+        }
     }
 
     /// Refuses what a kind of backlog has no place for.
@@ -144,9 +157,8 @@ fn as_text(id: &Value) -> Value {
 }
 
 fn spelled_status(status: &Value) -> Value {
-    json!(claude_status(&Status::from(
-        status.as_str().unwrap_or_default()
-    )))
+    let status = Status::from(status.as_str().unwrap_or_default());
+    json!(claude_status(&status))
 }
 
 /// That program knows three statuses.

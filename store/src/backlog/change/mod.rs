@@ -4,17 +4,17 @@
 
 mod dependencies;
 mod field_names;
-mod fields;
 mod tags;
 mod tasks;
 #[cfg(test)]
 mod tests;
 
-use super::document::{Document, Tree};
+use super::document::{Kind, Tree};
 use super::task_master::MASTER;
 pub(super) use field_names::{FieldNames, claude_status};
-use serde_json::Value;
-use tm_scheduler::{Status, Tag, TaskId};
+use serde_json::{Value, json};
+pub(super) use tasks::{number, set_statuses};
+use tm_scheduler::{Status, Tag, TaskId, quoted};
 
 /// A change to a backlog.
 #[derive(Clone, Debug, PartialEq)]
@@ -159,13 +159,27 @@ pub enum Refusal {
     NoPlace(&'static str),
 }
 
+impl Refusal {
+    /// There are no such tasks.
+    fn unknown<'i>(ids: impl IntoIterator<Item = &'i TaskId>) -> Self {
+        Self::UnknownTasks(quoted(ids))
+    }
+}
+
+const NO_LIST: Refusal = Refusal::NoPlace("`tasks` is not a list");
+const NO_OBJECT: Refusal = Refusal::NoPlace("a task is not an object");
+
+/// The tasks of a list.
+type Tasks<'d> = Vec<Tree<'d>>;
+
+/// The ids of the tasks that were added, or that the moved ones have now.
+type Ids = Result<Vec<TaskId>, Refusal>;
+
 /// What a change is made on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'d> {
-    /// The document.
-    pub(super) document: &'d Document,
-    /// The tag within it.
-    pub(super) tag: &'d Tag,
+pub(super) struct Place<'p> {
+    /// The tag within the document.
+    pub(super) tag: &'p Tag,
     /// How it spells fields.
     pub(super) spelling: FieldNames,
     /// The number that a new task gets at least.
@@ -173,113 +187,72 @@ pub(super) struct Place<'d> {
 }
 
 /// Makes a change within a tag.
-pub(super) fn apply(
-    place: Place<'_>,
-    root: &mut Tree,
-    change: &Change,
-) -> Result<Changed, Refusal> {
-    let Place {
-        document,
-        tag,
-        spelling,
-        ..
-    } = place;
+pub(super) fn apply(place: Place<'_>, root: &mut Tree<'_>, change: &Change) -> Ids {
+    let Place { tag, spelling, .. } = place;
     spelling.refuse(change)?;
-    if let Some(answer) = apply_to_tags(place, root, change) {
-        return answer;
-    }
-    let list = list(document, root, tag)?;
+    let list = |root| list(root, tag);
     match change {
-        Change::AddTask { fields } => tasks::add(place, list, fields),
-        Change::AddTasks { tasks } => tasks::add_all(place, list, tasks),
-        Change::AddSubtask { parent, fields } => tasks::add_subtask(place, list, parent, fields),
-        Change::Remove { ids } => tasks::remove(document, list, ids),
-        Change::Move { from, to } => tasks::rename(document, list, spelling, from, to),
-        Change::AddDependency { task, dependency } => {
-            dependencies::add_dependency(document, list, spelling, task, dependency)
+        Change::AddTask { fields } => tasks::add(place, list(root)?, fields),
+        Change::AddTasks { tasks } => tasks::add_all(spelling, list(root)?, tasks),
+        Change::AddSubtask { parent, fields } => {
+            tasks::add_subtask(spelling, list(root)?, parent, fields)
         }
-        Change::AddDependencies { edges } => {
-            dependencies::add_dependencies(document, list, spelling, edges)
-        }
-        Change::RemoveDependencies { edges } => {
-            dependencies::remove_dependencies(document, list, edges)
-        }
-        Change::SetFields { fields } => fields::set_fields(document, list, fields),
-        Change::MoveToTag { .. }
-        | Change::AddTag { .. }
-        | Change::RemoveTag { .. }
-        | Change::RenameTag { .. } => Ok(Changed::default()),
-    }
-}
-
-/// Makes a change of tags; `None` when it is one of tasks.
-fn apply_to_tags(
-    place: Place<'_>,
-    root: &mut Tree,
-    change: &Change,
-) -> Option<Result<Changed, Refusal>> {
-    let Place { document, tag, .. } = place;
-    match change {
+        Change::Remove { ids } => tasks::remove(list(root)?, ids),
+        Change::Move { from, to } => tasks::rename(list(root)?, spelling, from, to),
         Change::MoveToTag {
             ids,
             tag: to,
             crossing,
-        } => Some(tags::move_tasks(document, root, tag, ids, to, *crossing)),
+        } => tags::move_tasks(root, tag, ids, to, *crossing),
+        Change::AddDependency { task, dependency } => {
+            dependencies::add_dependency(list(root)?, spelling, task, dependency)
+        }
+        Change::AddDependencies { edges } => {
+            dependencies::add_dependencies(list(root)?, spelling, edges)
+        }
+        Change::RemoveDependencies { edges } => {
+            Ok(dependencies::remove_dependencies(list(root)?, edges))
+        }
+        Change::SetFields { fields } => tasks::set_fields(list(root)?, fields),
         Change::AddTag {
             name,
             copy_of,
             description,
             stamp,
-        } => Some(tags::add(
-            document,
-            root,
-            name,
-            copy_of.as_ref(),
-            description.as_deref(),
-            stamp,
-        )),
-        Change::RemoveTag { name } => Some(tags::remove(document, root, name)),
-        Change::RenameTag { from, to } => Some(tags::rename(document, root, from, to)),
-        _ => None,
+        } => tags::add(root, name, copy_of.as_ref(), description.as_deref(), stamp),
+        Change::RemoveTag { name } => tags::remove(root, name),
+        Change::RenameTag { from, to } => tags::rename(root, from, to),
     }
 }
 
-/// Returns the list of tasks of a tag; an empty file gets one.
-fn list<'t>(document: &Document, root: &'t mut Tree, tag: &Tag) -> Result<&'t mut Tree, Refusal> {
-    if root.elements(document).is_some() {
-        return Ok(root);
-    }
-    let is_empty = root
-        .members(document)
-        .is_some_and(|members| members.is_empty());
-    if is_empty {
-        root.set(
-            document,
-            tag.as_str(),
-            Tree::new(&serde_json::json!({"tasks": []})),
-        );
+/// Returns the tasks of a tag; an empty file gets a list.
+pub(super) fn list<'t, 'd>(
+    root: &'t mut Tree<'d>,
+    tag: &Tag,
+) -> Result<&'t mut Tasks<'d>, Refusal> {
+    let is_list = root.elements().is_some();
+    if root.members().is_some_and(|members| members.is_empty()) {
+        root.set(tag.as_str(), Tree::new(&json!({"tasks": []})));
     }
     // A list that nothing is written in yet.
-    if root
-        .member(document, "tasks")
-        .is_some_and(|tasks| tasks.is_null(document))
+    if let Some(Tree::Kept(tasks)) = root.get("tasks")
+        && tasks.kind() == Kind::Null
         && is_master(tag)
     {
-        root.set(document, "tasks", Tree::new(&serde_json::json!([])));
+        root.set("tasks", Tree::new(&json!([])));
     }
-    tags::list(document, root, tag).ok_or_else(|| Refusal::UnknownTag(tag.clone()))
+    let list = if is_list {
+        Some(root)
+    } else {
+        tags::list(root, tag)
+    };
+    let list = list.ok_or_else(|| Refusal::UnknownTag(tag.clone()))?;
+    list.elements().ok_or(NO_LIST)
 }
 
 /// The status that a new task has.
 fn pending() -> Value {
     Value::from(Status::Pending.as_str())
-}
-
-fn quoted<'i>(ids: impl IntoIterator<Item = &'i TaskId>) -> String {
-    ids.into_iter()
-        .map(|id| format!("`{id}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
 }
 
 fn is_master(tag: &Tag) -> bool {

@@ -1,7 +1,9 @@
 //! Changes to the tags of a file, and the move of a task from one to another.
 
-use super::{Changed, Crossing, Refusal, dependencies, is_master, list as list_or_new, tasks};
-use crate::backlog::document::{Document, Tree};
+use super::dependencies::{Repeats, rewrite_dependencies};
+use super::tasks::{ids as ids_of, take};
+use super::{Crossing, Ids, NO_LIST, Refusal, is_master, list as list_or_new, quoted};
+use crate::backlog::document::Tree;
 use serde_json::json;
 use std::collections::BTreeSet;
 use tm_scheduler::{Tag, TaskId};
@@ -10,39 +12,37 @@ use tm_scheduler::{Tag, TaskId};
 const RESERVED: [&str; 2] = ["tasks", "metadata"];
 
 /// Returns the object that holds the tags: the file itself, or its `tags`.
-fn holder<'t>(document: &Document, root: &'t mut Tree) -> Option<&'t mut Tree> {
+fn holder<'t, 'd>(root: &'t mut Tree<'d>) -> Option<&'t mut Tree<'d>> {
     let has_tags = root
-        .member(document, "tags")
-        .is_some_and(|tags| tags.members(document).is_some());
+        .member("tags")
+        .is_some_and(|tags| tags.members().is_some());
     if has_tags {
-        root.member(document, "tags")
+        root.member("tags")
     } else {
         Some(root)
     }
 }
 
 /// Returns the list of tasks of a tag.
-pub(super) fn list<'t>(document: &Document, root: &'t mut Tree, tag: &Tag) -> Option<&'t mut Tree> {
-    let is_untagged = is_master(tag) && root.member(document, tag.as_str()).is_none();
-    if is_untagged
-        && root
-            .member(document, "tasks")
-            .is_some_and(|list| list.elements(document).is_some())
+pub(super) fn list<'t, 'd>(root: &'t mut Tree<'d>, tag: &Tag) -> Option<&'t mut Tree<'d>> {
+    let is_list = |tree: &mut Tree<'d>| tree.elements().is_some();
+    if is_master(tag)
+        && root.member(tag.as_str()).is_none()
+        && root.member("tasks").is_some_and(is_list)
     {
-        return root.member(document, "tasks");
+        return root.member("tasks");
     }
-    let entry = holder(document, root)?.member(document, tag.as_str())?;
-    if entry.elements(document).is_some() {
+    let entry = holder(root)?.member(tag.as_str())?;
+    if is_list(entry) {
         Some(entry)
     } else {
-        entry.member(document, "tasks")
+        entry.member("tasks")
     }
 }
 
-fn must_be_free(document: &Document, root: &mut Tree, name: &Tag) -> Result<(), Refusal> {
-    let is_there = list(document, root, name).is_some()
-        || holder(document, root)
-            .is_some_and(|holder| holder.member(document, name.as_str()).is_some());
+fn must_be_free(root: &mut Tree<'_>, name: &Tag) -> Result<(), Refusal> {
+    let is_there = list(root, name).is_some()
+        || holder(root).is_some_and(|holder| holder.member(name.as_str()).is_some());
     if is_there || RESERVED.contains(&name.as_str()) {
         return Err(Refusal::Taken(name.to_string()));
     }
@@ -57,16 +57,15 @@ fn must_be_free(document: &Document, root: &mut Tree, name: &Tag) -> Result<(), 
 }
 
 pub(super) fn add(
-    document: &Document,
-    root: &mut Tree,
+    root: &mut Tree<'_>,
     name: &Tag,
     copy_of: Option<&Tag>,
     description: Option<&str>,
     stamp: &str,
-) -> Result<Changed, Refusal> {
-    must_be_free(document, root, name)?;
+) -> Ids {
+    must_be_free(root, name)?;
     let tasks = match copy_of {
-        Some(source) => list(document, root, source)
+        Some(source) => list(root, source)
             .cloned()
             .ok_or_else(|| Refusal::UnknownTag(source.clone()))?,
         None => Tree::new(&json!([])),
@@ -75,121 +74,90 @@ pub(super) fn add(
     if let Some(description) = description {
         metadata["description"] = json!(description);
     }
-    let entry = Tree::Object(
-        None,
-        vec![
-            ("tasks".to_owned(), tasks),
-            ("metadata".to_owned(), Tree::new(&metadata)),
-        ],
-    );
-    let holder = holder(document, root).ok_or(Refusal::NoPlace(
+    let metadata = ("metadata".to_owned(), Tree::new(&metadata));
+    let entry = Tree::Object(None, vec![("tasks".to_owned(), tasks), metadata]);
+    let members = holder(root).and_then(Tree::members);
+    let members = members.ok_or(Refusal::NoPlace(
         "the file is a plain list, which has no tags",
     ))?;
-    if holder.members(document).is_none() {
-        return Err(Refusal::NoPlace(
-            "the file is a plain list, which has no tags",
-        ));
-    }
-    holder.set(document, name.as_str(), entry);
-    Ok(Changed::default())
+    members.push((name.to_string(), entry));
+    Ok(Vec::new())
 }
 
-pub(super) fn remove(document: &Document, root: &mut Tree, name: &Tag) -> Result<Changed, Refusal> {
-    let unknown = || Refusal::UnknownTag(name.clone());
-    let members = holder(document, root)
-        .and_then(|holder| holder.members(document))
-        .ok_or_else(unknown)?;
-    let before = members.len();
-    members.retain(|(key, _)| key != name.as_str() || RESERVED.contains(&key.as_str()));
-    if members.len() == before {
-        Err(unknown())
-    } else {
-        Ok(Changed::default())
-    }
+type Members<'d> = Vec<(String, Tree<'d>)>;
+
+/// Returns the members of what holds the tags, where one of them is that tag.
+fn members_with<'t, 'd>(
+    root: &'t mut Tree<'d>,
+    name: &Tag,
+) -> Result<&'t mut Members<'d>, Refusal> {
+    let is_tag = |key: &str| key == name.as_str() && !RESERVED.contains(&key);
+    holder(root)
+        .and_then(Tree::members)
+        .filter(|members| members.iter().any(|(key, _)| is_tag(key)))
+        .ok_or_else(|| Refusal::UnknownTag(name.clone()))
 }
 
-pub(super) fn rename(
-    document: &Document,
-    root: &mut Tree,
-    from: &Tag,
-    to: &Tag,
-) -> Result<Changed, Refusal> {
-    must_be_free(document, root, to)?;
-    let unknown = || Refusal::UnknownTag(from.clone());
-    let members = holder(document, root)
-        .and_then(|holder| holder.members(document))
-        .ok_or_else(unknown)?;
-    let is_tag = |key: &str| key == from.as_str() && !RESERVED.contains(&key);
-    let entry = members
-        .iter_mut()
-        .find(|(key, _)| is_tag(key))
-        .ok_or_else(unknown)?;
-    to.as_str().clone_into(&mut entry.0);
-    Ok(Changed::default())
+pub(super) fn remove(root: &mut Tree<'_>, name: &Tag) -> Ids {
+    members_with(root, name)?.retain(|(key, _)| key != name.as_str());
+    Ok(Vec::new())
+}
+
+pub(super) fn rename(root: &mut Tree<'_>, from: &Tag, to: &Tag) -> Ids {
+    must_be_free(root, to)?;
+    let members = members_with(root, from)?;
+    for (key, _) in members.iter_mut().filter(|(key, _)| key == from.as_str()) {
+        to.as_str().clone_into(key);
+    }
+    Ok(Vec::new())
 }
 
 pub(super) fn move_tasks(
-    document: &Document,
-    root: &mut Tree,
+    root: &mut Tree<'_>,
     from: &Tag,
     ids: &[TaskId],
     to: &Tag,
     crossing: Crossing,
-) -> Result<Changed, Refusal> {
+) -> Ids {
     if ids.iter().any(|id| id.as_str().contains('.')) {
         return Err(Refusal::NoPlace(
             "a subtask moves to another tag only with its task",
         ));
     }
-    let target = list(document, root, to).ok_or_else(|| Refusal::UnknownTag(to.clone()))?;
-    let taken: BTreeSet<String> = target.ids_of(document).collect();
-    if let Some(id) = ids
-        .iter()
-        .find(|id| from == to || taken.contains(id.as_str()))
-    {
+    let target = list(root, to).ok_or_else(|| Refusal::UnknownTag(to.clone()))?;
+    let taken: BTreeSet<String> = target
+        .elements()
+        .map(|tasks| ids_of(tasks).collect())
+        .unwrap_or_default();
+    let is_taken = |id: &&TaskId| from == to || taken.contains(id.as_str());
+    if let Some(id) = ids.iter().find(is_taken) {
         return Err(Refusal::Taken(id.to_string()));
     }
-    let source = list_or_new(document, root, from)?;
+    let source = list_or_new(root, from)?;
     let moved: BTreeSet<&str> = ids.iter().map(TaskId::as_str).collect();
     let is_within = |other: &TaskId| {
-        other
-            .as_str()
-            .split('.')
-            .next()
-            .is_some_and(|task| moved.contains(task))
+        let task = other.as_str().split('.').next();
+        task.is_some_and(|task| moved.contains(task))
     };
-    let crossing_edges = std::cell::RefCell::new(Vec::new());
-    dependencies::rewrite_dependencies(
-        document,
-        source,
-        dependencies::Repeats::Keep,
-        |task, dependency| {
-            if is_within(task) == is_within(&dependency) {
-                return Some(dependency);
-            }
-            crossing_edges
-                .borrow_mut()
-                .push(format!("`{task}` → `{dependency}`"));
-            None
-        },
-    )?;
-    let edges = crossing_edges.into_inner();
+    let mut edges = Vec::new();
+    rewrite_dependencies(source, Repeats::Keep, |task, dependency| {
+        if is_within(task) == is_within(&dependency) {
+            return Some(dependency);
+        }
+        edges.push(format!("`{task}` → `{dependency}`"));
+        None
+    });
     if crossing == Crossing::Refuse && !edges.is_empty() {
         return Err(Refusal::Crosses {
-            ids: super::quoted(ids),
+            ids: quoted(ids),
             edges: edges.join(", "),
         });
     }
     let mut taken_out = Vec::with_capacity(ids.len());
     for id in ids {
-        taken_out.push(
-            tasks::take(document, source, id)?
-                .ok_or_else(|| Refusal::UnknownTasks(format!("`{id}`")))?,
-        );
+        taken_out.push(take(source, id).ok_or_else(|| Refusal::unknown([id]))?);
     }
-    let target = list(document, root, to).and_then(|list| list.elements(document));
-    target
-        .ok_or(Refusal::NoPlace("`tasks` is not a list"))?
-        .extend(taken_out);
-    Ok(Changed { ids: ids.to_vec() })
+    let target = list(root, to).and_then(Tree::elements);
+    target.ok_or(NO_LIST)?.extend(taken_out);
+    Ok(ids.to_vec())
 }

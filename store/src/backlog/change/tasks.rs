@@ -1,159 +1,193 @@
-//! Changes within the list of one tag: tasks, subtasks and what they depend on.
+//! Changes within the list of one tag: tasks, their fields and subtasks.
 
-use super::dependencies::{Repeats, absolute_dependencies, rewrite_dependencies};
-use super::{Changed, FieldNames, Place, Refusal, pending, quoted};
-use crate::backlog::document::{Document, Tree};
+use super::dependencies::{Repeats, rewrite_dependencies};
+use super::{FieldNames, Ids, NO_OBJECT, Place, Refusal, Tasks, pending};
+use crate::backlog::document::Tree;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
-use tm_scheduler::TaskId;
+use std::collections::{BTreeMap, BTreeSet};
+use tm_scheduler::{Status, TaskId};
+
+/// The fields of a new task.
+pub(super) type Fields = [(String, Value)];
 
 /// The last part of an id: a subtask's number.
-pub(super) fn number(id: &str) -> &str {
+pub(in crate::backlog) fn number(id: &str) -> &str {
     id.rsplit('.').next().unwrap_or(id)
 }
 
-pub(super) fn id_of(document: &Document, task: &Tree) -> Option<String> {
-    task.plain(document, "id")
+/// Returns the ids that stand in a list.
+pub(super) fn ids(tasks: &[Tree<'_>]) -> impl Iterator<Item = String> {
+    tasks.iter().filter_map(|task| task.plain("id"))
 }
 
-pub(super) fn elements<'t>(
-    document: &Document,
-    list: &'t mut Tree,
-) -> Result<&'t mut Vec<Tree>, Refusal> {
-    list.elements(document)
-        .ok_or(Refusal::NoPlace("`tasks` is not a list"))
-}
-
-/// The subtasks of a task; an empty list when it has none.
-pub(super) fn subtasks<'t>(
-    document: &Document,
-    task: &'t mut Tree,
-) -> Result<&'t mut Vec<Tree>, Refusal> {
-    let has_list = task
-        .member(document, "subtasks")
-        .is_some_and(|list| list.elements(document).is_some());
-    if !has_list {
-        task.set(document, "subtasks", Tree::new(&json!([])));
-    }
-    let list = task
-        .member(document, "subtasks")
-        .ok_or(Refusal::NoPlace("a task is not an object"))?;
-    elements(document, list)
-}
-
-fn position(document: &Document, tasks: &[Tree], id: &str) -> Option<usize> {
+fn position(tasks: &[Tree<'_>], id: &str) -> Option<usize> {
     tasks
         .iter()
-        .position(|task| id_of(document, task).as_deref() == Some(id))
+        .position(|task| task.plain("id").as_deref() == Some(id))
 }
 
-fn subtask_position(document: &Document, subtasks: &[Tree], wanted: &str) -> Option<usize> {
-    subtasks
-        .iter()
-        .position(|task| id_of(document, task).is_some_and(|id| number(&id) == wanted))
+/// Returns where a task stands or, for `<task>.<n>`, where the task stands and where its subtask stands in it.
+fn way(tasks: &[Tree<'_>], id: &TaskId) -> Option<(usize, Option<usize>)> {
+    if let Some(place) = position(tasks, id.as_str()) {
+        return Some((place, None));
+    }
+    let (parent, own) = id.as_str().rsplit_once('.')?;
+    let place = position(tasks, parent)?;
+    let mut siblings = tasks[place].parts("subtasks").into_iter();
+    let is_it = |task: Tree<'_>| task.plain("id").is_some_and(|id| number(&id) == own);
+    Some((place, Some(siblings.position(is_it)?)))
+}
+
+fn is_there(tasks: &[Tree<'_>], id: &TaskId) -> bool {
+    way(tasks, id).is_some()
+}
+
+/// Refuses ids of tasks that are not there.
+pub(super) fn must_be_there<'i>(
+    tasks: &[Tree<'_>],
+    ids: impl IntoIterator<Item = &'i TaskId>,
+) -> Result<(), Refusal> {
+    let is_absent = |id: &&TaskId| !is_there(tasks, id);
+    let absent: Vec<&TaskId> = ids.into_iter().filter(is_absent).collect();
+    if absent.is_empty() {
+        Ok(())
+    } else {
+        Err(Refusal::unknown(absent))
+    }
 }
 
 /// Finds a task or, as `<task>.<n>`, a subtask to change.
-pub(super) fn find<'t>(
-    document: &Document,
-    list: &'t mut Tree,
+pub(super) fn find<'t, 'd>(
+    tasks: &'t mut Tasks<'d>,
     id: &TaskId,
-) -> Result<&'t mut Tree, Refusal> {
-    let unknown = || Refusal::UnknownTasks(format!("`{id}`"));
-    let tasks = elements(document, list)?;
-    if let Some(place) = position(document, tasks, id.as_str()) {
-        return Ok(&mut tasks[place]);
+) -> Result<&'t mut Tree<'d>, Refusal> {
+    let unknown = || Refusal::unknown([id]);
+    let (place, own) = way(tasks, id).ok_or_else(unknown)?;
+    let task = &mut tasks[place];
+    match own {
+        None => Ok(task),
+        Some(own) => {
+            let siblings = task.list("subtasks").ok_or_else(unknown)?;
+            Ok(&mut siblings[own])
+        }
     }
-    let (parent, own) = id.as_str().rsplit_once('.').ok_or_else(unknown)?;
-    let place = position(document, tasks, parent).ok_or_else(unknown)?;
-    if tasks[place].member(document, "subtasks").is_none() {
-        return Err(unknown());
-    }
-    let subtasks = subtasks(document, &mut tasks[place])?;
-    let place = subtask_position(document, subtasks, own).ok_or_else(unknown)?;
-    Ok(&mut subtasks[place])
 }
 
-pub(super) fn is_there(document: &Document, list: &mut Tree, id: &TaskId) -> bool {
-    find(document, list, id).is_ok()
+/// Takes a task or subtask out; nothing where it went with its task already.
+pub(super) fn take<'d>(tasks: &mut Tasks<'d>, id: &TaskId) -> Option<Tree<'d>> {
+    Some(match way(tasks, id)? {
+        (place, None) => tasks.remove(place),
+        (place, Some(own)) => tasks[place].list("subtasks")?.remove(own),
+    })
+}
+
+/// Where each task of a list stands, for many changes in one pass.
+pub(super) struct Index(BTreeMap<String, usize>);
+
+impl Index {
+    pub(super) fn new(tasks: &[Tree<'_>]) -> Self {
+        let mut places = BTreeMap::new();
+        for (place, task) in tasks.iter().enumerate() {
+            if let Some(id) = task.plain("id") {
+                places.entry(id).or_insert(place);
+            }
+        }
+        Self(places)
+    }
+
+    pub(super) fn place(&self, id: &TaskId) -> Result<usize, Refusal> {
+        let place = self.0.get(id.as_str()).copied();
+        place.ok_or_else(|| Refusal::unknown([id]))
+    }
+
+    /// As `find`, and faster where it is no subtask.
+    fn find<'t, 'd>(
+        &self,
+        tasks: &'t mut Tasks<'d>,
+        id: &TaskId,
+    ) -> Result<&'t mut Tree<'d>, Refusal> {
+        match self.place(id) {
+            Ok(place) => Ok(&mut tasks[place]),
+            Err(_) => find(tasks, id),
+        }
+    }
+}
+
+pub(super) fn set_fields(tasks: &mut Tasks<'_>, fields: &[(TaskId, String, Value)]) -> Ids {
+    let index = Index::new(tasks);
+    for (id, key, value) in fields {
+        set_field(index.find(tasks, id)?, key, value);
+    }
+    Ok(fields.iter().map(|(id, ..)| id.clone()).collect())
+}
+
+fn set_field(task: &mut Tree<'_>, key: &str, value: &Value) {
+    let Some((outer, inner)) = key.split_once('.') else {
+        return task.set(key, Tree::new(value));
+    };
+    let is_object = task
+        .member(outer)
+        .is_some_and(|member| member.members().is_some());
+    if !is_object {
+        task.set(outer, Tree::new(&json!({})));
+    }
+    if let Some(member) = task.member(outer) {
+        member.set(inner, Tree::new(value));
+    }
+}
+
+/// Sets statuses of tasks; a stamp goes beside the status.
+pub(in crate::backlog) fn set_statuses(
+    tasks: &mut Tasks<'_>,
+    spelling: FieldNames,
+    statuses: &[(TaskId, Status)],
+    stamp: Option<&str>,
+) -> Result<(), Refusal> {
+    let index = Index::new(tasks);
+    for (id, status) in statuses {
+        let task = index.find(tasks, id)?;
+        task.set("status", Tree::text(spelling.status(status)));
+        if let Some(stamp) = stamp {
+            task.set_behind("status", "updatedAt", Tree::text(stamp));
+        }
+    }
+    Ok(())
 }
 
 /// The next free number, spelled as the ids beside it are.
-fn next_id(
-    document: &Document,
-    tasks: &[Tree],
-    spelling: FieldNames,
-    at_least: u64,
-) -> (u64, Value) {
-    let ids: Vec<String> = tasks
-        .iter()
-        .filter_map(|task| id_of(document, task))
-        .collect();
-    let next = ids
-        .iter()
-        .filter_map(|id| number(id).parse::<u64>().ok())
-        .max()
-        .unwrap_or(0)
-        .saturating_add(1);
-    let next = next.max(at_least);
-    let is_text = spelling.is_text()
-        || tasks
-            .last()
-            .is_some_and(|task| task.is_text(document, "id"));
-    (
-        next,
-        if is_text {
-            json!(next.to_string())
-        } else {
-            json!(next)
-        },
-    )
+fn next_id(tasks: &[Tree<'_>], spelling: FieldNames, at_least: u64) -> (u64, Value) {
+    let numbers = ids(tasks).filter_map(|id| number(&id).parse::<u64>().ok());
+    let next = numbers.max().unwrap_or(0).saturating_add(1).max(at_least);
+    let last = tasks.last().and_then(|task| task.get("id"));
+    if spelling.is_text() || last.is_some_and(|id| id.is_text()) {
+        (next, json!(next.to_string()))
+    } else {
+        (next, json!(next))
+    }
 }
 
-fn entry(id: Value, fields: &[(String, Value)], spelling: FieldNames) -> Tree {
+fn entry<'d>(id: Value, fields: &Fields, spelling: FieldNames) -> Tree<'d> {
     let mut entry = serde_json::Map::from_iter([("id".to_owned(), id)]);
     entry.extend(fields.iter().cloned());
     entry.entry("status").or_insert_with(pending);
     Tree::new(&Value::Object(spelling.entry(entry)))
 }
 
-pub(super) fn add(
-    place: Place<'_>,
-    list: &mut Tree,
-    fields: &[(String, Value)],
-) -> Result<Changed, Refusal> {
-    let Place {
-        document,
-        spelling,
-        next_number,
-        ..
-    } = place;
-    let unknown: Vec<TaskId> = dependencies_in(fields)
-        .filter(|id| !is_there(document, list, id))
-        .collect();
-    if !unknown.is_empty() {
-        return Err(Refusal::UnknownTasks(quoted(&unknown)));
-    }
-    let tasks = elements(document, list)?;
-    let (next, id) = next_id(document, tasks, spelling, next_number);
-    tasks.push(entry(id, fields, spelling));
-    Ok(Changed {
-        ids: vec![TaskId::new(next.to_string())],
-    })
+pub(super) fn add(place: Place<'_>, tasks: &mut Tasks<'_>, fields: &Fields) -> Ids {
+    must_be_there(tasks, &dependencies_in(fields))?;
+    let (next, id) = next_id(tasks, place.spelling, place.next_number);
+    tasks.push(entry(id, fields, place.spelling));
+    Ok(vec![TaskId::new(next.to_string())])
 }
 
 /// Adds many tasks in one pass.
 pub(super) fn add_all(
-    place: Place<'_>,
-    list: &mut Tree,
+    spelling: FieldNames,
+    tasks: &mut Tasks<'_>,
     new: &[(TaskId, Vec<(String, Value)>)],
-) -> Result<Changed, Refusal> {
-    let Place {
-        document, spelling, ..
-    } = place;
-    let mut taken: BTreeSet<String> = list.ids_of(document).collect();
-    let tasks = elements(document, list)?;
-    let (_, next) = next_id(document, tasks, spelling, 1);
+) -> Ids {
+    let mut taken: BTreeSet<String> = ids(tasks).collect();
+    let (_, next) = next_id(tasks, spelling, 1);
     for (id, fields) in new {
         if !taken.insert(id.to_string()) {
             return Err(Refusal::Taken(id.to_string()));
@@ -164,190 +198,131 @@ pub(super) fn add_all(
         };
         tasks.push(entry(spelled, fields, spelling));
     }
-    Ok(Changed {
-        ids: new.iter().map(|(id, _)| id.clone()).collect(),
-    })
+    Ok(new.iter().map(|(id, _)| id.clone()).collect())
 }
 
 pub(super) fn add_subtask(
-    place: Place<'_>,
-    list: &mut Tree,
+    spelling: FieldNames,
+    tasks: &mut Tasks<'_>,
     parent: &TaskId,
-    fields: &[(String, Value)],
-) -> Result<Changed, Refusal> {
-    let Place {
-        document, spelling, ..
-    } = place;
-    let tasks = elements(document, list)?;
-    let unknown = || Refusal::UnknownTasks(format!("`{parent}`"));
-    let place = position(document, tasks, parent.as_str()).ok_or_else(unknown)?;
-    let absent: Vec<TaskId> = {
-        let all = &mut Tree::Array(None, tasks.clone());
-        let names = |id: &TaskId| [TaskId::new(format!("{parent}.{id}")), id.clone()];
-        dependencies_in(fields)
-            .filter(|id| !names(id).iter().any(|id| is_there(document, all, id)))
-            .collect()
-    };
-    if !absent.is_empty() {
-        return Err(Refusal::UnknownTasks(quoted(&absent)));
-    }
-    let siblings = subtasks(document, &mut tasks[place])?;
-    let (next, id) = next_id(document, siblings, spelling, 1);
+    fields: &Fields,
+) -> Ids {
+    let place = position(tasks, parent.as_str()).ok_or_else(|| Refusal::unknown([parent]))?;
+    let is_sibling = |id: &TaskId| is_there(tasks, &TaskId::new(format!("{parent}.{id}")));
+    let dependencies = dependencies_in(fields);
+    must_be_there(tasks, dependencies.iter().filter(|id| !is_sibling(id)))?;
+    let siblings = tasks[place].list("subtasks").ok_or(NO_OBJECT)?;
+    let (next, id) = next_id(siblings, spelling, 1);
     siblings.push(entry(id, fields, spelling));
-    Ok(Changed {
-        ids: vec![TaskId::new(format!("{parent}.{next}"))],
-    })
+    Ok(vec![TaskId::new(format!("{parent}.{next}"))])
 }
 
-fn dependencies_in(fields: &[(String, Value)]) -> impl Iterator<Item = TaskId> {
-    let lists = fields
-        .iter()
-        .filter(|(key, _)| key == "dependencies")
-        .filter_map(|(_, value)| value.as_array());
+fn dependencies_in(fields: &Fields) -> Vec<TaskId> {
+    let lists = fields.iter().filter(|(key, _)| key == "dependencies");
+    let ids = lists.filter_map(|(_, value)| value.as_array()).flatten();
     let plain = |id: &Value| {
         id.as_str()
             .map_or_else(|| id.to_string(), ToOwned::to_owned)
     };
-    lists.flatten().map(move |id| TaskId::new(plain(id)))
+    ids.map(|id| TaskId::new(plain(id))).collect()
 }
 
-pub(super) fn remove(
-    document: &Document,
-    list: &mut Tree,
-    ids: &[TaskId],
-) -> Result<Changed, Refusal> {
-    let unknown: Vec<&TaskId> = ids
-        .iter()
-        .filter(|id| !is_there(document, list, id))
-        .collect();
-    if !unknown.is_empty() {
-        return Err(Refusal::UnknownTasks(quoted(unknown)));
-    }
+pub(super) fn remove(tasks: &mut Tasks<'_>, ids: &[TaskId]) -> Ids {
+    must_be_there(tasks, ids)?;
     let gone = |dependency: &TaskId| {
         let is_within = |id: &TaskId| {
-            dependency
-                .as_str()
-                .strip_prefix(id.as_str())
-                .is_some_and(|rest| rest.starts_with('.'))
+            let rest = dependency.as_str().strip_prefix(id.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        ids.iter().any(|id| dependency == id || is_within(id))
+        ids.iter().any(is_within)
     };
     // While everything is in its place, a subtask's number still names its sibling.
-    rewrite_dependencies(document, list, Repeats::Keep, |_, dependency| {
-        if gone(&dependency) {
-            None
-        } else {
-            Some(dependency)
-        }
-    })?;
+    rewrite_dependencies(tasks, Repeats::Keep, |_, dependency| {
+        (!gone(&dependency)).then_some(dependency)
+    });
     for id in ids {
-        take(document, list, id)?;
+        drop(take(tasks, id));
     }
-    Ok(Changed::default())
-}
-
-/// Takes a task or subtask out; one that went with its task already is no error.
-pub(super) fn take(
-    document: &Document,
-    list: &mut Tree,
-    id: &TaskId,
-) -> Result<Option<Tree>, Refusal> {
-    let tasks = elements(document, list)?;
-    if let Some(place) = position(document, tasks, id.as_str()) {
-        return Ok(Some(tasks.remove(place)));
-    }
-    let Some((parent, own)) = id.as_str().rsplit_once('.') else {
-        return Ok(None);
-    };
-    let Some(place) = position(document, tasks, parent) else {
-        return Ok(None);
-    };
-    let siblings = subtasks(document, &mut tasks[place])?;
-    Ok(subtask_position(document, siblings, own).map(|place| siblings.remove(place)))
+    Ok(Vec::new())
 }
 
 /// An id as its neighbours are spelled: as a number only where it is one.
-pub(super) fn spelled(id: &TaskId, is_text: bool) -> Tree {
-    match id.as_str().parse::<u64>() {
-        Ok(number) if !is_text && number.to_string() == id.as_str() => Tree::new(&json!(number)),
-        _ => Tree::text(id.as_str()),
+pub(super) fn spelled<'d>(id: &str, is_text: bool) -> Tree<'d> {
+    match id.parse::<u64>() {
+        Ok(number) if !is_text && number.to_string() == id => Tree::new(&json!(number)),
+        _ => Tree::text(id),
     }
 }
 
 /// Gives a task another id or place: a task another number, or a place among the subtasks of another, or back.
 pub(super) fn rename(
-    document: &Document,
-    list: &mut Tree,
+    tasks: &mut Tasks<'_>,
     spelling: FieldNames,
     from: &TaskId,
     to: &TaskId,
-) -> Result<Changed, Refusal> {
-    if is_there(document, list, to) {
+) -> Ids {
+    if is_there(tasks, to) {
         return Err(Refusal::Taken(to.to_string()));
     }
-    let unknown = || Refusal::UnknownTasks(format!("`{from}`"));
-    let target = to.as_str().rsplit_once('.');
-    if let Some((parent, _)) = target {
-        if !is_there(document, list, &TaskId::from(parent)) || parent == from.as_str() {
-            return Err(Refusal::UnknownTasks(format!("`{parent}`")));
+    let parent = to
+        .as_str()
+        .rsplit_once('.')
+        .map(|(parent, _)| TaskId::from(parent));
+    if let Some(parent) = &parent {
+        if !is_there(tasks, parent) || parent == from {
+            return Err(Refusal::unknown([parent]));
         }
-        if find(document, list, from)?.has_elements(document, "subtasks") {
+        if !find(tasks, from)?.parts("subtasks").is_empty() {
             return Err(Refusal::NoPlace(
                 "a task with subtasks can't become a subtask",
             ));
         }
     }
+    let (place, within) = way(tasks, from).ok_or_else(|| Refusal::unknown([from]))?;
     // Dependencies of a subtask are written as siblings' numbers: they are made absolute before it leaves them.
-    let own: Vec<TaskId> = absolute_dependencies(document, list, from)?;
-    let renamed = |id: TaskId| {
-        let rest = id.as_str().strip_prefix(from.as_str());
-        match rest {
-            Some("") => to.clone(),
-            Some(rest) if rest.starts_with('.') => TaskId::new(format!("{to}{rest}")),
-            _ => id,
+    let mut own = Vec::new();
+    rewrite_dependencies(tasks, Repeats::Keep, |task, dependency| {
+        if task == from {
+            own.push(dependency.clone());
         }
+        Some(renamed(dependency, from, to))
+    });
+    let mut moved = take(tasks, from).ok_or_else(|| Refusal::unknown([from]))?;
+    let is_text = moved.get("id").is_some_and(|id| id.is_text());
+    moved.set("id", spelled(number(to.as_str()), is_text));
+    if (parent.is_some() || within.is_some()) && !own.is_empty() {
+        let ids = own.iter().map(|id| local(id, parent.as_ref())).collect();
+        moved.set(spelling.dependencies(), Tree::Array(None, ids));
+    }
+    match parent {
+        Some(parent) => {
+            let at = position(tasks, parent.as_str());
+            let at = at.ok_or_else(|| Refusal::unknown([&parent]))?;
+            tasks[at].list("subtasks").ok_or(NO_OBJECT)?.push(moved);
+        }
+        None if within.is_some() => tasks.push(moved),
+        None => tasks.insert(place, moved),
+    }
+    Ok(vec![to.clone()])
+}
+
+/// The id that a task has when it, or the task that it is within, has another one.
+fn renamed(id: TaskId, from: &TaskId, to: &TaskId) -> TaskId {
+    match id.as_str().strip_prefix(from.as_str()) {
+        Some("") => to.clone(),
+        Some(rest) if rest.starts_with('.') => TaskId::new(format!("{to}{rest}")),
+        _ => id,
+    }
+}
+
+/// How a subtask of that parent, or a task, names another one.
+fn local<'d>(id: &TaskId, parent: Option<&TaskId>) -> Tree<'d> {
+    let Some(parent) = parent else {
+        return spelled(id.as_str(), false);
     };
-    rewrite_dependencies(document, list, Repeats::Keep, |_, dependency| {
-        Some(renamed(dependency))
-    })?;
-    let place = position(document, elements(document, list)?, from.as_str());
-    let mut moved = take(document, list, from)?.ok_or_else(unknown)?;
-    let is_text = moved.is_text(document, "id");
-    moved.set(
-        document,
-        "id",
-        spelled(&TaskId::from(number(to.as_str())), is_text),
-    );
-    let is_same_kind = target.is_none() && place.is_some();
-    if !is_same_kind && !own.is_empty() {
-        let parent = target.map(|(parent, _)| format!("{parent}."));
-        let local = |id: &TaskId| match &parent {
-            Some(parent) => spelled(
-                &TaskId::from(
-                    id.as_str()
-                        .strip_prefix(parent.as_str())
-                        .unwrap_or(id.as_str()),
-                ),
-                true,
-            ),
-            None => spelled(id, false),
-        };
-        moved.set(
-            document,
-            spelling.dependencies(),
-            Tree::Array(None, own.iter().map(local).collect()),
-        );
-    }
-    let tasks = elements(document, list)?;
-    match target {
-        Some((parent, _)) => {
-            let at = position(document, tasks, parent)
-                .ok_or_else(|| Refusal::UnknownTasks(format!("`{parent}`")))?;
-            subtasks(document, &mut tasks[at])?.push(moved);
-        }
-        None => tasks.insert(place.unwrap_or(tasks.len()), moved),
-    }
-    Ok(Changed {
-        ids: vec![to.clone()],
-    })
+    let own = id.as_str().strip_prefix(parent.as_str());
+    Tree::text(
+        own.and_then(|own| own.strip_prefix('.'))
+            .unwrap_or(id.as_str()),
+    )
 }

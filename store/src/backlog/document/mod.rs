@@ -3,12 +3,10 @@
 //! Field order, number spelling, indentation, escapes, line ends, byte order mark and final newline are kept because
 //! they are never touched, not because they are written again. Does not know what the values mean.
 
-mod edit;
 mod scan;
 mod tree;
 mod value;
 
-pub(crate) use edit::Edits;
 pub(crate) use scan::Kind;
 pub(crate) use tree::Tree;
 pub(crate) use value::Value;
@@ -16,8 +14,8 @@ pub(crate) use value::Value;
 use scan::Node;
 use std::fmt;
 
-/// A text and the place of every value in it.
-#[derive(Debug)]
+/// A text and the place of every value in it; a blank one has none.
+#[derive(Debug, Default)]
 pub(crate) struct Document {
     text: String,
     nodes: Vec<Node>,
@@ -44,14 +42,11 @@ impl Document {
 
     /// Returns the outermost value, `None` when the text is blank.
     pub(crate) fn root(&self) -> Option<Value<'_>> {
-        (!self.nodes.is_empty()).then_some(Value {
-            document: self,
-            index: 0,
-        })
+        (!self.nodes.is_empty()).then(|| self.value(0))
     }
 
     /// Returns the value of a node.
-    pub(crate) fn value(&self, node: usize) -> Value<'_> {
+    pub(crate) const fn value(&self, node: usize) -> Value<'_> {
         Value {
             document: self,
             index: node,
@@ -103,9 +98,7 @@ impl SyntaxError {
             why: why.to_owned(),
         }
     }
-}
 
-impl SyntaxError {
     /// Returns the error of the file that holds the text.
     pub(crate) fn of_file(&self, path: &std::path::Path) -> super::BacklogError {
         let position = super::Position {

@@ -105,10 +105,17 @@ impl Scanner<'_> {
             Some(b't') => return self.word("true", Kind::Boolean),
             Some(b'f') => return self.word("false", Kind::Boolean),
             Some(b'n') => return self.word("null", Kind::Null),
-            Some(_) => return Err("expected a value"),
-            None => return Err(UNEXPECTED_END),
+            _ => return Err(self.unexpected("expected a value")),
         }
         Ok(())
+    }
+
+    /// Returns what is wrong here: what was expected, or that nothing comes any more.
+    fn unexpected(&self, expected: &'static str) -> &'static str {
+        match self.peek() {
+            Some(_) => expected,
+            None => UNEXPECTED_END,
+        }
     }
 
     /// Goes from behind a value or an opening bracket to the next value, closing what ends between; tells whether
@@ -136,9 +143,8 @@ impl Scanner<'_> {
                     self.skip_blanks();
                 }
                 (Some(_), _) if is_empty => {}
-                (Some(_), true) => return Err("expected `,` or `}`"),
-                (Some(_), false) => return Err("expected `,` or `]`"),
-                (None, _) => return Err(UNEXPECTED_END),
+                (_, true) => return Err(self.unexpected("expected `,` or `}`")),
+                (_, false) => return Err(self.unexpected("expected `,` or `]`")),
             }
             if is_object {
                 self.key()?;
@@ -163,16 +169,13 @@ impl Scanner<'_> {
 
     /// Scans a key and the colon behind it.
     fn key(&mut self) -> Scan<()> {
-        match self.peek() {
-            Some(b'"') => self.text()?,
-            Some(_) => return Err("expected a key in double quotes"),
-            None => return Err(UNEXPECTED_END),
+        if self.peek() != Some(b'"') {
+            return Err(self.unexpected("expected a key in double quotes"));
         }
+        self.text()?;
         self.skip_blanks();
-        match self.peek() {
-            Some(b':') => self.position += 1,
-            Some(_) => return Err("expected `:`"),
-            None => return Err(UNEXPECTED_END),
+        if !self.skip_one_of(b":") {
+            return Err(self.unexpected("expected `:`"));
         }
         self.skip_blanks();
         Ok(())
@@ -183,12 +186,16 @@ impl Scanner<'_> {
         let mut kind = Kind::Text;
         self.position += 1;
         loop {
-            self.position += plain_length(&self.bytes[self.position..]);
+            let rest = self.bytes[self.position..].iter();
+            let is_plain = |byte: &&u8| !matches!(byte, b'"' | b'\\' | 0..0x20);
+            self.position += rest.take_while(is_plain).count();
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => self.escape()?,
-                Some(_) => return Err("a control character in a string; it has to be escaped"),
-                None => return Err(UNEXPECTED_END),
+                _ => {
+                    let why = "a control character in a string; it has to be escaped";
+                    return Err(self.unexpected(why));
+                }
             }
             kind = Kind::EscapedText;
         }
@@ -290,27 +297,4 @@ const UNEXPECTED_END: &str = "the file ends in the middle";
 
 fn as_offset(value: usize) -> u32 {
     u32::try_from(value).expect("a text has at most `MAXIMUM_BYTES`")
-}
-
-/// Returns how many bytes at the start are neither a quote, a backslash nor a control character.
-///
-/// Eight bytes at a time: most of a backlog is the inside of long strings. Subtracting may carry into the bytes
-/// above a hit, so the lowest hit is exact and the others need not be.
-fn plain_length(bytes: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
-    let zero_bytes = |word: u64| word.wrapping_sub(ONES) & !word & HIGH_BITS;
-    let (chunks, rest) = bytes.as_chunks::<8>();
-    for (index, chunk) in chunks.iter().enumerate() {
-        let word = u64::from_le_bytes(*chunk);
-        let quotes = zero_bytes(word ^ (ONES * u64::from(b'"')));
-        let backslashes = zero_bytes(word ^ (ONES * u64::from(b'\\')));
-        let controls = word.wrapping_sub(ONES * 0x20) & !word & HIGH_BITS;
-        let hits = quotes | backslashes | controls;
-        if hits != 0 {
-            return index * 8 + hits.trailing_zeros() as usize / 8;
-        }
-    }
-    let is_plain = |byte: &&u8| !matches!(byte, b'"' | b'\\' | 0..0x20);
-    chunks.len() * 8 + rest.iter().take_while(is_plain).count()
 }

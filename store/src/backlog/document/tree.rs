@@ -6,63 +6,63 @@
 mod writer;
 
 use super::{Document, Kind, Value};
+use serde_json::Value as Json;
 
 /// A value that may be changed.
 #[derive(Clone, Debug)]
-pub(crate) enum Tree {
-    /// As it stands in the document, at this node.
-    Kept(usize),
+pub(crate) enum Tree<'d> {
+    /// As it stands in the document.
+    Kept(Value<'d>),
     /// A new plain value, as JSON spells it.
     Plain(String),
-    /// An object, with the node that it was.
-    Object(Option<usize>, Vec<(String, Self)>),
-    /// An array, with the node that it was.
-    Array(Option<usize>, Vec<Self>),
+    /// An object, with what it was.
+    Object(Option<Value<'d>>, Vec<(String, Self)>),
+    /// An array, with what it was.
+    Array(Option<Value<'d>>, Vec<Self>),
 }
 
-impl Tree {
+impl<'d> Tree<'d> {
     /// Returns the whole document; an empty object for a blank one.
-    pub(crate) fn of(document: &Document) -> Self {
-        if document.nodes.is_empty() {
-            Self::Object(None, Vec::new())
-        } else {
-            Self::Kept(0)
+    pub(crate) fn of(document: &'d Document) -> Self {
+        document
+            .root()
+            .map_or_else(|| Self::Object(None, Vec::new()), Self::Kept)
+    }
+
+    /// Tells whether the whole document is as it was.
+    pub(crate) fn is_untouched(&self) -> bool {
+        match self {
+            Self::Kept(_) => true,
+            Self::Object(None, members) => members.is_empty(),
+            Self::Plain(_) | Self::Object(..) | Self::Array(..) => false,
         }
     }
 
     /// Returns a new string.
     pub(crate) fn text(text: &str) -> Self {
-        Self::Plain(serde_json::Value::from(text).to_string())
+        Self::Plain(Json::from(text).to_string())
     }
 
     /// Returns a new value.
-    pub(crate) fn new(value: &serde_json::Value) -> Self {
+    pub(crate) fn new(value: &Json) -> Self {
         match value {
-            serde_json::Value::Object(members) => Self::Object(
-                None,
-                members
-                    .iter()
-                    .map(|(key, value)| (key.clone(), Self::new(value)))
-                    .collect(),
-            ),
-            serde_json::Value::Array(elements) => {
-                Self::Array(None, elements.iter().map(Self::new).collect())
+            Json::Object(members) => {
+                let member = |(key, value): (&String, &Json)| (key.clone(), Self::new(value));
+                Self::Object(None, members.iter().map(member).collect())
             }
+            Json::Array(elements) => Self::Array(None, elements.iter().map(Self::new).collect()),
             plain => Self::Plain(plain.to_string()),
         }
     }
 
     /// Returns the members of an object to change; `None` for anything else.
-    pub(crate) fn members(&mut self, document: &Document) -> Option<&mut Vec<(String, Self)>> {
-        if let Some(value) = self
-            .value(document)
-            .filter(|value| value.kind() == Kind::Object)
+    pub(crate) fn members(&mut self) -> Option<&mut Vec<(String, Self)>> {
+        if let Self::Kept(value) = *self
+            && value.kind() == Kind::Object
         {
-            let members = value
-                .members()
-                .map(|(key, value)| (key.into_owned(), Self::Kept(value.index)))
-                .collect();
-            *self = Self::Object(Some(value.index), members);
+            let members = value.members();
+            let members = members.map(|(key, value)| (key.into_owned(), Self::Kept(value)));
+            *self = Self::Object(Some(value), members.collect());
         }
         match self {
             Self::Object(_, members) => Some(members),
@@ -71,18 +71,11 @@ impl Tree {
     }
 
     /// Returns the elements of an array to change; `None` for anything else.
-    pub(crate) fn elements(&mut self, document: &Document) -> Option<&mut Vec<Self>> {
-        if let Some(value) = self
-            .value(document)
-            .filter(|value| value.kind() == Kind::Array)
+    pub(crate) fn elements(&mut self) -> Option<&mut Vec<Self>> {
+        if let Self::Kept(value) = *self
+            && value.kind() == Kind::Array
         {
-            *self = Self::Array(
-                Some(value.index),
-                value
-                    .elements()
-                    .map(|value| Self::Kept(value.index))
-                    .collect(),
-            );
+            *self = Self::Array(Some(value), value.elements().map(Self::Kept).collect());
         }
         match self {
             Self::Array(_, elements) => Some(elements),
@@ -91,165 +84,93 @@ impl Tree {
     }
 
     /// Returns a member of an object to change.
-    pub(crate) fn member(&mut self, document: &Document, key: &str) -> Option<&mut Self> {
-        self.members(document)?
-            .iter_mut()
-            .rev()
-            .find(|(name, _)| name == key)
-            .map(|(_, value)| value)
+    pub(crate) fn member(&mut self, key: &str) -> Option<&mut Self> {
+        let mut members = self.members()?.iter_mut().rev();
+        members.find_map(|(name, value)| (name == key).then_some(value))
     }
 
     /// Sets a member of an object, behind all others when it is new.
-    pub(crate) fn set(&mut self, document: &Document, key: &str, value: Self) {
-        if let Some(old) = self.member(document, key) {
+    pub(crate) fn set(&mut self, key: &str, value: Self) {
+        self.set_behind("", key, value);
+    }
+
+    /// Sets a member of an object, behind another one when it is new.
+    pub(crate) fn set_behind(&mut self, other: &str, key: &str, value: Self) {
+        if let Some(old) = self.member(key) {
             *old = value;
-        } else if let Some(members) = self.members(document) {
-            members.push((key.to_owned(), value));
+        } else if let Some(members) = self.members() {
+            let place = members.iter().rposition(|(name, _)| name == other);
+            let place = place.map_or(members.len(), |place| place + 1);
+            members.insert(place, (key.to_owned(), value));
         }
     }
 
-    /// Returns a plain value, or the value of a member, without changing anything.
-    pub(crate) fn plain(&self, document: &Document, key: &str) -> Option<String> {
-        let member = match self {
-            Self::Kept(_) => return self.value(document)?.get(key).and_then(plain),
-            Self::Object(_, members) => members
-                .iter()
-                .rev()
-                .find(|(name, _)| name == key)
-                .map(|(_, value)| value)?,
-            Self::Plain(_) | Self::Array(..) => return None,
-        };
-        member.scalar(document)
+    /// Returns the list `key` of an object to change, which is made where there is none.
+    pub(crate) fn list(&mut self, key: &str) -> Option<&mut Vec<Self>> {
+        let is_list = self
+            .member(key)
+            .is_some_and(|list| list.elements().is_some());
+        if !is_list {
+            self.set(key, Self::Array(None, Vec::new()));
+        }
+        self.member(key)?.elements()
+    }
+
+    /// Returns a member of an object, without opening anything.
+    pub(crate) fn get(&self, key: &str) -> Option<Self> {
+        match self {
+            Self::Kept(value) => value.get(key).map(Self::Kept),
+            Self::Object(_, members) => {
+                let mut members = members.iter().rev();
+                members.find_map(|(name, value)| (name == key).then(|| value.clone()))
+            }
+            Self::Plain(_) | Self::Array(..) => None,
+        }
+    }
+
+    /// Returns a plain value that is a member of an object.
+    pub(crate) fn plain(&self, key: &str) -> Option<String> {
+        self.get(key)?.scalar()
     }
 
     /// Returns the content of a string or the spelling of another plain value.
-    pub(crate) fn scalar(&self, document: &Document) -> Option<String> {
+    pub(crate) fn scalar(&self) -> Option<String> {
         match self {
-            Self::Kept(_) => plain(self.value(document)?),
-            Self::Plain(raw) => serde_json::from_str::<String>(raw)
-                .ok()
-                .or_else(|| Some(raw.clone())),
+            Self::Kept(value) => value.plain(),
+            Self::Plain(raw) => serde_json::from_str(raw).unwrap_or_else(|_| Some(raw.clone())),
             Self::Object(..) | Self::Array(..) => None,
         }
     }
 
     /// Returns what stands in the list `key`: each plain value, and nothing for anything else.
-    pub(crate) fn scalars_within(&self, document: &Document, key: &str) -> Vec<Option<String>> {
-        self.parts(document, key)
-            .iter()
-            .map(|part| part.scalar(document))
-            .collect()
+    pub(crate) fn scalars_within(&self, key: &str) -> Vec<Option<String>> {
+        self.parts(key).iter().map(Self::scalar).collect()
     }
 
-    /// Returns the ids of the objects in the list `key`.
-    pub(crate) fn ids_within(
-        &self,
-        document: &Document,
-        key: &str,
-    ) -> impl Iterator<Item = String> {
-        self.parts(document, key)
-            .into_iter()
-            .filter_map(|part| part.plain(document, "id"))
-    }
-
-    /// Returns the ids of the objects in this list.
-    pub(crate) fn ids_of(&self, document: &Document) -> impl Iterator<Item = String> {
-        let parts = self
-            .clone()
-            .elements(document)
-            .map(std::mem::take)
-            .unwrap_or_default();
-        parts
-            .into_iter()
-            .filter_map(|part| part.plain(document, "id"))
-    }
-
-    /// Tells whether there is a list `key` with something in it.
-    pub(crate) fn has_elements(&self, document: &Document, key: &str) -> bool {
-        !self.parts(document, key).is_empty()
-    }
-
-    /// Tells whether the member `key` is a string.
-    pub(crate) fn is_text(&self, document: &Document, key: &str) -> bool {
-        let mut opened = self.clone();
-        opened
-            .member(document, key)
-            .is_some_and(|member| member.is_text_itself(document))
-    }
-
-    /// Tells whether this is `null`.
-    pub(crate) fn is_null(&self, document: &Document) -> bool {
-        match self {
-            Self::Plain(raw) => raw == "null",
-            Self::Kept(_) => self
-                .value(document)
-                .is_some_and(|value| value.kind() == Kind::Null),
-            Self::Object(..) | Self::Array(..) => false,
+    /// Returns the elements of the list `key`, without opening anything of the original.
+    pub(crate) fn parts(&self, key: &str) -> Vec<Self> {
+        match self.get(key) {
+            Some(Self::Array(_, elements)) => elements,
+            Some(Self::Kept(value)) => value.elements().map(Self::Kept).collect(),
+            _ => Vec::new(),
         }
     }
 
     /// Tells whether this is a string.
-    pub(crate) fn is_text_itself(&self, document: &Document) -> bool {
+    pub(crate) fn is_text(&self) -> bool {
         match self {
             Self::Plain(raw) => raw.starts_with('"'),
-            Self::Kept(_) => self
-                .value(document)
-                .is_some_and(|value| value.raw().starts_with('"')),
+            Self::Kept(value) => value.raw().starts_with('"'),
             Self::Object(..) | Self::Array(..) => false,
         }
     }
 
-    /// Returns the elements of the list `key`, without opening anything of the original.
-    fn parts(&self, document: &Document, key: &str) -> Vec<Self> {
-        let member = match self {
-            Self::Kept(_) => self
-                .value(document)
-                .and_then(|value| value.get(key))
-                .map(|value| Self::Kept(value.index)),
-            Self::Object(_, members) => members
-                .iter()
-                .rev()
-                .find(|(name, _)| name == key)
-                .map(|(_, value)| value.clone()),
-            Self::Plain(_) | Self::Array(..) => None,
-        };
-        member
-            .and_then(|mut list| list.elements(document).map(std::mem::take))
-            .unwrap_or_default()
-    }
-
-    fn value<'d>(&self, document: &'d Document) -> Option<Value<'d>> {
+    /// Returns what this was in the original document.
+    pub(crate) const fn origin(&self) -> Option<Value<'d>> {
         match self {
-            Self::Kept(index) => Some(Value {
-                document,
-                index: *index,
-            }),
-            Self::Plain(_) | Self::Object(..) | Self::Array(..) => None,
+            Self::Kept(value) => Some(*value),
+            Self::Object(origin, _) | Self::Array(origin, _) => *origin,
+            Self::Plain(_) => None,
         }
-    }
-
-    fn origin<'d>(&self, document: &'d Document) -> Option<Value<'d>> {
-        self.node().map(|index| Value { document, index })
-    }
-
-    /// Returns the node of the original document that this was.
-    pub(crate) const fn node(&self) -> Option<usize> {
-        match self {
-            Self::Kept(index) | Self::Object(Some(index), _) | Self::Array(Some(index), _) => {
-                Some(*index)
-            }
-            Self::Plain(_) | Self::Object(None, _) | Self::Array(None, _) => None,
-        }
-    }
-}
-
-fn plain(value: Value<'_>) -> Option<String> {
-    match value.kind() {
-        Kind::Object | Kind::Array | Kind::Null => None,
-        _ => Some(
-            value
-                .text()
-                .map_or_else(|| value.raw().to_owned(), std::borrow::Cow::into_owned),
-        ),
     }
 }

@@ -23,20 +23,19 @@ impl<'d> Value<'d> {
         &self.document.text[self.span()]
     }
 
-    /// Returns the content of a string, or the spelling of a number; `None` for anything else.
-    pub(crate) fn text(self) -> Option<Cow<'d, str>> {
+    /// Returns the content of a string, or the spelling of a number or a truth value; `None` for anything else.
+    pub(crate) fn plain(self) -> Option<String> {
         match self.kind() {
-            Kind::Text => Some(Cow::Borrowed(self.inside())),
-            Kind::EscapedText => Some(Cow::Owned(unescape(self.inside()))),
-            Kind::Number => Some(Cow::Borrowed(self.raw())),
-            Kind::Object | Kind::Array | Kind::Boolean | Kind::Null => None,
+            Kind::Text | Kind::EscapedText => Some(self.content().into_owned()),
+            Kind::Number | Kind::Boolean => Some(self.raw().to_owned()),
+            Kind::Object | Kind::Array | Kind::Null => None,
         }
     }
 
     /// Returns the last member with that key, as every JSON reader does that accepts repeated keys.
     pub(crate) fn get(self, key: &str) -> Option<Self> {
         self.member_values()
-            .filter(|(name, _)| name.is(key))
+            .filter(|(name, _)| name.content() == key)
             .last()
             .map(|(_, value)| value)
     }
@@ -44,7 +43,7 @@ impl<'d> Value<'d> {
     /// Returns the members of an object, in order; nothing for anything else.
     pub(crate) fn members(self) -> impl Iterator<Item = (Cow<'d, str>, Self)> {
         self.member_values()
-            .map(|(key, value)| (key.text().expect("a key is a string"), value))
+            .map(|(key, value)| (key.content(), value))
     }
 
     /// Returns the elements of an array, in order; nothing for anything else.
@@ -67,9 +66,9 @@ impl<'d> Value<'d> {
         self.node().next as usize
     }
 
-    /// Returns the first byte that it takes in the text.
-    pub(crate) fn start(self) -> usize {
-        self.span().start
+    /// Tells whether this is the same place of the same document.
+    pub(super) fn is_at(self, other: Self) -> bool {
+        std::ptr::eq(self.document, other.document) && self.index == other.index
     }
 
     /// Returns the members of an object with their keys as values.
@@ -79,14 +78,14 @@ impl<'d> Value<'d> {
     }
 
     /// Returns the bytes it takes in the text.
-    pub(super) fn span(self) -> Range<usize> {
+    pub(crate) fn span(self) -> Range<usize> {
         let node = self.node();
         node.start as usize..node.end as usize
     }
 
     fn children_when(self, kind: Kind) -> Children<'d> {
         let end = if self.kind() == kind {
-            self.node().next as usize
+            self.end_of_nodes()
         } else {
             self.index + 1
         };
@@ -97,21 +96,14 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// Tells whether this is a string of that content.
-    fn is(self, text: &str) -> bool {
-        let span = self.span();
-        let inside = || &self.document.text.as_bytes()[span.start + 1..span.end - 1];
-        match self.kind() {
-            Kind::Text => inside() == text.as_bytes(),
-            Kind::EscapedText => unescape(self.inside()) == text,
-            Kind::Object | Kind::Array | Kind::Number | Kind::Boolean | Kind::Null => false,
-        }
-    }
-
-    /// Returns what stands between the quotes of a string.
-    fn inside(self) -> &'d str {
+    /// Returns the content of a string.
+    fn content(self) -> Cow<'d, str> {
         let raw = self.raw();
-        &raw[1..raw.len() - 1]
+        let inside = &raw[1..raw.len() - 1];
+        match self.kind() {
+            Kind::EscapedText => Cow::Owned(unescape(inside)),
+            _ => Cow::Borrowed(inside),
+        }
     }
 
     fn node(self) -> Node {
@@ -134,11 +126,8 @@ impl<'d> Iterator for Children<'d> {
         if self.index >= self.end {
             return None;
         }
-        let value = Value {
-            document: self.document,
-            index: self.index,
-        };
-        self.index = value.node().next as usize;
+        let value = self.document.value(self.index);
+        self.index = value.end_of_nodes();
         Some(value)
     }
 }

@@ -1,6 +1,7 @@
 //! The tag that is current, as Task Master's own state and configuration name it.
 
 use super::{BacklogSource, replace};
+use crate::Error;
 use crate::backlog::document::{Document, Tree};
 use crate::backlog::{BacklogError, MOST_BYTES, ReadOptions, Refusal};
 use std::path::Path;
@@ -37,20 +38,18 @@ impl BacklogSource {
             .and_then(Path::parent)
             .filter(|home| home.ends_with(".taskmaster"));
         let why = "only a backlog in `.taskmaster/tasks/` has a current tag; use `--tag`";
-        let home = home.ok_or_else(|| BacklogError::Refused {
-            path: self.path.clone(),
-            refusal: Refusal::NoPlace(why),
-        })?;
+        let refused = BacklogError::refused(&self.path);
+        let home = home.ok_or_else(|| refused(Refusal::NoPlace(why)))?;
         let path = home.join("state.json");
         let text = match tm_untrusted::read_own(&path, MOST_BYTES) {
             Ok(bytes) => String::from_utf8(bytes)
                 .map_err(|_| BacklogError::syntax(&path, "it is not UTF-8"))?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => "{}\n".to_owned(),
-            Err(source) => return Err(BacklogError::Read { path, source }),
+            Err(error) => return Err(Error::read(&path)(error).into()),
         };
         let document = Document::parse(text).map_err(|error| error.of_file(&path))?;
         let mut root = Tree::of(&document);
-        root.set(&document, "currentTag", Tree::text(tag.as_str()));
+        root.set("currentTag", Tree::text(tag.as_str()));
         replace(&path, &root.write(&document))
     }
 }

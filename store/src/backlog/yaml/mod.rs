@@ -6,12 +6,9 @@ mod patch;
 #[cfg(test)]
 mod tests;
 
-use super::change::{self, Change, FieldNames};
 use super::document::{Document, Tree};
-use super::{BacklogError, Position, RollUp, StatusChange, StatusOutcome, task_master};
-use serde_json::json;
+use super::{BacklogError, Position};
 use std::path::Path;
-use tm_scheduler::Tag;
 
 /// A larger file is refused before it is parsed.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
@@ -39,48 +36,12 @@ pub(super) fn document(path: &Path, text: &str) -> Result<Document, BacklogError
     Document::parse(json).map_err(|error| wrong(error.to_string()))
 }
 
-pub(super) fn set_statuses(
-    path: &Path,
-    text: &str,
-    tag: &Tag,
-    changes: &[StatusChange],
-    roll_up: RollUp,
-) -> Result<(Option<String>, Vec<StatusOutcome>), BacklogError> {
-    let before = document(path, text)?;
-    let (changed, outcomes) =
-        task_master::set_statuses(path, &before, tag, changes, roll_up, None)?;
-    if changed.is_none() {
-        return Ok((None, outcomes));
-    }
-    let status =
-        |outcome: &StatusOutcome| (outcome.id.clone(), "status".to_owned(), json!(outcome.new));
-    let change = Change::SetFields {
-        fields: outcomes
-            .iter()
-            .filter(|outcome| outcome.old != outcome.new)
-            .map(status)
-            .collect(),
-    };
-    let mut root = Tree::of(&before);
-    let place = change::Place {
-        document: &before,
-        tag,
-        spelling: FieldNames::Snake,
-        next_number: 1,
-    };
-    change::apply(place, &mut root, &change).map_err(|refusal| BacklogError::Refused {
-        path: path.to_owned(),
-        refusal,
-    })?;
-    Ok((Some(write(path, text, &before, &root)?), outcomes))
-}
-
 /// Returns the text with the changes of a tree, read back before it is believed.
 pub(super) fn write(
     path: &Path,
     text: &str,
     before: &Document,
-    root: &Tree,
+    root: &Tree<'_>,
 ) -> Result<String, BacklogError> {
     let layout = || BacklogError::Layout {
         path: path.to_owned(),

@@ -3,12 +3,12 @@
 //! Knows layout; whoever calls reads the result back, so an odd layout is refused and never damaged.
 
 use super::layout::{Place, places};
-use crate::backlog::document::{Document, Tree};
+use crate::backlog::document::{Document, Tree, Value};
 use serde_json::Value as Json;
 use std::ops::Range;
 
 /// Returns the changed text; `None` when the document is laid out in a way that can't be changed in place.
-pub(super) fn write(text: &str, before: &Document, root: &Tree) -> Option<String> {
+pub(super) fn write(text: &str, before: &Document, root: &Tree<'_>) -> Option<String> {
     let separator = if text.is_empty() || text.ends_with('\n') {
         ""
     } else {
@@ -50,11 +50,11 @@ struct Patch<'t> {
 }
 
 impl Patch<'_> {
-    fn change(&mut self, tree: &Tree, slot: Slot) -> Option<()> {
+    fn change(&mut self, tree: &Tree<'_>, slot: Slot) -> Option<()> {
         match tree {
             Tree::Kept(_) => Some(()),
-            Tree::Object(Some(node), members) => self.change_map(*node, members, tree, slot),
-            Tree::Array(Some(node), elements) => self.change_list(*node, elements, tree, slot),
+            Tree::Object(Some(old), members) => self.change_map(*old, members, tree, slot),
+            Tree::Array(Some(old), elements) => self.change_list(*old, elements, tree, slot),
             Tree::Plain(_) | Tree::Object(None, _) | Tree::Array(None, _) => {
                 self.replace(0, tree, slot)
             }
@@ -63,13 +63,13 @@ impl Patch<'_> {
 
     fn change_map(
         &mut self,
-        node: usize,
-        members: &[(String, Tree)],
-        tree: &Tree,
+        origin: Value<'_>,
+        members: &[(String, Tree<'_>)],
+        tree: &Tree<'_>,
         slot: Slot,
     ) -> Option<()> {
+        let node = origin.node_index();
         let place = self.place(node)?;
-        let origin = self.before.value(node);
         let old: Vec<_> = origin
             .members()
             .map(|(key, value)| (key, value.node_index()))
@@ -112,7 +112,7 @@ impl Patch<'_> {
                 let colon = colon + self.text[colon..].find(':')? + 1;
                 Slot::Member { colon, column }
             };
-            if member.node() == Some(value) {
+            if member.origin().is_some_and(|was| was.node_index() == value) {
                 self.change(member, slot)?;
             } else {
                 self.replace(value, member, slot)?;
@@ -124,19 +124,18 @@ impl Patch<'_> {
     /// Elements that stay keep their order; what is new stands between them.
     fn change_list(
         &mut self,
-        node: usize,
-        elements: &[Tree],
-        tree: &Tree,
+        origin: Value<'_>,
+        elements: &[Tree<'_>],
+        tree: &Tree<'_>,
         slot: Slot,
     ) -> Option<()> {
+        let node = origin.node_index();
         let Place { is_flow, .. } = self.place(node)?;
-        let old: Vec<usize> = self
-            .before
-            .value(node)
-            .elements()
-            .map(crate::backlog::document::Value::node_index)
-            .collect();
-        let place_of = |element: &Tree| old.binary_search(&element.node()?).ok();
+        let old: Vec<usize> = origin.elements().map(Value::node_index).collect();
+        let place_of = |element: &Tree<'_>| {
+            let origin = element.origin()?;
+            old.binary_search(&origin.node_index()).ok()
+        };
         let kept: Vec<usize> = elements.iter().filter_map(place_of).collect();
         if kept.is_empty() {
             return self.replace(node, tree, slot);
@@ -192,7 +191,7 @@ impl Patch<'_> {
     }
 
     /// Puts another value where one stands.
-    fn replace(&mut self, node: usize, tree: &Tree, slot: Slot) -> Option<()> {
+    fn replace(&mut self, node: usize, tree: &Tree<'_>, slot: Slot) -> Option<()> {
         let Place { span, is_flow } = self.place(node)?;
         let value = value_of(tree, self.before)?;
         match slot {
@@ -324,7 +323,7 @@ impl Patch<'_> {
     }
 }
 
-fn value_of(tree: &Tree, before: &Document) -> Option<Json> {
+fn value_of(tree: &Tree<'_>, before: &Document) -> Option<Json> {
     serde_json::from_str(&tree.write_alone(before)).ok()
 }
 

@@ -2,11 +2,11 @@
 
 use super::{Document, Kind, Tree, Value};
 
-impl Tree {
+impl Tree<'_> {
     /// Returns this value alone, as it stands or laid out as the document is.
     pub(crate) fn write_alone(&self, document: &Document) -> String {
         let mut writer = Writer {
-            document,
+            text: document.text(),
             out: String::new(),
             unit: unit(document.text()),
         };
@@ -17,23 +17,16 @@ impl Tree {
     /// Returns the text of the changed document.
     pub(crate) fn write(&self, document: &Document) -> String {
         let text = document.text();
-        let mut writer = Writer {
-            document,
-            out: String::with_capacity(text.len() + 1024),
-            unit: unit(text),
-        };
+        let changed = self.write_alone(document);
         match document.root() {
-            None => {
-                writer.write(self, 0);
-                writer.out.push('\n');
-            }
-            Some(root) => {
-                writer.out.push_str(&text[..root.span().start]);
-                writer.write(self, 0);
-                writer.out.push_str(&text[root.span().end..]);
-            }
+            None => changed + "\n",
+            Some(root) => [
+                &text[..root.span().start],
+                &changed,
+                &text[root.span().end..],
+            ]
+            .concat(),
         }
-        writer.out
     }
 }
 
@@ -42,16 +35,13 @@ fn unit(text: &str) -> Option<String> {
     if text.trim().is_empty() {
         return Some("  ".to_owned());
     }
-    let line = text
-        .trim_start()
-        .split('\n')
-        .skip(1)
-        .find(|line| line.starts_with([' ', '\t']))?;
+    let mut lines = text.trim_start().split('\n').skip(1);
+    let line = lines.find(|line| line.starts_with([' ', '\t']))?;
     Some(line[..line.len() - line.trim_start_matches([' ', '\t']).len()].to_owned())
 }
 
 struct Writer<'d> {
-    document: &'d Document,
+    text: &'d str,
     out: String,
     unit: Option<String>,
 }
@@ -64,16 +54,9 @@ struct Layout {
 }
 
 impl Writer<'_> {
-    fn write(&mut self, tree: &Tree, depth: usize) {
+    fn write(&mut self, tree: &Tree<'_>, depth: usize) {
         match tree {
-            Tree::Kept(index) => {
-                let raw = Value {
-                    document: self.document,
-                    index: *index,
-                }
-                .raw();
-                self.out.push_str(raw);
-            }
+            Tree::Kept(value) => self.out.push_str(value.raw()),
             Tree::Plain(raw) => self.out.push_str(raw),
             Tree::Object(_, members) if members.is_empty() => self.empty(tree, "{}"),
             Tree::Array(_, elements) if elements.is_empty() => self.empty(tree, "[]"),
@@ -82,104 +65,87 @@ impl Writer<'_> {
             }
             Tree::Array(_, elements) => {
                 let layout = self.layout(tree, depth);
-                self.out.push('[');
-                self.out.push_str(&layout.open);
+                self.out.extend(["[", &layout.open]);
                 for (place, value) in elements.iter().enumerate() {
                     if place > 0 {
-                        let gap = self.gap(&elements[place - 1], value);
-                        self.out
-                            .push_str(&gap.unwrap_or_else(|| format!(",{}", layout.between)));
+                        self.separate(&layout, gap(&elements[place - 1], value));
                     }
                     self.write(value, depth + 1);
                 }
-                self.out.push_str(&layout.close);
-                self.out.push(']');
+                self.out.extend([&layout.close, "]"]);
             }
         }
     }
 
     fn object(
         &mut self,
-        origin: Option<usize>,
-        members: &[(String, Tree)],
+        origin: Option<Value<'_>>,
+        members: &[(String, Tree<'_>)],
         layout: &Layout,
         depth: usize,
     ) {
-        let document = self.document;
-        let old: Vec<(Value<'_>, Value<'_>)> = origin
-            .map(|index| Value { document, index }.member_values().collect())
-            .unwrap_or_default();
-        let place_of = |key: &str| {
-            old.iter()
-                .rposition(|(name, _)| name.text().is_some_and(|name| name == key))
+        let old: Vec<_> = origin
+            .into_iter()
+            .flat_map(Value::member_values)
+            .map(|(name, value)| (name.plain(), name.span().start, value))
+            .collect();
+        let place_of = |key: &str, value: &Tree<'_>| {
+            let has_name = |place: &usize| old[*place].0.as_deref() == Some(key);
+            let is_it = |place: &usize| value.origin().is_some_and(|was| was.is_at(old[*place].2));
+            let named = (0..old.len()).rev().filter(has_name);
+            named.clone().find(is_it).or_else(|| named.max())
         };
+        let text = self.text;
         let mut before: Option<usize> = None;
-        self.out.push('{');
-        self.out.push_str(&layout.open);
+        self.out.extend(["{", &layout.open]);
         for (index, (key, value)) in members.iter().enumerate() {
-            let place = place_of(key);
+            let place = place_of(key, value);
             if index > 0 {
-                match (before, place) {
-                    (Some(before), Some(place)) if before + 1 == place => {
-                        self.out.push_str(
-                            &document.text()[old[before].1.span().end..old[place].0.span().start],
-                        );
-                    }
-                    _ => {
-                        self.out.push(',');
-                        self.out.push_str(&layout.between);
-                    }
-                }
+                // What is new between two members takes nothing of what stood between them.
+                let gap = before
+                    .zip(place)
+                    .filter(|(before, place)| before + 1 == *place);
+                let gap = gap.map(|(before, place)| &text[old[before].2.span().end..old[place].1]);
+                self.separate(layout, gap);
             }
             // A key stays as it was spelled, with what stood between it and its value.
             match place {
                 Some(place) => {
-                    self.out.push_str(
-                        &document.text()[old[place].0.span().start..old[place].1.span().start],
-                    );
+                    let key = &text[old[place].1..old[place].2.span().start];
+                    self.out.push_str(key);
                 }
-                None => self.new_key(key),
+                None => self
+                    .out
+                    .extend([&serde_json::Value::from(key.as_str()).to_string(), ": "]),
             }
             self.write(value, depth + 1);
-            before = place;
+            before = place.or(before);
         }
-        self.out.push_str(&layout.close);
-        self.out.push('}');
+        self.out.extend([&layout.close, "}"]);
     }
 
     /// What was empty before stays as it was spelled.
-    fn empty(&mut self, tree: &Tree, raw: &str) {
-        let old = tree
-            .origin(self.document)
-            .filter(|old| ends(*old).is_none())
-            .map(Value::raw);
-        self.out.push_str(old.unwrap_or(raw));
+    fn empty(&mut self, tree: &Tree<'_>, raw: &str) {
+        let old = tree.origin().filter(|old| ends(*old).is_none());
+        self.out.push_str(old.map_or(raw, Value::raw));
     }
 
-    fn new_key(&mut self, key: &str) {
-        self.out.push_str(&serde_json::Value::from(key).to_string());
-        self.out.push_str(": ");
-    }
-
-    /// What stood between two values that followed one another before, too.
-    fn gap(&self, before: &Tree, after: &Tree) -> Option<String> {
-        let (before, after) = (before.origin(self.document)?, after.origin(self.document)?);
-        let is_next = self.document.nodes[before.index].next as usize == after.index;
-        let between = || &self.document.text()[before.span().end..after.span().start];
-        // The next value of the text may stand in another container, behind the end of this one.
-        (is_next && between().trim() == ",").then(|| between().to_owned())
+    fn separate(&mut self, layout: &Layout, gap: Option<&str>) {
+        match gap {
+            Some(gap) => self.out.push_str(gap),
+            None => self.out.extend([",", &layout.between]),
+        }
     }
 
     /// As it was laid out, or as the document is.
-    fn layout(&self, tree: &Tree, depth: usize) -> Layout {
-        let text = self.document.text();
-        if let Some(old) = tree.origin(self.document)
+    fn layout(&self, tree: &Tree<'_>, depth: usize) -> Layout {
+        if let Some(old) = tree.origin()
             && let Some((first, second, last)) = ends(old)
         {
-            let open = text[old.span().start + 1..first].to_owned();
-            let close = text[last..old.span().end - 1].to_owned();
+            let open = self.text[old.span().start + 1..first].to_owned();
+            let close = self.text[last..old.span().end - 1].to_owned();
             let between = match second {
-                Some((end, start)) => text[end..start].replacen(',', "", 1),
+                Some((end, start)) => self.text[end..start].replacen(',', "", 1),
                 None if open.is_empty() => " ".to_owned(),
                 None => open.clone(),
             };
@@ -189,43 +155,49 @@ impl Writer<'_> {
                 close,
             };
         }
-        match &self.unit {
-            Some(unit) => {
-                let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-                let open = format!("{newline}{}", unit.repeat(depth + 1));
-                Layout {
-                    between: open.clone(),
-                    open,
-                    close: format!("{newline}{}", unit.repeat(depth)),
-                }
-            }
-            None => Layout {
+        let Some(unit) = &self.unit else {
+            return Layout {
                 open: String::new(),
                 between: " ".to_owned(),
                 close: String::new(),
-            },
+            };
+        };
+        let newline = if self.text.contains("\r\n") {
+            "\r\n"
+        } else {
+            "\n"
+        };
+        let open = format!("{newline}{}", unit.repeat(depth + 1));
+        Layout {
+            between: open.clone(),
+            open,
+            close: format!("{newline}{}", unit.repeat(depth)),
         }
     }
 }
 
+/// What stood between two values that followed one another before, too.
+fn gap<'d>(before: &Tree<'d>, after: &Tree<'d>) -> Option<&'d str> {
+    let (before, after) = (before.origin()?, after.origin()?);
+    let is_next = before.end_of_nodes() == after.node_index();
+    // The next value of the text may stand in another container, behind the end of this one.
+    let between = || &before.document.text()[before.span().end..after.span().start];
+    (is_next && between().trim() == ",").then(between)
+}
+
 /// Where the first part of a container begins, where the second parts from it, and where the last one ends.
+type Ends = (usize, Option<(usize, usize)>, usize);
+
 fn ends(container: Value<'_>) -> Option<Ends> {
+    let ends = |(first, last): (Value<'_>, Value<'_>)| (first.span().start, last.span().end);
     let parts: Vec<(usize, usize)> = match container.kind() {
-        Kind::Object => container
-            .member_values()
-            .map(|(key, value)| (key.span().start, value.span().end))
-            .collect(),
+        Kind::Object => container.member_values().map(ends).collect(),
         _ => container
             .elements()
-            .map(|value| (value.span().start, value.span().end))
+            .map(|value| ends((value, value)))
             .collect(),
     };
     let (first, last) = (parts.first()?, parts.last()?);
-    Some((
-        first.0,
-        parts.get(1).map(|second| (first.1, second.0)),
-        last.1,
-    ))
+    let second = parts.get(1).map(|second| (first.1, second.0));
+    Some((first.0, second, last.1))
 }
-
-type Ends = (usize, Option<(usize, usize)>, usize);

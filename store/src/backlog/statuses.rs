@@ -1,0 +1,143 @@
+//! Sets statuses of tasks, in every kind of backlog, and tells which of them somebody undid without knowing.
+
+use super::document::Value;
+use super::fields::{Reader, id};
+use super::source::Edit;
+use super::{BacklogError, RollUp, StatusChange, StatusOutcome, change, number};
+use std::collections::BTreeMap;
+use tm_scheduler::{Status, Task, TaskId, quoted};
+
+impl Edit<'_, '_> {
+    /// Sets statuses, all or none, and returns what each change came to.
+    pub(super) fn set_statuses(
+        &mut self,
+        changes: &[StatusChange],
+        roll_up: RollUp,
+        stamp: Option<&str>,
+    ) -> Result<Vec<StatusOutcome>, BacklogError> {
+        let list = self.loaded.list(&self.before.tag);
+        let places = list.map(places).unwrap_or_default();
+        let is_unknown = |change: &&StatusChange| !places.contains_key(&change.id);
+        let unknown: Vec<&TaskId> = changes
+            .iter()
+            .filter(is_unknown)
+            .map(|change| &change.id)
+            .collect();
+        if !unknown.is_empty() {
+            return Err(BacklogError::UnknownTasks {
+                path: self.source.path().to_owned(),
+                ids: quoted(unknown),
+            });
+        }
+        let wanted = changes
+            .iter()
+            .map(|change| (change.id.clone(), change.status.clone()));
+        let mut wanted: BTreeMap<TaskId, Status> = wanted.collect();
+        if roll_up == RollUp::Parents {
+            let tasks = list.map(|list| Reader::default().tasks(list));
+            roll_up_parents(&tasks.unwrap_or_default(), &mut wanted);
+        }
+        let outcomes: Vec<StatusOutcome> = wanted
+            .into_iter()
+            .map(|(id, new)| StatusOutcome {
+                old: status_of(places[&id]),
+                id,
+                new,
+            })
+            .collect();
+        let is_new = |outcome: &&StatusOutcome| {
+            outcome.old != outcome.new || places[&outcome.id].get("status").is_none()
+        };
+        let new: Vec<(TaskId, Status)> = outcomes
+            .iter()
+            .filter(is_new)
+            .map(|outcome| (outcome.id.clone(), outcome.new.clone()))
+            .collect();
+        if !new.is_empty() {
+            let spelling = self.source.spelling();
+            let stamp = stamp.filter(|_| spelling.has_stamps());
+            let tasks = change::list(&mut self.root, &self.before.tag);
+            tasks
+                .and_then(|tasks| change::set_statuses(tasks, spelling, &new, stamp))
+                .map_err(BacklogError::refused(self.source.path()))?;
+        }
+        Ok(outcomes)
+    }
+
+    /// Returns the statuses that were written and are as they were before, without a newer stamp.
+    pub(super) fn undone(&self, written: &[StatusOutcome], stamp: &str) -> Vec<StatusChange> {
+        let places = self
+            .loaded
+            .list(&self.before.tag)
+            .map(places)
+            .unwrap_or_default();
+        let is_undone = |outcome: &&StatusOutcome| {
+            places.get(&outcome.id).is_some_and(|value| {
+                let updated = value.get("updatedAt").and_then(Value::plain);
+                let is_older = updated.is_none_or(|updated| updated.as_str() < stamp);
+                status_of(*value) == outcome.old && outcome.old != outcome.new && is_older
+            })
+        };
+        let change = |outcome: &StatusOutcome| StatusChange {
+            id: outcome.id.clone(),
+            status: outcome.new.clone(),
+        };
+        written.iter().filter(is_undone).map(change).collect()
+    }
+}
+
+fn status_of(task: Value<'_>) -> Status {
+    let status = task.get("status").and_then(Value::plain);
+    status.map_or(Status::Pending, Status::from)
+}
+
+/// Returns where each task and subtask stands; of several with one id the first.
+fn places(list: Value<'_>) -> BTreeMap<TaskId, Value<'_>> {
+    let mut places = BTreeMap::new();
+    for (id, value) in all_places(list) {
+        places.entry(id).or_insert(value);
+    }
+    places
+}
+
+/// Returns where each task and subtask stands, in the order of the file, subtasks behind their task.
+pub(super) fn all_places(list: Value<'_>) -> Vec<(TaskId, Value<'_>)> {
+    let mut places = Vec::new();
+    for task in list.elements() {
+        let Some(task_id) = id(task) else { continue };
+        places.push((TaskId::new(task_id.as_str()), task));
+        for subtask in task.get("subtasks").into_iter().flat_map(Value::elements) {
+            if let Some(own) = id(subtask) {
+                let own = TaskId::new(format!("{task_id}.{}", number(&own)));
+                places.push((own, subtask));
+            }
+        }
+    }
+    places
+}
+
+/// A parent follows its subtasks: all done, one begun or done, all pending; a parent that is changed itself does not.
+fn roll_up_parents(tasks: &[Task], wanted: &mut BTreeMap<TaskId, Status>) {
+    for parent in tasks {
+        let is_touched = |subtask: &Task| wanted.contains_key(&subtask.id);
+        if wanted.contains_key(&parent.id) || !parent.subtasks.iter().any(is_touched) {
+            continue;
+        }
+        let statuses: Vec<&Status> = parent
+            .subtasks
+            .iter()
+            .map(|subtask| wanted.get(&subtask.id).unwrap_or(&subtask.status))
+            .collect();
+        let all = |wanted: Status| statuses.iter().all(|status| **status == wanted);
+        let status = if all(Status::Done) {
+            Status::Done
+        } else if all(Status::Pending) {
+            Status::Pending
+        } else if statuses.contains(&&Status::InProgress) || statuses.contains(&&Status::Done) {
+            Status::InProgress
+        } else {
+            continue;
+        };
+        wanted.insert(parent.id.clone(), status);
+    }
+}
