@@ -1,6 +1,6 @@
 //! Questions to people.
 
-use crate::failure::{CommandFailure, ExitCode};
+use crate::failure::{ExitCode, Result};
 use console::{Key, Term};
 use std::io::{self, IsTerminal as _};
 
@@ -41,13 +41,14 @@ pub(crate) fn allowed(
     what: &str,
     hint: &str,
     question: impl FnOnce() -> String,
-) -> Result<bool, CommandFailure> {
+) -> Result<bool> {
     if is_said {
         return Ok(true);
     }
     if !is_answered() {
-        let failure = CommandFailure::new(format!("ask whether to {what}: there is no terminal"));
-        return Err(failure.code(ExitCode::Usage).hint(hint));
+        return Err(failure!("ask whether to {what}: there is no terminal")
+            .code(ExitCode::Usage)
+            .hint(hint));
     }
     Ok(confirmed(&question(), false)?)
 }

@@ -1,10 +1,11 @@
 //! What people see while a run goes on: a screen on a terminal, lines without one, one JSON event a line for programs.
 
-use crate::failure::CommandFailure;
+use crate::failure::Result;
 use crate::logging;
 use crate::screen::{Charset, Colours, Live, Screen, clock};
 use crate::words;
 use indicatif::ProgressDrawTarget;
+use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
 use tm_runtime::{RunEvent, now};
 use tm_scheduler::{Event, Scheduler, Timestamp};
@@ -145,22 +146,18 @@ fn colours() -> Colours {
 }
 
 fn json_line(at: Timestamp, run_event: &RunEvent) {
-    let line = match run_event {
-        RunEvent::Event(event) => tm_store::run::event_line(at, event),
-        RunEvent::Warning(warning) => tm_store::run::event_line(
-            at,
-            &serde_json::json!({"event": "warning", "message": warning}),
-        ),
-        RunEvent::Setup { place, took_ms } => tm_store::run::event_line(
-            at,
-            &serde_json::json!({"event": "setup:done", "place": place, "took_ms": took_ms}),
-        ),
-        RunEvent::Output { .. } | RunEvent::Pulse => return,
-    };
-    if let Ok(line) = line {
-        let mut stdout = std::io::stdout().lock();
-        // Whoever reads may have gone; the run goes on.
-        let _reader_is_gone = writeln!(stdout, "{}", line.trim_end()).and_then(|()| stdout.flush());
+    match run_event {
+        RunEvent::Event(event) => json_event(at, event),
+        RunEvent::Warning(warning) => {
+            json_event(at, &json!({"event": "warning", "message": warning}));
+        }
+        RunEvent::Setup { place, took_ms } => {
+            json_event(
+                at,
+                &json!({"event": "setup:done", "place": place, "took_ms": took_ms}),
+            );
+        }
+        RunEvent::Output { .. } | RunEvent::Pulse => {}
     }
 }
 
@@ -201,14 +198,14 @@ pub(crate) fn print_data(text: &str) {
     print_own(&tm_untrusted::shown(text));
 }
 
-/// Prints a JSON document on stdout.
-pub(crate) fn print_json(document: &impl serde::Serialize) -> Result<(), CommandFailure> {
+/// Prints a JSON document on stdout, which is all that a command had to do.
+pub(crate) fn print_json(document: &impl serde::Serialize) -> Result {
     print_data(&json_text(document)?);
-    Ok(())
+    Ok(0)
 }
 
 /// Returns a JSON document as it is printed.
-pub(crate) fn json_text(document: &impl serde::Serialize) -> Result<String, CommandFailure> {
+pub(crate) fn json_text(document: &impl serde::Serialize) -> Result<String> {
     Ok(format!("{}\n", serde_json::to_string_pretty(document)?))
 }
 

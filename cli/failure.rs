@@ -1,8 +1,11 @@
 //! Errors as people see them: what failed, the next command to type, and the exit code.
 
 use crate::advice;
-use crate::display::print_line;
+use serde_json::{Value, json};
 use std::fmt;
+
+/// What a command comes to: its exit code, unless it says what is asked for.
+pub(crate) type Result<T = u8, E = CommandFailure> = std::result::Result<T, E>;
 
 /// Exit codes, as documented in README.md.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -64,18 +67,23 @@ impl CommandFailure {
         self
     }
 
-    /// Prints it.
-    pub(crate) fn print(&self) {
-        print_line(&format!("error: failed to {}", self.message));
-        if let Some(hint) = &self.hint {
-            print_line(&format!("hint: {hint}"));
-        }
-    }
-
     /// Sets the exit code.
     pub(crate) const fn code(mut self, code: ExitCode) -> Self {
         self.code = code;
         self
+    }
+
+    /// Prints it for people.
+    pub(crate) fn print(&self) {
+        say!("error: failed to {}", self.message);
+        if let Some(hint) = &self.hint {
+            say!("hint: {hint}");
+        }
+    }
+
+    /// Returns it for programs.
+    pub(crate) fn document(&self) -> Value {
+        json!({"success": false, "error": self.message, "hint": self.hint, "exitCode": self.code.number()})
     }
 }
 

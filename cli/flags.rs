@@ -8,29 +8,20 @@ use tm_config::Override;
 #[derive(Debug, Default)]
 pub(crate) struct Flags(Vec<Override>);
 
-#[expect(
-    clippy::ref_option,
-    reason = "a call is a line of a table: a setting, its flag, and the field that may hold it"
-)]
 impl Flags {
     /// Adds a setting, where its flag is given.
-    pub(crate) fn set<T: Clone + Into<Value>>(
-        mut self,
-        key: &str,
-        flag: &str,
-        value: &Option<T>,
-    ) -> Self {
+    pub(crate) fn set(mut self, key: &str, flag: &str, value: Option<impl Into<Value>>) -> Self {
         self.0
-            .extend(value.clone().map(|value| Override::new(key, flag, value)));
+            .extend(value.map(|value| Override::new(key, flag, value)));
         self
     }
 
-    /// Adds the agent, its command, and the tests and limits of its attempts.
-    pub(crate) fn agent(self, agent: &Option<String>, command: &Option<String>) -> Self {
+    /// Adds the agent and its command.
+    pub(crate) fn agent(self, agent: Option<String>, command: Option<String>) -> Self {
         let custom = (command.is_some() && agent.is_none()).then_some("custom");
         self.set("agent.default", "--agent", agent)
             .set("agents.custom.command", "--agent-command", command)
-            .set("agent.default", "--agent-command", &custom)
+            .set("agent.default", "--agent-command", custom)
     }
 
     /// Returns all.

@@ -51,7 +51,7 @@ impl LoopDisplay {
     pub(crate) fn told(&mut self, told: &TaggedLoopEvent) {
         match (&told.event, self.output) {
             (LoopEvent::Warning { message }, Output::Json) => {
-                print_line(&format!("warning: {message}"));
+                say!("warning: {message}");
             }
             (_, Output::Json) => {}
             (LoopEvent::Output(line), Output::People) => self.printed(&told.lane, line),
@@ -66,7 +66,7 @@ impl LoopDisplay {
 
     fn printed(&self, lane: &Tag, line: &str) {
         if self.talk == Talk::Everything {
-            print_line(&format!("{}  | {line}", self.label(lane)));
+            say!("{}  | {line}", self.label(lane));
         } else if let Some(spinner) = self.spinners.get(lane) {
             spinner.set_message(format!("{}{} · {line}", self.label(lane), spinner.prefix()));
         }

@@ -2,6 +2,7 @@
 
 use crate::display::{json_event, print_toned};
 use crate::words::short;
+use itertools::Itertools as _;
 use std::io::IsTerminal as _;
 use tm_app::Notice;
 use tm_runtime::loops::CutOff;
@@ -114,11 +115,8 @@ fn other_title(id: &TaskId, work: &Work) -> String {
 }
 
 fn statuses_committed(ids: &[TaskId], branch: &str) -> String {
-    let ids: Vec<&str> = ids.iter().map(TaskId::as_str).collect();
-    format!(
-        "the statuses of {} are committed on `{branch}` (`git.commit_backlog`)",
-        tm_untrusted::clean(&ids.join(", "))
-    )
+    let ids = tm_untrusted::clean(&ids.iter().join(", "));
+    format!("the statuses of {ids} are committed on `{branch}` (`git.commit_backlog`)")
 }
 
 fn taken_back(taken: &TakenBack) -> String {

@@ -1,15 +1,16 @@
 //! The project of a command: notices are printed for people, unless the command has them in another way.
 
-use crate::failure::CommandFailure;
+use crate::failure::Result;
 use crate::notices;
 use std::io::IsTerminal as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tm_app::{Caller, Notice, Project};
 use tm_config::Override;
 use tm_scheduler::AtBreaker;
+use tm_worktrees::Repository;
 
 /// Opens the project of a folder, with settings given by flags.
-pub(crate) fn open(start: &Path, overrides: Vec<Override>) -> Result<Project, CommandFailure> {
+pub(crate) fn open(start: &Path, overrides: Vec<Override>) -> Result<Project> {
     open_telling(start, overrides, notices::print)
 }
 
@@ -18,7 +19,7 @@ pub(crate) fn open_telling(
     start: &Path,
     overrides: Vec<Override>,
     tell: fn(&Notice<'_>),
-) -> Result<Project, CommandFailure> {
+) -> Result<Project> {
     // Nobody lets a paused run go on where no terminal is.
     let at_breaker = if std::io::stderr().is_terminal() {
         AtBreaker::Pause
@@ -30,4 +31,12 @@ pub(crate) fn open_telling(
         overrides,
         Caller { tell, at_breaker },
     )?)
+}
+
+/// Returns the top of the checkout around a folder, or the folder where there is none.
+pub(crate) fn root_around(folder: &Path) -> PathBuf {
+    Repository::discover(folder).map_or_else(
+        |_| folder.to_owned(),
+        |found| found.checkout_root().to_owned(),
+    )
 }

@@ -1,17 +1,16 @@
 //! Command lines that make no sense: in clap's words, or as one JSON document for callers that asked for JSON.
 
-use crate::display::print_data;
-use crate::failure::ExitCode;
+use crate::failure::{CommandFailure, ExitCode};
 use clap::Error;
 use clap::error::{ContextKind, ContextValue};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::ffi::OsString;
 use tm_scheduler::one_line;
 
 /// Prints what is wrong and returns the exit code: 0 for help and version, 2 for anything else.
 pub(crate) fn told(error: &Error, words: impl Iterator<Item = OsString>) -> u8 {
     if error.use_stderr() && wants_json(words) {
-        print_data(&format!("{:#}\n", document(error)));
+        data!("{:#}\n", document(error));
     } else {
         // A closed pipe is the reader's decision.
         let _printed = error.print();
@@ -35,10 +34,11 @@ fn wants_json(words: impl Iterator<Item = OsString>) -> bool {
 
 fn document(error: &Error) -> Value {
     let text = error.render().to_string();
-    let mut parts = text.split("\n\n");
-    let message = parts.next().unwrap_or_default();
-    let message = one_line(message.trim_start_matches("error: "));
-    json!({"success": false, "error": message, "hint": hint(error), "exitCode": ExitCode::Usage.number()})
+    let message = text.split("\n\n").next().unwrap_or_default();
+    CommandFailure::new(one_line(message.trim_start_matches("error: ")))
+        .code(ExitCode::Usage)
+        .hint(hint(error))
+        .document()
 }
 
 /// What clap guesses was meant, else how the command is called.
@@ -55,11 +55,7 @@ fn hint(error: &Error) -> String {
     });
     match (guess, error.get(ContextKind::Usage)) {
         (Some(guess), _) => format!("did you mean `{guess}`?"),
-        (None, Some(ContextValue::StyledStr(usage))) => usage
-            .to_string()
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" "),
+        (None, Some(ContextValue::StyledStr(usage))) => one_line(&usage.to_string()),
         (None, _) => "`--help` says what there is".to_owned(),
     }
 }
@@ -67,7 +63,7 @@ fn hint(error: &Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::Arguments;
+    use crate::commands::Arguments;
     use clap::Parser as _;
 
     fn said(words: &[&str]) -> Value {

@@ -1,5 +1,6 @@
 //! Events as words. Pure: what happened in, a line out.
 
+use itertools::Itertools as _;
 use tm_reports::human_duration;
 use tm_runtime::RunEvent;
 use tm_scheduler::merging::Resolution;
@@ -39,35 +40,10 @@ pub(crate) const fn is_milestone(run_event: &RunEvent) -> bool {
 }
 
 fn event(event: &Event) -> Option<String> {
-    match event {
-        Event::RunStarted { .. }
-        | Event::RunResumed { .. }
-        | Event::RunPaused { .. }
-        | Event::RunContinued
-        | Event::RunStopping { .. }
-        | Event::RunEnded { .. }
-        | Event::WaveOpened { .. } => run_event(event),
-        Event::AttemptStarted { .. }
-        | Event::AttemptEnded { .. }
-        | Event::TestRun { .. }
-        | Event::CommitCreated { .. }
-        | Event::RefactorEnded { .. } => attempt_event(event),
-        Event::AgentLimited { .. } | Event::AgentAvailable { .. } | Event::AgentRefused { .. } => {
-            agent_event(event)
-        }
-        Event::TaskStarted { .. }
-        | Event::TaskWaiting { .. }
-        | Event::TaskOverBudget { .. }
-        | Event::ConflictAhead { .. }
-        | Event::TaskLanded { .. }
-        | Event::TaskFailed { .. }
-        | Event::TaskBlocked { .. }
-        | Event::TaskStopping { .. }
-        | Event::TaskSkipped { .. }
-        | Event::TaskReopened { .. }
-        | Event::TaskUnblocked { .. }
-        | Event::TaskAdded { .. } => task_event(event),
-    }
+    run_event(event)
+        .or_else(|| attempt_event(event))
+        .or_else(|| agent_event(event))
+        .or_else(|| task_event(event))
 }
 
 fn run_event(event: &Event) -> Option<String> {
@@ -215,10 +191,7 @@ fn task_event(event: &Event) -> Option<String> {
             failure,
             reason,
         } => format!("{task} is given up: {failure}: {reason}"),
-        Event::TaskBlocked { task, by } => {
-            let by: Vec<&str> = by.iter().map(TaskId::as_str).collect();
-            format!("{task} is blocked by {}", by.join(", "))
-        }
+        Event::TaskBlocked { task, by } => format!("{task} is blocked by {}", by.iter().join(", ")),
         Event::TaskStopping { task, why } => format!("{task} is ended: {why}"),
         Event::TaskSkipped {
             task,
@@ -241,11 +214,9 @@ fn task_event(event: &Event) -> Option<String> {
 
 /// What work will conflict with.
 pub(crate) fn ahead(files: &[String], with: &[TaskId]) -> String {
-    let with: Vec<&str> = with.iter().map(TaskId::as_str).collect();
-    let with = if with.is_empty() {
-        "what has landed".to_owned()
-    } else {
-        with.join(", ")
+    let with = match with {
+        [] => "what has landed".to_owned(),
+        tasks => tasks.iter().join(", "),
     };
     format!("will conflict with {with} in {}", files.join(", "))
 }

@@ -4,24 +4,20 @@ mod autopilot;
 mod presets;
 
 use crate::failure::ExitCode;
+use itertools::Itertools as _;
 pub(crate) use presets::on_recipe;
 use std::error::Error as AnyError;
-use std::path::Path;
 use tm_app::{BrokenTests, Error, LostLandings};
 use tm_runtime::JournalHeader;
 use tm_runtime::autopilot::ErrorKind;
 use tm_runtime::callers::RefusedToAgent;
 use tm_runtime::notices::UnknownChannel;
 use tm_runtime::standing::NotTakenBack;
-use tm_scheduler::TaskId;
 use tm_store::backlog::{BacklogError, Refusal};
-use tm_worktrees::BranchName;
 
 /// The exit code, and the next command to type or what to change.
 type Advice = (ExitCode, Option<String>);
 
-/// What to do when the surroundings ended a run.
-const RESUME_HINT: &str = "see to it, then `tm waves resume` takes the run up where it stopped";
 /// What to do where there is no backlog.
 const NO_BACKLOG: &str = "`tm init` makes one, `--backlog PATH` names one";
 /// What an agent does that may not steer its run.
@@ -34,9 +30,7 @@ const CHOOSE_AN_AGENT: &str =
 /// Returns what to do about an error.
 pub(crate) fn on(error: &(dyn AnyError + 'static)) -> Advice {
     let known = [
-        on_call,
-        on_run,
-        on_work,
+        on_app,
         on_autopilot,
         on_git,
         on_store,
@@ -70,17 +64,14 @@ fn on_others(error: &(dyn AnyError + 'static)) -> Option<Advice> {
     if error.is::<tm_config::Error>() {
         return Some(hint("`tm config schema` lists every setting"));
     }
-    if let Some(error) = error.downcast_ref::<UnknownChannel>() {
-        let words = match error {
-            UnknownChannel::Unknown(_) => "`--notify desktop`, or `--notify URL`",
-            UnknownChannel::NotBuilt => "build it with `--features webhooks`",
-        };
-        return Some(coded(ExitCode::Usage, words));
-    }
     if error.is::<RefusedToAgent>() {
         return Some(coded(ExitCode::Refused, FOR_AGENTS));
     }
-    None
+    let words = match error.downcast_ref()? {
+        UnknownChannel::Unknown(_) => "`--notify desktop`, or `--notify URL`",
+        UnknownChannel::NotBuilt => "build it with `--features webhooks`",
+    };
+    Some(coded(ExitCode::Usage, words))
 }
 
 fn on_git(error: &(dyn AnyError + 'static)) -> Option<Advice> {
@@ -160,198 +151,211 @@ fn on_runtime(error: &tm_runtime::Error) -> Option<Advice> {
     })
 }
 
-fn other_run(error: &tm_runtime::Error, log: &Path) -> String {
-    if matches!(
-        error,
-        tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })
-    ) {
-        return "`tm waves run` starts one, `tm waves list` lists others".to_owned();
-    }
-    format!(
-        "`tm waves list` lists other runs; what this one did is in `{}`",
-        log.display()
-    )
-}
-
-/// Errors from below, and those of runs before they begin.
-fn on_call(error: &(dyn AnyError + 'static)) -> Option<Advice> {
+/// Errors of calls: those from below as they are, all others by their code and their words.
+fn on_app(error: &(dyn AnyError + 'static)) -> Option<Advice> {
     Some(match error.downcast_ref()? {
         Error::Git(error) => on(error),
         Error::Store(error) => on(error),
         Error::Backlog(error) => on(error),
         Error::Settings(error) => on(error),
         Error::Channel(error) => on(error),
-        Error::Runtime(error) => return on_runtime(error),
         Error::Autopilot(error) => on(error),
-        Error::NoBacklog(_) => hint(NO_BACKLOG),
-        Error::NoHome => hint("set TM_HOME"),
-        Error::NoRun => hint("`tm waves run` starts one"),
-        Error::UnknownRun(_) => hint("`tm waves list` lists the runs"),
-        Error::UnreadableRun { error, log } => hint(other_run(error, log)),
-        Error::UnreadableLastRun { folder, .. } => hint(format!(
-            "`tm waves run --on-interrupted fresh` leaves that run as it is, in `{}`, and starts a new one where its \
-             work landed",
-            folder.display()
-        )),
-        Error::Unplannable { refusal, .. } => coded(
-            ExitCode::Unplannable,
-            if refusal.cycles.is_empty() {
-                "correct the ids named above in the backlog"
-            } else {
-                "remove one dependency of each cycle, or let `--break-cycles` cut the one with the least meaning"
-            },
-        ),
-        Error::NotTakenBack(
-            NotTakenBack::InTheWay { task, commit, .. }
-            | NotTakenBack::NotApart { task, commit, .. },
-        ) => coded(
-            ExitCode::Refused,
-            format!(
-                "`git revert {commit}` and resolve it, `tm review approve {task}` where it is good as it is now, or `--base \
-                 COMMIT` from before it"
-            ),
-        ),
-        Error::StartConflicts { branch, .. } => hint(format!(
-            "`git merge {branch}`, or choose where to start with `--base COMMIT`"
-        )),
-        Error::LockLost(_) => coded(
-            ExitCode::Busy,
-            "`tm waves resume` takes a run up where it stopped",
-        ),
-        Error::AutopilotUnderWay { place, .. } => {
-            let place = place.display();
-            coded(
-                ExitCode::Busy,
-                format!(
-                    "`tm autopilot status -p {place}` shows it, `tm autopilot pause -p {place}` stops it for now"
-                ),
-            )
-        }
-        Error::Preparation(tm_runtime::preparation::Error::Setup(_)) => {
-            hint("`worktree.setup` in .taskmaster/tm.yaml is what makes a fresh checkout ready")
-        }
-        Error::NoWorktrees(_) => hint("see to it, then `tm waves run` again"),
+        Error::Runtime(error) => return on_runtime(error),
         Error::NoProgram { .. }
         | Error::Presets(
             tm_presets::Error::UnknownAgent { .. } | tm_presets::Error::ExtendsItself { .. },
         ) => hint(CHOOSE_AN_AGENT),
         Error::Presets(error) => on(error),
-        Error::NoTests(_) => hint(
-            "set `test.command` in .taskmaster/tm.yaml, pass `--test-command`, or run without pairs and proof: `--tdd off \
-             --allow-broken-base`",
-        ),
-        Error::WrongGate { .. } => {
-            hint("correct `gates` in .taskmaster/tm.yaml; docs/gates.md has examples")
+        error => {
+            let words = on_run(error).or_else(|| on_work(error));
+            let words = words.map(ToOwned::to_owned);
+            (code(error), words.or_else(|| naming(error)))
         }
-        Error::HookWithoutInterpreter { program, .. } => hint(format!(
-            "install `{program}`, or set `git.hooks: off` in .taskmaster/tm.yaml"
-        )),
-        Error::NotSigned { settings, .. } => hint(format!("see to {}", settings.join(", "))),
-        Error::Interrupted => (ExitCode::Interrupted, None),
-        Error::NothingProvable(tests) => hint(broken_base(tests)),
+    })
+}
+
+const fn code(error: &Error) -> ExitCode {
+    match error {
+        Error::Unplannable { .. } => ExitCode::Unplannable,
+        Error::Interrupted => ExitCode::Interrupted,
+        Error::LockLost(_)
+        | Error::AutopilotUnderWay { .. }
+        | Error::LimitsOfLiveRun
+        | Error::LoopLive { .. }
+        | Error::Unreachable { .. }
+        | Error::RunLive { .. } => ExitCode::Busy,
+        Error::NotTakenBack(NotTakenBack::InTheWay { .. } | NotTakenBack::NotApart { .. })
+        | Error::WorkDoubted { .. }
+        | Error::WorkRejected(_)
+        | Error::RunUnfinished(_) => ExitCode::Refused,
+        Error::NoReason
+        | Error::TestsNotKept { .. }
+        | Error::ThreeDots
+        | Error::UnknownRange(_)
+        | Error::NothingOfItsOwn(_)
+        | Error::NothingToAudit
+        | Error::UnknownStatus(_)
+        | Error::SeveralTags => ExitCode::Usage,
+        _ => ExitCode::Error,
+    }
+}
+
+/// Errors of runs, before they begin and later, and of those who steer them.
+fn on_run(error: &Error) -> Option<&'static str> {
+    Some(match error {
+        Error::NoBacklog(_) => NO_BACKLOG,
+        Error::NoHome => "set TM_HOME",
+        Error::NoRun => "`tm waves run` starts one",
+        Error::UnknownRun(_) => "`tm waves list` lists the runs",
+        Error::UnreadableRun { error, .. } if is_unstarted(error) => {
+            "`tm waves run` starts one, `tm waves list` lists others"
+        }
+        Error::Unplannable { refusal, .. } if refusal.cycles.is_empty() => {
+            "correct the ids named above in the backlog"
+        }
+        Error::Unplannable { .. } => {
+            "remove one dependency of each cycle, or let `--break-cycles` cut the one with the least meaning"
+        }
+        Error::LockLost(_) => "`tm waves resume` takes a run up where it stopped",
+        Error::Preparation(tm_runtime::preparation::Error::Setup(_)) => {
+            "`worktree.setup` in .taskmaster/tm.yaml is what makes a fresh checkout ready"
+        }
+        Error::NoWorktrees(_) => "see to it, then `tm waves run` again",
+        Error::NoTests(_) => {
+            "set `test.command` in .taskmaster/tm.yaml, pass `--test-command`, or run without pairs and proof: `--tdd off \
+             --allow-broken-base`"
+        }
+        Error::WrongGate { .. } => {
+            "correct `gates` in .taskmaster/tm.yaml; docs/gates.md has examples"
+        }
+        Error::RunEnded(_) => "`tm waves run` starts a new one",
+        Error::RunBrokenOff(_) | Error::RunParked(_) => {
+            "see to it, then `tm waves resume` takes the run up where it stopped"
+        }
+        Error::NoLiveRun { .. } => {
+            "`tm waves run` starts one, `tm waves resume` takes up an interrupted one"
+        }
+        Error::LimitsOfLiveRun => {
+            "leave the flags out, or `tm waves stop` it first and resume it with them"
+        }
+        Error::LoopLive { .. } => "`tm waves stop` stops the loop",
+        Error::Unreachable { .. } => "`tm waves stop` stops it by a signal",
+        Error::RunLive { .. } => "wait for its end, or `tm waves stop`",
         _ => return None,
     })
 }
 
-/// Errors of runs that were begun, and of those who steer them.
-fn on_run(error: &(dyn AnyError + 'static)) -> Option<Advice> {
-    Some(match error.downcast_ref()? {
-        Error::LandingsLost(lost) => hint(on_lost_landings(lost)),
-        Error::JournalDoubted { header, .. } => hint(format!(
-            "{}; {}",
-            first_parents(&header.integration_branch),
-            start_anew(header)
-        )),
-        Error::NotShownAgain { header, item } => hint(format!(
-            "`git show {}` shows it; where you know why its tests fail now, `tm waves resume --trust-journal` goes on; {}",
-            item.commit,
-            start_anew(header)
-        )),
-        Error::RunEnded(_) => hint("`tm waves run` starts a new one"),
-        Error::RunBrokenOff(_) | Error::RunParked(_) => hint(RESUME_HINT),
-        Error::WorkDoubted { branch, .. } => coded(ExitCode::Refused, first_parents(branch)),
-        Error::NoLiveRun { .. } => {
-            hint("`tm waves run` starts one, `tm waves resume` takes up an interrupted one")
-        }
-        Error::LimitsOfLiveRun => coded(
-            ExitCode::Busy,
-            "leave the flags out, or `tm waves stop` it first and resume it with them",
-        ),
-        Error::LoopLive { .. } => coded(ExitCode::Busy, "`tm waves stop` stops the loop"),
-        Error::Unreachable { .. } => coded(ExitCode::Busy, "`tm waves stop` stops it by a signal"),
-        Error::RunLive { .. } => coded(ExitCode::Busy, "wait for its end, or `tm waves stop`"),
-        _ => return None,
-    })
+const fn is_unstarted(error: &tm_runtime::Error) -> bool {
+    matches!(
+        error,
+        tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })
+    )
 }
 
 /// Errors of those who look at work, judge it and pass it on, and of loops.
-fn on_work(error: &(dyn AnyError + 'static)) -> Option<Advice> {
-    Some(match error.downcast_ref()? {
-        Error::WorkRejected(_) => coded(
-            ExitCode::Refused,
+fn on_work(error: &Error) -> Option<&'static str> {
+    Some(match error {
+        Error::WorkRejected(_) => {
             "`tm waves run` takes it back and does it again, `tm review approve ID` changes your mind, `--with-rejected` \
-             goes on",
-        ),
-        Error::OnNoBranch => hint("`git switch` to the branch that is to have it"),
-        Error::NothingLanded(_) => hint("nothing landed in it"),
-        Error::LandingConflicts { branch, .. } => {
-            hint(format!("`git merge {branch}` lets you resolve it"))
+             goes on"
         }
+        Error::OnNoBranch => "`git switch` to the branch that is to have it",
+        Error::NothingLanded(_) => "nothing landed in it",
         Error::NotBroughtIn(_) => {
-            hint("commit, stash or move what is in the way, then try again; nothing was changed")
+            "commit, stash or move what is in the way, then try again; nothing was changed"
         }
         Error::UnknownTask { .. } => {
-            hint("`tm worktrees list` lists its tasks; a test task is `<id>:red`")
+            "`tm worktrees list` lists its tasks; a test task is `<id>:red`"
         }
-        Error::Unproven { task, .. } => hint(format!(
-            "`tm waves logs {task}` shows what its agent printed, `tm worktrees salvage` what is kept"
-        )),
-        Error::NoReason => coded(
-            ExitCode::Usage,
-            "say what is wrong: whoever does the task next is told nothing else",
-        ),
-        Error::TestsNotKept { .. } => coded(ExitCode::Usage, "leave `--keep-tests` out"),
-        Error::RunUnfinished(_) => coded(
-            ExitCode::Refused,
-            "`tm waves resume` takes it up, `tm waves run --on-interrupted fresh` leaves it as it is",
-        ),
-        Error::UnknownRemote(_) => hint("`git remote` lists them"),
-        Error::NoRemote => hint("`git remote add origin URL`, or `--remote NAME`"),
-        Error::NoDefaultBranch => hint("`--base BRANCH` names it"),
-        Error::NothingToPass => hint(
-            "`tm waves report` says what became of its tasks, `tm review --json` what was rejected",
-        ),
-        Error::NotPushed(_) => {
-            hint("git says above why; nothing was opened, and nothing is ever forced")
+        Error::NoReason => "say what is wrong: whoever does the task next is told nothing else",
+        Error::TestsNotKept { .. } => "leave `--keep-tests` out",
+        Error::RunUnfinished(_) => {
+            "`tm waves resume` takes it up, `tm waves run --on-interrupted fresh` leaves it as it is"
         }
-        Error::Hub { .. } => hint(
-            "the branches are pushed; `gh auth status` tells whether you are logged in, then try again",
-        ),
-        Error::UnknownTarget { .. } => hint("`tm worktrees list` lists the tasks of a run"),
-        Error::NothingToJudge(task) => hint(format!(
-            "`tm waves logs {task}` shows what its agent printed"
-        )),
+        Error::UnknownRemote(_) => "`git remote` lists them",
+        Error::NoRemote => "`git remote add origin URL`, or `--remote NAME`",
+        Error::NoDefaultBranch => "`--base BRANCH` names it",
+        Error::NothingToPass => {
+            "`tm waves report` says what became of its tasks, `tm review --json` what was rejected"
+        }
+        Error::NotPushed(_) => "git says above why; nothing was opened, and nothing is ever forced",
+        Error::Hub { .. } => {
+            "the branches are pushed; `gh auth status` tells whether you are logged in, then try again"
+        }
+        Error::UnknownTarget { .. } => "`tm worktrees list` lists the tasks of a run",
         Error::ShallowAudit => {
-            hint("`git fetch --unshallow`; in CI, check the whole history out (`fetch-depth: 0`)")
+            "`git fetch --unshallow`; in CI, check the whole history out (`fetch-depth: 0`)"
         }
         Error::ThreeDots
         | Error::UnknownRange(_)
         | Error::NothingOfItsOwn(_)
-        | Error::NothingToAudit => coded(
-            ExitCode::Usage,
-            "`tm audit FROM..TO` names a range, as `tm audit origin/main..HEAD`; `tm waves list` lists runs",
-        ),
-        Error::NoSandbox(_) => hint("install Docker, or leave out `--sandbox`"),
-        Error::NothingToVerifyWith => {
-            hint("pass `--test-command COMMAND`, or set `test.command` in .taskmaster/tm.yaml")
+        | Error::NothingToAudit => {
+            "`tm audit FROM..TO` names a range, as `tm audit origin/main..HEAD`; `tm waves list` lists runs"
         }
-        Error::UnknownStatus(_) => (ExitCode::Usage, None),
-        Error::SeveralTags => coded(
-            ExitCode::Usage,
-            "`--parallel` loops over them at the same time, each in a worktree",
+        Error::NoSandbox(_) => "install Docker, or leave out `--sandbox`",
+        Error::NothingToVerifyWith => {
+            "pass `--test-command COMMAND`, or set `test.command` in .taskmaster/tm.yaml"
+        }
+        Error::SeveralTags => "`--parallel` loops over them at the same time, each in a worktree",
+        Error::NoOpenTags => "`tm loop` without `--parallel` looks at the current tag",
+        Error::ProgressUnwritten { .. } => "`--progress-file PATH`",
+        _ => return None,
+    })
+}
+
+/// Words that name what the error is about.
+fn naming(error: &Error) -> Option<String> {
+    Some(match error {
+        Error::UnreadableRun { log, .. } => {
+            let log = log.display();
+            format!("`tm waves list` lists other runs; what this one did is in `{log}`")
+        }
+        Error::UnreadableLastRun { folder, .. } => format!(
+            "`tm waves run --on-interrupted fresh` leaves that run as it is, in `{}`, and starts a new one where its \
+             work landed",
+            folder.display()
         ),
-        Error::NoOpenTags => hint("`tm loop` without `--parallel` looks at the current tag"),
-        Error::ProgressUnwritten { .. } => hint("`--progress-file PATH`"),
+        Error::NotTakenBack(
+            NotTakenBack::InTheWay { task, commit, .. }
+            | NotTakenBack::NotApart { task, commit, .. },
+        ) => format!(
+            "`git revert {commit}` and resolve it, `tm review approve {task}` where it is good as it is now, or `--base \
+             COMMIT` from before it"
+        ),
+        Error::StartConflicts { branch, .. } => {
+            format!("`git merge {branch}`, or choose where to start with `--base COMMIT`")
+        }
+        Error::AutopilotUnderWay { place, .. } => {
+            let place = place.display();
+            format!(
+                "`tm autopilot status -p {place}` shows it, `tm autopilot pause -p {place}` stops it for now"
+            )
+        }
+        Error::HookWithoutInterpreter { program, .. } => {
+            format!("install `{program}`, or set `git.hooks: off` in .taskmaster/tm.yaml")
+        }
+        Error::NotSigned { settings, .. } => format!("see to {}", settings.join(", ")),
+        Error::NothingProvable(tests) => broken_base(tests),
+        Error::LandingsLost(lost) => on_lost_landings(lost),
+        Error::JournalDoubted { header, .. } => {
+            let shown = first_parents(&header.integration_branch);
+            format!("{shown}; {}", start_anew(header))
+        }
+        Error::NotShownAgain { header, item } => format!(
+            "`git show {}` shows it; where you know why its tests fail now, `tm waves resume --trust-journal` goes on; {}",
+            item.commit,
+            start_anew(header)
+        ),
+        Error::WorkDoubted { branch, .. } => first_parents(branch),
+        Error::LandingConflicts { branch, .. } => {
+            format!("`git merge {branch}` lets you resolve it")
+        }
+        Error::Unproven { task, .. } => format!(
+            "`tm waves logs {task}` shows what its agent printed, `tm worktrees salvage` what is kept"
+        ),
+        Error::NothingToJudge(task) => {
+            format!("`tm waves logs {task}` shows what its agent printed")
+        }
         _ => return None,
     })
 }
@@ -378,20 +382,16 @@ fn on_lost_landings(
         ..
     }: &LostLandings,
 ) -> String {
-    let needed: Vec<&str> = needed.iter().map(BranchName::as_str).collect();
     let then = "then `tm waves run --on-interrupted fresh` does what is left";
     match needed.as_slice() {
-        [] => {
-            let ids: Vec<&str> = ids.iter().map(TaskId::as_str).collect();
-            format!(
-                "`tm set-status --id={} --status=pending`, {then}",
-                ids.join(",")
-            )
-        }
+        [] => format!(
+            "`tm set-status --id={} --status=pending`, {then}",
+            ids.iter().join(",")
+        ),
         [only] => format!("`git branch --force {branch} {only}`, {then} on top of it"),
         several => format!(
             "`git merge {}` brings them together where you are, {then}",
-            several.join(" ")
+            several.iter().join(" ")
         ),
     }
 }

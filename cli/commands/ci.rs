@@ -1,23 +1,37 @@
 //! Tells CI systems how a run ended, each in its own way. Trouble with it changes nothing about the run.
 
-use crate::arguments::CiSystem;
-use crate::display::{print_data, print_line, print_own};
-use clap::ValueEnum as _;
-use std::fmt::Write as _;
+use crate::display::{print_data, print_own};
+use clap::ValueEnum;
+use itertools::Itertools as _;
 use std::io::Write as _;
 use std::time::Duration;
 use tm_executors::process::{Stdin, TreeCommand, run_within};
-use tm_reports::{Summary, Verdict, summary_markdown};
-use tm_scheduler::in_a_line;
+use tm_reports::{Summary, TaskSummary, Verdict, summary_markdown};
+use tm_scheduler::{Failure, in_a_line};
 use tm_store::run::RunDirectory;
 
 /// How long a CI system's own program may take.
 const LIMIT: Duration = Duration::from_secs(30);
 
+/// CI systems.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum CiSystem {
+    /// The one that the environment names.
+    Auto,
+    /// None of them.
+    None,
+    /// GitHub Actions.
+    Github,
+    /// GitLab CI.
+    Gitlab,
+    /// Buildkite.
+    Buildkite,
+}
+
 /// Tells the system that is named; GitHub's step summary is written wherever its variable is set.
 pub(crate) async fn tell_ci(system: Option<&str>, summary: &Summary, directory: &RunDirectory) {
     if let Err(why) = step_summary(summary) {
-        print_line(&format!("warning: failed to {why}"));
+        say!("warning: failed to {why}");
     }
     let system = system.and_then(|name| CiSystem::from_str(name, true).ok());
     match chosen(system, |name| std::env::var(name).ok()) {
@@ -25,7 +39,7 @@ pub(crate) async fn tell_ci(system: Option<&str>, summary: &Summary, directory: 
         Some(CiSystem::Gitlab) => print_own(&gitlab_section(summary)),
         Some(CiSystem::Buildkite) => {
             if let Err(why) = buildkite(summary, directory).await {
-                print_line(&format!("warning: failed to {why}"));
+                say!("warning: failed to {why}");
             }
         }
         Some(CiSystem::Auto | CiSystem::None) | None => {}
@@ -63,24 +77,20 @@ fn step_summary(summary: &Summary) -> Result<(), String> {
 
 /// One error for each failed task, in the form of workflow commands.
 fn github_annotations(summary: &Summary) -> String {
-    let mut text = String::new();
-    for task in summary
+    let failed = summary
         .tasks
         .iter()
-        .filter(|task| task.verdict == Verdict::Fail)
-    {
-        let failure = task.failure.map_or("failed", tm_scheduler::Failure::as_str);
-        let reason = in_a_line(task.reason.as_deref().unwrap_or_default());
-        let title = escaped(&format!("task {} {}", task.id, task.title))
-            .replace(':', "%3A")
-            .replace(',', "%2C");
-        let _ = writeln!(
-            text,
-            "::error title={title}::{}",
-            escaped(&format!("{failure}: {reason}"))
-        );
-    }
-    text
+        .filter(|task| task.verdict == Verdict::Fail);
+    failed.map(annotation).join("")
+}
+
+fn annotation(task: &TaskSummary) -> String {
+    let failure = task.failure.map_or("failed", Failure::as_str);
+    let reason = in_a_line(task.reason.as_deref().unwrap_or_default());
+    let title = escaped(&format!("task {} {}", task.id, task.title));
+    let title = title.replace(':', "%3A").replace(',', "%2C");
+    let why = escaped(&format!("{failure}: {reason}"));
+    format!("::error title={title}::{why}\n")
 }
 
 /// Percent, carriage return and line feed end or change a workflow command.

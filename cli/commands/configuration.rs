@@ -1,41 +1,63 @@
 //! `tm config`: every setting with its source, and the schema.
 
-use crate::display::{print_data, print_json, print_line};
-use crate::failure::CommandFailure;
+use super::Perform;
+use crate::display::{print_data, print_json};
+use crate::failure::Result;
 use crate::project::open;
+use clap::Args;
+use itertools::Itertools as _;
 use serde_json::json;
 use std::path::Path;
-use tm_config::Explained;
 use tm_reports::columns;
 
-pub(crate) fn show(start: &Path, json: bool) -> Result<u8, CommandFailure> {
-    let project = open(start, Vec::new())?;
-    let explained = &project.loaded.explained;
-    if json {
-        let rows: Vec<_> = explained
-            .iter()
-            .map(
-                |one| json!({"key": one.key, "value": one.value, "source": one.source.to_string()}),
-            )
-            .collect();
-        print_json(&rows)?;
-        return Ok(0);
+commands! {
+    /// Commands on settings.
+    ConfigCommand {
+        /// Print each setting with where it comes from.
+        Show(ShowSettings),
+        /// Print the JSON schema of the settings file.
+        Schema(SettingsSchema),
     }
-    let row = |one: &Explained| {
-        [
-            one.key.clone(),
-            format!("= {}  # {}", one.value, one.source),
-        ]
-    };
-    let rows: Vec<_> = explained.iter().map(row).collect();
-    print_data(&columns(&rows, None));
-    for warning in &project.loaded.warnings {
-        print_line(&format!("warning: {warning}"));
-    }
-    Ok(0)
 }
 
-pub(crate) fn schema() -> Result<u8, CommandFailure> {
-    print_json(&tm_config::schema())?;
-    Ok(0)
+/// `tm config show`.
+#[derive(Args, Debug)]
+pub(crate) struct ShowSettings {
+    /// For programs.
+    #[arg(long)]
+    json: bool,
+}
+
+/// `tm config schema`.
+#[derive(Args, Debug)]
+pub(crate) struct SettingsSchema {}
+
+impl Perform for ShowSettings {
+    async fn perform(self, start: &Path) -> Result {
+        let loaded = open(start, Vec::new())?.loaded;
+        let settings = loaded.explained.iter();
+        if self.json {
+            let row = settings.map(
+                |one| json!({"key": one.key, "value": one.value, "source": one.source.to_string()}),
+            );
+            return print_json(&row.collect_vec());
+        }
+        let row = settings.map(|one| {
+            [
+                one.key.clone(),
+                format!("= {}  # {}", one.value, one.source),
+            ]
+        });
+        print_data(&columns(&row.collect_vec(), None));
+        for warning in &loaded.warnings {
+            say!("warning: {warning}");
+        }
+        Ok(0)
+    }
+}
+
+impl Perform for SettingsSchema {
+    async fn perform(self, _: &Path) -> Result {
+        print_json(&tm_config::schema())
+    }
 }

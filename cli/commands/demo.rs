@@ -1,36 +1,36 @@
 //! `tm demo`: makes a small repository with a backlog and runs it with recorded agents, the very way that any run goes.
 
-use super::run::run;
-use crate::arguments::{Demo, RunArguments};
-use crate::display::{json_text, print_line};
-use crate::failure::CommandFailure;
+use super::Perform;
+use super::plan::PlanChoice;
+use super::run::RunArguments;
+use crate::display::json_text;
+use crate::failure::Result;
+use clap::Args;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 /// A file of the demo's repository.
 type DemoFile = (&'static str, &'static str);
 
-const FILES: [DemoFile; 6] = [
-    ("README.md", include_str!("../demo/repository/README.md")),
-    (
-        "run-tests.sh",
-        include_str!("../demo/repository/run-tests.sh"),
-    ),
-    ("bin/greet", include_str!("../demo/repository/bin/greet")),
-    ("t/check.sh", include_str!("../demo/repository/t/check.sh")),
-    ("t/greet.t", include_str!("../demo/repository/t/greet.t")),
-    (
-        ".taskmaster/tasks/tasks.json",
-        include_str!("../demo/tasks.json"),
-    ),
-];
-
-macro_rules! recordings {
-    ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../demo/recordings/", $name)))),*]
+macro_rules! files {
+    ($folder:literal: $($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../demo/", $folder, $name)))),*]
     };
 }
 
-const RECORDINGS: [DemoFile; 18] = recordings![
+const FILES: [DemoFile; 5] = files![
+    "repository/":
+    "README.md",
+    "run-tests.sh",
+    "bin/greet",
+    "t/check.sh",
+    "t/greet.t",
+];
+
+const BACKLOG: &str = include_str!("../demo/tasks.json");
+
+const RECORDINGS: [DemoFile; 18] = files![
+    "recordings/":
     "1+red.1.patch",
     "1.1.patch",
     "2+red.1.patch",
@@ -51,15 +51,43 @@ const RECORDINGS: [DemoFile; 18] = recordings![
     "9.1.patch",
 ];
 
-pub(crate) async fn demo(arguments: &Demo) -> Result<u8, CommandFailure> {
-    let folder = match &arguments.folder {
-        Some(folder) => new_folder(folder)?,
-        None => tempfile::Builder::new()
-            .prefix("tm-demo-")
-            .tempdir()?
-            .keep(),
-    };
-    let recordings = folder.join(".taskmaster/recordings");
+/// `tm demo`.
+#[derive(Args, Debug)]
+pub(crate) struct Demo {
+    /// The folder to make; a temporary one when not given.
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Agents at the same time.
+    #[arg(long, short = 'j', value_name = "N", default_value = "5")]
+    max_parallel: NonZeroU32,
+}
+
+impl Perform for Demo {
+    async fn perform(self, _: &Path) -> Result {
+        let folder = match &self.folder {
+            Some(folder) => new_folder(folder)?,
+            None => tempfile::Builder::new()
+                .prefix("tm-demo-")
+                .tempdir()?
+                .keep(),
+        };
+        fill(&folder)?;
+        tm_worktrees::create_repository(&folder, "Start of the demo")?;
+        let place = folder.display();
+        say!("a repository with a backlog of 9 tasks is in {place}\n");
+        let run = RunArguments::unasked(PlanChoice::with_slots(self.max_parallel));
+        let code = Box::pin(run.perform(&folder)).await?;
+        say!("\nlook around: cd {place}");
+        say!("  tm waves report                 the summary again");
+        say!("  tm waves logs 4 --attempt 1     the attempt that its tests refused");
+        say!("  tm worktrees diff 5             what a task changed");
+        Ok(code)
+    }
+}
+
+fn fill(folder: &Path) -> Result<()> {
+    let own = folder.join(".taskmaster");
+    let recordings = own.join("recordings");
     for (path, text) in FILES {
         write(&folder.join(path), text)?;
     }
@@ -70,46 +98,30 @@ pub(crate) async fn demo(arguments: &Demo) -> Result<u8, CommandFailure> {
         "agent": {"default": "replay"},
         "agents": {"replay": {"env": {"TM_REPLAY_DIR": recordings}}},
     });
+    write(&own.join("tasks/tasks.json"), BACKLOG)?;
     // JSON is YAML.
-    write(&folder.join(".taskmaster/tm.yaml"), &json_text(&settings)?)?;
-    tm_worktrees::create_repository(&folder, "Start of the demo")?;
-    print_line(&format!(
-        "a repository with a backlog of 9 tasks is in {}\n",
-        folder.display()
-    ));
-    let mut run_arguments = RunArguments {
-        yes: true,
-        ..RunArguments::default()
-    };
-    run_arguments.choice.max_parallel = Some(arguments.max_parallel);
-    let code = Box::pin(run(&folder, &run_arguments)).await?;
-    print_line(&format!("\nlook around: cd {}", folder.display()));
-    print_line("  tm waves report                 the summary again");
-    print_line("  tm waves logs 4 --attempt 1     the attempt that its tests refused");
-    print_line("  tm worktrees diff 5             what a task changed");
-    Ok(code)
+    write(&own.join("tm.yaml"), &json_text(&settings)?)
 }
 
-fn new_folder(folder: &Path) -> Result<PathBuf, CommandFailure> {
+fn new_folder(folder: &Path) -> Result<PathBuf> {
     let is_free = match std::fs::read_dir(folder) {
         Ok(mut entries) => entries.next().is_none(),
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     };
     if !is_free {
-        return Err(CommandFailure::new(format!(
-            "make the demo in `{}`: it is not empty",
-            folder.display()
-        ))
-        .hint("name a folder that is not there"));
+        return Err(
+            failure!("make the demo in `{}`: it is not empty", folder.display())
+                .hint("name a folder that is not there"),
+        );
     }
     std::fs::create_dir_all(folder)?;
     Ok(folder.canonicalize()?)
 }
 
-fn write(path: &Path, text: &str) -> Result<(), CommandFailure> {
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent)?;
+/// Writes a file, in folders that are made for it.
+pub(super) fn write(path: &Path, text: &str) -> Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
     }
-    tm_store::atomic::replace(path, text.as_bytes())?;
-    Ok(())
+    Ok(tm_store::atomic::replace(path, text.as_bytes())?)
 }

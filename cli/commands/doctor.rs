@@ -1,10 +1,12 @@
 //! `tm doctor`: everything that a run needs, with a hint for each finding.
 
-use crate::arguments::DoctorArguments;
-use crate::display::{print_data, print_json, print_line};
-use crate::failure::CommandFailure;
+use super::{Perform, surroundings};
+use crate::display::print_json;
+use crate::failure::{CommandFailure, Result};
 use crate::project::open;
+use clap::Args;
 use serde::Serialize;
+use std::fmt::Display;
 use std::path::Path;
 use tm_app::{
     Error, PlanOrder, Project, Trial, check_gates, find_program, hooks, parts, signing,
@@ -13,16 +15,27 @@ use tm_app::{
 use tm_executors::testing::{
     Reading, TestCommand, detect_test_command, expected_reading, how_to_report,
 };
-use tm_scheduler::preflight::BaseState;
+use tm_scheduler::preflight::{Base, BaseState};
 use tm_store::run::RunLock;
 
 /// Below so many bytes a run may not have room for its worktrees.
 const LITTLE_SPACE: u64 = 1024 * 1024 * 1024;
 
+/// `tm doctor`.
+#[derive(Args, Debug)]
+pub(crate) struct DoctorArguments {
+    /// Make a fresh checkout of HEAD ready and run the tests there, as a run does before its first agent.
+    #[arg(long)]
+    tests: bool,
+    /// One JSON document on stdout.
+    #[arg(long)]
+    json: bool,
+}
+
 /// How a finding weighs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Weight {
+enum Weight {
     Good,
     Note,
     Bad,
@@ -38,87 +51,85 @@ pub(super) struct Finding {
 }
 
 impl Finding {
-    pub(super) fn good(what: &'static str, found: impl std::fmt::Display) -> Self {
-        Self {
-            what,
-            weight: Weight::Good,
-            found: found.to_string(),
-            hint: None,
-        }
-    }
-
-    pub(super) fn with_hint(
-        what: &'static str,
-        weight: Weight,
-        found: impl std::fmt::Display,
-        hint: &str,
-    ) -> Self {
+    fn new(what: &'static str, weight: Weight, found: impl Display, hint: Option<String>) -> Self {
         Self {
             what,
             weight,
             found: found.to_string(),
-            hint: Some(hint.to_owned()),
+            hint,
         }
+    }
+
+    pub(super) fn good(what: &'static str, found: impl Display) -> Self {
+        Self::new(what, Weight::Good, found, None)
+    }
+
+    pub(super) fn note(what: &'static str, found: impl Display, hint: impl Into<String>) -> Self {
+        Self::new(what, Weight::Note, found, Some(hint.into()))
+    }
+
+    pub(super) fn bad(what: &'static str, found: impl Display, hint: impl Into<String>) -> Self {
+        Self::new(what, Weight::Bad, found, Some(hint.into()))
     }
 
     fn failed(what: &'static str, failure: impl Into<CommandFailure>) -> Self {
-        let failure = failure.into();
-        let found = format!("failed to {}", failure.message);
-        Self {
-            what,
-            weight: Weight::Bad,
-            found,
-            hint: failure.hint,
-        }
+        let CommandFailure { message, hint, .. } = failure.into();
+        Self::new(what, Weight::Bad, format!("failed to {message}"), hint)
+    }
+
+    /// What was found, or why it could not be.
+    fn of<T, E: Into<CommandFailure>>(
+        what: &'static str,
+        seen: Result<T, E>,
+        found: impl FnOnce(T) -> Self,
+    ) -> Self {
+        seen.map_or_else(|failure| Self::failed(what, failure), found)
     }
 }
 
-pub(crate) async fn doctor(
-    start: &Path,
-    arguments: &DoctorArguments,
-) -> Result<u8, CommandFailure> {
-    let mut findings = vec![git()];
-    let project = match open(start, Vec::new()) {
-        Ok(project) => {
-            of_project(&project, &mut findings);
-            Some(project)
-        }
-        Err(failure) => {
-            findings.push(Finding::failed("project", failure));
-            None
-        }
-    };
-    if !arguments.json {
-        print(&findings);
-    }
-    if let Some(project) = project.filter(|_| arguments.tests) {
-        if !arguments.json {
-            print_line("making a fresh checkout ready and running the tests in it");
-        }
-        let of_base = of_base(&project).await?;
-        if !arguments.json {
-            print(&of_base);
-        }
-        findings.extend(of_base);
-    }
-    if arguments.json {
-        print_json(&findings)?;
-    }
-    Ok(u8::from(
-        findings.iter().any(|finding| finding.weight == Weight::Bad),
-    ))
-}
-
-fn print(findings: &[Finding]) {
-    for finding in findings {
-        let sign = match finding.weight {
-            Weight::Good => "ok  ",
-            Weight::Note => "note",
-            Weight::Bad => "BAD ",
+impl Perform for DoctorArguments {
+    async fn perform(self, start: &Path) -> Result {
+        let mut findings = vec![git()];
+        let project = match open(start, Vec::new()) {
+            Ok(project) => {
+                findings.extend(of_project(&project));
+                Some(project)
+            }
+            Err(failure) => {
+                findings.push(Finding::failed("project", failure));
+                None
+            }
         };
-        print_data(&format!("{sign}  {:8}  {}\n", finding.what, finding.found));
-        if let Some(hint) = &finding.hint {
-            print_data(&format!("                hint: {hint}\n"));
+        self.print(&findings);
+        if let Some(project) = project.filter(|_| self.tests) {
+            if !self.json {
+                say!("making a fresh checkout ready and running the tests in it");
+            }
+            let of_base = of_base(&project).await?;
+            self.print(&of_base);
+            findings.extend(of_base);
+        }
+        if self.json {
+            print_json(&findings)?;
+        }
+        let is_bad = findings.iter().any(|finding| finding.weight == Weight::Bad);
+        Ok(u8::from(is_bad))
+    }
+}
+
+impl DoctorArguments {
+    /// Prints findings for people; programs get all of them at the end.
+    fn print(&self, findings: &[Finding]) {
+        for finding in findings.iter().filter(|_| !self.json) {
+            let sign = match finding.weight {
+                Weight::Good => "ok  ",
+                Weight::Note => "note",
+                Weight::Bad => "BAD ",
+            };
+            data!("{sign}  {:8}  {}\n", finding.what, finding.found);
+            if let Some(hint) = &finding.hint {
+                data!("                hint: {hint}\n");
+            }
         }
     }
 }
@@ -126,116 +137,107 @@ fn print(findings: &[Finding]) {
 fn git() -> Finding {
     match tm_worktrees::check_git() {
         Ok(version) => Finding::good("git", version),
-        Err(error) => Finding::with_hint("git", Weight::Bad, error, "install git 2.38 or later"),
+        Err(error) => Finding::bad("git", error, "install git 2.38 or later"),
     }
 }
 
-fn of_project(project: &Project, findings: &mut Vec<Finding>) {
-    findings.push(Finding::good(
-        "project",
-        project.repository.checkout_root().display(),
-    ));
-    match tm_app::plan(&project.for_looking(), &PlanOrder::default()) {
-        Ok(planned) => {
-            let counts = format!(
-                "{}: tag `{}`, {} tasks, {} planned in {} waves",
-                planned.source.path().display(),
-                planned.backlog.tag,
-                planned.backlog.tasks.len(),
-                planned.plan.tasks.len(),
-                planned.plan.waves().len()
-            );
-            findings.push(Finding::good("backlog", counts));
-        }
-        Err(failure) => findings.push(Finding::failed("backlog", failure)),
-    }
+fn of_project(project: &Project) -> Vec<Finding> {
+    let mut findings = vec![
+        Finding::good("project", project.repository.checkout_root().display()),
+        backlog(project),
+    ];
     findings.extend(tests_of_parts(project));
-    commits(project, findings);
-    gates(project, findings);
-    findings.extend(super::surroundings::findings(project));
-    agents(project, findings);
-    findings.push(lock(project));
-    findings.push(storage(project));
+    findings.extend(commits(project));
+    findings.extend(gates(project));
+    findings.extend(surroundings::findings(project));
+    findings.extend(agents(project));
+    findings.extend([lock(project), storage(project)]);
+    findings
+}
+
+fn backlog(project: &Project) -> Finding {
+    let planned = tm_app::plan(&project.for_looking(), &PlanOrder::default());
+    Finding::of("backlog", planned, |planned| {
+        let counts = format!(
+            "{}: tag `{}`, {} tasks, {} planned in {} waves",
+            planned.source.path().display(),
+            planned.backlog.tag,
+            planned.backlog.tasks.len(),
+            planned.plan.tasks.len(),
+            planned.plan.waves().len()
+        );
+        Finding::good("backlog", counts)
+    })
 }
 
 /// The gates of the settings; none where there are none.
-fn gates(project: &Project, findings: &mut Vec<Finding>) {
+fn gates(project: &Project) -> Vec<Finding> {
     let settings = &project.loaded.settings;
     match check_gates(settings) {
-        Ok(()) => findings.extend(
-            settings
-                .gates
-                .iter()
-                .map(|gate| Finding::good("gate", &gate.name)),
-        ),
-        Err(failure) => findings.push(Finding::failed("gate", failure)),
+        Ok(()) => {
+            let names = settings.gates.iter().map(|gate| &gate.name);
+            names.map(|name| Finding::good("gate", name)).collect()
+        }
+        Err(failure) => vec![Finding::failed("gate", failure)],
     }
 }
 
 /// Whether commits can be made: hooks and signing.
-fn commits(project: &Project, findings: &mut Vec<Finding>) {
-    let of = |what, trial| match trial {
-        Trial::Good(found) => Finding::good(what, found),
-        Trial::NotExecutable(hook) => {
-            let path = hook.path.display();
-            let found = format!(
-                "`{}` ({path}) is not executable, so git leaves it out",
-                hook.name
-            );
-            Finding::with_hint(
-                what,
-                Weight::Note,
-                found,
-                &format!("`chmod +x {path}` has git run it"),
-            )
+fn commits(project: &Project) -> Vec<Finding> {
+    let of = |what| {
+        move |trial| match trial {
+            Trial::Good(found) => Finding::good(what, found),
+            Trial::NotExecutable(hook) => {
+                let path = hook.path.display();
+                let found = format!(
+                    "`{}` ({path}) is not executable, so git leaves it out",
+                    hook.name
+                );
+                Finding::note(what, found, format!("`chmod +x {path}` has git run it"))
+            }
+            Trial::Bad(failure) => Finding::failed(what, failure),
         }
-        Trial::Bad(failure) => Finding::failed(what, failure),
     };
-    match hooks(project) {
-        Ok(trials) => findings.extend(trials.into_iter().map(|trial| of("hook", trial))),
-        Err(failure) => findings.push(Finding::failed("hook", failure)),
-    }
-    findings.push(signing(project).map_or_else(
-        |failure| Finding::failed("signing", failure),
-        |trial| of("signing", trial),
-    ));
+    let mut findings: Vec<Finding> = match hooks(project) {
+        Ok(trials) => trials.into_iter().map(of("hook")).collect(),
+        Err(failure) => vec![Finding::failed("hook", failure)],
+    };
+    findings.push(Finding::of("signing", signing(project), of("signing")));
+    findings
 }
 
 /// The test command of the project, or those of its parts and of all else.
 fn tests_of_parts(project: &Project) -> Vec<Finding> {
     match parts(project) {
         Ok(parts) if parts.is_empty() => vec![tests(project)],
-        Ok(parts) => parts
-            .lines()
-            .into_iter()
-            .map(|line| Finding::good("tests", line))
-            .collect(),
+        Ok(parts) => {
+            let lines = parts.lines().into_iter();
+            lines.map(|line| Finding::good("tests", line)).collect()
+        }
         Err(failure) => vec![Finding::failed("tests", failure)],
     }
 }
 
 fn tests(project: &Project) -> Finding {
-    let hint = "set `test.command` in .taskmaster/tm.yaml; without one only `--tdd off --allow-broken-base` can run, and little is proven";
-    match test_command(project) {
-        Some(command) => {
-            let found = detect_test_command(project.repository.checkout_root());
-            let because = match (&project.loaded.settings.test.command, found) {
-                (None, Some(found)) => format!(" (found by {})", found.because),
-                (Some(_), _) | (None, None) => " (from the settings)".to_owned(),
-            };
-            let root = project.repository.checkout_root();
-            Finding::good(
-                "tests",
-                format!("{command}{because}; results: {}", results(&command, root)),
-            )
-        }
-        None => Finding::with_hint(
+    let root = project.repository.checkout_root();
+    let Some(command) = test_command(project) else {
+        let found = "there is no test command, and none was found";
+        return Finding::bad(
             "tests",
-            Weight::Bad,
-            "there is no test command, and none was found",
-            hint,
-        ),
-    }
+            found,
+            "set `test.command` in .taskmaster/tm.yaml; without one only `--tdd off --allow-broken-base` can run, and little is proven",
+        );
+    };
+    let is_set = project.loaded.settings.test.command.is_some();
+    let because = match detect_test_command(root).filter(|_| !is_set) {
+        Some(found) => format!("found by {}", found.because),
+        None => "from the settings".to_owned(),
+    };
+    let results = results(&command, root);
+    Finding::good(
+        "tests",
+        format!("{command} ({because}); results: {results}"),
+    )
 }
 
 /// How results are read, as far as it is known before a run.
@@ -250,110 +252,89 @@ fn results(command: &TestCommand, root: &Path) -> String {
 }
 
 /// What a run sees before its first agent.
-async fn of_base(project: &Project) -> Result<Vec<Finding>, CommandFailure> {
+async fn of_base(project: &Project) -> Result<Vec<Finding>> {
     let preflight = match tm_app::look_at_head(project).await {
         Ok(preflight) => preflight,
         Err(error @ Error::Git(_)) => return Ok(vec![Finding::failed("base", error)]),
         Err(error) => return Err(error.into()),
     };
-    let good = preflight
-        .lines()
-        .into_iter()
-        .filter(|_| preflight.is_good());
-    let good = good.zip(&preflight.bases).map(|(line, base)| {
-        let line = line.strip_prefix("base: ").unwrap_or(&line);
-        match base.state {
-            BaseState::NoTestsYet => Finding::with_hint(
-                "base",
-                Weight::Note,
-                line,
-                "the first work on it has to bring some",
-            ),
-            BaseState::Runs | BaseState::Broken => match &base.advice {
-                Some(advice) if base.failed > 0 => {
-                    Finding::with_hint("base", Weight::Note, line, advice)
-                }
-                _ => Finding::good("base", line),
-            },
-        }
-    });
+    let lines = preflight.lines().into_iter();
+    let good = lines.zip(&preflight.bases).filter(|_| preflight.is_good());
+    let good = good.map(|(line, base)| measured(&line, base));
     let bad = preflight.problems.iter().map(|problem| {
-        let what = format!("{}: {}", problem.check, problem.what);
-        let lines: Vec<&str> = std::iter::once(what.as_str())
-            .chain(problem.last_lines.iter().map(String::as_str))
-            .collect();
-        Finding::with_hint(
-            "base",
-            Weight::Bad,
-            lines.join("\n                  "),
-            &problem.hint,
-        )
+        let mut found = format!("{}: {}", problem.check, problem.what);
+        for line in &problem.last_lines {
+            found = found + "\n                  " + line;
+        }
+        Finding::bad("base", found, &problem.hint)
     });
     Ok(good.chain(bad).collect())
 }
 
-fn agents(project: &Project, findings: &mut Vec<Finding>) {
-    let settings = &project.loaded.settings;
-    for (name, line) in super::agents::found(settings) {
-        findings.push(Finding::good("agent", format!("{name}: {line}")));
+fn measured(line: &str, base: &Base) -> Finding {
+    let line = line.strip_prefix("base: ").unwrap_or(line);
+    match (base.state, &base.advice) {
+        (BaseState::NoTestsYet, _) => {
+            Finding::note("base", line, "the first work on it has to bring some")
+        }
+        (BaseState::Runs | BaseState::Broken, Some(advice)) if base.failed > 0 => {
+            Finding::note("base", line, advice)
+        }
+        (BaseState::Runs | BaseState::Broken, _) => Finding::good("base", line),
     }
+}
+
+fn agents(project: &Project) -> Vec<Finding> {
+    let settings = &project.loaded.settings;
+    let startable = super::agents::probes(settings)
+        .filter(|probe| probe.agent != "replay" && probe.problem.is_none())
+        .map(|probe| Finding::good("agent", format!("{}: {}", probe.agent, probe.line())));
     let chosen = settings.agent.for_phase("none");
     let found = tm_presets::recipe(chosen, settings).map_err(CommandFailure::from);
-    findings.push(match found.and_then(|recipe| Ok(find_program(&recipe)?)) {
-        Ok(path) => Finding::good(
-            "agent",
-            format!("`{chosen}` is the default: {}", path.display()),
-        ),
+    let default = match found.and_then(|recipe| Ok(find_program(&recipe)?)) {
+        Ok(path) => {
+            let path = path.display();
+            Finding::good("agent", format!("`{chosen}` is the default: {path}"))
+        }
         Err(failure) => Finding {
             weight: Weight::Note,
             ..Finding::failed("agent", failure)
         },
-    });
+    };
+    startable.chain([default]).collect()
 }
 
 fn lock(project: &Project) -> Finding {
-    match RunLock::holder(&project.directory) {
-        Ok(None) => Finding::good("lock", "free"),
-        Ok(Some(holder)) => Finding::with_hint(
-            "lock",
-            Weight::Note,
-            format!("a run is live: {holder}"),
-            "`tm waves status` shows it",
-        ),
-        Err(error) => Finding::failed("lock", error),
-    }
+    Finding::of(
+        "lock",
+        RunLock::holder(&project.directory),
+        |holder| match holder {
+            None => Finding::good("lock", "free"),
+            Some(holder) => Finding::note(
+                "lock",
+                format!("a run is live: {holder}"),
+                "`tm waves status` shows it",
+            ),
+        },
+    )
 }
 
 fn storage(project: &Project) -> Finding {
     let path = project.directory.path();
-    let writable = tempfile::NamedTempFile::new_in(path).map(drop);
-    if let Err(error) = writable {
-        return Finding::with_hint(
-            "storage",
-            Weight::Bad,
-            format!("{}: {error}", path.display()),
-            "set TM_HOME",
-        );
+    let place = path.display();
+    if let Err(error) = tempfile::NamedTempFile::new_in(path) {
+        return Finding::bad("storage", format!("{place}: {error}"), "set TM_HOME");
     }
-    match rustix::fs::statvfs(path) {
-        Ok(system) => {
-            let free = system.f_bavail.saturating_mul(system.f_frsize);
-            let found = format!("{}, {} MiB free", path.display(), free / 1024 / 1024);
-            if free < LITTLE_SPACE {
-                return Finding::with_hint(
-                    "storage",
-                    Weight::Note,
-                    found,
-                    "free some space, or set TM_HOME",
-                );
-            }
-            Finding::good("storage", found)
+    let system = match rustix::fs::statvfs(path) {
+        Ok(system) => system,
+        Err(error) => {
+            return Finding::note("storage", std::io::Error::from(error), "set TM_HOME");
         }
-        Err(error) => Finding::with_hint(
-            "storage",
-            Weight::Note,
-            std::io::Error::from(error),
-            "set TM_HOME",
-        ),
+    };
+    let free = system.f_bavail.saturating_mul(system.f_frsize);
+    let found = format!("{place}, {} MiB free", free / 1024 / 1024);
+    if free < LITTLE_SPACE {
+        return Finding::note("storage", found, "free some space, or set TM_HOME");
     }
+    Finding::good("storage", found)
 }

@@ -1,8 +1,11 @@
 //! `tm init`: a backlog, and settings with what was found of the project; nothing that is there is touched.
 
-use crate::display::print_line;
-use crate::failure::CommandFailure;
-use std::fmt::Write as _;
+use super::Perform;
+use super::demo::write;
+use crate::failure::{CommandFailure, Result};
+use clap::Args;
+use itertools::Itertools as _;
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use tm_executors::tools::{FoundTool, Proposal, propose};
 use tm_store::backlog::BacklogSource;
@@ -28,33 +31,36 @@ const TAIL: &str = "\
 # agent: { default: claude } # or codex, gemini, opencode, custom
 ";
 
-pub(crate) fn init(start: &Path) -> Result<u8, CommandFailure> {
-    let (root, has_commits) = root_of(start)?;
-    let proposal = propose(&root);
-    tell(&proposal);
-    match BacklogSource::find(&root) {
-        Ok(source) => print_line(&format!(
-            "there is a backlog already: {}",
-            source.path().display()
-        )),
-        Err(_) => make(&root.join("backlog.yaml"), BACKLOG)?,
+/// `tm init`.
+#[derive(Args, Debug)]
+pub(crate) struct Init {}
+
+impl Perform for Init {
+    async fn perform(self, start: &Path) -> Result {
+        let (root, has_commits) = root_of(start)?;
+        let proposal = propose(&root);
+        tell(&proposal);
+        match BacklogSource::find(&root) {
+            Ok(source) => say!("there is a backlog already: {}", source.path().display()),
+            Err(_) => make(&root.join("backlog.yaml"), BACKLOG)?,
+        }
+        make(
+            &root.join(".taskmaster/tm.yaml"),
+            &settings(&proposal, &root),
+        )?;
+        if has_commits {
+            say!("next: fill in the backlog, then `tm doctor` and `tm waves plan`");
+        } else {
+            say!(
+                "next: `git add --all` and `git commit`, since work starts from a commit; then fill in the backlog"
+            );
+        }
+        Ok(0)
     }
-    make(
-        &root.join(".taskmaster/tm.yaml"),
-        &settings(&proposal, &root),
-    )?;
-    if !has_commits {
-        print_line(
-            "next: `git add --all` and `git commit`, since work starts from a commit; then fill in the backlog",
-        );
-        return Ok(0);
-    }
-    print_line("next: fill in the backlog, then `tm doctor` and `tm waves plan`");
-    Ok(0)
 }
 
 /// The top of the checkout, and whether anything is committed there.
-fn root_of(start: &Path) -> Result<(PathBuf, bool), CommandFailure> {
+fn root_of(start: &Path) -> Result<(PathBuf, bool)> {
     match Repository::discover(start) {
         Ok(repository) => Ok((repository.checkout_root().to_owned(), true)),
         Err(error @ Error::NoCommits { .. }) => {
@@ -74,93 +80,65 @@ fn tell(proposal: &Proposal) {
         ..
     } in &proposal.found
     {
-        let missing = if which::which(program).is_ok() {
+        let is_there = which::which(program).is_ok();
+        let missing = if is_there {
             ""
         } else {
             "; its program is not in your search path"
         };
-        print_line(&format!("found {name} ({file}){missing}"));
+        say!("found {name} ({file}){missing}");
     }
     match &proposal.tests {
-        Some((command, because)) => print_line(&format!("found tests: {command} ({because})")),
-        None => {
-            print_line(
-                "found no tests: set `test.command`, without which only `--tdd off --allow-broken-base` can run",
-            );
-        }
+        Some((command, because)) => say!("found tests: {command} ({because})"),
+        None => say!(
+            "found no tests: set `test.command`, without which only `--tdd off --allow-broken-base` can run"
+        ),
     }
 }
 
 /// The settings that the project needs, each with why, and with what else there is as comments.
 fn settings(proposal: &Proposal, root: &Path) -> String {
-    let mut text = HEAD.to_owned();
-    match &proposal.tests {
+    let tests = match &proposal.tests {
         Some((command, because)) => {
-            let _ = write!(
-                text,
-                "\n# Found by {because}.\ntest:\n  command: {}\n",
-                quoted(command)
-            );
-            if let Some(results) = &proposal.results {
-                let _ = writeln!(text, "  results: {}", quoted(results));
-            }
+            let results = proposal.results.as_deref();
+            let results = results.map(|results| format!("  results: {}\n", quoted(results)));
+            format!(
+                "# Found by {because}.\ntest:\n  command: {}\n{}",
+                quoted(command),
+                results.unwrap_or_default()
+            )
         }
-        None => text.push_str(
-            "\n# Nothing tells how the tests are run.\n# test: { command: \"make test\" }\n",
-        ),
-    }
-    text.push_str(&worktree(proposal, root));
-    text + "\n" + TAIL
+        None => "# Nothing tells how the tests are run.\n# test: { command: \"make test\" }\n"
+            .to_owned(),
+    };
+    format!("{HEAD}\n{tests}{}\n{TAIL}", worktree(proposal, root))
 }
 
 fn worktree(proposal: &Proposal, root: &Path) -> String {
     let (setup, cache) = (proposal.setup(), proposal.cache());
     let mut text = String::new();
     if !setup.is_empty() {
-        let files: Vec<&str> = proposal
-            .found
+        let files = proposal.found.iter().map(|tool| &tool.file).join(", ");
+        let commands = setup
             .iter()
-            .map(|tool| tool.file.as_str())
-            .collect();
-        let _ = writeln!(
-            text,
-            "  # Run in each worktree before its first use, and again where {} differs.",
-            files.join(", ")
+            .map(|command| format!("    - {}\n", quoted(command)));
+        text += &format!(
+            "  # Run in each worktree before its first use, and again where {files} differs.\n  setup:\n{}",
+            commands.format("")
         );
-        text.push_str("  setup:\n");
-        for command in &setup {
-            let _ = writeln!(text, "    - {}", quoted(command));
-        }
     }
     if !cache.is_empty() {
-        text.push_str(
+        text += &format!(
             "  # Stays in a worktree from one task to the next, so that only what changed is built again. Tests may write\n  \
-             # there, agents too in theirs: without it everything is built anew each time.\n",
-        );
-        let _ = writeln!(
-            text,
-            "  cache: [{}]",
-            cache
-                .iter()
-                .map(|path| quoted(path))
-                .collect::<Vec<_>>()
-                .join(", ")
+             # there, agents too in theirs: without it everything is built anew each time.\n  cache: [{}]\n",
+            cache.iter().map(|path| quoted(path)).format(", ")
         );
     }
-    let copy: Vec<&&str> = proposal
-        .copy
-        .iter()
-        .filter(|name| !is_tracked(root, name))
-        .collect();
+    let copy = proposal.copy.iter().filter(|name| !is_tracked(root, name));
+    let copy = copy.map(|name| quoted(name)).join(", ");
     if !copy.is_empty() {
-        text.push_str("  # Ignored files of your checkout that each worktree gets a copy of.\n");
-        let _ = writeln!(
-            text,
-            "  copy: [{}]",
-            copy.iter()
-                .map(|path| quoted(path))
-                .collect::<Vec<_>>()
-                .join(", ")
+        text += &format!(
+            "  # Ignored files of your checkout that each worktree gets a copy of.\n  copy: [{copy}]\n"
         );
     }
     if text.is_empty() {
@@ -179,18 +157,16 @@ fn is_tracked(root: &Path, name: &str) -> bool {
 
 /// A text as YAML takes it whatever is in it: JSON is YAML.
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    json!(text).to_string()
 }
 
-fn make(path: &Path, text: &str) -> Result<(), CommandFailure> {
+fn make(path: &Path, text: &str) -> Result<()> {
+    let place = path.display();
     if path.exists() {
-        print_line(&format!("{} is there already", path.display()));
+        say!("{place} is there already");
         return Ok(());
     }
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent)?;
-    }
-    tm_store::atomic::replace(path, text.as_bytes())?;
-    print_line(&format!("made {}", path.display()));
+    write(path, text)?;
+    say!("made {place}");
     Ok(())
 }

@@ -1,11 +1,12 @@
-//! Commands that look at runs, live or over: `status`, `list`, `report` and `logs`.
+//! Commands that look at runs, live or over: `status`, `list`, `report`, `metrics` and `logs`.
 
+use super::Perform;
 use crate::advice::first_parents;
-use crate::arguments::{LogsArguments, ReportArguments, ReportForm, RunChoice};
-use crate::display::{json_text, print_data, print_json, print_line};
-use crate::failure::{CommandFailure, ExitCode};
+use crate::display::{json_text, print_data, print_json};
+use crate::failure::{ExitCode, Result};
 use crate::project::open;
-use serde_json::json;
+use clap::Args;
+use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 use tm_app::{Project, write_reports};
@@ -14,73 +15,147 @@ use tm_executors::process::run_attended;
 use tm_reports::{Summary, junit_xml, metrics_text, report_html, status_text, summary_markdown};
 use tm_runtime::replay;
 use tm_scheduler::preflight::Preflight;
-use tm_scheduler::{AttemptNumber, RunId, TaskId};
-use tm_store::run::{RunDirectory, read_json};
+use tm_scheduler::{AttemptNumber, AttemptRecord, RunId, TaskId};
+use tm_store::run::{AttemptDirectory, RunDirectory, read_json};
 
 /// How often a log that is followed is read again.
 const FOLLOW_EVERY: Duration = Duration::from_millis(300);
 /// So much of the end of what an agent complained about is shown.
 const MOST_ERRORS: u64 = 16 * 1024 * 1024;
 
-pub(crate) fn status(start: &Path, choice: &RunChoice) -> Result<u8, CommandFailure> {
-    let project = open(start, Vec::new())?;
-    let (_, summary) = tm_app::status(&project, choice.run.as_deref())?;
-    print_data(&if choice.json {
-        json_text(&summary)?
-    } else {
-        status_text(&summary)
-    });
-    Ok(0)
+/// `tm waves status`.
+#[derive(Args, Debug)]
+pub(crate) struct StatusArguments {
+    /// The run; the live or last one when not given.
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+    /// For programs.
+    #[arg(long)]
+    json: bool,
 }
 
-pub(crate) async fn report(
-    start: &Path,
-    arguments: &ReportArguments,
-) -> Result<u8, CommandFailure> {
-    let project = open(start, Vec::new())?;
-    let (directory, summary) = tm_app::status(&project, arguments.run.as_deref())?;
-    let form = &arguments.form;
-    if form.open {
-        write_reports(&summary, directory.path())?;
-        print_line(&directory.report().display().to_string());
-        show(&directory).await?;
-        return Ok(tell_doubts(&summary));
+/// `tm waves list`.
+#[derive(Args, Debug)]
+pub(crate) struct ListRuns {
+    /// For programs.
+    #[arg(long)]
+    json: bool,
+}
+
+/// `tm waves metrics`.
+#[derive(Args, Debug)]
+pub(crate) struct MetricsArguments {
+    /// The run; the live or last one when not given.
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+}
+
+/// `tm waves report`.
+#[derive(Args, Debug)]
+pub(crate) struct ReportArguments {
+    /// The run; the live or last one when not given.
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+    /// What to show.
+    #[command(flatten)]
+    form: ReportForm,
+}
+
+/// Forms of a report; Markdown when none is given.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+#[derive(Args, Debug)]
+#[group(multiple = false)]
+struct ReportForm {
+    /// For programs.
+    #[arg(long)]
+    json: bool,
+    /// One page of HTML, on stdout.
+    #[arg(long)]
+    html: bool,
+    /// `JUnit` XML, on stdout.
+    #[arg(long)]
+    junit: bool,
+    /// Write `report.html` into the run's folder, and show it in the browser.
+    #[arg(long)]
+    open: bool,
+}
+
+/// `tm waves logs`.
+#[derive(Args, Debug)]
+pub(crate) struct LogsArguments {
+    /// The task.
+    #[arg(value_name = "ID")]
+    task: String,
+    /// The attempt; the last one when not given.
+    #[arg(long, value_name = "N")]
+    attempt: Option<u32>,
+    /// The run; the live or last one when not given.
+    #[arg(long, value_name = "RUN")]
+    run: Option<String>,
+    /// Go on until the attempt is over.
+    #[arg(long, short = 'f')]
+    follow: bool,
+}
+
+impl Perform for StatusArguments {
+    async fn perform(self, start: &Path) -> Result {
+        let (_, summary) = summary(start, self.run)?;
+        print_data(&if self.json {
+            json_text(&summary)?
+        } else {
+            status_text(&summary)
+        });
+        Ok(0)
     }
-    print_data(&match form {
-        ReportForm { json: true, .. } => json_text(&summary)?,
-        ReportForm { html: true, .. } => report_html(&summary),
-        ReportForm { junit: true, .. } => junit_xml(&summary),
-        ReportForm { .. } => summary_markdown(&summary),
-    });
-    Ok(tell_doubts(&summary))
+}
+
+impl Perform for MetricsArguments {
+    async fn perform(self, start: &Path) -> Result {
+        print_data(&metrics_text(&summary(start, self.run)?.1));
+        Ok(0)
+    }
+}
+
+impl Perform for ReportArguments {
+    async fn perform(self, start: &Path) -> Result {
+        let (directory, summary) = summary(start, self.run)?;
+        if self.form.open {
+            write_reports(&summary, directory.path())?;
+            say!("{}", directory.report().display());
+            show(&directory).await?;
+            return Ok(tell_doubts(&summary));
+        }
+        print_data(&match self.form {
+            ReportForm { json: true, .. } => json_text(&summary)?,
+            ReportForm { html: true, .. } => report_html(&summary),
+            ReportForm { junit: true, .. } => junit_xml(&summary),
+            ReportForm { .. } => summary_markdown(&summary),
+        });
+        Ok(tell_doubts(&summary))
+    }
+}
+
+fn summary(start: &Path, run: Option<String>) -> Result<(RunDirectory, Summary)> {
+    Ok(tm_app::status(&open(start, Vec::new())?, run.as_deref())?)
 }
 
 /// Shows the report in the program that this desktop has for it.
-async fn show(directory: &RunDirectory) -> Result<(), CommandFailure> {
+async fn show(directory: &RunDirectory) -> Result<()> {
     let programs = ["wslview", "xdg-open", "open"];
-    let Some(program) = programs
-        .into_iter()
-        .find(|program| which::which(program).is_ok())
-    else {
-        return Err(CommandFailure::new(format!(
-            "open the report: there is none of {}",
-            programs.join(", ")
-        )));
+    let is_there = |program: &&str| which::which(program).is_ok();
+    let Some(program) = programs.into_iter().find(is_there) else {
+        let programs = programs.join(", ");
+        return Err(failure!("open the report: there is none of {programs}"));
     };
     let report = directory.report().display().to_string();
     let ended = run_attended(program, &[&report], directory.path()).await?;
     if !ended.success() {
-        return Err(CommandFailure::new(format!(
-            "open the report: `{program}` ended with {ended}"
-        )));
+        return Err(failure!("open the report: `{program}` ended with {ended}"));
     }
     Ok(())
-}
-
-pub(crate) fn metrics(start: &Path, run: Option<&str>) -> Result<u8, CommandFailure> {
-    let project = open(start, Vec::new())?;
-    print_data(&metrics_text(&tm_app::status(&project, run)?.1));
-    Ok(0)
 }
 
 /// Says on stderr what is in doubt; returns the exit code of whoever reports it.
@@ -88,122 +163,107 @@ fn tell_doubts(summary: &Summary) -> u8 {
     if summary.doubts.is_empty() {
         return 0;
     }
-    print_line(&format!(
+    say!(
         "warning: the journal of the run {} says of work that it has landed, and git does not show it",
         summary.run_id
-    ));
-    print_line(&format!(
-        "hint: {}",
-        first_parents(&summary.integration_branch)
-    ));
+    );
+    say!("hint: {}", first_parents(&summary.integration_branch));
     ExitCode::Refused.number()
 }
 
-pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
-    let project = open(start, Vec::new())?;
-    let mut rows = Vec::new();
-    for id in project.directory.runs()? {
-        let directory = project.directory.run(&id)?;
-        let replayed = replay(&directory.journal());
-        rows.push(match replayed {
-            Ok(replayed) => {
-                let summary = tm_app::summary(&project, &directory, &replayed);
-                let landed = summary.tasks.iter().filter(|task| task.landed).count();
-                json!({"run_id": id, "status": summary.status, "tasks": summary.tasks.len(), "landed": landed,
-                       "started_at": summary.started_at, "integration_branch": summary.integration_branch})
-            }
-            Err(error) => match refused_before(&project, &id) {
-                Some(why) => json!({"run_id": id, "status": "refused", "error": why}),
-                None => json!({"run_id": id, "status": "unreadable", "error": error.to_string()}),
-            },
-        });
+impl Perform for ListRuns {
+    async fn perform(self, start: &Path) -> Result {
+        let project = open(start, Vec::new())?;
+        let ids = project.directory.runs()?;
+        let rows: Result<Vec<Value>> = ids.iter().map(|id| row(&project, id)).collect();
+        let rows = rows?;
+        if self.json {
+            return print_json(&rows);
+        }
+        for row in &rows {
+            let text = |key: &str| row[key].as_str().unwrap_or_default();
+            let branch = row["error"].as_str().unwrap_or(text("integration_branch"));
+            let landed = format!("{}/{} landed", row["landed"], row["tasks"]);
+            data!(
+                "{}  {:11}  {landed:16}  {branch}\n",
+                text("run_id"),
+                text("status")
+            );
+        }
+        if rows.is_empty() {
+            say!("there has been no run; `tm waves run` starts one");
+        }
+        Ok(0)
     }
-    if json {
-        print_json(&rows)?;
-        return Ok(0);
-    }
-    for row in &rows {
-        let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
-        let branch = if row["error"].is_null() {
-            text("integration_branch")
-        } else {
-            text("error")
-        };
-        let landed = format!("{}/{} landed", row["landed"], row["tasks"]);
-        print_data(&format!(
-            "{}  {:11}  {landed:16}  {branch}\n",
-            text("run_id"),
-            text("status")
-        ));
-    }
-    if rows.is_empty() {
-        print_line("there has been no run; `tm waves run` starts one");
-    }
-    Ok(0)
+}
+
+fn row(project: &Project, id: &RunId) -> Result<Value> {
+    let directory = project.directory.run(id)?;
+    Ok(match replay(&directory.journal()) {
+        Ok(replayed) => {
+            let summary = tm_app::summary(project, &directory, &replayed);
+            let landed = summary.tasks.iter().filter(|task| task.landed).count();
+            json!({"run_id": id, "status": summary.status, "tasks": summary.tasks.len(), "landed": landed,
+                   "started_at": summary.started_at, "integration_branch": summary.integration_branch})
+        }
+        Err(error) => match refused_before(&directory) {
+            Some(why) => json!({"run_id": id, "status": "refused", "error": why}),
+            None => json!({"run_id": id, "status": "unreadable", "error": error.to_string()}),
+        },
+    })
 }
 
 /// Why a run never began.
-fn refused_before(project: &Project, id: &RunId) -> Option<String> {
-    let seen: Preflight = read_json(&project.directory.run(id).ok()?.preflight()).ok()?;
-    seen.lines()
-        .into_iter()
-        .next()
-        .filter(|_| !seen.is_good() && !seen.is_overridden)
+fn refused_before(directory: &RunDirectory) -> Option<String> {
+    let seen: Preflight = read_json(&directory.preflight()).ok()?;
+    let is_refused = !seen.is_good() && !seen.is_overridden;
+    seen.lines().into_iter().next().filter(|_| is_refused)
 }
 
-pub(crate) fn logs(start: &Path, arguments: &LogsArguments) -> Result<u8, CommandFailure> {
-    let project = open(start, Vec::new())?;
-    let (directory, replayed) = project.replayed(arguments.run.as_deref())?;
-    let task = TaskId::from(arguments.task.as_str());
-    let Some(view) = replayed.scheduler.task(&task) else {
-        return Err(CommandFailure::new(format!(
-            "find the task `{task}` in the run {}",
-            replayed.header.run_id
-        ))
-        .hint("`tm waves status` lists its tasks; a test task is `<id>:red`"));
-    };
-    let last = view.attempts.last().map(|record| record.number);
-    let Some(attempt) = arguments.attempt.map(AttemptNumber).or(last) else {
-        return Err(CommandFailure::new(format!(
-            "show what `{task}` printed: it has not been started"
-        )));
-    };
-    let attempt_directory = directory.attempt(&task, attempt);
-    let mut log = LogReader::new(attempt_directory.stdout());
-    loop {
-        let is_over = !arguments.follow || has_ended(&directory.journal(), &task, attempt);
-        print_fresh(
-            &mut log,
-            if is_over {
-                LogEnd::Final
-            } else {
-                LogEnd::Growing
-            },
-        )?;
-        if is_over {
-            break;
+impl Perform for LogsArguments {
+    async fn perform(self, start: &Path) -> Result {
+        let project = open(start, Vec::new())?;
+        let (directory, replayed) = project.replayed(self.run.as_deref())?;
+        let task = TaskId::from(self.task.as_str());
+        let Some(view) = replayed.scheduler.task(&task) else {
+            let run = &replayed.header.run_id;
+            return Err(failure!("find the task `{task}` in the run {run}")
+                .hint("`tm waves status` lists its tasks; a test task is `<id>:red`"));
+        };
+        let last = view.attempts.last().map(|record| record.number);
+        let Some(attempt) = self.attempt.map(AttemptNumber).or(last) else {
+            return Err(failure!(
+                "show what `{task}` printed: it has not been started"
+            ));
+        };
+        let printed = directory.attempt(&task, attempt);
+        let mut log = LogReader::new(printed.stdout());
+        while self.follow && !has_ended(&directory.journal(), &task, attempt) {
+            print_fresh(&mut log, LogEnd::Growing)?;
+            std::thread::sleep(FOLLOW_EVERY);
         }
-        std::thread::sleep(FOLLOW_EVERY);
+        print_fresh(&mut log, LogEnd::Final)?;
+        let record = view.attempts.iter().find(|record| record.number == attempt);
+        tell_the_end(&printed, attempt, record);
+        Ok(0)
     }
-    let errors =
-        tm_untrusted::read_end(&attempt_directory.stderr(), MOST_ERRORS).unwrap_or_default();
+}
+
+/// Says what the agent complained about, and how the attempt failed.
+fn tell_the_end(
+    printed: &AttemptDirectory,
+    attempt: AttemptNumber,
+    record: Option<&AttemptRecord>,
+) {
+    let errors = tm_untrusted::read_end(&printed.stderr(), MOST_ERRORS).unwrap_or_default();
     if !errors.is_empty() {
-        print_line(&format!(
-            "stderr of attempt {attempt}:\n{}",
-            tm_untrusted::clean(&String::from_utf8_lossy(&errors))
-        ));
+        let errors = tm_untrusted::clean(&String::from_utf8_lossy(&errors));
+        say!("stderr of attempt {attempt}:\n{errors}");
     }
-    if let Some(record) = view
-        .attempts
-        .iter()
-        .find(|record| record.number == attempt && record.failure().is_some())
-    {
-        print_line(&format!(
-            "attempt {attempt} failed:\n{}",
-            tm_untrusted::clean(record.evidence())
-        ));
+    if let Some(record) = record.filter(|record| record.failure().is_some()) {
+        let evidence = tm_untrusted::clean(record.evidence());
+        say!("attempt {attempt} failed:\n{evidence}");
     }
-    Ok(0)
 }
 
 fn has_ended(journal: &Path, task: &TaskId, attempt: AttemptNumber) -> bool {
@@ -219,11 +279,10 @@ fn has_ended(journal: &Path, task: &TaskId, attempt: AttemptNumber) -> bool {
 
 /// Prints what has been added to a log since: whole lines while it grows, so that nothing is taken apart that has to be
 /// left out.
-fn print_fresh(log: &mut LogReader, end: LogEnd) -> Result<(), CommandFailure> {
+fn print_fresh(log: &mut LogReader, end: LogEnd) -> Result<()> {
     loop {
         let read = log.read(end);
-        let text =
-            read.map_err(|error| CommandFailure::new(format!("read what it printed: {error}")))?;
+        let text = read.map_err(|error| failure!("read what it printed: {error}"))?;
         if text.is_empty() {
             return Ok(());
         }

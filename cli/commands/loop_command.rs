@@ -1,122 +1,216 @@
 //! `tm loop`: one agent after the other, each with a fresh context, until there is nothing left to do.
 
-use super::sandbox;
-use crate::arguments::LoopArguments;
-use crate::display::{Output, print_data, print_json, print_line};
-use crate::failure::CommandFailure;
+use super::{Perform, sandbox};
+use crate::display::{Output, print_data, print_json};
+use crate::failure::Result;
 use crate::flags::Flags;
 use crate::loop_display::{LoopDisplay, Talk};
 use crate::project::open;
+use clap::Args;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use tm_app::{BrokenBase, Loop, LoopOrder};
 use tm_config::Override;
 use tm_reports::{LoopSummary, loop_text};
 use tm_scheduler::iteration::LoopStatus;
 
-pub(crate) async fn run(start: &Path, arguments: &LoopArguments) -> Result<u8, CommandFailure> {
-    let start = match &arguments.project {
-        Some(folder) => start.join(folder).canonicalize().map_err(|error| {
-            CommandFailure::new(format!("work in `{}`: {error}", folder.display()))
-        })?,
-        None => start.to_owned(),
-    };
-    tm_worktrees::check_git()?;
-    let project = open(&start, overrides(arguments))?;
-    if arguments.sandbox {
-        sandbox::get_ready(project.repository.checkout_root()).await?;
-    }
-    let ready = Loop::ready(project, &order(start, arguments)).await?;
-    let talk = match (arguments.verbose, arguments.no_output) {
-        (true, _) => Talk::Everything,
-        (false, false) => Talk::FinalMessages,
-        (false, true) => Talk::Nothing,
-    };
-    let mut display = LoopDisplay::new(
-        Output::from(arguments.json),
-        talk,
-        ready.lanes.len(),
-        ready.started_at,
-    );
-    let ended = ready.run(|told| display.told(told)).await;
-    display.finish();
-    let mut ended = ended?;
-    tokio::select! {
-        () = ended.tell() => {}
-        _ = tokio::signal::ctrl_c() => print_line("interrupted: nobody else is told"),
-    }
-    let summary = &mut ended.summary;
-    if arguments.no_output {
-        let tries = summary
-            .lanes
-            .iter_mut()
-            .flat_map(|lane| &mut lane.iterations);
-        tries.for_each(|one| one.record.final_message.clear());
-    }
-    if arguments.json {
-        print_json(summary)?;
-    } else {
-        print_data(&loop_text(summary));
-        next_commands(summary);
-    }
-    ended.kept?;
-    Ok(ended.summary.exit_code)
+/// `tm loop`.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+#[derive(Args, Debug)]
+pub(crate) struct LoopArguments {
+    /// Iterations at the most; those that a rate limit cuts short do not count.
+    #[arg(long, short = 'n', value_name = "N", default_value = "10")]
+    iterations: NonZeroU32,
+    /// What one iteration does: a preset (`tm presets list`), or the path of a file, told by a `/` or an extension.
+    #[arg(
+        long,
+        short = 'p',
+        value_name = "PRESET|PATH",
+        default_value = "default"
+    )]
+    prompt: String,
+    /// The memory of the loop [default: .taskmaster/loop-progress.txt].
+    #[arg(long, value_name = "PATH")]
+    progress_file: Option<PathBuf>,
+    /// Seconds between iterations.
+    #[arg(long, value_name = "SECONDS", default_value = "5")]
+    sleep: u64,
+    /// A command that `sh` runs when everything is complete.
+    #[arg(long, value_name = "COMMAND")]
+    on_complete: Option<String>,
+    /// Only tasks with this tag; several, with commas, together with --parallel.
+    #[arg(long, short = 't', value_name = "TAG", value_delimiter = ',')]
+    tag: Vec<String>,
+    /// Only tasks with this status; several with commas [default: pending, and those left in progress].
+    #[arg(long, value_name = "STATUS", value_delimiter = ',')]
+    status: Vec<String>,
+    /// The backlog: a file, or a folder of a Claude Code task list.
+    #[arg(long, value_name = "PATH")]
+    backlog: Option<PathBuf>,
+    /// Run the tests after each iteration; one that fails them counts as failed, and nothing is complete.
+    #[arg(long)]
+    verify: bool,
+    /// With --verify: go on although the tests can't be run before the first iteration.
+    #[arg(long)]
+    allow_broken_base: bool,
+    /// The command that runs the tests, run by `sh`.
+    #[arg(long, value_name = "COMMAND")]
+    test_command: Option<String>,
+    /// Work on a branch of its own in a worktree, instead of in the checkout.
+    #[arg(long)]
+    worktree: bool,
+    /// One loop for each tag (all with open tasks when none is named) at the same time, each in a worktree.
+    #[arg(long)]
+    parallel: bool,
+    /// Run Claude Code in a Docker sandbox: `docker sandbox run claude`.
+    #[arg(long, conflicts_with_all = ["verbose", "agent", "agent_command", "model", "worktree", "parallel"])]
+    sandbox: bool,
+    /// The agent (see `tm config show`, `agents` in the settings).
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Any command as the agent, run by `sh`; it finds its prompt in `$TM_PROMPT_FILE` and on standard input.
+    #[arg(long, value_name = "COMMAND")]
+    agent_command: Option<String>,
+    /// The model, for agents that take one.
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// The limit of one iteration, such as `20m` [default: 30m].
+    #[arg(long, value_name = "DURATION")]
+    timeout: Option<String>,
+    /// Start nothing more after this time, such as `6h`.
+    #[arg(long, value_name = "DURATION")]
+    deadline: Option<String>,
+    /// Start nothing more once agents have reported this cost in US dollars.
+    #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
+    max_cost: Option<f64>,
+    /// Failures in a row after which one more ends the loop.
+    #[arg(long, value_name = "N")]
+    retries: Option<u32>,
+    /// Tell when it is over: `desktop`, or a URL that gets the summary as JSON; may be given several times.
+    #[arg(long, value_name = "desktop|URL")]
+    notify: Vec<String>,
+    /// Print what agents print, line by line.
+    #[arg(long, short = 'v')]
+    verbose: bool,
+    /// Leave out the final messages of agents.
+    #[arg(long)]
+    no_output: bool,
+    /// One JSON document on stdout at the end.
+    #[arg(long)]
+    json: bool,
+    /// Work as if started in this folder.
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
 }
 
-fn order(start: PathBuf, arguments: &LoopArguments) -> LoopOrder {
-    LoopOrder {
-        start,
-        iterations: arguments.iterations,
-        prompt: arguments.prompt.clone(),
-        progress_file: arguments.progress_file.clone(),
-        sleep: arguments.sleep,
-        on_complete: arguments.on_complete.clone(),
-        notify: arguments.notify.clone(),
-        tag: arguments.tag.clone(),
-        status: arguments.status.clone(),
-        backlog: arguments.backlog.clone(),
-        verify: arguments.verify,
-        broken: BrokenBase::allowed_if(arguments.allow_broken_base),
-        worktree: arguments.worktree,
-        parallel: arguments.parallel,
-        sandbox: arguments.sandbox,
-        max_cost: arguments.max_cost,
+fn dollars(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(dollars) if dollars.is_finite() && dollars > 0.0 => Ok(dollars),
+        Ok(_) | Err(_) => Err("it must be a number above 0".to_owned()),
     }
 }
 
-/// The settings that flags give.
-fn overrides(arguments: &LoopArguments) -> Vec<Override> {
-    Flags::default()
-        .agent(&arguments.agent, &arguments.agent_command)
-        .set("agent.model", "--model", &arguments.model)
-        .set("agent.timeout", "--timeout", &arguments.timeout)
-        .set("test.command", "--test-command", &arguments.test_command)
-        .set("waves.deadline", "--deadline", &arguments.deadline)
-        .set("waves.retries", "--retries", &arguments.retries)
-        .given()
+impl Perform for LoopArguments {
+    async fn perform(self, start: &Path) -> Result {
+        let start = match &self.project {
+            Some(folder) => start
+                .join(folder)
+                .canonicalize()
+                .map_err(|error| failure!("work in `{}`: {error}", folder.display()))?,
+            None => start.to_owned(),
+        };
+        tm_worktrees::check_git()?;
+        let project = open(&start, self.settings())?;
+        if self.sandbox {
+            sandbox::get_ready(project.repository.checkout_root()).await?;
+        }
+        let talk = match (self.verbose, self.no_output) {
+            (true, _) => Talk::Everything,
+            (false, false) => Talk::FinalMessages,
+            (false, true) => Talk::Nothing,
+        };
+        let (output, no_output) = (Output::from(self.json), self.no_output);
+        let ready = Loop::ready(project, &self.order(start)).await?;
+        let mut display = LoopDisplay::new(output, talk, ready.lanes.len(), ready.started_at);
+        let ended = ready.run(|told| display.told(told)).await;
+        display.finish();
+        let mut ended = ended?;
+        tokio::select! {
+            () = ended.tell() => {}
+            _ = tokio::signal::ctrl_c() => say!("interrupted: nobody else is told"),
+        }
+        let summary = &mut ended.summary;
+        if no_output {
+            let lanes = summary.lanes.iter_mut();
+            let tries = lanes.flat_map(|lane| &mut lane.iterations);
+            tries.for_each(|one| one.record.final_message.clear());
+        }
+        if output == Output::Json {
+            print_json(summary)?;
+        } else {
+            print_data(&loop_text(summary));
+            next_commands(summary);
+        }
+        ended.kept?;
+        Ok(ended.summary.exit_code)
+    }
+}
+
+impl LoopArguments {
+    fn order(self, start: PathBuf) -> LoopOrder {
+        LoopOrder {
+            start,
+            iterations: self.iterations,
+            prompt: self.prompt,
+            progress_file: self.progress_file,
+            sleep: self.sleep,
+            on_complete: self.on_complete,
+            notify: self.notify,
+            tag: self.tag,
+            status: self.status,
+            backlog: self.backlog,
+            verify: self.verify,
+            broken: BrokenBase::allowed_if(self.allow_broken_base),
+            worktree: self.worktree,
+            parallel: self.parallel,
+            sandbox: self.sandbox,
+            max_cost: self.max_cost,
+        }
+    }
+
+    /// The settings that flags give.
+    fn settings(&self) -> Vec<Override> {
+        let flag = |value: &Option<String>| value.clone();
+        Flags::default()
+            .agent(flag(&self.agent), flag(&self.agent_command))
+            .set("agent.model", "--model", flag(&self.model))
+            .set("agent.timeout", "--timeout", flag(&self.timeout))
+            .set("test.command", "--test-command", flag(&self.test_command))
+            .set("waves.deadline", "--deadline", flag(&self.deadline))
+            .set("waves.retries", "--retries", self.retries)
+            .given()
+    }
 }
 
 fn next_commands(summary: &LoopSummary) {
-    for lane in &summary.lanes {
-        if let Some(branch) = &lane.branch {
-            print_line(&format!(
-                "next: `git log --stat ..{branch}`, and `git merge {branch}` when you are content"
-            ));
-        }
+    for branch in summary.lanes.iter().filter_map(|lane| lane.branch.as_ref()) {
+        say!("next: `git log --stat ..{branch}`, and `git merge {branch}` when you are content");
     }
     match summary.final_status {
         LoopStatus::AllComplete => {}
-        LoopStatus::Surroundings => print_line("next: see to it, then `tm loop` goes on from here"),
+        LoopStatus::Surroundings => say!("next: see to it, then `tm loop` goes on from here"),
         LoopStatus::Blocked | LoopStatus::Error => {
-            print_line(&format!(
+            say!(
                 "next: see the logs in {}, then `tm loop` again",
                 summary.directory
-            ));
+            );
         }
         LoopStatus::MaxIterations
         | LoopStatus::Deadline
         | LoopStatus::Budget
-        | LoopStatus::Interrupted => {
-            print_line("next: `tm loop` goes on from here");
-        }
+        | LoopStatus::Interrupted => say!("next: `tm loop` goes on from here"),
     }
 }

@@ -1,51 +1,66 @@
 //! `tm completions` and `tm man`: made from the command line's own description, so they are never out of date.
 
-use crate::arguments::{Arguments, CompletionsArguments, ManArguments};
+use super::{Arguments, Perform};
 use crate::display::print_own;
-use crate::failure::CommandFailure;
-use clap::{Command, CommandFactory as _};
+use crate::failure::Result;
+use clap::{Args, Command, CommandFactory as _};
+use clap_complete::Shell;
 use clap_mangen::Man;
+use std::path::{Path, PathBuf};
 
-pub(crate) fn completions(arguments: &CompletionsArguments) -> u8 {
-    let mut script = Vec::new();
-    clap_complete::generate(
-        arguments.shell,
-        &mut Arguments::command(),
-        "tm",
-        &mut script,
-    );
-    print_own(&String::from_utf8_lossy(&script));
-    0
+/// `tm completions`.
+#[derive(Args, Debug)]
+pub(crate) struct CompletionsArguments {
+    /// The shell.
+    #[arg(value_enum)]
+    shell: Shell,
 }
 
-pub(crate) fn man(arguments: &ManArguments) -> Result<u8, CommandFailure> {
-    let mut root = Arguments::command().disable_help_subcommand(true);
-    root.build();
-    let Some(folder) = &arguments.output else {
-        print_own(&String::from_utf8_lossy(&page(&root)?));
-        return Ok(0);
-    };
-    std::fs::create_dir_all(folder).map_err(|error| {
-        CommandFailure::new(format!("make the folder `{}`: {error}", folder.display()))
-    })?;
-    let mut left = vec![root];
-    while let Some(command) = left.pop() {
-        let name = command
-            .get_display_name()
-            .unwrap_or_else(|| command.get_name())
-            .to_owned();
-        tm_store::atomic::replace(&folder.join(format!("{name}.1")), &page(&command)?)?;
-        left.extend(
-            command
-                .get_subcommands()
-                .filter(|command| !command.is_hide_set())
-                .cloned(),
-        );
+/// `tm man`.
+#[derive(Args, Debug)]
+pub(crate) struct ManArguments {
+    /// Write a page for each command into this folder, instead of the page of `tm` on stdout.
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+impl Perform for CompletionsArguments {
+    async fn perform(self, _: &Path) -> Result {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Arguments::command(), "tm", &mut script);
+        print_own(&String::from_utf8_lossy(&script));
+        Ok(0)
     }
-    Ok(0)
 }
 
-fn page(command: &Command) -> Result<Vec<u8>, CommandFailure> {
+impl Perform for ManArguments {
+    async fn perform(self, _: &Path) -> Result {
+        let mut root = Arguments::command().disable_help_subcommand(true);
+        root.build();
+        match self.output {
+            None => print_own(&String::from_utf8_lossy(&page(&root)?)),
+            Some(folder) => {
+                std::fs::create_dir_all(&folder)
+                    .map_err(|error| failure!("make the folder `{}`: {error}", folder.display()))?;
+                write_pages(&root, &folder)?;
+            }
+        }
+        Ok(0)
+    }
+}
+
+fn write_pages(command: &Command, folder: &Path) -> Result<()> {
+    let name = command
+        .get_display_name()
+        .unwrap_or_else(|| command.get_name());
+    tm_store::atomic::replace(&folder.join(format!("{name}.1")), &page(command)?)?;
+    command
+        .get_subcommands()
+        .filter(|below| !below.is_hide_set())
+        .try_for_each(|below| write_pages(below, folder))
+}
+
+fn page(command: &Command) -> Result<Vec<u8>> {
     let mut page = Vec::new();
     Man::new(command.clone()).render(&mut page)?;
     Ok(page)
@@ -54,7 +69,6 @@ fn page(command: &Command) -> Result<Vec<u8>, CommandFailure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap_complete::Shell;
     use std::fmt::Write as _;
 
     #[test]
@@ -93,10 +107,9 @@ mod tests {
     #[test]
     fn every_command_has_a_page_and_is_completed() {
         let folder = tempfile::tempdir().expect("a folder");
-        man(&ManArguments {
-            output: Some(folder.path().to_owned()),
-        })
-        .expect("pages");
+        let mut root = Arguments::command().disable_help_subcommand(true);
+        root.build();
+        write_pages(&root, folder.path()).expect("pages");
         let commands = typed(&Arguments::command(), "tm");
         assert!(
             commands.len() > 50 && commands.contains(&"tm waves run".to_owned()),

@@ -1,31 +1,186 @@
-//! The commands, one file each.
+//! The commands: arguments as clap reads them, and beside them what each does. A command is its type in a file here, and
+//! a row in its group.
 
-pub(crate) mod acp;
-pub(crate) mod agent;
-pub(crate) mod agents;
-pub(crate) mod audit;
-pub(crate) mod autopilot;
-pub(crate) mod backlog;
+mod acp;
+mod agent;
+mod agents;
+mod audit;
+mod autopilot;
+mod backlog;
 mod budget;
-pub(crate) mod ci;
-pub(crate) mod configuration;
-pub(crate) mod demo;
-pub(crate) mod doctor;
-pub(crate) mod guard;
-pub(crate) mod init;
-pub(crate) mod inspect;
-pub(crate) mod landing;
-pub(crate) mod loop_command;
-pub(crate) mod manuals;
-pub(crate) mod mcp;
-pub(crate) mod plan;
-pub(crate) mod presets;
-pub(crate) mod pull;
-pub(crate) mod review;
-pub(crate) mod run;
+mod ci;
+mod configuration;
+mod demo;
+mod doctor;
+mod init;
+mod inspect;
+mod landing;
+mod loop_command;
+mod manuals;
+mod mcp;
+mod plan;
+mod presets;
+mod pull;
+mod review;
+mod run;
 mod sandbox;
-pub(crate) mod steering;
+mod steering;
 mod surroundings;
-pub(crate) mod tasks;
-pub(crate) mod verify;
-pub(crate) mod worktrees;
+mod tasks;
+mod verify;
+mod waves;
+mod worktrees;
+
+use crate::failure::Result;
+use acp::AcpAgentArguments;
+use agent::{Replay, ResultArguments};
+use agents::Agents;
+use audit::AuditArguments;
+use autopilot::AutopilotArguments;
+use backlog::{
+    AddDependency, AddSubtask, AddTask, CheckArguments, FixDependencies, ListArguments, MoveTask,
+    NextArguments, RemoveDependency, RemoveTask, SetStatusArguments, ShowArguments, TagsArguments,
+    TddCommand,
+};
+use clap::{Parser, ValueEnum};
+use configuration::ConfigCommand;
+use demo::Demo;
+use doctor::DoctorArguments;
+use init::Init;
+use loop_command::LoopArguments;
+use manuals::{CompletionsArguments, ManArguments};
+use mcp::{DetachedArguments, McpArguments};
+use presets::Presets;
+use pull::PullArguments;
+use review::ReviewArguments;
+use std::path::{Path, PathBuf};
+use tasks::TasksCommand;
+use verify::VerifyArguments;
+use waves::Waves;
+use worktrees::Worktrees;
+
+/// What a command does with its arguments.
+pub(crate) trait Perform {
+    /// Carries it out in a folder and returns the exit code.
+    async fn perform(self, start: &Path) -> Result;
+}
+
+/// Runs a backlog of programming tasks with many coding agents at once, and proves the work before it lands.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tm",
+    version,
+    about,
+    propagate_version = true,
+    max_term_width = 100
+)]
+pub(crate) struct Arguments {
+    /// Work as if started in this folder.
+    #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+    /// The command.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+commands! {
+    /// The commands.
+    Command {
+        /// Plan, run and watch waves of tasks.
+        #[command(subcommand)]
+        Waves(Waves),
+        /// List the tasks of the backlog.
+        #[command(visible_alias = "ls")]
+        List(ListArguments),
+        /// Show the task to work on next.
+        Next(NextArguments),
+        /// Show tasks with all that the backlog says of them.
+        Show(ShowArguments),
+        /// Set the status of tasks: all of them, or none.
+        #[command(visible_alias = "status")]
+        SetStatus(SetStatusArguments),
+        /// Tell all that is wrong with the dependencies of the backlog; exit code 3 when something is.
+        ValidateDependencies(CheckArguments),
+        /// Remove dependencies that can't be: on what is not there, on oneself, repeated, or closing a cycle.
+        FixDependencies(FixDependencies),
+        /// Add a task.
+        AddTask(AddTask),
+        /// Add a subtask to a task.
+        AddSubtask(AddSubtask),
+        /// Remove tasks or subtasks, and the dependencies on them.
+        RemoveTask(RemoveTask),
+        /// Give tasks or subtasks another id, place or tag; dependencies on them follow.
+        Move(MoveTask),
+        /// Make a task depend on another one.
+        AddDependency(AddDependency),
+        /// Remove a dependency.
+        RemoveDependency(RemoveDependency),
+        /// List, add, choose, remove, rename and copy tags.
+        Tags(TagsArguments),
+        /// Check, repair, count and convert a backlog.
+        #[command(subcommand)]
+        Tasks(TasksCommand),
+        /// See and write pairs of a test task and its implementation.
+        #[command(subcommand)]
+        Tdd(TddCommand),
+        /// Judge work by hand, as a run judges it.
+        Verify(VerifyArguments),
+        /// Do the proof of a history again, from its commits alone; exit code 3 when something can't be shown.
+        Audit(AuditArguments),
+        /// Review the work of a run, branch after branch in the order in which it landed.
+        Review(ReviewArguments),
+        /// Push the work of a run and open pull requests for it with `gh`, or print the commands that do.
+        #[command(visible_alias = "pull-request")]
+        Pr(PullArguments),
+        /// See, open, merge and clean up the branches and worktrees of runs.
+        #[command(subcommand)]
+        Worktrees(Worktrees),
+        /// Lead one agent through RED, GREEN and COMMIT of each subtask of a task.
+        #[command(visible_alias = "ap")]
+        Autopilot(AutopilotArguments),
+        /// Serve tm's operations over MCP, for agents.
+        Mcp(McpArguments),
+        /// Run one agent after the other, each with a fresh context, until there is nothing left to do.
+        Loop(Box<LoopArguments>),
+        /// See and make the presets of `tm loop`.
+        #[command(subcommand)]
+        Presets(Presets),
+        /// See the agents, how each is started, and whether it can be.
+        #[command(subcommand)]
+        Agents(Agents),
+        /// Show settings and where each comes from.
+        #[command(subcommand)]
+        Config(ConfigCommand),
+        /// Make a small repository with a backlog and run it with recorded agents.
+        Demo(Demo),
+        /// Give a repository a backlog and a settings file to start from.
+        Init(Init),
+        /// Check everything that a run needs, with a hint for each finding.
+        Doctor(DoctorArguments),
+        /// Print the completions of a shell.
+        Completions(CompletionsArguments),
+        /// Print the manual page, or write one for each command.
+        Man(ManArguments),
+        /// Write a result file: the last thing that an agent does.
+        Result(ResultArguments),
+        /// Apply the recorded patch of the attempt under way: the `replay` agent.
+        Replay(Replay),
+        /// Speak the Agent Client Protocol with a program: what recipes with `output: acp` start.
+        #[command(hide = true)]
+        AcpAgent(AcpAgentArguments),
+        /// Carry out a run of waves that a client of `tm mcp` asked for.
+        #[command(hide = true)]
+        DetachedRun(DetachedArguments),
+    }
+}
+
+/// How strictly RED and GREEN are judged.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum StrictnessArgument {
+    /// A new test that passes in RED fails the attempt.
+    Strict,
+    /// Some may pass, not all.
+    Normal,
+    /// Noted only.
+    Relaxed,
+}

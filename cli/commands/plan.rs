@@ -1,40 +1,168 @@
 //! `tm waves plan`: from the backlog to the waves, and nothing run.
 
+use super::Perform;
 use super::agents::agents_lines;
-use crate::arguments::{PlanArguments, PlanChoice, PlanFormat};
 use crate::display::{json_text, print_data};
-use crate::failure::CommandFailure;
+use crate::failure::Result;
 use crate::flags::{Flags, word};
 use crate::project::open;
+use clap::{Args, ValueEnum};
+use itertools::Itertools as _;
 use std::num::NonZeroU32;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tm_app::{PlanOrder, Planned, Project, parts, reading};
 use tm_executors::testing::{Reading, how_to_report};
-use tm_scheduler::{Cycles, Phase};
+use tm_scheduler::{Cycles, TaskId};
 
-pub(crate) fn plan(start: &Path, arguments: &PlanArguments) -> Result<u8, CommandFailure> {
-    let project = open(start, overrides(&arguments.choice).given())?.for_looking();
-    let planned = tm_app::plan(&project, &order(&arguments.choice, None))?;
-    let text = match arguments.format {
-        PlanFormat::Text => plan_text(&project, &planned),
-        PlanFormat::Dot => tm_reports::plan_dot(&planned.plan),
-        PlanFormat::Mermaid => tm_reports::plan_mermaid(&planned.plan),
-        PlanFormat::Json => json_text(&tm_app::plan_json(&project, &planned)?)?,
-    };
-    print_data(&text);
-    Ok(0)
+/// `tm waves plan`.
+#[derive(Args, Debug)]
+pub(crate) struct PlanArguments {
+    /// The choice of tasks.
+    #[command(flatten)]
+    choice: PlanChoice,
+    /// The form of the output.
+    #[arg(long, value_enum, default_value_t)]
+    format: PlanFormat,
+}
+
+/// Which tasks are read, and how they are planned.
+#[derive(Args, Debug, Default)]
+pub(crate) struct PlanChoice {
+    /// The backlog: a file, or a folder of a Claude Code task list.
+    #[arg(long, value_name = "PATH")]
+    backlog: Option<PathBuf>,
+    /// The tag of the backlog.
+    #[arg(long)]
+    tag: Option<String>,
+    /// Only tasks whose `metadata.task_group` is this.
+    #[arg(long, value_name = "GROUP")]
+    task_group: Option<String>,
+    /// What counts as one task.
+    #[arg(long, value_name = "UNIT")]
+    unit: Option<UnitArgument>,
+    /// Only these tasks, and the open ones that they depend on.
+    #[arg(long = "id", value_name = "ID", value_delimiter = ',')]
+    ids: Vec<String>,
+    /// Do these tasks once more, although the history has their work.
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    again: Vec<String>,
+    /// Agents at the same time.
+    #[arg(long, short = 'j', value_name = "N")]
+    max_parallel: Option<NonZeroU32>,
+    /// Open a wave only when the one before has settled.
+    #[arg(long)]
+    barrier: bool,
+    /// Which tasks become a RED and a GREEN task.
+    #[arg(long, value_name = "MODE")]
+    tdd: Option<TddArgument>,
+    /// Start all RED tasks first, whatever they depend on.
+    #[arg(long)]
+    red_early: bool,
+    /// Cut the dependency with the least meaning out of each cycle, instead of refusing.
+    #[arg(long)]
+    break_cycles: bool,
+}
+
+/// Forms of a plan.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum PlanFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+    /// For Graphviz.
+    Dot,
+    /// For Markdown pages.
+    Mermaid,
+}
+
+/// What counts as one task.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum UnitArgument {
+    /// A task.
+    Task,
+    /// A subtask.
+    Subtask,
+}
+
+/// Which tasks become pairs.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum TddArgument {
+    /// All eligible tasks.
+    Auto,
+    /// Those that the backlog marks.
+    Explicit,
+    /// None.
+    Off,
+}
+
+impl Perform for PlanArguments {
+    async fn perform(self, start: &Path) -> Result {
+        let project = open(start, self.choice.settings().given())?.for_looking();
+        let planned = tm_app::plan(&project, &self.choice.order(None))?;
+        print_data(&match self.format {
+            PlanFormat::Text => plan_text(&project, &planned),
+            PlanFormat::Dot => tm_reports::plan_dot(&planned.plan),
+            PlanFormat::Mermaid => tm_reports::plan_mermaid(&planned.plan),
+            PlanFormat::Json => json_text(&tm_app::plan_json(&project, &planned)?)?,
+        });
+        Ok(0)
+    }
+}
+
+impl PlanChoice {
+    /// Returns the same choice of tasks with so many agents at the same time.
+    pub(crate) fn with_slots(slots: NonZeroU32) -> Self {
+        Self {
+            max_parallel: Some(slots),
+            ..Self::default()
+        }
+    }
+
+    /// Returns what is to be planned.
+    pub(crate) fn order(self, base: Option<String>) -> PlanOrder {
+        let ids = |words: Vec<String>| words.iter().map(|id| TaskId::from(id.trim())).collect();
+        PlanOrder {
+            backlog: self.backlog,
+            tag: self.tag,
+            group: self.task_group,
+            only: ids(self.ids),
+            again: ids(self.again),
+            base,
+            cycles: if self.break_cycles {
+                Cycles::Cut
+            } else {
+                Cycles::Refuse
+            },
+        }
+    }
+
+    /// Returns the settings that its flags give.
+    pub(crate) fn settings(&self) -> Flags {
+        let slots = self.max_parallel.map(NonZeroU32::get);
+        let barrier = self.barrier.then_some("barrier");
+        Flags::default()
+            .set("waves.max_parallel", "--max-parallel", slots)
+            .set("waves.dispatch", "--barrier", barrier)
+            .set("waves.unit", "--unit", word(self.unit))
+            .set("tdd.mode", "--tdd", word(self.tdd))
+            .set(
+                "tdd.red_early",
+                "--red-early",
+                self.red_early.then_some(true),
+            )
+    }
 }
 
 /// The plan for people, with who works and what each may do without asking.
 pub(crate) fn plan_text(project: &Project, planned: &Planned) -> String {
-    let mut phases: Vec<Phase> = planned
-        .plan
-        .tasks
-        .iter()
+    let tasks = planned.plan.tasks.iter();
+    let phases = tasks
         .map(|placed| placed.task.phase)
-        .collect();
-    phases.sort_unstable();
-    phases.dedup();
+        .sorted_unstable()
+        .dedup()
+        .collect_vec();
     let plan = tm_reports::plan_text(&planned.plan, &planned.limits);
     if phases.is_empty() {
         plan
@@ -60,44 +188,4 @@ fn tests_line(project: &Project) -> String {
         }
     };
     format!("\nTests\n  {line}\n")
-}
-
-/// Returns what is to be planned.
-pub(crate) fn order(choice: &PlanChoice, base: Option<&str>) -> PlanOrder {
-    let ids = |words: &[String]| words.iter().map(|id| id.trim().into()).collect();
-    PlanOrder {
-        backlog: choice.backlog.clone(),
-        tag: choice.tag.clone(),
-        group: choice.task_group.clone(),
-        only: ids(&choice.ids),
-        again: ids(&choice.again),
-        base: base.map(ToOwned::to_owned),
-        cycles: if choice.break_cycles {
-            Cycles::Cut
-        } else {
-            Cycles::Refuse
-        },
-    }
-}
-
-/// Returns the settings that the flags of planning give.
-pub(crate) fn overrides(choice: &PlanChoice) -> Flags {
-    Flags::default()
-        .set(
-            "waves.max_parallel",
-            "--max-parallel",
-            &choice.max_parallel.map(NonZeroU32::get),
-        )
-        .set(
-            "waves.dispatch",
-            "--barrier",
-            &choice.barrier.then_some("barrier"),
-        )
-        .set("waves.unit", "--unit", &word(choice.unit))
-        .set("tdd.mode", "--tdd", &word(choice.tdd))
-        .set(
-            "tdd.red_early",
-            "--red-early",
-            &choice.red_early.then_some(true),
-        )
 }

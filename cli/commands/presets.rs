@@ -1,123 +1,158 @@
 //! `tm presets`: what a loop can be told to do, and a file to start from for something else.
 
-use crate::arguments::NewPreset;
-use crate::display::{print_data, print_json, print_line};
-use crate::failure::CommandFailure;
-use serde_json::json;
-use std::path::{Path, PathBuf};
+use super::Perform;
+use crate::display::{print_data, print_json};
+use crate::failure::{CommandFailure, Result};
+use crate::project::root_around;
+use clap::Args;
+use itertools::Itertools as _;
+use serde_json::{Value, json};
+use std::path::Path;
 use tm_app::presets as presets_of;
 use tm_presets::{
-    LoopPreset, PresetSource, is_path, loop_presets, loop_prompt, new_preset, prompt_templates,
+    LoopPreset, PresetSource, PromptTemplate, is_path, loop_presets, loop_prompt, new_preset,
+    prompt_templates,
 };
 use tm_reports::columns;
-use tm_worktrees::Repository;
 
-/// Where prompts of the user's own are.
-fn prompts_folder(start: &Path) -> PathBuf {
-    let root = Repository::discover(start).map_or_else(
-        |_| start.to_owned(),
-        |found| found.checkout_root().to_owned(),
-    );
-    root.join(".taskmaster/prompts")
+commands! {
+    /// Commands on presets of `tm loop`.
+    Presets {
+        /// List the presets with what one iteration of each does, and the prompts of runs.
+        List(ListPresets),
+        /// Print a preset, or a prompt of runs: red, green, refactor, task, or a part of them such as conflict and retry.
+        Show(PresetChoice),
+        /// Make a preset of your own, to be filled in.
+        New(NewPreset),
+    }
 }
 
-pub(crate) fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
-    let presets = loop_presets(&presets_of(start))?;
-    let prompts = prompt_templates(&prompts_folder(start))?;
-    let source = |source: &PresetSource| match source {
-        PresetSource::BuiltIn => "built in".to_owned(),
-        PresetSource::File(path) => path.display().to_string(),
-    };
-    if json {
-        let of_loops = presets.iter().map(|preset| {
-            json!({"kind": "loop", "name": preset.name, "title": preset.title(), "source": source(&preset.source)})
-        });
-        let of_runs = prompts.iter().map(|prompt| {
-            let own = prompt
-                .own
-                .as_ref()
-                .map_or_else(|| "built in".to_owned(), |path| path.display().to_string());
-            json!({"kind": "run", "name": prompt.name, "title": null, "source": own})
-        });
-        let rows: Vec<_> = of_loops.chain(of_runs).collect();
-        print_json(&rows)?;
-        return Ok(0);
-    }
-    let row = |preset: &LoopPreset| {
-        let place = match &preset.source {
-            PresetSource::BuiltIn => String::new(),
-            PresetSource::File(path) => format!("  ({})", path.display()),
+/// `tm presets list`.
+#[derive(Args, Debug)]
+pub(crate) struct ListPresets {
+    /// For programs.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A preset to look at.
+#[derive(Args, Debug)]
+pub(crate) struct PresetChoice {
+    /// The preset or prompt.
+    #[arg(value_name = "NAME")]
+    name: String,
+}
+
+/// `tm presets new`.
+#[derive(Args, Debug)]
+pub(crate) struct NewPreset {
+    /// Its name; that of a built-in preset makes yours stand in for it.
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Begin with the text of this preset, or of the file at this path.
+    #[arg(long, value_name = "PRESET")]
+    from: Option<String>,
+    /// For all your projects, in `$XDG_CONFIG_HOME/tm/presets/`, instead of `.taskmaster/presets/` of this one.
+    #[arg(long)]
+    user: bool,
+}
+
+/// The prompts of runs, with those of the user's own.
+fn prompts(start: &Path) -> Result<Vec<PromptTemplate>> {
+    Ok(prompt_templates(
+        &root_around(start).join(".taskmaster/prompts"),
+    )?)
+}
+
+impl Perform for ListPresets {
+    async fn perform(self, start: &Path) -> Result {
+        let (presets, prompts) = (loop_presets(&presets_of(start))?, prompts(start)?);
+        if self.json {
+            return print_json(&document(&presets, &prompts));
+        }
+        let row = |preset: &LoopPreset| {
+            let place = match &preset.source {
+                PresetSource::BuiltIn => String::new(),
+                PresetSource::File(path) => format!("  ({})", path.display()),
+            };
+            [preset.name.clone(), format!("{}{place}", preset.title())]
         };
-        [preset.name.clone(), format!("{}{place}", preset.title())]
-    };
-    let rows: Vec<_> = presets.iter().map(row).collect();
-    print_data(&columns(&rows, None));
-    let names: Vec<String> = prompts
-        .iter()
-        .map(|prompt| match &prompt.own {
+        print_data(&columns(&presets.iter().map(row).collect_vec(), None));
+        let name = |prompt: &PromptTemplate| match &prompt.own {
             Some(path) => format!("{} ({})", prompt.name, path.display()),
             None => prompt.name.to_owned(),
-        })
-        .collect();
-    print_data(&format!(
-        "\nPrompts of `tm waves run`, and their parts: {}\n",
-        names.join(", ")
-    ));
-    print_data(
-        "A file in .taskmaster/prompts/, such as red.md, stands in for the one of its name.\n",
-    );
-    Ok(0)
-}
-
-pub(crate) fn show(start: &Path, name: &str) -> Result<u8, CommandFailure> {
-    let shown = match loop_prompt(name, start, &presets_of(start)) {
-        Ok(prompt) => prompt.text().to_owned(),
-        Err(error) => {
-            let prompts = prompt_templates(&prompts_folder(start))?;
-            let prompt = prompts.into_iter().find(|prompt| prompt.name == name);
-            prompt
-                .map(|prompt| prompt.text)
-                .ok_or_else(|| CommandFailure::from(error))?
-        }
-    };
-    print_data(&shown);
-    Ok(0)
-}
-
-pub(crate) fn new(start: &Path, arguments: &NewPreset) -> Result<u8, CommandFailure> {
-    let folders = presets_of(start);
-    let in_place = |from: &String| {
-        if is_path(from) {
-            start.join(from).display().to_string()
-        } else {
-            from.clone()
-        }
-    };
-    let from = arguments.from.as_ref().map(in_place);
-    let text = new_preset(&arguments.name, from.as_deref(), &folders)?;
-    let folder = match (arguments.user, folders.user) {
-        (false, _) => folders.project,
-        (true, Some(folder)) => folder,
-        (true, None) => {
-            return Err(
-                CommandFailure::new("find your configuration folder").hint("set XDG_CONFIG_HOME")
-            );
-        }
-    };
-    let path = folder.join(format!("{}.md", arguments.name));
-    if path.exists() {
-        return Err(
-            CommandFailure::new(format!("make `{}`: it is there already", path.display())).hint(
-                format!("edit it, then `tm loop --prompt {}`", arguments.name),
-            ),
+        };
+        let names = prompts.iter().map(name).join(", ");
+        data!("\nPrompts of `tm waves run`, and their parts: {names}\n");
+        data!(
+            "A file in .taskmaster/prompts/, such as red.md, stands in for the one of its name.\n"
         );
+        Ok(0)
     }
-    std::fs::create_dir_all(&folder)?;
-    tm_store::atomic::replace(&path, text.as_bytes())?;
-    print_line(&format!("made {}", path.display()));
-    print_line(&format!(
-        "next: edit it, then `tm loop --prompt {}`",
-        arguments.name
-    ));
-    Ok(0)
+}
+
+fn document(presets: &[LoopPreset], prompts: &[PromptTemplate]) -> Vec<Value> {
+    let source = |own: Option<&Path>| {
+        own.map_or_else(|| "built in".to_owned(), |path| path.display().to_string())
+    };
+    let of_loops = presets.iter().map(|preset| {
+        let own = match &preset.source {
+            PresetSource::BuiltIn => None,
+            PresetSource::File(path) => Some(path.as_path()),
+        };
+        json!({"kind": "loop", "name": preset.name, "title": preset.title(), "source": source(own)})
+    });
+    let of_runs = prompts.iter().map(|prompt| {
+        json!({"kind": "run", "name": prompt.name, "title": null, "source": source(prompt.own.as_deref())})
+    });
+    of_loops.chain(of_runs).collect()
+}
+
+impl Perform for PresetChoice {
+    async fn perform(self, start: &Path) -> Result {
+        let shown = match loop_prompt(&self.name, start, &presets_of(start)) {
+            Ok(prompt) => prompt.text().to_owned(),
+            Err(error) => {
+                let prompt = prompts(start)?
+                    .into_iter()
+                    .find(|prompt| prompt.name == self.name);
+                prompt.ok_or_else(|| CommandFailure::from(error))?.text
+            }
+        };
+        print_data(&shown);
+        Ok(0)
+    }
+}
+
+impl Perform for NewPreset {
+    async fn perform(self, start: &Path) -> Result {
+        let (name, folders) = (self.name, presets_of(start));
+        let from = self.from.map(|from| {
+            if is_path(&from) {
+                start.join(from).display().to_string()
+            } else {
+                from
+            }
+        });
+        let text = new_preset(&name, from.as_deref(), &folders)?;
+        let folder = match (self.user, folders.user) {
+            (false, _) => folders.project,
+            (true, Some(folder)) => folder,
+            (true, None) => {
+                return Err(failure!("find your configuration folder").hint("set XDG_CONFIG_HOME"));
+            }
+        };
+        let path = folder.join(format!("{name}.md"));
+        let (place, next) = (
+            path.display(),
+            format!("edit it, then `tm loop --prompt {name}`"),
+        );
+        if path.exists() {
+            return Err(failure!("make `{place}`: it is there already").hint(next));
+        }
+        super::demo::write(&path, &text)?;
+        say!("made {place}");
+        say!("next: {next}");
+        Ok(0)
+    }
 }

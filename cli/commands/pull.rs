@@ -1,86 +1,116 @@
 //! `tm pr`: pushes the work of a run and opens pull requests with `gh`, or prints the commands that do.
 
-use super::landing::tell_doubted;
-use crate::arguments::PullArguments;
+use super::Perform;
+use super::landing::{rejected, tell_doubted};
 use crate::ask::allowed;
-use crate::display::{print_data, print_json, print_line};
-use crate::failure::CommandFailure;
+use crate::display::print_json;
+use crate::failure::Result;
 use crate::project::open;
+use clap::Args;
+use itertools::Itertools as _;
 use serde_json::{Value, json};
 use std::path::Path;
-use tm_app::{Error, Per, PullOrder, PullRequest, PullRequests, Rejected};
+use tm_app::{Error, Per, PullOrder, PullRequest, PullRequests};
 
-pub(crate) async fn pull(start: &Path, arguments: &PullArguments) -> Result<u8, CommandFailure> {
-    let order = PullOrder {
-        run: arguments.run.clone(),
-        per: if arguments.per_task {
-            Per::Task
-        } else {
-            Per::Run
-        },
-        base: arguments.base.clone(),
-        remote: arguments.remote.clone(),
-        draft: arguments.draft,
-        rejected: if arguments.with_rejected {
-            Rejected::Included
-        } else {
-            Rejected::LeftOut
-        },
-    };
-    let mut pulls = PullRequests::of(open(start, Vec::new())?, order)?;
-    tell_doubted(&pulls.run);
-    if !pulls.left_out.is_empty() {
-        print_line(&format!(
-            "left out, since they hold what the review rejected: {}",
-            pulls.left_out.join(", ")
-        ));
-    }
-    if pulls.all.is_empty() {
-        return Err(Error::NothingToPass.into());
-    }
-    let can_be_opened = PullRequests::can_be_opened();
-    if arguments.dry_run || !can_be_opened {
-        for command in pulls.commands()?.iter().filter(|_| !arguments.json) {
-            print_data(&format!("{}\n", shell_words::join(command)));
-        }
-    } else if is_wanted(&pulls, arguments)? {
-        let told = pulls.open(|one| {
-            if !arguments.json {
-                print_data(&format!(
-                    "{}  {}\n",
-                    one.branch,
-                    one.url.as_deref().unwrap_or_default()
-                ));
-            }
-        });
-        told.await?;
-    } else {
-        print_line("nothing was pushed");
-        return Ok(0);
-    }
-    if arguments.json {
-        print_json(&document(&pulls))?;
-    }
-    if !can_be_opened && !arguments.dry_run {
-        print_line("`gh` is not on PATH, so nothing was pushed; the commands above do it");
-    }
-    Ok(0)
+/// `tm pr`.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+#[derive(Args, Debug)]
+pub(crate) struct PullArguments {
+    /// The run; the last one when not given.
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+    /// One pull request a task, each on top of what it was built on, instead of one for the run.
+    #[arg(long)]
+    per_task: bool,
+    /// The branch that is to have the work; the default branch when not given.
+    #[arg(long, value_name = "BRANCH")]
+    base: Option<String>,
+    /// The remote; the one that your branch is pulled from, or `origin`, when not given.
+    #[arg(long, value_name = "REMOTE")]
+    remote: Option<String>,
+    /// Open them as drafts.
+    #[arg(long)]
+    draft: bool,
+    /// Also where the review has rejected some of it.
+    #[arg(long)]
+    with_rejected: bool,
+    /// Push nothing and open nothing; print the commands that would.
+    #[arg(long)]
+    dry_run: bool,
+    /// Don't ask.
+    #[arg(long, short = 'y')]
+    yes: bool,
+    /// For programs.
+    #[arg(long)]
+    json: bool,
 }
 
-fn is_wanted(pulls: &PullRequests, arguments: &PullArguments) -> Result<bool, CommandFailure> {
-    let hint = "`--yes` pushes without asking, `--dry-run` shows what would be done";
-    allowed(arguments.yes, "push", hint, || {
-        for one in &pulls.all {
-            print_line(&format!(
-                "{} → {}: {}",
-                one.branch, one.base, one.text.title
-            ));
+impl Perform for PullArguments {
+    async fn perform(self, start: &Path) -> Result {
+        let (dry_run, json, is_said) = (self.dry_run, self.json, self.yes);
+        let mut pulls = PullRequests::of(open(start, Vec::new())?, self.order())?;
+        tell_doubted(&pulls.run);
+        if !pulls.left_out.is_empty() {
+            let left_out = pulls.left_out.join(", ");
+            say!("left out, since they hold what the review rejected: {left_out}");
         }
-        format!(
-            "Push {} branch(es) to `{}` and open a pull request for each?",
-            pulls.all.len(),
-            pulls.remote
-        )
+        if pulls.all.is_empty() {
+            return Err(Error::NothingToPass.into());
+        }
+        let can_be_opened = PullRequests::can_be_opened();
+        if dry_run || !can_be_opened {
+            for command in pulls.commands()?.iter().filter(|_| !json) {
+                data!("{}\n", shell_words::join(command));
+            }
+        } else if is_wanted(&pulls, is_said)? {
+            let told = pulls.open(|one| {
+                if !json {
+                    data!(
+                        "{}  {}\n",
+                        one.branch,
+                        one.url.as_deref().unwrap_or_default()
+                    );
+                }
+            });
+            told.await?;
+        } else {
+            say!("nothing was pushed");
+            return Ok(0);
+        }
+        if json {
+            print_json(&document(&pulls))?;
+        }
+        if !can_be_opened && !dry_run {
+            say!("`gh` is not on PATH, so nothing was pushed; the commands above do it");
+        }
+        Ok(0)
+    }
+}
+
+impl PullArguments {
+    fn order(self) -> PullOrder {
+        PullOrder {
+            run: self.run,
+            per: if self.per_task { Per::Task } else { Per::Run },
+            base: self.base,
+            remote: self.remote,
+            draft: self.draft,
+            rejected: rejected(self.with_rejected),
+        }
+    }
+}
+
+fn is_wanted(pulls: &PullRequests, is_said: bool) -> Result<bool> {
+    let hint = "`--yes` pushes without asking, `--dry-run` shows what would be done";
+    allowed(is_said, "push", hint, || {
+        for one in &pulls.all {
+            say!("{} → {}: {}", one.branch, one.base, one.text.title);
+        }
+        let (count, remote) = (pulls.all.len(), &pulls.remote);
+        format!("Push {count} branch(es) to `{remote}` and open a pull request for each?")
     })
 }
 
@@ -90,7 +120,7 @@ fn document(pulls: &PullRequests) -> Value {
         json!({"branch": one.branch, "base": one.base, "tasks": one.tasks, "title": one.text.title,
                "body_file": one.body_file, "url": one.url})
     };
-    let rows: Vec<Value> = pulls.all.iter().map(row).collect();
     let run = &pulls.run.summary.run_id;
-    json!({"version": 1, "run_id": run, "remote": pulls.remote, "pull_requests": rows})
+    json!({"version": 1, "run_id": run, "remote": pulls.remote,
+           "pull_requests": pulls.all.iter().map(row).collect_vec()})
 }

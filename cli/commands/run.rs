@@ -1,140 +1,326 @@
 //! `tm waves run` and `tm waves resume`: the way of a run, one value after the other.
 
-use super::ci::tell_ci;
-use super::plan::{order, overrides, plan_text};
+use super::ci::{CiSystem, tell_ci};
+use super::plan::{PlanChoice, plan_text};
 use super::steering::resume_live;
-use crate::arguments::{NotificationArguments, OnInterrupted, ResumeArguments, RunArguments};
+use super::{Perform, StrictnessArgument};
 use crate::ask::{confirmed, is_answered};
 use crate::display::{Display, Output, print_data, print_line};
-use crate::failure::CommandFailure;
+use crate::failure::Result;
 use crate::flags::{Flags, word};
 use crate::logging;
 use crate::notices;
 use crate::project::open_telling;
+use clap::{ArgAction, Args, ValueEnum};
 use std::num::NonZeroU32;
-use std::path::Path;
-use tm_app::{BrokenBase, Ended, Error, JournalTrust, Planned, Project, Ready, Session, Waiting};
+use std::path::{Path, PathBuf};
+use tm_app::{
+    AfterRun, BrokenBase, Ended, Error, JournalTrust, Planned, Project, Ready, Session, Waiting,
+};
 use tm_config::Override;
 use tm_reports::summary_markdown;
 use tm_runtime::now;
 use tm_scheduler::{RunStatus, exit_code};
 
-pub(crate) async fn run(start: &Path, arguments: &RunArguments) -> Result<u8, CommandFailure> {
-    let waiting = if arguments.wait {
-        Waiting::Wait
-    } else {
-        Waiting::Refuse
-    };
-    let after = arguments.notifications.after.given().checked()?;
-    let project = project(start, run_overrides(arguments), &arguments.notifications)?;
-    let mut session = Session::open(project, after, waiting).await?;
-    let ready = match (session.interrupted(), arguments.on_interrupted) {
-        (Ok(None), _) => return Box::pin(begin(session, arguments)).await,
-        (Ok(Some(interrupted)), OnInterrupted::Resume) => {
-            print_line(&format!(
-                "taking up the run {} where it stopped",
-                interrupted.id()
-            ));
-            session
-                .resume(interrupted, trust(arguments.trust_journal))
-                .await?
-        }
-        (Ok(Some(interrupted)), OnInterrupted::Fresh) => {
-            session.abandon(interrupted).await?;
-            return Box::pin(begin(session, arguments)).await;
-        }
-        (Err(Error::UnreadableLastRun { error, run, folder }), OnInterrupted::Fresh) => {
-            print_line(&format!("warning: failed to {error}"));
-            print_line(&format!(
-                "the run {run} is left as it is, in `{}`",
-                folder.display()
-            ));
-            return Box::pin(begin(session, arguments)).await;
-        }
-        (Ok(Some(interrupted)), OnInterrupted::Fail) => {
-            let failure = CommandFailure::new(format!(
-                "start: the run {} was interrupted",
-                interrupted.id()
-            ));
-            return Err(failure.hint(
-                "`tm waves resume` takes it up, `--on-interrupted fresh` leaves it as it is",
-            ));
-        }
-        (Err(error), _) => return Err(error.into()),
-    };
-    Box::pin(supervise(
-        session,
-        ready,
-        arguments.notifications.json.into(),
-    ))
-    .await
+/// What to do with a run that was interrupted.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+enum OnInterrupted {
+    /// Take it up.
+    #[default]
+    Resume,
+    /// End what it has left running, keep its work in progress, leave it as it is with all its branches, and start anew.
+    Fresh,
+    /// Stop with an error.
+    Fail,
 }
 
-async fn begin(mut session: Session, arguments: &RunArguments) -> Result<u8, CommandFailure> {
-    let planned = session.plan(&order(&arguments.choice, arguments.base.as_deref()))?;
-    if planned.plan.tasks.is_empty() {
-        print_line("nothing to run: no open task can be planned");
-        print_data(&tm_reports::plan_text(&planned.plan, &planned.limits));
-        return Ok(0);
-    }
-    if !is_wanted(&session.project, &planned, arguments)? {
-        print_line("nothing was run");
-        return Ok(0);
-    }
-    let broken = BrokenBase::allowed_if(arguments.allow_broken_base);
-    let ready = session.begin(planned, broken).await?;
-    Box::pin(supervise(
-        session,
-        ready,
-        arguments.notifications.json.into(),
-    ))
-    .await
+/// What is told of a run, while it goes on and when it is over.
+#[derive(Args, Clone, Debug, Default)]
+struct NotificationArguments {
+    /// Log more of what tm does on stderr; twice and three times for still more. `TM_LOG` chooses more finely.
+    #[arg(short = 'v', long, action = ArgAction::Count)]
+    verbose: u8,
+    /// What is done when the run is over.
+    #[command(flatten)]
+    after: AfterArguments,
+    /// One event a line on stdout, as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
-pub(crate) async fn resume(
-    start: &Path,
-    arguments: &ResumeArguments,
-) -> Result<u8, CommandFailure> {
-    let after = arguments.notifications.after.given().checked()?;
-    let given = Flags::default()
-        .set(
-            "waves.max_parallel",
-            "--max-parallel",
-            &arguments.max_parallel.map(NonZeroU32::get),
-        )
-        .set("waves.deadline", "--deadline", &arguments.deadline);
-    let project = project(start, given.given(), &arguments.notifications)?;
-    if let Some(code) = resume_live(&project, arguments)? {
-        return Ok(code);
-    }
-    let mut session = Session::open(project, after, Waiting::Refuse).await?;
-    let interrupted = session.named(arguments.run.as_deref())?;
-    let ready = session
-        .resume(interrupted, trust(arguments.trust_journal))
-        .await?;
-    Box::pin(supervise(
-        session,
-        ready,
-        arguments.notifications.json.into(),
-    ))
-    .await
+/// What a run does when it is over, besides writing its own folder. A run that is taken up does the same again, as far
+/// as nothing else is given then.
+#[derive(Args, Clone, Debug, Default)]
+struct AfterArguments {
+    /// Write summary.md, summary.json, report.html and junit.xml into this folder too.
+    #[arg(long, value_name = "DIR")]
+    report_dir: Option<PathBuf>,
+    /// Tell a CI system in its own way: annotations (github), a folded section (gitlab), an annotation of the build
+    /// (buildkite); the one that the environment names when not given (`GITHUB_ACTIONS`, `GITLAB_CI`, `BUILDKITE`).
+    #[arg(long, value_enum, value_name = "SYSTEM")]
+    ci: Option<CiSystem>,
+    /// Run this command by `sh` when the run is over, with `TM_RUN_ID`, `TM_STATUS`, `TM_EXIT_CODE`, `TM_PASSED`,
+    /// `TM_FAILED`, `TM_BLOCKED`, `TM_INTEGRATION_BRANCH`, `TM_SUMMARY_FILE` and `TM_REPORT_FILE` in its environment.
+    #[arg(long, value_name = "COMMAND")]
+    on_complete: Option<String>,
+    /// Tell `desktop`, or a web server at this URL, which gets JSON; `slack+URL` and `discord+URL` for servers that
+    /// want theirs. May be given several times.
+    #[arg(long, value_name = "CHANNEL")]
+    notify: Vec<String>,
 }
 
-fn project(
-    start: &Path,
-    given: Vec<Override>,
-    notifications: &NotificationArguments,
-) -> Result<Project, CommandFailure> {
-    tm_worktrees::check_git()?;
-    open_telling(
-        start,
-        given,
-        if notifications.json {
+/// `tm waves run`.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
+#[derive(Args, Debug, Default)]
+pub(crate) struct RunArguments {
+    /// The choice of tasks.
+    #[command(flatten)]
+    choice: PlanChoice,
+    /// Further attempts after the first that fails.
+    #[arg(long, value_name = "N")]
+    retries: Option<u32>,
+    /// The agent to use.
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// The command of the agent `custom`, run by `sh`.
+    #[arg(long, value_name = "COMMAND")]
+    agent_command: Option<String>,
+    /// The model for agents that take one.
+    #[arg(long)]
+    model: Option<String>,
+    /// The time limit of one attempt, such as `20m`.
+    #[arg(long, value_name = "DURATION")]
+    timeout: Option<String>,
+    /// The command that runs the tests, run by `sh`.
+    #[arg(long, value_name = "COMMAND")]
+    test_command: Option<String>,
+    /// How strictly RED and GREEN are judged.
+    #[arg(long, value_name = "LEVEL")]
+    strictness: Option<StrictnessArgument>,
+    /// Start nothing more after this time, such as `6h`.
+    #[arg(long, value_name = "DURATION")]
+    deadline: Option<String>,
+    /// Start nothing more once the agents have reported this cost in US dollars.
+    #[arg(long, value_name = "DOLLARS")]
+    max_cost: Option<f64>,
+    /// Start nothing more once the agents have reported this many tokens, read and written together.
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<u64>,
+    /// Start no further attempt at a task once its agents have reported this cost in US dollars.
+    #[arg(long, value_name = "DOLLARS")]
+    max_cost_per_task: Option<f64>,
+    /// Start no further attempt at a task once its agents have reported this many tokens, read and written together.
+    #[arg(long, value_name = "N")]
+    max_tokens_per_task: Option<u64>,
+    /// What agents may do without asking: a mode that each of them has.
+    #[arg(long, value_name = "MODE")]
+    permissions: Option<String>,
+    /// Leave every task on its own branch; nothing lands.
+    #[arg(long)]
+    no_land: bool,
+    /// Start from this commit instead of HEAD, or of the last run's integration branch where that is ahead of HEAD.
+    #[arg(long, value_name = "COMMIT")]
+    base: Option<String>,
+    /// Go on although the tests can't be run at the base, or something else there makes work worth nothing; the run says so.
+    #[arg(long)]
+    allow_broken_base: bool,
+    /// What to do when the last run was interrupted.
+    #[arg(long, value_enum, default_value_t)]
+    on_interrupted: OnInterrupted,
+    /// After an unclean end, don't run the tests again of what the journal says has landed; that journal and git agree is
+    /// looked at in any case.
+    #[arg(long)]
+    trust_journal: bool,
+    /// Wait while another run is live.
+    #[arg(long)]
+    wait: bool,
+    /// Don't ask.
+    #[arg(long, short = 'y')]
+    yes: bool,
+    /// What is told of it.
+    #[command(flatten)]
+    notifications: NotificationArguments,
+}
+
+/// `tm waves resume`.
+#[derive(Args, Debug)]
+pub(crate) struct ResumeArguments {
+    /// The run; the last one when not given.
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+    /// Agents at the same time, instead of as before.
+    #[arg(long, short = 'j', value_name = "N")]
+    max_parallel: Option<NonZeroU32>,
+    /// Start nothing more after this time, such as `6h`.
+    #[arg(long, value_name = "DURATION")]
+    deadline: Option<String>,
+    /// After an unclean end, don't run the tests again of what the journal says has landed; that journal and git agree is
+    /// looked at in any case.
+    #[arg(long)]
+    trust_journal: bool,
+    /// What is told of it.
+    #[command(flatten)]
+    notifications: NotificationArguments,
+}
+
+impl Perform for RunArguments {
+    async fn perform(self, start: &Path) -> Result {
+        let waiting = if self.wait {
+            Waiting::Wait
+        } else {
+            Waiting::Refuse
+        };
+        let after = self.notifications.after()?;
+        let project = self.notifications.project(start, self.settings())?;
+        let mut session = Session::open(project, after, waiting).await?;
+        let interrupted = match (session.interrupted(), self.on_interrupted) {
+            (Ok(None), _) => None,
+            (Ok(Some(interrupted)), OnInterrupted::Resume) => {
+                say!("taking up the run {} where it stopped", interrupted.id());
+                Some(interrupted)
+            }
+            (Ok(Some(interrupted)), OnInterrupted::Fresh) => {
+                session.abandon(interrupted).await?;
+                None
+            }
+            (Err(Error::UnreadableLastRun { error, run, folder }), OnInterrupted::Fresh) => {
+                say!("warning: failed to {error}");
+                say!("the run {run} is left as it is, in `{}`", folder.display());
+                None
+            }
+            (Ok(Some(interrupted)), OnInterrupted::Fail) => {
+                let failure = failure!("start: the run {} was interrupted", interrupted.id());
+                return Err(failure.hint(
+                    "`tm waves resume` takes it up, `--on-interrupted fresh` leaves it as it is",
+                ));
+            }
+            (Err(error), _) => return Err(error.into()),
+        };
+        let output = Output::from(self.notifications.json);
+        let ready = match interrupted {
+            Some(run) => session.resume(run, trust(self.trust_journal)).await?,
+            None => match self.begin(&mut session).await? {
+                Some(ready) => ready,
+                None => return Ok(0),
+            },
+        };
+        Box::pin(supervise(session, ready, output)).await
+    }
+}
+
+impl RunArguments {
+    /// Returns a run that nobody is asked about.
+    pub(crate) fn unasked(choice: PlanChoice) -> Self {
+        Self {
+            choice,
+            yes: true,
+            ..Self::default()
+        }
+    }
+
+    /// Makes a new run ready, where there is something to run and it is wanted.
+    async fn begin(self, session: &mut Session) -> Result<Option<Ready>> {
+        let broken = BrokenBase::allowed_if(self.allow_broken_base);
+        let is_said = self.yes;
+        let output = Output::from(self.notifications.json);
+        let planned = session.plan(&self.choice.order(self.base))?;
+        if planned.plan.tasks.is_empty() {
+            say!("nothing to run: no open task can be planned");
+            print_data(&tm_reports::plan_text(&planned.plan, &planned.limits));
+            return Ok(None);
+        }
+        if !is_wanted(&session.project, &planned, output, is_said)? {
+            say!("nothing was run");
+            return Ok(None);
+        }
+        Ok(Some(session.begin(planned, broken).await?))
+    }
+
+    /// Returns the settings that its flags give.
+    fn settings(&self) -> Vec<Override> {
+        let flag = |value: &Option<String>| value.clone();
+        self.choice
+            .settings()
+            .agent(flag(&self.agent), flag(&self.agent_command))
+            .set("agent.model", "--model", flag(&self.model))
+            .set(
+                "agent.permissions",
+                "--permissions",
+                flag(&self.permissions),
+            )
+            .set("agent.timeout", "--timeout", flag(&self.timeout))
+            .set("test.command", "--test-command", flag(&self.test_command))
+            .set("waves.deadline", "--deadline", flag(&self.deadline))
+            .set("agent.max_cost", "--max-cost", self.max_cost)
+            .set(
+                "agent.max_cost_per_task",
+                "--max-cost-per-task",
+                self.max_cost_per_task,
+            )
+            .set("agent.max_tokens", "--max-tokens", self.max_tokens)
+            .set(
+                "agent.max_tokens_per_task",
+                "--max-tokens-per-task",
+                self.max_tokens_per_task,
+            )
+            .set("waves.retries", "--retries", self.retries)
+            .set("tdd.strictness", "--strictness", word(self.strictness))
+            .set("git.land", "--no-land", self.no_land.then_some("off"))
+            .given()
+    }
+}
+
+impl Perform for ResumeArguments {
+    async fn perform(self, start: &Path) -> Result {
+        let after = self.notifications.after()?;
+        let slots = self.max_parallel.map(NonZeroU32::get);
+        let given = Flags::default()
+            .set("waves.max_parallel", "--max-parallel", slots)
+            .set("waves.deadline", "--deadline", self.deadline);
+        let project = self.notifications.project(start, given.given())?;
+        let output = Output::from(self.notifications.json);
+        let run = self.run.as_deref();
+        if let Some(code) = resume_live(&project, run, output)? {
+            return Ok(code);
+        }
+        let mut session = Session::open(project, after, Waiting::Refuse).await?;
+        let interrupted = session.named(run)?;
+        let ready = session
+            .resume(interrupted, trust(self.trust_journal))
+            .await?;
+        Box::pin(supervise(session, ready, output)).await
+    }
+}
+
+impl NotificationArguments {
+    fn after(&self) -> Result<AfterRun> {
+        let AfterArguments {
+            report_dir,
+            ci,
+            on_complete,
+            notify,
+        } = self.after.clone();
+        let after = AfterRun {
+            report_dir,
+            ci: word(ci),
+            on_complete,
+            notify,
+        };
+        Ok(after.checked()?)
+    }
+
+    fn project(&self, start: &Path, given: Vec<Override>) -> Result<Project> {
+        tm_worktrees::check_git()?;
+        let tell = if self.json {
             notices::print_for_programs
         } else {
             notices::print
-        },
-    )
+        };
+        open_telling(start, given, tell)
+    }
 }
 
 const fn trust(is_asked_for: bool) -> JournalTrust {
@@ -145,42 +331,28 @@ const fn trust(is_asked_for: bool) -> JournalTrust {
     }
 }
 
-fn is_wanted(
-    project: &Project,
-    planned: &Planned,
-    arguments: &RunArguments,
-) -> Result<bool, CommandFailure> {
+fn is_wanted(project: &Project, planned: &Planned, output: Output, is_said: bool) -> Result<bool> {
     super::budget::note_what_is_not_measured(project);
-    if !arguments.notifications.json {
-        print_line(&plan_text(project, planned));
-        let uncommitted: Vec<_> = project.repository.uncommitted()?;
-        if !uncommitted.is_empty() {
-            print_line(&format!(
-                "{} uncommitted paths are not part of the run",
-                uncommitted.len()
-            ));
-        }
-    }
-    if arguments.yes || arguments.notifications.json || !is_answered() {
+    if output == Output::Json {
         return Ok(true);
     }
-    let question = format!("Run these {} tasks?", planned.plan.tasks.len());
-    Ok(confirmed(&question, true)?)
+    print_line(&plan_text(project, planned));
+    let uncommitted = project.repository.uncommitted()?.len();
+    if uncommitted > 0 {
+        say!("{uncommitted} uncommitted paths are not part of the run");
+    }
+    let count = planned.plan.tasks.len();
+    Ok(is_said || !is_answered() || confirmed(&format!("Run these {count} tasks?"), true)?)
 }
 
-async fn supervise(
-    mut session: Session,
-    ready: Ready,
-    output: Output,
-) -> Result<u8, CommandFailure> {
+async fn supervise(mut session: Session, ready: Ready, output: Output) -> Result {
     logging::write_into(&ready.of.directory.log())?;
     tracing::info!(run = %ready.of.header.run_id, "the run begins");
     let mut display = Display::choose(output, now());
-    let ended = session
-        .run(ready, |at, told, scheduler| {
-            display.told(at, told, scheduler);
-        })
-        .await;
+    let ended = session.run(ready, |at, told, scheduler| {
+        display.told(at, told, scheduler)
+    });
+    let ended = ended.await;
     display.finish();
     let ended = ended?;
     let told = tell(&ended, output).await;
@@ -192,7 +364,7 @@ async fn supervise(
 }
 
 /// Shows what the run leaves, and tells whoever is to be told.
-async fn tell(ended: &Ended, output: Output) -> Result<(), CommandFailure> {
+async fn tell(ended: &Ended, output: Output) -> Result<()> {
     let summary = ended.report()?;
     if output == Output::People {
         print_data(&summary_markdown(&summary));
@@ -204,52 +376,18 @@ async fn tell(ended: &Ended, output: Output) -> Result<(), CommandFailure> {
 }
 
 fn next_commands(ended: &Ended) {
-    print_line("next:");
+    say!("next:");
     if matches!(
         ended.outcome.status,
         RunStatus::Interrupted | RunStatus::Stopped
     ) {
-        print_line("  tm waves resume                 take the rest up");
+        say!("  tm waves resume                 take the rest up");
     }
-    print_line("  tm review                       see each branch, approve or reject it");
-    print_line(&format!(
+    say!("  tm review                       see each branch, approve or reject it");
+    say!(
         "  git log --first-parent {}",
         ended.of.header.integration_branch
-    ));
-    print_line("  tm waves land                   merge it into your branch, when you are content");
-    print_line(&format!(
-        "report: {}",
-        ended.of.directory.report().display()
-    ));
-}
-
-/// Returns the settings that the flags of `run` give.
-fn run_overrides(arguments: &RunArguments) -> Vec<Override> {
-    overrides(&arguments.choice)
-        .agent(&arguments.agent, &arguments.agent_command)
-        .set("agent.model", "--model", &arguments.model)
-        .set("agent.permissions", "--permissions", &arguments.permissions)
-        .set("agent.timeout", "--timeout", &arguments.timeout)
-        .set("test.command", "--test-command", &arguments.test_command)
-        .set("waves.deadline", "--deadline", &arguments.deadline)
-        .set("agent.max_cost", "--max-cost", &arguments.max_cost)
-        .set(
-            "agent.max_cost_per_task",
-            "--max-cost-per-task",
-            &arguments.max_cost_per_task,
-        )
-        .set("agent.max_tokens", "--max-tokens", &arguments.max_tokens)
-        .set(
-            "agent.max_tokens_per_task",
-            "--max-tokens-per-task",
-            &arguments.max_tokens_per_task,
-        )
-        .set("waves.retries", "--retries", &arguments.retries)
-        .set(
-            "tdd.strictness",
-            "--strictness",
-            &word(arguments.strictness),
-        )
-        .set("git.land", "--no-land", &arguments.no_land.then_some("off"))
-        .given()
+    );
+    say!("  tm waves land                   merge it into your branch, when you are content");
+    say!("report: {}", ended.of.directory.report().display());
 }

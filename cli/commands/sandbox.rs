@@ -1,8 +1,7 @@
 //! Claude Code in a Docker sandbox: whether it is logged in there, and where it is not, a session to do that.
 
-use crate::display::print_line;
-use crate::failure::CommandFailure;
-use std::io::IsTerminal as _;
+use crate::ask::is_answered;
+use crate::failure::Result;
 use std::path::Path;
 use std::time::Duration;
 use tm_executors::process::{TreeCommand, run_attended, run_captured};
@@ -12,26 +11,24 @@ const PROBE_LIMIT: Duration = Duration::from_secs(30);
 const RUN_CLAUDE: [&str; 3] = ["sandbox", "run", "claude"];
 
 /// Makes sure that Claude answers within the sandbox.
-pub(crate) async fn get_ready(folder: &Path) -> Result<(), CommandFailure> {
-    print_line("asking Claude in the sandbox for an answer");
+pub(crate) async fn get_ready(folder: &Path) -> Result<()> {
+    say!("asking Claude in the sandbox for an answer");
     if answers(folder).await? {
         return Ok(());
     }
     let hint = "run `docker sandbox run claude` once, and log in";
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Err(
-            CommandFailure::new("start the sandbox: Claude gives no answer there").hint(hint),
-        );
+    if !is_answered() {
+        return Err(failure!("start the sandbox: Claude gives no answer there").hint(hint));
     }
-    print_line("log in, then leave Claude with /exit");
+    say!("log in, then leave Claude with /exit");
     run_attended("docker", &RUN_CLAUDE, folder).await?;
     if answers(folder).await? {
         return Ok(());
     }
-    Err(CommandFailure::new("start the sandbox: Claude still gives no answer there").hint(hint))
+    Err(failure!("start the sandbox: Claude still gives no answer there").hint(hint))
 }
 
-async fn answers(folder: &Path) -> Result<bool, CommandFailure> {
+async fn answers(folder: &Path) -> Result<bool> {
     let words = RUN_CLAUDE
         .into_iter()
         .chain(["-p", "Answer with the word OK"]);

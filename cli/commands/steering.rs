@@ -2,90 +2,150 @@
 //!
 //! What can be done is for the run to say; here its answer gets a hint and an exit code.
 
-use crate::arguments::{ResumeArguments, SkipArguments, SteeredTask, StopArguments};
+use super::Perform;
 use crate::display::{Output, print_data, print_line};
-use crate::failure::{CommandFailure, ExitCode};
+use crate::failure::{CommandFailure, ExitCode, Result};
 use crate::project::open;
+use clap::Args;
 use std::path::Path;
 use tm_app::Project;
 use tm_runtime::steering::{Ask, Reply};
 
-pub(crate) fn pause(start: &Path, json: bool) -> Result<u8, CommandFailure> {
-    steer(start, &Ask::Pause, json.into())
+/// `tm waves pause`.
+#[derive(Args, Debug)]
+pub(crate) struct PauseArguments {
+    /// For programs.
+    #[arg(long)]
+    json: bool,
 }
 
-pub(crate) fn retry(start: &Path, task: &SteeredTask) -> Result<u8, CommandFailure> {
-    steer(
-        start,
-        &Ask::Retry {
-            task: task.task.as_str().into(),
-        },
-        task.json.into(),
-    )
+/// `tm waves retry`.
+#[derive(Args, Debug)]
+pub(crate) struct RetryArguments {
+    /// The task.
+    #[command(flatten)]
+    of: SteeredTask,
 }
 
-pub(crate) fn skip(start: &Path, arguments: &SkipArguments) -> Result<u8, CommandFailure> {
-    let ask = Ask::Skip {
-        task: arguments.task.as_str().into(),
-        satisfied: arguments.satisfied,
-    };
-    steer(start, &ask, arguments.json.into())
+/// `tm waves add`.
+#[derive(Args, Debug)]
+pub(crate) struct AddToRun {
+    /// The task.
+    #[command(flatten)]
+    of: SteeredTask,
 }
 
-pub(crate) fn add(start: &Path, task: &SteeredTask) -> Result<u8, CommandFailure> {
-    steer(
-        start,
-        &Ask::Add {
-            task: task.task.as_str().into(),
-        },
-        task.json.into(),
-    )
+/// A task of the live run.
+#[derive(Args, Debug)]
+struct SteeredTask {
+    /// The task.
+    #[arg(value_name = "ID")]
+    task: String,
+    /// For programs.
+    #[arg(long)]
+    json: bool,
 }
 
-pub(crate) fn stop(start: &Path, arguments: &StopArguments) -> Result<u8, CommandFailure> {
-    if let Some(task) = &arguments.task {
-        let ask = Ask::StopTask {
-            task: task.as_str().into(),
-            now: arguments.now,
-        };
-        return steer(start, &ask, arguments.json.into());
+/// `tm waves skip`.
+#[derive(Args, Debug)]
+pub(crate) struct SkipArguments {
+    /// The task.
+    #[arg(value_name = "ID")]
+    task: String,
+    /// Carry out what depends on it without it, instead of blocking that.
+    #[arg(long)]
+    satisfied: bool,
+    /// For programs.
+    #[arg(long)]
+    json: bool,
+}
+
+/// `tm waves stop`.
+#[derive(Args, Debug)]
+pub(crate) struct StopArguments {
+    /// Stop this task alone; its work is kept, and what depends on it is blocked.
+    #[arg(value_name = "ID")]
+    task: Option<String>,
+    /// Don't give agents the grace period.
+    #[arg(long)]
+    now: bool,
+    /// For programs.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Perform for PauseArguments {
+    async fn perform(self, start: &Path) -> Result {
+        steer(start, &Ask::Pause, self.json)
     }
-    told(
-        &tm_app::stop(&open(start, Vec::new())?, arguments.now)?,
-        arguments.json.into(),
-    )
 }
 
-fn steer(start: &Path, ask: &Ask, output: Output) -> Result<u8, CommandFailure> {
-    told(&tm_app::steer(&open(start, Vec::new())?, ask)?, output)
+impl Perform for RetryArguments {
+    async fn perform(self, start: &Path) -> Result {
+        let task = self.of.task.into();
+        steer(start, &Ask::Retry { task }, self.of.json)
+    }
+}
+
+impl Perform for AddToRun {
+    async fn perform(self, start: &Path) -> Result {
+        let task = self.of.task.into();
+        steer(start, &Ask::Add { task }, self.of.json)
+    }
+}
+
+impl Perform for SkipArguments {
+    async fn perform(self, start: &Path) -> Result {
+        let (task, satisfied) = (self.task.into(), self.satisfied);
+        steer(start, &Ask::Skip { task, satisfied }, self.json)
+    }
+}
+
+impl Perform for StopArguments {
+    async fn perform(self, start: &Path) -> Result {
+        let now = self.now;
+        if let Some(task) = self.task {
+            let task = task.into();
+            return steer(start, &Ask::StopTask { task, now }, self.json);
+        }
+        told(
+            &tm_app::stop(&open(start, Vec::new())?, now)?,
+            self.json.into(),
+        )
+    }
+}
+
+fn steer(start: &Path, ask: &Ask, json: impl Into<Output>) -> Result {
+    told(&tm_app::steer(&open(start, Vec::new())?, ask)?, json.into())
 }
 
 /// Lets a paused run go on; `None` when no run is live that could be meant.
 pub(crate) fn resume_live(
     project: &Project,
-    arguments: &ResumeArguments,
-) -> Result<Option<u8>, CommandFailure> {
-    let Some((holder, reply)) = tm_app::resume_live(project, arguments.run.as_deref())? else {
+    run: Option<&str>,
+    output: Output,
+) -> Result<Option<u8>> {
+    let Some((holder, reply)) = tm_app::resume_live(project, run)? else {
         return Ok(None);
     };
     if reply.reason.as_deref() == Some("nothing-to-do") {
-        return Err(CommandFailure::new(format!("{}; {holder}", reply.message))
+        return Err(failure!("{}; {holder}", reply.message)
             .code(ExitCode::Busy)
             .hint("`tm waves watch` shows it, `tm waves stop` stops it"));
     }
-    told(&reply, arguments.notifications.json.into()).map(Some)
+    told(&reply, output).map(Some)
 }
 
 /// Shows the answer of the run.
-fn told(reply: &Reply, output: Output) -> Result<u8, CommandFailure> {
+fn told(reply: &Reply, output: Output) -> Result {
     if output == Output::Json {
         print_data(&reply.line());
     }
     if !reply.ok {
-        let failure = CommandFailure::new(&reply.message).code(ExitCode::Refused);
-        return Err(match hint(reply.reason.as_deref().unwrap_or_default()) {
-            Some(hint) => failure.hint(hint),
-            None => failure,
+        let hint = hint(reply.reason.as_deref().unwrap_or_default());
+        return Err(CommandFailure {
+            hint: hint.map(ToOwned::to_owned),
+            ..CommandFailure::new(&reply.message).code(ExitCode::Refused)
         });
     }
     if output == Output::People {

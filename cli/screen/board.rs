@@ -1,5 +1,6 @@
 //! What the screen shows of a run, taken from the scheduler at one moment. Knows no terminal and no clock.
 
+use itertools::Itertools as _;
 use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::{
     AttemptRecord, Dispatch, Failure, Phase, Remaining, Scheduler, State, StopReason, TaskId,
@@ -281,13 +282,7 @@ fn with_needs(view: &TaskView<'_>, scheduler: &Scheduler) -> String {
             .task(id)
             .is_some_and(|view| !matches!(view.state, State::Landed { .. }))
     };
-    let needs: Vec<&str> = view
-        .placed
-        .task
-        .dependencies
-        .iter()
-        .filter(is_open)
-        .map(TaskId::as_str)
-        .collect();
-    format!("{} on {}", view.placed.task.id, needs.join("+"))
+    let task = &view.placed.task;
+    let needs = task.dependencies.iter().filter(is_open).join("+");
+    format!("{} on {needs}", task.id)
 }

@@ -1,6 +1,7 @@
 //! A run as rows by wave. Pure: where the scheduler stands in, what is shown out.
 
 use crate::screen::clock;
+use itertools::Itertools as _;
 use tm_scheduler::{
     AttemptRecord, Phase, RunStatus, Scheduler, State, TaskId, TaskView, Timestamp,
 };
@@ -97,24 +98,14 @@ impl Board {
             (None, Link::Live, None, false) => "running",
         };
         let is_over = scheduler.ended().is_some() || link == Link::Over;
-        let mut waves: Vec<Wave> = Vec::new();
-        let mut views: Vec<TaskView<'_>> = scheduler.tasks().collect();
-        views.sort_by_key(|view| view.placed.wave);
-        for view in views {
-            let number = view.placed.wave;
-            if waves.last().is_none_or(|wave| wave.number != number) {
-                waves.push(Wave {
-                    number,
-                    rows: Vec::new(),
-                });
-            }
-            let row = Row::of(&view, scheduler.limits().retries + 1);
-            waves
-                .last_mut()
-                .expect("there is a wave by now")
-                .rows
-                .push(row);
-        }
+        let attempts = scheduler.limits().retries + 1;
+        let views = scheduler.tasks().sorted_by_key(|view| view.placed.wave);
+        let waves = views.chunk_by(|view| view.placed.wave);
+        let waves = waves.into_iter().map(|(number, views)| Wave {
+            number,
+            rows: views.map(|view| Row::of(&view, attempts)).collect(),
+        });
+        let waves = waves.collect();
         Self {
             run_id: run_id.to_owned(),
             status: status.to_owned(),
@@ -172,10 +163,7 @@ impl Row {
         let note = match view.state {
             State::Failed { failure } => failure.to_string(),
             State::Blocked { by } => {
-                format!(
-                    "by {}",
-                    by.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ")
-                )
+                format!("by {}", by.iter().join(", "))
             }
             State::Paused { .. } => match view.attempts.last().and_then(AttemptRecord::failure) {
                 Some(failure) => format!("{tries} after {failure}").trim_start().to_owned(),
@@ -236,7 +224,5 @@ const fn tone(state: &State) -> Tone {
 
 /// Returns text without what a terminal would take for orders.
 pub(crate) fn plain(text: &str) -> String {
-    text.chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
-        .collect()
+    text.replace(char::is_control, " ")
 }

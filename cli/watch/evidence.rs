@@ -2,16 +2,18 @@
 
 use crate::screen::clock;
 use crate::words::{self, short};
-use tm_scheduler::{
-    AttemptEnd, AttemptRecord, ClaimStatus, Proof, ResultFile, State, TaskId, TaskView,
-};
+use itertools::Itertools as _;
+use tm_scheduler::{AttemptEnd, AttemptRecord, ClaimStatus, Proof, ResultFile, State, TaskView};
 
 /// Returns the lines.
 pub(crate) fn evidence(view: &TaskView<'_>) -> Vec<String> {
     let task = &view.placed.task;
     let mut lines = vec![format!("{} is {}", task.id, view.state.as_str())];
     if !task.dependencies.is_empty() {
-        lines.push(format!("depends on {}", names(&task.dependencies)));
+        lines.push(format!(
+            "depends on {}",
+            task.dependencies.iter().join(", ")
+        ));
     }
     match view.state {
         State::Landed { commit, merge } => {
@@ -129,11 +131,4 @@ fn proof_lines(proof: &Proof) -> Vec<String> {
     }
     lines.extend(proof.notes.iter().cloned());
     lines
-}
-
-fn names(ids: &[TaskId]) -> String {
-    ids.iter()
-        .map(TaskId::as_str)
-        .collect::<Vec<_>>()
-        .join(", ")
 }

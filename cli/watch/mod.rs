@@ -12,4 +12,4 @@ mod terminal;
 mod tests;
 mod view;
 
-pub(crate) use terminal::watch;
+pub(crate) use terminal::WatchArguments;

@@ -1,30 +1,13 @@
 //! What is seen on the screen, and what a key does to it. Pure: a key in, perhaps something to do out.
 
 use super::board::{Board, Link, Row};
+use itertools::Itertools as _;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tm_runtime::steering::Ask;
 use tm_scheduler::{TaskId, Timestamp};
 
 /// So many lines are one page.
 const PAGE: usize = 10;
-
-/// A key, whatever terminal it was pressed at.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Key {
-    Char(char),
-    Up,
-    Down,
-    Left,
-    Right,
-    PageUp,
-    PageDown,
-    Home,
-    End,
-    Enter,
-    Escape,
-    Backspace,
-    Tab,
-    Interrupt,
-}
 
 /// Something to do outside of the screen.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -110,27 +93,22 @@ impl Question {
         }
     }
 
-    fn answer(&self, key: Key) -> Option<Ask> {
-        match (self, key) {
-            (Self::Stop(task), Key::Char('y')) => Some(Ask::StopTask {
-                task: task.clone(),
-                now: false,
-            }),
-            (Self::Stop(task), Key::Char('!')) => Some(Ask::StopTask {
-                task: task.clone(),
-                now: true,
-            }),
-            (Self::Retry(task), Key::Char('y')) => Some(Ask::Retry { task: task.clone() }),
-            (Self::Skip(task), Key::Char('y')) => Some(Ask::Skip {
-                task: task.clone(),
-                satisfied: false,
-            }),
-            (Self::Skip(task), Key::Char('s')) => Some(Ask::Skip {
-                task: task.clone(),
-                satisfied: true,
-            }),
-            (Self::Stop(_) | Self::Retry(_) | Self::Skip(_), _) => None,
-        }
+    fn answer(&self, key: KeyCode) -> Option<Ask> {
+        let task = match self {
+            Self::Stop(task) | Self::Retry(task) | Self::Skip(task) => task.clone(),
+        };
+        Some(match (self, key.as_char()?) {
+            (Self::Stop(_), letter @ ('y' | '!')) => Ask::StopTask {
+                task,
+                now: letter == '!',
+            },
+            (Self::Retry(_), 'y') => Ask::Retry { task },
+            (Self::Skip(_), letter @ ('y' | 's')) => Ask::Skip {
+                task,
+                satisfied: letter == 's',
+            },
+            (Self::Stop(_) | Self::Retry(_) | Self::Skip(_), _) => return None,
+        })
     }
 }
 
@@ -196,19 +174,24 @@ impl Model {
     }
 
     /// Takes a key in.
-    pub(crate) fn press(&mut self, key: Key) -> Option<Action> {
-        if key == Key::Interrupt {
-            return Some(Action::Quit);
+    pub(crate) fn press(
+        &mut self,
+        KeyEvent {
+            code, modifiers, ..
+        }: KeyEvent,
+    ) -> Option<Action> {
+        if modifiers.contains(KeyModifiers::CONTROL) {
+            return (code == KeyCode::Char('c')).then_some(Action::Quit);
         }
         self.notice = None;
         match std::mem::take(&mut self.mode) {
-            Mode::Looking => self.command(key),
+            Mode::Looking => self.command(code),
             Mode::Filtering => {
-                self.type_filter(key);
+                self.type_filter(code);
                 None
             }
             Mode::Asking(question) => {
-                let ask = question.answer(key);
+                let ask = question.answer(code);
                 if ask.is_none() {
                     self.notice = Some("nothing was done".to_owned());
                 }
@@ -218,23 +201,23 @@ impl Model {
         }
     }
 
-    fn command(&mut self, key: Key) -> Option<Action> {
+    fn command(&mut self, key: KeyCode) -> Option<Action> {
         match key {
-            Key::Char('q') => return Some(Action::Quit),
-            Key::Char('?') => self.mode = Mode::Help,
-            Key::Char('/') => self.mode = Mode::Filtering,
-            Key::Char('1') => self.open(Tab::Log),
-            Key::Char('2') => self.open(Tab::Diff),
-            Key::Char('3') => self.open(Tab::Evidence),
-            Key::Tab => self.open(self.next_tab()),
-            Key::Enter | Key::Right => self.pane = Pane::Detail,
-            Key::Left | Key::Backspace => self.pane = Pane::Board,
-            Key::Escape => self.back(),
-            Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Home | Key::End => {
-                self.move_by(key);
-            }
-            Key::Char(letter) => return self.steer(letter),
-            Key::Interrupt => {}
+            KeyCode::Char('q') => return Some(Action::Quit),
+            KeyCode::Char('?') => self.mode = Mode::Help,
+            KeyCode::Char('/') => self.mode = Mode::Filtering,
+            KeyCode::Char('1') => self.open(Tab::Log),
+            KeyCode::Char('2') => self.open(Tab::Diff),
+            KeyCode::Char('3') => self.open(Tab::Evidence),
+            KeyCode::Char(letter) => return self.steer(letter),
+            KeyCode::Tab => self.open(self.next_tab()),
+            KeyCode::Enter | KeyCode::Right => self.pane = Pane::Detail,
+            KeyCode::Left | KeyCode::Backspace => self.pane = Pane::Board,
+            KeyCode::Esc => self.back(),
+            key => match self.pane {
+                Pane::Board => self.select_by(key),
+                Pane::Detail => self.scroll_by(key),
+            },
         }
         None
     }
@@ -285,16 +268,16 @@ impl Model {
         None
     }
 
-    fn type_filter(&mut self, key: Key) {
+    fn type_filter(&mut self, key: KeyCode) {
         match key {
-            Key::Enter => return,
-            Key::Escape => {
+            KeyCode::Enter => return,
+            KeyCode::Esc => {
                 self.filter.clear();
                 self.keep_selection();
                 return;
             }
-            Key::Char(letter) => self.filter.push(letter),
-            Key::Backspace => {
+            KeyCode::Char(letter) => self.filter.push(letter),
+            KeyCode::Backspace => {
                 self.filter.pop();
             }
             _ => {}
@@ -318,54 +301,23 @@ impl Model {
         }
     }
 
-    fn move_by(&mut self, key: Key) {
-        match self.pane {
-            Pane::Board => self.select_by(key),
-            Pane::Detail => {
-                let last = self.detail.len().saturating_sub(1);
-                let step = self.scrolled;
-                // A log is measured from its end, so up is further away from there.
-                let (up, down) = match self.tab {
-                    Tab::Log => (1, -1),
-                    Tab::Diff | Tab::Evidence => (-1, 1),
-                };
-                let by = |direction: isize, lines: usize| match direction {
-                    1 => step.saturating_add(lines).min(last),
-                    _ => step.saturating_sub(lines),
-                };
-                self.scrolled = match key {
-                    Key::Up => by(up, 1),
-                    Key::Down => by(down, 1),
-                    Key::PageUp => by(up, PAGE),
-                    Key::PageDown => by(down, PAGE),
-                    Key::Home => by(up, usize::MAX),
-                    Key::End => by(down, usize::MAX),
-                    _ => step,
-                };
-            }
-        }
+    fn scroll_by(&mut self, key: KeyCode) {
+        let last = self.detail.len().saturating_sub(1);
+        self.scrolled = match self.tab {
+            // A log is measured from its end.
+            Tab::Log => last - moved(key, last.saturating_sub(self.scrolled), last),
+            Tab::Diff | Tab::Evidence => moved(key, self.scrolled, last),
+        };
     }
 
-    fn select_by(&mut self, key: Key) {
-        let ids: Vec<TaskId> = self.shown().map(|row| row.id.clone()).collect();
+    fn select_by(&mut self, key: KeyCode) {
+        let ids = self.shown().map(|row| &row.id).collect_vec();
         let Some(last) = ids.len().checked_sub(1) else {
             return;
         };
-        let now = self
-            .selected
-            .as_ref()
-            .and_then(|id| ids.iter().position(|other| other == id))
-            .unwrap_or(0);
-        let next = match key {
-            Key::Up => now.saturating_sub(1),
-            Key::Down => now + 1,
-            Key::PageUp => now.saturating_sub(PAGE),
-            Key::PageDown => now + PAGE,
-            Key::Home => 0,
-            Key::End => last,
-            _ => now,
-        };
-        self.select(Some(ids[next.min(last)].clone()));
+        let now = ids.iter().position(|id| self.selected.as_ref() == Some(id));
+        let next = ids[moved(key, now.unwrap_or(0), last)].clone();
+        self.select(Some(next));
     }
 
     /// Chooses the first task that is shown when the chosen one is not, one at work before the others.
@@ -389,4 +341,18 @@ impl Model {
             self.detail.clear();
         }
     }
+}
+
+/// Where a key leads from one of several places.
+fn moved(key: KeyCode, from: usize, last: usize) -> usize {
+    let to = match key {
+        KeyCode::Up => from.saturating_sub(1),
+        KeyCode::Down => from + 1,
+        KeyCode::PageUp => from.saturating_sub(PAGE),
+        KeyCode::PageDown => from + PAGE,
+        KeyCode::Home => 0,
+        KeyCode::End => last,
+        _ => from,
+    };
+    to.min(last)
 }

@@ -3,14 +3,14 @@
 use super::board::{Board, Link};
 use super::evidence::evidence;
 use super::model::{Model, Tab};
-use crate::failure::CommandFailure;
+use crate::failure::{CommandFailure, Result};
 use crate::project::open;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tm_app::Project;
 use tm_executors::agent::{Follower, LogEnd};
 use tm_runtime::{Replayed, now, replay};
-use tm_scheduler::{AttemptNumber, RunId, TaskId, TaskView};
+use tm_scheduler::{AttemptNumber, CommitId, RunId, TaskId, TaskView};
 use tm_store::run::{RunDirectory, RunLock, safe_name};
 
 /// The journal is read again after so many times the time that reading it took.
@@ -43,15 +43,24 @@ struct Log {
 
 /// What one attempt changed.
 struct Diff {
-    /// The task, its attempt, and the commit when there is one.
-    of: (TaskId, AttemptNumber, Option<String>),
+    of: DiffOf,
     lines: Vec<String>,
     next: Instant,
 }
 
+/// Which difference is wanted.
+#[derive(PartialEq)]
+struct DiffOf {
+    task: TaskId,
+    attempt: AttemptNumber,
+    base: Option<CommitId>,
+    commit: Option<CommitId>,
+    worktree: Option<String>,
+}
+
 impl Source {
     /// Opens the run that is named, or the live or last one.
-    pub(crate) fn open(start: &Path, run: Option<&str>) -> Result<Self, CommandFailure> {
+    pub(crate) fn open(start: &Path, run: Option<&str>) -> Result<Self> {
         let project = open(start, Vec::new())?;
         let (run_id, directory) = project.run(run)?;
         let replayed = replay(&directory.journal())?;
@@ -159,8 +168,8 @@ impl Source {
                 self.log(task, number, end)
             }
             (Tab::Diff, Some(_)) => {
-                let wanted = DiffOf::of(&view);
-                self.diff(&wanted)
+                let of = DiffOf::of(&view);
+                self.diff(of)
             }
         }
     }
@@ -187,19 +196,14 @@ impl Source {
         }
     }
 
-    fn diff(&mut self, wanted: &DiffOf) -> Vec<String> {
-        let of = (
-            wanted.task.clone(),
-            wanted.attempt,
-            wanted.commit.clone().map(|commit| commit.to_string()),
-        );
+    fn diff(&mut self, of: DiffOf) -> Vec<String> {
         if let Some(diff) = &self.diff
             && diff.of == of
-            && (wanted.commit.is_some() || Instant::now() < diff.next)
+            && (of.commit.is_some() || Instant::now() < diff.next)
         {
             return diff.lines.clone();
         }
-        let lines = self.read_diff(wanted);
+        let lines = self.read_diff(&of);
         self.diff = Some(Diff {
             of,
             lines: lines.clone(),
@@ -237,15 +241,6 @@ impl Source {
             Err(error) => vec![format!("failed to {}", CommandFailure::from(error).message)],
         }
     }
-}
-
-/// Which difference is wanted.
-struct DiffOf {
-    task: TaskId,
-    attempt: AttemptNumber,
-    base: Option<tm_scheduler::CommitId>,
-    commit: Option<tm_scheduler::CommitId>,
-    worktree: Option<String>,
 }
 
 impl DiffOf {

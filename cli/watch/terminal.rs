@@ -2,13 +2,14 @@
 //! it was, however this ends.
 
 use super::board::Link;
-use super::model::{Action, Key, Model};
+use super::model::{Action, Model};
 use super::source::Source;
 use super::view::{Palette, draw};
-use crate::arguments::RunOnly;
-use crate::failure::{CommandFailure, ExitCode};
+use crate::commands::Perform;
+use crate::failure::{CommandFailure, ExitCode, Result};
+use clap::Args;
 use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::event;
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,44 +27,50 @@ const TICK: Duration = Duration::from_millis(250);
 /// The exit code of what was interrupted.
 const INTERRUPTED: u8 = 130;
 
-pub(crate) async fn watch(start: &Path, choice: &RunOnly) -> Result<u8, CommandFailure> {
-    let source = Source::open(start, choice.run.as_deref())?;
-    if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
-        let failure =
-            CommandFailure::new("watch the run: this is no terminal").code(ExitCode::Usage);
-        return Err(failure.hint(
-            "`tm waves status` shows where it stands, `tm waves logs ID -f` follows a task",
-        ));
-    }
-    let is_told_to_leave = leave_on_signals()?;
-    let mut hung_up = signal(SignalKind::hangup())?;
-    let handle = Handle::current();
-    let (tell, mut left) = oneshot::channel();
-    let screen = std::thread::Builder::new()
-        .name("screen".to_owned())
-        .spawn(move || {
-            let _unheard = tell.send(show(source, handle, &is_told_to_leave));
-        })?;
-    let seen = tokio::select! {
-        seen = &mut left => seen.ok(),
-        _ = hung_up.recv() => None,
-    };
-    match seen {
-        Some(seen) => {
-            screen.join().expect("the screen has told how it ended");
-            seen.map(|()| 0)
+/// `tm waves watch`.
+#[derive(Args, Debug)]
+pub(crate) struct WatchArguments {
+    /// The run; the live or last one when not given.
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+}
+
+impl Perform for WatchArguments {
+    async fn perform(self, start: &Path) -> Result {
+        let source = Source::open(start, self.run.as_deref())?;
+        if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
+            return Err(failure!("watch the run: this is no terminal")
+                .code(ExitCode::Usage)
+                .hint(
+                    "`tm waves status` shows where it stands, `tm waves logs ID -f` follows a task",
+                ));
         }
-        // There is no terminal any more: nobody to give it back to, and waiting for its keys need not come back.
-        None => Ok(INTERRUPTED),
+        let is_told_to_leave = leave_on_signals()?;
+        let mut hung_up = signal(SignalKind::hangup())?;
+        let handle = Handle::current();
+        let (tell, mut left) = oneshot::channel();
+        let screen = std::thread::Builder::new()
+            .name("screen".to_owned())
+            .spawn(move || {
+                let _unheard = tell.send(show(source, handle, &is_told_to_leave));
+            })?;
+        let seen = tokio::select! {
+            seen = &mut left => seen.ok(),
+            _ = hung_up.recv() => None,
+        };
+        match seen {
+            Some(seen) => {
+                screen.join().expect("the screen has told how it ended");
+                seen.map(|()| 0)
+            }
+            // There is no terminal any more: nobody to give it back to, and waiting for its keys need not come back.
+            None => Ok(INTERRUPTED),
+        }
     }
 }
 
 /// Shows the run until somebody leaves, and gives the terminal back.
-fn show(
-    source: Source,
-    runtime: Handle,
-    is_told_to_leave: &AtomicBool,
-) -> Result<(), CommandFailure> {
+fn show(source: Source, runtime: Handle, is_told_to_leave: &AtomicBool) -> Result<()> {
     let terminal = ratatui::try_init()?;
     let mut screen = Screen {
         source,
@@ -99,7 +106,7 @@ fn palette() -> Palette {
 
 /// Notes that the screen is to be left. An interrupt is a key here, and within a shell that was opened it is the
 /// shell's; it must not end tm.
-fn leave_on_signals() -> Result<Arc<AtomicBool>, CommandFailure> {
+fn leave_on_signals() -> Result<Arc<AtomicBool>> {
     let is_told = Arc::new(AtomicBool::new(false));
     let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::spawn(async move { while interrupt.recv().await.is_some() {} });
@@ -112,7 +119,7 @@ fn leave_on_signals() -> Result<Arc<AtomicBool>, CommandFailure> {
 }
 
 impl Screen {
-    fn show(&mut self, is_told_to_leave: &AtomicBool) -> Result<(), CommandFailure> {
+    fn show(&mut self, is_told_to_leave: &AtomicBool) -> Result<()> {
         while !is_told_to_leave.load(Ordering::Relaxed) {
             self.source.refresh(&mut self.model);
             self.terminal
@@ -121,7 +128,11 @@ impl Screen {
                 continue;
             }
             while event::poll(Duration::ZERO)? {
-                let Some(key) = key(&event::read()?) else {
+                // A resized terminal is drawn again at once, as after any event.
+                let Some(key) = event::read()?
+                    .as_key_event()
+                    .filter(|key| !key.is_release())
+                else {
                     continue;
                 };
                 match self.model.press(key) {
@@ -149,7 +160,7 @@ impl Screen {
     }
 
     /// Gives the terminal to a shell in the task's worktree, and takes it back afterwards.
-    fn shell(&mut self, task: &TaskId) -> Result<(), CommandFailure> {
+    fn shell(&mut self, task: &TaskId) -> Result<()> {
         let Some(folder) = self
             .source
             .worktree(task)
@@ -173,39 +184,4 @@ impl Screen {
         }
         Ok(())
     }
-}
-
-/// The key of an event; a resized terminal is drawn again at once, as after any event.
-fn key(event: &Event) -> Option<Key> {
-    let Event::Key(KeyEvent {
-        code,
-        modifiers,
-        kind,
-        ..
-    }) = event
-    else {
-        return None;
-    };
-    if *kind == KeyEventKind::Release {
-        return None;
-    }
-    if modifiers.contains(KeyModifiers::CONTROL) {
-        return (*code == KeyCode::Char('c')).then_some(Key::Interrupt);
-    }
-    Some(match code {
-        KeyCode::Char(letter) => Key::Char(*letter),
-        KeyCode::Up => Key::Up,
-        KeyCode::Down => Key::Down,
-        KeyCode::Left => Key::Left,
-        KeyCode::Right => Key::Right,
-        KeyCode::PageUp => Key::PageUp,
-        KeyCode::PageDown => Key::PageDown,
-        KeyCode::Home => Key::Home,
-        KeyCode::End => Key::End,
-        KeyCode::Enter => Key::Enter,
-        KeyCode::Esc => Key::Escape,
-        KeyCode::Backspace => Key::Backspace,
-        KeyCode::Tab => Key::Tab,
-        _ => return None,
-    })
 }

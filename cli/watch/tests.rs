@@ -2,10 +2,11 @@
 
 use super::board::{Board, Link};
 use super::evidence::evidence;
-use super::model::{Action, Key, Mode, Model, Pane, Tab};
+use super::model::{Action, Mode, Model, Pane, Tab};
 use super::view::{Palette, draw};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{KeyCode as Key, KeyEvent, KeyModifiers};
 use ratatui::style::{Color, Modifier};
 use std::num::NonZeroU32;
 use tm_runtime::steering::Ask;
@@ -143,12 +144,13 @@ fn model(link: Link) -> Model {
 }
 
 fn press(model: &mut Model, keys: &[Key]) -> Option<Action> {
-    keys.iter().fold(None, |_, &key| model.press(key))
+    keys.iter()
+        .fold(None, |_, &key| model.press(KeyEvent::from(key)))
 }
 
 fn chars(model: &mut Model, text: &str) -> Option<Action> {
     text.chars()
-        .fold(None, |_, letter| model.press(Key::Char(letter)))
+        .fold(None, |_, letter| press(model, &[Key::Char(letter)]))
 }
 
 /// The screen as text, spaces at the ends of lines and empty lines at the end left out.
@@ -345,7 +347,7 @@ fn a_filter_shows_what_contains_it_until_it_is_cleared() {
     assert_eq!(model.mode, Mode::Looking);
     chars(&mut model, "/q");
     assert!(screen(80, 10, &model).contains("no task matches `printerq`"));
-    press(&mut model, &[Key::Escape]);
+    press(&mut model, &[Key::Esc]);
     assert_eq!(model.shown().count(), 7);
     chars(&mut model, "/blocked");
     assert_eq!(
@@ -405,10 +407,9 @@ fn keys_ask_the_run_and_what_ends_work_asks_first() {
             .is_some_and(|notice| notice.contains("no worktree"))
     );
     assert_eq!(chars(&mut model, "q"), Some(Action::Quit));
-    assert_eq!(
-        press(&mut model, &[Key::Char('s'), Key::Interrupt]),
-        Some(Action::Quit)
-    );
+    chars(&mut model, "s");
+    let interrupt = KeyEvent::new(Key::Char('c'), KeyModifiers::CONTROL);
+    assert_eq!(model.press(interrupt), Some(Action::Quit));
 }
 
 #[test]
@@ -432,6 +433,6 @@ fn tabs_open_the_task_and_escape_leads_back() {
     let mut model = model(Link::Live);
     chars(&mut model, "2");
     assert_eq!((model.tab, model.pane), (Tab::Diff, Pane::Detail));
-    press(&mut model, &[Key::Tab, Key::Escape]);
+    press(&mut model, &[Key::Tab, Key::Esc]);
     assert_eq!((model.tab, model.pane), (Tab::Evidence, Pane::Board));
 }

@@ -7,7 +7,7 @@ use super::model::{Mode, Model, Pane, Tab};
 use crate::screen::clock;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::{Color, Style, Stylize as _};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
@@ -27,8 +27,8 @@ impl Palette {
     fn of(self, tone: Tone) -> Style {
         let style = Style::new();
         match (self, tone) {
-            (_, Tone::Quiet) => style.add_modifier(Modifier::DIM),
-            (Self::Plain, Tone::Bad) => style.add_modifier(Modifier::BOLD),
+            (_, Tone::Quiet) => style.dim(),
+            (Self::Plain, Tone::Bad) => style.bold(),
             (Self::Plain, Tone::Waiting | Tone::Active | Tone::Good) => style,
             (Self::Colour, Tone::Waiting) => style.fg(Color::Yellow),
             (Self::Colour, Tone::Active) => style.fg(Color::Cyan),
@@ -57,13 +57,12 @@ pub(crate) fn draw(frame: &mut Frame<'_>, model: &Model, palette: Palette) {
         Constraint::Length(1),
     ])
     .areas(frame.area());
-    let bar = Style::new().add_modifier(Modifier::REVERSED);
     let headline = format!(
         " tm  {}  {}",
         model.board.headline(model.now),
         model.board.run_id
     );
-    frame.render_widget(Paragraph::new(fit(&headline, head.width)).style(bar), head);
+    frame.render_widget(Paragraph::new(fit(&headline, head.width)).reversed(), head);
     if head.width >= WIDE {
         let [left, gap, right] = Layout::horizontal([
             Constraint::Percentage(40),
@@ -73,10 +72,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, model: &Model, palette: Palette) {
         .areas(body);
         board(frame, left, model, palette);
         let bars = vec![Line::from(" | "); usize::from(gap.height)];
-        frame.render_widget(
-            Paragraph::new(bars).style(Style::new().add_modifier(Modifier::DIM)),
-            gap,
-        );
+        frame.render_widget(Paragraph::new(bars).dim(), gap);
         detail(frame, right, model, palette);
     } else {
         match model.pane {
@@ -85,7 +81,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, model: &Model, palette: Palette) {
         }
     }
     frame.render_widget(
-        Paragraph::new(fit(&footer(model), foot.width)).style(bar),
+        Paragraph::new(fit(&footer(model), foot.width)).reversed(),
         foot,
     );
     if model.mode == Mode::Help {
@@ -128,10 +124,7 @@ fn board(frame: &mut Frame<'_>, area: Rect, model: &Model, palette: Palette) {
         if rows.is_empty() {
             continue;
         }
-        lines.push(Line::styled(
-            wave.heading(),
-            Style::new().add_modifier(Modifier::BOLD),
-        ));
+        lines.push(Line::from(wave.heading()).bold());
         for row in rows {
             let is_chosen = model.selected.as_ref() == Some(&row.id);
             if is_chosen {
@@ -177,11 +170,7 @@ fn task_line<'a>(
         Span::raw(note),
         Span::raw(row.title.as_str()),
     ]);
-    if is_chosen {
-        line.style(Style::new().add_modifier(Modifier::BOLD))
-    } else {
-        line
-    }
+    if is_chosen { line.bold() } else { line }
 }
 
 fn detail(frame: &mut Frame<'_>, area: Rect, model: &Model, palette: Palette) {
@@ -196,10 +185,7 @@ fn detail(frame: &mut Frame<'_>, area: Rect, model: &Model, palette: Palette) {
         return;
     };
     let heading = Line::from(vec![
-        Span::styled(
-            format!("{} ", row.id),
-            Style::new().add_modifier(Modifier::BOLD),
-        ),
+        format!("{} ", row.id).bold(),
         Span::styled(format!("{} ", row.word), palette.of(row.tone)),
         Span::raw(row.title.as_str()),
     ]);
@@ -224,15 +210,9 @@ fn tab_line(open: Tab) -> Line<'static> {
     let spans = Tab::ALL.iter().enumerate().map(|(position, &tab)| {
         let name = format!("{} {}", position + 1, tab.name());
         if tab == open {
-            Span::styled(
-                format!("[{name}] "),
-                Style::new().add_modifier(Modifier::BOLD),
-            )
+            format!("[{name}] ").bold()
         } else {
-            Span::styled(
-                format!(" {name}  "),
-                Style::new().add_modifier(Modifier::DIM),
-            )
+            format!(" {name}  ").dim()
         }
     });
     Line::from(spans.collect::<Vec<_>>())

@@ -66,7 +66,7 @@ pub(crate) fn refusal_of(what: &str) -> String {
     "`{what}`: refused, because it is called from within {caller}, and a run and its tasks are steered by the user"
 )]
 pub struct RefusedToAgent {
-    what: &'static str,
+    what: String,
     caller: AgentCaller,
 }
 
@@ -76,7 +76,7 @@ pub struct RefusedToAgent {
 /// # Errors
 /// It is refused.
 pub fn refuse_to_agents(
-    what: &'static str,
+    what: &str,
     folders: impl FnOnce() -> Vec<PathBuf>,
 ) -> Result<(), RefusedToAgent> {
     let lineage = lineage(std::process::id());
@@ -86,6 +86,7 @@ pub fn refuse_to_agents(
         };
         if let Some(caller) = caller(&lineage, &repository, || RunLock::holder_in(&repository)) {
             tell_the_run(what, &folder);
+            let what = what.to_owned();
             return Err(RefusedToAgent { what, caller });
         }
     }
@@ -161,7 +162,7 @@ fn in_attempt_on(ancestor: &Ancestor, repository: &Path) -> Option<AgentCaller> 
 }
 
 /// Tells the live run what was refused, so that its report can; one that can't be reached is not told.
-fn tell_the_run(what: &'static str, folder: &Path) {
+fn tell_the_run(what: &str, folder: &Path) {
     let project = || {
         let repository = Repository::discover(folder).ok()?;
         let settings = tm_config::load(&Inputs::from_process(repository.checkout_root()))

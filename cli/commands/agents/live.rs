@@ -1,7 +1,8 @@
 //! One trivial task, done by an agent in a repository of its own that is thrown away, through `tm waves run` itself.
 
+use crate::commands::demo::write;
 use crate::display::json_text;
-use crate::failure::CommandFailure;
+use crate::failure::Result;
 use crate::project::open;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -10,7 +11,7 @@ use std::time::Duration;
 use tm_app::Project;
 use tm_config::Settings;
 use tm_executors::process::{TreeCommand, run_within};
-use tm_reports::Summary;
+use tm_reports::{Summary, TaskSummary};
 use tm_scheduler::{CommitId, in_a_line};
 
 /// How long the agent may take, and how long the run around it.
@@ -68,45 +69,36 @@ impl Live {
 }
 
 /// Has the agent do the task; whatever comes of it is told, not failed at.
-pub(super) async fn live(
-    name: &str,
-    model: Option<&str>,
-    settings: &Settings,
-) -> Result<Live, CommandFailure> {
+pub(super) async fn live(name: &str, model: Option<&str>, settings: &Settings) -> Result<Live> {
     let folder = tempfile::Builder::new()
         .prefix("tm-agent-check-")
         .tempdir()?;
-    prepare(folder.path(), settings)?;
-    let log = folder.path().join("run.log");
     let repository = folder.path().join("repository");
-    let mut words = vec![
-        "waves",
-        "run",
-        "--yes",
-        "--allow-broken-base",
-        "--tdd",
-        "off",
-        "--retries",
-        "0",
-        "--agent",
-        name,
-    ];
-    words.extend(["--timeout", AGENT_LIMIT]);
-    words.extend(model.into_iter().flat_map(|model| ["--model", model]));
+    prepare(&repository, settings)?;
+    let log = folder.path().join("run.log");
+    let fixed = "waves run --yes --allow-broken-base --tdd off --retries 0 --agent";
+    let model = model.map(|model| ["--model", model]);
+    let words = fixed
+        .split(' ')
+        .chain([name, "--timeout", AGENT_LIMIT])
+        .chain(model.into_iter().flatten());
+    let marker = folder.path().display().to_string();
     let command = TreeCommand {
         program: std::env::current_exe()?.into(),
-        arguments: words.into_iter().map(Into::into).collect(),
+        arguments: words.map(Into::into).collect(),
         working_folder: repository.clone(),
         stdout: log.clone(),
         stderr: log.clone(),
-        env_markers: vec![(
-            "TM_AGENT_CHECK".to_owned(),
-            folder.path().display().to_string(),
-        )],
+        env_markers: vec![("TM_AGENT_CHECK".to_owned(), marker)],
         ..TreeCommand::default()
     };
-    let ended = run_within(&command, RUN_LIMIT).await?;
-    let mut live = judged(&repository, ended.is_some(), &log);
+    let mut live = match run_within(&command, RUN_LIMIT).await? {
+        Some(_) => judged(&repository, &log),
+        None => {
+            let minutes = RUN_LIMIT.as_secs() / 60;
+            Live::failed(format!("it was not over after {minutes} minutes"))
+        }
+    };
     if !live.passed {
         live.kept = Some(folder.keep().display().to_string());
     }
@@ -114,8 +106,7 @@ pub(super) async fn live(
 }
 
 /// Makes the repository, with the task and with what the settings say of agents.
-fn prepare(folder: &Path, settings: &Settings) -> Result<(), CommandFailure> {
-    let repository = folder.join("repository");
+fn prepare(repository: &Path, settings: &Settings) -> Result<()> {
     let mut agent = serde_json::to_value(&settings.agent)?;
     agent["by_phase"] = serde_json::json!({});
     agent["fallback"] = serde_json::json!([]);
@@ -133,46 +124,33 @@ fn prepare(folder: &Path, settings: &Settings) -> Result<(), CommandFailure> {
         "status": "pending",
         "dependencies": [],
     }]}});
-    let files = [
-        (
-            "README.md",
-            "A repository in which an agent is tried out.\n".to_owned(),
-        ),
-        // JSON is YAML.
-        (".taskmaster/tm.yaml", json_text(&own)?),
-        (".taskmaster/tasks/tasks.json", json_text(&backlog)?),
-    ];
-    for (name, text) in files {
-        let path = repository.join(name);
-        std::fs::create_dir_all(path.parent().unwrap_or(&repository))?;
-        tm_store::atomic::replace(&path, text.as_bytes())?;
-    }
-    tm_worktrees::create_repository(&repository, "Start")?;
+    let readme = "A repository in which an agent is tried out.\n";
+    write(&repository.join("README.md"), readme)?;
+    // JSON is YAML.
+    write(&repository.join(".taskmaster/tm.yaml"), &json_text(&own)?)?;
+    write(
+        &repository.join(".taskmaster/tasks/tasks.json"),
+        &json_text(&backlog)?,
+    )?;
+    tm_worktrees::create_repository(repository, "Start")?;
     Ok(())
 }
 
-fn judged(repository: &Path, has_ended: bool, log: &Path) -> Live {
-    if !has_ended {
-        return Live::failed(format!(
-            "it was not over after {} minutes",
-            RUN_LIMIT.as_secs() / 60
-        ));
-    }
-    match summary(repository) {
-        Ok((project, summary)) => of_summary(&project, &summary),
-        Err(failure) => {
-            let said = tm_untrusted::read_beginning(log, 1024 * 1024).unwrap_or_default();
-            let said = String::from_utf8_lossy(&said);
-            let error = said
-                .lines()
-                .find(|line| line.starts_with("error: "))
-                .map(ToOwned::to_owned);
-            Live::failed(error.unwrap_or_else(|| format!("failed to {}", failure.message)))
-        }
-    }
+fn judged(repository: &Path, log: &Path) -> Live {
+    let failure = match summary(repository) {
+        Ok((project, summary)) => return of_summary(&project, &summary),
+        Err(failure) => failure,
+    };
+    let said = tm_untrusted::read_beginning(log, 1024 * 1024).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    let error = said.lines().find(|line| line.starts_with("error: "));
+    Live::failed(error.map_or_else(
+        || format!("failed to {}", failure.message),
+        ToOwned::to_owned,
+    ))
 }
 
-fn summary(repository: &Path) -> Result<(Project, Summary), CommandFailure> {
+fn summary(repository: &Path) -> Result<(Project, Summary)> {
     let project = open(repository, Vec::new())?;
     let (_, directory) = project.run(None)?;
     let summary = tm_store::run::read_json(&directory.summary_json())?;
@@ -185,32 +163,35 @@ fn of_summary(project: &Project, summary: &Summary) -> Live {
     };
     let tip = CommitId::new(summary.integration_commit.clone());
     let text = project.repository.text_at(&tip, FILE).ok().flatten();
-    let problem = match (task.landed, text.as_deref().map(str::trim)) {
-        (true, Some(WORD)) => None,
-        (true, Some(other)) => Some(format!(
-            "`{FILE}` holds {:?}",
-            other.chars().take(80).collect::<String>()
-        )),
-        (true, None) => Some(format!("`{FILE}` is not there")),
-        (false, _) => {
-            let failure = task.failure.map_or_else(
-                || "it did not land".to_owned(),
-                |failure| failure.to_string(),
-            );
-            let reason = task.reason.as_deref().map(in_a_line);
-            Some(reason.map_or_else(|| failure.clone(), |reason| format!("{failure}: {reason}")))
-        }
-    };
+    let problem = problem(task, text.as_deref().map(str::trim));
     let last = task.attempts.last();
-    let tokens = last
-        .and_then(|attempt| attempt.tokens.as_ref())
-        .map(|tokens| tokens.input + tokens.output);
+    let tokens = last.and_then(|attempt| attempt.tokens);
     Live {
         passed: problem.is_none(),
         problem,
         seconds: summary.wall_ms / 1_000,
-        tokens,
+        tokens: tokens.map(|tokens| tokens.input + tokens.output),
         cost_usd: last.and_then(|attempt| attempt.cost_usd),
         kept: None,
+    }
+}
+
+/// What is wrong with the work, by what the file holds now.
+fn problem(task: &TaskSummary, text: Option<&str>) -> Option<String> {
+    match (task.landed, text) {
+        (true, Some(WORD)) => None,
+        (true, Some(other)) => {
+            let beginning: String = other.chars().take(80).collect();
+            Some(format!("`{FILE}` holds {beginning:?}"))
+        }
+        (true, None) => Some(format!("`{FILE}` is not there")),
+        (false, _) => {
+            let failure = task
+                .failure
+                .map_or("it did not land", tm_scheduler::Failure::as_str);
+            let reason = task.reason.as_deref().map(in_a_line);
+            let reason = reason.map(|reason| format!(": {reason}"));
+            Some(format!("{failure}{}", reason.unwrap_or_default()))
+        }
     }
 }

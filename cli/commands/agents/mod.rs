@@ -6,185 +6,195 @@ mod show;
 
 pub(crate) use show::agents_lines;
 
-use crate::arguments::{Agents, CheckAgents};
+use super::Perform;
 use crate::ask::{confirmed, is_answered};
-use crate::display::{print_data, print_json, print_line};
-use crate::failure::{CommandFailure, ExitCode};
-use probe::{Probe, probe};
+use crate::display::{print_data, print_json};
+use crate::failure::{CommandFailure, ExitCode, Result};
+use crate::project::root_around;
+use clap::Args;
+use itertools::Itertools as _;
+use probe::Probe;
 use std::collections::BTreeSet;
 use std::path::Path;
 use tm_config::{Inputs, Loaded, Settings, Source};
 use tm_presets::{Recipe, recipe, recipe_names};
 use tm_reports::columns;
-use tm_worktrees::Repository;
 
-/// The settings of the project, or of the user where there is none.
-fn settings(start: &Path) -> Result<Settings, CommandFailure> {
-    Ok(loaded(start)?.settings)
+commands! {
+    /// Commands on agents.
+    Agents {
+        /// List the agents: which are on this machine, which the settings use, what each may do without asking.
+        List(ListAgents),
+        /// Show the recipe of an agent.
+        Show(AgentChoice),
+        /// Look whether agents can be started, and in which version; exit code 1 when one can't.
+        Check(CheckAgents),
+    }
 }
 
-fn loaded(start: &Path) -> Result<Loaded, CommandFailure> {
-    let root = Repository::discover(start).map_or_else(
-        |_| start.to_owned(),
-        |found| found.checkout_root().to_owned(),
-    );
-    Ok(tm_config::load(&Inputs::from_process(root))?)
+/// `tm agents list`.
+#[derive(Args, Debug)]
+pub(crate) struct ListAgents {
+    /// For programs.
+    #[arg(long)]
+    json: bool,
+}
+
+/// An agent to look at.
+#[derive(Args, Debug)]
+pub(crate) struct AgentChoice {
+    /// The agent.
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// For programs.
+    #[arg(long)]
+    json: bool,
+}
+
+/// `tm agents check`.
+#[derive(Args, Debug)]
+pub(crate) struct CheckAgents {
+    /// The agents; those that the settings use when none is given.
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Have each do one trivial task in a repository that is thrown away. It costs what such a task costs.
+    #[arg(long)]
+    live: bool,
+    /// Start what the project's own settings name without asking.
+    #[arg(long)]
+    trust: bool,
+    /// The model for `--live`.
+    #[arg(long, requires = "live")]
+    model: Option<String>,
+    /// For programs.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The settings of the project, or of the user where there is none.
+fn load(start: &Path) -> Result<Loaded> {
+    Ok(tm_config::load(&Inputs::from_process(root_around(start)))?)
 }
 
 /// The agents that a run with these settings may start.
-fn used(settings: &Settings) -> BTreeSet<String> {
-    let by_phase = ["red", "green", "none"].map(|phase| settings.agent.for_phase(phase).to_owned());
-    by_phase
-        .into_iter()
-        .chain(settings.agent.fallback.iter().cloned())
-        .collect()
+pub(super) fn used(settings: &Settings) -> BTreeSet<&str> {
+    let by_phase = ["red", "green", "none"].map(|phase| settings.agent.for_phase(phase));
+    let fallback = settings.agent.fallback.iter().map(String::as_str);
+    by_phase.into_iter().chain(fallback).collect()
 }
 
-pub(crate) async fn agents(start: &Path, command: &Agents) -> Result<u8, CommandFailure> {
-    match command {
-        Agents::List(output) => list(start, output.json),
-        Agents::Show(choice) => show(start, &choice.name, choice.json),
-        Agents::Check(arguments) => check(start, arguments).await,
+/// What is known of every agent without starting one.
+pub(super) fn probes(settings: &Settings) -> impl Iterator<Item = Probe> {
+    let names = recipe_names(settings).into_iter();
+    names.map(|name| Probe::without_starting(&name, settings))
+}
+
+impl Perform for ListAgents {
+    async fn perform(self, start: &Path) -> Result {
+        let probes = probes(&load(start)?.settings).collect_vec();
+        if self.json {
+            return print_json(&probes);
+        }
+        let row = |probe: &Probe| {
+            let mark = if probe.used { "*" } else { " " };
+            [format!("{mark} {}", probe.agent), probe.line()]
+        };
+        print_data(&columns(&probes.iter().map(row).collect_vec(), None));
+        say!(
+            "* is used by the settings; `tm agents show NAME` shows a recipe, `tm agents check` starts programs"
+        );
+        Ok(0)
     }
 }
 
-fn list(start: &Path, json: bool) -> Result<u8, CommandFailure> {
-    let settings = settings(start)?;
-    let used = used(&settings);
-    let mut probes = Vec::new();
-    for name in recipe_names(&settings) {
-        probes.push(Probe::without_starting(
-            &name,
-            &settings,
-            used.contains(&name),
-        ));
-    }
-    if json {
-        print_json(&probes)?;
-        return Ok(0);
-    }
-    let row = |probe: &Probe| {
-        let mark = if probe.used { "*" } else { " " };
-        [format!("{mark} {}", probe.agent), probe.line()]
-    };
-    let rows: Vec<_> = probes.iter().map(row).collect();
-    print_data(&columns(&rows, None));
-    print_line(
-        "* is used by the settings; `tm agents show NAME` shows a recipe, `tm agents check` starts programs",
-    );
-    Ok(0)
-}
-
-fn show(start: &Path, name: &str, json: bool) -> Result<u8, CommandFailure> {
-    let settings = settings(start)?;
-    let found = named(name, &settings)?;
-    let shown = show::recipe_json(&found);
-    if json {
-        print_json(&shown)?;
-    } else {
+impl Perform for AgentChoice {
+    async fn perform(self, start: &Path) -> Result {
+        let found = named(&self.name, &load(start)?.settings)?;
+        let shown = show::recipe_json(&found);
+        if self.json {
+            return print_json(&shown);
+        }
         // Values in JSON are values in YAML.
         for (key, value) in shown.as_object().into_iter().flatten() {
-            print_data(&format!("{key}: {value}\n"));
+            data!("{key}: {value}\n");
         }
+        Ok(0)
     }
-    Ok(0)
 }
 
 /// The recipe of that name, with a command or without.
-fn named(name: &str, settings: &Settings) -> Result<Recipe, CommandFailure> {
-    match recipe(name, settings) {
-        Ok(recipe) => Ok(recipe),
-        Err(error) => {
-            let mut all = tm_presets::recipes(settings)?;
-            all.remove(name)
-                .ok_or_else(|| CommandFailure::from(error).hint("`tm agents list` lists them"))
+fn named(name: &str, settings: &Settings) -> Result<Recipe> {
+    recipe(name, settings).or_else(|error| {
+        let found = tm_presets::recipes(settings)?.remove(name);
+        found.ok_or_else(|| CommandFailure::from(error).hint("`tm agents list` lists them"))
+    })
+}
+
+impl Perform for CheckAgents {
+    async fn perform(self, start: &Path) -> Result {
+        let loaded = load(start)?;
+        let settings = &loaded.settings;
+        let names = if self.names.is_empty() {
+            used(settings).into_iter().map(ToOwned::to_owned).collect()
+        } else {
+            self.names.clone()
+        };
+        for name in &names {
+            named(name, settings)?;
         }
+        if !self.trust {
+            ask_for_trust(&loaded, &names)?;
+        }
+        let mut probes = Vec::new();
+        for name in &names {
+            let probe = self.probe(name, settings).await?;
+            if !self.json {
+                print_data(&probe.report());
+            }
+            probes.push(probe);
+        }
+        if self.json {
+            print_json(&probes)?;
+        }
+        Ok(u8::from(!probes.iter().all(Probe::is_good)))
+    }
+}
+
+impl CheckAgents {
+    async fn probe(&self, name: &str, settings: &Settings) -> Result<Probe> {
+        let mut probe = Probe::with_version(name, settings).await?;
+        if self.live && probe.problem.is_none() {
+            say!("`{name}` is given one small task");
+            probe.live = Some(live::live(name, self.model.as_deref(), settings).await?);
+        }
+        Ok(probe)
     }
 }
 
 /// Asks before a program is started that the project's own settings name: whoever wrote them may be a stranger.
-fn ask_for_trust(
-    loaded: &Loaded,
-    names: &[String],
-    arguments: &CheckAgents,
-) -> Result<(), CommandFailure> {
+fn ask_for_trust(loaded: &Loaded, names: &[String]) -> Result<()> {
     let is_of_project = |name: &&String| {
         let section = format!("agents.{name}.");
-        let own = loaded
-            .explained
-            .iter()
-            .filter(|setting| setting.key.starts_with(&section));
-        own.into_iter().any(|setting| {
-            matches!(
-                setting.source,
-                Source::ProjectYaml(..) | Source::ProjectJson(_) | Source::AgentAlchemy(_)
-            )
+        loaded.explained.iter().any(|setting| {
+            setting.key.starts_with(&section)
+                && matches!(
+                    setting.source,
+                    Source::ProjectYaml(..) | Source::ProjectJson(_) | Source::AgentAlchemy(_)
+                )
         })
     };
-    let foreign: Vec<&str> = names
-        .iter()
-        .filter(is_of_project)
-        .map(String::as_str)
-        .collect();
-    let Some(first) = foreign.first().filter(|_| !arguments.trust) else {
+    let foreign = names.iter().filter(is_of_project).collect_vec();
+    let Some(first) = foreign.first() else {
         return Ok(());
     };
-    let named = foreign.join("`, `");
-    if is_answered()
-        && confirmed(
-            &format!("the project's own settings say how to start `{named}`; start it"),
-            false,
-        )?
-    {
+    let named = foreign.iter().join("`, `");
+    let question = format!("the project's own settings say how to start `{named}`; start it");
+    if is_answered() && confirmed(&question, false)? {
         return Ok(());
     }
-    Err(CommandFailure::new(format!(
-        "start `{named}`: the project's own settings say how, and nobody has read them"
-    ))
-    .code(ExitCode::Usage)
-    .hint(format!("read `tm agents show {first}`, then add `--trust`")))
-}
-
-async fn check(start: &Path, arguments: &CheckAgents) -> Result<u8, CommandFailure> {
-    let loaded = loaded(start)?;
-    let settings = &loaded.settings;
-    let used = used(settings);
-    let names: Vec<String> = if arguments.names.is_empty() {
-        used.iter().cloned().collect()
-    } else {
-        arguments.names.clone()
-    };
-    for name in &names {
-        named(name, settings)?;
-    }
-    ask_for_trust(&loaded, &names, arguments)?;
-    let mut probes = Vec::new();
-    for name in &names {
-        let mut probe = probe(name, settings, used.contains(name)).await?;
-        if arguments.live && probe.problem.is_none() {
-            print_line(&format!("`{name}` is given one small task"));
-            probe.live = Some(live::live(name, arguments.model.as_deref(), settings).await?);
-        }
-        if !arguments.json {
-            print_data(&probe.report());
-        }
-        probes.push(probe);
-    }
-    if arguments.json {
-        print_json(&probes)?;
-    }
-    Ok(u8::from(!probes.iter().all(Probe::is_good)))
-}
-
-/// What is known of every agent without starting one, for `tm doctor`.
-pub(crate) fn found(settings: &Settings) -> Vec<(String, String)> {
-    let used = used(settings);
-    let all = recipe_names(settings)
-        .into_iter()
-        .filter(|name| name != "replay");
-    let probes = all.map(|name| Probe::without_starting(&name, settings, used.contains(&name)));
-    probes
-        .filter(|probe| probe.problem.is_none())
-        .map(|probe| (probe.agent.clone(), probe.line()))
-        .collect()
+    Err(
+        failure!("start `{named}`: the project's own settings say how, and nobody has read them")
+            .code(ExitCode::Usage)
+            .hint(format!("read `tm agents show {first}`, then add `--trust`")),
+    )
 }

@@ -1,8 +1,9 @@
 //! Whether an agent can be started: its program, its version, what it may do.
 
 use super::live::Live;
+use super::used;
 use crate::advice::on_recipe;
-use crate::failure::CommandFailure;
+use crate::failure::{CommandFailure, Result};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,78 +19,74 @@ const VERSION_LIMIT: Duration = Duration::from_secs(20);
 const VERSION_CHARACTERS: usize = 80;
 
 /// What was found out about an agent. The keys of its JSON may be added to, never renamed.
-#[derive(Debug, Serialize)]
-pub(super) struct Probe {
-    pub(super) agent: String,
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Probe {
+    pub(crate) agent: String,
     /// Whether the settings use it.
-    pub(super) used: bool,
-    pub(super) program: Option<PathBuf>,
-    pub(super) version: Option<String>,
-    pub(super) account: Option<String>,
-    pub(super) model: Option<String>,
-    pub(super) permissions: Option<Permissions>,
+    pub(crate) used: bool,
+    program: Option<PathBuf>,
+    version: Option<String>,
+    account: Option<String>,
+    model: Option<String>,
+    permissions: Option<Permissions>,
     /// Why it can't be started.
-    pub(super) problem: Option<String>,
-    pub(super) hint: Option<String>,
+    pub(crate) problem: Option<String>,
+    hint: Option<String>,
     pub(super) live: Option<Live>,
 }
 
 /// What it may do without asking.
 #[derive(Debug, Serialize)]
-pub(super) struct Permissions {
+struct Permissions {
     mode: String,
     why: String,
 }
 
 impl Probe {
     /// Looks for the program and starts nothing.
-    pub(super) fn without_starting(name: &str, settings: &Settings, used: bool) -> Self {
-        let nothing = Self {
+    pub(crate) fn without_starting(name: &str, settings: &Settings) -> Self {
+        let mut probe = Self {
             agent: name.to_owned(),
-            used,
-            program: None,
-            version: None,
-            account: None,
-            model: None,
-            permissions: None,
-            problem: None,
-            hint: None,
-            live: None,
+            used: used(settings).contains(name),
+            ..Self::default()
         };
         let recipe = match recipe(name, settings) {
             Ok(recipe) => recipe,
             Err(error) => {
-                return Self {
-                    hint: on_recipe(&error),
-                    problem: Some(format!("failed to {error}")),
-                    ..nothing
-                };
+                probe.hint = on_recipe(&error);
+                probe.problem = Some(format!("failed to {error}"));
+                return probe;
             }
         };
-        let granted = recipe.granted().ok().flatten();
-        let known = Self {
-            account: Some(recipe.account()),
-            model: recipe.model.clone(),
-            permissions: granted.map(|granted| Permissions {
-                mode: granted.mode.to_owned(),
-                why: granted.why.to_owned(),
-            }),
-            ..nothing
-        };
-        match find_program(&recipe) {
-            Ok(program) => Self {
-                program: Some(program),
-                ..known
-            },
-            Err(error) => {
-                let failure = CommandFailure::from(error);
-                Self {
-                    problem: Some(format!("failed to {}", failure.message)),
-                    hint: failure.hint,
-                    ..known
+        probe.account = Some(recipe.account());
+        probe.permissions = recipe.granted().ok().flatten().map(|granted| Permissions {
+            mode: granted.mode.to_owned(),
+            why: granted.why.to_owned(),
+        });
+        match find_program(&recipe).map_err(CommandFailure::from) {
+            Ok(program) => probe.program = Some(program),
+            Err(failure) => {
+                probe.problem = Some(format!("failed to {}", failure.message));
+                probe.hint = failure.hint;
+            }
+        }
+        probe.model = recipe.model;
+        probe
+    }
+
+    /// Looks for the program, and has it say its version where its recipe knows how.
+    pub(super) async fn with_version(name: &str, settings: &Settings) -> Result<Self> {
+        let mut probe = Self::without_starting(name, settings);
+        if let (Some(program), Ok(recipe)) = (&probe.program, recipe(name, settings)) {
+            match version(program, &recipe).await? {
+                Ok(version) => probe.version = version,
+                Err(why) => {
+                    probe.problem = Some(why);
+                    probe.hint = Some("install it again, or look what it says yourself".to_owned());
                 }
             }
         }
+        Ok(probe)
     }
 
     /// Whether everything that was looked at is fine.
@@ -98,24 +95,18 @@ impl Probe {
     }
 
     /// Returns what is known in one line, without the name.
-    pub(super) fn line(&self) -> String {
-        if let Some(problem) = &self.problem {
-            return if self.used {
-                problem.clone()
-            } else {
-                format!("not here: {problem}")
-            };
+    pub(crate) fn line(&self) -> String {
+        match &self.problem {
+            Some(problem) if self.used => return problem.clone(),
+            Some(problem) => return format!("not here: {problem}"),
+            None => {}
         }
-        let path = self.program.as_deref().map(Path::display);
-        let mut parts: Vec<String> = path.map(|path| path.to_string()).into_iter().collect();
-        parts.extend(self.version.clone());
-        parts.extend(self.model.as_ref().map(|model| format!("model {model}")));
-        parts.extend(
-            self.permissions
-                .as_ref()
-                .map(|permissions| format!("permissions: {}", permissions.mode)),
-        );
-        parts.join(" · ")
+        let program = self.program.as_ref().map(|path| path.display().to_string());
+        let model = self.model.as_ref().map(|model| format!("model {model}"));
+        let permissions = self.permissions.as_ref();
+        let permissions = permissions.map(|granted| format!("permissions: {}", granted.mode));
+        let known = [program, self.version.clone(), model, permissions];
+        known.into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }
 
     /// Returns everything for people.
@@ -135,30 +126,11 @@ impl Probe {
     }
 }
 
-/// Looks for the program, and has it say its version where its recipe knows how.
-pub(super) async fn probe(
-    name: &str,
-    settings: &Settings,
-    used: bool,
-) -> Result<Probe, CommandFailure> {
-    let mut probe = Probe::without_starting(name, settings, used);
-    if let (Some(program), Ok(recipe)) = (&probe.program, recipe(name, settings)) {
-        match version(program, &recipe).await? {
-            Ok(version) => probe.version = version,
-            Err(why) => {
-                probe.problem = Some(why);
-                probe.hint = Some("install it again, or look what it says yourself".to_owned());
-            }
-        }
-    }
-    Ok(probe)
-}
-
 /// The first line that the program prints when it is asked for its version; an error in words when it fails at that.
 async fn version(
     program: &Path,
     recipe: &Recipe,
-) -> Result<Result<Option<String>, String>, CommandFailure> {
+) -> Result<std::result::Result<Option<String>, String>> {
     if recipe.version.is_empty() {
         return Ok(Ok(None));
     }
@@ -173,12 +145,9 @@ async fn version(
     let answer = run_captured(command, VERSION_LIMIT).await?;
     // Some say it where others only complain.
     let said = answer.stdout + &answer.stderr;
-    let first = said
-        .lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .unwrap_or_default();
-    let first = tm_untrusted::line(&tm_untrusted::clean(first), VERSION_CHARACTERS);
+    let first = said.lines().map(str::trim).find(|line| !line.is_empty());
+    let first = tm_untrusted::clean(first.unwrap_or_default());
+    let first = tm_untrusted::line(&first, VERSION_CHARACTERS);
     Ok(match answer.status {
         Some(status) if status.success() => Ok(Some(first).filter(|line| !line.is_empty())),
         Some(status) => Err(format!(

@@ -1,5 +1,6 @@
 //! Recipes and the agents of a plan, for people and for programs.
 
+use itertools::Itertools as _;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use tm_app::{Project, choices};
@@ -34,26 +35,21 @@ pub(super) fn recipe_json(recipe: &Recipe) -> Value {
 
 /// Returns who works, and what each may do without asking, for people.
 pub(crate) fn agents_lines(project: &Project, phases: &[Phase]) -> String {
+    let mut choices = choices(project);
+    choices.retain(|(phase, _)| phases.contains(phase));
     let mut text = String::from("\nAgents\n");
-    let choices: Vec<_> = choices(project)
-        .into_iter()
-        .filter(|(phase, _)| phases.contains(phase))
-        .collect();
     for (phase, recipes) in &choices {
         let name = match phase {
             Phase::Red => "RED",
             Phase::Green => "GREEN",
             Phase::None => "other",
         };
-        let chain: Vec<String> = recipes.iter().map(with_model).collect();
-        let _ = writeln!(text, "  {name:5}  {}", chain.join(", then "));
+        let chain = recipes.iter().map(with_model).join(", then ");
+        let _ = writeln!(text, "  {name:5}  {chain}");
     }
-    let mut told: Vec<&str> = Vec::new();
-    for recipe in choices.iter().flat_map(|(_, recipes)| recipes) {
-        if !told.contains(&recipe.name.as_str()) {
-            told.push(&recipe.name);
-            let _ = writeln!(text, "  `{}` {}", recipe.name, permissions(recipe));
-        }
+    let recipes = choices.iter().flat_map(|(_, recipes)| recipes);
+    for recipe in recipes.unique_by(|recipe| &recipe.name) {
+        let _ = writeln!(text, "  `{}` {}", recipe.name, permissions(recipe));
     }
     text
 }

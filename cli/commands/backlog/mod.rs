@@ -1,96 +1,179 @@
 //! The commands on the backlog, with Task Master's names: found or named, read, shown, changed. None of them needs a
 //! git repository.
 
-mod check;
+mod add;
 mod concurrent_writers;
-pub(crate) mod edits;
+mod dependencies;
+mod edits;
 mod list;
 mod pairs;
 mod show;
 mod status;
-pub(crate) mod tags;
+mod tags;
 
-pub(crate) use check::validate;
-pub(crate) use list::list;
-pub(crate) use pairs::pair;
-pub(crate) use show::{next, show};
-pub(crate) use status::set_status;
+pub(crate) use add::{AddSubtask, AddTask};
+pub(crate) use dependencies::{AddDependency, CheckArguments, FixDependencies, RemoveDependency};
+pub(crate) use edits::{MoveTask, RemoveTask};
+pub(crate) use list::ListArguments;
+pub(crate) use pairs::TddCommand;
+pub(crate) use show::{NextArguments, ShowArguments};
+pub(crate) use status::SetStatusArguments;
+pub(crate) use tags::TagsArguments;
 
-use crate::arguments::{BacklogChoice, OutputArgument};
+use super::Perform;
 use crate::ask::{confirmed, is_answered};
-pub(crate) use crate::display::print_json;
-use crate::display::print_line;
-use crate::failure::{CommandFailure, ExitCode};
+use crate::display::{Output, print_json};
+use crate::failure::{ExitCode, Result};
+use clap::{Args, ValueEnum};
+use itertools::Itertools as _;
 use serde_json::{Value, json};
-use std::path::Path;
-use tm_scheduler::{Status, Tag, Task};
+use std::path::{Path, PathBuf};
+use tm_scheduler::{Status, Tag, Task, TaskId};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 
-/// Finds the backlog that the arguments name.
-pub(crate) fn source(
-    start: &Path,
-    choice: &BacklogChoice,
-) -> Result<BacklogSource, CommandFailure> {
-    let start = choice
-        .project
-        .as_ref()
-        .map_or_else(|| start.to_owned(), |project| start.join(project));
-    let found = match &choice.backlog {
-        Some(path) => BacklogSource::at(&start.join(path)),
-        None => BacklogSource::find(&start),
-    };
-    Ok(found?)
+/// Which backlog.
+#[derive(Args, Debug, Default)]
+pub(crate) struct BacklogChoice {
+    /// The backlog: a file, or a folder of a Claude Code task list; looked for when not given.
+    #[arg(long, visible_alias = "file", value_name = "PATH")]
+    backlog: Option<PathBuf>,
+    /// The tag of the backlog.
+    #[arg(long, short = 't')]
+    tag: Option<String>,
+    /// The project's folder; this one when not given.
+    #[arg(long, short = 'p', value_name = "DIR")]
+    project: Option<PathBuf>,
 }
 
-pub(crate) fn options(choice: &BacklogChoice) -> ReadOptions {
+/// For whom output is.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct ReadingOptions {
+    /// How to print it.
+    #[arg(long, short = 'f', value_enum, default_value = "text")]
+    pub(crate) format: OutputArgument,
+    /// The same as `--format json`.
+    #[arg(long)]
+    json: bool,
+    /// Print nothing but errors.
+    #[arg(long)]
+    silent: bool,
+}
+
+impl ReadingOptions {
+    /// Returns how to print; `None` is not at all.
+    pub(crate) const fn chosen(self) -> Option<OutputArgument> {
+        match (self.silent, self.json) {
+            (true, _) => None,
+            (false, true) => Some(OutputArgument::Json),
+            (false, false) => Some(self.format),
+        }
+    }
+}
+
+/// Forms of output.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+pub(crate) enum OutputArgument {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON document.
+    Json,
+    /// One task a line, without a table.
+    Compact,
+}
+
+impl From<Option<OutputArgument>> for Output {
+    fn from(output: Option<OutputArgument>) -> Self {
+        Self::from(output == Some(OutputArgument::Json))
+    }
+}
+
+/// A backlog that was named or found, and what is read of it.
+pub(crate) struct ChosenBacklog {
+    pub(crate) source: BacklogSource,
+    pub(crate) options: ReadOptions,
+}
+
+impl BacklogChoice {
+    /// Finds the backlog.
+    pub(crate) fn find(&self, start: &Path) -> Result<ChosenBacklog> {
+        let start = match &self.project {
+            Some(project) => start.join(project),
+            None => start.to_owned(),
+        };
+        let source = match &self.backlog {
+            Some(path) => BacklogSource::at(&start.join(path)),
+            None => BacklogSource::find(&start),
+        };
+        let environment = std::env::var("TASKMASTER_TAG").unwrap_or_default();
+        Ok(ChosenBacklog {
+            source: source?,
+            options: ReadOptions {
+                tag: self.tag.as_deref().map(Tag::from),
+                environment_tag: Some(environment)
+                    .filter(|tag| !tag.is_empty())
+                    .map(Tag::from),
+                group: None,
+            },
+        })
+    }
+}
+
+impl ChosenBacklog {
+    /// Reads it.
+    pub(crate) fn read(&self) -> Result<Backlog> {
+        Ok(self.source.read(&self.options)?)
+    }
+
+    /// Reads it, with what its file holds of each task.
+    fn read_entries(&self) -> Result<(Backlog, Vec<Value>)> {
+        Ok(self.source.read_entries(&self.options)?)
+    }
+}
+
+/// How one of the tags of a backlog is read.
+pub(crate) fn of_tag(tag: &Tag) -> ReadOptions {
     ReadOptions {
-        tag: choice.tag.as_deref().map(Tag::from),
-        environment_tag: std::env::var("TASKMASTER_TAG")
-            .ok()
-            .filter(|tag| !tag.is_empty())
-            .map(Tag::from),
-        group: None,
+        tag: Some(tag.clone()),
+        ..ReadOptions::default()
     }
 }
 
 /// Prints what is odd about a backlog on stderr.
 fn warn(backlog: &Backlog) {
     for warning in &backlog.warnings {
-        print_line(&format!("warning: {warning}"));
+        say!("warning: {warning}");
     }
 }
 
-/// Tells programs on stdout what people are told on stderr, and passes the failure on.
-pub(crate) fn told(
-    output: Option<OutputArgument>,
-    failure: impl Into<CommandFailure>,
-) -> CommandFailure {
-    let failure = failure.into();
-    if output == Some(OutputArgument::Json) {
-        let message = format!("failed to {}", failure.message);
-        // Printing a text that has just been made from strings can't fail in any other way than a closed pipe.
-        let _printed =
-            print_json(&json!({"success": false, "error": message, "hint": failure.hint}));
-    }
-    failure
+/// Tells programs on stdout of a failure of which people are told on stderr, and passes it on.
+pub(crate) fn told<T>(output: impl Into<Output>, done: Result<T>) -> Result<T> {
+    let output = output.into();
+    done.inspect_err(|failure| {
+        if output == Output::Json {
+            let message = format!("failed to {}", failure.message);
+            // Printing a text that has just been made from strings can't fail in any other way than a closed pipe.
+            let _printed =
+                print_json(&json!({"success": false, "error": message, "hint": failure.hint}));
+        }
+    })
 }
 
 /// Reads statuses that somebody typed.
-fn statuses(words: &[String]) -> Result<Vec<Status>, CommandFailure> {
+fn statuses(words: &[String]) -> Result<Vec<Status>> {
+    let words = words.iter().map(|word| word.trim());
     words
-        .iter()
-        .map(|word| word.trim())
         .filter(|word| !word.is_empty())
         .map(status_of)
         .collect()
 }
 
-fn status_of(word: &str) -> Result<Status, CommandFailure> {
+fn status_of(word: &str) -> Result<Status> {
     match Status::from(word) {
         Status::Other(_) => {
-            let known: Vec<&str> = Status::KNOWN.iter().map(Status::as_str).collect();
-            Err(CommandFailure::new(format!("read `{word}` as a status"))
-                .hint(format!("use one of {}", known.join(", ")))
+            let known = Status::KNOWN.iter().join(", ");
+            Err(failure!("read `{word}` as a status")
+                .hint(format!("use one of {known}"))
                 .code(ExitCode::Usage))
         }
         status => Ok(status),
@@ -98,15 +181,15 @@ fn status_of(word: &str) -> Result<Status, CommandFailure> {
 }
 
 /// Reads ids that somebody typed, from whichever place they stand in.
-fn ids(positional: &[String], flag: &[String]) -> Result<Vec<String>, CommandFailure> {
+fn ids(positional: &[String], flag: &[String]) -> Result<Vec<TaskId>> {
     let chosen = if flag.is_empty() { positional } else { flag };
-    let ids: Vec<String> = chosen
-        .iter()
-        .map(|id| id.trim().to_owned())
+    let typed = chosen.iter().map(|id| id.trim());
+    let ids = typed
         .filter(|id| !id.is_empty())
-        .collect();
+        .map(TaskId::from)
+        .collect_vec();
     if ids.is_empty() {
-        return Err(CommandFailure::new("know which task is meant")
+        return Err(failure!("know which task is meant")
             .hint("name it, as in `--id=1` or `--id=1,2.1`")
             .code(ExitCode::Usage));
     }
@@ -114,17 +197,16 @@ fn ids(positional: &[String], flag: &[String]) -> Result<Vec<String>, CommandFai
 }
 
 /// Gives an entry of a backlog the fields in the form that programs rely on, and keeps all others.
-fn normalised(task: &Task, entry: Value) -> Value {
-    let mut entry = match entry {
-        Value::Object(members) => members,
-        _ => serde_json::Map::new(),
-    };
-    entry.insert("id".to_owned(), json!(task.id));
-    entry.insert("title".to_owned(), json!(task.title));
-    entry.insert("status".to_owned(), json!(task.status));
-    entry.insert("priority".to_owned(), json!(task.priority));
-    entry.insert("dependencies".to_owned(), json!(task.dependencies));
-    Value::Object(entry)
+fn normalised(task: &Task, mut entry: Value) -> Value {
+    if !entry.is_object() {
+        entry = json!({});
+    }
+    entry["id"] = json!(task.id);
+    entry["title"] = json!(task.title);
+    entry["status"] = json!(task.status);
+    entry["priority"] = json!(task.priority);
+    entry["dependencies"] = json!(task.dependencies);
+    entry
 }
 
 /// A title in a list has so many characters at the most.
@@ -136,19 +218,16 @@ fn listed(title: &str) -> String {
 }
 
 /// Asks before something is removed; where nobody can be asked, `--yes` has to say it.
-fn confirm(question: &str, is_confirmed: bool) -> Result<(), CommandFailure> {
+fn confirm(question: &str, is_confirmed: bool) -> Result<()> {
     if is_confirmed {
         return Ok(());
     }
     if !is_answered() {
-        return Err(
-            CommandFailure::new("ask whether to remove it: there is no terminal")
-                .hint("add `--yes`"),
-        );
+        return Err(failure!("ask whether to remove it: there is no terminal").hint("add `--yes`"));
     }
     if confirmed(question, false)? {
         Ok(())
     } else {
-        Err(CommandFailure::new("remove it: you said no"))
+        Err(failure!("remove it: you said no"))
     }
 }

@@ -1,165 +1,230 @@
 //! `tm tags`: the tags of a file, and which one is current.
 
-use super::{confirm, options, print_json, source, told};
-use crate::arguments::{BacklogChoice, OutputArgument, TagsArguments, TagsCommand};
-use crate::display::print_data;
-use crate::failure::CommandFailure;
+use super::{BacklogChoice, ChosenBacklog, Perform, confirm, of_tag, told};
+use crate::display::print_json;
+use crate::failure::Result;
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tm_runtime::now;
 use tm_scheduler::{Status, Tag, ready};
-use tm_store::backlog::{Change, ReadOptions, stamp};
+use tm_store::backlog::{Change, stamp};
 use tm_worktrees::Repository;
 
-pub(crate) fn tags(start: &Path, arguments: &TagsArguments) -> Result<u8, CommandFailure> {
-    let choice = BacklogChoice {
-        backlog: arguments.file.clone(),
-        tag: None,
-        project: None,
-    };
-    let Some(command) = &arguments.command else {
-        return list(start, &choice, arguments.json);
-    };
-    let output = arguments.json.then_some(OutputArgument::Json);
-    let words = perform(start, &choice, command, arguments.json)
-        .map_err(|failure| told(output, failure))?;
-    match (words, arguments.json) {
-        (None, _) => {}
-        (Some(words), false) => print_data(&format!("{words}\n")),
-        (Some(words), true) => print_json(&json!({"success": true, "message": words}))?,
-    }
-    Ok(0)
+/// `tm tags`.
+#[derive(Args, Debug)]
+pub(crate) struct TagsArguments {
+    /// What to do; lists them when not given.
+    #[command(subcommand)]
+    command: Option<TagsCommand>,
+    /// The backlog file; looked for when not given.
+    #[arg(long, short = 'f', global = true, value_name = "PATH")]
+    file: Option<PathBuf>,
+    /// Print one JSON document.
+    #[arg(long, global = true)]
+    json: bool,
 }
 
-/// Does what is asked for and returns it in words; nothing where it has been printed.
-fn perform(
-    start: &Path,
-    choice: &BacklogChoice,
-    command: &TagsCommand,
-    json: bool,
-) -> Result<Option<String>, CommandFailure> {
-    let tag = |name: &str| Tag::from(name);
-    let add = |name: &str, copy_of: Option<&str>, description: Option<&String>| Change::AddTag {
-        name: tag(name),
-        copy_of: copy_of.map(tag),
-        description: description.cloned(),
-        stamp: stamp(now()),
-    };
-    let (change, words) = match command {
-        TagsCommand::List => return list(start, choice, json).map(|_| None),
-        TagsCommand::Use { name } => {
-            source(start, choice)?.use_tag(&tag(name))?;
-            return Ok(Some(format!("tag {name} is the current one")));
+/// What is done with tags.
+#[derive(Debug, Subcommand)]
+enum TagsCommand {
+    /// List them, with how many tasks each has.
+    List,
+    /// Add one.
+    Add {
+        /// Its name.
+        #[arg(required_unless_present = "from_branch")]
+        name: Option<String>,
+        /// What it is for.
+        #[arg(long, short = 'd')]
+        description: Option<String>,
+        /// The tag whose tasks it gets.
+        #[arg(long, value_name = "TAG", conflicts_with = "copy_from_current")]
+        copy_from: Option<String>,
+        /// Give it the tasks of the current tag.
+        #[arg(long)]
+        copy_from_current: bool,
+        /// Name it after the branch that is checked out.
+        #[arg(long, conflicts_with = "name")]
+        from_branch: bool,
+    },
+    /// Make one the current one.
+    Use {
+        /// Its name.
+        name: String,
+    },
+    /// Remove one with its tasks.
+    Remove {
+        /// Its name.
+        name: String,
+        /// Don't ask.
+        #[arg(long, short = 'y')]
+        yes: bool,
+    },
+    /// Give one another name.
+    Rename {
+        /// Its name.
+        from: String,
+        /// The new name.
+        to: String,
+    },
+    /// Copy one with its tasks.
+    Copy {
+        /// Its name.
+        from: String,
+        /// The copy's name.
+        to: String,
+        /// What the copy is for.
+        #[arg(long)]
+        description: Option<String>,
+    },
+}
+
+impl Perform for TagsArguments {
+    async fn perform(self, start: &Path) -> Result {
+        let choice = BacklogChoice {
+            backlog: self.file,
+            ..BacklogChoice::default()
+        };
+        match self.command {
+            None => list(&choice.find(start)?, self.json),
+            Some(TagsCommand::List) => {
+                let listed = choice
+                    .find(start)
+                    .and_then(|chosen| list(&chosen, self.json));
+                told(self.json, listed)
+            }
+            Some(command) => {
+                let words = told(self.json, command.done(start, &choice))?;
+                if self.json {
+                    return print_json(&json!({"success": true, "message": words}));
+                }
+                data!("{words}\n");
+                Ok(0)
+            }
         }
-        TagsCommand::Add {
-            name,
-            description,
-            copy_from,
-            copy_from_current,
-            from_branch,
-        } => {
-            let name = if *from_branch {
-                name_of_branch(start)?
-            } else {
-                name.clone().unwrap_or_default()
-            };
-            let current = source(start, choice)?.read(&options(choice))?.tag;
-            let copied = copy_from
-                .as_deref()
-                .or_else(|| copy_from_current.then_some(current.as_str()));
-            (
-                add(&name, copied, description.as_ref()),
-                format!("added tag {name}"),
-            )
-        }
-        TagsCommand::Remove { name, yes } => {
-            confirm(&format!("Remove tag {name} with all its tasks?"), *yes)?;
-            (
-                Change::RemoveTag { name: tag(name) },
-                format!("removed tag {name}"),
-            )
-        }
-        TagsCommand::Rename { from, to } => (
-            Change::RenameTag {
-                from: tag(from),
-                to: tag(to),
-            },
-            format!("tag {from} is now {to}"),
-        ),
-        TagsCommand::Copy {
-            from,
-            to,
-            description,
-        } => (
-            add(to, Some(from), description.as_ref()),
-            format!("copied tag {from} to {to}"),
-        ),
-    };
-    let source = source(start, choice)?;
-    let current = source.read(&options(choice))?.tag;
-    source.change(&options(choice), |_| vec![change.clone()])?;
-    // What was current stays current under its new name.
-    if let TagsCommand::Rename { from, to } = command
-        && current.as_str() == from
-    {
-        source.use_tag(&tag(to))?;
     }
-    Ok(Some(words))
+}
+
+impl TagsCommand {
+    /// Does what is asked for and returns it in words.
+    fn done(self, start: &Path, choice: &BacklogChoice) -> Result<String> {
+        let find = || choice.find(start);
+        Ok(match self {
+            Self::List => String::new(),
+            Self::Use { name } => {
+                find()?.source.use_tag(&name.as_str().into())?;
+                format!("tag {name} is the current one")
+            }
+            Self::Add {
+                name,
+                description,
+                copy_from,
+                copy_from_current,
+                from_branch,
+            } => {
+                let name = if from_branch {
+                    name_of_branch(start)?
+                } else {
+                    name.unwrap_or_default()
+                };
+                let chosen = find()?;
+                let current = chosen.read()?.tag;
+                let copied = copy_from
+                    .map(Tag::from)
+                    .or(copy_from_current.then_some(current));
+                change(&chosen, &added(&name, copied, description))?;
+                format!("added tag {name}")
+            }
+            Self::Remove { name, yes } => {
+                confirm(&format!("Remove tag {name} with all its tasks?"), yes)?;
+                change(
+                    &find()?,
+                    &Change::RemoveTag {
+                        name: name.as_str().into(),
+                    },
+                )?;
+                format!("removed tag {name}")
+            }
+            Self::Rename { from, to } => {
+                rename(&find()?, from.as_str().into(), to.as_str().into())?;
+                format!("tag {from} is now {to}")
+            }
+            Self::Copy {
+                from,
+                to,
+                description,
+            } => {
+                let copied = Some(from.as_str().into());
+                change(&find()?, &added(&to, copied, description))?;
+                format!("copied tag {from} to {to}")
+            }
+        })
+    }
+}
+
+fn added(name: &str, copy_of: Option<Tag>, description: Option<String>) -> Change {
+    Change::AddTag {
+        name: name.into(),
+        copy_of,
+        description,
+        stamp: stamp(now()),
+    }
+}
+
+fn change(chosen: &ChosenBacklog, change: &Change) -> Result<()> {
+    // What can't be read is told as such.
+    chosen.read()?;
+    chosen
+        .source
+        .change(&chosen.options, |_| vec![change.clone()])?;
+    Ok(())
+}
+
+/// What was current stays current under its new name.
+fn rename(chosen: &ChosenBacklog, from: Tag, to: Tag) -> Result<()> {
+    let is_current = chosen.read()?.tag == from;
+    let named = to.clone();
+    change(chosen, &Change::RenameTag { from, to })?;
+    if is_current {
+        chosen.source.use_tag(&named)?;
+    }
+    Ok(())
 }
 
 /// The branch that is checked out, in the letters that a tag may have.
-fn name_of_branch(start: &Path) -> Result<String, CommandFailure> {
-    let head = Repository::discover(start)?.head()?;
-    let branch = head.branch.ok_or_else(|| {
-        CommandFailure::new("name a tag after the branch: none is checked out")
+fn name_of_branch(start: &Path) -> Result<String> {
+    let branch = Repository::discover(start)?.head()?.branch.ok_or_else(|| {
+        failure!("name a tag after the branch: none is checked out")
             .hint("name it, as in `tm tags add NAME`")
     })?;
-    let sound = |letter: char| {
-        if letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_') {
-            letter
-        } else {
-            '-'
-        }
-    };
-    Ok(branch.chars().map(sound).take(50).collect())
+    let is_unsound = |letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '-' | '_');
+    Ok(branch.replace(is_unsound, "-").chars().take(50).collect())
 }
 
-fn list(start: &Path, choice: &BacklogChoice, json: bool) -> Result<u8, CommandFailure> {
-    let source = source(start, choice)?;
-    let current = source.read(&options(choice))?;
+fn list(chosen: &ChosenBacklog, json: bool) -> Result {
+    let current = chosen.read()?;
     let mut entries: Vec<Value> = Vec::new();
     for tag in &current.tags {
-        let backlog = source.read(&ReadOptions {
-            tag: Some(tag.clone()),
-            ..ReadOptions::default()
-        })?;
-        let done = backlog
-            .tasks
-            .iter()
-            .filter(|task| task.status == Status::Done)
-            .count();
+        let tasks = chosen.source.read(&of_tag(tag))?.tasks;
+        let done = tasks.iter().filter(|task| task.status == Status::Done);
         entries.push(
-            json!({"name": tag, "isCurrent": *tag == current.tag, "taskCount": backlog.tasks.len(),
-                            "completedTasks": done, "readyTasks": ready(&backlog.tasks).len()}),
+            json!({"name": tag, "isCurrent": *tag == current.tag, "taskCount": tasks.len(),
+                            "completedTasks": done.count(), "readyTasks": ready(&tasks).len()}),
         );
     }
     if json {
-        print_json(
-            &json!({"tags": entries, "currentTag": current.tag, "totalTags": entries.len()}),
-        )?;
-        return Ok(0);
+        let total = entries.len();
+        return print_json(
+            &json!({"tags": entries, "currentTag": current.tag, "totalTags": total}),
+        );
     }
     for entry in &entries {
         let mark = if entry["isCurrent"] == true { "*" } else { " " };
         let name = entry["name"].as_str().unwrap_or_default();
-        let (all, done, ready) = (
-            &entry["taskCount"],
-            &entry["completedTasks"],
-            &entry["readyTasks"],
-        );
-        print_data(&format!(
-            "{mark} {name:24} {all} tasks, {done} done, {ready} ready\n"
-        ));
+        let [all, done, ready] =
+            ["taskCount", "completedTasks", "readyTasks"].map(|count| &entry[count]);
+        data!("{mark} {name:24} {all} tasks, {done} done, {ready} ready\n");
     }
     Ok(0)
 }

@@ -1,13 +1,16 @@
 //! `tm mcp install`: tells a client of the server, by the client's own command, or in its file where it has none.
 
-use crate::arguments::{InstallArguments, InstallScope, McpClient};
-use crate::display::{print_data, print_line};
-use crate::failure::{CommandFailure, ExitCode};
+use crate::commands::Perform;
+use crate::commands::demo::write;
+use crate::display::{json_text, print_json};
+use crate::failure::{ExitCode, Result};
+use crate::project::root_around;
+use clap::{Args, ValueEnum};
+use itertools::Itertools as _;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_executors::process::{TreeCommand, run_captured};
-use tm_worktrees::Repository;
 
 /// How long a client may take to change its settings.
 const LIMIT: Duration = Duration::from_mins(1);
@@ -15,6 +18,63 @@ const LIMIT: Duration = Duration::from_mins(1);
 const LONGEST_SETTINGS: u64 = 64 * 1024 * 1024;
 /// What decides where tm keeps its files and what it serves. Clients start servers with few of their own variables.
 const CARRIED: [&str; 3] = ["TM_HOME", "TASKMASTER_TAG", "TASK_MASTER_TOOLS"];
+
+/// `tm mcp install`.
+#[derive(Args, Debug)]
+pub(crate) struct InstallArguments {
+    /// The client.
+    #[arg(value_enum)]
+    client: McpClient,
+    /// Whose settings: the project's, which others may share, or your own, for all projects.
+    #[arg(long, short = 's', value_enum, default_value_t = InstallScope::User)]
+    scope: InstallScope,
+    /// What the server is called in there.
+    #[arg(long, value_name = "NAME", default_value = "tm", value_parser = server_name)]
+    name: String,
+    /// The tools to offer, as in `tm mcp --tools`.
+    #[arg(long, value_name = "TOOLS", conflicts_with = "remove")]
+    tools: Option<String>,
+    /// Print what would be run or added, and change nothing.
+    #[arg(long, conflicts_with = "remove")]
+    print: bool,
+    /// Take the server out again.
+    #[arg(long)]
+    remove: bool,
+}
+
+/// Clients put the name into the names of tools.
+fn server_name(text: &str) -> Result<String, String> {
+    let is_sound = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    if !text.is_empty() && text.chars().all(is_sound) {
+        Ok(text.to_owned())
+    } else {
+        Err("a name is made of letters, digits, `-` and `_`".to_owned())
+    }
+}
+
+/// Whose settings are changed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum InstallScope {
+    /// Those of the project, which others may share.
+    Project,
+    /// Your own, for all projects.
+    User,
+}
+
+/// Clients whose settings are known.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum McpClient {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+    /// opencode.
+    Opencode,
+    /// Cursor.
+    Cursor,
+}
 
 /// A server as a client is told of it.
 #[derive(Debug)]
@@ -34,58 +94,55 @@ enum Way {
     File(PathBuf, &'static str),
 }
 
-pub(super) async fn install(
-    start: &Path,
-    arguments: &InstallArguments,
-) -> Result<u8, CommandFailure> {
-    let project = Repository::discover(start).map_or_else(
-        |_| start.to_owned(),
-        |found| found.checkout_root().to_owned(),
-    );
-    let server = Server::new(arguments)?;
-    let way = server.way(arguments, &project)?;
-    match (way, arguments.print) {
-        (Way::Command(program, words), true) => {
-            print_line("run this:");
-            print_data(&format!("{program} {}\n", shell_words::join(words)));
+impl Perform for InstallArguments {
+    async fn perform(self, start: &Path) -> Result {
+        let project = root_around(start);
+        let server = Server::new(&self)?;
+        match (server.way(&self, &project)?, self.print) {
+            (Way::Command(program, words), true) => {
+                say!("run this:");
+                data!("{program} {}\n", shell_words::join(words));
+            }
+            (Way::Command(program, words), false) => ask(program, &words, &project).await?,
+            (Way::File(path, key), true) => {
+                say!("add this to {}:", path.display());
+                let entry = server.entry(self.client);
+                return print_json(&json!({key: {server.name.as_str(): entry}}));
+            }
+            (Way::File(path, key), false) => self.change(&server, &path, key)?,
         }
-        (Way::Command(program, words), false) => ask(program, &words, &project).await?,
-        (Way::File(path, key), true) => {
-            print_line(&format!("add this to {}:", path.display()));
-            let added = json!({key: {server.name.as_str(): server.entry(arguments.client)}});
-            print_data(&(serde_json::to_string_pretty(&added)? + "\n"));
-        }
-        (Way::File(path, key), false) => write(&server, &path, key, arguments)?,
+        Ok(0)
     }
-    Ok(0)
 }
 
 impl Server {
     /// As `tm` where that is this very program, so that a file can be shared.
-    fn new(arguments: &InstallArguments) -> Result<Self, CommandFailure> {
+    fn new(arguments: &InstallArguments) -> Result<Self> {
         let own = std::env::current_exe()?;
         let own = own.canonicalize().unwrap_or(own);
         let found = which::which("tm").ok();
         let is_found = found.and_then(|found| found.canonicalize().ok()).as_ref() == Some(&own);
-        let tools = arguments.tools.as_ref();
+        let program = if is_found {
+            "tm".to_owned()
+        } else {
+            own.display().to_string()
+        };
+        let tools = arguments
+            .tools
+            .as_ref()
+            .map(|tools| format!("--tools={tools}"));
         let carried = CARRIED
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?.into())));
         Ok(Self {
             name: arguments.name.clone(),
-            program: if is_found {
-                "tm".to_owned()
-            } else {
-                own.display().to_string()
-            },
-            arguments: std::iter::once("mcp".to_owned())
-                .chain(tools.map(|tools| format!("--tools={tools}")))
-                .collect(),
+            program,
+            arguments: std::iter::once("mcp".to_owned()).chain(tools).collect(),
             environment: carried.collect(),
         })
     }
 
-    fn way(&self, arguments: &InstallArguments, project: &Path) -> Result<Way, CommandFailure> {
+    fn way(&self, arguments: &InstallArguments, project: &Path) -> Result<Way> {
         let is_user = arguments.scope == InstallScope::User;
         let scope = if is_user { "user" } else { "project" };
         let (program, scope): (_, &[&str]) = match arguments.client {
@@ -93,11 +150,9 @@ impl Server {
             McpClient::Gemini => ("gemini", &["--scope", scope]),
             McpClient::Codex if is_user => ("codex", &[]),
             McpClient::Codex => {
-                return Err(
-                    CommandFailure::new("Codex adds servers for all projects only")
-                        .code(ExitCode::Usage)
-                        .hint("leave `--scope project` out"),
-                );
+                return Err(failure!("Codex adds servers for all projects only")
+                    .code(ExitCode::Usage)
+                    .hint("leave `--scope project` out"));
             }
             McpClient::Opencode if is_user && !arguments.remove => ("opencode", &[]),
             McpClient::Opencode => return Ok(Way::File(opencode_file(is_user, project)?, "mcp")),
@@ -106,37 +161,37 @@ impl Server {
                 return Ok(Way::File(folder.join(".cursor/mcp.json"), "mcpServers"));
             }
         };
-        let mut words = vec![
-            "mcp",
-            if arguments.remove { "remove" } else { "add" },
-            &self.name,
-        ];
-        if arguments.remove {
-            words.extend(scope);
-            return Ok(Way::Command(
-                program,
-                words.into_iter().map(Into::into).collect(),
-            ));
-        }
-        // Gemini takes the program for an argument of its own, and what follows `--` for the program's.
-        let command = std::iter::once(self.program.as_str());
-        let command: Vec<&str> = command
-            .chain(self.arguments.iter().map(String::as_str))
-            .collect();
-        let (own, rest) = command.split_at(usize::from(arguments.client == McpClient::Gemini));
-        words.extend(own.iter().chain(scope));
-        let carried: Vec<String> = self
-            .environment
+        let words = if arguments.remove {
+            let words = ["mcp", "remove", &self.name]
+                .into_iter()
+                .chain(scope.iter().copied());
+            words.map(Into::into).collect()
+        } else {
+            // Gemini takes the program for an argument of its own, and what follows `--` for the program's.
+            self.added(usize::from(arguments.client == McpClient::Gemini), scope)
+        };
+        Ok(Way::Command(program, words))
+    }
+
+    /// The words that add it, so many of the server's own before `--`.
+    fn added(&self, before: usize, scope: &[&str]) -> Vec<String> {
+        let command = std::iter::once(&self.program).chain(&self.arguments);
+        let command = command.map(String::as_str).collect_vec();
+        let (own, rest) = command.split_at(before);
+        let carried = self.environment.iter().flat_map(|(name, value)| {
+            let value = value.as_str().unwrap_or_default();
+            ["--env".to_owned(), format!("{name}={value}")]
+        });
+        let words = ["mcp", "add", &self.name];
+        let words = words
             .iter()
-            .map(|(name, value)| format!("{name}={}", value.as_str().unwrap_or_default()))
-            .collect();
-        words.extend(carried.iter().flat_map(|variable| ["--env", variable]));
-        words.push("--");
-        words.extend(rest);
-        Ok(Way::Command(
-            program,
-            words.into_iter().map(Into::into).collect(),
-        ))
+            .chain(own)
+            .chain(scope)
+            .map(|word| (*word).to_owned());
+        let rest = std::iter::once(&"--")
+            .chain(rest)
+            .map(|word| (*word).to_owned());
+        words.chain(carried).chain(rest).collect()
     }
 
     /// What a file says of the server.
@@ -145,17 +200,16 @@ impl Server {
         if client != McpClient::Opencode {
             return json!({"command": program, "args": arguments, "env": environment});
         }
-        let command: Vec<&String> = std::iter::once(program).chain(arguments).collect();
+        let command = std::iter::once(program).chain(arguments).collect_vec();
         json!({"type": "local", "command": command, "environment": environment})
     }
 }
 
-fn home() -> Result<PathBuf, CommandFailure> {
-    std::env::home_dir()
-        .ok_or_else(|| CommandFailure::new("find your home folder").hint("set HOME"))
+fn home() -> Result<PathBuf> {
+    std::env::home_dir().ok_or_else(|| failure!("find your home folder").hint("set HOME"))
 }
 
-fn opencode_file(is_user: bool, project: &Path) -> Result<PathBuf, CommandFailure> {
+fn opencode_file(is_user: bool, project: &Path) -> Result<PathBuf> {
     let folder = match std::env::var_os("XDG_CONFIG_HOME").filter(|value| !value.is_empty()) {
         _ if !is_user => project.to_owned(),
         Some(folder) => PathBuf::from(folder).join("opencode"),
@@ -170,9 +224,9 @@ fn opencode_file(is_user: bool, project: &Path) -> Result<PathBuf, CommandFailur
 }
 
 /// Has a client change its own settings.
-async fn ask(program: &str, words: &[String], folder: &Path) -> Result<(), CommandFailure> {
+async fn ask(program: &str, words: &[String], folder: &Path) -> Result<()> {
     let Ok(found) = which::which(program) else {
-        return Err(CommandFailure::new(format!("find `{program}` in PATH"))
+        return Err(failure!("find `{program}` in PATH")
             .hint("install it, or see what to run with `--print`"));
     };
     let command = TreeCommand {
@@ -189,71 +243,55 @@ async fn ask(program: &str, words: &[String], folder: &Path) -> Result<(), Comma
     let first = first.unwrap_or("it says nothing").trim();
     match answer.status {
         Some(status) if status.success() => {
-            print_line(&format!("{program}: {first}"));
+            say!("{program}: {first}");
             Ok(())
         }
-        Some(_) => Err(
-            CommandFailure::new(format!("have `{program}` do it: {first}"))
-                .hint("take the server out first with `--remove`, or use another `--name`"),
-        ),
-        None => Err(
-            CommandFailure::new(format!("have `{program}` do it within a minute"))
-                .hint("see what to run with `--print`"),
-        ),
+        Some(_) => Err(failure!("have `{program}` do it: {first}")
+            .hint("take the server out first with `--remove`, or use another `--name`")),
+        None => Err(failure!("have `{program}` do it within a minute")
+            .hint("see what to run with `--print`")),
     }
 }
 
-/// Changes a file of settings itself; everything else in it stays, in its order.
-fn write(
-    server: &Server,
-    path: &Path,
-    key: &str,
-    arguments: &InstallArguments,
-) -> Result<(), CommandFailure> {
-    let (name, shown) = (&server.name, path.display());
-    let failed = |why: &dyn std::fmt::Display| {
-        CommandFailure::new(format!("change `{shown}`: {why}"))
-            .hint("set it right, or see what to write with `--print`")
-    };
-    let read = match tm_untrusted::read_own(path, LONGEST_SETTINGS) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        read => Some(read.map_err(|error| failed(&error))?),
-    };
-    let mut settings: Value = match (&read, arguments.client) {
-        (Some(bytes), _) => serde_json::from_slice(bytes).map_err(|error| failed(&error))?,
-        // opencode adds it at its next start, and the file would be another one then.
-        (None, McpClient::Opencode) => json!({"$schema": "https://opencode.ai/config.json"}),
-        (None, _) => json!({}),
-    };
-    let before = settings.clone();
-    let servers = settings
-        .as_object_mut()
-        .map(|settings| settings.entry(key).or_insert_with(|| json!({})))
-        .and_then(Value::as_object_mut)
-        .ok_or_else(|| failed(&format!("`{key}` holds something else than servers")))?;
-    if arguments.remove {
-        servers.shift_remove(name);
-    } else {
-        servers.insert(name.clone(), server.entry(arguments.client));
-    }
-    let is_there = !arguments.remove;
-    if before.get(key).and_then(|servers| servers.get(name)) == settings[key].get(name) {
-        print_line(&if is_there {
-            format!("`{name}` is in {shown} already")
+impl InstallArguments {
+    /// Changes a file of settings itself; everything else in it stays, in its order.
+    fn change(&self, server: &Server, path: &Path, key: &str) -> Result<()> {
+        let (name, shown) = (&server.name, path.display());
+        let failed = |why: &dyn std::fmt::Display| {
+            failure!("change `{shown}`: {why}")
+                .hint("set it right, or see what to write with `--print`")
+        };
+        let mut settings: Value = match tm_untrusted::read_own(path, LONGEST_SETTINGS) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| failed(&error))?,
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(failed(&error));
+            }
+            // opencode adds it at its next start, and the file would be another one then.
+            Err(_) if self.client == McpClient::Opencode => {
+                json!({"$schema": "https://opencode.ai/config.json"})
+            }
+            Err(_) => json!({}),
+        };
+        let servers = settings
+            .as_object_mut()
+            .map(|settings| settings.entry(key).or_insert_with(|| json!({})))
+            .and_then(Value::as_object_mut)
+            .ok_or_else(|| failed(&format!("`{key}` holds something else than servers")))?;
+        let is_same = if self.remove {
+            servers.shift_remove(name).is_none()
         } else {
-            format!("there is no `{name}` in {shown}")
-        });
-        return Ok(());
+            let entry = server.entry(self.client);
+            servers.insert(name.clone(), entry.clone()) == Some(entry)
+        };
+        if !is_same {
+            write(path, &json_text(&settings)?)?;
+        }
+        match (self.remove, is_same) {
+            (false, false) => say!("`{name}` is now in {shown}"),
+            (false, true) => say!("`{name}` is in {shown} already"),
+            (true, false) => say!("`{name}` is no longer in {shown}"),
+            (true, true) => say!("there is no `{name}` in {shown}"),
+        }
+        Ok(())
     }
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let text = serde_json::to_string_pretty(&settings)? + "\n";
-    tm_store::atomic::replace(path, text.as_bytes())?;
-    print_line(&if is_there {
-        format!("`{name}` is now in {shown}")
-    } else {
-        format!("`{name}` is no longer in {shown}")
-    });
-    Ok(())
 }

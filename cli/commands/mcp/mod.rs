@@ -2,13 +2,15 @@
 
 mod install;
 
+use super::Perform;
 use super::ci::tell_ci;
-use crate::arguments::{McpArguments, McpCommand};
-use crate::display::print_line;
-use crate::failure::{CommandFailure, ExitCode};
+use crate::failure::{CommandFailure, ExitCode, Result};
 use crate::{logging, notices};
+use clap::{Args, Subcommand};
+use install::InstallArguments;
+use itertools::Itertools as _;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tm_app::{Caller, Error, RunOf, detached};
 #[cfg(feature = "mcp-http")]
 use tm_mcp::{HttpServer, new_token};
@@ -18,41 +20,84 @@ use tm_scheduler::AtBreaker;
 /// A token is no longer.
 const LONGEST_TOKEN: u64 = 4 * 1024;
 
-/// Carries out `tm mcp`.
-pub(crate) async fn mcp(start: &Path, arguments: &McpArguments) -> Result<u8, CommandFailure> {
-    let program = std::env::current_exe()?;
-    if let Some(McpCommand::Install(arguments)) = &arguments.command {
-        return install::install(start, arguments).await;
-    }
-    let token = token(arguments)?;
-    let folder = std::env::var_os("TASK_MASTER_PROJECT_ROOT").filter(|root| !root.is_empty());
-    let folder = folder.map_or_else(|| start.to_owned(), Into::into);
-    let place = Place { folder, program };
-    let server = Server::new(place, &tools(arguments)?);
-    match arguments.http {
-        None => serve_stdio(server).await?,
-        Some(address) => serve_http(server, address, token).await?,
-    }
-    Ok(0)
+/// `tm mcp`.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct McpArguments {
+    /// Serve streamable HTTP on a loopback address instead of standard input and output.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8765")]
+    http: Option<SocketAddr>,
+    /// A file with the token that every HTTP request has to bear. Without it the variable `TM_MCP_TOKEN` counts, and
+    /// without both a new token is printed.
+    #[arg(long, value_name = "FILE", requires = "http")]
+    token_file: Option<PathBuf>,
+    /// Refused: everybody on this machine reads command lines.
+    #[arg(long, hide = true, value_name = "TOKEN")]
+    token: Option<String>,
+    /// The tools to offer: all, core (tasks), standard (tasks and waves), or names with commas.
+    ///
+    /// Without it, the variable `TASK_MASTER_TOOLS` counts, and else it is all.
+    #[arg(long, value_name = "TOOLS")]
+    tools: Option<String>,
+    /// Something else than serving.
+    #[command(subcommand)]
+    command: Option<McpCommand>,
 }
 
-/// Carries out a run that a client of the server asked for; what comes of it is left for the server, in words of tools.
-pub(crate) async fn detached_run(folder: &Path) -> Result<u8, CommandFailure> {
-    let caller = Caller {
-        tell: notices::print,
-        at_breaker: AtBreaker::Stop,
-    };
-    let begins = |of: &RunOf| {
-        if let Err(error) = logging::write_into(&of.directory.log()) {
-            tracing::warn!(%error, "the run has no log");
+/// `tm detached-run`.
+#[derive(Args, Debug)]
+pub(crate) struct DetachedArguments {
+    /// Where it stands what is to be run.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+/// What there is beside serving.
+#[derive(Debug, Subcommand)]
+enum McpCommand {
+    /// Tell a client of the server, by the client's own command where it has one.
+    Install(InstallArguments),
+}
+
+impl Perform for McpArguments {
+    async fn perform(self, start: &Path) -> Result {
+        let program = std::env::current_exe()?;
+        if let Some(McpCommand::Install(arguments)) = self.command {
+            return arguments.perform(start).await;
         }
-    };
-    match carried_out(folder, caller, begins).await {
-        Ok(()) => Ok(0),
-        Err(error) => {
-            let refusal = Refusal::from(error);
-            detached::leave(folder, &refusal);
-            Err(CommandFailure::new(refusal))
+        let token = self.token()?;
+        let folder = std::env::var_os("TASK_MASTER_PROJECT_ROOT").filter(|root| !root.is_empty());
+        let folder = folder.map_or_else(|| start.to_owned(), Into::into);
+        let place = Place { folder, program };
+        let server = Server::new(place, &self.tools()?);
+        match self.http {
+            None => serve_stdio(server).await?,
+            Some(address) => serve_http(server, address, token).await?,
+        }
+        Ok(0)
+    }
+}
+
+impl Perform for DetachedArguments {
+    /// Carries out a run that a client of the server asked for; what comes of it is left for the server, in words of
+    /// tools.
+    async fn perform(self, _: &Path) -> Result {
+        let caller = Caller {
+            tell: notices::print,
+            at_breaker: AtBreaker::Stop,
+        };
+        let begins = |of: &RunOf| {
+            if let Err(error) = logging::write_into(&of.directory.log()) {
+                tracing::warn!(%error, "the run has no log");
+            }
+        };
+        match carried_out(&self.folder, caller, begins).await {
+            Ok(()) => Ok(0),
+            Err(error) => {
+                let refusal = Refusal::from(error);
+                detached::leave(&self.folder, &refusal);
+                Err(CommandFailure::new(refusal))
+            }
         }
     }
 }
@@ -74,79 +119,67 @@ async fn carried_out(
     summary.map(drop)
 }
 
-/// The tools that are asked for: a flag has to make sense, a variable that is meant for other servers too need not.
-fn tools(arguments: &McpArguments) -> Result<ToolChoice, CommandFailure> {
-    let variable = std::env::var("TASK_MASTER_TOOLS").unwrap_or_default();
-    let choice = ToolChoice::parse(arguments.tools.as_deref().unwrap_or(&variable));
-    let unknown: Vec<String> = choice
-        .unknown()
-        .iter()
-        .map(|name| format!("`{name}`"))
-        .collect();
-    match (unknown.is_empty(), &arguments.tools) {
-        (true, _) => Ok(choice),
-        (false, Some(_)) => Err(CommandFailure::new(format!(
-            "offer the tools {}",
-            unknown.join(", ")
-        ))
-        .code(ExitCode::Usage)
-        .hint("there are `core`, `standard` and `all`, and the names in docs/mcp.md")),
-        (false, None) => {
-            print_line(&format!(
-                "warning: TASK_MASTER_TOOLS names what is not there: {}",
-                unknown.join(", ")
-            ));
-            Ok(choice)
+impl McpArguments {
+    /// The tools that are asked for: a flag has to make sense, a variable that is meant for other servers too need not.
+    fn tools(&self) -> Result<ToolChoice> {
+        let variable = std::env::var("TASK_MASTER_TOOLS").unwrap_or_default();
+        let choice = ToolChoice::parse(self.tools.as_deref().unwrap_or(&variable));
+        let unknown = choice
+            .unknown()
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .join(", ");
+        match &self.tools {
+            _ if unknown.is_empty() => {}
+            Some(_) => {
+                return Err(failure!("offer the tools {unknown}")
+                    .code(ExitCode::Usage)
+                    .hint("there are `core`, `standard` and `all`, and the names in docs/mcp.md"));
+            }
+            None => say!("warning: TASK_MASTER_TOOLS names what is not there: {unknown}"),
+        }
+        Ok(choice)
+    }
+
+    /// The token that the user has chosen, from where nobody else can read it.
+    fn token(&self) -> Result<Option<String>> {
+        if self.token.is_some() {
+            return Err(failure!(
+                "take a token from the command line: everybody on this machine reads it there"
+            )
+            .code(ExitCode::Usage)
+            .hint("set `TM_MCP_TOKEN`, or use `--token-file FILE`"));
+        }
+        let Some(file) = &self.token_file else {
+            let variable = std::env::var("TM_MCP_TOKEN").unwrap_or_default();
+            return Ok(Some(variable.trim().to_owned()).filter(|token| !token.is_empty()));
+        };
+        let place = file.display();
+        let bytes = tm_untrusted::read_own(file, LONGEST_TOKEN)
+            .map_err(|error| failure!("read the token in `{place}`: {error}"))?;
+        let token = String::from_utf8(bytes)
+            .map_err(|_| failure!("read the token in `{place}`: it is not UTF-8"))?;
+        match token.trim() {
+            "" => Err(failure!("read the token in `{place}`: it is empty")),
+            token => Ok(Some(token.to_owned())),
         }
     }
 }
 
-/// The token that the user has chosen, from where nobody else can read it.
-fn token(arguments: &McpArguments) -> Result<Option<String>, CommandFailure> {
-    if arguments.token.is_some() {
-        return Err(CommandFailure::new(
-            "take a token from the command line: everybody on this machine reads it there",
-        )
-        .code(ExitCode::Usage)
-        .hint("set `TM_MCP_TOKEN`, or use `--token-file FILE`"));
-    }
-    let Some(file) = &arguments.token_file else {
-        let variable = std::env::var("TM_MCP_TOKEN").unwrap_or_default();
-        return Ok(Some(variable.trim().to_owned()).filter(|token| !token.is_empty()));
-    };
-    let failed = |why: &dyn std::fmt::Display| {
-        CommandFailure::new(format!("read the token in `{}`: {why}", file.display()))
-    };
-    let bytes = tm_untrusted::read_own(file, LONGEST_TOKEN).map_err(|error| failed(&error))?;
-    let token = String::from_utf8(bytes)
-        .map_err(|_| failed(&"it is not UTF-8"))?
-        .trim()
-        .to_owned();
-    if token.is_empty() {
-        Err(failed(&"it is empty"))
-    } else {
-        Ok(Some(token))
-    }
-}
-
 #[cfg(feature = "mcp-http")]
-async fn serve_http(
-    server: Server,
-    address: SocketAddr,
-    token: Option<String>,
-) -> Result<(), CommandFailure> {
+async fn serve_http(server: Server, address: SocketAddr, token: Option<String>) -> Result<()> {
     let token = if let Some(token) = token {
         token
     } else {
         let token = new_token()?;
-        print_line(&format!("token: {token}"));
+        say!("token: {token}");
         token
     };
     let http = HttpServer::listen(server, address, &token).await?;
-    print_line(&format!(
+    say!(
         "listening on http://{}/mcp; every request bears `Authorization: Bearer TOKEN`",
         http.address()?
-    ));
+    );
     tokio::select! {
         ended = http.serve() => Ok(ended?),
         interrupted = tokio::signal::ctrl_c() => Ok(interrupted?),
@@ -155,13 +188,9 @@ async fn serve_http(
 
 #[cfg(not(feature = "mcp-http"))]
 #[expect(clippy::unused_async, reason = "it stands for what serves")]
-async fn serve_http(
-    _: Server,
-    address: SocketAddr,
-    _: Option<String>,
-) -> Result<(), CommandFailure> {
-    Err(CommandFailure::new(format!(
-        "listen on `{address}`: this tm was built without the feature `mcp-http`"
-    ))
-    .hint("build it with `--features mcp-http`, or leave `--http` out"))
+async fn serve_http(_: Server, address: SocketAddr, _: Option<String>) -> Result<()> {
+    Err(
+        failure!("listen on `{address}`: this tm was built without the feature `mcp-http`")
+            .hint("build it with `--features mcp-http`, or leave `--http` out"),
+    )
 }

@@ -3,8 +3,8 @@
 
 use super::as_text;
 use crate::commands::worktrees::{Tool, open_branch};
-use crate::display::{print_data, print_line, print_question};
-use crate::failure::CommandFailure;
+use crate::display::{print_line, print_question};
+use crate::failure::Result;
 use std::io::BufRead as _;
 use tm_app::{ReviewedRun, TaskBranch, Tests};
 use tm_scheduler::Phase;
@@ -51,42 +51,37 @@ pub(crate) enum Asked {
     All,
 }
 
-pub(crate) async fn review_all(run: &ReviewedRun, asked: Asked) -> Result<u8, CommandFailure> {
-    let branches = run.branches()?;
-    let open: Vec<&TaskBranch> = branches
-        .iter()
-        .filter(|branch| asked == Asked::All || branch.review.is_none())
-        .collect();
+pub(crate) async fn review_all(run: &ReviewedRun, asked: Asked) -> Result {
+    let is_asked_about = |branch: &TaskBranch| asked == Asked::All || branch.review.is_none();
+    let mut open = run.branches()?;
+    open.retain(is_asked_about);
     let onto = run.onto()?;
     let mut reviewed = 0;
     for (position, branch) in open.iter().enumerate() {
         // Its RED's review may have decided it, or the other way round.
         let branch = run.branch_of(&branch.task.id)?;
-        if asked == Asked::Open && branch.review.is_some() {
+        if !is_asked_about(&branch) {
             continue;
         }
-        print_data(&format!(
-            "\n[{}/{}] {}",
-            position + 1,
-            open.len(),
-            as_text(&branch, &run.conflicts(&branch)?, &onto)
-        ));
+        let text = as_text(&branch, &run.conflicts(&branch)?, &onto);
+        data!("\n[{}/{}] {text}", position + 1, open.len());
         match ask_until_decided(run, &branch).await? {
             Next::End => break,
             Next::Again | Next::Forward => reviewed += 1,
         }
     }
-    tell_the_end(run, reviewed)
+    tell_the_end(&run.branches()?, reviewed);
+    Ok(0)
 }
 
-async fn ask_until_decided(run: &ReviewedRun, branch: &TaskBranch) -> Result<Next, CommandFailure> {
+async fn ask_until_decided(run: &ReviewedRun, branch: &TaskBranch) -> Result<Next> {
     loop {
         print_question(&format!(
             "{}: approve, reject, diff, log, open, editor, skip, quit [a,r,d,l,o,e,s,q,?]? ",
             branch.task.id
         ));
         let Some(line) = read_line()? else {
-            print_line("");
+            say!("");
             return Ok(Next::End);
         };
         let Some(answer) = answer(&line) else {
@@ -104,57 +99,51 @@ async fn ask_until_decided(run: &ReviewedRun, branch: &TaskBranch) -> Result<Nex
     }
 }
 
-async fn perform(
-    run: &ReviewedRun,
-    branch: &TaskBranch,
-    answer: Answer,
-) -> Result<Next, CommandFailure> {
-    match answer {
-        Answer::Approve => Ok(run
-            .approve(std::slice::from_ref(branch))
-            .map(|_| Next::Forward)?),
+async fn perform(run: &ReviewedRun, branch: &TaskBranch, answer: Answer) -> Result<Next> {
+    let this = std::slice::from_ref(branch);
+    Ok(match answer {
+        Answer::Approve => {
+            run.approve(this)?;
+            Next::Forward
+        }
         Answer::Reject(reason) => {
             let reason = if reason.is_empty() {
                 ask_why()?
             } else {
                 reason
             };
-            run.reject(
-                std::slice::from_ref(branch),
-                &reason,
-                ask_about_tests(run, branch)?,
-            )?;
-            Ok(Next::Forward)
+            run.reject(this, &reason, ask_about_tests(run, branch)?)?;
+            Next::Forward
         }
         Answer::Diff => {
             run.viewed()?.show_diff(&branch.base, &branch.commit)?;
-            Ok(Next::Again)
+            Next::Again
         }
         Answer::Log => {
             run.viewed()?.show_log(&branch.base, &branch.commit)?;
-            Ok(Next::Again)
+            Next::Again
         }
         Answer::Open(tool) => {
             open_branch(run, branch, tool).await?;
-            Ok(Next::Again)
+            Next::Again
         }
-        Answer::Skip => Ok(Next::Forward),
-        Answer::Quit => Ok(Next::End),
+        Answer::Skip => Next::Forward,
+        Answer::Quit => Next::End,
         Answer::Help => {
             print_line(HELP);
-            Ok(Next::Again)
+            Next::Again
         }
-    }
+    })
 }
 
-fn ask_why() -> Result<String, CommandFailure> {
+fn ask_why() -> Result<String> {
     print_question("why? ");
     Ok(read_line()?.unwrap_or_default())
 }
 
 /// Asks whether the tests of a pair stay where what makes them pass is rejected; the answer at hand is what the tests'
 /// own review says.
-fn ask_about_tests(run: &ReviewedRun, branch: &TaskBranch) -> Result<Tests, CommandFailure> {
+fn ask_about_tests(run: &ReviewedRun, branch: &TaskBranch) -> Result<Tests> {
     let Some(red) = branch
         .task
         .pair
@@ -176,7 +165,7 @@ fn ask_about_tests(run: &ReviewedRun, branch: &TaskBranch) -> Result<Tests, Comm
     })
 }
 
-fn read_line() -> Result<Option<String>, CommandFailure> {
+fn read_line() -> Result<Option<String>> {
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line)?;
     Ok((read > 0).then_some(line))
@@ -200,45 +189,29 @@ fn answer(line: &str) -> Option<Answer> {
     })
 }
 
-fn tell_the_end(run: &ReviewedRun, reviewed: usize) -> Result<u8, CommandFailure> {
-    let branches = run.branches()?;
-    let rejected = branches
-        .iter()
-        .filter(|branch| branch.is_rejected())
-        .count();
-    let open = branches
-        .iter()
-        .filter(|branch| branch.review.is_none())
-        .count();
-    let approved = branches.len() - rejected - open;
-    if branches.is_empty() {
-        print_line("no task of the run has proven work; `tm waves report` says why");
-        return Ok(0);
+fn tell_the_end(branches: &[TaskBranch], reviewed: usize) {
+    let count = |is: fn(&TaskBranch) -> bool| branches.iter().filter(|branch| is(branch)).count();
+    let rejected = count(TaskBranch::is_rejected);
+    let open = count(|branch| branch.review.is_none());
+    let (all, approved) = (branches.len(), branches.len() - rejected - open);
+    if all == 0 {
+        say!("no task of the run has proven work; `tm waves report` says why");
+        return;
     }
     if reviewed == 0 && open == 0 {
-        print_line("everything is reviewed; `--again` goes through it once more");
+        say!("everything is reviewed; `--again` goes through it once more");
     }
-    let pairs = branches
-        .iter()
-        .any(|branch| branch.task.phase == Phase::Red);
-    let unit = if pairs {
+    let unit = if count(|branch| branch.task.phase == Phase::Red) > 0 {
         "branches, two a pair"
     } else {
         "branches"
     };
-    print_line(&format!(
-        "{approved} approved, {rejected} rejected, {open} open of {} {unit}",
-        branches.len()
-    ));
-    let next = if rejected > 0 {
-        "`tm waves run` does again what is rejected"
-    } else if open > 0 {
-        "`tm review` goes on with what is open"
-    } else {
-        "`tm waves land` merges it into your branch, `tm pr` opens pull requests"
-    };
-    print_line(next);
-    Ok(0)
+    say!("{approved} approved, {rejected} rejected, {open} open of {all} {unit}");
+    match (rejected, open) {
+        (0, 0) => say!("`tm waves land` merges it into your branch, `tm pr` opens pull requests"),
+        (0, _) => say!("`tm review` goes on with what is open"),
+        (_, _) => say!("`tm waves run` does again what is rejected"),
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! The branch of a task, for a person and for programs.
 
+use crate::commands::worktrees::landed;
+use itertools::Itertools as _;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use tm_app::TaskBranch;
+use tm_reports::{AttemptSummary, ProofSummary};
 use tm_scheduler::Phase;
 use tm_store::run::{Decision, Review};
 
@@ -27,85 +30,71 @@ pub(crate) fn as_text(branch: &TaskBranch, conflicts: &[String], onto: &str) -> 
         Phase::Green => " GREEN",
         Phase::None => "",
     };
-    let mut text = format!("{}{phase} · {}\n", task.id, task.title);
-    let mut row = |name: &str, value: &str| {
-        let _ = writeln!(text, "  {name:9} {value}");
-    };
-    let landed = if task.landed {
-        "landed"
-    } else {
-        task.state.as_str()
-    };
-    row("branch", &format!("{}, {landed}", branch.branch));
-    let attempts = task.attempts.len();
-    row(
-        "verdict",
-        &format!(
-            "{} after {attempts} attempt{}",
-            task.verdict.as_str(),
-            if attempts == 1 { "" } else { "s" }
+    let (verdict, attempts) = (task.verdict.as_str(), task.attempts.len());
+    let several = if attempts == 1 { "" } else { "s" };
+    let mut rows = vec![
+        ("branch", format!("{}, {}", branch.branch, landed(task))),
+        (
+            "verdict",
+            format!("{verdict} after {attempts} attempt{several}"),
         ),
+    ];
+    rows.extend(
+        task.attempts
+            .last()
+            .into_iter()
+            .flat_map(claim_beside_proof),
     );
-    if let Some(last) = task.attempts.last() {
-        row("claim", &last.claim);
-        row("proof", &proof(last.proof.as_ref()));
-        last.differences
-            .iter()
-            .for_each(|difference| row("but", difference));
-        let noted = last
-            .proof
-            .iter()
-            .flat_map(|proof| &proof.notes)
-            .chain(&last.noticed);
-        noted.for_each(|note| row("note", note));
-    }
-    if let Some(stat) = task.diffstat {
-        row(
-            "change",
-            &format!(
-                "{} file(s), +{} −{} lines",
-                stat.files, stat.insertions, stat.deletions
-            ),
-        );
-    }
-    row(
-        "conflicts",
-        &match conflicts {
-            [] => format!("none with `{onto}`"),
-            files => format!("with `{onto}` in `{}`", files.join("`, `")),
-        },
-    );
-    row(
-        "review",
-        &match &branch.review {
-            None => "none yet".to_owned(),
-            Some(Review {
-                decision: Decision::Approved,
-                at,
-                ..
-            }) => format!("approved {at}"),
-            Some(Review {
-                decision: Decision::Rejected { reason },
-                at,
-                ..
-            }) => {
-                format!("rejected {at}: {}", reason.replace('\n', "\n            "))
-            }
-        },
-    );
-    text
+    rows.extend(task.diffstat.map(|stat| {
+        let (files, more, less) = (stat.files, stat.insertions, stat.deletions);
+        ("change", format!("{files} file(s), +{more} −{less} lines"))
+    }));
+    let conflicts = match conflicts {
+        [] => format!("none with `{onto}`"),
+        files => format!("with `{onto}` in `{}`", files.join("`, `")),
+    };
+    rows.push(("conflicts", conflicts));
+    rows.push(("review", review(branch.review.as_ref())));
+    rows.iter().fold(
+        format!("{}{phase} · {}\n", task.id, task.title),
+        |text, (name, value)| format!("{text}  {name:9} {value}\n"),
+    )
 }
 
-fn proof(proof: Option<&tm_reports::ProofSummary>) -> String {
+fn claim_beside_proof(last: &AttemptSummary) -> Vec<(&'static str, String)> {
+    let proven = [
+        ("claim", last.claim.clone()),
+        ("proof", proof(last.proof.as_ref())),
+    ];
+    let but = last
+        .differences
+        .iter()
+        .map(|difference| ("but", difference.clone()));
+    let noted = last.proof.iter().flat_map(|proof| &proof.notes);
+    let noted = noted
+        .chain(&last.noticed)
+        .map(|note| ("note", note.clone()));
+    proven.into_iter().chain(but).chain(noted).collect()
+}
+
+fn review(review: Option<&Review>) -> String {
+    let Some(Review { decision, at, .. }) = review else {
+        return "none yet".to_owned();
+    };
+    match decision {
+        Decision::Approved => format!("approved {at}"),
+        Decision::Rejected { reason } => {
+            format!("rejected {at}: {}", reason.replace('\n', "\n            "))
+        }
+    }
+}
+
+fn proof(proof: Option<&ProofSummary>) -> String {
     let Some(proof) = proof else {
         return "no tests were run".to_owned();
     };
-    let mut text = format!(
-        "{} passed, {} failed, {} new",
-        proof.passed,
-        proof.failed,
-        proof.new.len()
-    );
+    let (passed, failed, new) = (proof.passed, proof.failed, proof.new.len());
+    let mut text = format!("{passed} passed, {failed} failed, {new} new");
     if proof.baseline_failed > 0 {
         let _ = write!(text, ", {} failed before", proof.baseline_failed);
     }
@@ -113,8 +102,7 @@ fn proof(proof: Option<&tm_reports::ProofSummary>) -> String {
         let _ = write!(text, ", {} flaky", proof.flaky.len());
     }
     if !proof.waived.is_empty() {
-        let waived: Vec<&str> = proof.waived.iter().map(|reason| reason.as_str()).collect();
-        let _ = write!(text, "; waived: {}", waived.join(", "));
+        let _ = write!(text, "; waived: {}", proof.waived.iter().join(", "));
     }
     text
 }

@@ -1,80 +1,86 @@
 //! `tm tasks check`: what can't be planned, what is odd, and where it stands.
 
-use crate::arguments::{OutputArgument, TasksCheck};
-use crate::commands::backlog::{options, print_json, source, told};
-use crate::display::{print_data, print_line};
-use crate::failure::{CommandFailure, ExitCode};
+use crate::commands::Perform;
+use crate::commands::backlog::{BacklogChoice, ChosenBacklog, of_tag, told};
+use crate::display::{print_data, print_json};
+use crate::failure::{CommandFailure, ExitCode, Result};
+use clap::Args;
+use itertools::Itertools as _;
 use serde_json::{Value, json};
 use std::path::Path;
-use tm_scheduler::{PlanOptions, Problem, TaskId, TddMode, Unit, WavePlan, problems};
-use tm_store::backlog::{Backlog, BacklogError, BacklogSource, Position, ReadOptions};
+use tm_scheduler::{HeldTask, PlanOptions, Problem, TaskId, TddMode, Unit, WavePlan, problems};
+use tm_store::backlog::{Backlog, BacklogError, BacklogSource, Position, ReadOptions, Warning};
 
-pub(crate) fn check(start: &Path, arguments: &TasksCheck) -> Result<u8, CommandFailure> {
-    let output = arguments.json.then_some(OutputArgument::Json);
-    let source = source(start, &arguments.choice).map_err(|failure| told(output, failure))?;
-    let tags = match every_tag(&source, arguments) {
-        Ok(tags) => tags,
-        Err(error @ BacklogError::Syntax { .. }) => return unreadable(error, arguments),
-        Err(error) => return Err(told(output, error)),
-    };
-    let mut reports = Vec::new();
-    for options in &tags {
-        reports.push(Report::new(&source, options).map_err(|error| told(output, error))?);
-    }
-    let errors: usize = reports.iter().map(|report| report.errors.len()).sum();
-    if arguments.json {
-        print_json(&document(&reports, errors))?;
-    } else {
-        print_data(&reports.iter().map(Report::text).collect::<String>());
-    }
-    if errors == 0 {
-        return Ok(0);
-    }
-    print_line(
-        "hint: `tm tasks fix --dry-run` shows what has one right answer; the rest is yours to decide",
-    );
-    Ok(ExitCode::Invalid.number())
+/// `tm tasks check`.
+#[derive(Args, Debug)]
+pub(crate) struct TasksCheck {
+    /// The backlog.
+    #[command(flatten)]
+    choice: BacklogChoice,
+    /// Every tag.
+    #[arg(long, conflicts_with = "tag")]
+    all_tags: bool,
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
 }
 
-fn every_tag(
-    source: &BacklogSource,
-    arguments: &TasksCheck,
-) -> Result<Vec<ReadOptions>, BacklogError> {
-    let chosen = options(&arguments.choice);
-    let first = source.read(&chosen)?;
-    if !arguments.all_tags || first.tags.is_empty() {
-        return Ok(vec![chosen]);
-    }
-    Ok(first
-        .tags
-        .into_iter()
-        .map(|tag| ReadOptions {
-            tag: Some(tag),
-            ..ReadOptions::default()
-        })
-        .collect())
-}
-
-/// A file that is not in its format is what is wrong.
-fn unreadable(error: BacklogError, arguments: &TasksCheck) -> Result<u8, CommandFailure> {
-    let position = match &error {
-        BacklogError::Syntax { position, .. } => position.clone(),
-        _ => None,
-    };
-    let failure = CommandFailure::from(error).code(ExitCode::Invalid);
-    if arguments.json {
-        let finding = Finding {
-            kind: "syntax",
-            task: None,
-            field: None,
-            message: failure.message.clone(),
-            position,
+impl Perform for TasksCheck {
+    async fn perform(self, start: &Path) -> Result {
+        let chosen = told(self.json, self.choice.find(start))?;
+        let tags = match self.tags(&chosen) {
+            Err(error @ BacklogError::Syntax { .. }) => return self.unreadable(error),
+            tags => told(self.json, tags.map_err(Into::into))?,
         };
-        print_json(
-            &json!({"valid": false, "tags": [], "errors": [finding.json()], "warnings": []}),
-        )?;
+        let mut reports = Vec::new();
+        for options in &tags {
+            let report = Report::new(&chosen.source, options).map_err(Into::into);
+            reports.push(told(self.json, report)?);
+        }
+        let is_valid = reports.iter().all(|report| report.errors.is_empty());
+        if self.json {
+            print_json(&document(&reports, is_valid))?;
+        } else {
+            print_data(&reports.iter().map(Report::text).join(""));
+        }
+        if is_valid {
+            return Ok(0);
+        }
+        say!(
+            "hint: `tm tasks fix --dry-run` shows what has one right answer; the rest is yours to decide"
+        );
+        Ok(ExitCode::Invalid.number())
     }
-    Err(failure)
+}
+
+impl TasksCheck {
+    /// What is read: the chosen tag, or each.
+    fn tags(&self, chosen: &ChosenBacklog) -> std::result::Result<Vec<ReadOptions>, BacklogError> {
+        let first = chosen.source.read(&chosen.options)?;
+        if !self.all_tags || first.tags.is_empty() {
+            return Ok(vec![chosen.options.clone()]);
+        }
+        Ok(first.tags.iter().map(of_tag).collect())
+    }
+
+    /// A file that is not in its format is what is wrong.
+    fn unreadable(&self, error: BacklogError) -> Result {
+        let position = match &error {
+            BacklogError::Syntax { position, .. } => position.clone(),
+            _ => None,
+        };
+        let failure = CommandFailure::from(error).code(ExitCode::Invalid);
+        if self.json {
+            let finding = Finding {
+                position,
+                ..Finding::new("syntax", None, &failure.message)
+            };
+            print_json(
+                &json!({"valid": false, "tags": [], "errors": [finding.json()], "warnings": []}),
+            )?;
+        }
+        Err(failure)
+    }
 }
 
 /// One thing that is wrong or odd.
@@ -87,6 +93,16 @@ struct Finding {
 }
 
 impl Finding {
+    fn new(kind: &'static str, task: Option<TaskId>, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            task,
+            field: None,
+            message: message.into(),
+            position: None,
+        }
+    }
+
     fn json(&self) -> Value {
         let place = self.position.as_ref();
         json!({"type": self.kind, "task": self.task, "field": self.field, "message": self.message,
@@ -95,16 +111,22 @@ impl Finding {
     }
 
     fn line(&self, level: &str) -> String {
-        let mut place = Vec::new();
-        place.extend(self.task.as_ref().map(|task| format!("task {task}")));
-        place.extend(self.field.as_ref().map(|field| format!("`{field}`")));
-        place.extend(self.position.as_ref().map(ToString::to_string));
-        let place = if place.is_empty() {
-            String::new()
-        } else {
-            format!("{}: ", place.join(", "))
-        };
-        format!("{level}: {place}{}\n", self.message)
+        let task = self.task.as_ref().map(|task| format!("task {task}"));
+        let field = self.field.as_ref().map(|field| format!("`{field}`"));
+        let position = self.position.as_ref().map(ToString::to_string);
+        let place = [task, field, position].into_iter().flatten().join(", ");
+        let colon = if place.is_empty() { "" } else { ": " };
+        format!("{level}: {place}{colon}{}\n", self.message)
+    }
+}
+
+impl From<&Warning> for Finding {
+    fn from(warning: &Warning) -> Self {
+        Self {
+            field: Some(warning.field.clone()),
+            position: warning.position.clone(),
+            ..Self::new("odd", warning.task.clone(), &warning.message)
+        }
     }
 }
 
@@ -116,52 +138,41 @@ struct Report {
 }
 
 impl Report {
-    fn new(source: &BacklogSource, options: &ReadOptions) -> Result<Self, BacklogError> {
+    fn new(
+        source: &BacklogSource,
+        options: &ReadOptions,
+    ) -> std::result::Result<Self, BacklogError> {
         let backlog = source.read(options)?;
         let problems = problems(&backlog.tasks);
-        let wanted: Vec<(TaskId, &str)> = problems.iter().map(culprit).collect();
+        let wanted = problems.iter().map(culprit).collect_vec();
         let places = source.locate(options, &wanted)?;
-        let errors = problems
-            .iter()
-            .zip(places)
-            .map(|(problem, places)| error(problem, &places))
-            .collect();
-        let mut warnings: Vec<Finding> = backlog
-            .warnings
-            .iter()
-            .map(|warning| Finding {
-                kind: "odd",
-                task: warning.task.clone(),
-                field: Some(warning.field.clone()),
-                message: warning.message.clone(),
-                position: warning.position.clone(),
-            })
-            .collect();
+        let mut warnings = backlog.warnings.iter().map(Finding::from).collect_vec();
         if problems.is_empty() {
             warnings.extend(of_planning(&backlog));
         }
+        let found = problems.iter().zip(&places);
         Ok(Self {
+            errors: found
+                .map(|(problem, places)| error(problem, places))
+                .collect(),
             backlog,
-            errors,
             warnings,
         })
     }
 
     fn text(&self) -> String {
-        let mut text: String = self
-            .errors
-            .iter()
-            .map(|finding| finding.line("error"))
-            .collect();
-        text.extend(self.warnings.iter().map(|finding| finding.line("warning")));
+        let errors = self.errors.iter().map(|finding| finding.line("error"));
+        let warnings = self.warnings.iter().map(|finding| finding.line("warning"));
         let count =
             |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
-        let (tag, tasks) = (&self.backlog.tag, count(self.backlog.tasks.len(), "task"));
-        let (errors, warnings) = (
+        let sums = format!(
+            "tag {}, {}: {}, {}\n",
+            self.backlog.tag,
+            count(self.backlog.tasks.len(), "task"),
             count(self.errors.len(), "error"),
-            count(self.warnings.len(), "warning"),
+            count(self.warnings.len(), "warning")
         );
-        text + &format!("tag {tag}, {tasks}: {errors}, {warnings}\n")
+        errors.chain(warnings).chain([sums]).collect()
     }
 }
 
@@ -179,11 +190,10 @@ fn culprit(problem: &Problem) -> (TaskId, &'static str) {
 
 fn error(problem: &Problem, places: &[Position]) -> Finding {
     let (task, field) = culprit(problem);
-    let mut message = problem.to_string();
-    if places.len() > 1 {
-        let all: Vec<String> = places.iter().map(ToString::to_string).collect();
-        message = format!("{message} ({})", all.join("; "));
-    }
+    let message = match places {
+        [] | [_] => problem.to_string(),
+        several => format!("{problem} ({})", several.iter().join("; ")),
+    };
     let kind = match problem {
         Problem::Duplicate { .. } => "duplicate",
         Problem::Itself { .. } => "self",
@@ -191,82 +201,59 @@ fn error(problem: &Problem, places: &[Position]) -> Finding {
         Problem::Circular { .. } => "circular",
     };
     Finding {
-        kind,
-        task: Some(task),
         field: Some(field.to_owned()),
-        message,
         position: places.first().cloned(),
+        ..Finding::new(kind, Some(task), message)
     }
 }
 
 /// What a run would leave out, or could not plan by subtasks.
 fn of_planning(backlog: &Backlog) -> Vec<Finding> {
-    let finding = |kind, task, message| Finding {
-        kind,
-        task,
-        field: None,
-        message,
-        position: None,
-    };
-    let mut findings = Vec::new();
-    for unit in [Unit::Task, Unit::Subtask] {
+    let plan = |unit| {
         let options = PlanOptions {
             unit,
             tdd: TddMode::Off,
             ..PlanOptions::default()
         };
-        match WavePlan::new(&backlog.tasks, &options) {
-            Err(refusal) => {
-                let name = if unit == Unit::Task {
-                    "task"
-                } else {
-                    "subtask"
-                };
-                findings.push(finding(
-                    "unit",
-                    None,
-                    format!("with `--unit {name}`: {refusal}"),
-                ));
-            }
-            Ok(plan) if unit == Unit::Task => findings.extend(plan.held.iter().map(|held| {
-                let waits: Vec<String> = held
-                    .waits_for
-                    .iter()
-                    .map(|(id, status)| format!("{id} ({status})"))
-                    .collect();
-                finding(
-                    "held",
-                    Some(held.id.clone()),
-                    format!("is not planned: it waits for {}", waits.join(", ")),
-                )
-            })),
-            Ok(_) => {}
-        }
-    }
+        WavePlan::new(&backlog.tasks, &options)
+    };
+    let refused =
+        |unit, refusal| Finding::new("unit", None, format!("with `--unit {unit}`: {refusal}"));
+    let mut findings = match plan(Unit::Task) {
+        Ok(plan) => plan.held.iter().map(held).collect(),
+        Err(refusal) => vec![refused("task", refusal)],
+    };
+    findings.extend(
+        plan(Unit::Subtask)
+            .err()
+            .map(|refusal| refused("subtask", refusal)),
+    );
     findings
 }
 
-fn document(reports: &[Report], errors: usize) -> Value {
+fn held(held: &HeldTask) -> Finding {
+    let waits = held.waits_for.iter();
+    let waits = waits
+        .map(|(id, status)| format!("{id} ({status})"))
+        .join(", ");
+    let message = format!("is not planned: it waits for {waits}");
+    Finding::new("held", Some(held.id.clone()), message)
+}
+
+fn document(reports: &[Report], is_valid: bool) -> Value {
     let all = |of: fn(&Report) -> &Vec<Finding>| {
-        let entry = |report: &Report, finding: &Finding| {
-            let mut entry = finding.json();
-            entry["tag"] = json!(report.backlog.tag);
-            entry
-        };
-        reports
-            .iter()
-            .flat_map(|report| {
-                of(report)
-                    .iter()
-                    .map(|finding| entry(report, finding))
-                    .collect::<Vec<_>>()
+        let entries = reports.iter().flat_map(|report| {
+            of(report).iter().map(|finding| {
+                let mut entry = finding.json();
+                entry["tag"] = json!(report.backlog.tag);
+                entry
             })
-            .collect::<Vec<_>>()
+        });
+        entries.collect_vec()
     };
-    let tags: Vec<Value> = reports
+    let tags = reports
         .iter()
-        .map(|report| json!({"name": report.backlog.tag, "tasks": report.backlog.tasks.len()}))
-        .collect();
-    json!({"valid": errors == 0, "tags": tags, "errors": all(|report| &report.errors),
+        .map(|report| json!({"name": report.backlog.tag, "tasks": report.backlog.tasks.len()}));
+    json!({"valid": is_valid, "tags": tags.collect_vec(), "errors": all(|report| &report.errors),
            "warnings": all(|report| &report.warnings)})
 }

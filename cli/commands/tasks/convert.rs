@@ -1,56 +1,73 @@
 //! `tm tasks convert`: the backlog in another form, with what that form has no place for.
 
-use crate::arguments::{OutputArgument, TasksConvert};
-use crate::commands::backlog::{options, print_json, source, told};
-use crate::display::{print_data, print_line};
-use crate::failure::CommandFailure;
-use serde_json::{Value, json};
-use std::path::Path;
-use tm_store::backlog::{Conversion, Loss, ReadOptions, SourceKind};
+use crate::commands::Perform;
+use crate::commands::backlog::{BacklogChoice, ChosenBacklog, told};
+use crate::display::print_json;
+use crate::failure::Result;
+use clap::Args;
+use itertools::Itertools as _;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use tm_store::backlog::{Conversion, SourceKind};
 
-pub(crate) fn convert(start: &Path, arguments: &TasksConvert) -> Result<u8, CommandFailure> {
-    let output = arguments.json.then_some(OutputArgument::Json);
-    let conversion = converted(start, arguments).map_err(|failure| told(output, failure))?;
-    let form = match conversion.kind {
-        SourceKind::TaskMaster => "tasks.json",
-        SourceKind::Yaml => "backlog.yaml",
-        SourceKind::ClaudeTasks => "claude-tasks",
-    };
-    if arguments.json {
-        let losses: Vec<Value> = conversion
-            .losses
-            .iter()
-            .map(|loss| json!({"task": loss.task, "what": loss.what}))
-            .collect();
-        print_json(
-            &json!({"success": true, "path": arguments.to, "form": form, "tags": conversion.tags,
-                           "tasks": conversion.tasks, "lost": losses}),
-        )?;
-        return Ok(0);
-    }
-    print_data(&format!(
-        "{} tasks written to {}\n",
-        conversion.tasks,
-        arguments.to.display()
-    ));
-    for loss in &conversion.losses {
-        print_line(&format!("lost: {}", describe(loss)));
-    }
-    Ok(0)
+/// `tm tasks convert`.
+#[derive(Args, Debug)]
+pub(crate) struct TasksConvert {
+    /// The file or folder to write, which must not be there yet.
+    #[arg(value_name = "TO")]
+    to: PathBuf,
+    /// The backlog. A Claude Code list takes one tag; files take all tags unless one is named.
+    #[command(flatten)]
+    choice: BacklogChoice,
+    /// Only tasks of this `metadata.task_group`.
+    #[arg(long, value_name = "NAME")]
+    task_group: Option<String>,
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
 }
 
-fn converted(start: &Path, arguments: &TasksConvert) -> Result<Conversion, CommandFailure> {
-    let source = source(start, &arguments.choice)?;
-    let options = ReadOptions {
-        group: arguments.task_group.clone(),
-        ..options(&arguments.choice)
-    };
-    Ok(source.convert(&options, &start.join(&arguments.to))?)
+impl Perform for TasksConvert {
+    async fn perform(self, start: &Path) -> Result {
+        let Conversion {
+            kind,
+            tags,
+            tasks,
+            losses,
+            ..
+        } = told(self.json, self.converted(start))?;
+        let form = match kind {
+            SourceKind::TaskMaster => "tasks.json",
+            SourceKind::Yaml => "backlog.yaml",
+            SourceKind::ClaudeTasks => "claude-tasks",
+        };
+        if self.json {
+            let lost = losses
+                .iter()
+                .map(|loss| json!({"task": loss.task, "what": loss.what}));
+            return print_json(
+                &json!({"success": true, "path": self.to, "form": form, "tags": tags, "tasks": tasks,
+                                      "lost": lost.collect_vec()}),
+            );
+        }
+        data!("{tasks} tasks written to {}\n", self.to.display());
+        for loss in &losses {
+            match &loss.task {
+                Some(task) => say!("lost: task {task}: {}", loss.what),
+                None => say!("lost: {}", loss.what),
+            }
+        }
+        Ok(0)
+    }
 }
 
-fn describe(loss: &Loss) -> String {
-    match &loss.task {
-        Some(task) => format!("task {task}: {}", loss.what),
-        None => loss.what.clone(),
+impl TasksConvert {
+    fn converted(&self, start: &Path) -> Result<Conversion> {
+        let ChosenBacklog {
+            source,
+            mut options,
+        } = self.choice.find(start)?;
+        options.group.clone_from(&self.task_group);
+        Ok(source.convert(&options, &start.join(&self.to))?)
     }
 }

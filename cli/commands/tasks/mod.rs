@@ -5,15 +5,24 @@ mod convert;
 mod fix;
 mod stats;
 
-use crate::arguments::TasksCommand;
-use crate::failure::CommandFailure;
-use std::path::Path;
+use super::Perform;
+use crate::failure::Result;
+use check::TasksCheck;
+use convert::TasksConvert;
+use fix::TasksFix;
+use stats::TasksStats;
 
-pub(crate) fn tasks(start: &Path, command: &TasksCommand) -> Result<u8, CommandFailure> {
-    match command {
-        TasksCommand::Check(arguments) => check::check(start, arguments),
-        TasksCommand::Fix(arguments) => fix::fix(start, arguments),
-        TasksCommand::Stats(arguments) => stats::stats(start, arguments),
-        TasksCommand::Convert(arguments) => convert::convert(start, arguments),
+commands! {
+    /// What is done with a backlog as a whole.
+    TasksCommand {
+        /// Tell everything that can't be planned and everything that is odd, and where it stands; exit code 3 when
+        /// something can't be planned.
+        Check(TasksCheck),
+        /// Repair what has one right answer, and say each repair.
+        Fix(TasksFix),
+        /// Count tasks by status, priority, tag and complexity, and tell how they depend on each other.
+        Stats(TasksStats),
+        /// Write the backlog in another form: to a `.json` file, a `.yaml` file, or the folder of a Claude Code list.
+        Convert(TasksConvert),
     }
 }

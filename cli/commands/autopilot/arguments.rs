@@ -1,8 +1,14 @@
-//! The arguments of `tm autopilot`.
+//! The arguments of `tm autopilot`, and what they ask for.
 
 use clap::{Args, Subcommand, ValueEnum};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use tm_app::BrokenBase;
+use tm_runtime::autopilot::{
+    Cleanup, CommitRequest, CompleteRequest, Error, FinalizeRequest, Force, StartRequest,
+    parse_counts,
+};
+use tm_scheduler::autopilot::TddPhase;
 
 /// `tm autopilot`.
 #[derive(Args, Debug)]
@@ -81,34 +87,34 @@ impl AutopilotCommand {
 pub(crate) struct StartArguments {
     /// The task.
     #[arg(value_name = "TASK")]
-    pub(crate) task: String,
+    pub(super) task: String,
     /// The tag; the current one when not given.
     #[arg(long, short = 't')]
-    pub(crate) tag: Option<String>,
+    tag: Option<String>,
     /// The branch, instead of the one from `git.branch`.
     #[arg(long, value_name = "NAME")]
-    pub(crate) branch: Option<String>,
+    branch: Option<String>,
     /// Ask nothing.
     #[arg(long, visible_alias = "yes", short = 'y')]
-    pub(crate) no_confirm: bool,
+    pub(super) no_confirm: bool,
     /// Tries at GREEN before the run is paused, instead of `autopilot.max_green_attempts`.
     #[arg(long, value_name = "N")]
-    pub(crate) max_attempts: Option<NonZeroU32>,
+    max_attempts: Option<NonZeroU32>,
     /// Start over an unfinished run, which is paused, and over open dependencies.
     #[arg(long, short = 'f')]
-    pub(crate) force: bool,
+    force: bool,
     /// Start although the tests can't be run there, so that nothing can be proven.
     #[arg(long)]
-    pub(crate) allow_broken_base: bool,
+    allow_broken_base: bool,
     /// Say what would be done, and do nothing.
     #[arg(long)]
-    pub(crate) dry_run: bool,
+    pub(super) dry_run: bool,
     /// Go on with the unfinished run of this task where there is one.
     #[arg(long, conflicts_with = "dry_run")]
-    pub(crate) resume: bool,
+    pub(super) resume: bool,
     /// Show each piece of work, and ask for what came of it.
     #[arg(long, conflicts_with = "dry_run", conflicts_with = "json")]
-    pub(crate) interactive: bool,
+    pub(super) interactive: bool,
 }
 
 /// `tm autopilot resume`.
@@ -116,13 +122,13 @@ pub(crate) struct StartArguments {
 pub(crate) struct ResumeAutopilot {
     /// The run; the current one when not given.
     #[arg(value_name = "RUN")]
-    pub(crate) run: Option<String>,
+    run: Option<String>,
     /// The run, under its other name.
     #[arg(long, value_name = "RUN", conflicts_with = "run")]
-    pub(crate) run_id: Option<String>,
+    run_id: Option<String>,
     /// Show each piece of work, and ask for what came of it.
     #[arg(long, conflicts_with = "json")]
-    pub(crate) interactive: bool,
+    pub(super) interactive: bool,
 }
 
 /// A run to look at.
@@ -130,7 +136,7 @@ pub(crate) struct ResumeAutopilot {
 pub(crate) struct RunOfAutopilot {
     /// The run; the current one when not given.
     #[arg(long, value_name = "RUN")]
-    pub(crate) run_id: Option<String>,
+    run_id: Option<String>,
 }
 
 /// `tm autopilot complete`.
@@ -138,27 +144,27 @@ pub(crate) struct RunOfAutopilot {
 pub(crate) struct CompleteArguments {
     /// The phase; the one under way when not given.
     #[arg(value_name = "PHASE", value_enum, ignore_case = true)]
-    pub(crate) phase: Option<PhaseArgument>,
+    phase: Option<PhaseArgument>,
     /// The subtask; the one under way when not given.
     #[arg(value_name = "SUBTASK")]
-    pub(crate) subtask: Option<String>,
+    subtask: Option<String>,
     /// The counts: `failed:3,passed:0`, or JSON.
     #[arg(long, short = 'r', value_name = "COUNTS")]
-    pub(crate) results: Option<String>,
+    results: Option<String>,
     /// The coverage in percent.
     #[arg(long, short = 'c', value_name = "PERCENT")]
-    pub(crate) coverage: Option<f64>,
+    coverage: Option<f64>,
     /// Files that were changed; looked up when not given.
     #[arg(long, value_name = "FILES", value_delimiter = ',')]
-    pub(crate) files: Vec<String>,
+    files: Vec<String>,
     /// The run; the current one when not given.
     #[arg(long, value_name = "RUN")]
-    pub(crate) run_id: Option<String>,
+    run_id: Option<String>,
 }
 
 /// A phase that is reported on.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum PhaseArgument {
+enum PhaseArgument {
     /// Tests were written that fail.
     Red,
     /// They were made to pass.
@@ -170,16 +176,16 @@ pub(crate) enum PhaseArgument {
 pub(crate) struct CommitArguments {
     /// The subtask; the one under way when not given.
     #[arg(value_name = "SUBTASK")]
-    pub(crate) subtask: Option<String>,
+    subtask: Option<String>,
     /// The words of the message; trailers are added.
     #[arg(long, short = 'm', value_name = "TEXT")]
-    pub(crate) message: Option<String>,
+    message: Option<String>,
     /// Commit these files alone.
     #[arg(long, value_name = "FILES", value_delimiter = ',')]
-    pub(crate) files: Vec<String>,
+    files: Vec<String>,
     /// The run; the current one when not given.
     #[arg(long, value_name = "RUN")]
-    pub(crate) run_id: Option<String>,
+    run_id: Option<String>,
 }
 
 /// `tm autopilot finalize`.
@@ -187,13 +193,13 @@ pub(crate) struct CommitArguments {
 pub(crate) struct FinalizeArguments {
     /// The counts of the whole suite: `passed:30,failed:0`, or JSON.
     #[arg(long, short = 'r', value_name = "COUNTS")]
-    pub(crate) results: Option<String>,
+    results: Option<String>,
     /// The coverage in percent.
     #[arg(long, short = 'c', value_name = "PERCENT")]
-    pub(crate) coverage: Option<f64>,
+    coverage: Option<f64>,
     /// The run; the current one when not given.
     #[arg(long, value_name = "RUN")]
-    pub(crate) run_id: Option<String>,
+    run_id: Option<String>,
 }
 
 /// `tm autopilot abort`.
@@ -201,11 +207,78 @@ pub(crate) struct FinalizeArguments {
 pub(crate) struct AbortArguments {
     /// Remove branch and state as well; the commits stay under `refs/tm/salvage/`.
     #[arg(long)]
-    pub(crate) cleanup: bool,
+    cleanup: bool,
     /// Ask nothing.
     #[arg(long, short = 'f', visible_alias = "no-confirm", visible_alias = "yes")]
-    pub(crate) force: bool,
+    pub(super) force: bool,
     /// The run; the current one when not given.
     #[arg(long, value_name = "RUN")]
-    pub(crate) run_id: Option<String>,
+    run_id: Option<String>,
+}
+
+impl StartArguments {
+    /// Returns what is asked for.
+    pub(super) fn request(&self) -> StartRequest {
+        StartRequest {
+            task: self.task.clone(),
+            tag: self.tag.as_deref().map(Into::into),
+            branch: self.branch.clone(),
+            max_attempts: self.max_attempts.map(Into::into),
+            broken: BrokenBase::allowed_if(self.allow_broken_base),
+            force: if self.force { Force::Yes } else { Force::No },
+        }
+    }
+}
+
+impl CompleteArguments {
+    /// Returns what is asked for.
+    pub(super) fn request(self) -> Result<CompleteRequest, Error> {
+        Ok(CompleteRequest {
+            run: None,
+            phase: self.phase.map(|phase| match phase {
+                PhaseArgument::Red => TddPhase::Red,
+                PhaseArgument::Green => TddPhase::Green,
+            }),
+            subtask: self.subtask.as_deref().map(Into::into),
+            counts: self.results.as_deref().map(parse_counts).transpose()?,
+            coverage: self.coverage,
+            files: self.files,
+            failure: None,
+        })
+    }
+}
+
+impl CommitArguments {
+    /// Returns what is asked for.
+    pub(super) fn request(self) -> CommitRequest {
+        CommitRequest {
+            run: None,
+            subtask: self.subtask.as_deref().map(Into::into),
+            message: self.message,
+            files: self.files,
+            made: None,
+        }
+    }
+}
+
+impl FinalizeArguments {
+    /// Returns what is asked for.
+    pub(super) fn request(self) -> Result<FinalizeRequest, Error> {
+        Ok(FinalizeRequest {
+            run: None,
+            counts: self.results.as_deref().map(parse_counts).transpose()?,
+            coverage: self.coverage,
+        })
+    }
+}
+
+impl AbortArguments {
+    /// Returns what becomes of branch and state.
+    pub(super) const fn cleanup(&self) -> Cleanup {
+        if self.cleanup {
+            Cleanup::Remove
+        } else {
+            Cleanup::Keep
+        }
+    }
 }
