@@ -19,7 +19,7 @@ macro_rules! failure {
 macro_rules! commands {
     ($(#[$about:meta])* $group:ident { $($(#[$help:meta])* $command:ident($arguments:ty),)* }) => {
         $(#[$about])*
-        #[derive(Debug, clap::Subcommand)]
+        #[derive(clap::Subcommand)]
         pub(crate) enum $group {
             $($(#[$help])* $command($arguments),)*
         }

@@ -9,8 +9,13 @@ use tm_config::Override;
 use tm_scheduler::AtBreaker;
 use tm_worktrees::Repository;
 
-/// Opens the project of a folder, with settings given by flags.
-pub(crate) fn open(start: &Path, overrides: Vec<Override>) -> Result<Project> {
+/// Opens the project of a folder.
+pub(crate) fn open(start: &Path) -> Result<Project> {
+    open_with(start, Vec::new())
+}
+
+/// Opens it with settings given by flags.
+pub(crate) fn open_with(start: &Path, overrides: Vec<Override>) -> Result<Project> {
     open_telling(start, overrides, notices::print)
 }
 

@@ -67,7 +67,7 @@ mod tests {
     use clap::Parser as _;
 
     fn said(words: &[&str]) -> Value {
-        document(&Arguments::try_parse_from(words).unwrap_err())
+        document(&Arguments::try_parse_from(words).err().expect("an error"))
     }
 
     #[test]

@@ -14,7 +14,7 @@ use tm_store::run::RunDirectory;
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// CI systems.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Eq, PartialEq, ValueEnum)]
 pub(crate) enum CiSystem {
     /// The one that the environment names.
     Auto,

@@ -21,7 +21,7 @@ commands! {
 }
 
 /// `tm config show`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct ShowSettings {
     /// For programs.
     #[arg(long)]
@@ -29,12 +29,12 @@ pub(crate) struct ShowSettings {
 }
 
 /// `tm config schema`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct SettingsSchema {}
 
 impl Perform for ShowSettings {
     async fn perform(self, start: &Path) -> Result {
-        let loaded = open(start, Vec::new())?.loaded;
+        let loaded = open(start)?.loaded;
         let settings = loaded.explained.iter();
         if self.json {
             let row = settings.map(

@@ -52,7 +52,7 @@ const RECORDINGS: [DemoFile; 18] = files![
 ];
 
 /// `tm demo`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct Demo {
     /// The folder to make; a temporary one when not given.
     #[arg(value_name = "DIR")]

@@ -22,7 +22,7 @@ use tm_store::run::RunLock;
 const LITTLE_SPACE: u64 = 1024 * 1024 * 1024;
 
 /// `tm doctor`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct DoctorArguments {
     /// Make a fresh checkout of HEAD ready and run the tests there, as a run does before its first agent.
     #[arg(long)]
@@ -90,7 +90,7 @@ impl Finding {
 impl Perform for DoctorArguments {
     async fn perform(self, start: &Path) -> Result {
         let mut findings = vec![git()];
-        let project = match open(start, Vec::new()) {
+        let project = match open(start) {
             Ok(project) => {
                 findings.extend(of_project(&project));
                 Some(project)

@@ -32,7 +32,7 @@ const TAIL: &str = "\
 ";
 
 /// `tm init`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct Init {}
 
 impl Perform for Init {

@@ -24,7 +24,7 @@ const FOLLOW_EVERY: Duration = Duration::from_millis(300);
 const MOST_ERRORS: u64 = 16 * 1024 * 1024;
 
 /// `tm waves status`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct StatusArguments {
     /// The run; the live or last one when not given.
     #[arg(value_name = "RUN")]
@@ -35,7 +35,7 @@ pub(crate) struct StatusArguments {
 }
 
 /// `tm waves list`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct ListRuns {
     /// For programs.
     #[arg(long)]
@@ -43,7 +43,7 @@ pub(crate) struct ListRuns {
 }
 
 /// `tm waves metrics`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct MetricsArguments {
     /// The run; the live or last one when not given.
     #[arg(value_name = "RUN")]
@@ -51,7 +51,7 @@ pub(crate) struct MetricsArguments {
 }
 
 /// `tm waves report`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct ReportArguments {
     /// The run; the live or last one when not given.
     #[arg(value_name = "RUN")]
@@ -66,7 +66,7 @@ pub(crate) struct ReportArguments {
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
 )]
-#[derive(Args, Debug)]
+#[derive(Args)]
 #[group(multiple = false)]
 struct ReportForm {
     /// For programs.
@@ -84,7 +84,7 @@ struct ReportForm {
 }
 
 /// `tm waves logs`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct LogsArguments {
     /// The task.
     #[arg(value_name = "ID")]
@@ -139,7 +139,7 @@ impl Perform for ReportArguments {
 }
 
 fn summary(start: &Path, run: Option<String>) -> Result<(RunDirectory, Summary)> {
-    Ok(tm_app::status(&open(start, Vec::new())?, run.as_deref())?)
+    Ok(tm_app::status(&open(start)?, run.as_deref())?)
 }
 
 /// Shows the report in the program that this desktop has for it.
@@ -173,7 +173,7 @@ fn tell_doubts(summary: &Summary) -> u8 {
 
 impl Perform for ListRuns {
     async fn perform(self, start: &Path) -> Result {
-        let project = open(start, Vec::new())?;
+        let project = open(start)?;
         let ids = project.directory.runs()?;
         let rows: Result<Vec<Value>> = ids.iter().map(|id| row(&project, id)).collect();
         let rows = rows?;
@@ -222,7 +222,7 @@ fn refused_before(directory: &RunDirectory) -> Option<String> {
 
 impl Perform for LogsArguments {
     async fn perform(self, start: &Path) -> Result {
-        let project = open(start, Vec::new())?;
+        let project = open(start)?;
         let (directory, replayed) = project.replayed(self.run.as_deref())?;
         let task = TaskId::from(self.task.as_str());
         let Some(view) = replayed.scheduler.task(&task) else {

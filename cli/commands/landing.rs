@@ -1,16 +1,23 @@
-//! `tm waves land`: the work of a run into the branch that the user is on, after asking; and the merge of any branch.
+//! What brings work home: `tm waves land`, the merge of any branch into the one that the user is on, and `tm pr`, which
+//! pushes the work of a run and opens pull requests with `gh`, or prints the commands that do.
 
 use super::Perform;
 use crate::ask::allowed;
+use crate::display::print_json;
 use crate::failure::Result;
 use crate::project::open;
 use clap::Args;
+use itertools::Itertools as _;
+use serde_json::{Value, json};
 use std::path::Path;
-use tm_app::{DoubtedWork, Homecoming, Project, Rejected, ReviewedRun, foresee};
+use tm_app::{
+    DoubtedWork, Error, Homecoming, Per, Project, PullOrder, PullRequest, PullRequests, Rejected,
+    ReviewedRun, foresee,
+};
 use tm_worktrees::{BranchName, FastForwardPolicy};
 
 /// `tm waves land`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct LandArguments {
     /// The run; the last one when not given.
     #[arg(value_name = "RUN")]
@@ -27,7 +34,7 @@ pub(crate) struct LandArguments {
 }
 
 /// How a branch is merged into the one that the user is on.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct MergeChoice {
     /// Make a merge commit even where your branch could just move forward.
     #[arg(long)]
@@ -40,7 +47,7 @@ pub(crate) struct MergeChoice {
 impl Perform for LandArguments {
     async fn perform(self, start: &Path) -> Result {
         let rejected = rejected(self.with_rejected);
-        let home = Homecoming::of(open(start, Vec::new())?, self.run.as_deref(), rejected)?;
+        let home = Homecoming::of(open(start)?, self.run.as_deref(), rejected)?;
         tell_doubted(&home.run);
         for task in home.run.summary.tasks.iter().filter(|task| task.landed) {
             data!(
@@ -58,7 +65,7 @@ impl Perform for LandArguments {
 }
 
 /// What becomes of work that the review rejected.
-pub(crate) const fn rejected(is_included: bool) -> Rejected {
+const fn rejected(is_included: bool) -> Rejected {
     if is_included {
         Rejected::Included
     } else {
@@ -67,7 +74,7 @@ pub(crate) const fn rejected(is_included: bool) -> Rejected {
 }
 
 /// Names the work that was built on work which was rejected since: a person is to judge it anew.
-pub(crate) fn tell_doubted(run: &ReviewedRun) {
+fn tell_doubted(run: &ReviewedRun) {
     for work in run.doubted() {
         say!("warning: {}", doubted(&work));
     }
@@ -105,4 +112,117 @@ impl MergeChoice {
         say!("`{onto}` is at {tip}");
         Ok(())
     }
+}
+
+/// `tm pr`.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+#[derive(Args)]
+pub(crate) struct PullArguments {
+    /// The run; the last one when not given.
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+    /// One pull request a task, each on top of what it was built on, instead of one for the run.
+    #[arg(long)]
+    per_task: bool,
+    /// The branch that is to have the work; the default branch when not given.
+    #[arg(long, value_name = "BRANCH")]
+    base: Option<String>,
+    /// The remote; the one that your branch is pulled from, or `origin`, when not given.
+    #[arg(long, value_name = "REMOTE")]
+    remote: Option<String>,
+    /// Open them as drafts.
+    #[arg(long)]
+    draft: bool,
+    /// Also where the review has rejected some of it.
+    #[arg(long)]
+    with_rejected: bool,
+    /// Push nothing and open nothing; print the commands that would.
+    #[arg(long)]
+    dry_run: bool,
+    /// Don't ask.
+    #[arg(long, short = 'y')]
+    yes: bool,
+    /// For programs.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Perform for PullArguments {
+    async fn perform(self, start: &Path) -> Result {
+        let (dry_run, json, is_said) = (self.dry_run, self.json, self.yes);
+        let mut pulls = PullRequests::of(open(start)?, self.order())?;
+        tell_doubted(&pulls.run);
+        if !pulls.left_out.is_empty() {
+            let left_out = pulls.left_out.join(", ");
+            say!("left out, since they hold what the review rejected: {left_out}");
+        }
+        if pulls.all.is_empty() {
+            return Err(Error::NothingToPass.into());
+        }
+        let can_be_opened = PullRequests::can_be_opened();
+        if dry_run || !can_be_opened {
+            for command in pulls.commands()?.iter().filter(|_| !json) {
+                data!("{}\n", shell_words::join(command));
+            }
+        } else if is_pull_wanted(&pulls, is_said)? {
+            let told = pulls.open(|one| {
+                if !json {
+                    data!(
+                        "{}  {}\n",
+                        one.branch,
+                        one.url.as_deref().unwrap_or_default()
+                    );
+                }
+            });
+            told.await?;
+        } else {
+            say!("nothing was pushed");
+            return Ok(0);
+        }
+        if json {
+            print_json(&document(&pulls))?;
+        }
+        if !can_be_opened && !dry_run {
+            say!("`gh` is not on PATH, so nothing was pushed; the commands above do it");
+        }
+        Ok(0)
+    }
+}
+
+impl PullArguments {
+    fn order(self) -> PullOrder {
+        PullOrder {
+            run: self.run,
+            per: if self.per_task { Per::Task } else { Per::Run },
+            base: self.base,
+            remote: self.remote,
+            draft: self.draft,
+            rejected: rejected(self.with_rejected),
+        }
+    }
+}
+
+fn is_pull_wanted(pulls: &PullRequests, is_said: bool) -> Result<bool> {
+    let hint = "`--yes` pushes without asking, `--dry-run` shows what would be done";
+    allowed(is_said, "push", hint, || {
+        for one in &pulls.all {
+            say!("{} → {}: {}", one.branch, one.base, one.text.title);
+        }
+        let (count, remote) = (pulls.all.len(), &pulls.remote);
+        format!("Push {count} branch(es) to `{remote}` and open a pull request for each?")
+    })
+}
+
+/// The pull requests for programs.
+fn document(pulls: &PullRequests) -> Value {
+    let row = |one: &PullRequest| {
+        json!({"branch": one.branch, "base": one.base, "tasks": one.tasks, "title": one.text.title,
+               "body_file": one.body_file, "url": one.url})
+    };
+    let run = &pulls.run.summary.run_id;
+    json!({"version": 1, "run_id": run, "remote": pulls.remote,
+           "pull_requests": pulls.all.iter().map(row).collect_vec()})
 }

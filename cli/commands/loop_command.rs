@@ -1,25 +1,32 @@
 //! `tm loop`: one agent after the other, each with a fresh context, until there is nothing left to do.
 
-use super::{Perform, sandbox};
+use super::Perform;
+use crate::ask::is_answered;
 use crate::display::{Output, print_data, print_json};
 use crate::failure::Result;
 use crate::flags::Flags;
 use crate::loop_display::{LoopDisplay, Talk};
-use crate::project::open;
+use crate::project::open_with;
 use clap::Args;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tm_app::{BrokenBase, Loop, LoopOrder};
 use tm_config::Override;
+use tm_executors::process::{TreeCommand, run_attended, run_captured};
 use tm_reports::{LoopSummary, loop_text};
 use tm_scheduler::iteration::LoopStatus;
+
+/// How long the sandbox may take to answer.
+const PROBE_LIMIT: Duration = Duration::from_secs(30);
+const RUN_CLAUDE: [&str; 3] = ["sandbox", "run", "claude"];
 
 /// `tm loop`.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
 )]
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct LoopArguments {
     /// Iterations at the most; those that a rate limit cuts short do not count.
     #[arg(long, short = 'n', value_name = "N", default_value = "10")]
@@ -123,9 +130,9 @@ impl Perform for LoopArguments {
             None => start.to_owned(),
         };
         tm_worktrees::check_git()?;
-        let project = open(&start, self.settings())?;
+        let project = open_with(&start, self.settings())?;
         if self.sandbox {
-            sandbox::get_ready(project.repository.checkout_root()).await?;
+            get_sandbox_ready(project.repository.checkout_root()).await?;
         }
         let talk = match (self.verbose, self.no_output) {
             (true, _) => Talk::Everything,
@@ -213,4 +220,36 @@ fn next_commands(summary: &LoopSummary) {
         | LoopStatus::Budget
         | LoopStatus::Interrupted => say!("next: `tm loop` goes on from here"),
     }
+}
+
+/// Makes sure that Claude answers within the sandbox.
+async fn get_sandbox_ready(folder: &Path) -> Result<()> {
+    say!("asking Claude in the sandbox for an answer");
+    if answers(folder).await? {
+        return Ok(());
+    }
+    let hint = "run `docker sandbox run claude` once, and log in";
+    if !is_answered() {
+        return Err(failure!("start the sandbox: Claude gives no answer there").hint(hint));
+    }
+    say!("log in, then leave Claude with /exit");
+    run_attended("docker", &RUN_CLAUDE, folder).await?;
+    if answers(folder).await? {
+        return Ok(());
+    }
+    Err(failure!("start the sandbox: Claude still gives no answer there").hint(hint))
+}
+
+async fn answers(folder: &Path) -> Result<bool> {
+    let words = RUN_CLAUDE
+        .into_iter()
+        .chain(["-p", "Answer with the word OK"]);
+    let probe = TreeCommand {
+        program: "docker".into(),
+        arguments: words.map(Into::into).collect(),
+        working_folder: folder.to_owned(),
+        ..TreeCommand::default()
+    };
+    let answer = run_captured(probe, PROBE_LIMIT).await?;
+    Ok(answer.has_succeeded() && answer.stdout.to_lowercase().contains("ok"))
 }

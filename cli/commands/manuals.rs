@@ -9,7 +9,7 @@ use clap_mangen::Man;
 use std::path::{Path, PathBuf};
 
 /// `tm completions`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct CompletionsArguments {
     /// The shell.
     #[arg(value_enum)]
@@ -17,7 +17,7 @@ pub(crate) struct CompletionsArguments {
 }
 
 /// `tm man`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct ManArguments {
     /// Write a page for each command into this folder, instead of the page of `tm` on stdout.
     #[arg(long, value_name = "DIR")]

@@ -1,10 +1,8 @@
 //! The commands: arguments as clap reads them, and beside them what each does. A command is its type in a file here, and
 //! a row in its group.
 
-mod acp;
 mod agent;
 mod agents;
-mod audit;
 mod autopilot;
 mod backlog;
 mod budget;
@@ -20,10 +18,8 @@ mod manuals;
 mod mcp;
 mod plan;
 mod presets;
-mod pull;
 mod review;
 mod run;
-mod sandbox;
 mod steering;
 mod surroundings;
 mod tasks;
@@ -32,10 +28,8 @@ mod waves;
 mod worktrees;
 
 use crate::failure::Result;
-use acp::AcpAgentArguments;
-use agent::{Replay, ResultArguments};
+use agent::{AcpAgentArguments, Replay, ResultArguments};
 use agents::Agents;
-use audit::AuditArguments;
 use autopilot::AutopilotArguments;
 use backlog::{
     AddDependency, AddSubtask, AddTask, CheckArguments, FixDependencies, ListArguments, MoveTask,
@@ -47,15 +41,15 @@ use configuration::ConfigCommand;
 use demo::Demo;
 use doctor::DoctorArguments;
 use init::Init;
+use landing::PullArguments;
 use loop_command::LoopArguments;
 use manuals::{CompletionsArguments, ManArguments};
 use mcp::{DetachedArguments, McpArguments};
 use presets::Presets;
-use pull::PullArguments;
 use review::ReviewArguments;
 use std::path::{Path, PathBuf};
 use tasks::TasksCommand;
-use verify::VerifyArguments;
+use verify::{AuditArguments, VerifyArguments};
 use waves::Waves;
 use worktrees::Worktrees;
 
@@ -66,7 +60,7 @@ pub(crate) trait Perform {
 }
 
 /// Runs a backlog of programming tasks with many coding agents at once, and proves the work before it lands.
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(
     name = "tm",
     version,
@@ -175,7 +169,7 @@ commands! {
 }
 
 /// How strictly RED and GREEN are judged.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum StrictnessArgument {
     /// A new test that passes in RED fails the attempt.
     Strict,

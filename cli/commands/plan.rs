@@ -5,7 +5,7 @@ use super::agents::agents_lines;
 use crate::display::{json_text, print_data};
 use crate::failure::Result;
 use crate::flags::{Flags, word};
-use crate::project::open;
+use crate::project::open_with;
 use clap::{Args, ValueEnum};
 use itertools::Itertools as _;
 use std::num::NonZeroU32;
@@ -15,7 +15,7 @@ use tm_executors::testing::{Reading, how_to_report};
 use tm_scheduler::{Cycles, TaskId};
 
 /// `tm waves plan`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct PlanArguments {
     /// The choice of tasks.
     #[command(flatten)]
@@ -26,7 +26,7 @@ pub(crate) struct PlanArguments {
 }
 
 /// Which tasks are read, and how they are planned.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Default)]
 pub(crate) struct PlanChoice {
     /// The backlog: a file, or a folder of a Claude Code task list.
     #[arg(long, value_name = "PATH")]
@@ -64,7 +64,7 @@ pub(crate) struct PlanChoice {
 }
 
 /// Forms of a plan.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, Default, ValueEnum)]
 enum PlanFormat {
     /// For people.
     #[default]
@@ -78,7 +78,7 @@ enum PlanFormat {
 }
 
 /// What counts as one task.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum)]
 enum UnitArgument {
     /// A task.
     Task,
@@ -87,7 +87,7 @@ enum UnitArgument {
 }
 
 /// Which tasks become pairs.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum)]
 enum TddArgument {
     /// All eligible tasks.
     Auto,
@@ -99,7 +99,7 @@ enum TddArgument {
 
 impl Perform for PlanArguments {
     async fn perform(self, start: &Path) -> Result {
-        let project = open(start, self.choice.settings().given())?.for_looking();
+        let project = open_with(start, self.choice.settings().given())?.for_looking();
         let planned = tm_app::plan(&project, &self.choice.order(None))?;
         print_data(&match self.format {
             PlanFormat::Text => plan_text(&project, &planned),

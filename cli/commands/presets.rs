@@ -28,7 +28,7 @@ commands! {
 }
 
 /// `tm presets list`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct ListPresets {
     /// For programs.
     #[arg(long)]
@@ -36,7 +36,7 @@ pub(crate) struct ListPresets {
 }
 
 /// A preset to look at.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct PresetChoice {
     /// The preset or prompt.
     #[arg(value_name = "NAME")]
@@ -44,7 +44,7 @@ pub(crate) struct PresetChoice {
 }
 
 /// `tm presets new`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct NewPreset {
     /// Its name; that of a built-in preset makes yours stand in for it.
     #[arg(value_name = "NAME")]

@@ -23,7 +23,7 @@ use tm_runtime::now;
 use tm_scheduler::{RunStatus, exit_code};
 
 /// What to do with a run that was interrupted.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+#[derive(Clone, Copy, Default, Eq, PartialEq, ValueEnum)]
 enum OnInterrupted {
     /// Take it up.
     #[default]
@@ -35,7 +35,7 @@ enum OnInterrupted {
 }
 
 /// What is told of a run, while it goes on and when it is over.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Default)]
 struct NotificationArguments {
     /// Log more of what tm does on stderr; twice and three times for still more. `TM_LOG` chooses more finely.
     #[arg(short = 'v', long, action = ArgAction::Count)]
@@ -50,7 +50,7 @@ struct NotificationArguments {
 
 /// What a run does when it is over, besides writing its own folder. A run that is taken up does the same again, as far
 /// as nothing else is given then.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Default)]
 struct AfterArguments {
     /// Write summary.md, summary.json, report.html and junit.xml into this folder too.
     #[arg(long, value_name = "DIR")]
@@ -74,7 +74,7 @@ struct AfterArguments {
     clippy::struct_excessive_bools,
     reason = "each is a flag of its own on the command line"
 )]
-#[derive(Args, Debug, Default)]
+#[derive(Args, Default)]
 pub(crate) struct RunArguments {
     /// The choice of tasks.
     #[command(flatten)]
@@ -146,7 +146,7 @@ pub(crate) struct RunArguments {
 }
 
 /// `tm waves resume`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct ResumeArguments {
     /// The run; the last one when not given.
     #[arg(value_name = "RUN")]

@@ -12,7 +12,7 @@ use tm_app::Project;
 use tm_runtime::steering::{Ask, Reply};
 
 /// `tm waves pause`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct PauseArguments {
     /// For programs.
     #[arg(long)]
@@ -20,7 +20,7 @@ pub(crate) struct PauseArguments {
 }
 
 /// `tm waves retry`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct RetryArguments {
     /// The task.
     #[command(flatten)]
@@ -28,7 +28,7 @@ pub(crate) struct RetryArguments {
 }
 
 /// `tm waves add`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct AddToRun {
     /// The task.
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(crate) struct AddToRun {
 }
 
 /// A task of the live run.
-#[derive(Args, Debug)]
+#[derive(Args)]
 struct SteeredTask {
     /// The task.
     #[arg(value_name = "ID")]
@@ -47,7 +47,7 @@ struct SteeredTask {
 }
 
 /// `tm waves skip`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct SkipArguments {
     /// The task.
     #[arg(value_name = "ID")]
@@ -61,7 +61,7 @@ pub(crate) struct SkipArguments {
 }
 
 /// `tm waves stop`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct StopArguments {
     /// Stop this task alone; its work is kept, and what depends on it is blocked.
     #[arg(value_name = "ID")]
@@ -108,15 +108,12 @@ impl Perform for StopArguments {
             let task = task.into();
             return steer(start, &Ask::StopTask { task, now }, self.json);
         }
-        told(
-            &tm_app::stop(&open(start, Vec::new())?, now)?,
-            self.json.into(),
-        )
+        told(&tm_app::stop(&open(start)?, now)?, self.json.into())
     }
 }
 
 fn steer(start: &Path, ask: &Ask, json: impl Into<Output>) -> Result {
-    told(&tm_app::steer(&open(start, Vec::new())?, ask)?, json.into())
+    told(&tm_app::steer(&open(start)?, ask)?, json.into())
 }
 
 /// Lets a paused run go on; `None` when no run is live that could be meant.

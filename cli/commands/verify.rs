@@ -1,20 +1,22 @@
-//! `tm verify`: the judgement of a run, by hand, on any work.
+//! `tm verify`: the judgement of a run, by hand, on any work; and `tm audit`: shows again, from the history alone, what
+//! runs proved.
 
 use super::{Perform, StrictnessArgument};
 use crate::display::{print_data, print_json};
 use crate::failure::{ExitCode, Result};
 use crate::flags::{Flags, word};
-use crate::project::open;
+use crate::project::open_with;
 use clap::Args;
-use itertools::Itertools as _;
 use serde_json::json;
-use std::path::Path;
-use tm_app::{Verified, VerifyOrder, WorkOf};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use tm_app::{AuditOrder, Verified, VerifyOrder, WorkOf};
 use tm_config::Override;
-use tm_scheduler::{CoverageChange, Phase, Proof, Strength};
+use tm_reports::{audit_junit, audit_text, laid_out};
+use tm_scheduler::Phase;
 
 /// `tm verify`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct VerifyArguments {
     /// A task of the last run, or the folder of a checkout; this checkout when not given.
     #[arg(value_name = "ID|PATH")]
@@ -48,7 +50,7 @@ impl Perform for VerifyArguments {
         let folder = self.target.as_deref().map(|target| start.join(target));
         let folder = folder.filter(|path| path.is_dir());
         let place = folder.as_deref().unwrap_or(start);
-        let project = open(place, judging(self.test_command, self.strictness))?;
+        let project = open_with(place, judging(self.test_command, self.strictness))?;
         let order = VerifyOrder {
             of: match (self.target, &folder) {
                 (Some(id), None) => WorkOf::Task { id, run: self.run },
@@ -69,75 +71,77 @@ impl Perform for VerifyArguments {
                                "proof": proof}),
             )?;
         } else {
-            print_data(&text(&name, phase, &proof));
+            let rests_on = proof.rests_on();
+            let said = json!({"name": name, "phase": phase, "proof": proof, "rests_on": rests_on});
+            print_data(&laid_out("verified.txt", &said));
         }
         Ok(if holds { 0 } else { ExitCode::Refused.number() })
     }
 }
 
 /// The settings that flags of a judgement by hand give.
-pub(super) fn judging(
-    command: Option<String>,
-    strictness: Option<StrictnessArgument>,
-) -> Vec<Override> {
+fn judging(command: Option<String>, strictness: Option<StrictnessArgument>) -> Vec<Override> {
     Flags::default()
         .set("test.command", "--test-command", command)
         .set("tdd.strictness", "--strictness", word(strictness))
         .given()
 }
 
-fn text(name: &str, phase: Phase, proof: &Proof) -> String {
-    let kind = match phase {
-        Phase::Red => " as RED",
-        Phase::Green => " as GREEN",
-        Phase::None => "",
-    };
-    let verdict = match proof.reason {
-        None => "holds".to_owned(),
-        Some(reason) => format!("is refused: {reason}"),
-    };
-    let lines = lines(proof)
-        .into_iter()
-        .map(|line| format!("  {line}\n"))
-        .join("");
-    let evidence = match proof.evidence.as_str() {
-        "" => String::new(),
-        evidence => format!("\n{}\n", evidence.trim_end()),
-    };
-    format!("the work of {name}{kind} {verdict}\n{lines}{evidence}")
+/// `tm audit`.
+#[derive(Args)]
+pub(crate) struct AuditArguments {
+    /// A range of commits (`origin/main..HEAD`), a run, or an integration branch. When not given: what HEAD has and the
+    /// default branch has not, where runs landed work in it; else the integration branch of the last run.
+    #[arg(value_name = "RUN|RANGE")]
+    range: Option<String>,
+    /// Run the tests of so many tasks only; which ones follows from the newest commit. Where each commit stands is
+    /// looked at for all.
+    #[arg(long, value_name = "N")]
+    sample: Option<NonZeroUsize>,
+    /// The command that runs the tests, run by `sh`.
+    #[arg(long, value_name = "COMMAND")]
+    test_command: Option<String>,
+    /// How strictly RED and GREEN are judged.
+    #[arg(long, value_name = "LEVEL")]
+    strictness: Option<StrictnessArgument>,
+    /// Tasks that are judged at the same time.
+    #[arg(long, short = 'j', value_name = "N")]
+    max_parallel: Option<NonZeroUsize>,
+    /// Write a report for CI systems besides.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// For programs.
+    #[arg(long)]
+    json: bool,
 }
 
-fn lines(proof: &Proof) -> Vec<String> {
-    let tests = match proof.rests_on() {
-        Strength::PerTest => format!(
-            "{} tests pass, {} fail, {} failed before",
-            proof.passed, proof.failed, proof.baseline_failed
-        ),
-        Strength::ExitStatusOnly => {
-            "exit status only: no test was read one by one, which proves less".to_owned()
+impl Perform for AuditArguments {
+    async fn perform(self, start: &Path) -> Result {
+        tm_worktrees::check_git()?;
+        let project = open_with(start, judging(self.test_command, self.strictness))?;
+        let order = AuditOrder {
+            range: self.range,
+            sample: self.sample,
+            parallel: self.max_parallel,
+        };
+        let audit = tm_app::audit(&project, &order).await?;
+        if let Some(path) = &self.junit {
+            let written =
+                tm_store::atomic::replace(&start.join(path), audit_junit(&audit).as_bytes());
+            written.map_err(|error| failure!("write `{}`: {error}", path.display()))?;
         }
-        Strength::Nothing => "no tests were run".to_owned(),
-    };
-    let named = [
-        ("new", &proof.new),
-        ("not loadable yet", &proof.unloaded),
-        ("worse", &proof.regressions),
-        ("flaky", &proof.flaky),
-    ];
-    let named = named
-        .into_iter()
-        .flat_map(|(what, names)| names.iter().map(move |name| format!("{what}: {name}")));
-    let covered = proof.coverage.map(|CoverageChange { before, after }| {
-        let before = before.map(|before| format!(", {before:.1} % before"));
-        format!(
-            "{after:.1} % of lines are covered{}",
-            before.unwrap_or_default()
-        )
-    });
-    let notes = proof.notes.iter().map(|note| format!("note: {note}"));
-    std::iter::once(tests)
-        .chain(named)
-        .chain(covered)
-        .chain(notes)
-        .collect()
+        let holds = audit.holds();
+        if self.json {
+            let mut document = serde_json::to_value(&audit)?;
+            document["holds"] = json!(holds);
+            print_json(&document)?;
+        } else {
+            print_data(&audit_text(&audit));
+        }
+        if holds {
+            return Ok(0);
+        }
+        say!("not everything can be shown again");
+        Ok(ExitCode::Refused.number())
+    }
 }

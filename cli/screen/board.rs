@@ -125,122 +125,108 @@ impl Board {
                 remaining,
                 stopping: scheduler.stop_reason(),
                 is_paused: scheduler.is_paused(),
+                cost_usd: scheduler.cost_usd(),
                 ..Totals::default()
             },
         };
-        let cooling: BTreeSet<TaskId> = scheduler.cooling_tasks().into_iter().collect();
-        let lowest = scheduler
-            .cooldowns()
-            .map(|(_, cooldown)| cooldown.until)
-            .min();
-        let mut landing: Vec<(Option<Timestamp>, TaskView<'_>)> = Vec::new();
         scheduler.tasks().for_each(|view| board.count(&view));
+        let cooling: BTreeSet<TaskId> = scheduler.cooling_tasks().into_iter().collect();
+        let limits = scheduler.cooldowns().map(|(_, cooldown)| cooldown.until);
+        let limit = limits.min();
         for view in scheduler.tasks() {
+            let id = &view.placed.task.id;
             match view.state {
-                State::Landing { .. } => landing.push((worked_until(&view), view)),
-                state if state.holds_slot() => board.push_row(&view, scheduler, said),
+                State::Landing { .. } => {}
+                state if state.holds_slot() => board.push_row(&view, scheduler, said.get(id)),
                 State::Paused { until } => {
                     let why = view.attempts.last().and_then(AttemptRecord::failure);
-                    board.push_cooldown(&view, *until, why);
+                    board.push_cooldown(id, *until, why);
                 }
-                State::Waiting { .. } => board
-                    .waiting
-                    .dependencies
-                    .push(|| with_needs(&view, scheduler)),
-                State::Ready
-                    if let Some(until) =
-                        lowest.filter(|_| cooling.contains(&view.placed.task.id)) =>
-                {
-                    board.push_cooldown(&view, until, Some(Failure::RateLimited));
+                State::Waiting { .. } => {
+                    let waiting = &mut board.waiting.dependencies;
+                    waiting.push(|| with_needs(&view, scheduler));
                 }
-                State::Ready => board.push_ready(&view, scheduler),
+                State::Ready => match limit.filter(|_| cooling.contains(id)) {
+                    Some(until) => board.push_cooldown(id, until, Some(Failure::RateLimited)),
+                    None => board.push_ready(&view, scheduler),
+                },
                 _ => {}
             }
         }
-        landing.sort_by_key(|(at, _)| *at);
-        for (_, view) in &landing {
-            board
-                .waiting
-                .landing
-                .push(|| view.placed.task.id.to_string());
+        // What was done first lands first.
+        let is_landing = |view: &TaskView<'_>| matches!(view.state, State::Landing { .. });
+        let landing = scheduler.tasks().filter(is_landing);
+        for view in landing.sorted_by_key(worked_until) {
+            let name = || view.placed.task.id.to_string();
+            board.waiting.landing.push(name);
         }
         board.rows.sort_by_key(|row| row.since);
         board
             .waiting
             .cooldowns
             .sort_by_key(|cooldown| cooldown.until);
-        let live = board.rows.iter().filter_map(|row| row.tokens).sum::<u64>();
-        board.totals.tokens = scheduler.tokens() + live;
-        board.totals.cost_usd = scheduler.cost_usd();
+        let live = board.rows.iter().filter_map(|row| row.tokens);
+        board.totals.tokens = scheduler.tokens() + live.sum::<u64>();
         board
     }
 
     fn count(&mut self, view: &TaskView<'_>) {
         // Waves are counted from 1 without gaps.
-        let number = view.placed.wave as usize;
-        while self.waves.len() < number {
+        let number = view.placed.wave;
+        while self.waves.len() < number as usize {
             self.waves.push(WaveRow {
-                number: count_u32(self.waves.len() + 1),
+                number: self.waves.last().map_or(0, |wave| wave.number) + 1,
                 ..WaveRow::default()
             });
         }
-        let Some(wave) = self.waves.get_mut(number.saturating_sub(1)) else {
+        let Some(wave) = self.waves.get_mut((number as usize).saturating_sub(1)) else {
             return;
         };
-        let lost = matches!(view.state, State::Failed { .. } | State::Blocked { .. });
+        let is_settled = usize::from(view.state.is_settled());
+        let is_failed = usize::from(matches!(view.state, State::Failed { .. }));
+        let is_blocked = usize::from(matches!(view.state, State::Blocked { .. }));
         wave.tasks += 1;
-        wave.settled += usize::from(view.state.is_settled());
-        wave.lost += usize::from(lost);
+        wave.settled += is_settled;
+        wave.lost += is_failed + is_blocked;
         wave.is_open |= !view.attempts.is_empty();
         self.totals.tasks += 1;
-        self.totals.settled += usize::from(view.state.is_settled());
+        self.totals.settled += is_settled;
         self.totals.running += usize::from(view.state.holds_slot());
-        self.totals.failed += usize::from(matches!(view.state, State::Failed { .. }));
-        self.totals.blocked += usize::from(matches!(view.state, State::Blocked { .. }));
+        self.totals.failed += is_failed;
+        self.totals.blocked += is_blocked;
     }
 
-    fn push_row(
-        &mut self,
-        view: &TaskView<'_>,
-        scheduler: &Scheduler,
-        said: &BTreeMap<TaskId, Said>,
-    ) {
+    fn push_row(&mut self, view: &TaskView<'_>, scheduler: &Scheduler, said: Option<&Said>) {
         if self.rows.len() == MOST_ROWS {
             return;
         }
         let task = &view.placed.task;
-        let said = said.get(&task.id);
+        let last = view.attempts.last();
+        let tokens = said.and_then(|said| said.tokens);
         self.rows.push(Row {
             task: task.id.to_string(),
             phase: task.phase,
             attempt: view.attempts.len(),
             attempts: scheduler.limits().retries + 1,
-            since: view
-                .attempts
-                .last()
-                .map_or(Timestamp(0), |attempt| attempt.started_at),
+            since: last.map_or(Timestamp(0), |attempt| attempt.started_at),
             step: step(view.state),
-            tokens: said
-                .and_then(|said| said.tokens)
-                .map(|tokens| tokens.input + tokens.output),
-            text: said.map_or_else(|| task.title.clone(), |said| said.line.clone()),
+            tokens: tokens.map(|tokens| tokens.input + tokens.output),
+            text: said.map_or(&task.title, |said| &said.line).clone(),
         });
     }
 
-    fn push_cooldown(&mut self, view: &TaskView<'_>, until: Timestamp, why: Option<Failure>) {
-        let name = || view.placed.task.id.to_string();
-        if let Some(cooldown) = self
-            .waiting
-            .cooldowns
-            .iter_mut()
-            .find(|cooldown| cooldown.until == until && cooldown.why == why)
-        {
-            cooldown.tasks.push(name);
-            return;
+    fn push_cooldown(&mut self, task: &TaskId, until: Timestamp, why: Option<Failure>) {
+        let cooldowns = &mut self.waiting.cooldowns;
+        let is_same = |cooldown: &Cooldown| cooldown.until == until && cooldown.why == why;
+        let place = cooldowns
+            .iter()
+            .position(is_same)
+            .unwrap_or(cooldowns.len());
+        if place == cooldowns.len() {
+            let tasks = Names::default();
+            cooldowns.push(Cooldown { until, why, tasks });
         }
-        let mut tasks = Names::default();
-        tasks.push(name);
-        self.waiting.cooldowns.push(Cooldown { until, why, tasks });
+        cooldowns[place].tasks.push(|| task.to_string());
     }
 
     fn push_ready(&mut self, view: &TaskView<'_>, scheduler: &Scheduler) {
@@ -253,10 +239,6 @@ impl Board {
             self.waiting.slot.push(name);
         }
     }
-}
-
-fn count_u32(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 const fn step(state: &State) -> &'static str {

@@ -61,7 +61,7 @@ struct DiffOf {
 impl Source {
     /// Opens the run that is named, or the live or last one.
     pub(crate) fn open(start: &Path, run: Option<&str>) -> Result<Self> {
-        let project = open(start, Vec::new())?;
+        let project = open(start)?;
         let (run_id, directory) = project.run(run)?;
         let replayed = replay(&directory.journal())?;
         let now = Instant::now();

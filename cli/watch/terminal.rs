@@ -28,7 +28,7 @@ const TICK: Duration = Duration::from_millis(250);
 const INTERRUPTED: u8 = 130;
 
 /// `tm waves watch`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct WatchArguments {
     /// The run; the live or last one when not given.
     #[arg(value_name = "RUN")]

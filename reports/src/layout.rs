@@ -8,6 +8,7 @@ use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 use tm_scheduler::{GateOutcome, in_a_line};
@@ -24,6 +25,15 @@ static LAYOUTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
     syntax.trim_blocks(true).lstrip_blocks(true);
     layouts.set_syntax(syntax.build().expect("the usual delimiters are valid"));
     let templates = templates![
+        "autopilot/committed.txt",
+        "autopilot/completed.txt",
+        "autopilot/ended.txt",
+        "autopilot/next.txt",
+        "autopilot/preview.txt",
+        "autopilot/started.txt",
+        "autopilot/status.txt",
+        "autopilot/words.txt",
+        "branch.txt",
         "graph.html",
         "junit.xml",
         "metrics.txt",
@@ -37,6 +47,7 @@ static LAYOUTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
         "summary.md",
         "task.html",
         "timeline.html",
+        "verified.txt",
     ];
     for (name, text) in templates {
         layouts
@@ -55,6 +66,15 @@ pub(crate) fn rendered(template: &str, context: &impl Serialize) -> String {
         .expect("the value has what the template names")
 }
 
+/// Returns an answer for people, as the layout of that name writes it: of a step of autopilot, of the branch of a task or
+/// of work that was judged by hand.
+///
+/// # Panics
+/// There is no such layout, or the answer lacks what it names.
+pub fn laid_out(layout: &str, said: &impl Serialize) -> String {
+    rendered(layout, &BTreeMap::from([("said", said)]))
+}
+
 /// Adds the ways in which values are written.
 fn add_words(layouts: &mut Environment<'_>) {
     layouts.add_filter("duration", human_duration);
@@ -68,6 +88,7 @@ fn add_words(layouts: &mut Environment<'_>) {
     layouts.add_filter("on_its_line", on_its_line);
     layouts.add_filter("cell", |text: &str| on_its_line(&text.replace('|', "\\|")));
     layouts.add_filter("nobody_called", nobody_called);
+    layouts.add_filter("trim_end", |text: &str| text.trim_end().to_owned());
     layouts.add_filter("quoted", |text: &str| {
         text.replace('\\', "\\\\").replace('"', "\\\"")
     });

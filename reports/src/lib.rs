@@ -8,7 +8,6 @@ mod cleaned;
 mod columns;
 mod compliance;
 mod doubts;
-mod facts;
 mod html;
 mod junit;
 mod layout;
@@ -20,15 +19,14 @@ mod run_reports;
 mod summary;
 mod traces;
 mod view;
-mod walls;
 
 pub use audit::{audit_junit, audit_text, cleaned_audit};
 pub use columns::columns;
 pub use compliance::{PairSummary, TddSummary};
 pub use doubts::{DoubtSummary, with_doubts};
-pub use facts::{RunFacts, SetupSummary};
 pub use html::report_html;
 pub use junit::junit_xml;
+pub use layout::laid_out;
 pub use loop_summary::{
     LaneFacts, LaneSummary, LoopFacts, LoopSummary, TrySummary, iteration_line, loop_text,
     summarize_loop,
@@ -38,10 +36,10 @@ pub use plan::{PlanJson, plan_dot, plan_json, plan_mermaid, plan_text};
 pub use pull_request::{PullRequestText, run_pull_request, task_pull_request};
 pub use run_reports::{Layout, REPORTS, metrics_text, status_text, summary_markdown};
 pub use summary::{
-    AttemptSummary, DiffstatSummary, ProofSummary, Summary, TaskSummary, Totals, Verdict, summarize,
+    AttemptSummary, DiffstatSummary, ProofSummary, RunFacts, SetupSummary, Summary, TaskSummary,
+    Totals, Verdict, WallSummary, summarize,
 };
 pub use traces::traces_json;
-pub use walls::WallSummary;
 
 #[cfg(test)]
 mod tests;

@@ -151,7 +151,7 @@ fn judged(repository: &Path, log: &Path) -> Live {
 }
 
 fn summary(repository: &Path) -> Result<(Project, Summary)> {
-    let project = open(repository, Vec::new())?;
+    let project = open(repository)?;
     let (_, directory) = project.run(None)?;
     let summary = tm_store::run::read_json(&directory.summary_json())?;
     Ok((project, summary))

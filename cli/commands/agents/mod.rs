@@ -2,9 +2,6 @@
 
 mod live;
 mod probe;
-mod show;
-
-pub(crate) use show::agents_lines;
 
 use super::Perform;
 use crate::ask::{confirmed, is_answered};
@@ -14,11 +11,15 @@ use crate::project::root_around;
 use clap::Args;
 use itertools::Itertools as _;
 use probe::Probe;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::path::Path;
+use tm_app::{Project, choices};
 use tm_config::{Inputs, Loaded, Settings, Source};
 use tm_presets::{Recipe, recipe, recipe_names};
 use tm_reports::columns;
+use tm_scheduler::Phase;
 
 commands! {
     /// Commands on agents.
@@ -33,7 +34,7 @@ commands! {
 }
 
 /// `tm agents list`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct ListAgents {
     /// For programs.
     #[arg(long)]
@@ -41,7 +42,7 @@ pub(crate) struct ListAgents {
 }
 
 /// An agent to look at.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct AgentChoice {
     /// The agent.
     #[arg(value_name = "NAME")]
@@ -52,7 +53,7 @@ pub(crate) struct AgentChoice {
 }
 
 /// `tm agents check`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct CheckAgents {
     /// The agents; those that the settings use when none is given.
     #[arg(value_name = "NAME")]
@@ -110,7 +111,7 @@ impl Perform for ListAgents {
 impl Perform for AgentChoice {
     async fn perform(self, start: &Path) -> Result {
         let found = named(&self.name, &load(start)?.settings)?;
-        let shown = show::recipe_json(&found);
+        let shown = recipe_json(&found);
         if self.json {
             return print_json(&shown);
         }
@@ -197,4 +198,66 @@ fn ask_for_trust(loaded: &Loaded, names: &[String]) -> Result<()> {
             .code(ExitCode::Usage)
             .hint(format!("read `tm agents show {first}`, then add `--trust`")),
     )
+}
+
+/// A recipe as its settings would be written, with what follows from them.
+fn recipe_json(recipe: &Recipe) -> Value {
+    let granted = recipe.granted().ok().flatten();
+    let mut shown = json!({
+        "name": recipe.name,
+        "command": recipe.command,
+        "prompt": recipe.prompt,
+        "output": recipe.output,
+        "model": recipe.model,
+        "env": recipe.environment,
+        "drop": recipe.dropped,
+        "refusal": {"rate_limited": recipe.rate_limited, "auth": recipe.auth},
+        "account": recipe.account(),
+        "if_refused": recipe.if_refused,
+        "permissions": granted.map(|granted| granted.mode),
+        "permission_modes": recipe.permission_modes,
+        "version": recipe.version,
+        "polite_stop": recipe.stop,
+        "reports": {"tokens": recipe.output.tells_tokens(), "cost": recipe.output.tells_cost()},
+    });
+    if let Some(grace) = recipe.grace {
+        shown["grace"] = format!("{}s", grace.as_secs()).into();
+    }
+    shown
+}
+
+/// Returns who works, and what each may do without asking, for people.
+pub(crate) fn agents_lines(project: &Project, phases: &[Phase]) -> String {
+    let mut choices = choices(project);
+    choices.retain(|(phase, _)| phases.contains(phase));
+    let mut text = String::from("\nAgents\n");
+    for (phase, recipes) in &choices {
+        let name = match phase {
+            Phase::Red => "RED",
+            Phase::Green => "GREEN",
+            Phase::None => "other",
+        };
+        let chain = recipes.iter().map(with_model).join(", then ");
+        let _ = writeln!(text, "  {name:5}  {chain}");
+    }
+    let recipes = choices.iter().flat_map(|(_, recipes)| recipes);
+    for recipe in recipes.unique_by(|recipe| &recipe.name) {
+        let _ = writeln!(text, "  `{}` {}", recipe.name, permissions(recipe));
+    }
+    text
+}
+
+fn with_model(recipe: &Recipe) -> String {
+    match &recipe.model {
+        Some(model) => format!("{} ({model})", recipe.name),
+        None => recipe.name.clone(),
+    }
+}
+
+fn permissions(recipe: &Recipe) -> String {
+    match recipe.granted() {
+        Ok(Some(granted)) => format!("permissions `{}`: {}", granted.mode, granted.why),
+        Ok(None) => "may do what its own command lets it do".to_owned(),
+        Err(error) => format!("can't be started: failed to {error}"),
+    }
 }

@@ -11,7 +11,7 @@ use tm_runtime::autopilot::{
 use tm_scheduler::autopilot::TddPhase;
 
 /// `tm autopilot`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 #[command(args_conflicts_with_subcommands = false)]
 pub(crate) struct AutopilotArguments {
     /// Print one JSON document, also for an error.
@@ -29,7 +29,7 @@ pub(crate) struct AutopilotArguments {
 }
 
 /// What autopilot can be asked for.
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 pub(crate) enum AutopilotCommand {
     /// Begin a run of a task: a branch of its own, then RED, GREEN and COMMIT of each subtask.
     Start(StartArguments),
@@ -79,7 +79,7 @@ impl AutopilotCommand {
 }
 
 /// `tm autopilot start`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each one is a flag of the command line"
@@ -118,7 +118,7 @@ pub(crate) struct StartArguments {
 }
 
 /// `tm autopilot resume`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct ResumeAutopilot {
     /// The run; the current one when not given.
     #[arg(value_name = "RUN")]
@@ -132,7 +132,7 @@ pub(crate) struct ResumeAutopilot {
 }
 
 /// A run to look at.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct RunOfAutopilot {
     /// The run; the current one when not given.
     #[arg(long, value_name = "RUN")]
@@ -140,7 +140,7 @@ pub(crate) struct RunOfAutopilot {
 }
 
 /// `tm autopilot complete`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct CompleteArguments {
     /// The phase; the one under way when not given.
     #[arg(value_name = "PHASE", value_enum, ignore_case = true)]
@@ -163,7 +163,7 @@ pub(crate) struct CompleteArguments {
 }
 
 /// A phase that is reported on.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum)]
 enum PhaseArgument {
     /// Tests were written that fail.
     Red,
@@ -172,7 +172,7 @@ enum PhaseArgument {
 }
 
 /// `tm autopilot commit`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct CommitArguments {
     /// The subtask; the one under way when not given.
     #[arg(value_name = "SUBTASK")]
@@ -189,7 +189,7 @@ pub(crate) struct CommitArguments {
 }
 
 /// `tm autopilot finalize`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct FinalizeArguments {
     /// The counts of the whole suite: `passed:30,failed:0`, or JSON.
     #[arg(long, short = 'r', value_name = "COUNTS")]
@@ -203,7 +203,7 @@ pub(crate) struct FinalizeArguments {
 }
 
 /// `tm autopilot abort`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct AbortArguments {
     /// Remove branch and state as well; the commits stay under `refs/tm/salvage/`.
     #[arg(long)]

@@ -18,7 +18,7 @@ pub(super) async fn work(autopilot: &Autopilot) -> Result<(), Error> {
         let answer = match line.trim() {
             "quit" => return Ok(()),
             "pause" => {
-                print_data(&words::ended(&autopilot.pause()?));
+                print_data(&words("ended", &autopilot.pause()?));
                 return Ok(());
             }
             text => take(autopilot, text).await,
@@ -45,21 +45,21 @@ async fn take(autopilot: &Autopilot, text: &str) -> Result<String, Error> {
                 counts: counts()?,
                 ..CompleteRequest::default()
             };
-            words::completed(&autopilot.complete(request).await?)
+            words("completed", &autopilot.complete(request).await?)
         }
         "commit" => {
             let request = CommitRequest {
                 message: typed.map(ToOwned::to_owned),
                 ..CommitRequest::default()
             };
-            words::committed(&autopilot.commit(request).await?)
+            words("committed", &autopilot.commit(request).await?)
         }
         _ => {
             let request = FinalizeRequest {
                 counts: counts()?,
                 ..FinalizeRequest::default()
             };
-            words::ended(&autopilot.finalize(request).await?)
+            words("ended", &autopilot.finalize(request).await?)
         }
     })
 }

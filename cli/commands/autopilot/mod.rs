@@ -2,7 +2,6 @@
 
 mod arguments;
 mod interactive;
-mod words;
 
 pub(crate) use arguments::AutopilotArguments;
 
@@ -11,12 +10,14 @@ use crate::ask::confirmed;
 use crate::display::{print_data, print_json};
 use crate::failure::Result;
 use arguments::{AbortArguments, AutopilotCommand, StartArguments};
+use itertools::Itertools as _;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{IsTerminal as _, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 use tm_app::Autopilot;
+use tm_reports::laid_out;
 use tm_runtime::autopilot::{Error, GUIDE, Started};
 use tm_scheduler::RunId;
 
@@ -58,22 +59,21 @@ impl AutopilotArguments {
             AutopilotCommand::Resume(resume) => {
                 screen.begun(&autopilot.resume()?, resume.interactive).await
             }
-            AutopilotCommand::Next(_) => screen.show(&autopilot.next()?, words::next),
+            AutopilotCommand::Next(_) => screen.show(&autopilot.next()?, "next"),
             AutopilotCommand::Complete(complete) => {
                 let completed = autopilot.complete(complete.request()?).await?;
-                screen.show(&completed, words::completed)
+                screen.show(&completed, "completed")
             }
             AutopilotCommand::Commit(commit) => {
                 let committed = autopilot.commit(commit.request()).await?;
-                screen.show(&committed, words::committed)
+                screen.show(&committed, "committed")
             }
-            AutopilotCommand::Finalize(finalize) => screen.show(
-                &autopilot.finalize(finalize.request()?).await?,
-                words::ended,
-            ),
+            AutopilotCommand::Finalize(finalize) => {
+                screen.show(&autopilot.finalize(finalize.request()?).await?, "ended")
+            }
             AutopilotCommand::Status(_) => screen.status(),
             AutopilotCommand::Watch(_) => screen.watch(),
-            AutopilotCommand::Pause(_) => screen.show(&autopilot.pause()?, words::ended),
+            AutopilotCommand::Pause(_) => screen.show(&autopilot.pause()?, "ended"),
             AutopilotCommand::Abort(abort) => screen.abort(&abort),
             AutopilotCommand::Prompt(_) => screen.prompt(),
             AutopilotCommand::Guide => Ok(0),
@@ -88,18 +88,18 @@ struct Screen {
 }
 
 impl Screen {
-    fn show<T: Serialize>(&self, answer: &T, words: fn(&T) -> String) -> Result {
+    fn show(&self, answer: &impl Serialize, layout: &str) -> Result {
         if self.json {
             return print_json(answer);
         }
-        print_data(&words(answer));
+        print_data(&words(layout, answer));
         Ok(0)
     }
 
     async fn start(&self, arguments: &StartArguments) -> Result {
         let request = arguments.request();
         if arguments.dry_run {
-            return self.show(&self.autopilot.preview(&request)?, words::preview);
+            return self.show(&self.autopilot.preview(&request)?, "preview");
         }
         if arguments.resume
             && let Some(resumed) = self.autopilot.resume_of(&arguments.task)?
@@ -107,7 +107,7 @@ impl Screen {
             return self.begun(&resumed, arguments.interactive).await;
         }
         if self.asks(arguments.no_confirm) {
-            print_data(&words::preview(&self.autopilot.preview(&request)?));
+            print_data(&words("preview", &self.autopilot.preview(&request)?));
             confirm("start the run", "Start?")?;
         }
         let started = self.autopilot.start(&request).await?;
@@ -120,7 +120,7 @@ impl Screen {
     }
 
     async fn begun(&self, started: &Started, interactive: bool) -> Result {
-        self.show(started, words::started)?;
+        self.show(started, "started")?;
         if interactive {
             interactive::work(&self.autopilot).await?;
         }
@@ -130,7 +130,7 @@ impl Screen {
     fn status(&self) -> Result {
         let none = "there has been no run in this checkout";
         match self.autopilot.status()? {
-            Some(view) => return self.show(&view, words::status),
+            Some(view) => return self.show(&view, "status"),
             None if self.json => return print_json(&json!({"active": false, "message": none})),
             None => say!("{none}; `tm autopilot start ID` begins one"),
         }
@@ -141,7 +141,7 @@ impl Screen {
         if self.asks(arguments.force) {
             confirm("abort the run", "Give the run up?")?;
         }
-        self.show(&self.autopilot.abort(arguments.cleanup())?, words::ended)
+        self.show(&self.autopilot.abort(arguments.cleanup())?, "ended")
     }
 
     fn prompt(&self) -> Result {
@@ -176,7 +176,7 @@ impl Screen {
             if self.json {
                 data!("{line}\n");
             } else {
-                print_data(&words::event(line));
+                print_data(&event(line));
             }
         }
         u64::try_from(end).unwrap_or(u64::MAX)
@@ -198,5 +198,41 @@ fn confirm(what: &'static str, question: &str) -> Result<(), Error> {
     match confirmed(question, true) {
         Ok(true) => Ok(()),
         Ok(false) | Err(_) => Err(Error::NotConfirmed(what)),
+    }
+}
+
+/// Returns an answer in words.
+fn words(layout: &str, answer: &impl Serialize) -> String {
+    laid_out(&format!("autopilot/{layout}.txt"), answer)
+}
+
+/// One event of the log as a line.
+fn event(line: &str) -> String {
+    let Ok(Value::Object(mut fields)) = serde_json::from_str::<Value>(line) else {
+        return format!("{line}\n");
+    };
+    let mut field = |name: &str| fields.shift_remove(name).unwrap_or_default();
+    let (moment, event) = (field("ts"), field("event"));
+    let more = fields.iter().filter(|(_, value)| !value.is_null());
+    let more = more.map(|(key, value)| match value {
+        Value::String(words) => format!(" {key}={words}"),
+        other => format!(" {key}={other}"),
+    });
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    format!("{} {}{}\n", word(&moment), word(&event), more.format(""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_read_as_lines_and_rubbish_stays() {
+        let line = r#"{"ts":"2026-11-21T05:30:00.000Z","event":"test:run","subtaskId":"1.1","failed":3,"coverage":null}"#;
+        assert_eq!(
+            event(line),
+            "2026-11-21T05:30:00.000Z test:run subtaskId=1.1 failed=3\n"
+        );
+        assert_eq!(event("no json"), "no json\n");
     }
 }

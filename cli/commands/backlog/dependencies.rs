@@ -13,7 +13,7 @@ use tm_scheduler::{CycleRepair, Problem, TaskId, problems, repairs};
 use tm_store::backlog::{Backlog, Change};
 
 /// `tm validate-dependencies`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct CheckArguments {
     /// The backlog.
     #[command(flatten)]
@@ -24,7 +24,7 @@ pub(crate) struct CheckArguments {
 }
 
 /// `tm fix-dependencies`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct FixDependencies {
     /// The backlog.
     #[command(flatten)]
@@ -32,7 +32,7 @@ pub(crate) struct FixDependencies {
 }
 
 /// `tm add-dependency`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct AddDependency {
     /// The dependency.
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub(crate) struct AddDependency {
 }
 
 /// `tm remove-dependency`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct RemoveDependency {
     /// The dependency.
     #[command(flatten)]
@@ -48,7 +48,7 @@ pub(crate) struct RemoveDependency {
 }
 
 /// `tm add-dependency` and `tm remove-dependency`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 struct Dependency {
     /// The task.
     #[arg(long, short = 'i', value_name = "ID")]

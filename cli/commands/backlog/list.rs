@@ -24,7 +24,7 @@ const SETTLE: Duration = Duration::from_millis(100);
 const WIDTH: u16 = 80;
 
 /// `tm list`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of its own on the command line"

@@ -1,23 +1,19 @@
 //! The commands on the backlog, with Task Master's names: found or named, read, shown, changed. None of them needs a
 //! git repository.
 
-mod add;
 mod concurrent_writers;
 mod dependencies;
 mod edits;
 mod list;
 mod pairs;
 mod show;
-mod status;
 mod tags;
 
-pub(crate) use add::{AddSubtask, AddTask};
 pub(crate) use dependencies::{AddDependency, CheckArguments, FixDependencies, RemoveDependency};
-pub(crate) use edits::{MoveTask, RemoveTask};
+pub(crate) use edits::{AddSubtask, AddTask, MoveTask, RemoveTask};
 pub(crate) use list::ListArguments;
 pub(crate) use pairs::TddCommand;
-pub(crate) use show::{NextArguments, ShowArguments};
-pub(crate) use status::SetStatusArguments;
+pub(crate) use show::{NextArguments, SetStatusArguments, ShowArguments};
 pub(crate) use tags::TagsArguments;
 
 use super::Perform;
@@ -32,7 +28,7 @@ use tm_scheduler::{Status, Tag, Task, TaskId};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 
 /// Which backlog.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Default)]
 pub(crate) struct BacklogChoice {
     /// The backlog: a file, or a folder of a Claude Code task list; looked for when not given.
     #[arg(long, visible_alias = "file", value_name = "PATH")]
@@ -46,7 +42,7 @@ pub(crate) struct BacklogChoice {
 }
 
 /// For whom output is.
-#[derive(Args, Clone, Copy, Debug, Default)]
+#[derive(Args, Clone, Copy, Default)]
 pub(crate) struct ReadingOptions {
     /// How to print it.
     #[arg(long, short = 'f', value_enum, default_value = "text")]
@@ -71,7 +67,7 @@ impl ReadingOptions {
 }
 
 /// Forms of output.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+#[derive(Clone, Copy, Default, Eq, PartialEq, ValueEnum)]
 pub(crate) enum OutputArgument {
     /// For people.
     #[default]

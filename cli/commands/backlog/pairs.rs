@@ -1,6 +1,6 @@
 //! `tm tdd pair`: which tasks get a test task of their own, shown or written into the backlog.
 
-use super::add::{named, spelled};
+use super::edits::{named, spelled};
 use super::{BacklogChoice, ChosenBacklog, Perform, listed, told, warn};
 use crate::display::{print_data, print_json};
 use crate::failure::Result;
@@ -21,7 +21,7 @@ commands! {
 }
 
 /// `tm tdd pair`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct PairArguments {
     /// The backlog.
     #[command(flatten)]

@@ -12,7 +12,7 @@ use tm_store::backlog::{Change, stamp};
 use tm_worktrees::Repository;
 
 /// `tm tags`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct TagsArguments {
     /// What to do; lists them when not given.
     #[command(subcommand)]
@@ -26,7 +26,7 @@ pub(crate) struct TagsArguments {
 }
 
 /// What is done with tags.
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 enum TagsCommand {
     /// List them, with how many tasks each has.
     List,

@@ -20,7 +20,7 @@ const LONGEST_SETTINGS: u64 = 64 * 1024 * 1024;
 const CARRIED: [&str; 3] = ["TM_HOME", "TASKMASTER_TAG", "TASK_MASTER_TOOLS"];
 
 /// `tm mcp install`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct InstallArguments {
     /// The client.
     #[arg(value_enum)]
@@ -53,7 +53,7 @@ fn server_name(text: &str) -> Result<String, String> {
 }
 
 /// Whose settings are changed.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+#[derive(Clone, Copy, Eq, PartialEq, ValueEnum)]
 enum InstallScope {
     /// Those of the project, which others may share.
     Project,
@@ -62,7 +62,7 @@ enum InstallScope {
 }
 
 /// Clients whose settings are known.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+#[derive(Clone, Copy, Eq, PartialEq, ValueEnum)]
 enum McpClient {
     /// Claude Code.
     Claude,

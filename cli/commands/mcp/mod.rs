@@ -21,7 +21,7 @@ use tm_scheduler::AtBreaker;
 const LONGEST_TOKEN: u64 = 4 * 1024;
 
 /// `tm mcp`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArguments {
     /// Serve streamable HTTP on a loopback address instead of standard input and output.
@@ -45,7 +45,7 @@ pub(crate) struct McpArguments {
 }
 
 /// `tm detached-run`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct DetachedArguments {
     /// Where it stands what is to be run.
     #[arg(value_name = "DIR")]
@@ -53,7 +53,7 @@ pub(crate) struct DetachedArguments {
 }
 
 /// What there is beside serving.
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 enum McpCommand {
     /// Tell a client of the server, by the client's own command where it has one.
     Install(InstallArguments),

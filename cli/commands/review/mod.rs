@@ -1,9 +1,6 @@
 //! `tm review`: the work of a run branch after branch, and what a person decides about it.
 
 mod interactive;
-mod text;
-
-pub(crate) use text::{as_json, as_text};
 
 use super::Perform;
 use super::landing::doubted;
@@ -13,14 +10,15 @@ use crate::project::open;
 use clap::{Args, Subcommand};
 use interactive::Asked;
 use itertools::Itertools as _;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::Path;
 use tm_app::{DoubtedWork, ReviewedRun, TaskBranch, Tests};
+use tm_reports::laid_out;
 use tm_scheduler::Phase;
 use tm_store::run::Decision;
 
 /// `tm review`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 #[command(args_conflicts_with_subcommands = false)]
 pub(crate) struct ReviewArguments {
     /// What to decide without being asked; branch after branch is shown and asked about when not given.
@@ -38,7 +36,7 @@ pub(crate) struct ReviewArguments {
 }
 
 /// A decision.
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 enum ReviewCommand {
     /// Approve the work of tasks; a GREEN's approval is its RED's too.
     Approve(ApproveArguments),
@@ -47,7 +45,7 @@ enum ReviewCommand {
 }
 
 /// `tm review approve`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 struct ApproveArguments {
     /// The tasks.
     #[arg(
@@ -62,7 +60,7 @@ struct ApproveArguments {
 }
 
 /// `tm review reject`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 struct RejectArguments {
     /// The tasks.
     #[arg(value_name = "ID", required = true)]
@@ -77,7 +75,7 @@ struct RejectArguments {
 
 impl Perform for ReviewArguments {
     async fn perform(self, start: &Path) -> Result {
-        let run = ReviewedRun::open(open(start, Vec::new())?, self.run.as_deref())?;
+        let run = ReviewedRun::open(open(start)?, self.run.as_deref())?;
         let output = Output::from(self.json);
         match (self.command, output) {
             (Some(ReviewCommand::Approve(approve)), _) => {
@@ -164,4 +162,25 @@ fn list(run: &ReviewedRun) -> Result {
         "version": 1, "run_id": run.summary.run_id, "integration_branch": run.summary.integration_branch,
         "onto": run.onto()?, "branches": rows.collect_vec(), "without_work": without_work.collect_vec(),
     }))
+}
+
+/// Returns the branch as JSON.
+pub(crate) fn as_json(branch: &TaskBranch, conflicts: &[String]) -> Value {
+    let last = branch.task.attempts.last();
+    json!({
+        "id": branch.task.id, "title": branch.task.title, "phase": branch.task.phase, "pair": branch.task.pair,
+        "verdict": branch.task.verdict, "landed": branch.task.landed, "attempts": branch.task.attempts.len(),
+        "branch": branch.branch, "base_commit": branch.base, "commit": branch.commit,
+        "diffstat": branch.task.diffstat, "claim": last.map(|last| &last.claim),
+        "differences": last.map(|last| &last.differences), "proof": last.map(|last| &last.proof),
+        "conflicts_ahead": conflicts, "review": branch.review, "built_on_rejected": branch.built_on_rejected,
+    })
+}
+
+/// Returns the branch as lines for a person.
+pub(crate) fn as_text(branch: &TaskBranch, conflicts: &[String], onto: &str) -> String {
+    laid_out(
+        "branch.txt",
+        &json!({"task": branch.task, "branch": branch.branch, "conflicts": conflicts, "onto": onto, "review": branch.review}),
+    )
 }

@@ -12,7 +12,7 @@ use tm_scheduler::{HeldTask, PlanOptions, Problem, TaskId, TddMode, Unit, WavePl
 use tm_store::backlog::{Backlog, BacklogError, BacklogSource, Position, ReadOptions, Warning};
 
 /// `tm tasks check`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct TasksCheck {
     /// The backlog.
     #[command(flatten)]

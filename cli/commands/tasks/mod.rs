@@ -1,15 +1,13 @@
 //! `tm tasks`: a backlog as a whole, checked, repaired, counted, written in another form.
 
 mod check;
-mod convert;
-mod fix;
+mod rewritten;
 mod stats;
 
 use super::Perform;
 use crate::failure::Result;
 use check::TasksCheck;
-use convert::TasksConvert;
-use fix::TasksFix;
+use rewritten::{TasksConvert, TasksFix};
 use stats::TasksStats;
 
 commands! {

@@ -12,7 +12,7 @@ use tm_scheduler::{PlanOptions, Priority, Status, Task, TddMode, WavePlan, ready
 use tm_store::backlog::{Backlog, BacklogSource};
 
 /// `tm tasks stats`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct TasksStats {
     /// The backlog.
     #[command(flatten)]

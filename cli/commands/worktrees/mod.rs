@@ -1,9 +1,6 @@
 //! `tm worktrees`: the branches of a run, one of them, the work of failed attempts, and cleaning up.
 
 mod one;
-mod salvage;
-
-pub(crate) use one::{Tool, open_branch};
 
 use super::Perform;
 use crate::display::print_json;
@@ -12,12 +9,13 @@ use crate::project::open;
 use clap::Args;
 use itertools::Itertools as _;
 use one::{DiffArguments, LogArguments, MergeArguments, OpenArguments, ShowBranch};
-use salvage::SalvageArguments;
+pub(crate) use one::{Tool, open_branch};
 use serde_json::json;
 use std::path::Path;
-use tm_app::facts;
+use tm_app::{Project, facts};
 use tm_reports::{TaskSummary, summarize};
-use tm_worktrees::{PruneOutcome, Pruned};
+use tm_scheduler::TaskId;
+use tm_worktrees::{BranchName, Kept, PruneOutcome, Pruned};
 
 commands! {
     /// Commands on worktrees and branches.
@@ -42,7 +40,7 @@ commands! {
 }
 
 /// `tm worktrees list`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct ListBranches {
     /// The run; the live or last one when not given.
     #[arg(value_name = "RUN")]
@@ -53,7 +51,7 @@ pub(crate) struct ListBranches {
 }
 
 /// `tm worktrees prune`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct PruneArguments {
     /// For programs.
     #[arg(long)]
@@ -62,7 +60,7 @@ pub(crate) struct PruneArguments {
 
 impl Perform for ListBranches {
     async fn perform(self, start: &Path) -> Result {
-        let project = open(start, Vec::new())?;
+        let project = open(start)?;
         let (_, replayed) = project.replayed(self.run.as_deref())?;
         let facts = facts(&project, &replayed.header, replayed.last_input_at);
         let summary = summarize(&replayed.scheduler, &facts);
@@ -97,7 +95,7 @@ pub(crate) fn landed(task: &TaskSummary) -> &str {
 
 impl Perform for PruneArguments {
     async fn perform(self, start: &Path) -> Result {
-        let project = open(start, Vec::new())?;
+        let project = open(start)?;
         tm_app::refuse_live(&project, "clean up while a run")?;
         let folder = project.directory.worktrees_folder();
         let outcomes = project.repository.prune(&folder)?;
@@ -117,4 +115,94 @@ impl Perform for PruneArguments {
         }
         Ok(0)
     }
+}
+
+/// Where work is kept that did not land.
+const SALVAGE: &str = "refs/tm/salvage/";
+
+/// `tm worktrees salvage`.
+#[derive(Args)]
+pub(crate) struct SalvageArguments {
+    /// What to bring back: RUN/TASK/ATTEMPT as listed, or a task, whose last kept work is taken; everything is listed
+    /// when not given.
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// The branch to make; `salvage/TASK-ATTEMPT` when not given.
+    #[arg(long, value_name = "BRANCH", requires = "name")]
+    branch: Option<String>,
+    /// For programs.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Perform for SalvageArguments {
+    async fn perform(self, start: &Path) -> Result {
+        let project = open(start)?;
+        let kept = project.repository.kept(SALVAGE)?;
+        match self.name {
+            Some(name) => {
+                let found = kept_as(&kept, &name);
+                let found = found.ok_or_else(|| {
+                    failure!("find kept work of `{name}`")
+                        .hint("`tm worktrees salvage` lists what is kept")
+                })?;
+                bring_back(&project, found, self.branch, self.json)
+            }
+            None => list_kept(&project, &kept, self.json),
+        }
+    }
+}
+
+fn short_name(kept: &Kept) -> &str {
+    let name = &kept.reference;
+    name.strip_prefix(SALVAGE).unwrap_or(name)
+}
+
+fn list_kept(project: &Project, kept: &[Kept], json: bool) -> Result {
+    if json {
+        let rows = kept
+            .iter()
+            .map(|one| json!({"name": short_name(one), "commit": one.commit, "at": one.at, "subject": one.subject}));
+        return print_json(&rows.collect_vec());
+    }
+    let repository = &project.repository;
+    for one in kept {
+        let files = match repository.first_parent(&one.commit)? {
+            Some(parent) => repository.changed_files(&parent, &one.commit)?.len(),
+            None => 0,
+        };
+        data!(
+            "{:40}  {}  {files} files  {}\n",
+            short_name(one),
+            one.at,
+            one.subject
+        );
+    }
+    if kept.is_empty() {
+        say!("nothing is kept: all work has landed, or was never done");
+    } else {
+        say!("`tm worktrees salvage NAME` brings one back as a branch");
+    }
+    Ok(0)
+}
+
+/// The kept work of that name, else the last of that task.
+fn kept_as<'k>(kept: &'k [Kept], name: &str) -> Option<&'k Kept> {
+    let task = tm_store::run::safe_name(&TaskId::from(name));
+    let is_of_task = |one: &&Kept| short_name(one).split('/').nth(1) == Some(task.as_str());
+    let exact = kept.iter().find(|one| short_name(one) == name);
+    exact.or_else(|| kept.iter().rev().find(is_of_task))
+}
+
+fn bring_back(project: &Project, found: &Kept, branch: Option<String>, json: bool) -> Result {
+    let name = short_name(found);
+    let wanted = branch.unwrap_or_else(|| format!("salvage/{}", name.split('/').skip(1).join("-")));
+    let branch = project.repository.free_branch(&BranchName::new(wanted)?)?;
+    let commit = &found.commit;
+    project.repository.create_branch(&branch, commit)?;
+    if json {
+        return print_json(&json!({"name": name, "commit": commit, "branch": branch.as_str()}));
+    }
+    say!("`{branch}` is at {commit}; `git log -p -1 {branch}` shows it");
+    Ok(0)
 }

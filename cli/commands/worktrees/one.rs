@@ -14,7 +14,7 @@ use tm_store::run::safe_name;
 use tm_worktrees::{InspectionWorktree, Pruned};
 
 /// A task of a run.
-#[derive(Args, Debug)]
+#[derive(Args)]
 struct TaskOfRun {
     /// The task; `ID:red` for the tests of a pair.
     #[arg(value_name = "ID")]
@@ -25,7 +25,7 @@ struct TaskOfRun {
 }
 
 /// `tm worktrees show`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct ShowBranch {
     /// The task.
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(crate) struct ShowBranch {
 }
 
 /// `tm worktrees diff`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct DiffArguments {
     /// The task.
     #[command(flatten)]
@@ -44,7 +44,7 @@ pub(crate) struct DiffArguments {
 }
 
 /// `tm worktrees log`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct LogArguments {
     /// The task.
     #[command(flatten)]
@@ -52,7 +52,7 @@ pub(crate) struct LogArguments {
 }
 
 /// `tm worktrees open`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct OpenArguments {
     /// The task.
     #[command(flatten)]
@@ -66,7 +66,7 @@ pub(crate) struct OpenArguments {
 }
 
 /// `tm worktrees merge`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct MergeArguments {
     /// The task.
     #[command(flatten)]
@@ -107,7 +107,7 @@ impl Perform for LogArguments {
 
 impl TaskOfRun {
     fn branch(&self, start: &Path) -> Result<(ReviewedRun, TaskBranch)> {
-        let project = crate::project::open(start, Vec::new())?;
+        let project = crate::project::open(start)?;
         let run = ReviewedRun::open(project, self.run.as_deref())?;
         let branch = run.branch_of(&self.task)?;
         Ok((run, branch))

@@ -1,15 +1,15 @@
 //! Computes the summary from the scheduler's state.
 
-use super::{AttemptSummary, ProofSummary, Summary, TaskSummary, Totals, Verdict};
+use super::{
+    AttemptSummary, ProofSummary, RunFacts, Summary, TaskSummary, Totals, Verdict, WallSummary,
+};
 use crate::chain::lower_bound;
 use crate::cleaned::cleaned;
 use crate::compliance::tdd_summary;
-use crate::facts::RunFacts;
 use crate::moment::moment;
-use crate::walls::cooldown_summaries;
 use tm_scheduler::{
     AttemptRecord, ClaimStatus, CommitId, Phase, Proof, ResultFile, RunStatus, Scheduler, State,
-    TaskId, TaskView, exit_code,
+    TaskId, TaskView, Timestamp, exit_code,
 };
 
 /// Computes the summary. Its texts are safe to show, whoever wrote them, and so is every report that is made of it.
@@ -213,4 +213,19 @@ impl Totals {
             cost_usd: costs.reduce(|sum, more| sum + more),
         }
     }
+}
+
+/// Returns the limits that stand at a moment; those of a run that has settled hold up nobody.
+fn cooldown_summaries(scheduler: &Scheduler, now: Timestamp) -> Vec<WallSummary> {
+    let is_waited_for = scheduler.tasks().any(|view| !view.state.is_settled());
+    let standing = scheduler
+        .cooldowns()
+        .filter(|(_, wall)| is_waited_for && wall.until > now);
+    let summaries = standing.map(|(account, wall)| WallSummary {
+        account: account.to_string(),
+        agent: wall.agent.to_string(),
+        until: moment(wall.until),
+        left_ms: wall.until.since(now),
+    });
+    summaries.collect()
 }
