@@ -7,7 +7,7 @@ use super::text::{
 };
 use console::measure_text_width;
 use std::fmt::Write as _;
-use tm_scheduler::{Phase, StopReason, Timestamp};
+use tm_scheduler::{Phase, Remaining, StopReason, Timestamp};
 
 /// So many waves that are under way have a line of their own.
 const MOST_WAVES: usize = 4;
@@ -279,41 +279,32 @@ fn total(totals: &Totals, elapsed: u64, look: &Look) -> String {
 }
 
 fn parts(totals: &Totals, elapsed: u64, look: &Look) -> Vec<(String, Option<Tone>)> {
-    let mut parts = vec![(clock(elapsed), None)];
-    if let Some(why) = totals.stopping {
-        parts.push((stopping(why).to_owned(), Some(Tone::Bad)));
+    let plain = |words: String| (words, None);
+    let bad = |words: String| (words, Some(Tone::Bad));
+    let counted = |count, what| (count > 0).then(|| bad(format!("{count} {what}")));
+    let parts = [
+        Some(plain(clock(elapsed))),
+        totals.stopping.map(|why| bad(stopping(why).to_owned())),
+        totals.is_paused.then(|| bad("paused".to_owned())),
+        totals.remaining.map(|left| plain(range(left, look))),
+        counted(totals.failed, "failed"),
+        counted(totals.blocked, "blocked"),
+        Some(plain(format!("{} running", totals.running))),
+        (totals.tokens > 0).then(|| plain(format!("{} tokens", short_count(totals.tokens)))),
+        (totals.cost_usd > 0.0).then(|| plain(format!("${:.2}", totals.cost_usd))),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+fn range(left: Remaining, look: &Look) -> String {
+    let (least, most) = (roughly(left.least_ms), roughly(left.most_ms));
+    if least == most {
+        return format!("{least} left");
     }
-    if totals.is_paused {
-        parts.push(("paused".to_owned(), Some(Tone::Bad)));
+    match look.charset {
+        Charset::Unicode => format!("{least}–{most} left"),
+        Charset::Ascii => format!("{least}-{most} left"),
     }
-    if let Some(left) = totals.remaining {
-        let (least, most) = (roughly(left.least_ms), roughly(left.most_ms));
-        let dash = if look.charset == Charset::Unicode {
-            "–"
-        } else {
-            "-"
-        };
-        let range = if least == most {
-            least
-        } else {
-            format!("{least}{dash}{most}")
-        };
-        parts.push((format!("{range} left"), None));
-    }
-    if totals.failed > 0 {
-        parts.push((format!("{} failed", totals.failed), Some(Tone::Bad)));
-    }
-    if totals.blocked > 0 {
-        parts.push((format!("{} blocked", totals.blocked), Some(Tone::Bad)));
-    }
-    parts.push((format!("{} running", totals.running), None));
-    if totals.tokens > 0 {
-        parts.push((format!("{} tokens", short_count(totals.tokens)), None));
-    }
-    if totals.cost_usd > 0.0 {
-        parts.push((format!("${:.2}", totals.cost_usd), None));
-    }
-    parts
 }
 
 const fn stopping(why: StopReason) -> &'static str {
