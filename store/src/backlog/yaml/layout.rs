@@ -26,7 +26,7 @@ pub(in crate::backlog) fn places(text: &str, document: &Document) -> Option<Vec<
         places: vec![None; root.end_of_nodes()],
     };
     while !matches!(walk.parser.next()?.ok()?.0, Event::DocumentStart(_)) {}
-    walk.enter(root)?;
+    walk.enter(root, Kind::Array)?;
     Some(walk.places)
 }
 
@@ -40,9 +40,9 @@ struct Walk<'t> {
 
 impl Walk<'_> {
     /// Writes down where a value and all within it stand, and returns where it ends.
-    fn enter(&mut self, value: Value<'_>) -> Option<usize> {
+    fn enter(&mut self, value: Value<'_>, parent: Kind) -> Option<usize> {
         let (event, span) = self.parser.next()?.ok()?;
-        let start = self.byte(span.start.index());
+        let mut start = self.byte(span.start.index());
         let mut end = self.end(span);
         let is_flow = self.text[start..end].ends_with(['{', '[']);
         let (kind, tag) = match event {
@@ -54,11 +54,18 @@ impl Walk<'_> {
             end = self.skip()?;
             return Some(self.found(value, start..end, is_flow));
         }
+        // The parser begins a list whose dashes stand under its key behind the first of them.
+        if parent == Kind::Object && kind == Kind::Array && !is_flow {
+            let before = self.text[..start].trim_end_matches(' ');
+            start = before.strip_suffix('-').map_or(start, str::len);
+        }
         for child in value.children() {
-            end = self.enter(child)?;
+            end = self.enter(child, kind)?;
         }
         let (_, close) = self.parser.next()?.ok()?;
-        end = if is_flow { self.end(close) } else { end };
+        if is_flow {
+            end = self.closed(close);
+        }
         Some(self.found(value, start..end, is_flow))
     }
 
@@ -68,20 +75,31 @@ impl Walk<'_> {
         end
     }
 
-    /// Passes over the rest of a list or a map.
+    /// Passes over the rest of a list or a map, and returns where it ends.
     fn skip(&mut self) -> Option<usize> {
-        let mut depth = 1;
-        loop {
+        let (mut depth, mut end) = (1, 0);
+        while depth > 0 {
             let (event, span) = self.parser.next()?.ok()?;
             match event {
                 Event::MappingStart(..) | Event::SequenceStart(..) => depth += 1,
-                Event::MappingEnd | Event::SequenceEnd => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                return Some(self.end(span));
+                Event::MappingEnd | Event::SequenceEnd => {
+                    depth -= 1;
+                    // That of a block is told where the next thing begins.
+                    end = if span.is_empty() {
+                        end
+                    } else {
+                        self.closed(span)
+                    };
+                }
+                _ => end = self.end(span),
             }
         }
+        Some(end)
+    }
+
+    /// Where a list or a map in brackets ends: the parser tells the closing one with the comment behind it.
+    fn closed(&self, span: Span) -> usize {
+        self.byte(span.start.index()) + 1
     }
 
     fn byte(&self, character: usize) -> usize {

@@ -198,6 +198,46 @@ fn dependencies_come_and_go_in_the_layout_of_the_list() {
 }
 
 #[test]
+fn the_last_dependency_goes_and_comments_stay_where_dashes_stand_under_their_key() {
+    let text = "\
+tasks: # all of them
+- id: 1
+  title: One
+  dependencies: [] # none
+- id: 2
+  dependencies: # some
+  - 1
+  title: Two
+- id: 3
+  dependencies: [1] # one
+  extra: !mine {a: 1} # kept
+";
+    let scene = Scene::new(text);
+    let edge = |task: &str, dependency: &str| (TaskId::from(task), TaskId::from(dependency));
+    scene
+        .change(Change::AddDependency {
+            task: "1".into(),
+            dependency: "3".into(),
+        })
+        .expect_err("a cycle");
+    let edges = vec![edge("2", "1"), edge("3", "1")];
+    scene
+        .change(Change::RemoveDependencies { edges })
+        .expect("removed");
+    scene
+        .change(Change::AddDependency {
+            task: "1".into(),
+            dependency: "3".into(),
+        })
+        .expect("added");
+    let expected = text
+        .replace("[] # none", "[3] # none")
+        .replace("dependencies: # some\n  - 1\n", "dependencies: [] # some\n")
+        .replace("[1] # one", "[] # one");
+    assert_eq!(scene.text(), expected);
+}
+
+#[test]
 fn tasks_move_and_subtasks_are_added() {
     let scene = Scene::new(OURS);
     let fields = vec![("title".to_owned(), json!("More"))];
