@@ -3,21 +3,28 @@
 
 use super::permissions::Broker;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Split};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
 
 const METHOD_NOT_FOUND: i64 = -32_601;
 const INTERNAL_ERROR: i64 = -32_603;
 
+/// A message is no longer, in bytes: what a line has beyond is dropped, and the rest is no message then.
+const LONGEST_MESSAGE: usize = 16 * 1024 * 1024;
+/// So many messages wait for a program that does not read; it gets no more of them.
+const MOST_UNREAD: usize = 1024;
+
 /// An answer to a request; an error is what the program says went wrong.
 pub(super) type Answer = Result<Value, Value>;
 
 /// The pipes of a program.
 pub(super) struct Connection<T> {
-    messages: Split<BufReader<ChildStdout>>,
+    output: BufReader<ChildStdout>,
+    /// What was read of a line that goes on.
+    line: Vec<u8>,
     /// Written by a task of its own, since a program may want to be read before it reads on.
-    outbox: mpsc::UnboundedSender<Value>,
+    outbox: mpsc::Sender<Value>,
     broker: Broker,
     tell: T,
     requests: u64,
@@ -27,10 +34,11 @@ impl<T: Fn(Value)> Connection<T> {
     /// Takes the pipes of a program; `None` when it has none.
     pub(super) fn open(child: &mut Child, broker: Broker, tell: T) -> Option<Self> {
         let (input, output) = (child.stdin.take()?, child.stdout.take()?);
-        let (outbox, messages) = mpsc::unbounded_channel();
+        let (outbox, messages) = mpsc::channel(MOST_UNREAD);
         tokio::spawn(write(input, messages));
         Some(Self {
-            messages: BufReader::new(output).split(b'\n'),
+            output: BufReader::new(output),
+            line: Vec::new(),
             outbox,
             broker,
             tell,
@@ -53,8 +61,7 @@ impl<T: Fn(Value)> Connection<T> {
     /// and called again.
     pub(super) async fn hear(&mut self) -> Answer {
         loop {
-            let line = self.messages.next_segment().await.ok().flatten();
-            let Some(line) = line else {
+            let Some(line) = self.line().await else {
                 return Err(error(INTERNAL_ERROR, "it ended before its turn did"));
             };
             // What is no message is for people.
@@ -70,6 +77,25 @@ impl<T: Fn(Value)> Connection<T> {
                     };
                 }
                 None => {}
+            }
+        }
+    }
+
+    /// Returns the next line of the program, nothing when it says no more.
+    async fn line(&mut self) -> Option<Vec<u8>> {
+        loop {
+            let read = self.output.fill_buf().await.ok()?;
+            if read.is_empty() {
+                return None;
+            }
+            let end = read.iter().position(|&byte| byte == b'\n');
+            let part = &read[..end.unwrap_or(read.len())];
+            let room = LONGEST_MESSAGE.saturating_sub(self.line.len());
+            self.line.extend_from_slice(&part[..part.len().min(room)]);
+            let taken = part.len() + usize::from(end.is_some());
+            self.output.consume(taken);
+            if end.is_some() {
+                return Some(std::mem::take(&mut self.line));
             }
         }
     }
@@ -100,7 +126,7 @@ impl<T: Fn(Value)> Connection<T> {
     fn send(&self, mut message: Value) {
         message["jsonrpc"] = "2.0".into();
         // A program that reads no more is known by what it says no more.
-        let _unread = self.outbox.send(message);
+        let _unread = self.outbox.try_send(message);
     }
 }
 
@@ -109,7 +135,7 @@ pub(super) fn error(code: i64, message: &str) -> Value {
     json!({"code": code, "message": message})
 }
 
-async fn write(mut input: ChildStdin, mut messages: mpsc::UnboundedReceiver<Value>) {
+async fn write(mut input: ChildStdin, mut messages: mpsc::Receiver<Value>) {
     while let Some(message) = messages.recv().await {
         if input
             .write_all(format!("{message}\n").as_bytes())

@@ -118,6 +118,34 @@ async fn errors_and_a_program_that_breaks_off_are_told() {
 }
 
 #[tokio::test]
+async fn a_line_without_an_end_costs_no_memory_and_what_follows_it_is_heard() {
+    let before = memory();
+    let script = "head -c 100000000 /dev/zero; echo; answer \"$prompt\" '{\"stopReason\":\"end_turn\"}'; read -r nothing_more";
+    assert_eq!(driven(script, None).await.0, AcpEnd::Done);
+    let after = memory();
+    assert!(after < before + 80 * 1024, "{before} and {after} KiB");
+}
+
+/// The most memory that this process has had at once, in KiB.
+fn memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    peak.and_then(|peak| peak.trim().split(' ').next()?.parse().ok())
+        .unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_program_that_asks_without_end_and_never_reads_costs_no_memory() {
+    let question =
+        "yes '{\"id\":7,\"method\":\"fs/read_text_file\",\"params\":{}}' | head -n 100000";
+    let script = format!("{question}; answer \"$prompt\" '{{\"stopReason\":\"end_turn\"}}'");
+    let before = memory();
+    assert_eq!(driven(&script, None).await.0, AcpEnd::Done);
+    let after = memory();
+    assert!(after < before + 64 * 1024, "{before} and {after} KiB");
+}
+
+#[tokio::test]
 async fn a_program_that_lives_on_is_ended() {
     let (end, _) = driven(
         "answer \"$prompt\" '{\"stopReason\":\"end_turn\"}'\ntrap '' TERM; exec sleep 1000",
