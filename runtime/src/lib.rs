@@ -11,7 +11,6 @@ mod checkouts;
 mod clock;
 mod conventional;
 mod error;
-mod home;
 pub mod loops;
 pub mod notices;
 pub mod preflight;
@@ -31,9 +30,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub use checkouts::{Checkouts, preparation};
 pub use clock::now;
 pub use error::Error;
-pub use home::home;
 pub use proving::{Parts, RedCommit, TestResultCache, Work, prove, red_commit};
-pub use setup::{content_rules, environment, executor, rules, run_hooks, test_command};
+pub use setup::{content_rules, environment, executor, home, rules, run_hooks, test_command};
 pub use step_error::StepError;
 pub use waves::steering;
 pub use waves::{

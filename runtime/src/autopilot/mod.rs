@@ -9,7 +9,6 @@ mod complete;
 mod context;
 mod error;
 mod finish;
-mod message;
 mod next;
 mod project;
 mod seen;

@@ -4,9 +4,9 @@ use super::answers::{
     CommitContext, GreenContext, NextAction, Precondition, RedContext, SubtaskView, WorkUnit,
     WorkUnitContext,
 };
+use super::commit::{Subject, commit_message};
 use super::context::{Tests, expected_files, hints};
 use super::error::Error;
-use super::message::{Subject, commit_message};
 use super::project::Project;
 use super::session::{OpenRun, piece};
 use tm_config::Verify;

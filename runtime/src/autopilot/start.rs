@@ -2,8 +2,8 @@
 
 use super::answers::Started;
 use super::commit;
+use super::commit::check_templates;
 use super::error::Error;
-use super::message::check_templates;
 use super::project::Project;
 use super::session::{OpenRun, Session, pause_others};
 use super::state::{RunState, VERSION};

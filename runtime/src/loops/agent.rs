@@ -1,6 +1,7 @@
 //! One try at an iteration: prompt, agent, what it said last, what it changed. And how a loop looks at the backlog: what is
 //! open, and what of that nothing holds up.
 
+use super::setup::env_markers;
 use super::supervise::Teller;
 use super::{LoopEvent, LoopSetup, Place};
 use crate::attempt::{
@@ -206,7 +207,7 @@ fn command(
         prompt: &prompt,
         placeholders: placeholders(setup, this),
         variables: variables(setup, this),
-        env_markers: setup.env_markers(this.iteration, this.attempt),
+        env_markers: env_markers(&setup.id, &setup.lane, this.iteration, this.attempt),
         limits: setup.attempt_limits,
     };
     Ok((launch.prepare()?, prompt))

@@ -197,11 +197,6 @@ impl LoopSetup {
         let warning = released.await.err().map(String::from);
         warning.into_iter().chain(checkouts.close().await).collect()
     }
-
-    /// The variables by which every process of a try is known, and unlike those of any other.
-    pub(super) fn env_markers(&self, iteration: u32, attempt: u32) -> Vec<(String, String)> {
-        env_markers(&self.id, &self.lane, iteration, attempt)
-    }
 }
 
 /// The variables of a try, for whoever looks for its processes later.

@@ -59,17 +59,6 @@ pub(crate) enum StepMessage {
     Seen(Box<Input>),
 }
 
-/// What the loop makes of it.
-#[derive(Debug)]
-pub(crate) enum Handled {
-    /// The scheduler is to know.
-    Input(Box<Input>),
-    /// People are to know.
-    RunEvent(RunEvent),
-    /// Nobody is.
-    Nothing,
-}
-
 /// A worktree that is in use, and the attempt that uses it.
 type Held = (AttemptNumber, Worktree);
 
@@ -123,31 +112,23 @@ impl EffectRunner {
         self.receiver.try_recv().ok()
     }
 
-    /// Keeps the worktree that a step gives back.
-    pub(crate) fn take(&mut self, heard: StepMessage) -> Handled {
-        match heard {
-            StepMessage::RunEvent(messages) => Handled::RunEvent(messages),
-            StepMessage::Seen(input) => Handled::Input(input),
-            StepMessage::Done(done) => {
-                let StepDone {
-                    task,
-                    attempt,
-                    answer,
-                    worktree,
-                } = *done;
-                self.orders.remove(&task);
-                if let Some(worktree) = worktree {
-                    self.worktrees.insert(task.clone(), (attempt, worktree));
-                }
-                answer.map_or(Handled::Nothing, |answer| {
-                    Handled::Input(Box::new(Input::Answer {
-                        task,
-                        attempt,
-                        answer,
-                    }))
-                })
-            }
+    /// Keeps the worktree that a step gives back, and returns what the scheduler is to know.
+    pub(crate) fn take(&mut self, done: StepDone) -> Option<Input> {
+        let StepDone {
+            task,
+            attempt,
+            answer,
+            worktree,
+        } = done;
+        self.orders.remove(&task);
+        if let Some(worktree) = worktree {
+            self.worktrees.insert(task.clone(), (attempt, worktree));
         }
+        Some(Input::Answer {
+            task,
+            attempt,
+            answer: answer?,
+        })
     }
 
     /// Has one effect performed. Steps answer through the channel.
@@ -196,7 +177,11 @@ impl EffectRunner {
                 let context = self.context((&task, attempt), scheduler);
                 self.spawn(steps::land(context, commit));
             }
-            Effect::StopAgent { task, order, .. } => self.stop_agent(&task, order),
+            Effect::StopAgent { task, order, .. } => {
+                if let Some(orders) = self.orders.get(&task) {
+                    orders.send_replace(Some(order));
+                }
+            }
             Effect::Release {
                 task,
                 attempt,
@@ -314,12 +299,6 @@ impl EffectRunner {
             // Nobody listens once the run has ended; what the step did is found by the next process.
             let _nobody_listens = sender.send(StepMessage::Done(Box::new(done)));
         });
-    }
-
-    fn stop_agent(&self, task: &TaskId, order: StopMode) {
-        if let Some(orders) = self.orders.get(task) {
-            orders.send_replace(Some(order));
-        }
     }
 
     fn release(&mut self, task: &TaskId, attempt: AttemptNumber, keep: Keep) {

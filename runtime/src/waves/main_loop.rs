@@ -5,7 +5,7 @@
 
 use crate::callers::refusal_of;
 use crate::clock::SteadyClock;
-use crate::waves::effect_runner::{EffectRunner, Handled, RunEvent, StepMessage};
+use crate::waves::effect_runner::{EffectRunner, RunEvent, StepMessage};
 use crate::waves::run_setup::RunSetup;
 use crate::waves::steering::{Ask, Reply, Steer, stop_mode};
 use crate::{Error, Replayed};
@@ -293,9 +293,10 @@ impl Loop {
         inputs: &mut Vec<Incoming>,
         listener: &mut impl FnMut(Timestamp, &RunEvent, &Scheduler),
     ) {
-        match self.effects.take(heard) {
-            Handled::Input(input) => inputs.push(Incoming::Input(input)),
-            Handled::RunEvent(told) => {
+        let input = match heard {
+            StepMessage::Done(done) => self.effects.take(*done).map(Box::new),
+            StepMessage::Seen(input) => Some(input),
+            StepMessage::RunEvent(told) => {
                 let at = self.clock.now();
                 if let RunEvent::Setup { place, took_ms } = &told {
                     let event = serde_json::json!({"event": "setup:done", "place": place, "took_ms": took_ms});
@@ -303,9 +304,10 @@ impl Loop {
                     let _left_out = self.activity.append(at, &event);
                 }
                 listener(at, &told, &self.scheduler);
+                None
             }
-            Handled::Nothing => {}
-        }
+        };
+        inputs.extend(input.map(Incoming::Input));
     }
 
     async fn end(
