@@ -10,6 +10,7 @@ pub use green::{RedCommit, red_commit};
 pub use parts::Parts;
 pub use result_cache::TestResultCache;
 
+use crate::locked;
 use crate::step_error::{StepError, briefly};
 use files::StartTree;
 use std::collections::BTreeSet;
@@ -252,7 +253,7 @@ impl<'a> Prover<'a> {
             )
             .await?;
         self.write(name, &report)?;
-        self.rewritten().extend(report.rewritten.iter().cloned());
+        locked(&self.rewritten).extend(report.rewritten.iter().cloned());
         Ok(report)
     }
 

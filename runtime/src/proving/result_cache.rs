@@ -9,7 +9,7 @@ use crate::step_error::{StepError, briefly};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tm_executors::engine::Executor;
 use tm_executors::testing::{TestCommand, TestPlace, labelled, put_together, run_tests};
@@ -84,14 +84,14 @@ impl TestResultCache {
 
     /// Remembers that a tree was judged and held, and its results.
     pub(crate) fn remember_proven(&self, tree: &TreeId, command: &TestCommand, report: TestReport) {
-        self.proven().insert(name(tree, command));
+        locked(&self.proven).insert(name(tree, command));
         // Somebody else may have measured the same tree meanwhile; theirs are as good.
         let _already_known = self.cell(tree, command).set(report);
     }
 
     /// Tells whether a tree was judged and held; that its results are known says nothing of what they are.
     pub(crate) fn is_proven(&self, tree: &TreeId, command: &TestCommand) -> bool {
-        self.proven().contains(&name(tree, command))
+        locked(&self.proven).contains(&name(tree, command))
     }
 
     /// Returns what a gate said of a tree.
@@ -102,10 +102,6 @@ impl TestResultCache {
     /// Remembers what a gate said of a tree.
     pub(crate) fn remember_gate(&self, key: String, run: GateRun) {
         locked(&self.gates).insert(key, run);
-    }
-
-    fn proven(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        locked(&self.proven)
     }
 
     fn cell(&self, tree: &TreeId, command: &TestCommand) -> Cell {

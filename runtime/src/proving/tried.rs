@@ -5,9 +5,7 @@ use super::files::Brought;
 use super::{Prover, RedCommit};
 use crate::locked;
 use crate::step_error::{StepError, briefly};
-use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::MutexGuard;
 use tm_executors::testing::{Canary as Changed, canary, is_tool_settings};
 use tm_scheduler::verdict::{
     AsBefore, Canary, ChangeKind, GreenWork, RedAgain, canary_was_missed, control_tells, is_source,
@@ -214,14 +212,10 @@ fn nonce() -> String {
 }
 
 impl Prover<'_> {
-    pub(super) fn rewritten(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        locked(&self.rewritten)
-    }
-
     /// What a proof is worth where tests, or what runs them, were written to while they ran. What is written to without
     /// the work, too, is no doing of the work's, and its own new files are its own to write.
     pub(super) async fn of_tests_as_checked_out(&self, proof: Proof) -> Result<Proof, StepError> {
-        let mut files = std::mem::take(&mut *self.rewritten());
+        let mut files = std::mem::take(&mut *locked(&self.rewritten));
         if !proof.holds() || files.is_empty() {
             return Ok(proof);
         }

@@ -5,7 +5,7 @@
 
 use crate::Error;
 use crate::locked;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 use tm_scheduler::CommitId;
 use tm_scheduler::merging::Resolution;
 use tm_worktrees::{BranchName, BranchStart, MergedTree, Repository};
@@ -88,7 +88,7 @@ impl Integration {
     /// # Errors
     /// It is not where tm put it, or git refused.
     pub fn tip(&self) -> Result<Tip, Error> {
-        let mut known = self.known();
+        let mut known = locked(&self.known);
         let Some(found) = self.repository.branch_tip(&self.branch)? else {
             self.repository.create_branch(&self.branch, &known.landed)?;
             known.at = known.landed.clone();
@@ -116,7 +116,7 @@ impl Integration {
     /// # Errors
     /// Somebody else moved it (`tm_worktrees::Error::Moved`), it is protected, or git refused.
     pub(crate) fn advance(&self, merge: &CommitId) -> Result<(), tm_worktrees::Error> {
-        let mut known = self.known();
+        let mut known = locked(&self.known);
         let start = BranchStart::Reuse {
             expected: known.at.clone(),
         };
@@ -127,10 +127,6 @@ impl Integration {
         };
         drop(known);
         Ok(())
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        locked(&self.known)
     }
 }
 
