@@ -237,8 +237,9 @@ impl TagLoop {
         drop(step);
         // Nothing else has it once the last step is dropped.
         if let Some(setup) = Arc::into_inner(setup) {
-            let warnings = setup.give_back().await;
-            warnings.into_iter().for_each(|words| teller.warn(words));
+            for words in setup.give_back().await {
+                teller.warn(words);
+            }
         }
         teller.tell(LoopEvent::Ended {
             status,
