@@ -139,28 +139,29 @@ impl ResultDraft {
         if let Some(phase) = &self.phase {
             let _ = writeln!(text, "tdd_phase: {}", one_line(phase).to_uppercase());
         }
-        if self.claim.tests_passed.is_some() || self.claim.tests_failed.is_some() {
-            let (passed, failed) = (
-                self.claim.tests_passed.unwrap_or(0),
-                self.claim.tests_failed.unwrap_or(0),
-            );
+        let Claim {
+            tests_passed,
+            tests_failed,
+            files,
+            issues,
+            ..
+        } = &self.claim;
+        if tests_passed.is_some() || tests_failed.is_some() {
+            let [passed, failed] = [tests_passed, tests_failed].map(|count| count.unwrap_or(0));
+            let ran = passed.saturating_add(failed);
             let _ = write!(
                 text,
-                "\n## Verification\n- Tests: {passed}/{} ({failed} failures)\n",
-                passed.saturating_add(failed)
+                "\n## Verification\n- Tests: {passed}/{ran} ({failed} failures)\n"
             );
         }
         text.push_str("\n## Files Modified\n");
-        for file in &self.claim.files {
-            let _ = writeln!(text, "- {}", one_line(file));
-        }
+        let entry = |what: &String| format!("- {}\n", one_line(what));
+        text.extend(files.iter().map(entry));
         text.push_str("\n## Issues\n");
-        if self.claim.issues.is_empty() {
+        if issues.is_empty() {
             text.push_str("None\n");
         }
-        for issue in &self.claim.issues {
-            let _ = writeln!(text, "- {}", one_line(issue));
-        }
+        text.extend(issues.iter().map(entry));
         text
     }
 }

@@ -84,12 +84,6 @@ impl Job for ProcessTree {
     }
 
     fn end(&mut self, grace: Duration) -> Pending<'_, Terminated> {
-        Box::pin(async move {
-            if grace.is_zero() {
-                self.kill().await
-            } else {
-                self.terminate(grace).await
-            }
-        })
+        Box::pin(Self::end(self, grace))
     }
 }

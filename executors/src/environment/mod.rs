@@ -44,7 +44,7 @@ impl CommandEnvironment {
     /// # Errors
     /// The private folders can't be made.
     pub fn fresh(rules: &EnvironmentRules) -> std::io::Result<Self> {
-        let user: Variables = std::env::vars_os().collect();
+        let user = std::env::vars_os().collect();
         match rules.home {
             TestHome::Private => Self::private(rules, &user),
             TestHome::User => Ok(Self::of_user(rules, &user)),
@@ -76,9 +76,11 @@ impl CommandEnvironment {
 
     fn private(rules: &EnvironmentRules, user: &Variables) -> std::io::Result<Self> {
         let folder = PrivateFolder::new()?;
-        let folders = Folders::below(folder.path());
-        folders.make(user)?;
-        let mut variables = folders.variables();
+        make_home(folder.path(), user)?;
+        let named = FOLDERS.iter();
+        let mut variables: Variables = named
+            .map(|(name, within)| (name.into(), folder.path().join(within).into()))
+            .collect();
         variables.extend(passed(user));
         variables.extend(
             FIXED
@@ -105,59 +107,31 @@ impl CommandEnvironment {
     }
 }
 
-/// The private folders of one run.
-struct Folders {
-    home: PathBuf,
-    temporary: PathBuf,
-    runtime: PathBuf,
-}
+/// The private folders of one run, each below its own, and the variables that name them.
+const FOLDERS: [(&str, &str); 9] = [
+    ("HOME", "home"),
+    ("XDG_RUNTIME_DIR", "run"),
+    ("TMPDIR", "tmp"),
+    ("TMP", "tmp"),
+    ("TEMP", "tmp"),
+    ("XDG_CONFIG_HOME", "home/.config"),
+    ("XDG_CACHE_HOME", "home/.cache"),
+    ("XDG_DATA_HOME", "home/.local/share"),
+    ("XDG_STATE_HOME", "home/.local/state"),
+];
 
-impl Folders {
-    fn below(folder: &Path) -> Self {
-        Self {
-            home: folder.join("home"),
-            temporary: folder.join("tmp"),
-            runtime: folder.join("run"),
-        }
+fn make_home(folder: &Path, user: &Variables) -> std::io::Result<()> {
+    for name in ["home", "run", "tmp"] {
+        let path = folder.join(name);
+        std::fs::DirBuilder::new().mode(0o700).create(path)?;
     }
-
-    fn make(&self, user: &Variables) -> std::io::Result<()> {
-        for folder in [&self.home, &self.temporary, &self.runtime] {
-            std::fs::DirBuilder::new().mode(0o700).create(folder)?;
-        }
-        std::fs::File::create(self.home.join(".gitconfig"))?
-            .write_all(GIT_CONFIGURATION.as_bytes())?;
-        let own = home_of(user)
-            .map(|home| home.join(COPIED))
-            .filter(|path| path.is_file());
-        // Without it the command may find no version of its language, and says so itself.
-        let _says_so_itself = own.map(|own| std::fs::copy(own, self.home.join(COPIED)));
-        Ok(())
-    }
-
-    fn variables(&self) -> Variables {
-        let mut variables: Variables = [
-            ("HOME", self.home.clone()),
-            ("XDG_RUNTIME_DIR", self.runtime.clone()),
-        ]
-        .map(owned)
-        .into();
-        variables
-            .extend(["TMPDIR", "TMP", "TEMP"].map(|name| owned((name, self.temporary.clone()))));
-        for (name, within) in [
-            ("XDG_CONFIG_HOME", ".config"),
-            ("XDG_CACHE_HOME", ".cache"),
-            ("XDG_DATA_HOME", ".local/share"),
-            ("XDG_STATE_HOME", ".local/state"),
-        ] {
-            variables.extend([owned((name, self.home.join(within)))]);
-        }
-        variables
-    }
-}
-
-fn owned((name, path): (&str, PathBuf)) -> (OsString, OsString) {
-    (name.into(), path.into())
+    let home = folder.join("home");
+    std::fs::File::create(home.join(".gitconfig"))?.write_all(GIT_CONFIGURATION.as_bytes())?;
+    let own = home_of(user).map(|own| own.join(COPIED));
+    let own = own.filter(|path| path.is_file());
+    // Without it the command may find no version of its language, and says so itself.
+    let _says_so_itself = own.map(|own| std::fs::copy(own, home.join(COPIED)));
+    Ok(())
 }
 
 /// Tests that commit need a name; that of the user is not theirs to use. The worktree may belong to somebody else, as in

@@ -21,11 +21,8 @@ pub async fn run_attended(
     folder: &Path,
 ) -> Result<ExitStatus, Error> {
     let mut command = tokio::process::Command::new(program);
-    command
-        .args(arguments)
-        .current_dir(folder)
-        .kill_on_drop(true);
-    let ended = command.status().await;
+    command.args(arguments).current_dir(folder);
+    let ended = command.kill_on_drop(true).status().await;
     ended.map_err(Error::not_started(program.as_ref(), folder))
 }
 
@@ -39,7 +36,7 @@ pub async fn run_within(
 ) -> Result<Option<ExitStatus>, Error> {
     let mut tree = ProcessTree::spawn(command)?;
     let ended = tokio::time::timeout(limit, tree.wait()).await;
-    tree.kill().await;
+    tree.end(Duration::ZERO).await;
     ended.unwrap_or(Ok(None))
 }
 

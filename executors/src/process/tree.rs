@@ -117,21 +117,13 @@ impl ProcessTree {
         }
     }
 
-    /// Ends everything that is left: TERM to all, KILL to those that are still there after `grace`.
-    pub async fn terminate(&mut self, grace: Duration) -> Terminated {
-        self.end(Some(grace)).await
-    }
-
-    /// Ends everything that is left at once.
-    pub async fn kill(&mut self) -> Terminated {
-        self.end(None).await
-    }
-
-    async fn end(&mut self, grace: Option<Duration>) -> Terminated {
+    /// Ends everything that is left: TERM to all, KILL to those that are still there after `grace`; at once when that is
+    /// zero.
+    pub async fn end(&mut self, grace: Duration) -> Terminated {
         let mut terminated = Terminated::default();
         if !self.is_known_to_be_gone() {
             let mut leftovers = Leftovers::new(self.leader);
-            if let Some(grace) = grace {
+            if !grace.is_zero() {
                 self.send_until_gone(Signal::TERM, grace, &mut leftovers)
                     .await;
             }

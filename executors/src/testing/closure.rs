@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// So deep scripts are followed.
-const MOST_LEVELS: u8 = 8;
+const MOST_LEVELS: u8 = 9;
 /// So many calls are looked at.
 const MOST_CALLS: usize = 500;
 /// So much of a script is read.
@@ -66,14 +66,7 @@ impl Closure {
             folder: worktree.to_owned(),
             folders: vec![worktree.to_owned()],
         };
-        match words.as_slice() {
-            [shell, flag, text]
-                if is_shell(shell) && flag.starts_with('-') && flag.ends_with('c') =>
-            {
-                closure.follow_text(text, Some(&[]), 0);
-            }
-            _ => closure.follow(words, Some(&[]), 0),
-        }
+        closure.follow(words, Some(&[]), 0);
         closure
     }
 
@@ -99,12 +92,10 @@ impl Closure {
         {
             self.folder.push(folder);
             self.folders.push(self.folder.clone());
-        } else if let [shell, flag, text] = words.as_slice()
-            && is_shell(shell)
-            && flag.starts_with('-')
-            && flag.ends_with('c')
-        {
-            self.follow_text(&text.clone(), None, level + 1);
+        } else if let Some(text) = shell_text(&words) {
+            // Words at the end of the whole command are arguments of its own text, and of no text within.
+            let reach = reach.filter(|_| level == 0);
+            self.follow_text(&text, reach, level + 1);
         } else if let Some((text, separators)) = self.package_script(&words) {
             let reach = reach.map(|before| [before, &separators].concat());
             self.follow_text(&text, reach.as_deref(), level + 1);
@@ -213,6 +204,16 @@ fn is_shell(word: &str) -> bool {
         word.rsplit('/').next(),
         Some("sh" | "bash" | "dash" | "zsh")
     )
+}
+
+/// The text that a shell is given as an argument.
+fn shell_text(words: &[String]) -> Option<String> {
+    match words {
+        [shell, flag, text] if flag.starts_with('-') && flag.ends_with('c') => {
+            is_shell(shell).then(|| text.clone())
+        }
+        _ => None,
+    }
 }
 
 fn is_assignment(word: &str) -> bool {

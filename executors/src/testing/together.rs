@@ -3,6 +3,7 @@
 //! Knows names and ends; what they mean for a task is decided in the scheduler.
 
 use super::TestCommand;
+use std::collections::BTreeMap;
 use tm_scheduler::{CommandEnd, Coverage, Detail, TestOutcome, TestReport};
 
 /// Returns a report with the label of its command before the name of each test.
@@ -10,18 +11,14 @@ pub fn labelled(command: &TestCommand, mut report: TestReport) -> TestReport {
     let Some(label) = &command.label else {
         return report;
     };
-    let with_label = |name: String| format!("{label}: {name}");
-    report.tests = report
-        .tests
-        .into_iter()
-        .map(|(name, outcome)| (with_label(name), outcome))
-        .collect();
-    report.messages = report
-        .messages
-        .into_iter()
-        .map(|(name, text)| (with_label(name), text))
-        .collect();
+    report.tests = with_label(label, report.tests);
+    report.messages = with_label(label, report.messages);
     report
+}
+
+fn with_label<Told>(label: &str, told: BTreeMap<String, Told>) -> BTreeMap<String, Told> {
+    let labelled = |(name, told)| (format!("{label}: {name}"), told);
+    told.into_iter().map(labelled).collect()
 }
 
 /// Returns the results of a command that is made of others, one report for each of them, in their order.

@@ -140,11 +140,7 @@ impl Reader {
         if level == 0 {
             self.begin_announced_stream();
             self.plans += 1;
-            if self
-                .levels
-                .first()
-                .is_some_and(|stream| stream.planned.is_some())
-            {
+            if self.level(0).planned.is_some() {
                 self.end_stream();
             }
         }

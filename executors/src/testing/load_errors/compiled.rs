@@ -26,21 +26,15 @@ pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
     }
     for line in output.lines() {
         if let Some(error) = GO.captures(line).filter(|_| go) {
-            found.add(
-                cause(is_missing_in_go(&error[2], found)),
-                Some(&error[1]),
-                line,
-            );
+            let is_missing = is_missing_in_go(&error[2], found);
+            found.add(cause(is_missing), Some(&error[1]), line);
         } else if let Some(error) = C.captures(line) {
             found.add(cause(C_MISSING.is_match(&error[2])), Some(&error[1]), line);
         } else if let Some(error) = LINKER.captures(line) {
             found.add(cause(true), Some(&error[1]), &error[2]);
         } else if let Some(error) = JAVA.captures(line).filter(|_| java) {
-            found.add(
-                cause(is_missing_in_java(&error[1], &error[2], found)),
-                Some(&error[1]),
-                line,
-            );
+            let is_missing = is_missing_in_java(&error[1], &error[2], found);
+            found.add(cause(is_missing), Some(&error[1]), line);
         }
     }
 }

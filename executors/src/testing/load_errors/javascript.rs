@@ -6,6 +6,7 @@ use regex::Regex;
 use tm_scheduler::LoadCause;
 
 patterns! {
+    SIGN = "Cannot find|SyntaxError|Failed to resolve import|error TS|path resolution failed|tried to access";
     NOT_FOUND = r"Cannot find (?:module|package) '([^']+)' (?:imported )?from '?([^'\s]+)'?";
     REQUIRED = r"Error: Cannot find module '([^']+)'$";
     REQUIRED_BY = r"^[#\s]*- (\S+)$";
@@ -32,15 +33,7 @@ const MISSING: [&str; 9] = [
 ];
 
 pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
-    const WORDS: [&str; 6] = [
-        "Cannot find",
-        "SyntaxError",
-        "Failed to resolve import",
-        "error TS",
-        "path resolution failed",
-        "tried to access",
-    ];
-    if !WORDS.iter().any(|word| output.contains(word)) {
+    if !SIGN.is_match(output) {
         return;
     }
     // node prints the place of a syntax error, and an excerpt of it, just before the error itself. Other errors of that

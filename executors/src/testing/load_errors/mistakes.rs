@@ -13,6 +13,7 @@ const MOST: usize = 50;
 const MOST_BYTES: usize = 300;
 
 patterns! {
+    SIGN_OF_PYTHON = "NameError|UnboundLocalError|ImportError|ModuleNotFoundError|AttributeError";
     FRAME = r#"^\s*(?:[#E|]\s+)*File "([^"]+)", line (\d+)"#;
     RAISED = r"^(?:[#|]\s+)*(E\s+)?((?:NameError|UnboundLocalError|ImportError|ModuleNotFoundError|AttributeError): .+)$";
     PYTEST_PLACE = r"^(\S+\.py):(\d+): (?:in .+|\w*Error)$";
@@ -46,17 +47,10 @@ pub(in crate::testing) fn mistakes(output: &str, folders: &[PathBuf]) -> Vec<Tes
         folders,
         mistakes: Vec::new(),
     };
-    let has = |words: &[&str]| words.iter().any(|word| output.contains(word));
-    if has(&[
-        "NameError",
-        "UnboundLocalError",
-        "ImportError",
-        "ModuleNotFoundError",
-        "AttributeError",
-    ]) {
+    if SIGN_OF_PYTHON.is_match(output) {
         python(output, &mut found);
     }
-    if has(&[" is not defined"]) {
+    if output.contains(" is not defined") {
         javascript(output, &mut found);
     }
     found.mistakes
