@@ -9,8 +9,7 @@ use tm_runtime::loops::{CutOff, clean_up};
 
 /// Ends it, and returns the loops that were cut off.
 pub(crate) async fn end_abandoned(project: &Project) -> Result<Vec<CutOff>, Error> {
-    let executor = tm_runtime::executor(&project.directory);
-    match executor.end_abandoned().await? {
+    match project.executor().end_abandoned().await? {
         0 => {}
         count => project.tell(&Notice::ProcessesEnded(count)),
     }

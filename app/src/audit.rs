@@ -1,7 +1,7 @@
 //! Shows again, from the history alone, what runs proved.
 
 use crate::error::Error;
-use crate::judging::{Judging, close, parallel};
+use crate::judging::{Judging, parallel};
 use crate::project::Project;
 use crate::setup::parts;
 use std::num::NonZeroUsize;
@@ -50,7 +50,7 @@ pub async fn audit(project: &Project, order: &AuditOrder) -> Result<Audit, Error
         scratch: judging.scratch.path().to_owned(),
     };
     let audit = look_through(&order, &judging.result_cache).await;
-    close(project, &judging.result_cache).await;
+    project.warn(&judging.result_cache.close().await);
     audit
         .map(cleaned_audit)
         .map_err(Error::unjudged("audit the history"))

@@ -103,7 +103,7 @@ impl<'a> Statuses<'a> {
         }
         let (_folder, ours) = copy(&changed.path, &changed.after)?;
         let (_folder, theirs) = copy(&changed.path, working)?;
-        let options = self.options();
+        let options = ReadOptions::of_tag(&self.header.tag);
         let is_same = ours.read(&options)?.tasks == theirs.read(&options)?.tasks;
         Ok(if is_same { working } else { &changed.after })
     }
@@ -113,10 +113,8 @@ impl<'a> Statuses<'a> {
     fn changed(&self, tip: &CommitId) -> Result<Option<Changed>, Error> {
         let repository = &self.project.repository;
         let place = now_at(self.project, Path::new(&self.header.backlog))?;
-        let Ok(path) = place.strip_prefix(repository.checkout_root()) else {
-            return Ok(None);
-        };
-        let Some(path) = path.to_str().map(ToOwned::to_owned) else {
+        let within = place.strip_prefix(repository.checkout_root()).ok();
+        let Some(path) = within.and_then(|path| Some(path.to_str()?.to_owned())) else {
             return Ok(None);
         };
         let Some(before) = repository.text_at(tip, &path)? else {
@@ -124,7 +122,7 @@ impl<'a> Statuses<'a> {
         };
         let (_folder, source) = copy(&path, &before)?;
         // A backlog of then that can't be read, or has not the tag, is left alone.
-        let Ok(backlog) = source.read(&self.options()) else {
+        let Ok(backlog) = source.read(&ReadOptions::of_tag(&self.header.tag)) else {
             return Ok(None);
         };
         let works = standing(repository, tip)?;
@@ -136,13 +134,11 @@ impl<'a> Statuses<'a> {
         if ids.is_empty() {
             return Ok(None);
         }
-        let changes: Vec<StatusChange> = ids
-            .iter()
-            .map(|id| StatusChange {
-                id: id.clone(),
-                status: Status::Done,
-            })
-            .collect();
+        let done = |id: &TaskId| StatusChange {
+            id: id.clone(),
+            status: Status::Done,
+        };
+        let changes: Vec<StatusChange> = ids.iter().map(done).collect();
         source.set_statuses(&self.header.tag, &changes, RollUp::Parents, None)?;
         let after = std::fs::read_to_string(source.path())?;
         Ok((after != before).then_some(Changed {
@@ -153,18 +149,11 @@ impl<'a> Statuses<'a> {
         }))
     }
 
-    fn options(&self) -> ReadOptions {
-        ReadOptions {
-            tag: Some(self.header.tag.clone()),
-            ..ReadOptions::default()
-        }
-    }
-
     fn commit(&self, on: &CommitId, changed: &Changed, text: &str) -> Result<CommitId, Error> {
         let repository = &self.project.repository;
         let texts = [(changed.path.clone(), text.to_owned())];
-        let tree =
-            repository.tree_of(&repository.with_texts(&repository.tree_of(on)?, &texts, on)?)?;
+        let with_text = repository.with_texts(&repository.tree_of(on)?, &texts, on)?;
+        let tree = repository.tree_of(&with_text)?;
         let ids: Vec<&str> = changed.ids.iter().map(TaskId::as_str).collect();
         let message = format!(
             "Set statuses: {} done\n\nPhase: {STATUSES_PHASE}\nTag: {}\nRun: {}\nBacklog: {}\n",

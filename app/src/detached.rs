@@ -1,7 +1,6 @@
 //! A run of waves in a process of its own, which outlives whoever asked for it.
 
 use crate::error::Error;
-use crate::interrupted::SavedOverride;
 use crate::plan::PlanOrder;
 use crate::project::{Caller, Project};
 use crate::proving_again::JournalTrust;
@@ -12,6 +11,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
+use tm_config::Override;
 use tm_executors::process::{Detached, TreeCommand};
 use tm_runtime::preflight::BrokenBase;
 use tm_scheduler::RunId;
@@ -26,7 +26,7 @@ const REFUSAL: &str = "refusal.json";
 #[derive(Debug, Serialize, Deserialize)]
 struct DetachedOrder {
     start: PathBuf,
-    given: Vec<SavedOverride>,
+    given: Vec<Override>,
     plan: PlanOrder,
     broken: BrokenBase,
 }
@@ -50,13 +50,10 @@ pub fn start(
     plan: PlanOrder,
     broken: BrokenBase,
 ) -> Result<DetachedRun, Error> {
-    let (start, given) = (
-        project.repository.checkout_root(),
-        project.given.iter().cloned(),
-    );
+    let start = project.repository.checkout_root();
     let order = DetachedOrder {
         start: start.to_owned(),
-        given: given.map(Into::into).collect(),
+        given: project.given.clone(),
         plan,
         broken,
     };
@@ -133,7 +130,7 @@ pub async fn run(
         plan,
         broken,
     } = read_json(&folder.join(ORDER))?;
-    let project = Project::open(&start, given.into_iter().map(Into::into).collect(), caller)?;
+    let project = Project::open(&start, given, caller)?;
     let mut session = Session::open(project, AfterRun::default(), Waiting::Refuse).await?;
     let ready = if let Some(interrupted) = session.interrupted()? {
         session.resume(interrupted, JournalTrust::Proven).await?

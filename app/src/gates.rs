@@ -1,8 +1,9 @@
 //! Whether the gates of the settings make sense: said before anything is run.
 
 use crate::error::Error;
-use crate::setup::usable;
+use crate::setup::with_program;
 use tm_config::{Gate, GatePhase, Settings};
+use tm_presets::recipe;
 
 /// Refuses gates that can't be asked.
 ///
@@ -68,5 +69,5 @@ fn of_agent(gate: &Gate, agent: &str, settings: &Settings) -> Result<(), Error> 
             "an agent judges work before it lands, not the merged tree",
         );
     }
-    usable(agent, settings).map(drop)
+    with_program(recipe(agent, settings)?).map(drop)
 }

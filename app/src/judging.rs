@@ -1,7 +1,6 @@
 //! Checkouts in which work is judged, and what is known of the trees that were tested there.
 
 use crate::error::Error;
-use crate::notice::Notice;
 use crate::project::Project;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -20,11 +19,7 @@ pub(crate) struct Judging {
 impl Judging {
     /// Opens them for what was built on this commit; `name` says what they are for.
     pub(crate) fn open(project: &Project, name: &str, base: CommitId) -> Result<Self, Error> {
-        let worktrees = project
-            .directory
-            .worktrees_folder()
-            .join(format!("{name}-{}", std::process::id()));
-        let pool = WorktreePool::open(&project.repository, &worktrees)?;
+        let pool = project.worktrees(&format!("{name}-{}", std::process::id()))?;
         let scratch = tempfile::tempdir()?;
         let checkouts = checkouts(project, pool, base, scratch.path())?;
         Ok(Self {
@@ -41,17 +36,13 @@ pub(crate) fn checkouts(
     base: CommitId,
     folder: &Path,
 ) -> Result<Checkouts, Error> {
-    let (own, executor) = (
-        vec![project.directory.path().to_owned()],
-        tm_runtime::executor(&project.directory),
-    );
     Ok(Checkouts::open(
         pool,
         base,
         &project.loaded.settings,
         folder.to_owned(),
-        own,
-        executor,
+        vec![project.directory.path().to_owned()],
+        project.executor(),
     )?)
 }
 
@@ -64,22 +55,15 @@ pub(crate) fn result_cache(
     Arc::new(TestResultCache::new(
         checkouts,
         scratch.join("baselines"),
-        tm_runtime::executor(&project.directory),
+        project.executor(),
     ))
-}
-
-/// Ends what checkouts were made ready for, and removes them; what people should know is told.
-pub(crate) async fn close(project: &Project, result_cache: &TestResultCache) {
-    result_cache
-        .close()
-        .await
-        .iter()
-        .for_each(|warning| project.tell(&Notice::Warning(warning)));
 }
 
 /// How many tasks are judged at the same time: as many as agents work.
 pub(crate) fn parallel(project: &Project, asked: Option<NonZeroUsize>) -> usize {
-    let of_settings =
-        usize::try_from(project.loaded.settings.waves.max_parallel.get()).unwrap_or(1);
-    asked.map_or(of_settings, NonZeroUsize::get)
+    let of_settings = project.loaded.settings.waves.max_parallel.get();
+    asked.map_or_else(
+        || usize::try_from(of_settings).unwrap_or(1),
+        NonZeroUsize::get,
+    )
 }

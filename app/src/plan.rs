@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::notice::Notice;
 use crate::project::Project;
-use crate::setup::{parts, test_command};
+use crate::setup::{candidates, parts, test_command};
 use crate::starting::Start;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tm_config::Settings;
 use tm_executors::testing::{Reading, TestCommand, expected_reading};
-use tm_presets::{Recipe, recipe};
+use tm_presets::Recipe;
 use tm_runtime::now;
 use tm_scheduler::{
     Breaker, Cycles, Limits, Phase, PlanOptions, RedStart, Refactor, RunId, TaskId, Timestamp,
@@ -99,30 +99,7 @@ pub fn plan(project: &Project, order: &PlanOrder) -> Result<Planned, Error> {
 /// Returns who does which kind of work: the first choice, then those that take over; who can't be started is refused
 /// where a run is set up.
 pub fn choices(project: &Project) -> Vec<(Phase, Vec<Recipe>)> {
-    let settings = &project.loaded.settings;
-    let of = |phase: Phase| {
-        let first = settings.agent.for_phase(phase.as_str());
-        let model = project
-            .asked_for_model()
-            .or_else(|| settings.agent.model_for_phase(phase.as_str()));
-        let others = settings
-            .agent
-            .fallback
-            .iter()
-            .map(String::as_str)
-            .filter(|name| *name != first);
-        let mut recipes: Vec<Recipe> = std::iter::once(first)
-            .chain(others)
-            .filter_map(|name| recipe(name, settings).ok())
-            .collect();
-        if let (Some(model), Some(recipe)) = (
-            model,
-            recipes.first_mut().filter(|recipe| recipe.name == first),
-        ) {
-            recipe.model = Some(model.to_owned());
-        }
-        recipes
-    };
+    let of = |phase| candidates(project, phase).into_iter().flatten().collect();
     [Phase::Red, Phase::Green, Phase::None]
         .map(|phase| (phase, of(phase)))
         .into()
@@ -150,18 +127,12 @@ pub fn plan_json(project: &Project, planned: &Planned) -> Result<Value, Error> {
             "permissions": granted.map(|granted| granted.mode),
         })
     };
-    let choices = choices(project);
-    let agents = choices.iter().map(|(phase, recipes)| {
-        (
-            phase.as_str().to_owned(),
-            recipes.iter().map(agent).collect(),
-        )
-    });
-    document["agents"] = Value::Object(agents.collect());
-    document["tests"] = reading(project).map_or(
-        Value::Null,
-        |(command, reading)| json!({"command": command.to_string(), "results": reading.as_str()}),
-    );
+    for (phase, recipes) in choices(project) {
+        document["agents"][phase.as_str()] = recipes.iter().map(agent).collect();
+    }
+    document["tests"] = json!(reading(project).map(
+        |(command, reading)| json!({"command": command.to_string(), "results": reading.as_str()})
+    ));
     let lines = parts(project)?.lines();
     if !lines.is_empty() {
         document["test_parts"] = json!(lines);

@@ -1,7 +1,7 @@
 //! Looks at the base before agents are paid, says what was seen, and refuses what could prove nothing.
 
 use crate::error::Error;
-use crate::judging::{Judging, close};
+use crate::judging::Judging;
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::setup::{parts, test_command};
@@ -111,7 +111,7 @@ pub async fn look_at_head(project: &Project) -> Result<Preflight, Error> {
         BrokenBase::Refused,
     )
     .await;
-    close(project, &result_cache).await;
+    project.warn(&result_cache.close().await);
     if seen.as_ref().is_ok_and(|seen| !seen.is_good()) {
         // A hint may name a file in it.
         let _kept = scratch.keep();
@@ -167,10 +167,7 @@ pub(crate) async fn before_loop(
     let (root, variables) = (place.folder(), &place.variables());
     let tree = project.repository.tree_of_checkout(root)?;
     let paths: Vec<String> = project.repository.paths(&tree)?.into_iter().collect();
-    let (scratch, executor) = (
-        tempfile::tempdir()?,
-        tm_runtime::executor(&project.directory),
-    );
+    let (scratch, executor) = (tempfile::tempdir()?, project.executor());
     let place = TestPlace {
         worktree: root,
         scratch: scratch.path(),

@@ -1,14 +1,32 @@
 //! The project that a call is about: its repository, its settings, its folder of runs, and who is told what.
 
 use crate::error::Error;
+use crate::moved::now_at;
 use crate::notice::Notice;
 use std::path::{Path, PathBuf};
 use tm_config::{Inputs, Loaded, Override, Source, StorageLocation};
-use tm_runtime::{Replayed, home, replay};
+use tm_executors::engine::Executor;
+use tm_runtime::{JournalHeader, Replayed, home, replay};
 use tm_scheduler::{AtBreaker, RunId, Tag};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::{Home, ProjectDirectory, RunDirectory};
-use tm_worktrees::Repository;
+use tm_worktrees::{Repository, WorktreePool};
+
+/// A run, as its journal tells it.
+#[derive(Debug)]
+pub struct KnownRun {
+    /// Its folder.
+    pub directory: RunDirectory,
+    /// Where it stands.
+    pub replayed: Replayed,
+}
+
+impl KnownRun {
+    /// Returns its name.
+    pub const fn id(&self) -> &RunId {
+        &self.replayed.header.run_id
+    }
+}
 
 /// Who calls.
 #[derive(Clone, Copy, Debug)]
@@ -74,27 +92,42 @@ impl Project {
         (self.caller.tell)(notice);
     }
 
+    pub(crate) fn warn(&self, warnings: &[String]) {
+        for warning in warnings {
+            self.tell(&Notice::Warning(warning));
+        }
+    }
+
+    pub(crate) fn executor(&self) -> Executor {
+        tm_runtime::executor(&self.directory)
+    }
+
+    /// Opens the worktrees of a run, or of something else that has a name of its own.
+    pub(crate) fn worktrees(&self, name: &str) -> Result<WorktreePool, tm_worktrees::Error> {
+        let folder = self.directory.worktrees_folder().join(name);
+        WorktreePool::open(&self.repository, &folder)
+    }
+
+    /// Reads the backlog that a run works off, wherever it is now.
+    pub(crate) fn backlog_of(
+        &self,
+        header: &JournalHeader,
+    ) -> Result<(BacklogSource, Backlog), Error> {
+        let source = BacklogSource::at(&now_at(self, Path::new(&header.backlog))?)?;
+        let backlog = source.read(&ReadOptions::of_tag(&header.tag))?;
+        Ok((source, backlog))
+    }
+
     /// Returns the model that was asked for by a flag.
     pub fn asked_for_model(&self) -> Option<&str> {
-        self.loaded
-            .settings
-            .agent
-            .model
-            .as_deref()
-            .filter(|_| self.is_from_flag("agent.model"))
+        let model = self.loaded.settings.agent.model.as_deref();
+        model.filter(|_| self.is_from_flag("agent.model"))
     }
 
     /// Tells whether a setting was given by a flag.
     pub(crate) fn is_from_flag(&self, key: &str) -> bool {
-        let explained = self
-            .loaded
-            .explained
-            .iter()
-            .find(|setting| setting.key == key);
-        matches!(
-            explained.map(|setting| &setting.source),
-            Some(Source::Flag(_))
-        )
+        let mut explained = self.loaded.explained.iter();
+        explained.any(|setting| setting.key == key && matches!(setting.source, Source::Flag(_)))
     }
 
     /// Reads the backlog that is named or found.
@@ -149,13 +182,16 @@ impl Project {
     ///
     /// # Errors
     /// There is none, or its journal can't be read.
-    pub fn replayed(&self, name: Option<&str>) -> Result<(RunDirectory, Replayed), Error> {
+    pub fn replayed(&self, name: Option<&str>) -> Result<KnownRun, Error> {
         let (_, directory) = self.run(name)?;
         let replayed = replay(&directory.journal()).map_err(|error| Error::UnreadableRun {
             error: Box::new(error),
             log: directory.log(),
         })?;
-        Ok((directory, replayed))
+        Ok(KnownRun {
+            directory,
+            replayed,
+        })
     }
 }
 

@@ -3,17 +3,14 @@
 
 use crate::error::Error;
 use crate::judging::{checkouts, parallel, result_cache};
-use crate::moved::now_at;
 use crate::notice::Notice;
-use crate::project::Project;
+use crate::project::{KnownRun, Project};
 use crate::setup::{by_id, parts};
 use std::collections::BTreeMap;
-use std::path::Path;
 use tm_reports::DoubtSummary;
 use tm_runtime::audit::{AuditOrder, AuditTests, doubts, landed_since, proven_tips};
-use tm_runtime::{Replayed, rules};
+use tm_runtime::{JournalHeader, rules};
 use tm_scheduler::{AuditItem, State, TaskId};
-use tm_store::backlog::{BacklogSource, ReadOptions};
 use tm_store::run::{RunDirectory, write_json};
 use tm_worktrees::WorktreePool;
 
@@ -29,31 +26,26 @@ pub enum JournalTrust {
 /// Refuses a run of which something that is said to have landed, or to be proven, can't be shown again.
 pub(crate) async fn prove_again(
     project: &Project,
-    directory: &RunDirectory,
-    replayed: &Replayed,
+    run: &KnownRun,
     trust: JournalTrust,
 ) -> Result<(), Error> {
-    let header = &replayed.header;
-    let worktrees = project
-        .directory
-        .worktrees_folder()
-        .join(header.run_id.as_str());
-    let pool = WorktreePool::open(&project.repository, &worktrees)?;
-    if let Some(doubt) =
-        doubts(pool.repository(), &header.base_commit, &replayed.scheduler)?.first()
-    {
+    let KnownRun {
+        directory,
+        replayed,
+    } = run;
+    let (header, scheduler) = (&replayed.header, &replayed.scheduler);
+    let pool = project.worktrees(header.run_id.as_str())?;
+    let doubts = doubts(pool.repository(), &header.base_commit, scheduler)?;
+    if let Some(doubt) = doubts.into_iter().next() {
         return Err(Error::JournalDoubted {
             header: Box::new(header.clone()),
-            doubt: Box::new(doubt.clone()),
+            doubt: Box::new(doubt),
         });
     }
-    let proven = replayed
-        .scheduler
-        .tasks()
-        .filter(|view| is_proven(view.state))
-        .count();
+    let proven = scheduler.tasks().filter(|view| is_proven(view.state));
+    let proven = proven.count();
     // A journal that tells of an end which no process reported may have been written by anybody.
-    let ended_cleanly = replayed.scheduler.ended().is_some() && directory.summary_json().exists();
+    let ended_cleanly = scheduler.ended().is_some() && directory.summary_json().exists();
     if trust == JournalTrust::Trusted && directory.doubts().exists() {
         // The user knows why it could not be shown.
         remember(directory, &[])?;
@@ -65,15 +57,15 @@ pub(crate) async fn prove_again(
         run: &header.run_id,
         tasks: proven,
     });
-    let found = not_shown(project, directory, replayed, pool).await?;
+    let found = not_shown(project, run, pool).await?;
     remember(directory, &found)?;
-    found.into_iter().next().map_or(Ok(()), |item| {
-        let header = Box::new(header.clone());
-        Err(Error::NotShownAgain {
-            header,
+    match found.into_iter().next() {
+        None => Ok(()),
+        Some(item) => Err(Error::NotShownAgain {
+            header: Box::new(header.clone()),
             item: Box::new(item),
-        })
-    })
+        }),
+    }
 }
 
 /// Writes down what could not be shown, so that no report says of it that it has landed.
@@ -96,18 +88,17 @@ const fn is_proven(state: &State) -> bool {
 
 async fn not_shown(
     project: &Project,
-    directory: &RunDirectory,
-    replayed: &Replayed,
+    KnownRun {
+        directory,
+        replayed,
+    }: &KnownRun,
     pool: WorktreePool,
 ) -> Result<Vec<AuditItem>, Error> {
     let (base, run) = (&replayed.header.base_commit, &replayed.scheduler);
     let tips = proven_tips(pool.repository(), base, run)?;
     let scratch = directory.path().join("proven-again");
-    let result_cache = result_cache(
-        project,
-        checkouts(project, pool, base.clone(), directory.path())?,
-        &scratch,
-    );
+    let checkouts = checkouts(project, pool, base.clone(), directory.path())?;
+    let result_cache = result_cache(project, checkouts, &scratch);
     let order = AuditOrder {
         from: base.clone(),
         to: tips.first().unwrap_or(base).clone(),
@@ -117,20 +108,17 @@ async fn not_shown(
         parallel: parallel(project, None),
         scratch,
     };
-    let own = own_commands(project, replayed)?;
+    let own = own_commands(project, &replayed.header)?;
     let found = landed_since(&order, &tips, run, &own, &result_cache).await;
     found.map_err(Error::unjudged("prove again what has landed"))
 }
 
-fn own_commands(project: &Project, replayed: &Replayed) -> Result<BTreeMap<TaskId, String>, Error> {
-    let source = BacklogSource::at(&now_at(project, Path::new(&replayed.header.backlog))?)?;
-    let options = ReadOptions {
-        tag: Some(replayed.header.tag.clone()),
-        ..ReadOptions::default()
-    };
-    let tasks = by_id(&source.read(&options)?.tasks);
-    Ok(tasks
-        .into_iter()
-        .filter_map(|(id, task)| Some((id, task.test_command?)))
-        .collect())
+fn own_commands(
+    project: &Project,
+    header: &JournalHeader,
+) -> Result<BTreeMap<TaskId, String>, Error> {
+    let (_, backlog) = project.backlog_of(header)?;
+    let tasks = by_id(&backlog.tasks).into_iter();
+    let own = tasks.filter_map(|(id, task)| Some((id, task.test_command?)));
+    Ok(own.collect())
 }

@@ -6,23 +6,23 @@ use crate::commit_trial::refuse_uncommittable;
 use crate::error::Error;
 use crate::holding::{Waiting, lock, while_held};
 use crate::interrupted::{
-    self, Manifest, SavedOverride, as_started, is_resumable, opened, resumed_limits,
+    Manifest, abandon, as_started, interrupted, is_resumable, opened, resumed_limits,
 };
 use crate::lost_landings::refuse_lost_landings;
 use crate::moved::take_along;
 use crate::notice::Notice;
 use crate::plan::{PlanOrder, Planned, plan};
 use crate::preflight::remove_what_never_began;
-use crate::project::Project;
+use crate::project::{KnownRun, Project};
 use crate::proving_again::{JournalTrust, prove_again};
 use crate::report;
-use crate::setup::{History, preflight, run_setup};
+use crate::setup::{Begins, preflight, run_setup};
 use crate::steering::steers;
 use tm_reports::Summary;
 use tm_runtime::preflight::BrokenBase;
 use tm_runtime::steering::Steer;
-use tm_runtime::{JournalHeader, Outcome, Replayed, Run, RunEvent, now};
-use tm_scheduler::{RunId, Scheduler, StopMode, Timestamp};
+use tm_runtime::{JournalHeader, Outcome, Run, RunEvent, now};
+use tm_scheduler::{Scheduler, StopMode, Timestamp};
 use tm_store::run::{RunDirectory, RunLock, read_json, write_json};
 use tm_worktrees::branch_from_pattern;
 
@@ -33,13 +33,6 @@ pub struct Session {
     pub project: Project,
     after: AfterRun,
     lock: RunLock,
-}
-
-/// A run that can be taken up.
-#[derive(Debug)]
-pub struct Interrupted {
-    directory: RunDirectory,
-    replayed: Replayed,
 }
 
 /// What is known of a run in this process.
@@ -73,13 +66,6 @@ pub struct Ended {
     kept: Result<(), Error>,
 }
 
-impl Interrupted {
-    /// Returns its name.
-    pub const fn id(&self) -> &RunId {
-        &self.replayed.header.run_id
-    }
-}
-
 impl Session {
     /// Takes the run lock, and ends what was left running by whoever had it before.
     ///
@@ -100,27 +86,20 @@ impl Session {
     ///
     /// # Errors
     /// Its journal can't be read.
-    pub fn interrupted(&self) -> Result<Option<Interrupted>, Error> {
-        let found = interrupted::interrupted(&self.project)?;
-        Ok(found.map(|(directory, replayed)| Interrupted {
-            directory,
-            replayed,
-        }))
+    pub fn interrupted(&self) -> Result<Option<KnownRun>, Error> {
+        interrupted(&self.project)
     }
 
     /// Returns the run that is named, or the last one.
     ///
     /// # Errors
     /// There is none, or it has ended.
-    pub fn named(&self, name: Option<&str>) -> Result<Interrupted, Error> {
-        let (directory, replayed) = self.project.replayed(name)?;
-        if is_resumable(&replayed, &directory) {
-            Ok(Interrupted {
-                directory,
-                replayed,
-            })
+    pub fn named(&self, name: Option<&str>) -> Result<KnownRun, Error> {
+        let run = self.project.replayed(name)?;
+        if is_resumable(&run) {
+            Ok(run)
         } else {
-            Err(Error::RunEnded(replayed.header.run_id))
+            Err(Error::RunEnded(run.replayed.header.run_id))
         }
     }
 
@@ -128,50 +107,35 @@ impl Session {
     ///
     /// # Errors
     /// It could not be ended.
-    pub async fn abandon(&self, interrupted: Interrupted) -> Result<(), Error> {
-        Box::pin(interrupted::abandon(
-            &self.project,
-            &interrupted.directory,
-            interrupted.replayed,
-        ))
-        .await
+    pub async fn abandon(&self, run: KnownRun) -> Result<(), Error> {
+        Box::pin(abandon(&self.project, run)).await
     }
 
     /// Gets an interrupted run ready to go on.
     ///
     /// # Errors
     /// Something that is said to have landed can't be shown, or nothing could be committed.
-    pub async fn resume(
-        &mut self,
-        interrupted: Interrupted,
-        trust: JournalTrust,
-    ) -> Result<Ready, Error> {
-        let Interrupted {
-            directory,
-            replayed,
-        } = interrupted;
-        refuse_lost_landings(&self.project.repository, &replayed)?;
-        let limits = resumed_limits(&self.project, &replayed.header.limits);
-        if replayed.is_torn {
+    pub async fn resume(&mut self, run: KnownRun, trust: JournalTrust) -> Result<Ready, Error> {
+        refuse_lost_landings(&self.project.repository, &run.replayed)?;
+        let (header, directory) = (run.replayed.header.clone(), run.directory.clone());
+        let limits = resumed_limits(&self.project, &header.limits);
+        if run.replayed.is_torn {
             self.project.tell(&Notice::TornJournal);
         }
         let mut manifest: Manifest = read_json(&directory.manifest())?;
         manifest.after = self.after.or(&manifest.after)?;
         write_json(&directory.manifest(), &manifest)?;
-        let header = replayed.header.clone();
         let project = as_started(&self.project, &directory)?;
         refuse_uncommittable(&project)?;
-        Box::pin(prove_again(&project, &directory, &replayed, trust)).await?;
-        let run = Box::pin(opened(&project, &directory, replayed, limits)).await?;
-        self.ready(
-            RunOf {
-                project,
-                header,
-                directory,
-                after: manifest.after,
-            },
-            run,
-        )
+        Box::pin(prove_again(&project, &run, trust)).await?;
+        let run = Box::pin(opened(&project, run, limits)).await?;
+        let of = RunOf {
+            project,
+            header,
+            directory,
+            after: manifest.after,
+        };
+        self.ready(of, run)
     }
 
     /// Plans what is to be run, and writes into the backlog what is done already.
@@ -181,11 +145,7 @@ impl Session {
     pub fn plan(&self, order: &PlanOrder) -> Result<Planned, Error> {
         remove_what_never_began(&self.project)?;
         let planned = plan(&self.project, order)?;
-        planned.start.write(
-            &planned.source,
-            &planned.backlog.tag,
-            &planned.backlog.tasks,
-        )?;
+        planned.start.write(&planned.source, &planned.backlog)?;
         Ok(planned)
     }
 
@@ -204,14 +164,11 @@ impl Session {
         } = planned;
         let project = self.project.clone();
         let pattern = &project.loaded.settings.git.integration;
+        let names = [("tag", backlog.tag.as_str()), ("run", run_id.as_str())];
         let mut header = JournalHeader {
-            integration_branch: branch_from_pattern(
-                pattern,
-                &[("tag", backlog.tag.as_str()), ("run", run_id.as_str())],
-            )?
-            .to_string(),
+            integration_branch: branch_from_pattern(pattern, &names)?.to_string(),
             run_id,
-            tag: backlog.tag,
+            tag: backlog.tag.clone(),
             backlog: std::path::absolute(source.path())?.display().to_string(),
             started_at: now(),
             base_commit: start.commit,
@@ -229,38 +186,22 @@ impl Session {
             command_line: std::env::args_os()
                 .map(|word| word.to_string_lossy().into_owned())
                 .collect(),
-            overrides: project
-                .given
-                .iter()
-                .cloned()
-                .map(SavedOverride::from)
-                .collect(),
+            overrides: project.given.clone(),
             after: self.after.or(&AfterRun::default())?,
         };
         write_json(&directory.manifest(), &manifest)?;
         let plan_text = tm_reports::plan_text(&header.plan, &header.limits);
         tm_store::atomic::replace_own(&directory.plan(), plan_text.as_bytes())?;
-        let (history, look) = (History::default(), Some(broken));
-        let setup = Box::pin(run_setup(
-            &project,
-            header.clone(),
-            directory.clone(),
-            source,
-            &backlog.tasks,
-            &history,
-            look,
-        ))
-        .await?;
-        let run = Run::begin(setup)?;
-        self.ready(
-            RunOf {
-                project,
-                header,
-                directory,
-                after: manifest.after,
-            },
-            run,
-        )
+        let run = (header.clone(), directory.clone());
+        let setup = run_setup(&project, run, (source, backlog), Begins::Anew(broken));
+        let run = Run::begin(Box::pin(setup).await?)?;
+        let of = RunOf {
+            project,
+            header,
+            directory,
+            after: manifest.after,
+        };
+        self.ready(of, run)
     }
 
     fn ready(&mut self, of: RunOf, run: Run) -> Result<Ready, Error> {

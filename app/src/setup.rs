@@ -1,7 +1,7 @@
 //! Puts together what a run is carried out with, and checks it before anything is started.
 
 use crate::error::Error;
-use crate::judging::{checkouts, close, result_cache};
+use crate::judging::{checkouts, result_cache};
 use crate::lost_landings::gone;
 use crate::notice::Notice;
 use crate::plan::{PlanOrder, options};
@@ -16,9 +16,9 @@ use tm_runtime::preflight::BrokenBase;
 use tm_runtime::standing::{Ledger, Rejected, kept_tests, standing};
 use tm_runtime::{AgentChoice, Integration, JournalHeader, Parts, RunSetup, rules};
 use tm_scheduler::{CommitId, Phase, PlacedTask, Task, TaskId, Unit, of_unit};
-use tm_store::backlog::BacklogSource;
+use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::{Rejection, RunDirectory};
-use tm_worktrees::{BranchName, PathPatterns, Repository, WorktreePool};
+use tm_worktrees::{BranchName, PathPatterns, Repository};
 
 /// What has become of a run before this process took it up.
 #[derive(Debug, Default)]
@@ -29,55 +29,53 @@ pub(crate) struct History {
     pub(crate) landing: Vec<CommitId>,
 }
 
-/// Builds the setup of a run with this history; makes its integration branch where it is not there. The base of one that
-/// begins is looked at before.
+/// Whether a run is new in this process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Begins<'a> {
+    /// It is: its base is looked at before.
+    Anew(BrokenBase),
+    /// It has come so far before.
+    Again(&'a History),
+}
+
+/// Builds the setup of a run; makes its integration branch where it is not there.
 pub(crate) async fn run_setup(
     project: &Project,
-    header: JournalHeader,
-    directory: RunDirectory,
-    backlog: BacklogSource,
-    tasks: &[Task],
-    history: &History,
-    look: Option<BrokenBase>,
+    (header, directory): (JournalHeader, RunDirectory),
+    (backlog, read): (BacklogSource, Backlog),
+    begins: Begins<'_>,
 ) -> Result<RunSetup, Error> {
-    let settings = project.loaded.settings.clone();
+    let (settings, tasks) = (project.loaded.settings.clone(), &read.tasks);
     // From here on git's settings are those of when the run began, whatever agents do with them.
-    let folder = project
-        .directory
-        .worktrees_folder()
-        .join(header.run_id.as_str());
-    let pool = WorktreePool::open(&project.repository, &folder).map_err(Error::NoWorktrees)?;
+    let pool = project.worktrees(header.run_id.as_str());
+    let pool = pool.map_err(Error::NoWorktrees)?;
     let repository = pool.repository().clone();
     // The same for whoever looks at the work when the run is over: agents may have named programs of theirs.
     project
         .repository
         .with_settings_kept_in(&directory.kept_settings())?;
     let (agents, test_command) = preflight(project, &header, tasks)?;
-    let executor = tm_runtime::executor(&project.directory);
     let checkouts = checkouts(project, pool, header.base_commit.clone(), directory.path())?;
     let result_cache = result_cache(project, checkouts.clone(), directory.path());
-    if let Some(broken) = look
-        && let Err(error) =
-            before_run(project, &header, tasks, &result_cache, (&directory, broken)).await
-    {
-        close(project, &result_cache).await;
-        return Err(error);
-    }
-    let integration = BranchName::new(header.integration_branch.clone())?;
-    let integration = open_integration(
-        project,
-        &repository,
-        integration,
-        &header.base_commit,
-        history,
-    )?;
-    let backlog_path = std::path::absolute(backlog.path())?;
+    let nothing = History::default();
+    let history = match begins {
+        Begins::Again(history) => history,
+        Begins::Anew(broken) => {
+            let look = before_run(project, &header, tasks, &result_cache, (&directory, broken));
+            if let Err(error) = look.await {
+                project.warn(&result_cache.close().await);
+                return Err(error);
+            }
+            &nothing
+        }
+    };
+    let root = repository.checkout_root();
     let own_files = vec![
-        backlog_path,
-        repository.checkout_root().join(".taskmaster/projects"),
+        std::path::absolute(backlog.path())?,
+        root.join(".taskmaster/projects"),
     ];
     Ok(RunSetup {
-        integration,
+        integration: open_integration(project, &repository, &header, history)?,
         checkouts,
         result_cache,
         tasks: by_id(tasks),
@@ -86,9 +84,9 @@ pub(crate) async fn run_setup(
         kept_tests: kept(&repository, &header)?,
         parts: parts(project)?,
         rules: rules(&settings),
-        never_commit: never_commit(&settings, Some(backlog.path()), repository.checkout_root())?,
+        never_commit: never_commit(&settings, Some(backlog.path()), root)?,
         own_files,
-        executor,
+        executor: project.executor(),
         tm_program: std::env::current_exe()?,
         stall: settings.agent.stall,
         grace: settings.agent.grace,
@@ -172,17 +170,16 @@ fn kept(
 fn open_integration(
     project: &Project,
     repository: &Repository,
-    branch: BranchName,
-    base: &CommitId,
-    history: &History,
+    header: &JournalHeader,
+    History { landed, landing }: &History,
 ) -> Result<Integration, Error> {
-    let History { landed, landing } = history;
+    let branch = BranchName::new(header.integration_branch.clone())?;
     if let Some(gone) = gone(repository, landed)? {
         // Only a run that is put aside comes so far, and it builds on nothing.
         return Ok(Integration::lost(repository.clone(), branch, gone));
     }
-    let opened = Integration::open(repository.clone(), branch, base, landed, landing);
-    let (integration, tip) = opened?;
+    let base = &header.base_commit;
+    let (integration, tip) = Integration::open(repository.clone(), branch, base, landed, landing)?;
     if tip.was_deleted {
         project.tell(&Notice::BranchMadeAgain {
             branch: integration.branch(),
@@ -203,12 +200,8 @@ pub(crate) fn preflight(
     if let Some(template) = &project.loaded.settings.git.commit_template {
         tm_presets::check_commit_template(template)?;
     }
-    tm_presets::check_prompts(
-        &project
-            .repository
-            .checkout_root()
-            .join(".taskmaster/prompts"),
-    )?;
+    let root = project.repository.checkout_root();
+    tm_presets::check_prompts(&root.join(".taskmaster/prompts"))?;
     let test_command = test_command(project);
     if parts(project)?.is_empty() {
         check_tests(header, test_command.as_ref(), tasks)?;
@@ -218,38 +211,16 @@ pub(crate) fn preflight(
 
 /// Tasks and subtasks by id, since a plan can be made of either.
 pub(crate) fn by_id(tasks: &[Task]) -> BTreeMap<TaskId, Task> {
-    let subtasks = of_unit(tasks, Unit::Subtask);
-    subtasks
-        .into_iter()
-        .chain(of_unit(tasks, Unit::Task))
-        .map(|task| (task.id.clone(), task))
-        .collect()
+    let both = [Unit::Subtask, Unit::Task].map(|unit| of_unit(tasks, unit));
+    let both = both.into_iter().flatten();
+    both.map(|task| (task.id.clone(), task)).collect()
 }
 
 /// The agents of the settings by kind of work, each with those that take over for it.
 pub(crate) fn agents(project: &Project) -> Result<AgentChoice, Error> {
-    let settings = &project.loaded.settings;
     let of = |phase: Phase| -> Result<Vec<Recipe>, Error> {
-        let first = settings.agent.for_phase(phase.as_str());
-        let others = settings
-            .agent
-            .fallback
-            .iter()
-            .map(String::as_str)
-            .filter(|name| *name != first);
-        let mut recipes: Vec<Recipe> = Vec::new();
-        for name in std::iter::once(first).chain(others) {
-            if !recipes.iter().any(|known| known.name == name) {
-                recipes.push(usable(name, settings)?);
-            }
-        }
-        let model = project
-            .asked_for_model()
-            .or_else(|| settings.agent.model_for_phase(phase.as_str()));
-        if let (Some(model), Some(recipe)) = (model, recipes.first_mut()) {
-            recipe.model = Some(model.to_owned());
-        }
-        Ok(recipes)
+        let candidates = candidates(project, phase).into_iter();
+        candidates.map(|recipe| with_program(recipe?)).collect()
     };
     Ok(AgentChoice {
         red: of(Phase::Red)?,
@@ -258,10 +229,33 @@ pub(crate) fn agents(project: &Project) -> Result<AgentChoice, Error> {
     })
 }
 
-pub(crate) fn usable(name: &str, settings: &Settings) -> Result<Recipe, Error> {
-    let recipe = recipe(name, settings)?;
-    find_program(&recipe)?;
-    Ok(recipe)
+/// Returns who may do a kind of work by the settings: the first choice, with the model that is asked for, then those that
+/// take over.
+pub(crate) fn candidates(project: &Project, phase: Phase) -> Vec<Result<Recipe, Error>> {
+    let settings = &project.loaded.settings;
+    let first = settings.agent.for_phase(phase.as_str());
+    let mut names = vec![first];
+    for name in &settings.agent.fallback {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    let of_phase = || settings.agent.model_for_phase(phase.as_str());
+    let model = project.asked_for_model().or_else(of_phase);
+    let candidate = |name: &str| {
+        let recipe = recipe(name, settings)?;
+        let model = model.filter(|_| name == first).map(ToOwned::to_owned);
+        Ok(Recipe {
+            model: model.or(recipe.model.clone()),
+            ..recipe
+        })
+    };
+    names.into_iter().map(candidate).collect()
+}
+
+/// Refuses an agent whose program is not there.
+pub(crate) fn with_program(recipe: Recipe) -> Result<Recipe, Error> {
+    find_program(&recipe).map(|_| recipe)
 }
 
 /// Returns where the program of an agent is.
@@ -299,13 +293,12 @@ fn check_tests(
     tasks: &[Task],
 ) -> Result<(), Error> {
     let has_own = |id: &TaskId| {
-        tasks
-            .iter()
-            .any(|task| task.id == *id && task.test_command.is_some())
+        let mut with_command = tasks.iter().filter(|task| task.test_command.is_some());
+        with_command.any(|task| task.id == *id)
     };
-    let unproven = header.plan.tasks.iter().find(|placed| {
-        placed.task.phase != Phase::None && command.is_none() && !has_own(&placed.task.backlog_id)
-    });
+    let mut planned = header.plan.tasks.iter().filter(|_| command.is_none());
+    let unproven = planned
+        .find(|placed| placed.task.phase != Phase::None && !has_own(&placed.task.backlog_id));
     match unproven {
         None => Ok(()),
         Some(placed) => Err(Error::NoTests(placed.task.id.clone())),
@@ -320,9 +313,7 @@ pub(crate) fn never_commit(
 ) -> Result<PathPatterns, Error> {
     let mut patterns = settings.git.never_commit.clone();
     let backlog = backlog.map(std::path::absolute).transpose()?;
-    let within = backlog
-        .as_deref()
-        .and_then(|backlog| backlog.strip_prefix(root).ok());
+    let within = backlog.iter().flat_map(|path| path.strip_prefix(root));
     patterns.extend(within.map(|path| format!("/{}", path.display())));
     Ok(PathPatterns::new(&patterns)?)
 }

@@ -92,17 +92,11 @@ impl Start {
         plan: &WavePlan,
     ) -> Result<Self, Error> {
         let is_planned = |work: &&Work| {
-            plan.tasks
-                .iter()
-                .any(|placed| placed.task.phase == Phase::Red && placed.task.id == work.task)
+            let mut red = plan.tasks.iter().map(|placed| &placed.task);
+            red.any(|task| task.phase == Phase::Red && task.id == work.task)
         };
-        let alone: Vec<Work> = self
-            .known
-            .tests_alone
-            .iter()
-            .filter(is_planned)
-            .cloned()
-            .collect();
+        let alone = self.known.tests_alone.iter().filter(is_planned);
+        let alone: Vec<Work> = alone.cloned().collect();
         if alone.is_empty() {
             return Ok(self);
         }
@@ -123,9 +117,9 @@ impl Start {
 
     /// Says what of the backlog is done, and what was taken back.
     pub(crate) fn tell(&self, project: &Project) -> Result<(), Error> {
-        self.taken_back
-            .iter()
-            .for_each(|taken| project.tell(&Notice::TakenBack(taken)));
+        for taken in &self.taken_back {
+            project.tell(&Notice::TakenBack(taken));
+        }
         if project.repository.is_shallow()? {
             project.tell(&Notice::ShallowClone);
         }
@@ -143,28 +137,21 @@ impl Start {
     pub(crate) fn write(
         &self,
         source: &BacklogSource,
-        tag: &Tag,
-        tasks: &[Task],
+        Backlog { tag, tasks, .. }: &Backlog,
     ) -> Result<(), Error> {
         let change = |id: &TaskId, status: Status| StatusChange {
             id: id.clone(),
             status,
         };
-        let mut changes: Vec<StatusChange> = self
-            .known
-            .done
-            .iter()
-            .map(|(id, _)| change(id, Status::Done))
-            .collect();
+        let done = self.known.done.iter();
+        let done = done.map(|(id, _)| change(id, Status::Done));
         let is_known = |id: &TaskId| tasks.iter().any(|task| task.id == *id);
-        let again = self
-            .taken_back
-            .iter()
-            .filter(|taken| taken.tag == *tag && is_known(&taken.task));
-        let open = again.filter(|taken| {
-            !self.known.is_done(&taken.task) && taken.why != RevertReason::TestsAlone
-        });
-        changes.extend(open.map(|taken| change(&taken.task, Status::Pending)));
+        let is_open = |taken: &&TakenBack| {
+            is_to_be_done(taken, tag) && is_known(&taken.task) && !self.known.is_done(&taken.task)
+        };
+        let open = self.taken_back.iter().filter(is_open);
+        let open = open.map(|taken| change(&taken.task, Status::Pending));
+        let changes: Vec<StatusChange> = done.chain(open).collect();
         if !changes.is_empty() {
             source.set_statuses(tag, &changes, RollUp::Parents, Some(&stamp(now())))?;
         }
@@ -185,26 +172,25 @@ fn hot_files_in(repository: &Repository, standing: &[Work]) -> Result<BTreeSet<S
             landings.push(repository.changed_between(&before, &work.commit)?);
         }
     }
+    let landings = landings.iter();
     Ok(hot_files(
-        landings
-            .iter()
-            .map(|files| files.iter().map(String::as_str).collect()),
+        landings.map(|files| files.iter().map(String::as_str).collect()),
     ))
 }
 
 /// Tasks whose work is taken back along with rejected work are to be done again.
 fn reopen(tasks: &mut [Task], taken_back: &[TakenBack], tag: &Tag) {
-    for taken in taken_back
-        .iter()
-        .filter(|taken| taken.tag == *tag && taken.why != RevertReason::TestsAlone)
-    {
-        if let Some(task) = tasks
-            .iter_mut()
-            .find(|task| task.id == taken.task && task.status == Status::Done)
-        {
+    for task in tasks.iter_mut().filter(|task| task.status == Status::Done) {
+        let mut taken_back = taken_back.iter().filter(|taken| is_to_be_done(taken, tag));
+        if taken_back.any(|taken| taken.task == task.id) {
             task.status = Status::Pending;
         }
     }
+}
+
+/// Whether work of a tag that was taken back is to be done again: tests alone come back with what they are for.
+fn is_to_be_done(taken: &TakenBack, tag: &Tag) -> bool {
+    taken.tag == *tag && taken.why != RevertReason::TestsAlone
 }
 
 /// HEAD, or the integration branch of the last run where that holds landed work which HEAD has not: tasks that are done
@@ -240,7 +226,8 @@ pub(crate) fn start_commit(project: &Project, tag: &Tag) -> Result<(CommitId, Wh
 /// Whether all work that a branch holds is in HEAD in another form: squashed, or rebased.
 fn is_all_in(project: &Project, tip: &CommitId, head: &CommitId) -> Result<bool, Error> {
     let there = standing(&project.repository, head)?;
-    let key = |work: &Work| {
+    let here = standing(&project.repository, tip)?;
+    let key = |work: &'_ Work| {
         (
             work.tag.clone(),
             work.run.clone(),
@@ -249,7 +236,6 @@ fn is_all_in(project: &Project, tip: &CommitId, head: &CommitId) -> Result<bool,
         )
     };
     let there: BTreeSet<_> = there.iter().map(key).collect();
-    let here = standing(&project.repository, tip)?;
     Ok(!here.is_empty() && here.iter().all(|work| there.contains(&key(work))))
 }
 
@@ -258,24 +244,18 @@ fn last_branch(project: &Project, tag: &Tag) -> Result<Option<(String, CommitId)
         return of_remotes(project, tag);
     };
     let branch = match replay(&project.directory.run(&last)?.journal()) {
-        Ok(last) => last.header.integration_branch,
+        Ok(last) => Some(last.header.integration_branch),
         // The branch of a run whose journal can't be read is known by its name.
-        Err(_) => match project
-            .repository
-            .branches()?
-            .into_iter()
-            .find(|branch| branch.contains(last.as_str()))
-        {
-            Some(branch) => branch,
-            None => return Ok(None),
-        },
+        Err(_) => {
+            let mut branches = project.repository.branches()?.into_iter();
+            branches.find(|branch| branch.contains(last.as_str()))
+        }
     };
     // A branch that the user has deleted holds nothing.
-    Ok(project
-        .repository
-        .resolve(&branch)
-        .ok()
-        .map(|tip| (branch, tip)))
+    Ok(branch.and_then(|branch| {
+        let tip = project.repository.resolve(&branch).ok()?;
+        Some((branch, tip))
+    }))
 }
 
 /// The newest branch that runs of this tag landed on, here or at a remote: names of runs begin with their moment.

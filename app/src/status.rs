@@ -1,7 +1,7 @@
 //! Where a run stands, and what its journal says has landed against git, for every call that says what has landed.
 
 use crate::error::Error;
-use crate::project::Project;
+use crate::project::{KnownRun, Project};
 use crate::report::whole_summary;
 use tm_reports::{DoubtSummary, Summary, with_doubts};
 use tm_runtime::audit::doubts_of_looks;
@@ -14,65 +14,76 @@ use tm_store::run::{Holder, RunDirectory, RunLock, read_json};
 /// # Errors
 /// There is none, or its journal can't be read.
 pub fn status(project: &Project, name: Option<&str>) -> Result<(RunDirectory, Summary), Error> {
-    let (directory, replayed) = project.replayed(name)?;
-    let summary = summary(project, &directory, &replayed);
-    Ok((directory, summary))
+    let run = project.replayed(name)?;
+    let summary = summary(project, &run);
+    Ok((run.directory, summary))
 }
 
 /// Returns the summary of a run as its journal tells it; the time of one that goes on runs until now.
-pub fn summary(project: &Project, directory: &RunDirectory, replayed: &Replayed) -> Summary {
-    let is_live = is_live(project, replayed);
-    let ended_at = if is_live {
-        now()
-    } else {
-        replayed.last_input_at
+pub fn summary(project: &Project, run: &KnownRun) -> Summary {
+    let replayed = &run.replayed;
+    let liveness = liveness(project, replayed);
+    let ended_at = match liveness {
+        Liveness::Live => now(),
+        Liveness::Over => replayed.last_input_at,
     };
-    let mut summary = shown_summary(project, directory, replayed, ended_at, is_live);
+    let mut summary = shown_summary(project, run, ended_at, liveness);
     if replayed.scheduler.ended().is_none() {
-        match (is_live, replayed.scheduler.is_paused()) {
-            (false, _) => "interrupted".clone_into(&mut summary.status),
-            (true, true) => "paused".clone_into(&mut summary.status),
-            (true, false) => {}
+        match (liveness, replayed.scheduler.is_paused()) {
+            (Liveness::Over, _) => "interrupted".clone_into(&mut summary.status),
+            (Liveness::Live, true) => "paused".clone_into(&mut summary.status),
+            (Liveness::Live, false) => {}
         }
     }
     summary
 }
 
+/// Whether a process carries a run out now.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Liveness {
+    Live,
+    Over,
+}
+
 /// Tells whether a process carries the run out now: that of another home may be live.
-pub fn is_live(project: &Project, replayed: &Replayed) -> bool {
-    let holder = || RunLock::holder(&project.directory).ok().flatten();
+pub(crate) fn liveness(project: &Project, replayed: &Replayed) -> Liveness {
+    let holder = RunLock::holder(&project.directory).ok().flatten();
     let is_its_own = |holder: Holder| {
-        holder
-            .run_id
-            .is_none_or(|held| held == replayed.header.run_id)
+        let held = holder.run_id;
+        held.is_none_or(|held| held == replayed.header.run_id)
     };
-    replayed.scheduler.ended().is_none() && holder().is_some_and(is_its_own)
+    if replayed.scheduler.ended().is_none() && holder.is_some_and(is_its_own) {
+        Liveness::Live
+    } else {
+        Liveness::Over
+    }
 }
 
 /// The summary of a run as its journal tells it, without what git does not show. A run that is live is watched by its
 /// own process, and is not looked into.
 pub(crate) fn shown_summary(
     project: &Project,
-    directory: &RunDirectory,
-    replayed: &Replayed,
+    run: &KnownRun,
     ended_at: Timestamp,
-    is_live: bool,
+    liveness: Liveness,
 ) -> Summary {
-    let summary = whole_summary(project, &replayed.scheduler, &replayed.header, ended_at);
-    if is_live {
-        summary
-    } else {
-        with_doubts(summary, doubts(project, directory, replayed))
+    let Replayed {
+        scheduler, header, ..
+    } = &run.replayed;
+    let summary = whole_summary(project, scheduler, header, ended_at);
+    match liveness {
+        Liveness::Live => summary,
+        Liveness::Over => with_doubts(summary, doubts(project, run)),
     }
 }
 
-fn doubts(project: &Project, directory: &RunDirectory, replayed: &Replayed) -> Vec<DoubtSummary> {
-    let header = &replayed.header;
+fn doubts(project: &Project, run: &KnownRun) -> Vec<DoubtSummary> {
+    let header = &run.replayed.header;
     let seen = doubts_of_looks(
         &project.repository,
         &header.base_commit,
         &header.integration_branch,
-        &replayed.scheduler,
+        &run.replayed.scheduler,
     );
     let seen = seen.into_iter().map(|doubt| DoubtSummary {
         task: doubt.task.map(|task| task.to_string()),
@@ -80,7 +91,7 @@ fn doubts(project: &Project, directory: &RunDirectory, replayed: &Replayed) -> V
         why: doubt.why,
     });
     // Without the file nothing was refused; one that nobody can read says nothing.
-    let refused: Vec<DoubtSummary> = read_json(&directory.doubts()).unwrap_or_default();
+    let refused: Vec<DoubtSummary> = read_json(&run.directory.doubts()).unwrap_or_default();
     seen.chain(refused).collect()
 }
 

@@ -1,7 +1,7 @@
 //! The judgement of a run, by hand, on any work.
 
 use crate::error::Error;
-use crate::judging::{Judging, close};
+use crate::judging::Judging;
 use crate::project::Project;
 use crate::setup::{never_commit, parts, test_command};
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ pub async fn verify(project: &Project, order: &VerifyOrder) -> Result<Verified, 
     let (name, phase) = (target.name.clone(), target.phase);
     let judging = Judging::open(project, "verify", target.base.clone())?;
     let judged = judge(project, &judging, target).await;
-    close(project, &judging.result_cache).await;
+    project.warn(&judging.result_cache.close().await);
     let proof = judged.map_err(Error::unjudged(format!("judge `{name}`")))?;
     Ok(Verified { name, phase, proof })
 }
@@ -102,7 +102,7 @@ fn of_task(
     id: &str,
     run: Option<&str>,
 ) -> Result<Target, Error> {
-    let (_, replayed) = project.replayed(run)?;
+    let replayed = project.replayed(run)?.replayed;
     let task = TaskId::from(id);
     let run = &replayed.header.run_id;
     let unknown = || Error::UnknownTarget {
@@ -131,11 +131,7 @@ fn of_task(
         .as_ref()
         .and_then(|red| replayed.scheduler.task(red))
         .and_then(|red| RedCommit::of(red.attempts.last()?));
-    let (_, backlog) = project.backlog(
-        Some(Path::new(&replayed.header.backlog)),
-        Some(replayed.header.tag.as_str()),
-        None,
-    )?;
+    let (_, backlog) = project.backlog_of(&replayed.header)?;
     let like = test_command(project);
     let (base, tree) = (
         base(project, order)?.unwrap_or(place.base.clone()),

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
-use tm_app::{Project, write_reports};
+use tm_app::{KnownRun, Project, write_reports};
 use tm_executors::agent::{LogEnd, LogReader};
 use tm_executors::process::run_attended;
 use tm_reports::{Summary, junit_xml, metrics_text, report_html, status_text, summary_markdown};
@@ -201,7 +201,11 @@ fn row(project: &Project, id: &RunId) -> Result<Value> {
     let directory = project.directory.run(id)?;
     Ok(match replay(&directory.journal()) {
         Ok(replayed) => {
-            let summary = tm_app::summary(project, &directory, &replayed);
+            let run = KnownRun {
+                directory,
+                replayed,
+            };
+            let summary = tm_app::summary(project, &run);
             let landed = summary.tasks.iter().filter(|task| task.landed).count();
             json!({"run_id": id, "status": summary.status, "tasks": summary.tasks.len(), "landed": landed,
                    "started_at": summary.started_at, "integration_branch": summary.integration_branch})
@@ -223,7 +227,10 @@ fn refused_before(directory: &RunDirectory) -> Option<String> {
 impl Perform for LogsArguments {
     async fn perform(self, start: &Path) -> Result {
         let project = open(start)?;
-        let (directory, replayed) = project.replayed(self.run.as_deref())?;
+        let KnownRun {
+            directory,
+            replayed,
+        } = project.replayed(self.run.as_deref())?;
         let task = TaskId::from(self.task.as_str());
         let Some(view) = replayed.scheduler.task(&task) else {
             let run = &replayed.header.run_id;

@@ -3,6 +3,7 @@
 //! The only place that looks at the process's own environment is `from_process`.
 
 use crate::environment;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -46,7 +47,7 @@ fn config_folder() -> Option<PathBuf> {
 }
 
 /// One setting from the command line.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Override {
     /// The setting, with dots: `waves.max_parallel`.
     pub key: String,

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::setup::{find_program, presets, test_command};
+use std::collections::BTreeSet;
 use tm_config::{AgentCommand, Argument, PromptDelivery};
 use tm_executors::testing::TestCommand;
 use tm_presets::{LoopContext, LoopPrompt, Recipe, loop_prompt, recipe};
@@ -78,36 +79,25 @@ pub(super) fn tags(
     order: &LoopOrder,
     backlog: Option<&(BacklogSource, Backlog)>,
 ) -> Result<Vec<Option<Tag>>, Error> {
-    let mut given: Vec<Tag> = order
-        .tag
-        .iter()
-        .map(|tag| Tag::from(tag.as_str()))
-        .collect();
-    given.sort();
-    given.dedup();
-    match (order.parallel, given.as_slice()) {
-        (false, []) => Ok(vec![None]),
-        (false, [_]) => Ok(given.into_iter().map(Some).collect()),
-        (false, _) => Err(Error::SeveralTags),
-        (true, []) => {
-            let open = backlog.map(open_tags).transpose()?.unwrap_or_default();
-            if open.is_empty() {
-                return Err(Error::NoOpenTags);
-            }
-            Ok(open.into_iter().map(Some).collect())
-        }
-        (true, _) => Ok(given.into_iter().map(Some).collect()),
+    let given = order.tag.iter().map(|tag| Tag::from(tag.as_str()));
+    let given: BTreeSet<Tag> = given.collect();
+    let tags = match (order.parallel, given.len()) {
+        (false, 0) => return Ok(vec![None]),
+        (false, 2..) => return Err(Error::SeveralTags),
+        (true, 0) => backlog.map(open_tags).transpose()?.unwrap_or_default(),
+        (false, 1) | (true, 1..) => given.into_iter().collect(),
+    };
+    if tags.is_empty() {
+        return Err(Error::NoOpenTags);
     }
+    Ok(tags.into_iter().map(Some).collect())
 }
 
 /// The tags that have open tasks.
 fn open_tags((source, backlog): &(BacklogSource, Backlog)) -> Result<Vec<Tag>, Error> {
     let mut open = Vec::new();
     for tag in &backlog.tags {
-        let read = source.read(&ReadOptions {
-            tag: Some(tag.clone()),
-            ..ReadOptions::default()
-        })?;
+        let read = source.read(&ReadOptions::of_tag(tag))?;
         if read.tasks.iter().any(|task| task.status.is_open()) {
             open.push(tag.clone());
         }

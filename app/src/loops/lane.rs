@@ -46,10 +46,7 @@ impl Common<'_> {
         let mut lanes = Vec::new();
         if let Err(error) = self.put_together(&mut lanes).await {
             for lane in lanes {
-                lane.give_back()
-                    .await
-                    .iter()
-                    .for_each(|warning| self.project.tell(&Notice::Warning(warning)));
+                self.project.warn(&lane.give_back().await);
             }
             return Err(error);
         }
@@ -116,14 +113,10 @@ impl Common<'_> {
             context: self.context(tag, &lane, elsewhere, &progress),
             recipe: self.recipe.clone(),
             attempt_limits: self.attempt_limits(),
-            backlog: self.backlog.as_ref().map(|(source, _)| {
-                let tag = Some(lane.clone());
-                let options = ReadOptions {
-                    tag,
-                    ..ReadOptions::default()
-                };
-                (source.clone(), options)
-            }),
+            backlog: self
+                .backlog
+                .as_ref()
+                .map(|(source, _)| (source.clone(), ReadOptions::of_tag(&lane))),
             statuses,
             repository: self.project.repository.clone(),
             left_out: own_files.iter().filter_map(relative).collect(),
@@ -134,7 +127,7 @@ impl Common<'_> {
             hooks: tm_runtime::run_hooks(settings),
             place,
             progress,
-            executor: tm_runtime::executor(&self.project.directory),
+            executor: self.project.executor(),
             directory: self.directory.clone(),
             tm_program,
             cost: self.cost.clone(),
@@ -236,12 +229,8 @@ impl Common<'_> {
             });
         }
         // A folder for each lane: a lane that ends cleans up its own.
-        let folder = self
-            .project
-            .directory
-            .worktrees_folder()
-            .join(format!("{}-{name}", self.id));
-        let checkouts = checkouts(WorktreePool::open(repository, &folder)?, base.clone())?;
+        let pool = self.project.worktrees(&format!("{}-{name}", self.id))?;
+        let checkouts = checkouts(pool, base.clone())?;
         let names = [("tag", lane.as_str()), ("run", self.id.as_str())];
         let branch =
             repository.free_branch(&branch_from_pattern("tm/{tag}/loop-{run}", &names)?)?;
@@ -251,11 +240,7 @@ impl Common<'_> {
         let made = unless_interrupted(Place::new_worktree(checkouts.clone(), &branch, &base)).await;
         let made = made.and_then(|made| made.map_err(Error::from));
         if made.is_err() {
-            checkouts
-                .close()
-                .await
-                .iter()
-                .for_each(|warning| self.project.tell(&Notice::Warning(warning)));
+            self.project.warn(&checkouts.close().await);
             // It need not have come to be.
             let _stays = repository.remove_branch(&branch, &base);
         }

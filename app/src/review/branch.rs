@@ -3,8 +3,8 @@
 
 use super::doubted::{Doubted, DoubtedWork};
 use crate::error::Error;
-use crate::project::Project;
-use crate::status::{is_live, shown_summary};
+use crate::project::{KnownRun, Project};
+use crate::status::{liveness, shown_summary};
 use std::collections::BTreeSet;
 use tm_reports::{Summary, TaskSummary};
 use tm_runtime::Replayed;
@@ -68,10 +68,8 @@ impl ReviewedRun {
     /// # Errors
     /// git refused.
     pub fn viewed(&self) -> Result<Repository, Error> {
-        Ok(self
-            .project
-            .repository
-            .with_settings_of(&self.directory.kept_settings())?)
+        let kept = self.directory.kept_settings();
+        Ok(self.project.repository.with_settings_of(&kept)?)
     }
 
     /// Opens a run, the live or last one when none is named.
@@ -79,15 +77,13 @@ impl ReviewedRun {
     /// # Errors
     /// There is none, or it can't be read.
     pub fn open(project: Project, run: Option<&str>) -> Result<Self, Error> {
-        let (directory, replayed) = project.replayed(run)?;
-        let is_live = is_live(&project, &replayed);
-        let summary = shown_summary(
-            &project,
-            &directory,
-            &replayed,
-            replayed.last_input_at,
-            is_live,
-        );
+        let run = project.replayed(run)?;
+        let liveness = liveness(&project, &run.replayed);
+        let summary = shown_summary(&project, &run, run.replayed.last_input_at, liveness);
+        let KnownRun {
+            directory,
+            replayed,
+        } = run;
         let doubted = Doubted::of(&project, &replayed.header);
         Ok(Self {
             project,
@@ -178,16 +174,12 @@ impl ReviewedRun {
             .map(|(rejected, _)| rejected.task.to_string())
             .collect();
         // Reviews of before rejections were kept in the repository.
-        let own: Vec<TaskBranch> = self
-            .branches()?
-            .into_iter()
-            .filter(TaskBranch::is_rejected)
-            .collect();
+        let mut own = self.branches()?;
+        own.retain(TaskBranch::is_rejected);
         if rejected.is_empty() && !own.is_empty() {
             let works = standing(repository, tip)?;
-            let stands =
-                |branch: &TaskBranch| works.iter().any(|work| work.commit == branch.commit);
-            rejected.extend(own.into_iter().filter(stands).map(|branch| branch.task.id));
+            own.retain(|branch| works.iter().any(|work| work.commit == branch.commit));
+            rejected.extend(own.into_iter().map(|branch| branch.task.id));
         }
         Ok(rejected.into_iter().collect())
     }
@@ -223,19 +215,15 @@ impl ReviewedRun {
         let mut merged = repository.head()?.commit;
         let mut all = Vec::new();
         for branch in branches {
-            all.push(
-                match repository.combine(
-                    &[merged.clone(), branch.commit.clone()],
-                    "tm: conflicts ahead\n",
-                    Conflicts::United,
-                )? {
-                    MergeOutcome::Merged(commit) => {
-                        merged = commit;
-                        Vec::new()
-                    }
-                    MergeOutcome::Conflict(conflict) => conflict.files,
-                },
-            );
+            let both = [merged.clone(), branch.commit.clone()];
+            let words = "tm: conflicts ahead\n";
+            all.push(match repository.combine(&both, words, Conflicts::United)? {
+                MergeOutcome::Merged(commit) => {
+                    merged = commit;
+                    Vec::new()
+                }
+                MergeOutcome::Conflict(conflict) => conflict.files,
+            });
         }
         Ok(all)
     }

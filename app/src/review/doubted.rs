@@ -1,15 +1,12 @@
 //! Landed work that was built on work which somebody rejected since: it stays, and a person judges it anew. Follows from
 //! the backlog, the history and the rejections that the repository keeps; nothing of it is written down.
 
-use crate::moved::now_at;
 use crate::project::Project;
 use std::collections::BTreeSet;
-use std::path::Path;
 use tm_reports::Summary;
 use tm_runtime::JournalHeader;
 use tm_runtime::standing::{Ledger, Rejected, standing};
 use tm_scheduler::{RunId, Task, TaskId, Work, WorkKind};
-use tm_store::backlog::{BacklogSource, ReadOptions};
 use tm_store::run::Review;
 
 /// Work that was built on rejected work.
@@ -45,7 +42,8 @@ impl Doubted {
         let (false, Ok(tip)) = (ledger.is_empty(), tip) else {
             return Self::default();
         };
-        let tasks = backlog(project, header).unwrap_or_default();
+        let backlog = project.backlog_of(header);
+        let tasks = backlog.map_or_else(|_| Vec::new(), |(_, backlog)| backlog.tasks);
         let works = standing(&project.repository, &tip).unwrap_or_default();
         let mut doubts = Vec::new();
         for work in works
@@ -115,15 +113,6 @@ fn describe(on: &[String]) -> String {
         "built on `{}`, which was rejected since: judge it anew",
         on.join("`, `")
     ))
-}
-
-fn backlog(project: &Project, header: &JournalHeader) -> Option<Vec<Task>> {
-    let source = BacklogSource::at(&now_at(project, Path::new(&header.backlog)).ok()?).ok()?;
-    let options = ReadOptions {
-        tag: Some(header.tag.clone()),
-        ..ReadOptions::default()
-    };
-    Some(source.read(&options).ok()?.tasks)
 }
 
 fn built_on(project: &Project, ledger: &Ledger, work: &Work, tasks: &[Task]) -> Vec<Rejected> {

@@ -61,7 +61,7 @@ pub(crate) struct PruneArguments {
 impl Perform for ListBranches {
     async fn perform(self, start: &Path) -> Result {
         let project = open(start)?;
-        let (_, replayed) = project.replayed(self.run.as_deref())?;
+        let replayed = project.replayed(self.run.as_deref())?.replayed;
         let facts = facts(&project, &replayed.header, replayed.last_input_at);
         let summary = summarize(&replayed.scheduler, &facts);
         if self.json {

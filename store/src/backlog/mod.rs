@@ -44,6 +44,16 @@ pub struct ReadOptions {
     pub group: Option<String>,
 }
 
+impl ReadOptions {
+    /// Returns those for a tag that is known.
+    pub fn of_tag(tag: &Tag) -> Self {
+        Self {
+            tag: Some(tag.clone()),
+            ..Self::default()
+        }
+    }
+}
+
 /// A backlog as it was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Backlog {
