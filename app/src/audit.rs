@@ -73,12 +73,9 @@ fn range(project: &Project, named: Option<&str>) -> Result<Range, Error> {
 /// The commit that a name stands for: here, or at the remote where only that is known.
 fn revision(project: &Project, name: &str) -> Result<CommitId, Error> {
     let name = if name.is_empty() { "HEAD" } else { name };
-    let here = project.repository.resolve(name);
-    let found = here.or_else(|_| {
-        project
-            .repository
-            .resolve(&format!("refs/remotes/origin/{name}"))
-    });
+    let repository = &project.repository;
+    let at_remote = |_| repository.resolve(&format!("refs/remotes/origin/{name}"));
+    let found = repository.resolve(name).or_else(at_remote);
     found.map_err(Error::UnknownRange)
 }
 
@@ -90,12 +87,9 @@ fn of_run(project: &Project, name: &str) -> Result<Range, Error> {
             to: revision(project, &branch)?,
         });
     }
-    let references = project.repository.branch_references()?;
-    let of_run = references
-        .iter()
-        .find(|reference| reference.ends_with(&format!("run-{name}")));
-    let to = match of_run {
-        Some(reference) => project.repository.resolve(reference)?,
+    let mut references = project.repository.branch_references()?.into_iter();
+    let to = match references.find(|reference| reference.ends_with(&format!("run-{name}"))) {
+        Some(reference) => project.repository.resolve(&reference)?,
         None => revision(project, name)?,
     };
     let from = parted(project, &to)?.ok_or_else(|| Error::NothingOfItsOwn(name.to_owned()))?;
@@ -132,14 +126,12 @@ fn before_taking_back(project: &Project, mut base: CommitId) -> Result<CommitId,
 /// What HEAD has of runs, else the last run.
 fn of_nothing(project: &Project) -> Result<Range, Error> {
     let head = project.repository.resolve("HEAD")?;
-    if let Some(from) = parted(project, &head)?
-        && project
-            .repository
-            .history(&from, std::slice::from_ref(&head))?
-            .iter()
-            .any(is_of_run)
-    {
-        return Ok(Range { from, to: head });
+    if let Some(from) = parted(project, &head)? {
+        let tips = std::slice::from_ref(&head);
+        let history = project.repository.history(&from, tips)?;
+        if history.iter().any(is_of_run) {
+            return Ok(Range { from, to: head });
+        }
     }
     let known = match project.directory.live()? {
         Some(id) => known_run(project, &id)?,

@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use crate::interrupted::landed;
+use std::collections::BTreeSet;
 use std::fmt;
 use tm_runtime::Replayed;
 use tm_scheduler::{CommitId, Scheduler, TaskId};
@@ -27,14 +28,11 @@ pub(crate) fn refuse_lost_landings(
     };
     let branch = &replayed.header.integration_branch;
     let kept = branches_with_work(repository, &replayed.scheduler)?;
-    let mut ids: Vec<TaskId> = (replayed
-        .scheduler
-        .tasks()
-        .filter(|view| view.state.commit().is_some()))
-    .map(|view| view.placed.task.backlog_id.clone())
-    .collect();
-    ids.sort();
-    ids.dedup();
+    let proven = replayed.scheduler.tasks();
+    let proven = proven.filter(|view| view.state.commit().is_some());
+    let ids: BTreeSet<TaskId> = proven
+        .map(|view| view.placed.task.backlog_id.clone())
+        .collect();
     let needed = without_parts(repository, &kept)?;
     let kept = kept.into_iter().map(|(branch, _)| branch).collect();
     Err(Error::LandingsLost(Box::new(LostLandings {
@@ -42,7 +40,7 @@ pub(crate) fn refuse_lost_landings(
         gone,
         kept,
         needed,
-        ids,
+        ids: ids.into_iter().collect(),
     })))
 }
 
@@ -104,10 +102,8 @@ fn branches_with_work(
         }
     }
     found.sort_by_key(|(ended_at, ..)| *ended_at);
-    Ok(found
-        .into_iter()
-        .map(|(_, branch, tip)| (branch, tip))
-        .collect())
+    let found = found.into_iter();
+    Ok(found.map(|(_, branch, tip)| (branch, tip)).collect())
 }
 
 /// The branches that no later one contains.
@@ -125,9 +121,6 @@ fn without_parts(
             needed.push(candidate);
         }
     }
-    Ok(needed
-        .into_iter()
-        .rev()
-        .map(|(branch, _)| branch.clone())
-        .collect())
+    let needed = needed.into_iter().rev();
+    Ok(needed.map(|(branch, _)| branch.clone()).collect())
 }

@@ -14,7 +14,6 @@ use tm_runtime::{JournalHeader, TestResultCache, now, replay};
 use tm_scheduler::preflight::{BaseMeasured, Preflight, judge_base};
 use tm_scheduler::{CommitId, Task, TaskId};
 use tm_store::run::{ActivityLog, RunDirectory, write_json};
-use tm_worktrees::WorktreePool;
 
 /// A preflight as an event.
 #[derive(Clone, Debug, Serialize)]
@@ -130,15 +129,12 @@ pub(crate) async fn unless_interrupted<T>(look: impl Future<Output = T>) -> Resu
 /// those up. The project has to be locked.
 pub(crate) fn remove_what_never_began(project: &Project) -> Result<(), Error> {
     let live = project.directory.live()?;
-    for id in project
-        .directory
-        .runs()?
-        .into_iter()
-        .filter(|id| live.as_ref() != Some(id))
-    {
+    let mut runs = project.directory.runs()?;
+    runs.retain(|id| live.as_ref() != Some(id));
+    for id in runs {
         let folder = project.directory.worktrees_folder().join(id.as_str());
         if folder.exists() && never_began(&project.directory.run(&id)?.journal()) {
-            WorktreePool::open(&project.repository, &folder)?.close()?;
+            project.worktrees(id.as_str())?.close()?;
         }
     }
     Ok(())
@@ -209,10 +205,8 @@ fn commands(
 ) -> Result<TestCommands, Error> {
     let like = test_command(project);
     let own = |id: &TaskId| {
-        tasks
-            .iter()
-            .find(|task| task.id == *id)
-            .and_then(|task| task.test_command.as_ref())
+        let task = tasks.iter().find(|task| task.id == *id)?;
+        task.test_command.as_ref()
     };
     let parts = parts(project)?;
     // Which of them a task touches is known when it is done.
@@ -228,12 +222,12 @@ fn commands(
         let own = own(&placed.task.backlog_id).map(|text| TestCommand::shell(text, like.as_ref()));
         match own.or_else(|| like.clone()) {
             None => found.is_missing |= parts.is_empty(),
-            Some(command)
-                if found
-                    .known
-                    .iter()
-                    .any(|known| known.identity() == command.identity()) => {}
-            Some(command) => found.known.push(command),
+            Some(command) => {
+                let mut known = found.known.iter();
+                if !known.any(|known| known.identity() == command.identity()) {
+                    found.known.push(command);
+                }
+            }
         }
     }
     Ok(found)

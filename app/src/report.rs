@@ -90,14 +90,11 @@ pub(crate) fn whole_summary(
             CommitId::new(task.commit.as_deref()?),
         ))
     };
-    let changed: Vec<&mut TaskSummary> = summary
-        .tasks
-        .iter_mut()
-        .filter(|task| pair(task).is_some())
-        .collect();
-    let pairs: Vec<(CommitId, CommitId)> = changed.iter().filter_map(|task| pair(task)).collect();
+    let pairs: Vec<(CommitId, CommitId)> = summary.tasks.iter().filter_map(pair).collect();
     let stats = project.repository.diffstats(&pairs).unwrap_or_default();
-    for (task, stat) in changed.into_iter().zip(stats) {
+    let changed = summary.tasks.iter_mut();
+    let changed = changed.filter(|task| pair(task).is_some());
+    for (task, stat) in changed.zip(stats) {
         // A commit that the user has had collected has no size any more.
         task.diffstat = stat.map(|stat| DiffstatSummary {
             files: stat.files,

@@ -213,7 +213,7 @@ pub(crate) fn start_commit(project: &Project, tag: &Tag) -> Result<(CommitId, Wh
     let message = format!("Merge {name} into where the next run starts\n");
     match project
         .repository
-        .combine_as_user(&[head, tip], &message, Conflicts::Told)?
+        .combine(&[head, tip], &message, Conflicts::Told)?
     {
         MergeOutcome::Merged(both) => Ok((both, Whence::Both(name))),
         MergeOutcome::Conflict(conflict) => Err(Error::StartConflicts {

@@ -7,7 +7,7 @@ use crate::project::Project;
 use rustix::process::{Pid, Signal, kill_process};
 use std::time::Duration;
 use tm_runtime::steering::{Ask, CallError, Reply, Steer, SteeringSocket, call};
-use tm_scheduler::RunId;
+use tm_scheduler::{RunId, StopMode};
 use tm_store::run::{Holder, RunLock};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
@@ -45,18 +45,17 @@ pub(crate) fn steers(project: &Project) -> Result<Steers, Error> {
 /// None is live, or it can't be reached.
 pub fn steer(project: &Project, ask: &Ask) -> Result<Reply, Error> {
     match call(&project.directory, ask) {
-        Err(CallError::Nobody) => Err(match RunLock::holder(&project.directory)? {
-            None => Error::NoLiveRun {
-                wanted: wanted(ask),
-            },
-            Some(holder) if is_loop(&holder) => Error::LoopLive {
-                wanted: wanted(ask),
-            },
-            Some(holder) => Error::Unreachable {
-                wanted: wanted(ask),
-                holder: Box::new(holder),
-            },
-        }),
+        Err(CallError::Nobody) => {
+            let wanted = wanted(ask);
+            Err(match RunLock::holder(&project.directory)? {
+                None => Error::NoLiveRun { wanted },
+                Some(holder) if is_loop(&holder) => Error::LoopLive { wanted },
+                Some(holder) => Error::Unreachable {
+                    wanted,
+                    holder: Box::new(holder),
+                },
+            })
+        }
         answered => Ok(answered?),
     }
 }
@@ -65,30 +64,28 @@ pub fn steer(project: &Project, ask: &Ask) -> Result<Reply, Error> {
 ///
 /// # Errors
 /// It can't be reached.
-pub fn stop(project: &Project, now: bool) -> Result<Reply, Error> {
+pub fn stop(project: &Project, mode: StopMode) -> Result<Reply, Error> {
     let Some(holder) = RunLock::holder(&project.directory)? else {
         return Ok(Reply::done("no run is live"));
     };
+    let now = mode == StopMode::Now;
     match call(&project.directory, &Ask::Stop { now }) {
         // A loop, or a run that could make no socket, hears signals.
-        Err(CallError::Nobody) => stop_by_signal(holder, if now { 2 } else { 1 }),
+        Err(CallError::Nobody) => stop_by_signal(holder, mode),
         answered => Ok(answered?),
     }
 }
 
-fn stop_by_signal(holder: Holder, signals: u32) -> Result<Reply, Error> {
-    let pid = holder
-        .pid
-        .filter(|_| holder.is_alive())
-        .and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
-    let Some(pid) = pid else {
+fn stop_by_signal(holder: Holder, mode: StopMode) -> Result<Reply, Error> {
+    let pid = holder.pid.filter(|_| holder.is_alive());
+    let Some(pid) = pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)) else {
         return Err(Error::NotOnThisMachine(Box::new(holder)));
     };
-    for number in 0..signals {
-        if number > 0 {
-            std::thread::sleep(BETWEEN_SIGNALS);
-        }
-        kill_process(pid, Signal::TERM).map_err(std::io::Error::from)?;
+    let signal = || kill_process(pid, Signal::TERM).map_err(std::io::Error::from);
+    signal()?;
+    if mode == StopMode::Now {
+        std::thread::sleep(BETWEEN_SIGNALS);
+        signal()?;
     }
     Ok(Reply::done(format!("asked to stop: {holder}")))
 }

@@ -6,8 +6,8 @@ use crate::project::Project;
 use crate::setup::{never_commit, parts, test_command};
 use std::path::{Path, PathBuf};
 use tm_executors::testing::TestCommand;
-use tm_runtime::{RedCommit, StepError, Work, prove, red_commit, rules};
-use tm_scheduler::{AttemptRecord, CommitId, Phase, Proof, TaskId};
+use tm_runtime::{RedCommit, Replayed, StepError, Work, prove, red_commit, rules};
+use tm_scheduler::{CommitId, Phase, Proof, TaskId};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::safe_name;
 use tm_worktrees::{Repository, TreeId};
@@ -102,58 +102,47 @@ fn of_task(
     id: &str,
     run: Option<&str>,
 ) -> Result<Target, Error> {
-    let replayed = project.replayed(run)?.replayed;
-    let task = TaskId::from(id);
-    let run = &replayed.header.run_id;
+    let Replayed {
+        header, scheduler, ..
+    } = project.replayed(run)?.replayed;
+    let (task, run) = (TaskId::from(id), &header.run_id);
     let unknown = || Error::UnknownTarget {
         name: id.to_owned(),
         run: run.clone(),
     };
-    let view = replayed.scheduler.task(&task).ok_or_else(unknown)?;
+    let view = scheduler.task(&task).ok_or_else(unknown)?;
+    let planned = &view.placed.task;
     let nothing = || Error::NothingToJudge(id.to_owned());
-    let placed = |record| Some((record, AttemptRecord::place(record)?));
-    let (record, place) = (view.attempts.iter().rev())
-        .find_map(placed)
-        .ok_or_else(nothing)?;
-    let kept = format!(
-        "refs/tm/salvage/{run}/{}/{}",
-        safe_name(&task),
-        record.number
-    );
+    let mut attempts = view.attempts.iter().rev();
+    let placed = attempts.find_map(|record| Some((record, record.place()?)));
+    let (record, place) = placed.ok_or_else(nothing)?;
     let commit = match record.commit().or_else(|| view.state.commit()) {
         Some(commit) => commit.clone(),
-        None => project.repository.resolve(&kept).map_err(|_| nothing())?,
+        None => {
+            let (task, number) = (safe_name(&task), record.number);
+            let kept = format!("refs/tm/salvage/{run}/{task}/{number}");
+            project.repository.resolve(&kept).map_err(|_| nothing())?
+        }
     };
-    let red = view
-        .placed
-        .task
-        .pair
-        .as_ref()
-        .and_then(|red| replayed.scheduler.task(red))
-        .and_then(|red| RedCommit::of(red.attempts.last()?));
-    let (_, backlog) = project.backlog_of(&replayed.header)?;
-    let like = test_command(project);
-    let (base, tree) = (
-        base(project, order)?.unwrap_or(place.base.clone()),
-        project.repository.tree_of(&commit)?,
-    );
-    let own = backlog
-        .tasks
-        .iter()
-        .find(|one| one.id == view.placed.task.backlog_id);
-    let own = own
-        .and_then(|one| one.test_command.as_ref())
-        .map(|text| TestCommand::shell(text, like.as_ref()));
+    let red = planned.pair.as_ref();
+    let red = red.and_then(|red| RedCommit::of(scheduler.task(red)?.attempts.last()?));
+    let base = base(project, order)?.unwrap_or_else(|| place.base.clone());
+    let tree = project.repository.tree_of(&commit)?;
+    let (_, backlog) = project.backlog_of(&header)?;
+    let mut tasks = backlog.tasks.into_iter();
+    let own = tasks.find(|one| one.id == planned.backlog_id);
+    let own = own.and_then(|one| one.test_command);
+    let command = match own.filter(|_| !is_command_given(project)) {
+        Some(own) => Some(TestCommand::shell(&own, test_command(project).as_ref())),
+        None => of_parts(project, (&base, &tree), red.as_ref())?,
+    };
     Ok(Target {
         name: format!("task {id}"),
-        phase: order.phase.unwrap_or(view.placed.task.phase),
-        command: match own.filter(|_| !is_command_given(project)) {
-            Some(own) => Some(own),
-            None => of_parts(project, (&base, &tree), red.as_ref())?,
-        },
+        phase: order.phase.unwrap_or(planned.phase),
         base,
         tree,
         red,
+        command,
     })
 }
 
@@ -190,17 +179,15 @@ fn of_checkout(project: &Project, order: &VerifyOrder, folder: &Path) -> Result<
     let never_commit = never_commit(&project.loaded.settings, Some(&backlog), root)?;
     let (tree, _) = repository.without(&never_commit, &whole, &base)?;
     // A GREEN without a run is built on its RED.
-    let below = if phase == Phase::Green {
-        repository.first_parent(&base)?
-    } else {
-        None
-    };
-    let red = below.map(|below| RedCommit {
-        base: below,
-        commit: base.clone(),
-        tests: Vec::new(),
-        unloaded: Vec::new(),
-    });
+    let mut red = None;
+    if phase == Phase::Green {
+        red = repository.first_parent(&base)?.map(|below| RedCommit {
+            base: below,
+            commit: base.clone(),
+            tests: Vec::new(),
+            unloaded: Vec::new(),
+        });
+    }
     Ok(Target {
         name: folder.display().to_string(),
         phase,
@@ -218,34 +205,24 @@ fn base_of_checkout(
 ) -> Result<CommitId, Error> {
     let head = repository.head()?.commit;
     let is_dirty = repository.tree_of(&head)? != *tree;
-    let last = |commit: &CommitId| {
-        repository
-            .first_parent(commit)
-            .map(|parent| parent.unwrap_or_else(|| commit.clone()))
-    };
-    if phase == Phase::Green {
-        if let Some(red) = repository.last_with_trailer(&head, "Phase", "red")? {
-            return Ok(red);
+    let began = match (phase, repository.default_branch()?) {
+        (Phase::Green, _) => repository.last_with_trailer(&head, "Phase", "red")?,
+        (Phase::Red | Phase::None, Some(name)) => {
+            let default = repository.resolve(&format!("refs/heads/{name}"))?;
+            let parted = repository.merge_base(&head, &default)?;
+            parted.filter(|parted| *parted != head)
         }
-        return Ok(if is_dirty { head } else { last(&head)? });
-    }
-    let default = match repository.default_branch()? {
-        Some(name) => {
-            repository.merge_base(&head, &repository.resolve(&format!("refs/heads/{name}"))?)?
-        }
-        None => None,
+        (Phase::Red | Phase::None, None) => None,
     };
-    match default {
-        Some(parted) if parted != head => Ok(parted),
-        Some(_) | None if is_dirty => Ok(head),
-        Some(_) | None => Ok(last(&head)?),
+    match began {
+        Some(began) => Ok(began),
+        None if is_dirty => Ok(head),
+        None => Ok(repository.first_parent(&head)?.unwrap_or(head)),
     }
 }
 
 fn base(project: &Project, order: &VerifyOrder) -> Result<Option<CommitId>, Error> {
-    Ok(order
-        .base
-        .as_ref()
-        .map(|base| project.repository.resolve(base))
-        .transpose()?)
+    let base = order.base.as_ref();
+    let base = base.map(|base| project.repository.resolve(base));
+    Ok(base.transpose()?)
 }

@@ -39,12 +39,7 @@ impl Server {
     #[tool(
         name = "autopilot_start",
         description = "Begin a run of a task: a branch of its own, then RED, GREEN and COMMIT of each subtask. \
-                       Returns what is to be done next.",
-        annotations(
-            read_only_hint = false,
-            destructive_hint = false,
-            open_world_hint = false
-        )
+                       Returns what is to be done next."
     )]
     async fn autopilot_start(
         &self,
@@ -79,7 +74,7 @@ impl Server {
     #[tool(
         name = "autopilot_next",
         description = "Tell what is to be done next, with the subtask, its context and instructions.",
-        annotations(read_only_hint = true, open_world_hint = false)
+        annotations(read_only_hint = true)
     )]
     async fn autopilot_next(
         &self,
@@ -92,12 +87,7 @@ impl Server {
     #[tool(
         name = "autopilot_complete_phase",
         description = "Report how the tests went after RED or GREEN. A report that does not allow the next step is \
-                       answered with what to do.",
-        annotations(
-            read_only_hint = false,
-            destructive_hint = false,
-            open_world_hint = false
-        )
+                       answered with what to do."
     )]
     async fn autopilot_complete_phase(
         &self,
@@ -124,12 +114,7 @@ impl Server {
 
     #[tool(
         name = "autopilot_commit",
-        description = "Commit the subtask with a message of tm's, set it done, go on to the next one.",
-        annotations(
-            read_only_hint = false,
-            destructive_hint = false,
-            open_world_hint = false
-        )
+        description = "Commit the subtask with a message of tm's, set it done, go on to the next one."
     )]
     async fn autopilot_commit(
         &self,
@@ -151,12 +136,7 @@ impl Server {
     #[tool(
         name = "autopilot_finalize",
         description = "Close a run of which everything is committed, and set its task done. Without counts tm runs the \
-                       whole suite itself.",
-        annotations(
-            read_only_hint = false,
-            destructive_hint = false,
-            open_world_hint = false
-        )
+                       whole suite itself."
     )]
     async fn autopilot_finalize(
         &self,
@@ -177,12 +157,7 @@ impl Server {
     #[tool(
         name = "autopilot_resume",
         description = "Go on with a run that is paused or was cut off.",
-        annotations(
-            read_only_hint = false,
-            destructive_hint = false,
-            idempotent_hint = true,
-            open_world_hint = false
-        )
+        annotations(idempotent_hint = true)
     )]
     async fn autopilot_resume(
         &self,
@@ -194,12 +169,7 @@ impl Server {
 
     #[tool(
         name = "autopilot_pause",
-        description = "Stop a run until it is resumed.",
-        annotations(
-            read_only_hint = false,
-            destructive_hint = false,
-            open_world_hint = false
-        )
+        description = "Stop a run until it is resumed."
     )]
     async fn autopilot_pause(
         &self,
@@ -212,11 +182,7 @@ impl Server {
     #[tool(
         name = "autopilot_abort",
         description = "Give a run up. Statuses go back to what they were; commits are kept.",
-        annotations(
-            read_only_hint = false,
-            destructive_hint = true,
-            open_world_hint = false
-        )
+        annotations(destructive_hint = true)
     )]
     async fn autopilot_abort(
         &self,
@@ -236,7 +202,7 @@ impl Server {
     #[tool(
         name = "autopilot_status",
         description = "Tell how a run stands: its subtasks, commits, tries and where its files are.",
-        annotations(read_only_hint = true, open_world_hint = false)
+        annotations(read_only_hint = true)
     )]
     async fn autopilot_status(
         &self,

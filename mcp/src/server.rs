@@ -12,7 +12,7 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorData,
     GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _, tool_handler};
@@ -49,10 +49,10 @@ impl Server {
         router.merge(Self::autopilot_tools());
         router.merge(Self::unit_tools());
         router.merge(Self::waves_tools());
-        router
-            .map
-            .values_mut()
-            .for_each(|route| without_widths(&mut route.attr));
+        for route in router.map.values_mut() {
+            without_widths(&mut route.attr);
+            say_what_is_usual(&mut route.attr);
+        }
         router
     }
 
@@ -152,6 +152,16 @@ impl ServerHandler for Server {
     ) -> Result<CompleteResult, ErrorData> {
         Ok(completions::complete(self, request).await)
     }
+}
+
+/// What a tool does not say of itself: it changes something, destroys nothing and stays on this machine.
+fn say_what_is_usual(tool: &mut Tool) {
+    let hints = tool.annotations.get_or_insert_default();
+    if hints.read_only_hint != Some(true) {
+        hints.read_only_hint = Some(false);
+        hints.destructive_hint.get_or_insert(false);
+    }
+    hints.open_world_hint.get_or_insert(false);
 }
 
 /// Serves one client on standard input and output, until it goes away.

@@ -171,7 +171,7 @@ impl Server {
     #[tool(
         name = "get_tasks",
         description = "List the tasks of the backlog, page by page.",
-        annotations(read_only_hint = true, open_world_hint = false)
+        annotations(read_only_hint = true)
     )]
     async fn get_tasks(
         &self,
@@ -208,7 +208,7 @@ impl Server {
     #[tool(
         name = "get_task",
         description = "Return a task or subtask in full, or several.",
-        annotations(read_only_hint = true, open_world_hint = false)
+        annotations(read_only_hint = true)
     )]
     async fn get_task(
         &self,
@@ -243,7 +243,7 @@ impl Server {
         name = "next_task",
         description = "Return the task to work on next: ready, most urgent, with the fewest dependencies. \
                        Subtasks of tasks that are in progress come first.",
-        annotations(read_only_hint = true, open_world_hint = false)
+        annotations(read_only_hint = true)
     )]
     async fn next_task(
         &self,
@@ -263,12 +263,7 @@ impl Server {
     #[tool(
         name = "set_task_status",
         description = "Set the status of tasks or subtasks, all of them or none.",
-        annotations(
-            read_only_hint = false,
-            destructive_hint = false,
-            idempotent_hint = true,
-            open_world_hint = false
-        )
+        annotations(idempotent_hint = true)
     )]
     async fn set_task_status(
         &self,

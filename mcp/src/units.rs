@@ -37,7 +37,7 @@ impl Server {
     #[tool(
         name = "autopilot_next_work_unit",
         description = "Return the piece of work under way with its context and preconditions.",
-        annotations(read_only_hint = true, open_world_hint = false)
+        annotations(read_only_hint = true)
     )]
     async fn autopilot_next_work_unit(
         &self,
@@ -52,12 +52,7 @@ impl Server {
 
     #[tool(
         name = "autopilot_complete_work_unit",
-        description = "Report what came of the piece of work under way. Returns what is to be done next.",
-        annotations(
-            read_only_hint = false,
-            destructive_hint = false,
-            open_world_hint = false
-        )
+        description = "Report what came of the piece of work under way. Returns what is to be done next."
     )]
     async fn autopilot_complete_work_unit(
         &self,
@@ -74,7 +69,7 @@ impl Server {
     #[tool(
         name = "autopilot_get_state",
         description = "Return the state of a run as it is kept, with its checkpoint.",
-        annotations(read_only_hint = true, open_world_hint = false)
+        annotations(read_only_hint = true)
     )]
     async fn autopilot_get_state(
         &self,

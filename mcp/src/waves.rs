@@ -16,7 +16,7 @@ use std::time::Duration;
 use tm_app::{BrokenBase, Caller, PlanOrder, Project, detached, plan_json};
 use tm_config::Override;
 use tm_runtime::callers::refuse_to_agents;
-use tm_scheduler::{AtBreaker, RunId};
+use tm_scheduler::{AtBreaker, RunId, StopMode};
 
 /// The command of `tm` that carries out a run which outlives the server.
 pub const DETACHED: &str = "detached-run";
@@ -102,7 +102,7 @@ impl Server {
     #[tool(
         name = "waves_plan",
         description = "Show the waves in which the backlog would be run, and run nothing.",
-        annotations(read_only_hint = true, open_world_hint = false)
+        annotations(read_only_hint = true)
     )]
     async fn waves_plan(
         &self,
@@ -122,11 +122,7 @@ impl Server {
                        clients that ask for it. The run goes on when the call is cancelled or the client goes away: \
                        `waves_status` tells how it stands, `waves_stop` stops it. With `wait` false the call returns \
                        as soon as the run is under way. A run that was cut off is taken up by the next call.",
-        annotations(
-            read_only_hint = false,
-            destructive_hint = false,
-            open_world_hint = true
-        )
+        annotations(open_world_hint = true)
     )]
     async fn waves_run(
         &self,
@@ -180,7 +176,7 @@ impl Server {
     #[tool(
         name = "waves_status",
         description = "Tell how a run of waves stands, live or over.",
-        annotations(read_only_hint = true, open_world_hint = false)
+        annotations(read_only_hint = true)
     )]
     async fn waves_status(
         &self,
@@ -192,7 +188,7 @@ impl Server {
     #[tool(
         name = "waves_report",
         description = "Return the report of a run of waves.",
-        annotations(read_only_hint = true, open_world_hint = false)
+        annotations(read_only_hint = true)
     )]
     async fn waves_report(
         &self,
@@ -204,12 +200,7 @@ impl Server {
     #[tool(
         name = "waves_stop",
         description = "Ask the live run of waves to stop: agents get the grace period, everything is saved.",
-        annotations(
-            read_only_hint = false,
-            destructive_hint = true,
-            idempotent_hint = true,
-            open_world_hint = false
-        )
+        annotations(destructive_hint = true, idempotent_hint = true)
     )]
     async fn waves_stop(
         &self,
@@ -218,7 +209,7 @@ impl Server {
         self.looked(move |server| {
             let root = of.project_root.as_deref();
             server.refuse_agents("waves_stop", root)?;
-            let reply = tm_app::stop(&server.waves(root, Vec::new())?, false)?;
+            let reply = tm_app::stop(&server.waves(root, Vec::new())?, StopMode::Gently)?;
             Ok(json!({"success": reply.ok, "message": reply.message}))
         })
         .await

@@ -16,7 +16,6 @@ const USUAL_DEFAULTS: [&str; 2] = ["main", "master"];
 #[derive(Clone, Debug)]
 pub struct Checkout {
     repository: Repository,
-    git_dir: PathBuf,
 }
 
 /// Which files a commit takes.
@@ -39,18 +38,8 @@ pub enum RunHooks {
 
 impl Checkout {
     /// Takes the checkout of a repository.
-    ///
-    /// # Errors
-    /// git refused.
-    pub fn of(repository: Repository) -> Result<Self, Error> {
-        let git_dir = repository
-            .git()
-            .line("rev-parse --path-format=absolute --absolute-git-dir")
-            .path()?;
-        Ok(Self {
-            repository,
-            git_dir,
-        })
+    pub const fn of(repository: Repository) -> Self {
+        Self { repository }
     }
 
     /// Returns the repository.
@@ -65,12 +54,12 @@ impl Checkout {
 
     /// Returns the git folder of this checkout alone: a linked worktree has one of its own.
     pub fn git_dir(&self) -> &Path {
-        &self.git_dir
+        self.repository.git_dir()
     }
 
     /// Returns every checkout of the repository as its git folder and its top: this one, the main one, linked ones.
     pub fn all(&self) -> Vec<(PathBuf, PathBuf)> {
-        let mut found = vec![(self.git_dir.clone(), self.root().to_owned())];
+        let mut found = vec![(self.git_dir().to_owned(), self.root().to_owned())];
         found.extend(self.repository.main_and_linked());
         found.sort();
         found.dedup_by(|one, other| one.0 == other.0);
@@ -319,7 +308,7 @@ mod tests {
             "first",
         ]);
         let repository = Repository::discover_in(folder.path(), environment).unwrap();
-        let checkout = Checkout::of(repository).unwrap();
+        let checkout = Checkout::of(repository);
         (folder, checkout)
     }
 

@@ -1,9 +1,9 @@
 //! What revisions name.
 
+use crate::files::held;
 use crate::git::is_object_id;
 use crate::reader::Found;
 use crate::{Error, Repository, TreeId};
-use std::sync::PoisonError;
 use tm_scheduler::CommitId;
 
 impl Repository {
@@ -38,7 +38,7 @@ impl Repository {
     /// There is no such commit.
     pub fn tree_of(&self, commit: &CommitId) -> Result<TreeId, Error> {
         // A lock that somebody died with holds whole entries all the same.
-        let known = || self.trees.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || held(&self.trees);
         if let Some(tree) = known().get(commit) {
             return Ok(tree.clone());
         }

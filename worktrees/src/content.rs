@@ -1,12 +1,13 @@
 //! What belongs to a tree and lies in no object of the repository: files that Git LFS keeps, and submodules.
 
 use crate::error::says_trouble_of_disk;
+use crate::files::held;
 use crate::reader::Entry;
 use crate::trees::NESTED;
 use crate::{Environment, Error, Repository, TreeId};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use tm_scheduler::{Bring, CommitId};
 
 /// What is brought into checkouts besides the files of their trees.
@@ -47,11 +48,7 @@ const ATTRIBUTES: &[u8] = b".gitattributes";
 impl Repository {
     /// Returns what a tree says of it, looked up once.
     pub(crate) fn content_of(&self, tree: &TreeId) -> Result<Arc<Content>, Error> {
-        let known = || {
-            self.known_content
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-        };
+        let known = || held(&self.known_content);
         if let Some(content) = known().get(tree) {
             return Ok(Arc::clone(content));
         }

@@ -9,14 +9,7 @@ use std::path::Path;
 /// # Errors
 /// git refused, or the folder is in a repository already.
 pub fn create_repository(folder: &Path, message: &str) -> Result<Repository, Error> {
-    let environment =
-        ["AUTHOR", "COMMITTER"]
-            .into_iter()
-            .fold(Environment::default(), |environment, role| {
-                environment
-                    .with(format!("GIT_{role}_NAME"), "tm")
-                    .with(format!("GIT_{role}_EMAIL"), "tm@localhost")
-            });
+    let environment = Environment::default().of_tm();
     let git = || Git::new(&environment, folder, Hooks::Off);
     git().line("init --quiet --initial-branch=main").done()?;
     git().line("add --all").done()?;

@@ -65,6 +65,16 @@ impl Environment {
         self
     }
 
+    /// Returns the environment in which tm names itself as author.
+    pub(crate) fn of_tm(self) -> Self {
+        let roles = ["AUTHOR", "COMMITTER"].into_iter();
+        roles.fold(self, |environment, role| {
+            environment
+                .with(format!("GIT_{role}_NAME"), "tm")
+                .with(format!("GIT_{role}_EMAIL"), "tm@localhost")
+        })
+    }
+
     /// Returns a variable as git will have it.
     fn get(&self, name: &str) -> Option<OsString> {
         self.variables

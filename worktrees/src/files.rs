@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Which file or folder it is, whatever its name is by now.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -51,6 +52,11 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), Error> {
         Ok(())
     };
     write().map_err(Error::file("write", path))
+}
+
+/// Locks what whoever died with it left whole.
+pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes a folder and those above it that are not there.

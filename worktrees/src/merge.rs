@@ -89,41 +89,16 @@ pub(crate) enum Merged {
 }
 
 impl Repository {
-    /// Returns a commit that contains all the given ones: one of them when it does, else a merge.
+    /// Returns a commit that contains all the given ones: one of them when it does, else a merge, which is signed where
+    /// the user's commits are.
     ///
     /// # Errors
-    /// git refused.
+    /// Signing failed, or git refused.
     pub fn combine(
         &self,
         commits: &[CommitId],
         message: &str,
         conflicts: Conflicts,
-    ) -> Result<MergeOutcome, Error> {
-        self.combined(commits, (message, conflicts), |tree, parents, message| {
-            self.commit_tree(tree, parents, message)
-        })
-    }
-
-    /// As `combine`, with merges that are signed where the user's commits are: they become part of the history.
-    ///
-    /// # Errors
-    /// Signing failed, or git refused.
-    pub fn combine_as_user(
-        &self,
-        commits: &[CommitId],
-        message: &str,
-        conflicts: Conflicts,
-    ) -> Result<MergeOutcome, Error> {
-        self.combined(commits, (message, conflicts), |tree, parents, message| {
-            self.commit_as_user(tree, parents, message)
-        })
-    }
-
-    fn combined(
-        &self,
-        commits: &[CommitId],
-        (message, conflicts): (&str, Conflicts),
-        merge: impl Fn(&TreeId, &[&CommitId], &str) -> Result<CommitId, Error>,
     ) -> Result<MergeOutcome, Error> {
         let Some((first, rest)) = commits.split_first() else {
             return Err(Error::unknown(""));
@@ -144,7 +119,7 @@ impl Repository {
                     None => return Ok(MergeOutcome::Conflict(conflict)),
                 },
             };
-            combined = merge(&tree, &[&combined, commit], &message)?;
+            combined = self.commit_as_user(&tree, &[&combined, commit], &message)?;
         }
         Ok(MergeOutcome::Merged(combined))
     }

@@ -33,18 +33,16 @@ impl OtherWorktrees {
     pub fn take(repository: &Repository, own: &Path) -> Result<Self, Error> {
         // git lists them by their real paths.
         let own = own.canonicalize().unwrap_or_else(|_| own.to_owned());
-        let folders = repository
-            .main_and_linked()
-            .into_iter()
-            .map(|(_, root)| root);
-        let others = folders
-            .filter(|folder| folder != repository.checkout_root() && !folder.starts_with(&own));
-        // A bare repository has no files, and a worktree that was deleted has none any more.
-        let there = others.filter(|folder| folder.join(".git").exists());
-        there
-            .map(|folder| Ok((folder.clone(), State::of(repository, &folder)?)))
-            .collect::<Result<_, _>>()
-            .map(Self)
+        let mut others = BTreeMap::new();
+        for (_, folder) in repository.main_and_linked() {
+            let is_other = folder != repository.checkout_root() && !folder.starts_with(&own);
+            // A bare repository has no files, and a worktree that was deleted has none any more.
+            if is_other && folder.join(".git").exists() {
+                let state = State::of(repository, &folder)?;
+                others.insert(folder, state);
+            }
+        }
+        Ok(Self(others))
     }
 
     /// Returns what is different later, in words.

@@ -5,14 +5,14 @@
 //! layout is that of a repository with linked worktrees, whose `refs` and `objects` are links to the real ones.
 
 use crate::clean::remove_if_there;
-use crate::files::{Identity, beginning, create_folder, link, replace};
+use crate::files::{Identity, beginning, create_folder, held, link, replace};
 use crate::reader::Reader;
 use crate::settings::{self, Settings};
 use crate::{Environment, Error, Repository};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 /// What is shared with the repository, as git's own linked folders share it.
 const SHARED: [&str; 4] = ["objects", "refs", "packed-refs", "logs"];
@@ -236,9 +236,7 @@ impl OwnGit {
     }
 
     pub(crate) fn named_hooks(&self) -> MutexGuard<'_, Option<(Vec<u8>, String)>> {
-        self.named_hooks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        held(&self.named_hooks)
     }
 
     /// Tells whether there is a hook of that name.

@@ -4,7 +4,7 @@
 //! judge's.
 
 use crate::collection::NoCollection;
-use crate::files::create_folder;
+use crate::files::{create_folder, held};
 use crate::judge::JudgeCheckout;
 use crate::own::OwnGit;
 use crate::owned::{Lister, OwnedFolder, OwnedHead};
@@ -12,6 +12,7 @@ use crate::prune::Pruned;
 use crate::refs::BranchStart;
 use crate::worktree::Worktree;
 use crate::{BranchName, Error, Repository, TreeId};
+use std::mem::take;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -35,8 +36,6 @@ struct PoolState {
     idle: Mutex<Idle>,
     /// Rung when a worktree comes back.
     came_back: Condvar,
-    /// Those of judges, with the tree that each holds.
-    idle_judges: Mutex<Vec<(OwnedFolder, Option<TreeId>)>>,
     next: AtomicU32,
     /// Held while git's list of worktrees changes; git itself stumbles over half-written entries.
     changing: Mutex<()>,
@@ -49,6 +48,8 @@ struct Idle {
     folders: Vec<OwnedFolder>,
     /// How many more are about to come back.
     returning: usize,
+    /// Those of judges, with the tree that each holds.
+    judges: Vec<(OwnedFolder, Option<TreeId>)>,
 }
 
 /// A worktree that is about to come back, or not; dropping this says that it has.
@@ -64,7 +65,7 @@ impl Drop for Returning {
 
 impl PoolState {
     fn idle(&self) -> MutexGuard<'_, Idle> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        held(&self.idle)
     }
 
     /// Returns an idle worktree; one that is about to come back is waited for, which costs less than a new one.
@@ -105,7 +106,6 @@ impl WorktreePool {
         let state = PoolState {
             idle: Mutex::default(),
             came_back: Condvar::new(),
-            idle_judges: Mutex::new(Vec::new()),
             next,
             changing: Mutex::new(()),
             no_collection: NoCollection::hold(repository.common_dir()),
@@ -126,13 +126,6 @@ impl WorktreePool {
     pub fn returning(&self) -> Returning {
         self.state.idle().returning += 1;
         Returning(Arc::clone(&self.state))
-    }
-
-    fn idle_judges(&self) -> MutexGuard<'_, Vec<(OwnedFolder, Option<TreeId>)>> {
-        self.state
-            .idle_judges
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives out a worktree on `base`, on the branch, which is made or moved there.
@@ -227,12 +220,11 @@ impl WorktreePool {
     /// git refused.
     pub fn judge(&self, tree: &TreeId, commit: &CommitId) -> Result<JudgeCheckout, Error> {
         let idle = {
-            let mut idle = self.idle_judges();
-            let same = idle
-                .iter()
-                .position(|(_, holds)| holds.as_ref() == Some(tree));
-            let last = idle.len().checked_sub(1);
-            same.or(last).map(|position| idle.swap_remove(position))
+            let judges = &mut self.state.idle().judges;
+            let mut held = judges.iter().map(|(_, holds)| holds.as_ref());
+            let same = held.position(|held| held == Some(tree));
+            let last = judges.len().checked_sub(1);
+            same.or(last).map(|position| judges.swap_remove(position))
         };
         let (folder, holds) = idle.map_or((None, None), |(folder, holds)| (Some(folder), holds));
         let folder = self.ready(folder, |number| format!("{OF_JUDGE}{number}"), commit)?;
@@ -280,11 +272,7 @@ impl WorktreePool {
 
     /// Holds the locks, of this process and of all, under which git's list of worktrees changes.
     fn changing<T>(&self, change: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-        let _in_this_process = self
-            .state
-            .changing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let _in_this_process = held(&self.state.changing);
         self.repository.changing_worktrees(change)
     }
 
@@ -296,7 +284,7 @@ impl WorktreePool {
 
     /// Takes a judge's checkout back, with the tree that it holds.
     pub(crate) fn give_back_judge(&self, folder: OwnedFolder, holds: Option<TreeId>) {
-        self.idle_judges().push((folder, holds));
+        self.state.idle().judges.push((folder, holds));
     }
 
     /// Returns the folder in which they are.
@@ -321,15 +309,13 @@ impl WorktreePool {
     /// # Errors
     /// git refused one of them; the others are removed nevertheless.
     pub fn close(&self) -> Result<(), Error> {
-        let judges = std::mem::take(&mut *self.idle_judges())
-            .into_iter()
-            .map(|(folder, _)| folder);
-        let idle: Vec<OwnedFolder> = std::mem::take(&mut self.state.idle().folders)
-            .into_iter()
-            .chain(judges)
-            .collect();
+        let (folders, judges) = {
+            let idle = &mut *self.state.idle();
+            (take(&mut idle.folders), take(&mut idle.judges))
+        };
+        let judges = judges.into_iter().map(|(folder, _)| folder);
         let mut result = Ok(());
-        for folder in idle {
+        for folder in folders.into_iter().chain(judges) {
             // What is not ignored was committed or salvaged when the worktree was given back.
             result = result.and(self.changing(|| folder.remove()));
         }

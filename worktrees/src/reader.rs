@@ -6,7 +6,7 @@
 //! by `alternates`, so that its commit graph is none; what an object holds is compared with its name by the library at
 //! each reading.
 
-use crate::files::{beginning, create_folder, link, replace};
+use crate::files::{beginning, create_folder, held, link, replace};
 use crate::indexed::{Known, written_since};
 use crate::names::name_of;
 use crate::own::HEAD_BYTES;
@@ -15,7 +15,7 @@ use crate::{Error, Head, TreeId};
 use git2::{ErrorCode, ObjectType, Oid, RepositoryOpenFlags};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use tm_scheduler::CommitId;
 use tm_scheduler::verdict::ChangeKind;
 
@@ -94,12 +94,7 @@ impl Reader {
 
     fn library(&self) -> Option<MutexGuard<'_, Library>> {
         // It is only read, so whoever died with it left it whole.
-        Some(
-            self.library
-                .as_ref()?
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+        self.library.as_ref().map(held)
     }
 
     /// Returns what makes objects in the repository's own store.

@@ -3,6 +3,7 @@
 mod calls;
 
 use crate::content::{ContentRules, KnownContent, of_lfs};
+use crate::files::held;
 use crate::git::{Git, Hooks};
 use crate::own::OwnGit;
 use crate::reader::Reader;
@@ -12,7 +13,7 @@ use crate::{Environment, Error, Treeish};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use tm_scheduler::CommitId;
 
 /// The full object id of a tree.
@@ -132,21 +133,10 @@ impl Repository {
 
     /// Where git knows nobody to name as author, tm names itself.
     fn name_somebody(&mut self) -> Result<(), Error> {
-        let knows = |variable: &str| {
-            self.git()
-                .args(["var", variable])
-                .answer()
-                .map(|answer| answer.code == 0)
-        };
+        let knows = |variable: &str| self.git().args(["var", variable]).succeeds();
         if !knows("GIT_COMMITTER_IDENT")? || !knows("GIT_AUTHOR_IDENT")? {
-            let mut environment = self.environment.clone();
-            for role in ["AUTHOR", "COMMITTER"] {
-                environment = environment
-                    .with(format!("GIT_{role}_NAME"), "tm")
-                    .with(format!("GIT_{role}_EMAIL"), "tm@localhost");
-            }
-            self.of_user = environment.clone();
-            self.environment = environment;
+            self.environment = self.environment.clone().of_tm();
+            self.of_user = self.environment.clone();
             self.is_nameless = true;
         }
         Ok(())
@@ -248,7 +238,7 @@ impl Repository {
     }
 
     pub(crate) fn listed_settings(&self) -> MutexGuard<'_, ListedSettings> {
-        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+        held(&self.listed)
     }
 
     /// Holds the lock, among all processes, under which git's list of worktrees changes.

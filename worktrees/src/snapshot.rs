@@ -83,23 +83,17 @@ impl CheckoutSnapshot {
             .iter()
             .filter(|(path, state)| self.paths.get(*path) != Some(state));
         changes.extend(changed.map(|(path, (letters, _))| {
-            let what = what_happened(letters, self.paths.contains_key(path));
+            let what = what_happened(letters, self.paths.get(path));
             format!(
                 "{} ({what}{})",
                 path.display(),
                 lines_of(repository, path, letters, &counts)
             )
         }));
-        let gone = self
-            .paths
-            .keys()
-            .filter(|path| !later.paths.contains_key(*path));
-        changes.extend(gone.map(|path| {
-            format!(
-                "{} (was changed before, and is as in HEAD now)",
-                path.display()
-            )
-        }));
+        let gone = self.paths.keys();
+        let gone = gone.filter(|path| !later.paths.contains_key(*path));
+        let back = "was changed before, and is as in HEAD now";
+        changes.extend(gone.map(|path| format!("{} ({back})", path.display())));
         first_of(changes, SHOWN)
     }
 
@@ -135,13 +129,13 @@ fn short(commit: &str) -> &str {
 }
 
 /// Says what git's two letters mean.
-fn what_happened(letters: &[u8], differed_before: bool) -> &'static str {
-    match (letters, differed_before) {
-        (_, true) => "changed again",
-        (b"??", false) => "new",
-        (letters, false) if letters.contains(&b'D') => "deleted",
-        (letters, false) if letters.contains(&b'A') => "added",
-        (_, false) => "modified",
+fn what_happened(letters: &[u8], before: Option<&PathState>) -> &'static str {
+    match (letters, before) {
+        (_, Some(_)) => "changed again",
+        (b"??", None) => "new",
+        (letters, None) if letters.contains(&b'D') => "deleted",
+        (letters, None) if letters.contains(&b'A') => "added",
+        (_, None) => "modified",
     }
 }
 

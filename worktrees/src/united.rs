@@ -93,12 +93,9 @@ impl Repository {
         let Some(mut text) = union(&segments) else {
             return Ok(None);
         };
-        let [_, ours, theirs] = &versions;
         // Where no side ends its last line, neither does the merged text.
-        if [ours, theirs]
-            .iter()
-            .all(|version| !version.ends_with(b"\n"))
-        {
+        let sides = &versions[1..];
+        if sides.iter().all(|version| !version.ends_with(b"\n")) {
             text.truncate(text.trim_end_matches(['\n', '\r']).len());
         }
         Ok(Some(text.into_bytes()))
@@ -135,18 +132,18 @@ impl Repository {
     }
 
     fn segments_of(&self, versions: &[Vec<u8>; 3]) -> Result<Option<Vec<Segment>>, Error> {
-        let mut texts = Vec::new();
-        for version in versions {
-            match std::str::from_utf8(version) {
-                Ok(text) if !text.contains('\0') => texts.push(with_ended_line(text.to_owned())),
-                Ok(_) | Err(_) => return Ok(None),
-            }
-        }
-        let [base, ours, theirs] = texts.as_slice() else {
-            unreachable!("there are three versions")
+        let is_text = |version: &Vec<u8>| {
+            let text = std::str::from_utf8(version);
+            text.is_ok_and(|text| !text.contains('\0'))
         };
-        let marker = marker_size(&[base, ours, theirs]);
-        let files = VersionFiles::of([base, ours, theirs].map(String::as_bytes))?;
+        if !versions.iter().all(is_text) {
+            return Ok(None);
+        }
+        let texts = versions
+            .each_ref()
+            .map(|version| with_ended_line(String::from_utf8_lossy(version).into_owned()));
+        let marker = marker_size(&texts.each_ref().map(String::as_str));
+        let files = VersionFiles::of(texts.each_ref().map(String::as_bytes))?;
         let git = self.git_on_objects().line("merge-file -p --diff3");
         let git = git.arg(format!("--marker-size={marker}"));
         let git = git.args(["ours", "base", "theirs"].map(|name| files.path().join(name)));

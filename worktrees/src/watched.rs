@@ -48,11 +48,8 @@ impl Repository {
         };
         let mut watched = settings.digests();
         let common = self.common_dir();
-        for file in FILES {
-            watched.extend(
-                digest_of(&common.join(file)).map(|digest| (format!(".git/{file}"), digest)),
-            );
-        }
+        let files = FILES.map(|file| (common.join(file), format!(".git/{file}")));
+        let mut files = files.to_vec();
         let mut folders = vec![
             (common.join("hooks"), ".git/hooks"),
             (common.join("refs/replace"), "refs/replace"),
@@ -63,18 +60,14 @@ impl Repository {
             folders.push((path, "core.hooksPath"));
         }
         for (folder, name) in folders {
-            for entry in std::fs::read_dir(folder)
-                .into_iter()
-                .flatten()
-                .flatten()
-                .take(MOST_FILES)
-            {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            files.extend(entries.take(MOST_FILES).map(|entry| {
                 let file = entry.file_name().to_string_lossy().into_owned();
-                watched.extend(
-                    digest_of(&entry.path()).map(|digest| (format!("{name}/{file}"), digest)),
-                );
-            }
+                (entry.path(), format!("{name}/{file}"))
+            }));
         }
+        let digests = files.into_iter();
+        watched.extend(digests.filter_map(|(path, name)| Some((name, digest_of(&path)?))));
         Ok(watched)
     }
 

@@ -8,6 +8,9 @@ use crate::{Error, Repository, TreeId};
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
+/// So much of a commit's id is told.
+const SHORT: usize = 7;
+
 /// A folder at a moment: its commit, and everything that is in it as a tree.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct WorkSnapshot {
@@ -53,8 +56,13 @@ impl Repository {
         left_out: &[PathBuf],
     ) -> Result<Work, Error> {
         let is_left_out = |path: &Path| left_out.iter().any(|left_out| path.starts_with(left_out));
+        let commits = self.history(&before.head, std::slice::from_ref(&after.head))?;
+        let short = |id: &CommitId| id.as_str().get(..SHORT).unwrap_or_default().to_owned();
         let mut work = Work {
-            commits: self.commits_between(before, after)?,
+            commits: commits
+                .into_iter()
+                .map(|commit| (short(&commit.id), commit.subject))
+                .collect(),
             ..Work::default()
         };
         let git = self
@@ -74,28 +82,6 @@ impl Repository {
         let uncommitted = uncommitted.iter().map(|(path, _)| path_of(path));
         work.uncommitted = uncommitted.filter(|path| !is_left_out(path)).count() as u64;
         Ok(work)
-    }
-
-    fn commits_between(
-        &self,
-        before: &WorkSnapshot,
-        after: &WorkSnapshot,
-    ) -> Result<Vec<(String, String)>, Error> {
-        if before.head == after.head {
-            return Ok(Vec::new());
-        }
-        let range = format!("{}..{}", before.head, after.head);
-        let listing = self
-            .git_on_objects()
-            .args(["log", "-z", "--reverse", "--format=%h%x09%s", &range, "--"])
-            .bytes()?;
-        let commits = fields(&listing).map(|entry| String::from_utf8_lossy(entry).into_owned());
-        Ok(commits
-            .filter_map(|line| {
-                line.split_once('\t')
-                    .map(|(id, text)| (id.to_owned(), text.to_owned()))
-            })
-            .collect())
     }
 }
 

@@ -6,6 +6,7 @@ mod salvage;
 
 pub(crate) use salvage::salvage;
 
+use crate::files::held;
 use crate::hooks::{Hooked, HookedWork};
 use crate::owned::{Lister, Looker, OwnedFolder, OwnedHead};
 use crate::pool::WorktreePool;
@@ -14,7 +15,7 @@ use crate::{BranchName, Error, PathPatterns, Repository, RunHooks, TreeId};
 use salvage::refused_work;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use tm_scheduler::CommitId;
 
 /// So many paths that are left out are named at the most.
@@ -149,7 +150,7 @@ impl Worktree {
     }
 
     fn taken(&self) -> MutexGuard<'_, Option<Captured>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        held(&self.taken)
     }
 
     /// Has `capture` go through the folder now, for the next one who asks: nobody may write there until then. Where it

@@ -60,18 +60,20 @@ impl AfterRun {
             .as_ref()
             .map(std::path::absolute)
             .transpose()?;
+        let Self {
+            ci,
+            on_complete,
+            notify,
+            ..
+        } = self.clone();
         Ok(Self {
             report_dir: report_dir.or_else(|| before.report_dir.clone()),
-            ci: self.ci.as_ref().or(before.ci.as_ref()).cloned(),
-            on_complete: self
-                .on_complete
-                .as_ref()
-                .or(before.on_complete.as_ref())
-                .cloned(),
-            notify: if self.notify.is_empty() {
+            ci: ci.or_else(|| before.ci.clone()),
+            on_complete: on_complete.or_else(|| before.on_complete.clone()),
+            notify: if notify.is_empty() {
                 before.notify.clone()
             } else {
-                self.notify.clone()
+                notify
             },
         })
     }
@@ -86,31 +88,19 @@ impl AfterRun {
         #[cfg(feature = "otel")]
         warn(project, traces::export(summary));
         if let (Some(command), Ok(folder)) = (&self.on_complete, std::env::current_dir()) {
-            let environment = environment(summary, directory);
-            let (log_folder, id) = (directory.path(), summary.run_id.as_str());
-            on_complete(
-                project,
-                OnComplete {
-                    command,
-                    folder: &folder,
-                    log_folder,
-                    environment,
-                    id,
-                },
-            )
-            .await;
+            let completed = OnComplete {
+                command,
+                folder: &folder,
+                log_folder: directory.path(),
+                environment: environment(summary, directory),
+                id: &summary.run_id,
+            };
+            completed.run(project).await;
         }
-        let notice = Notice {
-            text: in_a_line(summary),
-            summary,
-        };
-        deliver(
-            project,
-            &channels(&self.notify).unwrap_or_default(),
-            &notice,
-            directory.path(),
-        )
-        .await;
+        let text = in_a_line(summary);
+        let channels = channels(&self.notify).unwrap_or_default();
+        let notice = Notice { text, summary };
+        deliver(project, &channels, &notice, directory.path()).await;
     }
 }
 
@@ -158,32 +148,22 @@ pub(crate) fn tell_of_pause(run_event: &RunEvent, of: &RunOf) {
     if channels.is_empty() {
         return;
     }
-    let (project, id, why) = (
-        of.project.clone(),
-        of.header.run_id.to_string(),
-        why.clone(),
-    );
+    let (project, id) = (of.project.clone(), of.header.run_id.to_string());
     let scratch = of.directory.path().to_owned();
+    let text = format!("run {id} is paused: {why}");
+    let summary = serde_json::json!({"run_id": id, "status": "paused", "broken_by": why});
     // The run does not wait for it.
     tokio::spawn(async move {
-        let text = format!("run {id} is paused: {why}");
-        let summary = serde_json::json!({"run_id": id, "status": "paused", "broken_by": why});
-        deliver(
-            &project,
-            &channels,
-            &Notice {
-                text,
-                summary: &summary,
-            },
-            &scratch,
-        )
-        .await;
+        let summary = &summary;
+        deliver(&project, &channels, &Notice { text, summary }, &scratch).await;
     });
 }
 
-/// Runs the command to its end, and shows what it printed.
-pub(crate) async fn on_complete(project: &Project, completed: OnComplete<'_>) {
-    warn(project, run(project, completed).await);
+impl OnComplete<'_> {
+    /// Runs the command to its end, and shows what it printed.
+    pub(crate) async fn run(self, project: &Project) {
+        warn(project, run(project, self).await);
+    }
 }
 
 async fn run(project: &Project, completed: OnComplete<'_>) -> Result<(), String> {

@@ -18,7 +18,7 @@ use tm_runtime::now;
 use tm_scheduler::iteration::LoopLimits;
 use tm_scheduler::{CommitId, Limits, RunId, Tag, Timestamp};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
-use tm_store::run::LoopDirectory;
+use tm_store::run::{LoopDirectory, safe_name};
 use tm_worktrees::{BranchName, WorktreePool, branch_from_pattern};
 
 /// The line coverage in percent that the preset `test-coverage` goes for when the settings name none.
@@ -72,19 +72,13 @@ impl Common<'_> {
     async fn lane(&self, tag: Option<&Tag>) -> Result<LoopSetup, Error> {
         let settings = &self.project.loaded.settings;
         let root = self.project.repository.checkout_root();
-        let current = || {
-            self.backlog
-                .as_ref()
-                .map_or_else(|| Tag::from("master"), |(_, backlog)| backlog.tag.clone())
-        };
-        let lane = tag.cloned().unwrap_or_else(current);
+        let backlog = self.backlog.as_ref();
+        let current = backlog.map(|(_, backlog)| &backlog.tag);
+        let lane = tag.or(current).cloned();
+        let lane = lane.unwrap_or_else(|| Tag::from("master"));
         let progress = ProgressFile::new(self.progress_path(&lane));
-        let in_worktree = self.order.worktree || self.order.parallel;
-        let backlog_path = self
-            .backlog
-            .as_ref()
-            .map(|(source, _)| std::path::absolute(source.path()))
-            .transpose()?;
+        let backlog_path = backlog.map(|(source, _)| std::path::absolute(source.path()));
+        let backlog_path = backlog_path.transpose()?;
         let relative = |path: &PathBuf| path.strip_prefix(root).map(Path::to_owned).ok();
         let own_files: Vec<PathBuf> = [
             progress.path().to_owned(),
@@ -95,11 +89,11 @@ impl Common<'_> {
         .collect();
         let never_commit = never_commit(settings, backlog_path.as_deref(), root)?;
         let statuses = statuses(self.order)?;
-        let elsewhere = backlog_path.as_deref().filter(|_| in_worktree);
+        let elsewhere = backlog_path.as_deref().filter(|_| self.in_worktree());
         let of_lanes = (self.tags.iter().flatten()).map(|tag| self.progress_path(tag));
         let tm_program = std::env::current_exe()?;
         // Last, so that nothing that fails leaves a worktree behind.
-        let place = if in_worktree {
+        let place = if self.in_worktree() {
             self.worktree(&lane).await?
         } else {
             Place::Checkout(root.to_owned())
@@ -113,10 +107,7 @@ impl Common<'_> {
             context: self.context(tag, &lane, elsewhere, &progress),
             recipe: self.recipe.clone(),
             attempt_limits: self.attempt_limits(),
-            backlog: self
-                .backlog
-                .as_ref()
-                .map(|(source, _)| (source.clone(), ReadOptions::of_tag(&lane))),
+            backlog: backlog.map(|(source, _)| (source.clone(), ReadOptions::of_tag(&lane))),
             statuses,
             repository: self.project.repository.clone(),
             left_out: own_files.iter().filter_map(relative).collect(),
@@ -168,10 +159,8 @@ impl Common<'_> {
     /// The iteration in which the loop before was cut off, when it wrote into the same progress file.
     fn cut_off_in(&self, lane: &Tag) -> Option<u32> {
         let path = self.progress_path(lane);
-        let before = self
-            .cut_off
-            .iter()
-            .find(|cut_off| cut_off.state.progress_file == path)?;
+        let mut cut_off = self.cut_off.iter();
+        let before = cut_off.find(|cut_off| cut_off.state.progress_file == path)?;
         Some(before.state.iteration).filter(|iteration| *iteration > 0)
     }
 
@@ -184,37 +173,31 @@ impl Common<'_> {
         if !self.order.parallel {
             return path;
         }
-        let stem = path
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let extension = path
             .extension()
             .map_or_else(String::new, |text| format!(".{}", text.to_string_lossy()));
-        let lane = tm_store::run::safe_name(&lane.as_str().into());
+        let lane = safe_name(&lane.as_str().into());
         path.with_file_name(format!("{stem}-{lane}{extension}"))
     }
 
     /// The worktree of a loop that was cut off in this lane, its branch and where that began, for one that works in one.
     fn left(&self, lane: &Tag) -> Option<&(PathBuf, String, CommitId)> {
-        let before = self
-            .cut_off
-            .iter()
-            .find(|cut_off| cut_off.state.lane == *lane)?;
-        let is_wanted = self.order.worktree || self.order.parallel;
-        before
-            .state
-            .worktree
-            .as_ref()
-            .filter(|(path, ..)| is_wanted && path.join(".git").exists())
+        let mut cut_off = self.cut_off.iter();
+        let before = cut_off.find(|cut_off| cut_off.state.lane == *lane)?;
+        let worktree = before.state.worktree.as_ref();
+        worktree.filter(|(path, ..)| self.in_worktree() && path.join(".git").exists())
+    }
+
+    const fn in_worktree(&self) -> bool {
+        self.order.worktree || self.order.parallel
     }
 
     /// A worktree on a branch of its own, or the one of a loop that was cut off, with everything that is in it.
     async fn worktree(&self, lane: &Tag) -> Result<Place, Error> {
         let repository = &self.project.repository;
         let base = repository.resolve("HEAD")?;
-        let name = tm_store::run::safe_name(&lane.as_str().into());
+        let name = safe_name(&lane.as_str().into());
         let copies = self.directory.path().join("lanes").join(&name);
         let checkouts = |pool, base| checkouts(self.project, pool, base, &copies);
         if let Some((path, branch, base)) = self.left(lane)
@@ -254,31 +237,22 @@ impl Common<'_> {
         elsewhere: Option<&Path>,
         progress: &ProgressFile,
     ) -> LoopContext {
-        let mut flags = String::new();
         // In a worktree, the backlog is the one of the checkout, which all agents share.
-        let named = self
-            .order
-            .backlog
-            .as_ref()
-            .and_then(|path| std::path::absolute(self.order.start.join(path)).ok());
-        if let Some(path) = elsewhere.map(Path::to_owned).or(named) {
-            flags = format!(
-                "{flags} --backlog {}",
-                shell_word(&path.display().to_string())
-            );
-        }
-        if let Some(tag) = tag {
-            flags = format!("{flags} --tag {}", shell_word(tag.as_str()));
-        }
+        let named = self.order.backlog.as_ref();
+        let named = named.and_then(|path| std::path::absolute(self.order.start.join(path)).ok());
+        let backlog = elsewhere.map(Path::to_owned).or(named);
+        let word = |path: &Path| shell_word(&path.display().to_string());
+        let flags: String = backlog
+            .map(|path| format!(" --backlog {}", word(&path)))
+            .into_iter()
+            .chain(tag.map(|tag| format!(" --tag {}", shell_word(tag.as_str()))))
+            .collect();
         let first = self.cut_off_in(lane).unwrap_or(0);
         let threshold = self.project.loaded.settings.tdd.coverage_threshold;
         LoopContext {
             iterations: first.saturating_add(self.order.iterations.get()),
             tag: tag.map(ToString::to_string),
-            tm: std::env::current_exe().map_or_else(
-                |_| "tm".to_owned(),
-                |path| shell_word(&path.display().to_string()),
-            ),
+            tm: std::env::current_exe().map_or_else(|_| "tm".to_owned(), |path| word(&path)),
             flags,
             statuses: self.order.status.join(","),
             progress_file: progress.path().display().to_string(),

@@ -4,13 +4,14 @@ mod asked_for;
 mod lane;
 
 use crate::abandoned::end_abandoned;
-use crate::after::{OnComplete, channels, deliver, on_complete};
+use crate::after::{OnComplete, channels, deliver};
 use crate::error::Error;
 use crate::holding::{Waiting, lock, stop_orders, while_held};
 use crate::plan::new_id;
 use crate::project::Project;
 use asked_for::{agent, goal, prompt, tags, verification};
 use lane::Common;
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use tm_reports::{LaneFacts, LoopFacts, LoopSummary, summarize_loop};
@@ -112,31 +113,29 @@ impl Loop {
         lock.set_run_id(&id)?;
         let directory = project.directory.loop_directory(&id)?;
         directory.create()?;
-        let (facts, lanes) = {
-            let facts = LoopFacts {
-                loop_id: id.to_string(),
-                prompt: prompt.name(),
-                agent: recipe.name.clone(),
-                started_at,
-                ended_at: started_at,
-                directory: directory.path().display().to_string(),
-            };
-            let common = Common {
-                project: &project,
-                order,
-                id,
-                started_at,
-                directory: directory.clone(),
-                prompt,
-                recipe,
-                test_command,
-                backlog,
-                tags,
-                cut_off,
-                cost: SharedCost::default(),
-            };
-            (facts, common.lanes().await?)
+        let facts = LoopFacts {
+            loop_id: id.to_string(),
+            prompt: prompt.name(),
+            agent: recipe.name.clone(),
+            started_at,
+            ended_at: started_at,
+            directory: directory.path().display().to_string(),
         };
+        let common = Common {
+            project: &project,
+            order,
+            id,
+            started_at,
+            directory: directory.clone(),
+            prompt,
+            recipe,
+            test_command,
+            backlog,
+            tags,
+            cut_off,
+            cost: SharedCost::default(),
+        };
+        let lanes = common.lanes().await?;
         let after = After {
             project,
             directory,
@@ -164,14 +163,10 @@ impl Loop {
             after,
             ..
         } = self;
-        let progress: Vec<(Tag, String)> = lanes
+        let file = |lane: &LoopSetup| lane.progress.path().display().to_string();
+        let progress: BTreeMap<Tag, String> = lanes
             .iter()
-            .map(|lane| {
-                (
-                    lane.lane.clone(),
-                    lane.progress.path().display().to_string(),
-                )
-            })
+            .map(|lane| (lane.lane.clone(), file(lane)))
             .collect();
         let (sender, stops) = stop_orders()?;
         let work = run_loops(lanes, stops, listener);
@@ -179,11 +174,8 @@ impl Loop {
         let stop = || sender.send(StopMode::Gently).unwrap_or_default();
         let (outcomes, kept) = Box::pin(while_held(&mut lock, work, stop)).await;
         let outcomes = outcomes?;
-        facts.ended_at = outcomes
-            .iter()
-            .map(|outcome| outcome.ended_at)
-            .max()
-            .unwrap_or(facts.started_at);
+        let ended = outcomes.iter().map(|outcome| outcome.ended_at);
+        facts.ended_at = ended.max().unwrap_or(facts.started_at);
         let summary = summary(&outcomes, &progress, &facts);
         write_json(&after.directory.summary_json(), &summary)?;
         Ok(EndedLoop {
@@ -198,49 +190,35 @@ impl Loop {
 impl EndedLoop {
     /// Runs the command for completion, and delivers the notices.
     pub async fn tell(&self) {
-        let (
-            After {
-                project,
-                directory,
-                on_complete: command,
-                channels,
-            },
-            summary,
-        ) = (&self.after, &self.summary);
+        let summary = &self.summary;
+        let After {
+            project,
+            directory,
+            on_complete: command,
+            channels,
+        } = &self.after;
         let root = project.repository.checkout_root();
         if let (Some(command), LoopStatus::AllComplete) = (command, summary.final_status) {
-            let environment = vec![
-                (
-                    "TM_LOOP_STATUS".into(),
-                    summary.final_status.as_str().into(),
-                ),
-                ("TM_LOOP_SUMMARY".into(), directory.summary_json().into()),
-            ];
-            let (log_folder, id) = (directory.path(), summary.loop_id.as_str());
-            on_complete(
-                project,
-                OnComplete {
-                    command,
-                    folder: root,
-                    log_folder,
-                    environment,
-                    id,
-                },
-            )
-            .await;
+            let status = summary.final_status.as_str();
+            let completed = OnComplete {
+                command,
+                folder: root,
+                log_folder: directory.path(),
+                environment: vec![
+                    ("TM_LOOP_STATUS".into(), status.into()),
+                    ("TM_LOOP_SUMMARY".into(), directory.summary_json().into()),
+                ],
+                id: &summary.loop_id,
+            };
+            completed.run(project).await;
         }
         let name = root.file_name().unwrap_or_default().to_string_lossy();
         let text = format!(
             "{name}: loop {}: {} ({} tasks completed, {} open)",
             summary.final_status, summary.reason, summary.tasks_completed, summary.tasks_open
         );
-        deliver(
-            project,
-            channels,
-            &Notice { text, summary },
-            directory.path(),
-        )
-        .await;
+        let notice = Notice { text, summary };
+        deliver(project, channels, &notice, directory.path()).await;
     }
 }
 
@@ -262,24 +240,18 @@ fn backlog(
 
 fn summary(
     outcomes: &[TagLoopOutcome],
-    progress: &[(Tag, String)],
+    progress: &BTreeMap<Tag, String>,
     facts: &LoopFacts,
 ) -> LoopSummary {
-    let lane = |outcome: &'_ TagLoopOutcome| {
-        let file = progress
-            .iter()
-            .find(|(lane, _)| *lane == outcome.lane)
-            .map(|(_, file)| file.clone());
-        LaneFacts {
-            tag: outcome.lane.to_string(),
-            status: outcome.status,
-            reason: outcome.reason.clone(),
-            branch: outcome.branch.clone(),
-            progress_file: file.unwrap_or_default(),
-        }
+    let lane = |outcome: &'_ TagLoopOutcome| LaneFacts {
+        tag: outcome.lane.to_string(),
+        status: outcome.status,
+        reason: outcome.reason.clone(),
+        branch: outcome.branch.clone(),
+        progress_file: progress.get(&outcome.lane).cloned().unwrap_or_default(),
     };
-    let lanes: Vec<_> = outcomes
-        .iter()
+    let lanes = outcomes.iter();
+    let lanes: Vec<_> = lanes
         .map(|outcome| (&outcome.machine, lane(outcome)))
         .collect();
     summarize_loop(&lanes, facts)

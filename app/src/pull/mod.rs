@@ -100,13 +100,8 @@ impl PullRequests {
         }
         let mut left_out: Vec<String> = Vec::new();
         if order.per == Per::Task {
-            let is_planned = |id: &String| all.iter().any(|pull| pull.tasks.contains(id));
-            left_out.extend(
-                run.branches()?
-                    .into_iter()
-                    .map(|branch| branch.task.id)
-                    .filter(|id| !is_planned(id)),
-            );
+            left_out.extend(run.branches()?.into_iter().map(|branch| branch.task.id));
+            left_out.retain(|id| !all.iter().any(|pull| pull.tasks.contains(id)));
         }
         Ok(Self {
             run,
@@ -127,20 +122,15 @@ impl PullRequests {
     /// # Errors
     /// A path has no name on a command line.
     pub fn commands(&self) -> Result<Vec<Vec<String>>, Error> {
-        let mut push = ["git", "push", "--atomic", &self.remote]
-            .map(ToOwned::to_owned)
-            .to_vec();
-        push.extend(self.all.iter().map(|one| one.branch.to_string()));
-        let create = |one| {
-            Ok([
-                vec!["gh".to_owned()],
-                github::create_words(one, self.order.draft)?,
-            ]
-            .concat())
-        };
-        std::iter::once(Ok(push))
-            .chain(self.all.iter().map(create))
-            .collect()
+        let mut push = vec!["git", "push", "--atomic", &self.remote];
+        push.extend(self.all.iter().map(|one| one.branch.as_str()));
+        let mut commands = vec![push];
+        for one in &self.all {
+            let create = github::create_words(one, &self.order)?;
+            commands.push([vec!["gh"], create].concat());
+        }
+        let owned = |words: Vec<&str>| words.into_iter().map(ToOwned::to_owned).collect();
+        Ok(commands.into_iter().map(owned).collect())
     }
 
     /// Pushes the branches and opens all, or brings those up to date that are open; `opened` is told of each.
@@ -165,7 +155,7 @@ impl PullRequests {
             .push(remote, &branches)
             .map_err(Error::NotPushed)?;
         for one in all {
-            one.url = Some(github::open(run, one, order.draft).await?);
+            one.url = Some(github::open(run, one, order).await?);
             opened(one);
         }
         Ok(())

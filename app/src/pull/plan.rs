@@ -33,46 +33,39 @@ pub(crate) fn per_task(
     base: &str,
     rejected: Rejected,
 ) -> Result<Vec<PullRequest>, Error> {
-    let branches = run.branches()?;
-    let whole: Vec<&TaskBranch> = branches
-        .iter()
-        .filter(|branch| branch.task.phase != Phase::Red)
-        .collect();
+    let mut whole = run.branches()?;
+    whole.retain(|branch| branch.task.phase != Phase::Red);
     let mut planned = Vec::new();
     for (position, branch) in whole.iter().enumerate() {
         if rejected == Rejected::LeftOut && !run.rejected_in(&branch.commit)?.is_empty() {
             continue;
         }
-        let mut below = None;
-        for earlier in whole[..position].iter().rev() {
-            if run
-                .project
-                .repository
-                .is_ancestor(&earlier.commit, &branch.commit)?
-            {
-                below = Some(earlier.branch.to_string());
-                break;
-            }
-        }
+        let below = below(run, &whole[..position], branch)?;
+        let base = below.unwrap_or(base);
+        let task = &branch.task;
         planned.push(PullRequest {
             branch: branch.branch.clone(),
-            tasks: branch
-                .task
-                .pair
-                .iter()
-                .chain([&branch.task.id])
-                .cloned()
-                .collect(),
-            text: task_pull_request(
-                &run.summary,
-                &branch.task,
-                below.as_deref().unwrap_or(base),
-                below.as_deref(),
-            ),
-            base: below.unwrap_or_else(|| base.to_owned()),
+            tasks: task.pair.iter().chain([&task.id]).cloned().collect(),
+            text: task_pull_request(&run.summary, task, base, below),
+            base: base.to_owned(),
             body_file: PathBuf::new(),
             url: None,
         });
     }
     Ok(planned)
+}
+
+/// The last of the earlier branches that the work was built on.
+fn below<'b>(
+    run: &ReviewedRun,
+    earlier: &'b [TaskBranch],
+    branch: &TaskBranch,
+) -> Result<Option<&'b str>, Error> {
+    let repository = &run.project.repository;
+    for earlier in earlier.iter().rev() {
+        if repository.is_ancestor(&earlier.commit, &branch.commit)? {
+            return Ok(Some(earlier.branch.as_str()));
+        }
+    }
+    Ok(None)
 }

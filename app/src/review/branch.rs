@@ -211,7 +211,7 @@ impl ReviewedRun {
     /// # Errors
     /// git refused.
     pub fn conflicts_in_turn(&self, branches: &[TaskBranch]) -> Result<Vec<Vec<String>>, Error> {
-        let repository = &self.project.repository;
+        let repository = self.project.repository.unsigned();
         let mut merged = repository.head()?.commit;
         let mut all = Vec::new();
         for branch in branches {

@@ -16,9 +16,8 @@ use tm_store::run::{Decision, Rejection, Review};
 pub(super) fn approve(run: &ReviewedRun, branch: &TaskBranch) -> Result<Vec<TaskBranch>, Error> {
     if branch.is_rejected() {
         take_back(run, branch)?;
-        return decide(run, both_halves(run, branch)?, &Decision::Approved);
     }
-    let decided = if branch.task.phase == Phase::Green {
+    let decided = if branch.is_rejected() || branch.task.phase == Phase::Green {
         both_halves(run, branch)?
     } else {
         vec![branch.clone()]
@@ -54,11 +53,8 @@ pub(super) fn reject(
     let _lock = lock(&run.project, Waiting::Refuse)?;
     refuse_unfinished(run)?;
     let header = &run.replayed.header;
-    let decided: Vec<TaskBranch> = halves
-        .iter()
-        .filter(|half| kept.is_none_or(|kept| kept.task.id != half.task.id))
-        .cloned()
-        .collect();
+    let mut decided = halves.clone();
+    decided.retain(|half| kept.is_none_or(|kept| kept.task.id != half.task.id));
     // What is rejected, and why, is kept before the task is open again: nobody can begin it without being told.
     rejected(run, &decided, kept, reason)?.keep(&run.project.repository)?;
     for half in &decided {
@@ -91,17 +87,15 @@ fn kept_tests<'b>(
     tests: Tests,
 ) -> Result<Option<&'b TaskBranch>, Error> {
     let red = halves.iter().find(|half| half.task.phase == Phase::Red);
+    let red = red.filter(|_| branch.task.phase == Phase::Green);
     let is_approved = |red: &&TaskBranch| {
-        branch.task.phase == Phase::Green
-            && red
-                .review
-                .as_ref()
-                .is_some_and(|review| review.decision == Decision::Approved)
+        let review = red.review.as_ref();
+        review.is_some_and(|review| review.decision == Decision::Approved)
     };
     match tests {
         Tests::Again => Ok(None),
         Tests::AsReviewed => Ok(red.filter(is_approved)),
-        Tests::Kept if branch.task.phase == Phase::Green && red.is_some() => Ok(red),
+        Tests::Kept if red.is_some() => Ok(red),
         Tests::Kept => {
             let why = if branch.task.phase == Phase::Red {
                 "they are what is rejected"
@@ -123,17 +117,12 @@ fn rejected(
     kept: Option<&TaskBranch>,
     reason: &str,
 ) -> Result<Rejected, Error> {
-    let named_by = decided
-        .iter()
-        .find(|half| half.task.phase != Phase::Red)
-        .or_else(|| decided.first());
-    let named_by = named_by.ok_or(Error::NothingToReject)?;
-    let mut rejects = Vec::new();
     // The newest first: what was done on top of the tests, then the tests.
-    for half in decided.iter().filter(|half| half.task.phase != Phase::Red) {
-        rejects.extend(commits(run, half)?);
-    }
-    for half in decided.iter().filter(|half| half.task.phase == Phase::Red) {
+    let mut newest_first: Vec<&TaskBranch> = decided.iter().collect();
+    newest_first.sort_by_key(|half| half.task.phase == Phase::Red);
+    let named_by = *newest_first.first().ok_or(Error::NothingToReject)?;
+    let mut rejects = Vec::new();
+    for half in newest_first {
         rejects.extend(commits(run, half)?);
     }
     let keeps = kept.map(|red| RejectedCommit {
@@ -199,8 +188,7 @@ fn take_back(run: &ReviewedRun, branch: &TaskBranch) -> Result<(), Error> {
     let header = &run.replayed.header;
     let halves = both_halves(run, branch)?;
     let ledger = Ledger::read(&run.project.repository)?;
-    let ids: BTreeSet<TaskId> = halves.iter().map(|half| backlog_id(run, half)).collect();
-    for id in ids {
+    for id in backlog_ids(run, &halves) {
         run.project
             .directory
             .forget_rejections(&header.tag, &id, |kept| kept.run == header.run_id)?;
@@ -229,6 +217,10 @@ fn stands(run: &ReviewedRun, branch: &TaskBranch) -> Result<bool, Error> {
     Ok(works.iter().any(is_it) || !project.repository.is_ancestor(&branch.commit, &start)?)
 }
 
+fn backlog_ids(run: &ReviewedRun, halves: &[TaskBranch]) -> BTreeSet<TaskId> {
+    halves.iter().map(|half| backlog_id(run, half)).collect()
+}
+
 fn backlog_id(run: &ReviewedRun, branch: &TaskBranch) -> TaskId {
     let view = run.replayed.scheduler.task(&branch.id());
     view.map_or_else(|| branch.id(), |view| view.placed.task.backlog_id.clone())
@@ -237,26 +229,22 @@ fn backlog_id(run: &ReviewedRun, branch: &TaskBranch) -> TaskId {
 fn set_statuses(run: &ReviewedRun, halves: &[TaskBranch], status: &Status) -> Result<(), Error> {
     let header = &run.replayed.header;
     let source = BacklogSource::at(std::path::Path::new(&header.backlog))?;
-    let ids: BTreeSet<TaskId> = halves.iter().map(|half| backlog_id(run, half)).collect();
-    let changes: Vec<StatusChange> = ids
-        .into_iter()
-        .map(|id| StatusChange {
-            id,
-            status: status.clone(),
-        })
-        .collect();
+    let change = |id| StatusChange {
+        id,
+        status: status.clone(),
+    };
+    let ids = backlog_ids(run, halves).into_iter();
+    let changes: Vec<StatusChange> = ids.map(change).collect();
     source.set_statuses(&header.tag, &changes, RollUp::Parents, Some(&stamp(now())))?;
     Ok(())
 }
 
 /// The task, and the other half of its pair as far as there is work of it.
 fn both_halves(run: &ReviewedRun, branch: &TaskBranch) -> Result<Vec<TaskBranch>, Error> {
-    let other = branch.task.pair.as_ref();
-    let others = run
-        .branches()?
-        .into_iter()
-        .filter(|candidate| Some(&candidate.task.id) == other);
-    Ok(std::iter::once(branch.clone()).chain(others).collect())
+    let mut halves = run.branches()?;
+    halves.retain(|candidate| Some(&candidate.task.id) == branch.task.pair.as_ref());
+    halves.insert(0, branch.clone());
+    Ok(halves)
 }
 
 fn decide(

@@ -59,7 +59,7 @@ impl Project {
     /// # Errors
     /// The folder is in no repository, or the settings can't be read.
     pub fn open(start: &Path, surroundings: Environment) -> Result<Self, Error> {
-        let checkout = Checkout::of(Repository::discover(start)?)?;
+        let checkout = Checkout::of(Repository::discover(start)?);
         let settings = tm_config::load(&Inputs::from_process(checkout.root()))?.settings;
         let user_home = std::env::home_dir();
         let home = home(

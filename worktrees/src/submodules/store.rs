@@ -2,17 +2,16 @@
 
 use super::{STORES, Submodule, key_of};
 use crate::Error;
-use crate::files::{create_folder, replace};
+use crate::files::{create_folder, held, replace};
 use crate::git::{Answer, Git, GitPlace, Hooks};
 use crate::own::OwnGit;
 use crate::owned::OwnedFolder;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
 impl OwnedFolder {
     /// Returns the store of a submodule, which has its commit.
     pub(super) fn stored(&self, own: &OwnGit, submodule: &Submodule) -> Result<PathBuf, Error> {
-        let _one_at_a_time = own.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = held(&own.modules);
         own.assert_there()?;
         let store = own.folder().join(STORES).join(key_of(&submodule.path));
         if !store.join("HEAD").exists() {

@@ -119,7 +119,7 @@ fn look(
     let outcome = briefly(|| {
         context
             .repository()
-            .combine_as_user(&commits, &message, united)
+            .combine(&commits, &message, united)
     })?;
     Ok((tip, outcome))
 }
