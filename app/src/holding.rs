@@ -5,7 +5,9 @@ use crate::notice::Notice;
 use crate::project::Project;
 use std::path::Path;
 use std::time::Duration;
+use tm_executors::environment::remove_abandoned_folders;
 use tm_runtime::autopilot::{self, Environment, under_way};
+use tm_runtime::loops::{CutOff, clean_up};
 use tm_runtime::now;
 use tm_scheduler::StopMode;
 use tm_store::run::{Holder, RunLock};
@@ -56,6 +58,24 @@ fn refuse_under_way(root: &Path) -> Result<(), Error> {
         None => Ok(()),
         Some((run, place)) => Err(Error::AutopilotUnderWay { run, place }),
     }
+}
+
+/// Ends what a tm that was killed left running, but for agents of a run, which are adopted, before anything else is started.
+/// Returns the loops that were cut off.
+pub(crate) async fn end_abandoned(project: &Project) -> Result<Vec<CutOff>, Error> {
+    match project.executor().end_abandoned().await? {
+        0 => {}
+        count => project.tell(&Notice::ProcessesEnded(count)),
+    }
+    match remove_abandoned_folders() {
+        0 => {}
+        count => tracing::info!("{count} folders for temporary files of before have been removed"),
+    }
+    let found = clean_up(&project.directory).await?;
+    for cut_off in &found {
+        project.tell(&Notice::LoopCutOff(cut_off));
+    }
+    Ok(found)
 }
 
 /// A word of the command line as others may see it: the path of a URL, as of a webhook, may be a secret.

@@ -3,7 +3,6 @@
 //!
 //! Knows no flag, no terminal and no exit code.
 
-mod abandoned;
 mod after;
 mod audit;
 mod autopilot;

@@ -1,10 +1,9 @@
 //! The way of a run, one value after the other: the lock, what was interrupted, the plan, the run, what it leaves.
 
-use crate::abandoned::end_abandoned;
 use crate::after::{AfterRun, tell_of_pause};
 use crate::commit_trial::refuse_uncommittable;
 use crate::error::Error;
-use crate::holding::{Waiting, lock, while_held};
+use crate::holding::{Waiting, end_abandoned, lock, while_held};
 use crate::interrupted::{
     Manifest, abandon, as_started, interrupted, is_resumable, opened, resumed_limits,
 };

@@ -16,7 +16,6 @@ mod schemas;
 mod server;
 mod tasks;
 mod tools;
-mod units;
 mod waves;
 
 pub use answer::Refusal;

@@ -47,7 +47,6 @@ impl Server {
     pub(crate) fn every_tool() -> ToolRouter<Self> {
         let mut router = Self::task_tools();
         router.merge(Self::autopilot_tools());
-        router.merge(Self::unit_tools());
         router.merge(Self::waves_tools());
         for route in router.map.values_mut() {
             without_widths(&mut route.attr);

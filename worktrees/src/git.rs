@@ -5,7 +5,6 @@
 //! half.
 
 mod answer;
-mod input;
 
 pub(crate) use answer::{Answer, entry, fields, is_object_id, joined, path_of, unexpected};
 
@@ -13,8 +12,9 @@ use crate::environment::UNATTENDED;
 use crate::error::says_passing_trouble;
 use crate::{Environment, Error, Treeish};
 use answer::stumbled;
-use input::file_with;
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Seek as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -299,7 +299,7 @@ impl Git {
         };
         if let Some(path) = &self.output {
             self.command
-                .stdout(std::fs::File::create(path).map_err(Error::file("write", path))?);
+                .stdout(File::create(path).map_err(Error::file("write", path))?);
         }
         let changes = self
             .words
@@ -339,4 +339,18 @@ impl Git {
             }
         }
     }
+}
+
+/// Puts bytes into a file without a name: unlike a pipe it can't fill up and block both sides.
+fn file_with(bytes: &[u8]) -> Result<File, Error> {
+    let write = || -> std::io::Result<File> {
+        let mut file = tempfile::tempfile()?;
+        file.write_all(bytes)?;
+        file.rewind()?;
+        Ok(file)
+    };
+    write().map_err(Error::file(
+        "write the input of git to a temporary file in",
+        std::env::temp_dir(),
+    ))
 }

@@ -3,10 +3,9 @@
 mod asked_for;
 mod lane;
 
-use crate::abandoned::end_abandoned;
 use crate::after::{OnComplete, channels, deliver};
 use crate::error::Error;
-use crate::holding::{Waiting, lock, stop_orders, while_held};
+use crate::holding::{Waiting, end_abandoned, lock, stop_orders, while_held};
 use crate::plan::new_id;
 use crate::project::Project;
 use asked_for::{agent, goal, prompt, tags, verification};
