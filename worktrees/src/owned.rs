@@ -16,9 +16,10 @@ use crate::content::of_lfs;
 use crate::files::Identity;
 use crate::git::{Git, GitPlace, Hooks};
 use crate::indexed::{Known, leave_its_moment};
+use crate::own::OwnGit;
 use crate::{Error, Repository, TreeId};
 pub(crate) use record::pointed_at;
-use record::{Record, own_folder};
+use record::{Record, own_folder, own_git};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_scheduler::CommitId;
@@ -131,6 +132,11 @@ impl OwnedFolder {
     /// Returns git's own folder of the worktree in the repository.
     pub(crate) fn git_dir(&self) -> &Path {
         &self.record.git_dir
+    }
+
+    /// Returns the git folders of tm's own.
+    pub(crate) fn own_git(&self) -> &OwnGit {
+        own_git(&self.repository)
     }
 
     /// A call of git on the files in the folder, by the index and HEAD that tm keeps.
@@ -247,9 +253,8 @@ impl OwnedFolder {
     }
 
     fn forget(&self) -> Result<(), Error> {
-        if let Some(own) = self.repository.own() {
-            own.forget_sealed(Path::new(self.path.file_name().unwrap_or_default()))?;
-        }
+        let name = self.path.file_name().unwrap_or_default();
+        self.own_git().forget_sealed(Path::new(name))?;
         let git_dir = &self.record.git_dir;
         if self.record.git_dir_identity.is_at(git_dir) {
             crate::clean::remove(git_dir)?;
@@ -271,9 +276,7 @@ impl OwnedFolder {
 
     /// Tells whether there may be a hook of that name.
     pub(crate) fn may_have_hook(&self, name: &str) -> bool {
-        self.repository
-            .own()
-            .is_none_or(|own| own.may_have_hook(name))
+        self.own_git().may_have_hook(name)
     }
 
     /// Forgets what tm's index says of files, so that all of them are looked at.

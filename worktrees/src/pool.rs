@@ -190,15 +190,10 @@ impl WorktreePool {
             why,
         };
         // A repository that was moved has its worktrees elsewhere now, under the same names.
-        let names = |path: &Path| {
-            Some((
-                path.parent()?.file_name()?.to_owned(),
-                path.file_name()?.to_owned(),
-            ))
-        };
-        let name = match (names(path), self.folder.file_name()) {
-            (Some((run, name)), Some(own)) if run == own => name,
-            _ => return Err(refuse("it is somewhere else")),
+        let run = path.parent().and_then(Path::file_name);
+        let is_of_this = run.is_some() && run == self.folder.file_name();
+        let Some(name) = path.file_name().filter(|_| is_of_this) else {
+            return Err(refuse("it is somewhere else"));
         };
         let path = self.folder.join(name);
         self.state.idle().folders.retain(|idle| idle.path != path);

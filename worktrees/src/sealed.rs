@@ -83,10 +83,9 @@ impl OwnedFolder {
     /// Has git in the folder work with settings that nobody else reads, until the folder is published again.
     pub(crate) fn seal(&self, head: &OwnedHead<'_>) -> Result<(), Error> {
         self.assert_own()?;
-        let Some(own) = self.repository.own() else {
-            return Ok(());
-        };
-        let git_dir = own.make_sealed(Path::new(self.path.file_name().unwrap_or_default()))?;
+        let git_dir = self
+            .own_git()
+            .make_sealed(Path::new(self.path.file_name().unwrap_or_default()))?;
         let back = format!("{}\n", self.path.join(".git").display());
         replace(&git_dir.join("gitdir"), back.as_bytes())?;
         copy_with_time(&self.index_file(), &git_dir.join("index"))?;

@@ -76,15 +76,11 @@ impl OwnedFolder {
     /// and nothing else.
     pub(crate) fn bring_submodules(&self, tree: &TreeId) -> Result<(), Error> {
         let repository = &self.repository;
-        let Some(own) = repository
-            .own()
-            .filter(|_| repository.content_rules.submodules != Bring::Off)
-        else {
-            return Ok(());
-        };
-        if repository.content_of(tree)?.links.is_empty() {
+        let is_wanted = repository.content_rules.submodules != Bring::Off;
+        if !is_wanted || repository.content_of(tree)?.links.is_empty() {
             return Ok(());
         }
+        let own = self.own_git();
         let parent = Parent {
             place: GitPlace::of(own.common()),
             modules: [repository.git_dir(), repository.common_dir()]
@@ -234,11 +230,8 @@ impl OwnedFolder {
         submodule: &Submodule,
         index: &Path,
     ) -> Result<(), Error> {
-        let Some(own) = self.repository.own() else {
-            return Ok(());
-        };
         let name = format!("{}-{}", self.name(), key_of(&submodule.path));
-        let git_dir = own.forget_sealed(Path::new(&name))?;
+        let git_dir = self.own_git().forget_sealed(Path::new(&name))?;
         for folder in ["objects/info", "refs"] {
             let folder = git_dir.join(folder);
             create_folder(&folder)?;

@@ -156,8 +156,7 @@ impl Worktree {
     /// Has `capture` go through the folder now, for the next one who asks: nobody may write there until then. Where it
     /// would have to put something of the repository back first, it waits until somebody has seen that.
     pub fn capture_ahead(&self, never_commit: &PathPatterns) {
-        let own = self.repository().own();
-        if own.is_some_and(|own| !own.alternates_are_as_at_start()) {
+        if !self.folder.own_git().alternates_are_as_at_start() {
             return;
         }
         // What can't be taken is told to whoever asks.

@@ -49,7 +49,7 @@ impl OwnedFolder {
 
     /// Writes HEAD into a git folder: a file, or a reference among others.
     fn write_head(&self, git_dir: &Path, git: Git, head: &OwnedHead<'_>) -> Result<(), Error> {
-        if !self.repository.own().is_some_and(|own| own.is_reftable) {
+        if !self.own_git().is_reftable {
             let text = match head {
                 OwnedHead::Branch(branch) => format!("ref: {}\n", branch.reference()),
                 OwnedHead::Detached(commit) => format!("{commit}\n"),

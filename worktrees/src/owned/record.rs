@@ -2,6 +2,7 @@
 
 use crate::files::{Identity, beginning, replace};
 use crate::git::path_of;
+use crate::own::OwnGit;
 use crate::{Error, Repository};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -79,10 +80,13 @@ pub(crate) fn pointed_at(dot_git: &[u8]) -> PathBuf {
     path_of(text.strip_suffix(b"\n").unwrap_or(text))
 }
 
+/// Returns the git folders of tm's own.
+pub(super) fn own_git(repository: &Repository) -> &OwnGit {
+    let own = repository.own();
+    own.expect("a pool keeps the settings of its repository")
+}
+
 /// Returns the git folder of tm's own for a worktree.
 pub(super) fn own_folder(repository: &Repository, path: &Path) -> Result<PathBuf, Error> {
-    let own = repository
-        .own()
-        .expect("a pool keeps the settings of its repository");
-    own.worktree(path.file_name().unwrap_or_default())
+    own_git(repository).worktree(path.file_name().unwrap_or_default())
 }

@@ -5,7 +5,6 @@ use super::OwnedFolder;
 use crate::files::{beginning, replace};
 use crate::git::{Git, GitPlace, Hooks, is_object_id, joined};
 use crate::made_trees::copy_with_time;
-use crate::own::OwnGit;
 use crate::{Error, TreeId};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -97,8 +96,7 @@ impl OwnedFolder {
     /// Takes everything in the folder into tm's index, but for what the tree's own rules leave out.
     pub(crate) fn add(&self) -> Result<(), Error> {
         self.assert_own()?;
-        let own = self.repository.own();
-        own.map_or(Ok(()), OwnGit::put_alternates_back)?;
+        self.own_git().put_alternates_back()?;
         self.add_by(|| self.git(Hooks::Off))
     }
 
