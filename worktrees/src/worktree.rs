@@ -267,7 +267,8 @@ impl Worktree {
                 repository.keep(keep_as, work)?;
             }
         }
-        let start = tip.map_or(BranchStart::New, |expected| BranchStart::Reuse { expected });
+        let start = repository.branch_tip(&self.branch)?;
+        let start = start.map_or(BranchStart::New, |expected| BranchStart::Reuse { expected });
         repository.move_branch(&self.branch, commit, &start)
     }
 
