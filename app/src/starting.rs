@@ -243,13 +243,12 @@ fn last_branch(project: &Project, tag: &Tag) -> Result<Option<(String, CommitId)
     let Some(last) = project.directory.live()? else {
         return of_remotes(project, tag);
     };
-    let branch = match replay(&project.directory.run(&last)?.journal()) {
-        Ok(last) => Some(last.header.integration_branch),
+    let branch = if let Ok(last) = replay(&project.directory.run(&last)?.journal()) {
+        Some(last.header.integration_branch)
+    } else {
         // The branch of a run whose journal can't be read is known by its name.
-        Err(_) => {
-            let mut branches = project.repository.branches()?.into_iter();
-            branches.find(|branch| branch.contains(last.as_str()))
-        }
+        let mut branches = project.repository.branches()?.into_iter();
+        branches.find(|branch| branch.contains(last.as_str()))
     };
     // A branch that the user has deleted holds nothing.
     Ok(branch.and_then(|branch| {

@@ -116,13 +116,12 @@ fn of_task(
     let mut attempts = view.attempts.iter().rev();
     let placed = attempts.find_map(|record| Some((record, record.place()?)));
     let (record, place) = placed.ok_or_else(nothing)?;
-    let commit = match record.commit().or_else(|| view.state.commit()) {
-        Some(commit) => commit.clone(),
-        None => {
-            let (task, number) = (safe_name(&task), record.number);
-            let kept = format!("refs/tm/salvage/{run}/{task}/{number}");
-            project.repository.resolve(&kept).map_err(|_| nothing())?
-        }
+    let commit = if let Some(commit) = record.commit().or_else(|| view.state.commit()) {
+        commit.clone()
+    } else {
+        let (task, number) = (safe_name(&task), record.number);
+        let kept = format!("refs/tm/salvage/{run}/{task}/{number}");
+        project.repository.resolve(&kept).map_err(|_| nothing())?
     };
     let red = planned.pair.as_ref();
     let red = red.and_then(|red| RedCommit::of(scheduler.task(red)?.attempts.last()?));
