@@ -116,11 +116,7 @@ fn look(
     let commits: Vec<CommitId> = std::iter::once(&tip).chain(on_top_of).cloned().collect();
     let message = format!("Base of task {}", context.id());
     let united = Conflicts::United;
-    let outcome = briefly(|| {
-        context
-            .repository()
-            .combine(&commits, &message, united)
-    })?;
+    let outcome = briefly(|| context.repository().combine(&commits, &message, united))?;
     Ok((tip, outcome))
 }
 
