@@ -10,6 +10,7 @@ use clap::Args;
 use std::path::Path;
 use tm_app::Project;
 use tm_runtime::steering::{Ask, Reply};
+use tm_scheduler::StopMode;
 
 /// `tm waves pause`.
 #[derive(Args)]
@@ -108,7 +109,8 @@ impl Perform for StopArguments {
             let task = task.into();
             return steer(start, &Ask::StopTask { task, now }, self.json);
         }
-        told(&tm_app::stop(&open(start)?, now)?, self.json.into())
+        let mode = if now { StopMode::Now } else { StopMode::Gently };
+        told(&tm_app::stop(&open(start)?, mode)?, self.json.into())
     }
 }
 
