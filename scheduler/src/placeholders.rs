@@ -58,7 +58,7 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     while let Some(start) = rest.find('{') {
         let (before, from_brace) = rest.split_at(start);
         parts.push(Part::Text(before));
-        let (part, after) = part_at_brace(from_brace, before.ends_with('$'));
+        let (part, after) = part_at_brace(before, from_brace);
         parts.push(part);
         rest = after;
     }
@@ -67,8 +67,8 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// Returns what a text begins with that begins with a brace, and what follows it.
-fn part_at_brace(text: &str, is_variable: bool) -> (Part<'_>, &str) {
+/// Returns what a text begins with that begins with a brace, and what follows it; behind a `$` it is a variable's.
+fn part_at_brace<'text>(before: &str, text: &'text str) -> (Part<'text>, &'text str) {
     if let Some(doubled) = text
         .strip_prefix('{')
         .filter(|inner| inner.starts_with('{'))
@@ -78,7 +78,7 @@ fn part_at_brace(text: &str, is_variable: bool) -> (Part<'_>, &str) {
         return (Part::Text(&doubled[..length]), &doubled[length + 1..]);
     }
     match braced_length(text) {
-        Some(length) if is_variable => (Part::Text(&text[..length]), &text[length..]),
+        Some(length) if before.ends_with('$') => (Part::Text(&text[..length]), &text[length..]),
         Some(length) => (Part::Placeholder(&text[1..length - 1]), &text[length..]),
         None => (Part::Text(&text[..1]), &text[1..]),
     }

@@ -104,7 +104,7 @@ impl Reader {
         self.standing(value, &mut task);
         self.metadata(value, &mut task);
         self.dependencies(value, &mut task, siblings);
-        self.subtasks(value, &mut task, &absolute, parent.is_some());
+        self.subtasks(value, &mut task, siblings);
         task
     }
 
@@ -191,18 +191,10 @@ impl Reader {
         if field("tdd_mode").as_deref() != Some("true") {
             return;
         }
-        let half = match field("tdd_phase").as_deref() {
-            Some("red") => TddHalf::Red,
-            Some("green") => TddHalf::Green,
-            other => {
-                let other = other.unwrap_or("nothing").to_owned();
-                return self.warn(
-                    metadata,
-                    Some(&task.id.clone()),
-                    "metadata.tdd_phase",
-                    format!("is `{other}`, not red or green"),
-                );
-            }
+        let said = field("tdd_phase").unwrap_or_else(|| "nothing".to_owned());
+        let Some(half) = TddHalf::of(&said) else {
+            let message = format!("is `{said}`, not red or green");
+            return self.warn(metadata, Some(&task.id), "metadata.tdd_phase", message);
         };
         task.tdd = Some(TddMark {
             half,
@@ -243,12 +235,12 @@ impl Reader {
         task.dependencies.extend(new.map(TaskId::from));
     }
 
-    fn subtasks(&mut self, value: Value<'_>, task: &mut Task, absolute: &str, is_subtask: bool) {
+    fn subtasks(&mut self, value: Value<'_>, task: &mut Task, within: Option<Siblings<'_>>) {
         let Some(list) = member(value, &["subtasks"]).filter(|list| list.kind() == Kind::Array)
         else {
             return;
         };
-        if is_subtask {
+        if within.is_some() {
             if list.elements().next().is_some() {
                 self.warn(
                     list,
@@ -267,7 +259,9 @@ impl Reader {
         for value in list.elements() {
             match id(value) {
                 Some(id) => {
-                    let mut subtask = self.task(value, &id, Some((absolute, &siblings)));
+                    let parent = task.id.clone();
+                    let within = Some((parent.as_str(), &siblings));
+                    let mut subtask = self.task(value, &id, within);
                     if member(value, &["priority"]).is_none() {
                         subtask.priority = task.priority;
                     }

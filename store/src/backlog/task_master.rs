@@ -60,7 +60,7 @@ pub(super) fn read(
     let names: Vec<&str> = lists.iter().map(|(name, _)| name.as_str()).collect();
     let tag = choose_tag(path, &names, options, current)?;
     let mut reader = Reader::default();
-    warn_of_shape(path, &loaded.document, lists.is_empty(), &mut reader)?;
+    warn_of_shape(path, &loaded.document, &lists, &mut reader)?;
     let list = lists.iter().find(|(name, _)| name == tag.as_str());
     let tasks = list
         .map(|(_, list)| reader.tasks(*list))
@@ -74,7 +74,7 @@ pub(super) fn read(
 fn warn_of_shape(
     path: &Path,
     document: &Document,
-    has_no_list: bool,
+    lists: &[(String, Value<'_>)],
     reader: &mut Reader,
 ) -> Result<(), BacklogError> {
     let Some(root) = document.root() else {
@@ -114,7 +114,7 @@ fn warn_of_shape(
             reader.warn(tasks, None, "tasks", message);
         }
     }
-    if has_no_list && !is_odd && root.kind() == Kind::Object {
+    if lists.is_empty() && !is_odd && root.kind() == Kind::Object {
         reader.warn(root, None, "tasks", "there is no list of tasks in the file");
     }
     Ok(())

@@ -48,11 +48,25 @@ impl Walk<'_> {
         let (kind, tag) = match event {
             Event::MappingStart(_, tag) => (Kind::Object, tag),
             Event::SequenceStart(_, tag) => (Kind::Array, tag),
-            _ => return Some(self.found(value, start..end, false)),
+            _ => {
+                return Some(self.found(
+                    value,
+                    Place {
+                        span: start..end,
+                        is_flow: false,
+                    },
+                ));
+            }
         };
         if tag.is_some_and(|tag| !tag.is_yaml_core_schema()) || kind != value.kind() {
             end = self.skip()?;
-            return Some(self.found(value, start..end, is_flow));
+            return Some(self.found(
+                value,
+                Place {
+                    span: start..end,
+                    is_flow,
+                },
+            ));
         }
         // The parser begins a list whose dashes stand under its key behind the first of them.
         if parent == Kind::Object && kind == Kind::Array && !is_flow {
@@ -66,12 +80,18 @@ impl Walk<'_> {
         if is_flow {
             end = self.closed(close);
         }
-        Some(self.found(value, start..end, is_flow))
+        Some(self.found(
+            value,
+            Place {
+                span: start..end,
+                is_flow,
+            },
+        ))
     }
 
-    fn found(&mut self, value: Value<'_>, span: Range<usize>, is_flow: bool) -> usize {
-        let end = span.end;
-        self.places[value.node_index()] = Some(Place { span, is_flow });
+    fn found(&mut self, value: Value<'_>, place: Place) -> usize {
+        let end = place.span.end;
+        self.places[value.node_index()] = Some(place);
         end
     }
 
