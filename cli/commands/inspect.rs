@@ -102,7 +102,7 @@ pub(crate) struct LogsArguments {
 
 impl Perform for StatusArguments {
     async fn perform(self, start: &Path) -> Result {
-        let (_, summary) = summary(start, self.run)?;
+        let (_, summary) = summary(start, self.run.as_deref())?;
         print_data(&if self.json {
             json_text(&summary)?
         } else {
@@ -114,14 +114,14 @@ impl Perform for StatusArguments {
 
 impl Perform for MetricsArguments {
     async fn perform(self, start: &Path) -> Result {
-        print_data(&metrics_text(&summary(start, self.run)?.1));
+        print_data(&metrics_text(&summary(start, self.run.as_deref())?.1));
         Ok(0)
     }
 }
 
 impl Perform for ReportArguments {
     async fn perform(self, start: &Path) -> Result {
-        let (directory, summary) = summary(start, self.run)?;
+        let (directory, summary) = summary(start, self.run.as_deref())?;
         if self.form.open {
             write_reports(&summary, directory.path())?;
             say!("{}", directory.report().display());
@@ -138,8 +138,8 @@ impl Perform for ReportArguments {
     }
 }
 
-fn summary(start: &Path, run: Option<String>) -> Result<(RunDirectory, Summary)> {
-    Ok(tm_app::status(&open(start)?, run.as_deref())?)
+fn summary(start: &Path, run: Option<&str>) -> Result<(RunDirectory, Summary)> {
+    Ok(tm_app::status(&open(start)?, run)?)
 }
 
 /// Shows the report in the program that this desktop has for it.

@@ -202,7 +202,7 @@ impl Perform for RunArguments {
         let output = Output::from(self.notifications.json);
         let ready = match interrupted {
             Some(run) => session.resume(run, trust(self.trust_journal)).await?,
-            None => match self.begin(&mut session).await? {
+            None => match Box::pin(self.begin(&mut session)).await? {
                 Some(ready) => ready,
                 None => return Ok(0),
             },

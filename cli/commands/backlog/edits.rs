@@ -354,8 +354,7 @@ pub(super) fn named(
 }
 
 /// An id as a number, where it is one.
-pub(super) fn spelled(id: impl AsRef<str>) -> Value {
-    let id = id.as_ref();
+pub(super) fn spelled(id: &str) -> Value {
     id.parse::<u64>()
         .map_or_else(|_| json!(id), |number| json!(number))
 }

@@ -189,7 +189,9 @@ fn claim(ChosenBacklog { source, options }: &ChosenBacklog) -> Result<Option<Tas
         let id = id_of_next(backlog, Candidates::Unclaimed);
         chosen.replace(id.clone());
         let status = Status::InProgress;
-        Vec::from_iter(id.map(|id| StatusChange { id, status }))
+        id.map(|id| StatusChange { id, status })
+            .into_iter()
+            .collect()
     };
     let (moment, writers) = (stamp(now()), ConcurrentWriters::of(source.path()));
     let written = source.choose_statuses(options, claim, RollUp::Parents, Some(&moment))?;
