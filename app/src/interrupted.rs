@@ -110,7 +110,7 @@ pub(crate) async fn abandon(project: &Project, run: KnownRun) -> Result<(), Erro
         let (sender, steers) = mpsc::unbounded_channel();
         // The other end is here.
         sender.send(Steer::Stop(StopMode::Now)).unwrap_or_default();
-        let outcome = run.run(steers, |_, _, _| {}).await?;
+        let outcome = Box::pin(run.run(steers, |_, _, _| {})).await?;
         let summary = whole_summary(&project, &outcome.scheduler, &header, outcome.ended_at);
         write_reports(&summary, directory.path())?;
     }
