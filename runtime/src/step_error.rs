@@ -2,9 +2,11 @@
 //!
 //! What the surroundings refuse, such as a full disk, says nothing about the work: the step stays to be done.
 
+use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use tm_scheduler::{Answer, GateResult};
 
 /// What stood in the way of a step, in words that begin with "failed to".
@@ -124,8 +126,11 @@ fn cause_of(error: &(dyn StdError + 'static)) -> Option<Cause> {
             (false, false) => None,
         };
     }
-    if let Some(crate::Error::IntegrationMoved { .. }) = error.downcast_ref::<crate::Error>() {
-        return Some(Cause::Surroundings);
+    match error.downcast_ref::<crate::Error>() {
+        Some(crate::Error::IntegrationMoved { .. }) => return Some(Cause::Surroundings),
+        // It is transparent, so the error within it is no source of it.
+        Some(crate::Error::Git(error)) => return cause_of(error),
+        Some(_) | None => {}
     }
     // A file that is not there was asked for wrongly, or taken away on purpose; so was one that is none.
     let error = error.downcast_ref::<io::Error>()?;
@@ -157,7 +162,18 @@ pub(crate) fn briefly<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<T, St
 where
     StepError: From<E>,
 {
-    Ok(tokio::task::block_in_place(work)?)
+    let done = tokio::task::block_in_place(|| catch_unwind(AssertUnwindSafe(work)));
+    match done {
+        Ok(done) => Ok(done?),
+        Err(panic) => Err(StepError::of_task(words_of_panic(panic.as_ref()))),
+    }
+}
+
+/// What a panic says; what was under way is lost, and what it worked on may be an agent's.
+pub(crate) fn words_of_panic(panic: &(dyn Any + Send)) -> String {
+    let words = panic.downcast_ref::<&str>().copied();
+    let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("tm broke off: {}", words.unwrap_or("without a word"))
 }
 
 /// Runs what waits for the disk or for git away from the loop.
@@ -185,6 +201,17 @@ mod tests {
         })
     }
 
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_breaks_off_fails_as_an_error_does() {
+        let broken = |of: usize| briefly(|| Ok::<_, io::Error>([1, 2][of]));
+        assert_eq!(broken(1).map_err(|error| error.why), Ok(2));
+        let error = broken(7).expect_err("out of bounds");
+        assert!(
+            error.why.contains("tm broke off: index out of bounds") && error.cause == Cause::Task,
+            "{error:?}"
+        );
+    }
+
     #[test]
     fn a_full_disk_is_nobodys_fault_and_a_missing_branch_is() {
         let cause = |trouble: StepError| trouble.cause;
@@ -194,6 +221,11 @@ mod tests {
             )),
             Cause::Surroundings
         );
+        let within = crate::Error::Git(tm_worktrees::Error::Git {
+            command: "x".to_owned(),
+            message: "fatal: sha1 file write error: No space left on device".to_owned(),
+        });
+        assert_eq!(cause(StepError::of(&within)), Cause::Surroundings);
         assert_eq!(
             cause(git(
                 "fatal: Unable to create '/r/.git/index.lock': File exists."

@@ -253,12 +253,11 @@ fn check(project: &Project, request: &StartRequest) -> Result<Checked, Error> {
 }
 
 fn refuse_unfinished(project: &Project, force: Force) -> Result<(), Error> {
-    if force == Force::Yes {
-        return Ok(());
-    }
     let unfinished = |status| matches!(status, PointerStatus::InProgress | PointerStatus::Paused);
+    // What can't be read stands in the way of both.
     let mut runs = project.folder.current_runs()?.into_iter();
     match runs.find(|run| unfinished(run.status)) {
+        Some(_) if force == Force::Yes => Ok(()),
         None => Ok(()),
         Some(run) => Err(Error::Unfinished {
             run: run.run_id,

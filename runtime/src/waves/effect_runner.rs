@@ -4,17 +4,19 @@
 
 use crate::attempt::{ConcurrentAttempts, Start};
 use crate::callers::AgentCaller;
-use crate::step_error::{StepError, blocking};
+use crate::step_error::{StepError, blocking, words_of_panic};
 use crate::waves::looking_ahead::LookingAhead;
 use crate::waves::run_setup::{RunSetup, Shared};
 use crate::waves::statuses::StatusWriter;
 use crate::waves::steering::Reply;
 use crate::waves::steps::{self, StepContext, StepDone, StepShared, WorkStep};
+use futures_util::FutureExt as _;
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tm_scheduler::{
-    AttemptNumber, CommitId, Effect, Event, Input, Keep, Phase, PlannedTask, RunStatus, Scheduler,
-    StopMode, Task, TaskId, Tokens, addition, of_unit,
+    Answer, AttemptNumber, CommitId, Effect, Event, Input, Keep, Phase, PlannedTask, RunStatus,
+    Scheduler, StopMode, Task, TaskId, Tokens, addition, of_unit,
 };
 use tm_store::backlog::ReadOptions;
 use tm_worktrees::Worktree;
@@ -167,7 +169,8 @@ impl EffectRunner {
                 must_contain,
             } => {
                 let context = self.context((&task, attempt), scheduler);
-                self.spawn(steps::prepare(context, on_top_of, must_contain));
+                let step = steps::prepare(context, on_top_of, must_contain);
+                self.spawn((task, attempt), step);
             }
             Effect::Land {
                 task,
@@ -175,7 +178,7 @@ impl EffectRunner {
                 commit,
             } => {
                 let context = self.context((&task, attempt), scheduler);
-                self.spawn(steps::land(context, commit));
+                self.spawn((task, attempt), steps::land(context, commit));
             }
             Effect::StopAgent { task, order, .. } => {
                 if let Some(orders) = self.orders.get(&task) {
@@ -209,8 +212,9 @@ impl EffectRunner {
             self.ahead.begin(&task, attempt, worktree.as_ref());
         }
         let (sender, orders) = watch::channel(None);
-        self.orders.insert(task, sender);
-        self.spawn(Box::pin(steps::at_work(context, worktree, step, orders)));
+        self.orders.insert(task.clone(), sender);
+        let step = Box::pin(steps::at_work(context, worktree, step, orders));
+        self.spawn((task, attempt), step);
     }
 
     /// Looks whether work that is under way will conflict with what has just landed.
@@ -292,10 +296,14 @@ impl EffectRunner {
         (number == attempt).then_some(worktree)
     }
 
-    fn spawn(&mut self, step: impl Future<Output = StepDone> + Send + 'static) {
+    fn spawn(
+        &mut self,
+        of: (TaskId, AttemptNumber),
+        step: impl Future<Output = StepDone> + Send + 'static,
+    ) {
         let sender = self.sender.clone();
         self.steps.spawn(async move {
-            let done = step.await;
+            let done = answered(of, step).await;
             // Nobody listens once the run has ended; what the step did is found by the next process.
             let _nobody_listens = sender.send(StepMessage::Done(Box::new(done)));
         });
@@ -337,5 +345,32 @@ impl EffectRunner {
             warnings.into_iter().map(RunEvent::Warning).collect(),
             statuses,
         )
+    }
+}
+
+/// Waits for a step. One that breaks off is answered for, since the run would wait for it without end.
+async fn answered(
+    (task, attempt): (TaskId, AttemptNumber),
+    step: impl Future<Output = StepDone>,
+) -> StepDone {
+    let done = AssertUnwindSafe(step).catch_unwind().await;
+    done.unwrap_or_else(|panic| StepDone {
+        task,
+        attempt,
+        answer: Some(Answer::InfrastructureFailed(words_of_panic(panic.as_ref()))),
+        worktree: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_step_that_breaks_off_has_an_answer() {
+        let of = (TaskId::from("1"), AttemptNumber(1));
+        let done = answered(of, async { panic!("nobody thought of this") }).await;
+        let said = "tm broke off: nobody thought of this".to_owned();
+        assert_eq!(done.answer, Some(Answer::InfrastructureFailed(said)));
     }
 }

@@ -191,12 +191,12 @@ pub(crate) fn notes_for(file: &str, ancestors: &[TaskId], bytes: usize) -> Strin
                 left = rest;
                 chosen.insert(at, text);
             }
-            None => drop(left_out.insert(task.as_str())),
+            None => drop(left_out.insert(task)),
         }
     }
     let mut notes = chosen.into_values().collect::<Vec<_>>().join("\n\n");
     if !left_out.is_empty() {
-        let names: Vec<&str> = left_out.into_iter().take(20).collect();
+        let names: Vec<&str> = left_out.into_iter().take(20).map(TaskId::as_str).collect();
         let names = names.join(", ");
         let _ = write!(
             notes,
