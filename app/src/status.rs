@@ -47,12 +47,12 @@ pub(crate) enum Liveness {
 
 /// Tells whether a process carries the run out now: that of another home may be live.
 pub(crate) fn liveness(project: &Project, replayed: &Replayed) -> Liveness {
-    let holder = RunLock::holder(&project.directory).ok().flatten();
+    let holder = || RunLock::holder(&project.directory).ok().flatten();
     let is_its_own = |holder: Holder| {
         let held = holder.run_id;
         held.is_none_or(|held| held == replayed.header.run_id)
     };
-    if replayed.scheduler.ended().is_none() && holder.is_some_and(is_its_own) {
+    if replayed.scheduler.ended().is_none() && holder().is_some_and(is_its_own) {
         Liveness::Live
     } else {
         Liveness::Over

@@ -135,7 +135,7 @@ impl Repository {
         let commits = self.log(|git| git.arg(range).arg("--").args(files))?;
         let trailers = commits.into_iter().flat_map(|commit| commit.trailers);
         Ok(trailers
-            .filter(|(key, value)| key == name && !value.is_empty())
+            .filter(|(key, value)| key.eq_ignore_ascii_case(name) && !value.is_empty())
             .map(|(_, value)| value)
             .collect())
     }

@@ -86,7 +86,8 @@ impl<T: Fn(Value)> Connection<T> {
         loop {
             let read = self.output.fill_buf().await.ok()?;
             if read.is_empty() {
-                return None;
+                // Some end their last message by ending.
+                return Some(std::mem::take(&mut self.line)).filter(|line| !line.is_empty());
             }
             let end = read.iter().position(|&byte| byte == b'\n');
             let part = &read[..end.unwrap_or(read.len())];

@@ -109,6 +109,8 @@ async fn errors_and_a_program_that_breaks_off_are_told() {
     let expected =
         json!({"type": "acp/error", "code": 429, "message": "Rate limit reached", "data": null});
     assert_eq!((end, told), (AcpEnd::NotDone, vec![expected]));
+    let unfinished = "answer \"$prompt\" '{\"stopReason\":\"end_turn\"}' | tr -d '\\n'";
+    assert_eq!(driven(unfinished, None).await.0, AcpEnd::Done);
     let (end, told) = driven("exit 3", None).await;
     assert_eq!(
         (end, &told.last().expect("an end")["type"]),

@@ -71,6 +71,10 @@ pub(crate) fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let stays_within = Path::new(pattern)
         .components()
         .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !pattern.contains(['*', '?', '[']) {
+        let path = Some(folder.join(pattern)).filter(|path| stays_within && path.is_file());
+        return path.into_iter().collect();
+    }
     let root = glob::Pattern::escape(&folder.to_string_lossy());
     let found = glob::glob(&format!("{root}/{pattern}"))
         .ok()

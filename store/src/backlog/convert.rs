@@ -246,6 +246,9 @@ fn write_list(
         // By this a folder without tasks is known as a list.
         return write(&target.join(super::claude::WATERMARK), "0");
     }
+    for entry in &entries {
+        super::claude::file_name(target, entry["id"].as_str().unwrap_or_default())?;
+    }
     create_folder(target)?;
     let root = Tree::new(&Json::Array(entries));
     super::claude::write(target, &Document::default(), &[], root)

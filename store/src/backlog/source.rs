@@ -280,11 +280,11 @@ impl BacklogSource {
             if changed == text {
                 return Ok(answer);
             }
+            // Read back before it is believed.
+            let bytes = changed.clone();
+            self.loaded_from(changed)?;
             // An editor takes no lock: what it wrote meanwhile must not be lost.
             if self.text()? == text {
-                // Read back before it is believed.
-                let bytes = changed.clone();
-                self.loaded_from(changed)?;
                 replace(&self.path, &bytes)?;
                 return Ok(answer);
             }

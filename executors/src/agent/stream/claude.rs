@@ -16,7 +16,8 @@ pub(super) const INPUT: [&str; 3] = [
 pub(super) fn hear(heard: &mut StreamState, event: &Value, input: &[&str]) {
     let content = &event["message"]["content"];
     match text(&event["type"]) {
-        "assistant" if !event["error"].is_null() => heard.shows(text(&content[0]["text"])),
+        // It is told to people, and no answer.
+        "assistant" if !event["error"].is_null() => heard.notes(&content[0]["text"]),
         "assistant" => {
             heard.waits_behind = None;
             for part in content.as_array().into_iter().flatten() {

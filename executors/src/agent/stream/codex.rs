@@ -45,6 +45,7 @@ fn item(heard: &mut StreamState, item: &Value) {
         }
         "file_change" => heard.uses(&"changes".into(), &item["changes"][0]["path"]),
         "mcp_tool_call" => heard.uses(&item["tool"], &Value::Null),
+        "reasoning" => heard.notes(&item["text"]),
         _ => {}
     }
 }

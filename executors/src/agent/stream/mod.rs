@@ -158,6 +158,12 @@ impl StreamState {
         self.closes_with(text(said));
     }
 
+    /// Notes what people are told and what is no answer: what it thinks, or what its service says.
+    fn notes(&mut self, said: &Value) {
+        self.told.extend(said.as_str().map(ToOwned::to_owned));
+        self.shows(text(said));
+    }
+
     /// Notes what the agent says once more at its end.
     fn closes_with(&mut self, said: &str) {
         let said = &said[..said.floor_char_boundary(MESSAGE_BYTES)];
