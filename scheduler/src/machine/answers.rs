@@ -226,11 +226,8 @@ impl Scheduler {
 
     fn proved(&mut self, rank: TaskIndex, proof: Proof) {
         let (task, attempt) = self.step(rank);
-        self.spend_on_gates(&proof.gates);
-        self.tell_proof(rank, &proof);
         let (failure, evidence) = (proof.failure, proof.evidence.clone());
-        self.last_attempt(rank)
-            .reach(Reached::Proof(Box::new(proof)));
+        self.take_proof(rank, proof);
         if let Some((failure, doubt)) = failure.zip(self.doubt(rank)) {
             self.question_red(rank, doubt, failure);
             return;
@@ -243,7 +240,9 @@ impl Scheduler {
         self.effects.push(Effect::Commit { task, attempt });
     }
 
-    pub(super) fn tell_proof(&mut self, rank: TaskIndex, proof: &Proof) {
+    /// Takes in what was seen of an attempt's work, and what its gates have cost, whatever becomes of the attempt.
+    pub(super) fn take_proof(&mut self, rank: TaskIndex, proof: Proof) {
+        self.spend_on_gates(&proof.gates);
         self.tell(Event::TestRun {
             task: self.id(rank),
             attempt: self.attempt_number(rank),
@@ -252,6 +251,8 @@ impl Scheduler {
             holds: proof.holds(),
             strength: proof.rests_on(),
         });
+        self.last_attempt(rank)
+            .reach(Reached::Proof(Box::new(proof)));
     }
 
     /// Ends an attempt whose work did not land, and remembers by what.

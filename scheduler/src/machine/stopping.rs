@@ -200,11 +200,7 @@ impl Scheduler {
                 self.last_attempt(rank)
                     .reach(Reached::Report(Box::new(report)));
             }
-            (State::Proving, Answer::Proved(proof)) => {
-                self.tell_proof(rank, &proof);
-                self.last_attempt(rank)
-                    .reach(Reached::Proof(Box::new(proof)));
-            }
+            (State::Proving, Answer::Proved(proof)) => self.take_proof(rank, proof),
             (State::Committing, Answer::Committed { commit, proof }) => {
                 self.take_proof_of_commit(rank, proof);
                 self.tell_commit(rank, &commit);

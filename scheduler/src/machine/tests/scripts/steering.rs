@@ -1,7 +1,7 @@
 //! What people ask of a run that goes on.
 
 use super::*;
-use crate::{RedStart, Refusal, RefusalReason, Request, pair};
+use crate::{GateOutcome, GateResult, RedStart, Refusal, RefusalReason, Request, Tokens, pair};
 
 fn ask(request: Request) -> Input {
     Input::Request(request)
@@ -161,6 +161,42 @@ fn a_stopped_task_keeps_its_work_and_blocks_its_dependants() {
             "say run:ended failed 3",
         ],
     );
+}
+
+#[test]
+fn what_gates_cost_counts_although_the_task_was_stopped_meanwhile() {
+    let mut script = begun(&[("1", &[])], TddMode::Off, 1);
+    script.answer("1", prepared(), &["say attempt:started 1", "run 1#1"]);
+    script.answer("1", exited(0), &["prove 1#1"]);
+    let stop = Request::StopTask {
+        task: "1".into(),
+        order: StopMode::Now,
+    };
+    script.gives(ask(stop), &["say task:stopping 1"]);
+    let review = GateResult {
+        tokens: Some(Tokens {
+            input: 40,
+            output: 2,
+        }),
+        ..GateResult::new("critic", GateOutcome::Passed, vec![])
+    };
+    let proof = Proof {
+        gates: vec![review],
+        ..Proof::default()
+    };
+    script.answer(
+        "1",
+        Answer::Proved(proof),
+        &[
+            "say test:run 1",
+            "release 1#1 Salvage",
+            "say attempt:ended 1 stopped",
+            "say task:failed 1 stopped",
+            "status 1 pending",
+            "say run:ended failed 3",
+        ],
+    );
+    assert_eq!(script.scheduler.tokens(), 42);
 }
 
 #[test]
