@@ -6,6 +6,7 @@ use crate::failure::{CommandFailure, Result};
 use clap::Args;
 use itertools::Itertools as _;
 use serde_json::json;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use tm_executors::tools::{FoundTool, Proposal, propose};
 use tm_store::backlog::BacklogSource;
@@ -122,13 +123,15 @@ fn worktree(proposal: &Proposal, root: &Path) -> String {
         let commands = setup
             .iter()
             .map(|command| format!("    - {}\n", quoted(command)));
-        text += &format!(
+        let _ = write!(
+            text,
             "  # Run in each worktree before its first use, and again where {files} differs.\n  setup:\n{}",
             commands.format("")
         );
     }
     if !cache.is_empty() {
-        text += &format!(
+        let _ = write!(
+            text,
             "  # Stays in a worktree from one task to the next, so that only what changed is built again. Tests may write\n  \
              # there, agents too in theirs: without it everything is built anew each time.\n  cache: [{}]\n",
             cache.iter().map(|path| quoted(path)).format(", ")
@@ -137,7 +140,8 @@ fn worktree(proposal: &Proposal, root: &Path) -> String {
     let copy = proposal.copy.iter().filter(|name| !is_tracked(root, name));
     let copy = copy.map(|name| quoted(name)).join(", ");
     if !copy.is_empty() {
-        text += &format!(
+        let _ = write!(
+            text,
             "  # Ignored files of your checkout that each worktree gets a copy of.\n  copy: [{copy}]\n"
         );
     }

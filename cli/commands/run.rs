@@ -350,7 +350,7 @@ async fn supervise(mut session: Session, ready: Ready, output: Output) -> Result
     tracing::info!(run = %ready.of.header.run_id, "the run begins");
     let mut display = Display::choose(output, now());
     let ended = session.run(ready, |at, told, scheduler| {
-        display.told(at, told, scheduler)
+        display.told(at, told, scheduler);
     });
     let ended = ended.await;
     display.finish();

@@ -71,6 +71,7 @@ fn settings() -> insta::Settings {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "what is printed is long")]
 fn a_backlog_before_a_run() {
     let scene = planned();
     settings().bind(|| {
@@ -215,6 +216,7 @@ fn a_backlog_before_a_run() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "what is printed is long")]
 fn a_run_that_is_over() {
     let scene = ended();
     settings().bind(|| {

@@ -92,12 +92,11 @@ pub(super) async fn live(name: &str, model: Option<&str>, settings: &Settings) -
         env_markers: vec![("TM_AGENT_CHECK".to_owned(), marker)],
         ..TreeCommand::default()
     };
-    let mut live = match run_within(&command, RUN_LIMIT).await? {
-        Some(_) => judged(&repository, &log),
-        None => {
-            let minutes = RUN_LIMIT.as_secs() / 60;
-            Live::failed(format!("it was not over after {minutes} minutes"))
-        }
+    let mut live = if run_within(&command, RUN_LIMIT).await?.is_some() {
+        judged(&repository, &log)
+    } else {
+        let minutes = RUN_LIMIT.as_secs() / 60;
+        Live::failed(format!("it was not over after {minutes} minutes"))
     };
     if !live.passed {
         live.kept = Some(folder.keep().display().to_string());

@@ -13,6 +13,7 @@ use clap::Args;
 use itertools::Itertools as _;
 use serde_json::{Value, json};
 use std::cell::RefCell;
+use std::fmt::Write as _;
 use std::path::Path;
 use tm_app::Project;
 use tm_runtime::now;
@@ -122,7 +123,7 @@ fn text(task: &Task, filter: &[Status]) -> String {
         ("Test strategy:\n", &task.test_strategy),
     ] {
         if !body.trim().is_empty() {
-            text += &format!("\n{name}{}\n", body.trim_end());
+            let _ = write!(text, "\n{name}{}\n", body.trim_end());
         }
     }
     let is_shown = |subtask: &&Task| filter.is_empty() || filter.contains(&subtask.status);
@@ -247,7 +248,7 @@ impl Perform for SetStatusArguments {
                     } else {
                         " (follows its subtasks)"
                     };
-                    let StatusOutcome { id, old, new, .. } = outcome;
+                    let StatusOutcome { id, old, new } = outcome;
                     data!("{id}: {old} → {new}{parent}\n");
                 }
             }
@@ -257,7 +258,7 @@ impl Perform for SetStatusArguments {
 }
 
 fn entries(outcomes: Vec<&StatusOutcome>) -> Vec<Value> {
-    let entry = |StatusOutcome { id, old, new, .. }: &StatusOutcome| json!({"success": true, "taskId": id, "oldStatus": old, "newStatus": new});
+    let entry = |StatusOutcome { id, old, new }: &StatusOutcome| json!({"success": true, "taskId": id, "oldStatus": old, "newStatus": new});
     outcomes.into_iter().map(entry).collect()
 }
 

@@ -117,7 +117,6 @@ impl Perform for TasksConvert {
             tags,
             tasks,
             losses,
-            ..
         } = told(self.json, self.converted(start))?;
         let form = match kind {
             SourceKind::TaskMaster => "tasks.json",
