@@ -11,6 +11,7 @@ use rmcp::model::{
 use tm_app::Autopilot;
 use tm_presets::{LoopContext, LoopPreset, LoopPrompt, loop_presets};
 use tm_runtime::autopilot::{GUIDE, Project};
+use tm_scheduler::quoted;
 
 /// The prompt that leads through a task.
 const AUTOPILOT: &str = "autopilot";
@@ -70,12 +71,8 @@ pub(crate) async fn get(
 /// The words of a preset.
 fn filled(server: &Server, name: &str, tag: Option<String>) -> Result<String, Refusal> {
     let presets = presets(server)?;
-    let known: Vec<String> = presets
-        .iter()
-        .map(|preset| format!("`{}`", preset.name))
-        .collect();
+    let known = quoted(presets.iter().map(|preset| &preset.name));
     let Some(found) = presets.into_iter().find(|preset| preset.name == name) else {
-        let known = known.join(", ");
         let words = format!("find the prompt `{name}`, there are {known}");
         return Err(Refusal::of_words(&words, None));
     };

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::Instant;
 use tm_executors::testing::{TestCommand, how_to_report};
 use tm_scheduler::preflight::{BaseMeasured, Preflight, Problem, has_failing_tests, judge_base};
-use tm_scheduler::{CommitId, TestReport};
+use tm_scheduler::{CommitId, TestReport, quoted};
 use tm_worktrees::{Error, Repository, TreeId};
 
 /// What becomes of a run whose base can't be tested.
@@ -268,17 +268,13 @@ fn submodules(ground: &Ground<'_>, folder: &Path) -> Result<Vec<Problem>, Error>
     let is_empty = |path: &String| {
         std::fs::read_dir(folder.join(path)).map_or(true, |mut entries| entries.next().is_none())
     };
-    let empty: Vec<String> = nested
-        .into_iter()
-        .filter(is_empty)
-        .map(|path| format!("`{path}`"))
-        .collect();
+    let empty = quoted(nested.into_iter().filter(is_empty));
     if empty.is_empty() {
         return Ok(Vec::new());
     }
     Ok(vec![Problem {
         check: "submodules".to_owned(),
-        what: format!("nothing is in {}", empty.join(", ")),
+        what: format!("nothing is in {empty}"),
         last_lines: Vec::new(),
         hint: "`worktree.submodules: auto` in .taskmaster/tm.yaml fills them from your own checkout; `git submodule update \
                --init` brings there what is missing"

@@ -8,7 +8,7 @@ use crate::BranchName;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
-use tm_scheduler::CommitId;
+use tm_scheduler::{CommitId, quoted};
 use trouble::{COLLECTED_WORDS, LASTING_WORDS, says};
 
 /// What went wrong; the text follows "failed to".
@@ -157,7 +157,7 @@ pub enum Error {
         output: String,
     },
     /// A worktree holds repositories of their own, whose files git would leave out.
-    #[error("commit repositories inside the worktree: {}", quoted(paths))]
+    #[error("commit repositories inside the worktree: {}", named(paths))]
     NestedRepositories {
         /// Their folders, relative to the worktree.
         paths: Vec<PathBuf>,
@@ -179,7 +179,7 @@ pub enum Error {
         objects: String,
     },
     /// A merge would write over files of the user's that git ignores.
-    #[error("merge over files that git ignores: {}", quoted(paths))]
+    #[error("merge over files that git ignores: {}", named(paths))]
     IgnoredInTheWay {
         /// The files, relative to the checkout.
         paths: Vec<PathBuf>,
@@ -191,7 +191,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// git's own files of a worktree were changed by whoever worked there.
-    #[error("take the work: git's own files were changed: {}", quoted(paths))]
+    #[error("take the work: git's own files were changed: {}", named(paths))]
     GitFilesChanged {
         /// The files.
         paths: Vec<PathBuf>,
@@ -355,10 +355,6 @@ impl Error {
     }
 }
 
-fn quoted(paths: &[PathBuf]) -> String {
-    paths
-        .iter()
-        .map(|path| format!("`{}`", path.display()))
-        .collect::<Vec<_>>()
-        .join(", ")
+fn named(paths: &[PathBuf]) -> String {
+    quoted(paths.iter().map(|path| path.display()))
 }

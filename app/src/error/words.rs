@@ -1,7 +1,7 @@
 //! Puts errors into words, with what caused them.
 
 use tm_runtime::JournalHeader;
-use tm_scheduler::{AuditItem, Status};
+use tm_scheduler::{AuditItem, Status, quoted};
 
 /// Returns the words of an error and of what caused it.
 pub fn with_causes(error: &dyn std::error::Error) -> String {
@@ -35,9 +35,5 @@ pub(super) fn not_shown(header: &JournalHeader, item: &AuditItem) -> String {
 }
 
 pub(super) fn known_statuses() -> String {
-    Status::KNOWN
-        .iter()
-        .map(|status| format!("`{status}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    quoted(&Status::KNOWN)
 }

@@ -8,14 +8,13 @@ use crate::failure::{CommandFailure, ExitCode, Result};
 use crate::{logging, notices};
 use clap::{Args, Subcommand};
 use install::InstallArguments;
-use itertools::Itertools as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use tm_app::{Caller, Error, RunOf, detached};
 #[cfg(feature = "mcp-http")]
 use tm_mcp::{HttpServer, new_token};
 use tm_mcp::{Place, Refusal, Server, ToolChoice, serve_stdio};
-use tm_scheduler::AtBreaker;
+use tm_scheduler::{AtBreaker, quoted};
 
 /// A token is no longer.
 const LONGEST_TOKEN: u64 = 4 * 1024;
@@ -124,11 +123,7 @@ impl McpArguments {
     fn tools(&self) -> Result<ToolChoice> {
         let variable = std::env::var("TASK_MASTER_TOOLS").unwrap_or_default();
         let choice = ToolChoice::parse(self.tools.as_deref().unwrap_or(&variable));
-        let unknown = choice
-            .unknown()
-            .iter()
-            .map(|name| format!("`{name}`"))
-            .join(", ");
+        let unknown = quoted(choice.unknown());
         match &self.tools {
             _ if unknown.is_empty() => {}
             Some(_) => {

@@ -9,6 +9,7 @@ use minijinja::value::Serde;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use tm_scheduler::quoted;
 
 /// The embedded presets, in the order in which people think of them.
 const PRESETS: [(&str, &str); 5] = embedded!(
@@ -188,17 +189,14 @@ pub fn loop_prompt(
         });
     }
     let presets = loop_presets(folders)?;
-    let known: Vec<String> = presets
-        .iter()
-        .map(|preset| format!("`{}`", preset.name))
-        .collect();
+    let known = quoted(presets.iter().map(|preset| &preset.name));
     presets
         .into_iter()
         .find(|preset| preset.name == prompt)
         .map(LoopPrompt::Preset)
         .ok_or_else(|| Error::UnknownPreset {
             name: prompt.to_owned(),
-            known: known.join(", "),
+            known,
         })
 }
 

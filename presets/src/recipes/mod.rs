@@ -13,7 +13,7 @@ use serde_yaml::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tm_config::{AgentCommand, AgentRecipe, Argument, PermissionMode, PromptDelivery, Settings};
-use tm_scheduler::{NoValue, OutputFormat, StopSignal, fill, placeholders};
+use tm_scheduler::{NoValue, OutputFormat, StopSignal, fill, placeholders, quoted};
 
 /// The built-in recipes.
 const BUILT_IN: [(&str, &str); 10] = embedded!(
@@ -149,13 +149,9 @@ fn parsed(yaml: &str) -> AgentRecipe {
 }
 
 fn unknown_agent(name: &str, settings: &Settings) -> Error {
-    let known: Vec<String> = recipe_names(settings)
-        .iter()
-        .map(|name| format!("`{name}`"))
-        .collect();
     Error::UnknownAgent {
         name: name.to_owned(),
-        known: known.join(", "),
+        known: quoted(recipe_names(settings)),
     }
 }
 

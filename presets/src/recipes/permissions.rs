@@ -3,6 +3,7 @@
 use super::Recipe;
 use crate::Error;
 use tm_config::{AgentCommand, Argument};
+use tm_scheduler::quoted;
 
 /// The mode of an agent that nobody chose another one for.
 const WITHOUT_QUESTIONS: &str = "bypass";
@@ -63,13 +64,9 @@ impl Recipe {
     }
 
     fn no_such_mode(&self, mode: &str) -> Error {
-        let names: Vec<String> = self
-            .permission_modes
-            .keys()
-            .map(|name| format!("`{name}`"))
-            .collect();
+        let names = quoted(self.permission_modes.keys());
         let known = if self.has_place() && !names.is_empty() {
-            names.join(", ")
+            names
         } else {
             "no modes".to_owned()
         };

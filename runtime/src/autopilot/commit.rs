@@ -17,7 +17,7 @@ use std::path::Path;
 use tm_config::Verify;
 use tm_presets::CommitWords;
 use tm_scheduler::autopilot::{Action, IllegalStep, Order, TddPhase, TestCounts};
-use tm_scheduler::{CommitId, RunId, Status, Task, TaskId};
+use tm_scheduler::{CommitId, RunId, Status, Task, TaskId, quoted};
 use tm_worktrees::{BranchName, CommitFiles};
 
 /// What is to be committed.
@@ -191,12 +191,8 @@ pub(super) fn resume(session: &mut Session<'_>) -> Result<(), Error> {
 
 /// Names what a commit of some files alone left uncommitted: it will be part of the next one.
 fn left_over(project: &Project) -> Result<Vec<String>, Error> {
-    let names: Vec<String> = project
-        .changed_paths()?
-        .iter()
-        .map(|path| format!("`{}`", path.display()))
-        .collect();
-    let warning = || format!("these stay uncommitted: {}", names.join(", "));
+    let names = quoted(project.changed_paths()?.iter().map(|path| path.display()));
+    let warning = || format!("these stay uncommitted: {names}");
     Ok((!names.is_empty()).then(warning).into_iter().collect())
 }
 

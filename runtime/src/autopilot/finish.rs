@@ -11,7 +11,7 @@ use tm_config::Verify;
 use tm_scheduler::autopilot::{
     Action, IllegalStep, Order, Stage, TestCounts, Verdict, judge_final,
 };
-use tm_scheduler::{RunId, Status, TaskId};
+use tm_scheduler::{RunId, Status, TaskId, quoted};
 use tm_worktrees::BranchName;
 
 /// How the whole suite went.
@@ -90,15 +90,12 @@ fn set_task_done(session: &Session<'_>) -> Result<Option<String>, Error> {
         .subtasks
         .iter()
         .filter(|subtask| !subtask.status.satisfies_dependants());
-    let left: Vec<String> = left.map(|subtask| format!("`{}`", subtask.id)).collect();
+    let left = quoted(left.map(|subtask| &subtask.id));
     if left.is_empty() {
         session.set_statuses(&[(task.id, Status::Done)])?;
         return Ok(None);
     }
-    Ok(Some(format!(
-        "the task is not set done: {} are not",
-        left.join(", ")
-    )))
+    Ok(Some(format!("the task is not set done: {left} are not")))
 }
 
 /// Stops a run until it is resumed.

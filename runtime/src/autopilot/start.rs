@@ -255,9 +255,9 @@ fn check(project: &Project, request: &StartRequest) -> Result<Checked, Error> {
 fn refuse_unfinished(project: &Project, force: Force) -> Result<(), Error> {
     let unfinished = |status| matches!(status, PointerStatus::InProgress | PointerStatus::Paused);
     // What can't be read stands in the way of both.
-    let mut runs = project.folder.current_runs()?.into_iter();
-    match runs.find(|run| unfinished(run.status)) {
-        Some(_) if force == Force::Yes => Ok(()),
+    let runs = project.folder.current_runs()?.into_iter();
+    let mut in_the_way = runs.filter(|run| force == Force::No && unfinished(run.status));
+    match in_the_way.next() {
         None => Ok(()),
         Some(run) => Err(Error::Unfinished {
             run: run.run_id,
