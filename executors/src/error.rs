@@ -32,13 +32,10 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns what makes an error of the system one about doing this with a file.
-    pub(crate) fn failed_to(verb: &str, path: &Path) -> impl Fn(io::Error) -> Self + use<> {
+    /// Returns an error of the system as one about doing this with a file.
+    pub(crate) fn failed_to(verb: &str, path: &Path, source: io::Error) -> Self {
         let what = format!("{verb} `{}`", path.display());
-        move |source| Self::Use {
-            what: what.clone(),
-            source,
-        }
+        Self::Use { what, source }
     }
 
     /// Returns what makes an error of the system one about starting this program there.
@@ -79,7 +76,19 @@ impl Error {
 
     /// Returns the message with every cause behind it, on one line.
     pub fn with_causes(&self) -> String {
-        let causes = successors(std::error::Error::source(self), |cause| cause.source());
-        causes.fold(self.to_string(), |text, cause| format!("{text}: {cause}"))
+        successors(std::error::Error::source(self), |cause| cause.source())
+            .fold(self.to_string(), |text, cause| format!("{text}: {cause}"))
+    }
+}
+
+/// Says of an error of the system what was to be done with which file.
+pub(crate) trait OrFailedTo<T> {
+    /// Returns what the system gave, or what failed: to `read`, to `write`, this file.
+    fn or_failed_to(self, verb: &str, path: &Path) -> Result<T, Error>;
+}
+
+impl<T> OrFailedTo<T> for io::Result<T> {
+    fn or_failed_to(self, verb: &str, path: &Path) -> Result<T, Error> {
+        self.map_err(|source| Error::failed_to(verb, path, source))
     }
 }

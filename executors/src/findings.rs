@@ -32,9 +32,9 @@ pub fn listed_findings(worktree: &Path, file: &str) -> Result<Vec<String>, Unrea
         file: file.to_owned(),
         why,
     };
-    let bytes = tm_untrusted::read_within(worktree, file.as_ref(), RESULTS_BYTES);
-    let text = String::from_utf8(bytes.map_err(|error| failed(error.to_string()))?);
-    let text = text.map_err(|error| failed(error.to_string()))?;
+    let bytes = tm_untrusted::read_within(worktree, file.as_ref(), RESULTS_BYTES)
+        .map_err(|error| failed(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|error| failed(error.to_string()))?;
     let start = text.trim_start_matches('\u{feff}').trim_start();
     let found = if start.starts_with('{') {
         sarif(start)
@@ -85,8 +85,9 @@ fn without_place(line: &str, worktree: &Path) -> String {
 
 fn sarif(text: &str) -> Result<Vec<String>, String> {
     let document: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let runs = document["runs"].as_array().ok_or("it has no `runs`")?;
-    let results = runs
+    let results = document["runs"]
+        .as_array()
+        .ok_or("it has no `runs`")?
         .iter()
         .filter_map(|run| run["results"].as_array())
         .flatten();

@@ -19,3 +19,4 @@ pub mod tools;
 mod xml;
 
 pub use error::Error;
+pub(crate) use error::OrFailedTo;

@@ -57,15 +57,28 @@ pub fn append_private(path: &Path) -> io::Result<File> {
 /// # Errors
 /// It can't be written, or a folder has its name.
 pub fn create_anew(path: &Path) -> io::Result<File> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
+    remove(path)?;
     open_with(
         path,
         OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW,
         OPEN_TO_ALL,
     )
+}
+
+/// Removes a file; one that is not there is gone already.
+///
+/// # Errors
+/// It can't be removed, or it is a folder.
+pub fn remove(path: &Path) -> io::Result<()> {
+    std::fs::remove_file(path).or_else(|error| match error.kind() {
+        ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })
+}
+
+/// Tells whether there is a folder, and no link to one.
+pub fn is_folder(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
 /// Opens a file that is there for writing.
@@ -108,8 +121,7 @@ pub fn read_beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// As [`open`].
 pub fn read_end(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut file = open(path)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+    file.seek(SeekFrom::Start(file.metadata()?.len().saturating_sub(most)))?;
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)

@@ -3,7 +3,7 @@
 //! What is made again is in no other history: it stands on tm's commit, by tm's committer, with a trailer of its own, so
 //! that no merge of two tasks ever starts from a commit of an agent. Judges nothing of what it reads.
 
-use crate::git::{Git, fields, path_of};
+use crate::git::{Git, pairs, path_of};
 use crate::worktree::Worktree;
 use crate::{Author, Error, PastCommit, Repository};
 use std::path::PathBuf;
@@ -81,8 +81,14 @@ impl Repository {
         bounds: HistoryBounds,
     ) -> Result<Option<Vec<AgentCommit>>, Error> {
         let most = format!("--max-count={}", bounds.commits.saturating_add(1));
-        let git = self.git().line("rev-list --count").arg(most).commit(tip);
-        let count = git.arg("--not").commit(on).text()?;
+        let count = self
+            .git()
+            .line("rev-list --count")
+            .arg(most)
+            .commit(tip)
+            .arg("--not")
+            .commit(on)
+            .text()?;
         if count
             .parse::<usize>()
             .map_or(true, |count| count > bounds.commits)
@@ -97,8 +103,8 @@ impl Repository {
             }
             before = &commit.id;
         }
-        let commits = commits.into_iter();
         commits
+            .into_iter()
             .map(|commit| self.agent_commit(commit, bounds))
             .collect::<Result<Vec<_>, _>>()
             .map(Some)
@@ -117,9 +123,8 @@ impl Repository {
 
     fn brought(&self, commit: &PastCommit) -> Result<Vec<BroughtFile>, Error> {
         let listing = self.between(commit).line("--raw --no-abbrev -z").bytes()?;
-        let mut entries = fields(&listing);
         let (mut files, mut ids) = (Vec::new(), Vec::new());
-        while let (Some(said), Some(path)) = (entries.next(), entries.next()) {
+        for (said, path) in pairs(&listing) {
             let said = String::from_utf8_lossy(said);
             let words: Vec<&str> = said.split(' ').collect();
             if let [_, mode, _, id, what] = words.as_slice()
@@ -149,8 +154,9 @@ impl Repository {
     fn added(&self, commit: &PastCommit) -> Result<String, Error> {
         let patch = self
             .between(commit)
-            .line("--patch --unified=0 --text --no-color");
-        let patch = patch.line("--no-ext-diff --no-textconv").bytes()?;
+            .line("--patch --unified=0 --text --no-color")
+            .line("--no-ext-diff --no-textconv")
+            .bytes()?;
         let text = String::from_utf8_lossy(&patch);
         Ok(text
             .lines()
@@ -179,11 +185,11 @@ impl Repository {
         message: &str,
     ) -> Result<CommitId, Error> {
         let Author { name, email, date } = &commit.past.author;
-        let git = self.git_commit_tree(&commit.past.tree, &[on], message);
-        let git = git
+        self.git_commit_tree(&commit.past.tree, &[on], message)
             .variable("GIT_AUTHOR_NAME", name)
-            .variable("GIT_AUTHOR_EMAIL", email);
-        let git = git.variable("GIT_AUTHOR_DATE", date);
-        git.object_id().map(CommitId::new)
+            .variable("GIT_AUTHOR_EMAIL", email)
+            .variable("GIT_AUTHOR_DATE", date)
+            .object_id()
+            .map(CommitId::new)
     }
 }

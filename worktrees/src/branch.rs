@@ -94,7 +94,7 @@ fn broken_part(part: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::Environment;
-    use crate::git::{Git, Hooks};
+    use crate::git::Git;
 
     /// Names on both sides of every rule.
     const NAMES: [&str; 33] = [
@@ -136,15 +136,11 @@ mod tests {
     #[test]
     fn names_are_judged_as_git_judges_them() {
         for name in NAMES {
-            let git = Git::new(
-                &Environment::default(),
-                std::path::Path::new("/"),
-                Hooks::Off,
-            )
-            .line("check-ref-format --branch")
-            .arg(name)
-            .answer()
-            .expect("git runs");
+            let git = Git::new(&Environment::default(), std::path::Path::new("/"))
+                .line("check-ref-format --branch")
+                .arg(name)
+                .answer()
+                .expect("git runs");
             assert_eq!(BranchName::new(name).is_ok(), git.code == 0, "`{name}`");
         }
     }

@@ -4,7 +4,7 @@
 //! forced, and nothing that is not committed is touched.
 
 use crate::branch::BranchName;
-use crate::git::{Git, Hooks, fields, joined};
+use crate::git::{Git, fields, joined};
 use crate::{Error, PathPatterns, Protection, Repository, TreeId};
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
@@ -66,8 +66,9 @@ impl Checkout {
         found
     }
 
-    fn git(&self, hooks: Hooks) -> Git {
-        self.repository.git_in(self.root(), hooks)
+    /// A call without hooks.
+    fn git(&self) -> Git {
+        self.repository.git_in(self.root())
     }
 
     /// Returns the paths that differ from HEAD, untracked files one by one, without those that `ignored` covers.
@@ -75,10 +76,14 @@ impl Checkout {
     /// # Errors
     /// git refused.
     pub fn changed_paths(&self, ignored: &PathPatterns) -> Result<Vec<PathBuf>, Error> {
-        let git = self.git(Hooks::Off).reading();
-        let statuses = git.statuses("--untracked-files=all")?.into_iter();
-        let paths = statuses.map(|(_, path)| path);
-        Ok(paths.filter(|path| !ignored.covers(path)).collect())
+        Ok(self
+            .git()
+            .reading()
+            .statuses("--untracked-files=all")?
+            .into_iter()
+            .map(|(_, path)| path)
+            .filter(|path| !ignored.covers(path))
+            .collect())
     }
 
     /// Returns the files that git knows or would add.
@@ -86,8 +91,9 @@ impl Checkout {
     /// # Errors
     /// git refused.
     pub fn files(&self) -> Result<Vec<String>, Error> {
-        let git = self.git(Hooks::Off).reading();
-        let listing = git
+        let listing = self
+            .git()
+            .reading()
             .line("ls-files -z --cached --others --exclude-standard --deduplicate")
             .bytes()?;
         let name = |path| String::from_utf8_lossy(path).into_owned();
@@ -141,10 +147,12 @@ impl Checkout {
                 at,
             });
         }
-        let git = self
-            .git(Hooks::Configured)
-            .line("switch --quiet --no-track --create");
-        git.arg(branch.as_str()).once().done()
+        self.repository
+            .git_with_hooks()
+            .line("switch --quiet --no-track --create")
+            .arg(branch.as_str())
+            .once()
+            .done()
     }
 
     /// Switches to a branch, or to a commit on none; what is not committed has to fit there.
@@ -153,7 +161,8 @@ impl Checkout {
     /// git refused.
     pub fn switch_to(&self, branch: Option<&str>, commit: &CommitId) -> Result<(), Error> {
         let git = self
-            .git(Hooks::Configured)
+            .repository
+            .git_with_hooks()
             .line("switch --quiet --no-overwrite-ignore")
             .once();
         match branch {
@@ -172,8 +181,11 @@ impl Checkout {
             return Ok(());
         };
         self.repository.keep(keep_as, &tip)?;
-        let git = self.git(Hooks::Off).line("branch --quiet -D");
-        git.arg(branch.as_str()).once().done()
+        self.git()
+            .line("branch --quiet -D")
+            .arg(branch.as_str())
+            .once()
+            .done()
     }
 
     /// Commits on a branch, signed as the user has it set up; `None` when there is nothing to commit.
@@ -190,12 +202,12 @@ impl Checkout {
         self.assert_on(branch)?;
         let only: &[String] = match files {
             CommitFiles::AllBut(never) => {
-                self.git(Hooks::Off).line("add --all -- .").done()?;
+                self.git().line("add --all -- .").done()?;
                 self.unstage(never)?;
                 &[]
             }
             CommitFiles::Only(files) => {
-                self.git(Hooks::Off)
+                self.git()
                     .line("--literal-pathspecs add --all --")
                     .args(files)
                     .done()?;
@@ -207,13 +219,9 @@ impl Checkout {
         }
         // Once more, right before: whatever else moves HEAD in this checkout, git refuses nothing itself.
         self.assert_on(branch)?;
-        let git = self.git(if hooks == RunHooks::Yes {
-            Hooks::Configured
-        } else {
-            Hooks::Off
-        });
-        let git = git.arg("--literal-pathspecs");
-        let git = git.line("commit --quiet --cleanup=verbatim -F -");
+        let git = Git::unattended(&self.repository.environment, self.root(), hooks)
+            .arg("--literal-pathspecs")
+            .line("commit --quiet --cleanup=verbatim -F -");
         let git = if only.is_empty() {
             git
         } else {
@@ -226,15 +234,16 @@ impl Checkout {
     }
 
     fn is_staged(&self, only: &[String]) -> Result<bool, Error> {
-        let git = self
-            .git(Hooks::Off)
-            .line("--literal-pathspecs diff --cached --quiet --");
-        git.args(only).yes_or_no().map(|is_same| !is_same)
+        self.git()
+            .line("--literal-pathspecs diff --cached --quiet --")
+            .args(only)
+            .yes_or_no()
+            .map(|is_same| !is_same)
     }
 
     /// Takes what is never committed out of the index again, without touching a file.
     fn unstage(&self, never: &PathPatterns) -> Result<(), Error> {
-        let git = self.git(Hooks::Off);
+        let git = self.git();
         let mut staged: Vec<PathBuf> = git
             .line("diff --cached --name-only --no-renames -z")
             .paths()?;
@@ -242,7 +251,7 @@ impl Checkout {
         if staged.is_empty() {
             return Ok(());
         }
-        self.git(Hooks::Off)
+        self.git()
             .line("reset --quiet --pathspec-from-file=- --pathspec-file-nul")
             .input(joined(&staged))
             .done()
@@ -288,7 +297,7 @@ mod tests {
             .with("GIT_CONFIG_NOSYSTEM", "1")
             .with("GIT_CONFIG_GLOBAL", "/dev/null");
         let git = |arguments: &[&str]| {
-            Git::new(&environment, folder.path(), Hooks::Off)
+            Git::new(&environment, folder.path())
                 .args(arguments)
                 .done()
                 .unwrap();

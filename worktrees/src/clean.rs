@@ -2,8 +2,8 @@
 //!
 //! git's own cleaning passes over pipes, sockets and folders that can't be read, all of which an agent can leave.
 
-use crate::Error;
 use crate::indexed::{Indexed, Known, KnownFolder};
+use crate::{Error, OrFailedTo as _};
 use std::collections::HashSet;
 use std::fs::{self, FileType};
 use std::os::unix::fs::PermissionsExt as _;
@@ -83,8 +83,8 @@ impl Walk<'_> {
             return self.folders(folders);
         }
         std::thread::scope(|scope| {
-            let parts = folders.chunks(folders.len().div_ceil(threads));
-            let parts: Vec<_> = parts
+            let parts: Vec<_> = folders
+                .chunks(folders.len().div_ceil(threads))
                 .map(|part| scope.spawn(|| self.folders(part)))
                 .collect();
             let mut all = Cleaned::default();
@@ -112,9 +112,7 @@ impl Walk<'_> {
         for entry in entries(&self.root.join(folder))? {
             let (name, kind) = (
                 entry.file_name(),
-                entry
-                    .file_type()
-                    .map_err(Error::file("look at", entry.path()))?,
+                entry.file_type().or_failed_to("look at", entry.path())?,
             );
             match known_here.get(&*name) {
                 Some(Indexed::File(stamp)) if kind.is_file() || kind.is_symlink() => {
@@ -155,27 +153,29 @@ pub(crate) fn remove_if_there(path: &Path) -> Result<(), Error> {
 
 /// Removes a file or a folder with all that is in it.
 pub(crate) fn remove(path: &Path) -> Result<(), Error> {
-    let metadata = fs::symlink_metadata(path).map_err(Error::file("look at", path))?;
-    remove_it(path, metadata.file_type())
+    remove_it(
+        path,
+        fs::symlink_metadata(path)
+            .or_failed_to("look at", path)?
+            .file_type(),
+    )
 }
 
 fn remove_it(path: &Path, kind: FileType) -> Result<(), Error> {
     if !kind.is_dir() {
-        return fs::remove_file(path).map_err(Error::file("remove", path));
+        return fs::remove_file(path).or_failed_to("remove", path);
     }
     if fs::remove_dir_all(path).is_ok() {
         return Ok(());
     }
     // Whoever made a folder can take the right to change it from everybody, and give it back.
     empty(path)?;
-    fs::remove_dir(path).map_err(Error::file("remove", path))
+    fs::remove_dir(path).or_failed_to("remove", path)
 }
 
 fn empty(path: &Path) -> Result<(), Error> {
     for entry in entries(path)? {
-        let kind = entry
-            .file_type()
-            .map_err(Error::file("look at", entry.path()))?;
+        let kind = entry.file_type().or_failed_to("look at", entry.path())?;
         remove_it(&entry.path(), kind)?;
     }
     Ok(())
@@ -183,14 +183,14 @@ fn empty(path: &Path) -> Result<(), Error> {
 
 /// Returns what is in a folder, after making sure that it can be read and changed.
 fn entries(path: &Path) -> Result<Vec<fs::DirEntry>, Error> {
-    let metadata = fs::symlink_metadata(path).map_err(Error::file("look at", path))?;
+    let metadata = fs::symlink_metadata(path).or_failed_to("look at", path)?;
     if metadata.is_dir() && metadata.permissions().mode() & 0o700 != 0o700 {
         let mode = metadata.permissions().mode() | 0o700;
         fs::set_permissions(path, fs::Permissions::from_mode(mode))
-            .map_err(Error::file("open up", path))?;
+            .or_failed_to("open up", path)?;
     }
-    let entries = fs::read_dir(path).map_err(Error::file("read", path))?;
-    entries
-        .map(|entry| entry.map_err(Error::file("read", path)))
+    fs::read_dir(path)
+        .or_failed_to("read", path)?
+        .map(|entry| entry.or_failed_to("read", path))
         .collect()
 }

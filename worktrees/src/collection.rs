@@ -7,7 +7,7 @@
 
 use rustix::process::{Pid, test_kill_process};
 use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -70,18 +70,16 @@ impl Drop for NoCollection {
 }
 
 fn create(path: &Path, mark: &str) -> bool {
-    let opened = OpenOptions::new().write(true).create_new(true).open(path);
-    opened
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
         .and_then(|mut file| file.write_all(mark.as_bytes()))
         .is_ok()
 }
 
 fn replace(path: &Path, mark: &str) -> bool {
-    let removed = fs::remove_file(path).or_else(|error| match error.kind() {
-        ErrorKind::NotFound => Ok(()),
-        _ => Err(error),
-    });
-    removed.is_ok() && create(path, mark)
+    tm_untrusted::remove(path).is_ok() && create(path, mark)
 }
 
 /// Whether the file is of a process of this machine that is gone.

@@ -45,6 +45,13 @@ pub(crate) type KnownContent = Arc<Mutex<BTreeMap<TreeId, Arc<Content>>>>;
 /// The name of the files that say how files are written, and which ones LFS keeps.
 const ATTRIBUTES: &[u8] = b".gitattributes";
 
+impl Content {
+    /// Returns where other repositories belong.
+    pub(crate) fn places(&self) -> Vec<PathBuf> {
+        self.links.iter().map(|(path, _)| path.clone()).collect()
+    }
+}
+
 impl Repository {
     /// Returns what a tree says of it, looked up once.
     pub(crate) fn content_of(&self, tree: &TreeId) -> Result<Arc<Content>, Error> {
@@ -63,9 +70,8 @@ impl Repository {
     /// git refused.
     pub fn content_at_head(&self) -> Result<ContentAtHead, Error> {
         let content = self.content_of(&self.tree_of(&self.head()?.commit)?)?;
-        let submodules = content.links.iter().map(|(path, _)| path.clone()).collect();
         Ok(ContentAtHead {
-            submodules,
+            submodules: content.places(),
             has_lfs: content.has_lfs,
         })
     }
@@ -150,29 +156,22 @@ pub(crate) fn of_lfs(error: Error) -> Error {
 }
 
 fn is_of_filter(message: &str) -> bool {
-    [
-        "smudge filter lfs failed",
-        "filter-process",
-        "git-lfs",
-        "external filter 'git-lfs",
-    ]
-    .iter()
-    .any(|word| message.contains(word))
+    ["smudge filter lfs failed", "filter-process", "git-lfs"]
+        .iter()
+        .any(|word| message.contains(word))
 }
 
 /// The lines that say why, without those that say where to look for more.
 fn told(message: &str) -> String {
     let is_said_besides = |line: &str| {
-        ["Errors logged", "hint:"]
+        ["Errors logged", "hint:", "Use `git lfs logs"]
             .iter()
             .any(|words| line.starts_with(words))
     };
-    let lines = message
+    message
         .lines()
         .map(str::trim)
-        .filter(|line| !line.is_empty() && !is_said_besides(line));
-    lines
-        .filter(|line| !line.starts_with("Use `git lfs logs"))
+        .filter(|line| !line.is_empty() && !is_said_besides(line))
         .take(6)
         .collect::<Vec<_>>()
         .join("; ")

@@ -1,8 +1,8 @@
 //! What a tree holds, and which files differ between two of them.
 
-use crate::git::{entry, fields, path_of};
+use crate::git::{entry, fields, pairs, path_of};
 use crate::names::{name_of, path_named};
-use crate::reader::{Entry, Found};
+use crate::reader::Entry;
 use crate::trees::{LINK, NESTED};
 use crate::{Error, PathPatterns, Repository, TreeId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,8 +45,11 @@ impl Repository {
         from: &dyn Treeish,
         to: &dyn Treeish,
     ) -> Result<Vec<String>, Error> {
-        let changed = self.changed_files(from, to)?.into_iter();
-        Ok(changed.map(|file| file.path).collect())
+        Ok(self
+            .changed_files(from, to)?
+            .into_iter()
+            .map(|file| file.path)
+            .collect())
     }
 
     /// As `changed_files`, their paths as git has them.
@@ -56,24 +59,23 @@ impl Repository {
         to: &dyn Treeish,
     ) -> Result<Vec<(Vec<u8>, ChangeKind)>, Error> {
         let (from, to) = (from.to_string(), to.to_string());
-        if let Some(found) = self.read(|reader| reader.differences(&from, &to)) {
-            return Ok(found);
-        }
-        let call = self
-            .git()
-            .line("diff-tree -r -z --no-renames --name-status");
-        let listing = call.args(["--end-of-options", &from, &to]).bytes()?;
-        let mut entries = fields(&listing);
-        let mut differences = Vec::new();
-        while let (Some(status), Some(path)) = (entries.next(), entries.next()) {
-            let change = match status.first() {
-                Some(b'A') => ChangeKind::Added,
-                Some(b'D') => ChangeKind::Deleted,
+        let change = |(status, path): (&[u8], &[u8])| {
+            let kind = match status {
+                [b'A', ..] => ChangeKind::Added,
+                [b'D', ..] => ChangeKind::Deleted,
                 _ => ChangeKind::Modified,
             };
-            differences.push((path.to_owned(), change));
-        }
-        Ok(differences)
+            (path.to_owned(), kind)
+        };
+        let of_git = || {
+            let listing = self
+                .git()
+                .line("diff-tree -r -z --no-renames --name-status")
+                .args(["--end-of-options", &from, &to])
+                .bytes()?;
+            Ok(pairs(&listing).map(change).collect())
+        };
+        self.read_or(|reader| reader.differences(&from, &to), of_git)
     }
 
     /// Returns the text of a file in a commit; `None` where there is none, or where it is no UTF-8.
@@ -97,10 +99,8 @@ impl Repository {
     }
 
     fn has_tree(&self, tree: &TreeId) -> Result<bool, Error> {
-        match self.read(|reader| reader.has_tree(&tree.0)) {
-            Some(()) => Ok(true),
-            None => self.git().line("cat-file -e").arg(&tree.0).succeeds(),
-        }
+        let of_git = || self.git().line("cat-file -e").arg(&tree.0).succeeds();
+        self.read_or(|reader| reader.has_tree(&tree.0), of_git)
     }
 
     /// Returns the content of a file in a tree; `None` where there is none.
@@ -109,14 +109,12 @@ impl Repository {
     /// git refused.
     pub fn bytes_in_tree(&self, tree: &TreeId, path: &str) -> Result<Option<Vec<u8>>, Error> {
         let path = path_named(path);
-        match self.read(|reader| reader.file(&tree.0, &path)) {
-            Some(Found::Here(content)) => return Ok(Some(content)),
-            Some(Found::Nothing) => return Ok(None),
-            None => {}
-        }
-        let place = path_of(&[tree.0.as_bytes(), b":", &path].concat());
-        let answer = self.git().line("cat-file blob").arg(place).answer()?;
-        Ok((answer.code == 0).then_some(answer.stdout))
+        let of_git = || {
+            let place = path_of(&[tree.0.as_bytes(), b":", &path].concat());
+            let answer = self.git().line("cat-file blob").arg(place).answer()?;
+            Ok((answer.code == 0).then_some(answer.stdout))
+        };
+        self.read_or(|reader| Some(reader.file(&tree.0, &path)?.here()), of_git)
     }
 
     /// Returns the paths of all files of a tree, symbolic links among them.
@@ -124,8 +122,11 @@ impl Repository {
     /// # Errors
     /// There is no such tree.
     pub fn paths(&self, tree: &TreeId) -> Result<BTreeSet<String>, Error> {
-        let files = self.files(tree, &|_, _| true)?.into_iter();
-        Ok(files.map(Entry::name).collect())
+        Ok(self
+            .files(tree, &|_, _| true)?
+            .into_iter()
+            .map(Entry::name)
+            .collect())
     }
 
     /// Returns the paths of the repositories within a tree (submodules).
@@ -133,8 +134,11 @@ impl Repository {
     /// # Errors
     /// There is no such tree.
     pub fn nested_repositories(&self, tree: &TreeId) -> Result<Vec<String>, Error> {
-        let nested = self.files(tree, &|mode, _| mode == NESTED)?.into_iter();
-        Ok(nested.map(Entry::name).collect())
+        Ok(self
+            .files(tree, &|mode, _| mode == NESTED)?
+            .into_iter()
+            .map(Entry::name)
+            .collect())
     }
 
     /// Returns the symbolic links of a tree: where each leads to, by its path.
@@ -142,8 +146,8 @@ impl Repository {
     /// # Errors
     /// There is no such tree.
     pub fn links(&self, tree: &TreeId) -> Result<BTreeMap<String, String>, Error> {
-        let links = self.files(tree, &|mode, _| mode == LINK)?.into_iter();
-        links
+        self.files(tree, &|mode, _| mode == LINK)?
+            .into_iter()
             .map(|link| {
                 let target = name_of(&self.blob(&link.id)?);
                 Ok((link.name(), target))
@@ -174,26 +178,21 @@ impl Repository {
         tree: &TreeId,
         is_wanted: &dyn Fn(i32, &[u8]) -> bool,
     ) -> Result<Vec<Entry>, Error> {
-        if let Some(found) = self.read(|reader| reader.entries(tree, is_wanted)) {
-            return Ok(found);
-        }
-        let call = self.git().line("ls-tree -r -z --full-tree");
-        let listing = call.arg(&tree.0).bytes()?;
-        let entries = fields(&listing).filter_map(|bytes| {
+        let wanted = |bytes| {
             let ([mode, _, id], path) = entry(bytes)?;
             let (mode, path) = (i32::from_str_radix(&mode, 8).ok()?, path.to_owned());
-            Some(Entry { mode, id, path })
-        });
-        Ok(entries
-            .filter(|entry| is_wanted(entry.mode, &entry.path))
-            .collect())
+            is_wanted(mode, &path).then_some(Entry { mode, id, path })
+        };
+        let of_git = || {
+            let call = self.git().line("ls-tree -r -z --full-tree").arg(&tree.0);
+            Ok(fields(&call.bytes()?).filter_map(wanted).collect())
+        };
+        self.read_or(|reader| reader.entries(tree, is_wanted), of_git)
     }
 
     /// The content of a blob.
     pub(crate) fn blob(&self, id: &str) -> Result<Vec<u8>, Error> {
-        match self.read(|reader| reader.blob(id)) {
-            Some(content) => Ok(content),
-            None => self.git_on_objects().line("cat-file blob").arg(id).bytes(),
-        }
+        let of_git = || self.git_on_objects().line("cat-file blob").arg(id).bytes();
+        self.read_or(|reader| reader.blob(id), of_git)
     }
 }

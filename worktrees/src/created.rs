@@ -1,6 +1,6 @@
 //! Makes a repository, and applies a patch to a folder that need not be one.
 
-use crate::git::{Git, Hooks};
+use crate::git::Git;
 use crate::{Environment, Error, Repository};
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use std::path::Path;
 /// git refused, or the folder is in a repository already.
 pub fn create_repository(folder: &Path, message: &str) -> Result<Repository, Error> {
     let environment = Environment::default().of_tm();
-    let git = || Git::new(&environment, folder, Hooks::Off);
+    let git = || Git::new(&environment, folder);
     git().line("init --quiet --initial-branch=main").done()?;
     git().line("add --all").done()?;
     git()
@@ -25,7 +25,7 @@ pub fn create_repository(folder: &Path, message: &str) -> Result<Repository, Err
 /// # Errors
 /// It does not apply.
 pub fn apply_patch(folder: &Path, patch: &[u8]) -> Result<(), Error> {
-    Git::new(&Environment::default(), folder, Hooks::Off)
+    Git::new(&Environment::default(), folder)
         .line("apply --whitespace=nowarn -")
         .input(patch)
         .done()

@@ -67,12 +67,13 @@ impl Environment {
 
     /// Returns the environment in which tm names itself as author.
     pub(crate) fn of_tm(self) -> Self {
-        let roles = ["AUTHOR", "COMMITTER"].into_iter();
-        roles.fold(self, |environment, role| {
-            environment
-                .with(format!("GIT_{role}_NAME"), "tm")
-                .with(format!("GIT_{role}_EMAIL"), "tm@localhost")
-        })
+        ["AUTHOR", "COMMITTER"]
+            .into_iter()
+            .fold(self, |environment, role| {
+                environment
+                    .with(format!("GIT_{role}_NAME"), "tm")
+                    .with(format!("GIT_{role}_EMAIL"), "tm@localhost")
+            })
     }
 
     /// Returns a variable as git will have it.

@@ -299,12 +299,9 @@ impl Error {
             | Self::LfsMissing
             | Self::LfsObjects { .. }
             | Self::Submodule { .. } => true,
-            Self::Git { message: words, .. }
-            | Self::CommitRefused { output: words, .. }
-            | Self::HookRefused { output: words, .. } => {
-                says_passing_trouble(words) || says(words, &LASTING_WORDS)
-            }
-            _ => false,
+            _ => self
+                .words()
+                .is_some_and(|words| says_passing_trouble(words) || says(words, &LASTING_WORDS)),
         }
     }
 
@@ -329,10 +326,8 @@ impl Error {
 
     /// Tells whether objects are missing that were there a moment ago, so that making them again may go well.
     pub fn is_of_collected_objects(&self) -> bool {
-        matches!(self, Self::Git { message: words, .. }
-            | Self::CommitRefused { output: words, .. }
-            | Self::HookRefused { output: words, .. }
-            if says(words, &COLLECTED_WORDS))
+        self.words()
+            .is_some_and(|words| says(words, &COLLECTED_WORDS))
     }
 
     /// Says that nothing is found for a name.
@@ -341,17 +336,30 @@ impl Error {
         Self::UnknownRevision { revision }
     }
 
-    /// Wraps what the system says about a file.
-    pub(crate) fn file(
-        action: &'static str,
-        path: impl Into<PathBuf>,
-    ) -> impl FnOnce(io::Error) -> Self {
-        let path = path.into();
-        move |source| Self::File {
-            action,
-            path,
-            source,
+    /// Returns the words of git, or of a hook, where it is they who refused.
+    fn words(&self) -> Option<&str> {
+        match self {
+            Self::Git { message: words, .. }
+            | Self::CommitRefused { output: words, .. }
+            | Self::HookRefused { output: words, .. } => Some(words),
+            _ => None,
         }
+    }
+}
+
+/// Says of an error of the system what was tried with which file.
+pub(crate) trait OrFailedTo<T> {
+    /// Returns what the system gave, or what failed: to `read`, to `write`, this file or folder.
+    fn or_failed_to(self, action: &'static str, path: impl Into<PathBuf>) -> Result<T, Error>;
+}
+
+impl<T> OrFailedTo<T> for io::Result<T> {
+    fn or_failed_to(self, action: &'static str, path: impl Into<PathBuf>) -> Result<T, Error> {
+        self.map_err(|source| Error::File {
+            action,
+            path: path.into(),
+            source,
+        })
     }
 }
 

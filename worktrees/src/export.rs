@@ -1,6 +1,6 @@
 //! Writes the files of a tree into a folder that is no checkout: no git folder, nothing to commit to, nothing to run.
 
-use crate::{Error, Repository, TreeId};
+use crate::{Error, OrFailedTo as _, Repository, TreeId};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ impl Repository {
     /// # Errors
     /// git or the disk refused.
     pub fn export(&self, tree: &TreeId, folder: &Path) -> Result<(), Error> {
-        let scratch = tempfile::tempdir_in(folder).map_err(Error::file("write", folder))?;
+        let scratch = tempfile::tempdir_in(folder).or_failed_to("write", folder)?;
         let index = scratch.path().join("index");
         let git = || {
             self.git_on_objects()
@@ -31,18 +31,15 @@ impl Repository {
 
 /// Files can't be written any more; folders can, so that they can be removed.
 fn make_read_only(folder: &Path) -> Result<(), Error> {
-    for entry in fs::read_dir(folder)
-        .map_err(Error::file("read", folder))?
-        .flatten()
-    {
+    for entry in fs::read_dir(folder).or_failed_to("read", folder)?.flatten() {
         let path = entry.path();
-        let kind = entry.file_type().map_err(Error::file("look at", &path))?;
+        let kind = entry.file_type().or_failed_to("look at", &path)?;
         if kind.is_dir() {
             make_read_only(&path)?;
         } else if kind.is_file() {
-            let file = entry.metadata().map_err(Error::file("look at", &path))?;
+            let file = entry.metadata().or_failed_to("look at", &path)?;
             let read_only = fs::Permissions::from_mode(file.permissions().mode() & !0o222);
-            fs::set_permissions(&path, read_only).map_err(Error::file("write", &path))?;
+            fs::set_permissions(&path, read_only).or_failed_to("write", &path)?;
         }
     }
     Ok(())

@@ -1,11 +1,13 @@
 //! Small files that git reads, and that others may have written: read with care, replaced whole.
 
-use crate::Error;
+use crate::{Error, OrFailedTo as _};
 use serde::{Deserialize, Serialize};
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use tempfile::NamedTempFile;
 
 /// Which file or folder it is, whatever its name is by now.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -22,14 +24,12 @@ impl Identity {
 
     /// Returns that of a folder; an error for a link to one, or anything else.
     pub(crate) fn of_folder(path: &Path) -> io::Result<Self> {
-        let metadata = std::fs::symlink_metadata(path)?;
-        if metadata.is_dir() {
-            Ok(Self {
-                device: metadata.dev(),
-                inode: metadata.ino(),
-            })
-        } else {
-            Err(io::ErrorKind::NotADirectory.into())
+        match std::fs::symlink_metadata(path)? {
+            folder if folder.is_dir() => Ok(Self {
+                device: folder.dev(),
+                inode: folder.ino(),
+            }),
+            _ => Err(io::ErrorKind::NotADirectory.into()),
         }
     }
 }
@@ -39,19 +39,36 @@ impl Identity {
 /// # Errors
 /// It is no regular file, it is longer, or it can't be read.
 pub(crate) fn beginning(path: &Path, most: usize) -> Result<Vec<u8>, Error> {
-    tm_untrusted::read(path, most as u64).map_err(Error::file("read", path))
+    tm_untrusted::read(path, most as u64).or_failed_to("read", path)
 }
 
 /// Replaces a file by another one with this content, in one step.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), Error> {
     let write = || -> io::Result<()> {
-        let folder = path.parent().unwrap_or(Path::new("."));
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        let mut file = new_beside(path)?;
         file.write_all(content)?;
         file.persist(path)?;
         Ok(())
     };
-    write().map_err(Error::file("write", path))
+    write().or_failed_to("write", path)
+}
+
+/// As `replace`, by a copy of an index with its time of change: git takes a file for unchanged whose size and time the
+/// index has, unless that time is not before the index's own.
+pub(crate) fn copy_with_time(from: &Path, to: &Path) -> Result<(), Error> {
+    let copy = || -> io::Result<()> {
+        let mut index = File::open(from)?;
+        let mut copy = new_beside(to)?;
+        io::copy(&mut index, copy.as_file_mut())?;
+        copy.as_file().set_modified(index.metadata()?.modified()?)?;
+        copy.persist(to)?;
+        Ok(())
+    };
+    copy().or_failed_to("copy", from)
+}
+
+fn new_beside(path: &Path) -> io::Result<NamedTempFile> {
+    NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))
 }
 
 /// Locks what whoever died with it left whole.
@@ -61,7 +78,7 @@ pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Makes a folder and those above it that are not there.
 pub(crate) fn create_folder(path: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(path).map_err(Error::file("create", path))
+    std::fs::create_dir_all(path).or_failed_to("create", path)
 }
 
 /// Makes a link, in place of another one.
@@ -71,5 +88,5 @@ pub(crate) fn link(target: &Path, link: &Path) -> Result<(), Error> {
     }
     // Nothing there is the common case; what can't be removed is told by the linking.
     let _nothing_there = std::fs::remove_file(link);
-    std::os::unix::fs::symlink(target, link).map_err(Error::file("link", link))
+    std::os::unix::fs::symlink(target, link).or_failed_to("link", link)
 }

@@ -6,11 +6,11 @@
 
 mod answer;
 
-pub(crate) use answer::{Answer, entry, fields, is_object_id, joined, path_of, unexpected};
+pub(crate) use answer::{Answer, entry, fields, is_object_id, joined, pairs, path_of, unexpected};
 
 use crate::environment::UNATTENDED;
 use crate::error::says_passing_trouble;
-use crate::{Environment, Error, Treeish};
+use crate::{Environment, Error, OrFailedTo as _, RunHooks, Treeish};
 use answer::stumbled;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -26,15 +26,6 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// A call that the disk or a lock of another git refused is repeated after these pauses (milliseconds), some four
 /// seconds in all.
 const PATIENCE: [u64; 5] = [30, 90, 270, 810, 2_430];
-
-/// Which hooks a call runs.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Hooks {
-    /// Those of the user's configuration.
-    Configured,
-    /// None.
-    Off,
-}
 
 /// Where a call works.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -63,6 +54,12 @@ impl GitPlace {
             work_tree: Some(work_tree.into()),
             ..self
         }
+    }
+
+    /// Begins a call there that runs no hook.
+    pub(crate) fn git(&self, environment: &Environment) -> Git {
+        let folder = self.work_tree.as_ref().unwrap_or(&self.git_dir);
+        Git::new(environment, folder).at(self)
     }
 }
 
@@ -125,15 +122,20 @@ const CHANGING: [&str; 17] = [
 ];
 
 impl Git {
-    /// Begins a call in a folder.
-    pub(crate) fn new(environment: &Environment, folder: &Path, hooks: Hooks) -> Self {
+    /// Begins a call in a folder that runs no hook.
+    pub(crate) fn new(environment: &Environment, folder: &Path) -> Self {
+        Self::unattended(environment, folder, RunHooks::No)
+    }
+
+    /// Begins a call in a folder that nobody follows.
+    pub(crate) fn unattended(environment: &Environment, folder: &Path, hooks: RunHooks) -> Self {
         let mut git = Self::begin(environment, &UNATTENDED, folder, hooks);
         git.command.process_group(0);
         git
     }
 
     /// Begins a call whose output a person reads at the terminal; only `shown` runs it.
-    pub(crate) fn in_terminal(environment: &Environment, folder: &Path, hooks: Hooks) -> Self {
+    pub(crate) fn in_terminal(environment: &Environment, folder: &Path, hooks: RunHooks) -> Self {
         Self::begin(environment, &[], folder, hooks)
     }
 
@@ -145,13 +147,13 @@ impl Git {
         environment: &Environment,
         besides: &[(&str, &str)],
         folder: &Path,
-        hooks: Hooks,
+        hooks: RunHooks,
     ) -> Self {
         let mut command = Command::new("git");
         environment.apply(&mut command, besides);
         command.current_dir(folder);
         command.args(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
-        if hooks == Hooks::Off {
+        if hooks == RunHooks::No {
             command.args(["-c", "core.hooksPath=/dev/null"]);
         }
         Self {
@@ -206,15 +208,17 @@ impl Git {
 
     /// Names git's own folder, and the files, so that nothing is looked for and nothing that lies about decides.
     pub(crate) fn at(self, place: &GitPlace) -> Self {
-        let git = self.variable("GIT_DIR", &place.git_dir);
-        let git = match &place.work_tree {
-            Some(work_tree) => git.variable("GIT_WORK_TREE", work_tree),
-            None => git,
-        };
-        match &place.index {
-            Some(index) => git.variable("GIT_INDEX_FILE", index),
-            None => git,
-        }
+        let parts = [
+            ("GIT_DIR", Some(&place.git_dir)),
+            ("GIT_WORK_TREE", place.work_tree.as_ref()),
+            ("GIT_INDEX_FILE", place.index.as_ref()),
+        ];
+        parts
+            .into_iter()
+            .fold(self, |git, (name, path)| match path {
+                Some(path) => git.variable(name, path),
+                None => git,
+            })
     }
 
     /// Promises that the call only reads, so git takes no lock for its own comfort.
@@ -299,7 +303,7 @@ impl Git {
         };
         if let Some(path) = &self.output {
             self.command
-                .stdout(File::create(path).map_err(Error::file("write", path))?);
+                .stdout(File::create(path).or_failed_to("write", path)?);
         }
         let changes = self
             .words
@@ -349,8 +353,8 @@ fn file_with(bytes: &[u8]) -> Result<File, Error> {
         file.rewind()?;
         Ok(file)
     };
-    write().map_err(Error::file(
+    write().or_failed_to(
         "write the input of git to a temporary file in",
         std::env::temp_dir(),
-    ))
+    )
 }

@@ -3,7 +3,6 @@
 
 use crate::files::held;
 use crate::git::{Git, fields, is_object_id, unexpected};
-use crate::reader::Found;
 use crate::{Error, Repository, TreeId};
 use std::fmt::Write as _;
 use tm_scheduler::CommitId;
@@ -55,10 +54,11 @@ impl Repository {
     /// There is no such commit, or git refused.
     pub fn history(&self, from: &CommitId, tips: &[CommitId]) -> Result<Vec<PastCommit>, Error> {
         self.log(|git| {
-            let git = tips
-                .iter()
-                .fold(git.line("--topo-order --reverse"), Git::commit);
-            git.arg("--not").commit(from).arg("--")
+            tips.iter()
+                .fold(git.line("--topo-order --reverse"), Git::commit)
+                .arg("--not")
+                .commit(from)
+                .arg("--")
         })
     }
 
@@ -69,8 +69,10 @@ impl Repository {
     pub fn told(&self, tip: &CommitId, words: &[&str]) -> Result<Vec<PastCommit>, Error> {
         let words = words.iter().map(|words| format!("--grep={words}"));
         self.log(|git| {
-            let git = git.line("--topo-order --fixed-strings").args(words);
-            git.commit(tip).arg("--")
+            git.line("--topo-order --fixed-strings")
+                .args(words)
+                .commit(tip)
+                .arg("--")
         })
     }
 
@@ -93,8 +95,9 @@ impl Repository {
     /// # Errors
     /// There is no such commit.
     pub fn past(&self, commit: &CommitId) -> Result<PastCommit, Error> {
-        let found = self.told_of(std::slice::from_ref(commit))?.pop();
-        found.ok_or_else(|| Error::unknown(commit))
+        self.told_of(std::slice::from_ref(commit))?
+            .pop()
+            .ok_or_else(|| Error::unknown(commit))
     }
 
     /// Returns the newest commit from `head` back, along first parents, whose message has this trailer.
@@ -109,8 +112,9 @@ impl Repository {
     ) -> Result<Option<CommitId>, Error> {
         let holds = format!("--grep={name}: {value}");
         let found = self.log(|git| {
-            let git = git.line("--first-parent --fixed-strings").arg(holds);
-            git.commit(head)
+            git.line("--first-parent --fixed-strings")
+                .arg(holds)
+                .commit(head)
         })?;
         let wanted = (name.to_owned(), value.to_owned());
         let mut found = found.into_iter();
@@ -132,8 +136,10 @@ impl Repository {
         name: &str,
     ) -> Result<Vec<String>, Error> {
         let range = format!("{from}..{to}");
-        let commits = self.log(|git| git.arg(range).arg("--").args(files))?;
-        let trailers = commits.into_iter().flat_map(|commit| commit.trailers);
+        let trailers = self
+            .log(|git| git.arg(range).arg("--").args(files))?
+            .into_iter()
+            .flat_map(|commit| commit.trailers);
         Ok(trailers
             .filter(|(key, value)| key.eq_ignore_ascii_case(name) && !value.is_empty())
             .map(|(_, value)| value)
@@ -149,9 +155,17 @@ impl Repository {
         let [first, _, ..] = parents.as_slice() else {
             return Ok(vec![commit.clone()]);
         };
-        let git = self.git().arg("rev-list").commit(commit);
-        let brought = git.arg("--not").commit(first).arg("--").lines()?;
-        Ok(brought.into_iter().map(CommitId::new).collect())
+        Ok(self
+            .git()
+            .arg("rev-list")
+            .commit(commit)
+            .arg("--not")
+            .commit(first)
+            .arg("--")
+            .lines()?
+            .into_iter()
+            .map(CommitId::new)
+            .collect())
     }
 
     /// Returns the one of these commits that contains the others, all of them on one line from `base` on; `base` itself
@@ -164,12 +178,11 @@ impl Repository {
         for commit in commits {
             let _ = writeln!(input, "{commit}");
         }
-        let found = self
+        Ok(self
             .git()
             .line("rev-list --topo-order --max-count=1 --stdin")
             .input(input)
-            .lines()?;
-        Ok(found
+            .lines()?
             .into_iter()
             .next()
             .map_or_else(|| base.clone(), CommitId::new))
@@ -180,8 +193,13 @@ impl Repository {
     /// # Errors
     /// There is no such commit.
     pub fn merge_base(&self, one: &CommitId, other: &CommitId) -> Result<Option<CommitId>, Error> {
-        let git = self.git().arg("merge-base").commit(one).commit(other);
-        Ok(git.text_if_any()?.map(CommitId::new))
+        Ok(self
+            .git()
+            .arg("merge-base")
+            .commit(one)
+            .commit(other)
+            .text_if_any()?
+            .map(CommitId::new))
     }
 
     /// Returns the first parent of a commit; `None` for one without.
@@ -197,10 +215,8 @@ impl Repository {
     /// # Errors
     /// There is no such commit.
     pub fn parents(&self, commit: &CommitId) -> Result<Vec<CommitId>, Error> {
-        match self.read(|reader| reader.parents(commit)) {
-            Some(parents) => Ok(parents),
-            None => Ok(self.past(commit)?.parents),
-        }
+        let of_git = || Ok(self.past(commit)?.parents);
+        self.read_or(|reader| reader.parents(commit), of_git)
     }
 
     /// Tells whether `ancestor` is reachable from `descendant`; every commit is from itself.
@@ -211,11 +227,14 @@ impl Repository {
         if ancestor == descendant {
             return Ok(true);
         }
-        if let Some(answer) = self.read(|reader| reader.is_ancestor(ancestor, descendant)) {
-            return Ok(answer);
-        }
-        let git = self.git().line("merge-base --is-ancestor");
-        git.commit(ancestor).commit(descendant).yes_or_no()
+        let of_git = || {
+            self.git()
+                .line("merge-base --is-ancestor")
+                .commit(ancestor)
+                .commit(descendant)
+                .yes_or_no()
+        };
+        self.read_or(|reader| reader.is_ancestor(ancestor, descendant), of_git)
     }
 
     /// Returns the commit that a revision names.
@@ -224,21 +243,21 @@ impl Repository {
     /// It names none.
     pub fn resolve(&self, revision: &str) -> Result<CommitId, Error> {
         match self.read(|reader| reader.commit(revision)) {
-            Some(Found::Here(commit)) => Ok(commit),
-            Some(Found::Nothing) => Err(Error::unknown(revision)),
+            Some(found) => found.here().ok_or_else(|| Error::unknown(revision)),
             None => self.object(revision, "commit").map(CommitId::new),
         }
     }
 
     /// Returns the id of the object of a kind that a revision leads to.
     fn object(&self, revision: &str, kind: &str) -> Result<String, Error> {
-        let call = self
+        let answer = self
             .git()
-            .line("rev-parse --verify --quiet --end-of-options");
-        let answer = call.arg(format!("{revision}^{{{kind}}}")).answer()?;
+            .line("rev-parse --verify --quiet --end-of-options")
+            .arg(format!("{revision}^{{{kind}}}"))
+            .answer()?;
         let id = String::from_utf8_lossy(&answer.stdout);
-        let found = Some(id.trim_end()).filter(|id| answer.code == 0 && is_object_id(id));
-        found
+        Some(id.trim_end())
+            .filter(|id| answer.code == 0 && is_object_id(id))
             .map(ToOwned::to_owned)
             .ok_or_else(|| Error::unknown(revision))
     }
@@ -253,10 +272,8 @@ impl Repository {
         if let Some(tree) = known().get(commit) {
             return Ok(tree.clone());
         }
-        let tree = match self.read(|reader| reader.tree_of(commit.as_str())) {
-            Some(tree) => TreeId(tree),
-            None => TreeId(self.object(commit.as_str(), "tree")?),
-        };
+        let of_git = || self.object(commit.as_str(), "tree").map(TreeId);
+        let tree = self.read_or(|reader| reader.tree_of(commit.as_str()), of_git)?;
         if is_object_id(commit.as_str()) {
             known().insert(commit.clone(), tree.clone());
         }
@@ -284,8 +301,11 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn is_shallow(&self) -> Result<bool, Error> {
-        let git = self.git().line("rev-parse --is-shallow-repository");
-        Ok(git.text()? == "true")
+        Ok(self
+            .git()
+            .line("rev-parse --is-shallow-repository")
+            .text()?
+            == "true")
     }
 }
 

@@ -5,7 +5,6 @@
 //! seen it yet. They are also looked at without running them.
 
 use crate::files::{beginning, replace};
-use crate::git::Hooks;
 use crate::owned::OwnedFolder;
 use crate::{Error, Repository, TreeId};
 use std::ffi::OsStr;
@@ -88,7 +87,7 @@ fn call(folder: &OwnedFolder, hook: &'static str, arguments: &[&OsStr]) -> Resul
     }
     let (name, value) = mark(&folder.path);
     let git = folder
-        .git(Hooks::Configured)
+        .git_with_hooks()
         .variable(name, value)
         .variable(SPARED, "1")
         .variable("GIT_EDITOR", ":");
@@ -133,8 +132,8 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn hooks_of_commits(&self) -> Result<Vec<FoundHook>, Error> {
-        let git = self.git_in(self.checkout_root(), Hooks::Configured);
-        let folder = git
+        let folder = self
+            .git_with_hooks()
             .line("rev-parse --path-format=absolute --git-path hooks")
             .path()?;
         let mut names: Vec<&'static str> = HookedWork::Commit.hooks().to_vec();

@@ -3,7 +3,7 @@
 //! git decides both what a pattern means and what is ignored. Does not know what the paths are wanted for.
 
 use crate::git::{Git, fields, joined, path_of};
-use crate::{Error, Repository};
+use crate::{Error, OrFailedTo as _, Repository};
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -28,18 +28,20 @@ impl Repository {
         let everything = files(self.git().line("ls-files --cached --others -z"))?;
         let mixed = with_folders(&everything.difference(&wanted).cloned().collect());
         let whole = |folder: &&Path| ignored.contains(*folder) && !mixed.contains(*folder);
-        let roots = wanted
+        Ok(wanted
             .iter()
-            .map(|path| top_down(path).find(whole).unwrap_or(path).to_owned());
-        Ok(roots.collect::<BTreeSet<_>>().into_iter().collect())
+            .map(|path| top_down(path).find(whole).unwrap_or(path).to_owned())
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect())
     }
 
     fn untracked_files_matching<T: AsRef<str>>(
         &self,
         patterns: &[T],
     ) -> Result<BTreeSet<PathBuf>, Error> {
-        let lines = patterns_file(patterns)
-            .map_err(Error::file("write patterns into", std::env::temp_dir()))?;
+        let lines =
+            patterns_file(patterns).or_failed_to("write patterns into", std::env::temp_dir())?;
         let from = format!("--exclude-from={}", lines.path().display());
         files(self.git().line("ls-files --others --ignored -z").arg(&from))
     }

@@ -1,15 +1,16 @@
 //! What an index of tm's own says: which paths are known, and what their files were when they were written.
 
-use crate::Error;
 use crate::content::is_attributes;
 use crate::git::{Git, entry, fields};
 use crate::names::name_of;
 use crate::trees::{LINK, NESTED};
+use crate::{Error, OrFailedTo as _};
 use foldhash::fast::RandomState;
 use git2::Oid;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -280,24 +281,18 @@ pub(crate) fn written_since(
 /// now on bears a later time than all that the index knows. Where its clock is too slow for that, nothing is certain of
 /// the files that were written last.
 pub(crate) fn leave_its_moment(index: &Path) -> Result<(), Error> {
-    let failed = |error| Error::file("look at", index)(error);
-    let written = std::fs::metadata(index)
-        .and_then(|file| file.modified())
-        .map_err(failed)?;
-    let folder = index.parent().unwrap_or(index);
-    for _ in 0..LONGEST_TICK {
-        // The clock by which files are stamped is a coarser one than any that could be asked.
-        let now = tempfile::tempfile_in(folder)
-            .and_then(|file| file.metadata()?.modified())
-            .map_err(failed)?;
-        if now > written {
-            return File::options()
-                .write(true)
-                .open(index)
-                .and_then(|file| file.set_modified(now))
-                .map_err(failed);
+    let leave = || -> io::Result<()> {
+        let written = std::fs::metadata(index)?.modified()?;
+        let folder = index.parent().unwrap_or(index);
+        for _ in 0..LONGEST_TICK {
+            // The clock by which files are stamped is a coarser one than any that could be asked.
+            let now = tempfile::tempfile_in(folder)?.metadata()?.modified()?;
+            if now > written {
+                return tm_untrusted::open_writable(index)?.set_modified(now);
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    Ok(())
+        Ok(())
+    };
+    leave().or_failed_to("look at", index)
 }

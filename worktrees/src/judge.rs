@@ -1,6 +1,7 @@
 //! A checkout in which tm judges a tree: made by tm, never given to an agent, cleaned of everything before each use.
 
 use crate::hooks::{self, Hooked, HookedWork};
+use crate::indexed::written_since;
 use crate::owned::{Lister, OwnedFolder, OwnedHead};
 use crate::pool::WorktreePool;
 use crate::{BranchName, Error, TreeId};
@@ -67,11 +68,10 @@ impl JudgeCheckout {
     /// whatever they hold by now; none where only git can read the index.
     pub fn rewritten(&self, is_wanted: &dyn Fn(&str) -> bool) -> Vec<String> {
         let (folder, index) = (&self.folder.path, self.folder.index_file());
-        let written = self
-            .folder
+        self.folder
             .repository
-            .read(|reader| reader.written_since(&index, folder, is_wanted));
-        written.unwrap_or_default()
+            .read(|_| written_since(&index, folder, is_wanted))
+            .unwrap_or_default()
     }
 
     /// Returns what lists the untracked files here.

@@ -1,6 +1,7 @@
 //! Trees that are made of other trees, or of what lies in a folder.
 
-use crate::git::{Git, Hooks, path_of};
+use crate::files::copy_with_time;
+use crate::git::{Git, path_of};
 use crate::reader::Entry;
 use crate::{Error, PathPatterns, Repository, TreeId};
 use std::collections::BTreeSet;
@@ -30,8 +31,9 @@ impl Repository {
         let there: BTreeSet<&[u8]> = found.iter().map(|entry| &*entry.path).collect();
         let nothing = "0".repeat(source.0.len());
         // What is gone comes first, so that a file can stand where a folder was.
-        let gone = wanted.difference(&there);
-        let gone = gone.map(|path| index_entry(0, &nothing, path));
+        let gone = wanted
+            .difference(&there)
+            .map(|path| index_entry(0, &nothing, path));
         let kept = found
             .iter()
             .map(|Entry { mode, id, path }| index_entry(format_args!("{mode:06o}"), id, path));
@@ -48,9 +50,12 @@ impl Repository {
         tree: &TreeId,
         from: &CommitId,
     ) -> Result<(TreeId, Vec<PathBuf>), Error> {
-        let changed = self.differing(from, tree)?;
-        let changed = changed.iter().map(|(path, _)| path_of(path));
-        let covered: Vec<PathBuf> = changed.filter(|path| covered.covers(path)).collect();
+        let covered: Vec<PathBuf> = self
+            .differing(from, tree)?
+            .iter()
+            .map(|(path, _)| path_of(path))
+            .filter(|path| covered.covers(path))
+            .collect();
         Ok((self.with_paths_of(tree, &covered, from)?, covered))
     }
 
@@ -72,10 +77,10 @@ impl Repository {
 
     /// Writes what a file holds into the object store, as it is.
     pub(crate) fn write_blob(&self, content: impl Into<Vec<u8>>) -> Result<String, Error> {
-        let git = self
-            .git_on_objects()
-            .line("hash-object -w --no-filters --stdin");
-        git.input(content).object_id()
+        self.git_on_objects()
+            .line("hash-object -w --no-filters --stdin")
+            .input(content)
+            .object_id()
     }
 
     /// Returns everything in a checkout of this repository as a tree, ignored files left out, without touching its index.
@@ -87,7 +92,7 @@ impl Repository {
             if folder == self.checkout_root() {
                 self.git_at_checkout()
             } else {
-                self.git_in(folder, Hooks::Off)
+                self.git_in(folder)
             }
         };
         let own = git()
@@ -120,18 +125,4 @@ impl Git {
 /// A change of a tree, in the form of `update-index --index-info`.
 pub(crate) fn index_entry(mode: impl fmt::Display, id: &str, path: &[u8]) -> Vec<u8> {
     [format!("{mode} {id}\t").as_bytes(), path, b"\0"].concat()
-}
-
-/// Copies an index with its time of change: git takes a file for unchanged whose size and time the index has, unless
-/// that time is not before the index's own.
-pub(crate) fn copy_with_time(from: &Path, to: &Path) -> Result<(), Error> {
-    let copy = || {
-        std::fs::copy(from, to)?;
-        let modified = std::fs::metadata(from)?.modified()?;
-        std::fs::File::options()
-            .write(true)
-            .open(to)?
-            .set_modified(modified)
-    };
-    copy().map_err(Error::file("copy", from))
 }

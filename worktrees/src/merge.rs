@@ -83,9 +83,20 @@ pub enum Conflicts {
     United,
 }
 
-pub(crate) enum Merged {
-    Tree(TreeId),
-    Conflict(Conflict),
+impl Landing {
+    pub(crate) fn clean(
+        tree: TreeId,
+        head: &CommitId,
+        commit: &CommitId,
+        resolution: Option<Resolution>,
+    ) -> Self {
+        Self::Clean(MergePreview {
+            tree,
+            head: head.clone(),
+            commit: commit.clone(),
+            resolution,
+        })
+    }
 }
 
 impl Repository {
@@ -112,9 +123,9 @@ impl Repository {
                 combined = commit.clone();
                 continue;
             }
-            let (tree, message) = match self.merge_trees(&combined, commit)? {
-                Merged::Tree(tree) => (tree, message.to_owned()),
-                Merged::Conflict(conflict) => match self.united_if(conflicts, &conflict)? {
+            let (tree, message) = match self.merged_as_far(&combined, commit)? {
+                (tree, None) => (tree, message.to_owned()),
+                (_, Some(conflict)) => match self.united_if(conflicts, &conflict)? {
                     Some(tree) => (tree, with_resolution(message, Resolution::Union)),
                     None => return Ok(MergeOutcome::Conflict(conflict)),
                 },
@@ -143,14 +154,9 @@ impl Repository {
         if self.is_ancestor(commit, head)? {
             return Ok(Landing::AlreadyLanded);
         }
-        Ok(match self.merge_trees(head, commit)? {
-            Merged::Tree(tree) => Landing::Clean(MergePreview {
-                tree,
-                head: head.clone(),
-                commit: commit.clone(),
-                resolution: None,
-            }),
-            Merged::Conflict(conflict) => Landing::Conflict(conflict),
+        Ok(match self.merged_as_far(head, commit)? {
+            (tree, None) => Landing::clean(tree, head, commit, None),
+            (_, Some(conflict)) => Landing::Conflict(conflict),
         })
     }
 
@@ -160,11 +166,14 @@ impl Repository {
     /// # Errors
     /// Signing failed, or git refused.
     pub fn merge_commit(&self, preview: &MergePreview, message: &str) -> Result<CommitId, Error> {
-        let message = match preview.resolution {
-            Some(resolution) => with_resolution(message, resolution),
-            None => message.to_owned(),
-        };
-        self.commit_as_user(&preview.tree, &[&preview.head, &preview.commit], &message)
+        let parents = [&preview.head, &preview.commit];
+        match preview.resolution {
+            None => self.commit_as_user(&preview.tree, &parents, message),
+            Some(resolution) => {
+                let message = with_resolution(message, resolution);
+                self.commit_as_user(&preview.tree, &parents, &message)
+            }
+        }
     }
 
     /// Makes a commit of a tree. It is on no branch yet, and signed by nobody: what becomes part of the user's history is
@@ -178,8 +187,9 @@ impl Repository {
         parents: &[&CommitId],
         message: &str,
     ) -> Result<CommitId, Error> {
-        let git = self.git_commit_tree(tree, parents, message);
-        git.object_id().map(CommitId::new)
+        self.git_commit_tree(tree, parents, message)
+            .object_id()
+            .map(CommitId::new)
     }
 
     pub(crate) fn git_commit_tree(
@@ -189,13 +199,22 @@ impl Repository {
         message: &str,
     ) -> Git {
         let git = self.git_on_objects().arg("commit-tree").commit(tree);
-        let git = parents
+        parents
             .iter()
-            .fold(git, |git, parent| git.arg("-p").commit(*parent));
-        git.line("-F -").input(message)
+            .fold(git, |git, parent| git.arg("-p").commit(*parent))
+            .line("-F -")
+            .input(message)
     }
 
-    pub(crate) fn merge_trees(&self, ours: &CommitId, theirs: &CommitId) -> Result<Merged, Error> {
+    /// Merges a commit into another as far as that goes: the merged tree, and what conflicts in it, where anything does.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn merged_as_far(
+        &self,
+        ours: &CommitId,
+        theirs: &CommitId,
+    ) -> Result<(TreeId, Option<Conflict>), Error> {
         let call = self
             .git_on_objects()
             // How files are merged is said by the tree that is merged into, and by no file that lies about.
@@ -211,10 +230,8 @@ impl Repository {
             return Err(unexpected(&["merge-tree"], &answer.stdout));
         };
         let tree = TreeId(String::from_utf8_lossy(tree).trim().to_owned());
-        Ok(match answer.code {
-            0 => Merged::Tree(tree),
-            _ => Merged::Conflict(conflict(tree, rest)),
-        })
+        let conflict = (answer.code != 0).then(|| conflict(tree.clone(), rest));
+        Ok((tree, conflict))
     }
 }
 
@@ -222,9 +239,8 @@ impl Repository {
 fn with_resolution(message: &str, resolution: Resolution) -> String {
     let message = message.trim_end();
     let has_trailers = message
-        .lines()
-        .last()
-        .is_some_and(|line| message.lines().count() > 1 && line.contains(": "));
+        .rsplit_once('\n')
+        .is_some_and(|(_, last)| last.contains(": "));
     let gap = if has_trailers { "\n" } else { "\n\n" };
     format!("{message}{gap}{}: {resolution}\n", Resolution::TRAILER)
 }
@@ -288,12 +304,11 @@ struct Version {
 impl Version {
     fn of(part: &[u8]) -> Option<Self> {
         let ([mode, blob, stage], path) = entry(part)?;
-        let path = path_of(path);
         Some(Self {
             mode,
             blob,
             stage,
-            path,
+            path: path_of(path),
         })
     }
 }

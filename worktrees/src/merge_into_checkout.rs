@@ -1,7 +1,7 @@
 //! Brings an integration branch into the branch that the user has checked out: the one thing that moves it, and only
 //! when the user says so.
 
-use crate::git::{Hooks, path_of};
+use crate::git::path_of;
 use crate::{BranchName, Error, Landing, Repository};
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
@@ -27,7 +27,7 @@ impl Repository {
         branch: &BranchName,
         how: FastForwardPolicy,
     ) -> Result<CommitId, Error> {
-        let git = || self.git_in(self.checkout_root(), Hooks::Configured);
+        let git = || self.git_with_hooks();
         let flag = match how {
             FastForwardPolicy::ForwardOrMerge => "--ff",
             FastForwardPolicy::MergeCommit => "--no-ff",
@@ -57,18 +57,22 @@ impl Repository {
         let Landing::Clean(merged) = self.land(&head, tip)? else {
             return Ok(());
         };
-        let differing = self.differing(&head, &merged.tree)?.into_iter();
-        let new = differing.filter(|(_, change)| *change == ChangeKind::Added);
-        let taken: Vec<PathBuf> = new
-            .filter_map(|(path, _)| in_the_way(self.checkout_root(), &path_of(&path)))
+        let taken: Vec<PathBuf> = self
+            .differing(&head, &merged.tree)?
+            .iter()
+            .filter(|(_, change)| *change == ChangeKind::Added)
+            .filter_map(|(path, _)| in_the_way(self.checkout_root(), &path_of(path)))
             .collect();
         if taken.is_empty() {
             return Ok(());
         }
-        let git = self.git_in(self.checkout_root(), Hooks::Off).reading();
-        let git = git.line("ls-files --others --ignored --exclude-standard -z --");
-        let git = git.args(taken).variable("GIT_LITERAL_PATHSPECS", "1");
-        let paths: Vec<PathBuf> = git.paths()?;
+        let paths: Vec<PathBuf> = self
+            .git_in(self.checkout_root())
+            .reading()
+            .line("ls-files --others --ignored --exclude-standard -z --")
+            .args(taken)
+            .variable("GIT_LITERAL_PATHSPECS", "1")
+            .paths()?;
         if paths.is_empty() {
             Ok(())
         } else {
@@ -88,12 +92,13 @@ impl Repository {
         to: &CommitId,
         path: &str,
     ) -> Result<(), Error> {
-        let git = || self.git_in(self.checkout_root(), Hooks::Off);
+        let git = || self.git_in(self.checkout_root());
         let entry = git()
             .line("ls-tree -z --full-tree")
             .commit(to)
-            .args(["--", path]);
-        let entry = entry.variable("GIT_LITERAL_PATHSPECS", "1").bytes()?;
+            .args(["--", path])
+            .variable("GIT_LITERAL_PATHSPECS", "1")
+            .bytes()?;
         git()
             .line("update-index -z --index-info")
             .input(entry)

@@ -3,7 +3,7 @@
 //! Only what a known commit does not have is read, so it costs as much as the work, and not as much as the repository.
 
 use crate::git::is_object_id;
-use crate::{Error, Repository, Treeish};
+use crate::{Error, OrFailedTo as _, Repository, Treeish};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -36,11 +36,12 @@ impl Repository {
             return Ok(());
         }
         // What the library does not vouch for, git names.
-        let list = self
+        let wanted = self
             .git_on_objects()
-            .line("rev-list --objects --no-object-names");
-        let wanted = list.args([&of, "--not", &known]).bytes();
-        let wanted = wanted.map_err(not_as_named)?;
+            .line("rev-list --objects --no-object-names")
+            .args([&of, "--not", &known])
+            .bytes()
+            .map_err(not_as_named)?;
         let names: BTreeSet<String> = String::from_utf8_lossy(&wanted)
             .lines()
             .map(ToOwned::to_owned)
@@ -69,10 +70,9 @@ impl Repository {
         // Small deltas are for what is kept, and this is not. Under a name, git would make the pack beside the objects and
         // rename it, which may lead from one file system to another.
         let given = folder.join("given.pack");
-        let pack = self
-            .git_on_objects()
-            .line("pack-objects -q --window=0 --compression=0 --stdout");
-        pack.input(names)
+        self.git_on_objects()
+            .line("pack-objects -q --window=0 --compression=0 --stdout")
+            .input(names)
             .output_to(given.clone())
             .done()
             .map_err(not_as_named)?;
@@ -87,14 +87,16 @@ impl Repository {
             .arg(&given)
             .done()
             .map_err(not_as_named)?;
-        let bytes = tm_untrusted::read(&listed, u64::MAX).map_err(Error::file("read", &listed))?;
-        let text = self
+        let bytes = tm_untrusted::read(&listed, u64::MAX).or_failed_to("read", &listed)?;
+        Ok(self
             .git_on_objects()
             .arg("show-index")
             .input(bytes)
-            .text()?;
-        let names = text.lines().filter_map(|line| line.split(' ').nth(1));
-        Ok(names.map(ToOwned::to_owned).collect())
+            .text()?
+            .lines()
+            .filter_map(|line| line.split(' ').nth(1))
+            .map(ToOwned::to_owned)
+            .collect())
     }
 }
 

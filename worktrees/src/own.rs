@@ -8,7 +8,7 @@ use crate::clean::remove_if_there;
 use crate::files::{Identity, beginning, create_folder, held, link, replace};
 use crate::reader::Reader;
 use crate::settings::{self, Settings};
-use crate::{Environment, Error, Repository};
+use crate::{Environment, Error, OrFailedTo as _, Repository};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ impl OwnGit {
         create_folder(folder)?;
         let mut own = Self {
             folder: folder.to_owned(),
-            identity: Identity::of_folder(folder).map_err(Error::file("look at", folder))?,
+            identity: Identity::of_folder(folder).or_failed_to("look at", folder)?,
             common_dir: repository.common_dir().to_owned(),
             is_reftable: repository.common_dir().join("reftable").is_dir(),
             hooks: folder.join(settings::HOOKS),
@@ -97,11 +97,7 @@ impl OwnGit {
         own.share(&common)?;
         own.put_alternates_back()?;
         replace(&common.join("HEAD"), NO_HEAD)?;
-        own.reader = Some(Reader::open(
-            &folder.join("reading"),
-            &common,
-            &own.common_dir,
-        )?);
+        own.reader = Reader::open(&folder.join("reading"), &common, &own.common_dir)?;
         Ok(own)
     }
 

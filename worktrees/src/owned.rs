@@ -14,10 +14,10 @@ pub use taken::{Lister, Looker};
 use crate::clean::{KnownFiles, clean};
 use crate::content::of_lfs;
 use crate::files::Identity;
-use crate::git::{Git, GitPlace, Hooks};
+use crate::git::{Git, GitPlace};
 use crate::indexed::{Known, leave_its_moment};
 use crate::own::OwnGit;
-use crate::{Error, Repository, TreeId};
+use crate::{Error, OrFailedTo as _, Repository, RunHooks, TreeId};
 pub(crate) use record::pointed_at;
 use record::{Record, own_folder, own_git};
 use std::path::{Path, PathBuf};
@@ -140,8 +140,14 @@ impl OwnedFolder {
     }
 
     /// A call of git on the files in the folder, by the index and HEAD that tm keeps.
-    pub(crate) fn git(&self, hooks: Hooks) -> Git {
-        Git::new(&self.repository.environment, &self.path, hooks).at(&self.place())
+    pub(crate) fn git(&self) -> Git {
+        self.place().git(&self.repository.environment)
+    }
+
+    /// The same with the user's hooks.
+    pub(crate) fn git_with_hooks(&self) -> Git {
+        let environment = &self.repository.environment;
+        Git::unattended(environment, &self.path, RunHooks::Yes).at(&self.place())
     }
 
     /// Refuses a folder that is another one than tm made, whatever its name.
@@ -199,7 +205,7 @@ impl OwnedFolder {
     /// two trees are all that it looks at.
     fn switch(&self, commit: &CommitId, files: KnownFiles) -> Result<(), Error> {
         let read_tree = |how| {
-            self.git(Hooks::Off)
+            self.git()
                 .args(["read-tree", how, "-u"])
                 .commit(commit)
                 .done()
@@ -235,8 +241,9 @@ impl OwnedFolder {
         if !index.exists() {
             return Ok(Known::default());
         }
-        let read = self.repository.read(|reader| reader.index(&index));
-        read.map_or_else(|| Known::list(self.git(Hooks::Off).reading()), Ok)
+        // One whose ids are of a kind that the library does not read is git's to list.
+        let of_git = || Known::list(self.git().reading());
+        self.repository.read_or(|_| Known::read(&index), of_git)
     }
 
     /// Removes what is in the folder and not in the index, but for what is kept.
@@ -281,25 +288,19 @@ impl OwnedFolder {
 
     /// Forgets what tm's index says of files, so that all of them are looked at.
     pub(crate) fn forget_index(&self, commit: &CommitId) -> Result<(), Error> {
-        self.git(Hooks::Off)
-            .line("read-tree --reset")
-            .commit(commit)
-            .done()
+        self.git().line("read-tree --reset").commit(commit).done()
     }
 }
 
 /// Returns the name of a folder as text.
 pub(crate) fn name_of_folder(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default();
-    name.to_string_lossy().into_owned()
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// Removes a file that may be gone already.
 fn remove_file(path: &Path) -> Result<(), Error> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::file("remove", path)(error))
-        }
-        Ok(()) | Err(_) => Ok(()),
-    }
+    tm_untrusted::remove(path).or_failed_to("remove", path)
 }

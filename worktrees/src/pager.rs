@@ -1,7 +1,7 @@
 //! Shows commits to a person at the terminal, through the pager that git chooses (`GIT_PAGER`, `core.pager`, `PAGER`).
 
-use crate::git::{Git, Hooks};
-use crate::{Error, Repository};
+use crate::git::Git;
+use crate::{Error, Repository, RunHooks};
 use tm_scheduler::CommitId;
 
 impl Repository {
@@ -33,7 +33,7 @@ impl Repository {
     }
 
     fn in_terminal(&self) -> Git {
-        let git = Git::in_terminal(&self.environment, self.checkout_root(), Hooks::Off).reading();
+        let git = Git::in_terminal(&self.environment, self.checkout_root(), RunHooks::No).reading();
         match self.own() {
             Some(own) => git.variable("GIT_DIR", own.common()),
             None => git,

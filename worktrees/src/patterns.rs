@@ -44,14 +44,16 @@ fn add(builder: &mut GlobSetBuilder, pattern: &str) -> Result<(), Error> {
         None => format!("**/{stem}"),
     };
     for glob in [anchored.clone(), format!("{anchored}/**")] {
-        let glob = GlobBuilder::new(&glob)
-            .literal_separator(true)
-            .backslash_escape(true)
-            .build();
-        builder.add(glob.map_err(|source| Error::Pattern {
-            pattern: pattern.to_owned(),
-            source,
-        })?);
+        builder.add(
+            GlobBuilder::new(&glob)
+                .literal_separator(true)
+                .backslash_escape(true)
+                .build()
+                .map_err(|source| Error::Pattern {
+                    pattern: pattern.to_owned(),
+                    source,
+                })?,
+        );
     }
     Ok(())
 }

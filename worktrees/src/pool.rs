@@ -11,7 +11,7 @@ use crate::owned::{Lister, OwnedFolder, OwnedHead};
 use crate::prune::Pruned;
 use crate::refs::BranchStart;
 use crate::worktree::Worktree;
-use crate::{BranchName, Error, Repository, TreeId};
+use crate::{BranchName, Error, OrFailedTo as _, Repository, TreeId};
 use std::mem::take;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -90,19 +90,23 @@ impl WorktreePool {
     pub fn open(repository: &Repository, folder: &Path) -> Result<Self, Error> {
         create_folder(folder)?;
         // git names worktrees by their real paths.
-        let folder = folder.canonicalize().map_err(Error::file("find", folder))?;
+        let folder = folder.canonicalize().or_failed_to("find", folder)?;
         let repository = repository.with_settings_kept_in(&folder.join(KEPT_SETTINGS))?;
-        let entries = std::fs::read_dir(&folder).map_err(Error::file("read", &folder))?;
+        let entries = std::fs::read_dir(&folder).or_failed_to("read", &folder)?;
         let number = |name: &str| {
             name.strip_prefix(OF_JUDGE)
                 .unwrap_or(name)
                 .parse::<u32>()
                 .ok()
         };
-        let numbers = entries
-            .flatten()
-            .filter_map(|entry| number(entry.file_name().to_str()?));
-        let next = AtomicU32::new(numbers.max().unwrap_or(0) + 1);
+        let next = AtomicU32::new(
+            entries
+                .flatten()
+                .filter_map(|entry| number(entry.file_name().to_str()?))
+                .max()
+                .unwrap_or(0)
+                + 1,
+        );
         let state = PoolState {
             idle: Mutex::default(),
             came_back: Condvar::new(),
@@ -167,12 +171,7 @@ impl WorktreePool {
             }
             return Err(error);
         }
-        Ok(Worktree::new(
-            self.clone(),
-            folder,
-            branch.clone(),
-            base.clone(),
-        ))
+        Ok(Worktree::new(self, folder, branch, base))
     }
 
     /// Takes over a worktree that an earlier process gave out.
@@ -201,12 +200,7 @@ impl WorktreePool {
             return Err(refuse("it is gone"));
         }
         let folder = OwnedFolder::made_before(&self.repository, path)?;
-        Ok(Worktree::new(
-            self.clone(),
-            folder,
-            branch.clone(),
-            base.clone(),
-        ))
+        Ok(Worktree::new(self, folder, branch, base))
     }
 
     /// Gives out a checkout that no agent ever had; the one that holds this tree already, where there is one.
@@ -250,17 +244,16 @@ impl WorktreePool {
             self.repository.own().map_or(Ok(()), OwnGit::assert_there)?;
             // git would follow a link, and write wherever it leads.
             let list = self.repository.common_dir().join("worktrees");
-            if list
-                .symlink_metadata()
-                .is_ok_and(|metadata| !metadata.is_dir())
-            {
+            if list.symlink_metadata().is_ok() && !tm_untrusted::is_folder(&list) {
                 return Err(Error::NotOwn { path: list });
             }
-            let git = self
-                .repository
+            self.repository
                 .git_on_worktrees()
-                .line("worktree add --detach --no-checkout --quiet --lock --reason");
-            git.arg("in use by tm").arg(&path).commit(commit).done()
+                .line("worktree add --detach --no-checkout --quiet --lock --reason")
+                .arg("in use by tm")
+                .arg(&path)
+                .commit(commit)
+                .done()
         })?;
         OwnedFolder::just_made(&self.repository, path)
     }
@@ -316,8 +309,11 @@ impl WorktreePool {
         }
         // Those that a killed process left behind; what is in them and nowhere else is kept first.
         let pruned = self.changing(|| {
-            let pruned = self.repository.prune(&self.folder)?.into_iter();
-            let mut left = pruned.filter(|left| left.outcome == Pruned::Kept);
+            let mut left = self
+                .repository
+                .prune(&self.folder)?
+                .into_iter()
+                .filter(|left| left.outcome == Pruned::Kept);
             left.try_for_each(|left| self.repository.put_away(&left.path))
         });
         result = result.and(pruned);

@@ -1,11 +1,11 @@
-//! Removes worktrees whose work is safe, and says of each what it did and why.
+//! Worktrees for a person to look around in: on a task's branch, in a folder of tm's, or wherever the branch is checked out
+//! already. Removes those, and others, whose work is safe, and says of each what it did and why.
 
-use crate::git::{Git, Hooks};
+use crate::git::Git;
 use crate::owned::{OwnedFolder, name_of_folder};
 use crate::pool::{KEPT_SETTINGS, OF_JUDGE};
-use crate::settings::TAKEN;
 use crate::worktree::salvage;
-use crate::{Error, Repository};
+use crate::{BranchName, Error, OrFailedTo as _, Repository};
 use std::path::{Path, PathBuf};
 
 /// What became of a worktree.
@@ -28,33 +28,109 @@ pub struct PruneOutcome {
     pub why: String,
 }
 
+/// What should become of a worktree, and why.
+type Judgement = (Pruned, &'static str);
+
+const EMPTY: Judgement = (Pruned::Removed, "there is no file in it");
+const NOT_COMMITTED: Judgement = (Pruned::Kept, "it holds work that is not committed");
+
 impl PruneOutcome {
     /// What failed left the worktree as it is.
-    fn of(pruned: Result<(Pruned, String), Error>, path: PathBuf) -> Self {
-        let (outcome, why) =
-            pruned.unwrap_or_else(|error| (Pruned::Kept, format!("failed to {error}")));
+    fn of(pruned: Result<Judgement, Error>, path: PathBuf) -> Self {
+        let (outcome, why) = match pruned {
+            Ok((outcome, why)) => (outcome, why.to_owned()),
+            Err(error) => (Pruned::Kept, format!("failed to {error}")),
+        };
         Self { path, outcome, why }
     }
 }
 
+/// A worktree for a person to look around in.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum InspectionWorktree {
+    /// It was there: somebody else's to remove.
+    Found(PathBuf),
+    /// It was made for this.
+    Made(PathBuf),
+}
+
+impl InspectionWorktree {
+    /// Returns its folder.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Found(path) | Self::Made(path) => path,
+        }
+    }
+}
+
 impl Repository {
+    /// Returns a worktree on the branch: the one that has it checked out, or a new one at `folder`.
+    ///
+    /// # Errors
+    /// There is no such branch, the folder is in use, or git refused.
+    pub fn open_worktree(
+        &self,
+        branch: &BranchName,
+        folder: &Path,
+    ) -> Result<InspectionWorktree, Error> {
+        match self.checked_out_at(branch)? {
+            Some(path) if path == folder => return Ok(InspectionWorktree::Made(path)),
+            Some(path) => return Ok(InspectionWorktree::Found(path)),
+            None => {}
+        }
+        if self.branch_tip(branch)?.is_none() {
+            return Err(Error::unknown(branch));
+        }
+        self.changing_worktrees(|| {
+            self.git_with_hooks()
+                .line("worktree add --quiet")
+                .arg(folder)
+                .arg(branch.as_str())
+                .done()
+        })?;
+        Ok(InspectionWorktree::Made(folder.to_owned()))
+    }
+
+    fn checked_out_at(&self, branch: &BranchName) -> Result<Option<PathBuf>, Error> {
+        let wanted = Some(branch.reference());
+        let mut worktrees = self.worktrees()?.into_iter();
+        let found = worktrees.find(|(_, on)| *on == wanted);
+        Ok(found.map(|(path, _)| path).filter(|path| path.is_dir()))
+    }
+
+    /// The worktrees that git lists, each with the full name of the branch that it is on.
+    fn worktrees(&self) -> Result<Vec<(PathBuf, Option<String>)>, Error> {
+        let worktree = |entry: &str| {
+            let said = |word| entry.lines().find_map(|line| line.strip_prefix(word));
+            let branch = said("branch ").map(ToOwned::to_owned);
+            Some((PathBuf::from(said("worktree ")?), branch))
+        };
+        let listing = self.git_on_worktrees().line("worktree list --porcelain");
+        Ok(listing.text()?.split("\n\n").filter_map(worktree).collect())
+    }
+
+    /// Removes a worktree that was made for looking around, unless it holds something that is nowhere else.
+    pub fn close_worktree(&self, opened: &InspectionWorktree) -> PruneOutcome {
+        let closed = match opened {
+            InspectionWorktree::Made(path) => self.remove_if_safe(path),
+            InspectionWorktree::Found(_) => Ok((Pruned::Kept, "it was there before")),
+        };
+        PruneOutcome::of(closed, opened.path().to_owned())
+    }
+
     /// Removes the worktrees below a folder that hold nothing uncommitted and whose commit is on a branch or kept.
     ///
     /// # Errors
     /// git can't list the worktrees.
     pub fn prune(&self, folder: &Path) -> Result<Vec<PruneOutcome>, Error> {
-        let listing = self
-            .git_on_worktrees()
-            .line("worktree list --porcelain")
-            .text()?;
-        let ours = listing
-            .lines()
-            .filter_map(|line| line.strip_prefix("worktree "))
-            .map(PathBuf::from)
-            .filter(|path| path.starts_with(folder));
-        Ok(ours
-            .map(|path| PruneOutcome::of(self.look_at_own(&path), path))
-            .collect())
+        let mut paths: Vec<PathBuf> = self
+            .worktrees()?
+            .into_iter()
+            .map(|(path, _)| path)
+            .collect();
+        paths.retain(|path| path.starts_with(folder));
+        let pruned = |path: PathBuf| PruneOutcome::of(self.look_at_own(&path), path);
+        Ok(paths.into_iter().map(pruned).collect())
     }
 
     /// Removes a worktree that nobody uses any more, after everything in it is kept under a name of tm's own that is
@@ -82,14 +158,12 @@ impl Repository {
     pub fn link_again(&self, folder: &Path) -> Result<usize, Error> {
         let mut found = 0;
         for run in folders(folder)? {
-            let worktrees: Vec<PathBuf> = folders(&run)?
-                .into_iter()
-                .filter(|path| path.join(".git").is_file())
-                .collect();
+            let mut worktrees = folders(&run)?;
+            worktrees.retain(|path| path.join(".git").is_file());
             if worktrees.is_empty() {
                 continue;
             }
-            let kept = self.with_settings_of_run(&run)?;
+            let kept = self.with_settings_if_kept(&run.join(KEPT_SETTINGS))?;
             if let Some(kept) = &kept {
                 for path in &worktrees {
                     // One that tm knows nothing of is linked by what its own file says.
@@ -110,79 +184,63 @@ impl Repository {
         Ok(found)
     }
 
-    /// Returns the repository with the settings that a run keeps beside its worktrees; `None` where it keeps none.
-    fn with_settings_of_run(&self, run: &Path) -> Result<Option<Self>, Error> {
-        let kept = run.join(KEPT_SETTINGS);
-        if kept.join(TAKEN).exists() {
-            self.with_settings_kept_in(&kept).map(Some)
-        } else {
-            Ok(None)
-        }
-    }
-
     /// Removes a worktree of tm's own when its work is safe.
-    fn look_at_own(&self, path: &Path) -> Result<(Pruned, String), Error> {
-        let run = path.parent().unwrap_or(path);
-        let Some(repository) = self.with_settings_of_run(run)? else {
+    fn look_at_own(&self, path: &Path) -> Result<Judgement, Error> {
+        let kept = path.parent().unwrap_or(path).join(KEPT_SETTINGS);
+        let Some(repository) = self.with_settings_if_kept(&kept)? else {
             // It was made for the user to look around in.
-            let outcome = self.prune_one(path.to_owned());
-            return Ok((outcome.outcome, outcome.why));
+            return self.remove_if_safe(path);
         };
         if is_empty(path) && !OwnedFolder::is_written_down(&repository, path) {
             // Its process died before the first file was written.
-            return self
-                .remove_worktree(path)
-                .map(|()| (Pruned::Removed, "there is no file in it".to_owned()));
+            return self.remove_worktree(path).map(|()| EMPTY);
         }
         if path.symlink_metadata().is_err() {
             OwnedFolder::forget_gone(&repository, path)?;
-            return Ok((Pruned::Removed, "its folder is gone".to_owned()));
+            return Ok((Pruned::Removed, "its folder is gone"));
         }
         let folder = OwnedFolder::made_before(&repository, path.to_owned())?;
-        let (outcome, why) = repository.judge_own(&folder)?;
-        if outcome == Pruned::Removed {
+        let judgement = repository.judge_own(&folder)?;
+        if judgement.0 == Pruned::Removed {
             folder.remove()?;
         }
-        Ok((outcome, why.to_owned()))
+        Ok(judgement)
     }
 
     /// Tells what should become of a worktree, and why.
-    fn judge_own(&self, folder: &OwnedFolder) -> Result<(Pruned, &'static str), Error> {
+    fn judge_own(&self, folder: &OwnedFolder) -> Result<Judgement, Error> {
         if folder.name().starts_with(OF_JUDGE) {
             return Ok((Pruned::Removed, "it was made for tests only"));
         }
         if is_empty(&folder.path) {
-            return Ok((Pruned::Removed, "there is no file in it"));
+            return Ok(EMPTY);
         }
         let Some(head) = folder.head_that_was_left() else {
             return Ok((Pruned::Kept, "its HEAD names no commit"));
         };
         if folder.tree()? != self.tree_of(&head)? {
-            return Ok((Pruned::Kept, "it holds work that is not committed"));
+            return Ok(NOT_COMMITTED);
         }
         where_kept(self.git(), head.as_str())
     }
 
     /// Removes a worktree of the user's that was made for looking around, unless it holds something that is nowhere else.
-    pub(crate) fn prune_one(&self, path: PathBuf) -> PruneOutcome {
-        let pruned = || {
-            let (outcome, why) = self.look_at(&path)?;
-            if outcome == Pruned::Removed {
-                self.remove_worktree(&path)?;
-            }
-            Ok((outcome, why.to_owned()))
-        };
-        PruneOutcome::of(pruned(), path)
+    fn remove_if_safe(&self, path: &Path) -> Result<Judgement, Error> {
+        let judgement = self.look_at(path)?;
+        if judgement.0 == Pruned::Removed {
+            self.remove_worktree(path)?;
+        }
+        Ok(judgement)
     }
 
     /// Tells what should become of a worktree that the user worked in, and why.
-    fn look_at(&self, path: &Path) -> Result<(Pruned, &'static str), Error> {
+    fn look_at(&self, path: &Path) -> Result<Judgement, Error> {
         if is_empty(path) {
-            return Ok((Pruned::Removed, "there is no file in it"));
+            return Ok(EMPTY);
         }
-        let git = || self.git_in(path, Hooks::Off).reading();
+        let git = || self.git_in(path).reading();
         if !git().statuses("")?.is_empty() {
-            return Ok((Pruned::Kept, "it holds work that is not committed"));
+            return Ok(NOT_COMMITTED);
         }
         let head = git().line("rev-parse HEAD").object_id()?;
         where_kept(git(), &head)
@@ -201,16 +259,10 @@ impl Repository {
 }
 
 /// What becomes of a worktree at a commit with nothing besides, by whether anything names the commit.
-fn where_kept(git: Git, head: &str) -> Result<(Pruned, &'static str), Error> {
+fn where_kept(git: Git, head: &str) -> Result<Judgement, Error> {
     let contains = format!("--contains={head}");
-    let named = [
-        "for-each-ref",
-        "--count=1",
-        &contains,
-        "refs/heads",
-        "refs/tm",
-    ];
-    Ok(if git.args(named).text()?.is_empty() {
+    let call = git.line("for-each-ref --count=1").arg(contains);
+    Ok(if call.line("refs/heads refs/tm").text()?.is_empty() {
         (Pruned::Kept, "its commit is on no branch")
     } else {
         (Pruned::Removed, "its work is on a branch")
@@ -218,8 +270,8 @@ fn where_kept(git: Git, head: &str) -> Result<(Pruned, &'static str), Error> {
 }
 
 fn folders(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let entries = std::fs::read_dir(folder).map_err(Error::file("read", folder))?;
-    Ok(entries
+    Ok(std::fs::read_dir(folder)
+        .or_failed_to("read", folder)?
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| path.is_dir())

@@ -7,11 +7,10 @@
 //! each reading.
 
 use crate::files::{beginning, create_folder, held, link, replace};
-use crate::indexed::{Known, written_since};
 use crate::names::name_of;
 use crate::own::HEAD_BYTES;
 use crate::trees::{FOLDER, Fresh, Library};
-use crate::{Error, Head, TreeId};
+use crate::{Error, Head, OrFailedTo as _, TreeId};
 use git2::{ErrorCode, ObjectType, Oid, RepositoryOpenFlags};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -41,26 +40,38 @@ pub(crate) enum Found<T> {
     Nothing,
 }
 
+impl<T> Found<T> {
+    /// Returns it, where it is here.
+    pub(crate) fn here(self) -> Option<T> {
+        match self {
+            Self::Here(found) => Some(found),
+            Self::Nothing => None,
+        }
+    }
+}
+
 /// The library, opened once for a run.
 pub(crate) struct Reader {
     folder: PathBuf,
     /// Where objects can be written: they are those of the repository.
     common: PathBuf,
-    library: Option<Mutex<Library>>,
+    library: Mutex<Library>,
 }
 
 impl std::fmt::Debug for Reader {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Reader")
-            .field("reads", &self.library.is_some())
-            .finish_non_exhaustive()
+        formatter.debug_struct("Reader").finish_non_exhaustive()
     }
 }
 
 impl Reader {
-    /// Makes a git folder for reading from one of tm's own that has the settings, and opens it.
-    pub(crate) fn open(folder: &Path, common: &Path, of_repository: &Path) -> Result<Self, Error> {
+    /// Makes a git folder for reading from one of tm's own that has the settings, and opens it; `None` where the library
+    /// can't read the repository.
+    pub(crate) fn open(
+        folder: &Path,
+        common: &Path,
+        of_repository: &Path,
+    ) -> Result<Option<Self>, Error> {
         let objects = of_repository.join("objects");
         let info = folder.join("objects/info");
         create_folder(&info)?;
@@ -68,7 +79,7 @@ impl Reader {
         alternates.push(b'\n');
         replace(&info.join("alternates"), &alternates)?;
         for name in ["config", "HEAD"] {
-            let content = std::fs::read(common.join(name)).map_err(Error::file("read", common))?;
+            let content = std::fs::read(common.join(name)).or_failed_to("read", common)?;
             replace(&folder.join(name), &content)?;
         }
         for name in ["refs", "packed-refs"] {
@@ -77,35 +88,26 @@ impl Reader {
         // A path with a line feed is none that `alternates` can name. Where history ends, git knows.
         let is_plain = !objects.as_os_str().as_encoded_bytes().contains(&b'\n');
         let is_readable = is_plain && !of_repository.join("shallow").exists();
-        let library = open(folder).filter(|_| is_readable);
-        let library = library.map(|git| Mutex::new(Library::new(git)));
-        Ok(Self {
+        Ok(open(folder).filter(|_| is_readable).map(|git| Self {
             folder: folder.to_owned(),
             common: common.to_owned(),
-            library,
-        })
+            library: Mutex::new(Library::new(git)),
+        }))
     }
 
-    /// Tells whether the library can read the repository.
-    #[cfg(test)]
-    pub(crate) const fn reads(&self) -> bool {
-        self.library.is_some()
-    }
-
-    fn library(&self) -> Option<MutexGuard<'_, Library>> {
+    fn library(&self) -> MutexGuard<'_, Library> {
         // It is only read, so whoever died with it left it whole.
-        self.library.as_ref().map(held)
+        held(&self.library)
     }
 
     /// Returns what makes objects in the repository's own store.
     pub(crate) fn writer(&self) -> Option<git2::Repository> {
-        self.library.as_ref()?;
         open(&self.common)
     }
 
     /// Returns the id at a full name of a reference. One that names another one is git's to follow.
     pub(crate) fn reference(&self, name: &str) -> Option<Found<CommitId>> {
-        match self.library()?.git.find_reference(name) {
+        match self.library().git.find_reference(name) {
             Ok(reference) => Some(Found::Here(commit_id(reference.target()?))),
             Err(error) if error.code() == ErrorCode::NotFound => Some(Found::Nothing),
             Err(_) => None,
@@ -114,7 +116,7 @@ impl Reader {
 
     /// Returns the full names of references that begin so, with their ids, in order.
     pub(crate) fn references(&self, beginning: &str) -> Option<Vec<(String, CommitId)>> {
-        let library = self.library()?;
+        let library = self.library();
         let mut found = Vec::new();
         for reference in library.git.references().ok()? {
             let reference = reference.ok()?;
@@ -129,10 +131,10 @@ impl Reader {
     }
 
     /// Returns the tree of a commit.
-    pub(crate) fn tree_of(&self, commit: &str) -> Option<String> {
-        let library = self.library()?;
+    pub(crate) fn tree_of(&self, commit: &str) -> Option<TreeId> {
+        let library = self.library();
         let commit = library.git.find_commit(id(commit)?).ok()?;
-        Some(commit.tree_id().to_string())
+        Some(TreeId(commit.tree_id().to_string()))
     }
 
     /// Returns the commit that a whole id or a full name of a reference stands for.
@@ -146,20 +148,17 @@ impl Reader {
             id(revision)?
         };
         // What is no commit may lead to one.
-        let commit = self.library()?.git.find_commit(named).ok()?.id();
+        let commit = self.library().git.find_commit(named).ok()?.id();
         Some(Found::Here(commit_id(commit)))
     }
 
     /// Returns where a checkout stands, by its own git folder.
     pub(crate) fn head(&self, git_dir: &Path) -> Option<Head> {
-        let text = String::from_utf8(beginning(&git_dir.join("HEAD"), HEAD_BYTES).ok()?).ok()?;
-        let text = text.strip_suffix('\n')?;
+        let text = beginning(&git_dir.join("HEAD"), HEAD_BYTES).ok()?;
+        let text = str::from_utf8(&text).ok()?.strip_suffix('\n')?;
         let named = text.strip_prefix("ref: ");
-        let Found::Here(commit) = self.commit(named.unwrap_or(text))? else {
-            return None;
-        };
         Some(Head {
-            commit,
+            commit: self.commit(named.unwrap_or(text))?.here()?,
             branch: named
                 .and_then(|name| name.strip_prefix("refs/heads/"))
                 .map(ToOwned::to_owned),
@@ -168,12 +167,12 @@ impl Reader {
 
     /// Tells that a tree is here.
     pub(crate) fn has_tree(&self, tree: &str) -> Option<()> {
-        self.library()?.git.find_tree(id(tree)?).ok().map(drop)
+        self.library().git.find_tree(id(tree)?).ok().map(drop)
     }
 
     /// Returns the parents of a commit.
     pub(crate) fn parents(&self, commit: &CommitId) -> Option<Vec<CommitId>> {
-        let library = self.library()?;
+        let library = self.library();
         let commit = library.git.find_commit(id(commit.as_str())?).ok()?;
         Some(commit.parent_ids().map(commit_id).collect())
     }
@@ -181,7 +180,7 @@ impl Reader {
     /// Tells whether one commit is reachable from another.
     pub(crate) fn is_ancestor(&self, ancestor: &CommitId, descendant: &CommitId) -> Option<bool> {
         let (ancestor, descendant) = (id(ancestor.as_str())?, id(descendant.as_str())?);
-        let library = self.library()?;
+        let library = self.library();
         library.git.find_commit(ancestor).ok()?;
         library.git.graph_descendant_of(descendant, ancestor).ok()
     }
@@ -193,7 +192,7 @@ impl Reader {
         is_wanted: &dyn Fn(i32, &[u8]) -> bool,
     ) -> Option<Vec<Entry>> {
         let mut found = Vec::new();
-        self.library()?
+        self.library()
             .collect(id(&tree.0)?, &mut Vec::new(), &mut |mode, id, path| {
                 if is_wanted(mode, path) {
                     found.push(Entry {
@@ -208,7 +207,7 @@ impl Reader {
 
     /// Returns what differs between two trees, in git's order.
     pub(crate) fn differences(&self, one: &str, other: &str) -> Option<Vec<(Vec<u8>, ChangeKind)>> {
-        let mut library = self.library()?;
+        let mut library = self.library();
         let tree = |library: &Library, id: Oid| {
             library
                 .git
@@ -225,31 +224,12 @@ impl Reader {
     /// Tells that all objects of a commit or tree that `known` does not have are here, and are what their names say. They
     /// are read from the disk, whatever is known of them.
     pub(crate) fn are_as_named(&self, of: &str, known: &str) -> Option<()> {
-        self.library.as_ref()?;
         Fresh::new(open(&self.folder)?).are_as_named(id(of)?, id(known)?)
-    }
-
-    /// Returns what an index of tm's own knows.
-    pub(crate) fn index(&self, index: &Path) -> Option<Known> {
-        // One whose ids are of another kind is not known as such.
-        self.library.as_ref()?;
-        Known::read(index)
-    }
-
-    /// Returns the wanted files below `root` that are not what they were when an index of tm's own was written.
-    pub(crate) fn written_since(
-        &self,
-        index: &Path,
-        root: &Path,
-        is_wanted: &dyn Fn(&str) -> bool,
-    ) -> Option<Vec<String>> {
-        self.library.as_ref()?;
-        written_since(index, root, is_wanted)
     }
 
     /// Returns the content of a file, or the target of a link, in a tree.
     pub(crate) fn file(&self, tree: &str, path: &[u8]) -> Option<Found<Vec<u8>>> {
-        let mut library = self.library()?;
+        let mut library = self.library();
         let mut at = id(tree)?;
         let mut names = path.split(|&byte| byte == b'/').peekable();
         while let Some(name) = names.next() {
@@ -267,7 +247,7 @@ impl Reader {
 
     /// Returns the content of a blob.
     pub(crate) fn blob(&self, blob: &str) -> Option<Vec<u8>> {
-        content(&self.library()?.git, id(blob)?)
+        content(&self.library().git, id(blob)?)
     }
 }
 

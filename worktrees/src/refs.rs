@@ -1,7 +1,6 @@
 //! Moves branches by compare-and-swap, and never one that is not tm's to touch.
 
 use crate::git::Git;
-use crate::reader::Found;
 use crate::{BranchName, Error, Protection, Repository};
 use tm_scheduler::CommitId;
 
@@ -41,13 +40,11 @@ impl Repository {
 
     /// Returns the commit at a full name of a reference, `None` where there is none.
     pub(crate) fn at_reference(&self, name: &str) -> Result<Option<CommitId>, Error> {
-        match self.read(|reader| reader.reference(name)) {
-            Some(Found::Here(id)) => return Ok(Some(id)),
-            Some(Found::Nothing) => return Ok(None),
-            None => {}
-        }
-        let git = self.git().line("rev-parse --verify --quiet").arg(name);
-        Ok(git.text_if_any()?.map(CommitId::new))
+        let of_git = || {
+            let call = self.git().line("rev-parse --verify --quiet").arg(name);
+            Ok(call.text_if_any()?.map(CommitId::new))
+        };
+        self.read_or(|reader| Some(reader.reference(name)?.here()), of_git)
     }
 
     /// Returns the names of all branches.
@@ -66,8 +63,10 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn branch_references(&self) -> Result<Vec<String>, Error> {
-        let call = self.git().line("for-each-ref --format=%(refname)");
-        call.line("refs/heads refs/remotes").lines()
+        self.git()
+            .line("for-each-ref --format=%(refname)")
+            .line("refs/heads refs/remotes")
+            .lines()
     }
 
     /// Returns the full names of references below one of tm's own, with their commits.
@@ -76,18 +75,16 @@ impl Repository {
     /// git refused.
     pub fn references_below(&self, below: &str) -> Result<Vec<(String, CommitId)>, Error> {
         let folder = format!("{}/", below.trim_end_matches('/'));
-        if let Some(found) = self.read(|reader| reader.references(&folder)) {
-            return Ok(found);
-        }
-        let call = self.git().arg("for-each-ref");
-        let listing = call
-            .args(["--format=%(refname) %(objectname)", below])
-            .text()?;
         let reference = |line: &str| {
             let (name, id) = line.split_once(' ')?;
             Some((name.to_owned(), CommitId::new(id)))
         };
-        Ok(listing.lines().filter_map(reference).collect())
+        let of_git = || {
+            let format = "--format=%(refname) %(objectname)";
+            let listing = self.git().args(["for-each-ref", format, below]).text()?;
+            Ok(listing.lines().filter_map(reference).collect())
+        };
+        self.read_or(|reader| reader.references(&folder), of_git)
     }
 
     /// Returns the name, or the name with the first of `-2`, `-3` … that is free, here and at the remotes as far as they
@@ -102,8 +99,10 @@ impl Repository {
         let remotes = self.references_below("refs/remotes/")?;
         let is_at_remote = |name: &BranchName| {
             let of_remote = |(reference, _): &(String, CommitId)| {
-                let rest = reference.strip_prefix("refs/remotes/").unwrap_or_default();
-                rest.split_once('/')
+                reference
+                    .strip_prefix("refs/remotes/")
+                    .unwrap_or_default()
+                    .split_once('/')
                     .is_some_and(|(_, branch)| branch == name.as_str())
             };
             remotes.iter().any(of_remote)
@@ -129,10 +128,11 @@ impl Repository {
                 return clash(folder);
             }
         }
-        let below = self.references_below(&format!("{}/", wanted.reference()))?;
-        below.first().map_or(Ok(()), |(name, _)| {
-            clash(name.strip_prefix("refs/heads/").unwrap_or(name))
-        })
+        self.references_below(&format!("{}/", wanted.reference()))?
+            .first()
+            .map_or(Ok(()), |(name, _)| {
+                clash(name.strip_prefix("refs/heads/").unwrap_or(name))
+            })
     }
 
     /// Creates a branch that is not there.
@@ -197,8 +197,10 @@ impl Repository {
     /// It is elsewhere, or it is protected.
     pub fn remove_branch(&self, branch: &BranchName, made_at: &CommitId) -> Result<(), Error> {
         self.assert_not_protected(branch)?;
-        let git = self.git_update("-d").arg(branch.reference());
-        git.commit(made_at).done()
+        self.git_update("-d")
+            .arg(branch.reference())
+            .commit(made_at)
+            .done()
     }
 
     /// Removes a reference of tm's own that is at a commit.
@@ -256,19 +258,18 @@ impl Repository {
 
     /// Refuses the default branch, and the branch that the user has checked out.
     pub(crate) fn assert_not_protected(&self, branch: &BranchName) -> Result<(), Error> {
-        let refuse = |protection| {
-            Err(Error::RefusedDefaultBranch {
-                branch: branch.clone(),
-                protection,
-            })
+        let is_it = |name: Option<String>| name.as_deref() == Some(branch.as_str());
+        let protection = if is_it(self.default_branch()?) {
+            Protection::Default
+        } else if is_it(self.head()?.branch) {
+            Protection::CheckedOut
+        } else {
+            return Ok(());
         };
-        if self.default_branch()?.as_deref() == Some(branch.as_str()) {
-            return refuse(Protection::Default);
-        }
-        if self.head()?.branch.as_deref() == Some(branch.as_str()) {
-            return refuse(Protection::CheckedOut);
-        }
-        Ok(())
+        Err(Error::RefusedDefaultBranch {
+            branch: branch.clone(),
+            protection,
+        })
     }
 }
 

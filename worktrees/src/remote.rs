@@ -1,7 +1,7 @@
 //! Pushes branches to a remote, and says which remote is meant. Never forces, never pushes the default branch.
 
-use crate::git::{Git, Hooks};
-use crate::{BranchName, Error, Repository};
+use crate::git::Git;
+use crate::{BranchName, Error, Repository, RunHooks};
 
 impl Repository {
     /// Returns the remote that work is pushed to: where the checked-out branch is pulled from, else `origin`, else the
@@ -36,7 +36,7 @@ impl Repository {
             .iter()
             .map(BranchName::reference)
             .map(|name| format!("{name}:{name}"));
-        Git::in_terminal(&self.environment, self.checkout_root(), Hooks::Configured)
+        Git::in_terminal(&self.environment, self.checkout_root(), RunHooks::Yes)
             .line("push --quiet --atomic --")
             .arg(remote)
             .args(references)

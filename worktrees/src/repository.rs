@@ -4,12 +4,12 @@ mod calls;
 
 use crate::content::{ContentRules, KnownContent, of_lfs};
 use crate::files::held;
-use crate::git::{Git, Hooks};
+use crate::git::Git;
 use crate::own::OwnGit;
 use crate::reader::Reader;
 use crate::settings::TAKEN;
 use crate::watched::ListedSettings;
-use crate::{Environment, Error, Treeish};
+use crate::{Environment, Error, OrFailedTo as _, Treeish};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ impl Repository {
     /// # Errors
     /// As `discover`.
     pub fn discover_in(start: &Path, environment: Environment) -> Result<Self, Error> {
-        let git = || Git::new(&environment, start, Hooks::Off).reading();
+        let git = || Git::new(&environment, start).reading();
         let no_repository = |error| match error {
             Error::Git { .. } => Error::NoRepository {
                 path: start.to_owned(),
@@ -188,11 +188,16 @@ impl Repository {
     /// # Errors
     /// The folder can't be used.
     pub fn with_settings_of(&self, folder: &Path) -> Result<Self, Error> {
-        if folder.join(TAKEN).exists() {
-            self.with_settings_kept_in(folder)
-        } else {
-            Ok(self.clone())
-        }
+        let kept = self.with_settings_if_kept(folder)?;
+        Ok(kept.unwrap_or_else(|| self.clone()))
+    }
+
+    /// As `with_settings_of`; `None` where no settings are kept.
+    pub(crate) fn with_settings_if_kept(&self, folder: &Path) -> Result<Option<Self>, Error> {
+        let is_kept = folder.join(TAKEN).exists();
+        is_kept
+            .then(|| self.with_settings_kept_in(folder))
+            .transpose()
     }
 
     /// Returns the repository with what is brought into checkouts of it besides the files of their trees.
@@ -222,14 +227,19 @@ impl Repository {
         self.own.as_deref()
     }
 
-    /// What reads without a process: in a run, and where the library can read the repository.
-    pub(crate) fn reader(&self) -> Option<&Reader> {
-        self.own.as_ref().and_then(|own| own.reader())
+    /// Asks what reads without a process: in a run, and where the library can read the repository. git is to be asked
+    /// where that has no answer.
+    pub(crate) fn read<T>(&self, ask: impl FnOnce(&Reader) -> Option<T>) -> Option<T> {
+        self.own()?.reader().and_then(ask)
     }
 
-    /// Asks what reads without a process; git is to be asked where that has no answer.
-    pub(crate) fn read<T>(&self, ask: impl FnOnce(&Reader) -> Option<T>) -> Option<T> {
-        self.reader().and_then(ask)
+    /// The same, with how git is asked.
+    pub(crate) fn read_or<T>(
+        &self,
+        ask: impl FnOnce(&Reader) -> Option<T>,
+        ask_git: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.read(ask).map_or_else(ask_git, Ok)
     }
 
     /// Returns git's own folder of the user's checkout.
@@ -247,8 +257,8 @@ impl Repository {
         change: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
         let path = self.common_dir.join("tm-worktrees.lock");
-        let file = tm_untrusted::append(&path).map_err(Error::file("create", &path))?;
-        file.lock().map_err(Error::file("lock", &path))?;
+        let file = tm_untrusted::append(&path).or_failed_to("create", &path)?;
+        file.lock().or_failed_to("lock", &path)?;
         change()
     }
 
@@ -257,9 +267,10 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn head(&self) -> Result<Head, Error> {
-        if let Some(head) = self.read(|reader| reader.head(&self.git_dir)) {
-            return Ok(head);
-        }
+        self.read_or(|reader| reader.head(&self.git_dir), || self.head_by_git())
+    }
+
+    fn head_by_git(&self) -> Result<Head, Error> {
         let answer = self
             .git()
             .line("rev-parse HEAD^{commit} --symbolic-full-name HEAD")
@@ -287,14 +298,23 @@ impl Repository {
     }
 
     fn find_default_branch(&self) -> Result<Option<String>, Error> {
-        let git = self.git().line("symbolic-ref --quiet --short");
-        let of_remote = git.arg("refs/remotes/origin/HEAD").text_if_any()?;
-        let of_remote = of_remote.as_deref();
-        if let Some(name) = of_remote.and_then(|name| name.strip_prefix("origin/")) {
+        let of_remote = self
+            .git()
+            .line("symbolic-ref --quiet --short")
+            .arg("refs/remotes/origin/HEAD")
+            .text_if_any()?;
+        if let Some(name) = of_remote
+            .as_deref()
+            .and_then(|name| name.strip_prefix("origin/"))
+        {
             return Ok(Some(name.to_owned()));
         }
-        let configured = self.configured("init.defaultBranch")?;
-        for name in configured.as_deref().into_iter().chain(["main", "master"]) {
+        for name in self
+            .configured("init.defaultBranch")?
+            .as_deref()
+            .into_iter()
+            .chain(["main", "master"])
+        {
             if self.at_reference(&format!("refs/heads/{name}"))?.is_some() {
                 return Ok(Some(name.to_owned()));
             }
@@ -319,8 +339,13 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn uncommitted(&self) -> Result<Vec<PathBuf>, Error> {
-        let statuses = self.git().statuses("").map_err(of_lfs)?;
-        Ok(statuses.into_iter().map(|(_, path)| path).collect())
+        Ok(self
+            .git()
+            .statuses("")
+            .map_err(of_lfs)?
+            .into_iter()
+            .map(|(_, path)| path)
+            .collect())
     }
 
     /// Returns the difference between two commits as text, with a summary of the files first.

@@ -57,11 +57,11 @@ pub(crate) fn telling_line(output: &str) -> String {
         TELLING.iter().any(|word| lower.contains(word))
     };
     let meant = || lines().filter(|line| !is_noise(line));
-    let found = meant()
+    let line = meant()
         .find(|line| tells(line))
         .or_else(|| meant().next())
-        .or_else(|| lines().next());
-    let line = found.unwrap_or_default();
+        .or_else(|| lines().next())
+        .unwrap_or_default();
     line[..line.floor_char_boundary(MOST_BYTES)].to_owned()
 }
 

@@ -5,13 +5,12 @@
 //! names a folder of this kind, made anew for each use; refs and objects are the repository's. tm only writes here.
 
 use crate::clean::remove_if_there;
-use crate::files::{Identity, beginning, create_folder, replace};
+use crate::files::{Identity, beginning, copy_with_time, create_folder, replace};
 use crate::git::Git;
-use crate::made_trees::copy_with_time;
 use crate::own::{NO_HEAD, OwnGit};
 use crate::owned::{OwnedFolder, OwnedHead, replace_whatever};
 use crate::settings::{HOOKS_PATH, Settings};
-use crate::{Error, Repository};
+use crate::{Error, OrFailedTo as _, Repository};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -40,7 +39,7 @@ impl OwnGit {
         let all = self.folder().join(SEALED);
         if Identity::of_folder(&all).is_err() {
             // It is not there yet, or somebody put something in its place: that fails.
-            fs::create_dir(&all).map_err(Error::file("create", &all))?;
+            fs::create_dir(&all).or_failed_to("create", &all)?;
         }
         let folder = all.join(name);
         remove_if_there(&folder)?;
@@ -72,7 +71,7 @@ impl OwnGit {
         replace(&git_dir.join("commondir"), b"../common\n")?;
         if self.is_reftable {
             self.link("reftable", &common)?;
-            fs::create_dir(git_dir.join("reftable")).map_err(Error::file("create", &git_dir))?;
+            fs::create_dir(git_dir.join("reftable")).or_failed_to("create", &git_dir)?;
             replace(&git_dir.join("HEAD"), NO_HEAD)?;
         }
         Ok(git_dir)
@@ -96,8 +95,10 @@ impl OwnedFolder {
     /// Has git in the folder, or in one within, work with this git folder.
     pub(crate) fn point_at(&self, within: &Path, git_dir: &Path) -> Result<(), Error> {
         let dot_git = self.path.join(within).join(".git");
-        let text = format!("gitdir: {}\n", git_dir.display());
-        replace_whatever(&dot_git, text.as_bytes())
+        replace_whatever(
+            &dot_git,
+            format!("gitdir: {}\n", git_dir.display()).as_bytes(),
+        )
     }
 }
 
@@ -122,8 +123,10 @@ impl Repository {
         if now == before {
             return Ok(None);
         }
-        let git = self.git_on_objects().line("config --file");
-        let git = git.arg(self.common_dir().join("config"));
+        let git = self
+            .git_on_objects()
+            .line("config --file")
+            .arg(self.common_dir().join("config"));
         if before.is_empty() {
             git.args(["--unset-all", HOOKS_PATH]).done()?;
         } else {

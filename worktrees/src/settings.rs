@@ -1,8 +1,8 @@
 //! What git is told by configuration, hooks and `info/`, as it was when a run began.
 
 use crate::files::{create_folder, replace};
-use crate::git::{Git, fields};
-use crate::{Error, Repository};
+use crate::git::{Git, pairs};
+use crate::{Error, OrFailedTo as _, Repository};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -68,18 +68,17 @@ impl Settings {
         let listing = call
             .line("config --list --includes --show-scope -z")
             .bytes()?;
-        let mut parts = fields(&listing);
-        let mut entries = Vec::new();
-        while let (Some(scope), Some(entry)) = (parts.next(), parts.next()) {
-            if is_wanted(scope) {
-                let text = String::from_utf8_lossy(entry);
-                let (key, value) = text
-                    .split_once('\n')
-                    .map_or((&*text, None), |(key, value)| (key, Some(value)));
-                entries.push((key.to_owned(), value.map(ToOwned::to_owned)));
+        let setting = |(_, entry)| {
+            let text = String::from_utf8_lossy(entry);
+            match text.split_once('\n') {
+                Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
+                None => (text.into_owned(), None),
             }
-        }
-        Ok(Self { entries })
+        };
+        let wanted = pairs(&listing).filter(|(scope, _)| is_wanted(scope));
+        Ok(Self {
+            entries: wanted.map(setting).collect(),
+        })
     }
 
     pub(crate) fn entries(&self) -> &[(String, Option<String>)] {
@@ -96,8 +95,8 @@ impl Settings {
 
     /// Returns the entries that say how objects and refs are stored, as a file of git's.
     pub(crate) fn format(&self) -> String {
-        let of_format = self.entries.iter();
-        of_format
+        self.entries
+            .iter()
             .filter(|(key, _)| FORMAT.contains(&key.as_str()))
             .map(line)
             .collect()
@@ -115,8 +114,11 @@ impl Settings {
                 && !KEYS_LEFT_OUT.contains(&key)
                 && is_wanted(key)
         };
-        let kept = self.entries.iter().filter(|(key, _)| is_kept(key));
-        kept.map(line).collect()
+        self.entries
+            .iter()
+            .filter(|(key, _)| is_kept(key))
+            .map(line)
+            .collect()
     }
 
     /// Returns all others as a file of git's, without the places of what is copied.
@@ -226,9 +228,9 @@ fn copy_file(from: &Path, to: &Path) -> Result<(), Error> {
     let Some(file) = fs::metadata(from).ok().filter(is_one) else {
         return Ok(());
     };
-    let content = tm_untrusted::read_own(from, MOST_BYTES).map_err(Error::file("read", from))?;
+    let content = tm_untrusted::read_own(from, MOST_BYTES).or_failed_to("read", from)?;
     replace(to, &content)?;
-    fs::set_permissions(to, file.permissions()).map_err(Error::file("write", to))
+    fs::set_permissions(to, file.permissions()).or_failed_to("write", to)
 }
 
 /// Writes an entry as git reads it: a section of its own, everything quoted.

@@ -35,8 +35,12 @@ impl Repository {
         if let Some(signs) = known.and_then(OnceLock::get) {
             return Ok(*signs);
         }
-        let git = self.git().line("config --type=bool --get commit.gpgsign");
-        let signs = git.text_if_any()?.as_deref() == Some("true");
+        let signs = self
+            .git()
+            .line("config --type=bool --get commit.gpgsign")
+            .text_if_any()?
+            .as_deref()
+            == Some("true");
         Ok(known.map_or(signs, |known| *known.get_or_init(|| signs)))
     }
 
@@ -50,8 +54,10 @@ impl Repository {
         parents: &[&CommitId],
         message: &str,
     ) -> Result<CommitId, Error> {
-        let git = self.git_commit_tree(tree, parents, message);
-        let git = git.variable(SPARED, "1").once();
+        let git = self
+            .git_commit_tree(tree, parents, message)
+            .variable(SPARED, "1")
+            .once();
         let git = if self.signs_commits()? {
             git.arg("-S")
         } else {
@@ -78,12 +84,10 @@ impl Repository {
         }
         let head = self.head()?.commit;
         match self.commit_as_user(&self.tree_of(&head)?, &[&head], "tm: a trial of signing\n") {
-            Ok(_unnamed) => {
-                let format = self.configured("gpg.format")?;
-                Ok(Signing::Works(
-                    format.unwrap_or_else(|| "openpgp".to_owned()),
-                ))
-            }
+            Ok(_unnamed) => Ok(Signing::Works(
+                self.configured("gpg.format")?
+                    .unwrap_or_else(|| "openpgp".to_owned()),
+            )),
             Err(error) if error.is_of_surroundings() => Err(error),
             Err(Error::CommitRefused { output, .. }) => Ok(Signing::Fails {
                 output,

@@ -31,8 +31,7 @@ pub fn branch_from_pattern(pattern: &str, values: &[(&str, &str)]) -> Result<Bra
         .iter()
         .map(|(name, value)| (*name, value.replace('/', "-")))
         .collect();
-    let filled = tm_scheduler::fill(pattern, &values)?;
-    let parts: Vec<String> = filled
+    let parts: Vec<String> = tm_scheduler::fill(pattern, &values)?
         .split('/')
         .map(tidy_part)
         .filter(|part| !part.is_empty())

@@ -1,5 +1,7 @@
-//! The user's checkout as it is at a moment, to see whether somebody wrote there.
+//! The user's checkout as it is at a moment, to see whether somebody wrote there, and the user's other worktrees, to say
+//! what changed there while an agent worked.
 
+use crate::git::{fields, path_of};
 use crate::watched::{self, Watched};
 use crate::work::line_counts;
 use crate::{Error, Repository};
@@ -18,13 +20,16 @@ pub struct CheckoutSnapshot {
     head: String,
     branch: Option<String>,
     default_branch: Option<String>,
-    paths: BTreeMap<PathBuf, PathState>,
+    paths: Paths,
     watched: Watched,
 }
 
 /// The state of a path: what git says of it, and size and time of the file, so that a change to a file that differed
 /// before is seen.
-pub(crate) type PathState = (Vec<u8>, Option<(u64, Option<SystemTime>)>);
+type PathState = (Vec<u8>, Option<(u64, Option<SystemTime>)>);
+
+/// Paths that differ from HEAD.
+type Paths = BTreeMap<PathBuf, PathState>;
 
 impl CheckoutSnapshot {
     /// Takes a snapshot that leaves out files which tm itself writes.
@@ -78,21 +83,15 @@ impl CheckoutSnapshot {
         } else {
             changed_lines(repository)
         };
-        let changed = later
-            .paths
-            .iter()
-            .filter(|(path, state)| self.paths.get(*path) != Some(state));
-        changes.extend(changed.map(|(path, (letters, _))| {
-            let what = what_happened(letters, self.paths.get(path));
-            format!(
-                "{} ({what}{})",
-                path.display(),
-                lines_of(repository, path, letters, &counts)
-            )
-        }));
-        let gone = self.paths.keys();
-        let gone = gone.filter(|path| !later.paths.contains_key(*path));
+        changes.extend(
+            changed(&self.paths, &later.paths).map(|(path, (letters, _))| {
+                let what = what_happened(letters, self.paths.get(path));
+                let lines = lines_of(repository, path, letters, &counts);
+                format!("{} ({what}{lines})", path.display())
+            }),
+        );
         let back = "was changed before, and is as in HEAD now";
+        let gone = gone(&self.paths, &later.paths);
         changes.extend(gone.map(|path| format!("{} ({back})", path.display())));
         first_of(changes, SHOWN)
     }
@@ -105,8 +104,26 @@ impl CheckoutSnapshot {
     }
 }
 
+/// Returns what is new later, or other than before.
+pub(crate) fn changed<'a, K: Ord, V: PartialEq>(
+    before: &'a BTreeMap<K, V>,
+    later: &'a BTreeMap<K, V>,
+) -> impl Iterator<Item = (&'a K, &'a V)> {
+    later
+        .iter()
+        .filter(|(key, value)| before.get(key) != Some(value))
+}
+
+/// Returns what is not there any more later.
+pub(crate) fn gone<'a, K: Ord, V>(
+    before: &'a BTreeMap<K, V>,
+    later: &'a BTreeMap<K, V>,
+) -> impl Iterator<Item = &'a K> {
+    before.keys().filter(|key| !later.contains_key(key))
+}
+
 /// Returns the first of some changes, and how many more there are.
-pub(crate) fn first_of(mut changes: Vec<String>, shown: usize) -> Vec<String> {
+fn first_of(mut changes: Vec<String>, shown: usize) -> Vec<String> {
     let more = changes.len().saturating_sub(shown);
     if more > 0 {
         changes.truncate(shown);
@@ -116,7 +133,7 @@ pub(crate) fn first_of(mut changes: Vec<String>, shown: usize) -> Vec<String> {
 }
 
 /// Returns the state of a path now.
-pub(crate) fn path_state(said: Vec<u8>, path: &Path) -> PathState {
+fn path_state(said: Vec<u8>, path: &Path) -> PathState {
     let metadata = std::fs::symlink_metadata(path).ok();
     (
         said,
@@ -156,8 +173,10 @@ fn lines_of(
 
 /// Returns the lines that are new and gone since HEAD in each file that git knows and whose lines it counts.
 fn changed_lines(repository: &Repository) -> BTreeMap<PathBuf, String> {
-    let git = repository.git();
-    let listing = git.line("diff --numstat -z --no-renames HEAD").bytes();
+    let listing = repository
+        .git()
+        .line("diff --numstat -z --no-renames HEAD")
+        .bytes();
     line_counts(&listing.unwrap_or_default())
         .filter_map(|(lines, path)| lines.map(|(new, gone)| (path, format!(", +{new} -{gone}"))))
         .collect()
@@ -174,4 +193,89 @@ fn is_same(own: &Path, path: &Path) -> bool {
     let name = name.to_string_lossy();
     own.parent() == path.parent()
         && (name.starts_with(&*own_name.to_string_lossy()) || name.starts_with(".tm-"))
+}
+
+/// So many changes in other worktrees are named at the most.
+const SHOWN_OF_OTHERS: usize = 20;
+
+/// The user's other worktrees: where each of them stands, and every path in it that differs from its HEAD.
+///
+/// People work in them meanwhile, so a change there fails nobody. Worktrees of tm's own are left out: what does not
+/// belong there never gets into a commit that was not proven.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct OtherWorktrees(BTreeMap<PathBuf, State>);
+
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+struct State {
+    /// Commit and branch, as git says it.
+    head: Vec<String>,
+    paths: Paths,
+}
+
+impl OtherWorktrees {
+    /// Looks at all worktrees but the user's checkout and those below `own`.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn take(repository: &Repository, own: &Path) -> Result<Self, Error> {
+        // git lists them by their real paths.
+        let own = own.canonicalize().unwrap_or_else(|_| own.to_owned());
+        let mut others = BTreeMap::new();
+        for (_, folder) in repository.main_and_linked() {
+            let is_other = folder != repository.checkout_root() && !folder.starts_with(&own);
+            // A bare repository has no files, and a worktree that was deleted has none any more.
+            if is_other && folder.join(".git").exists() {
+                let state = State::of(repository, &folder)?;
+                others.insert(folder, state);
+            }
+        }
+        Ok(Self(others))
+    }
+
+    /// Returns what is different later, in words.
+    pub fn changes(&self, later: &Self) -> Vec<String> {
+        let mut changes = Vec::new();
+        for (folder, now) in &later.0 {
+            let before = self.0.get(folder).cloned().unwrap_or_default();
+            if before.head != now.head {
+                changes.push(format!("HEAD of {}", folder.display()));
+            }
+            let changed = changed(&before.paths, &now.paths).map(|(path, _)| path);
+            let differing = changed.chain(gone(&before.paths, &now.paths));
+            changes.extend(differing.map(|path| folder.join(path).display().to_string()));
+        }
+        first_of(changes, SHOWN_OF_OTHERS)
+    }
+}
+
+impl State {
+    fn of(repository: &Repository, folder: &Path) -> Result<Self, Error> {
+        let listing = repository
+            .git_at_other_checkout(folder)?
+            .line("status --porcelain=v2 --branch -z --no-renames --untracked-files=all")
+            .bytes()?;
+        let mut state = Self::default();
+        for entry in fields(&listing) {
+            // The path comes last, after so many words.
+            let words = match entry.first() {
+                Some(b'#') => {
+                    state.head.push(String::from_utf8_lossy(entry).into_owned());
+                    continue;
+                }
+                Some(b'1') => 9,
+                Some(b'u') => 11,
+                _ => 2,
+            };
+            let Some(path) = entry
+                .splitn(words, |&byte| byte == b' ')
+                .nth(words - 1)
+                .map(path_of)
+            else {
+                continue;
+            };
+            let now = path_state(entry.to_vec(), &folder.join(&path));
+            state.paths.insert(path, now);
+        }
+        Ok(state)
+    }
 }

@@ -10,16 +10,17 @@ mod store;
 use crate::clean::{clean, remove_if_there};
 use crate::content::is_plain;
 use crate::files::{create_folder, replace};
-use crate::git::{Git, GitPlace, Hooks, entry, fields, path_of};
+use crate::git::{Git, GitPlace, entry, fields, path_of};
 use crate::indexed::Known;
 use crate::own::OwnGit;
 use crate::owned::OwnedFolder;
-use crate::{Error, Repository, TreeId};
+use crate::{Error, OrFailedTo as _, Repository, TreeId};
 use named::{Skipped, resolved};
 use sha2::{Digest as _, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tm_scheduler::{Bring, CommitId};
+use tm_untrusted::is_folder;
 
 /// The folder of the stores, and that of what a checkout has of its submodules, in tm's own git folders.
 const STORES: &str = "modules";
@@ -65,19 +66,17 @@ impl Parent<'_> {
 impl OwnedFolder {
     /// Returns where submodules belong that are brought here; empty where none are.
     pub(crate) fn places_of_submodules(&self, tree: &TreeId) -> Result<Vec<PathBuf>, Error> {
-        if self.repository.content_rules.submodules == Bring::Off {
+        if !self.repository.brings_submodules() {
             return Ok(Vec::new());
         }
-        let links = &self.repository.content_of(tree)?.links;
-        Ok(links.iter().map(|(path, _)| path.clone()).collect())
+        Ok(self.repository.content_of(tree)?.places())
     }
 
     /// Brings the submodules of a tree that was checked out here: every file as it is at the commit that the tree names,
     /// and nothing else.
     pub(crate) fn bring_submodules(&self, tree: &TreeId) -> Result<(), Error> {
         let repository = &self.repository;
-        let is_wanted = repository.content_rules.submodules != Bring::Off;
-        if !is_wanted || repository.content_of(tree)?.links.is_empty() {
+        if !repository.brings_submodules() || repository.content_of(tree)?.links.is_empty() {
             return Ok(());
         }
         let own = self.own_git();
@@ -125,7 +124,7 @@ impl OwnedFolder {
     }
 
     fn call(&self, place: &GitPlace) -> Git {
-        Git::new(&self.repository.environment, &place.git_dir, Hooks::Off).at(place)
+        place.git(&self.repository.environment)
     }
 
     /// The submodules of a tree, and the places of those that are left out: the user does not want them, or the tree says
@@ -135,8 +134,11 @@ impl OwnedFolder {
         parent: &Parent<'_>,
         tree: &str,
     ) -> Result<(Vec<Submodule>, Vec<PathBuf>), Error> {
-        let call = self.call(&parent.place).line("ls-tree -r -z");
-        let listing = call.arg(tree).bytes()?;
+        let listing = self
+            .call(&parent.place)
+            .line("ls-tree -r -z")
+            .arg(tree)
+            .bytes()?;
         let links = fields(&listing).filter_map(entry);
         let links: Vec<(PathBuf, CommitId)> = links
             .filter(|([mode, ..], _)| mode == "160000")
@@ -177,22 +179,14 @@ impl OwnedFolder {
     fn empty(&self, path: &Path) -> Result<(), Error> {
         let root = self.path.join(path);
         remove_if_there(&root)?;
-        fs::create_dir(&root).map_err(Error::file("create", &root))
+        fs::create_dir(&root).or_failed_to("create", &root)
     }
 
     /// Writes the files of a submodule into its folder.
     fn put(&self, store: &Path, submodule: &Submodule) -> Result<(), Error> {
         let root = self.path.join(&submodule.path);
-        let is_folder = |path: &Path| {
-            path.symlink_metadata()
-                .is_ok_and(|metadata| metadata.is_dir())
-        };
-        let between = submodule
-            .path
-            .ancestors()
-            .skip(1)
-            .map(|path| self.path.join(path));
-        if between.into_iter().any(|path| !is_folder(&path)) {
+        let mut between = submodule.path.ancestors().skip(1);
+        if !between.all(|path| is_folder(&self.path.join(path))) {
             return Err(Error::NotOwn { path: root });
         }
         if !is_folder(&root) {
@@ -206,9 +200,10 @@ impl OwnedFolder {
             ..GitPlace::of(store).with_files(&root)
         };
         let git = || {
-            let git = Git::new(&self.repository.environment, &root, Hooks::Off).at(&place);
-            let storage = submodule.users.join("lfs");
-            git.args(["-c", &format!("lfs.storage={}", storage.display())])
+            self.call(&place).args([
+                "-c",
+                &format!("lfs.storage={}", submodule.users.join("lfs").display()),
+            ])
         };
         let known = if index.exists() {
             Known::list(git())?
@@ -238,10 +233,10 @@ impl OwnedFolder {
         }
         let objects = format!("{}\n", store.join("objects").display());
         replace(&git_dir.join("objects/info/alternates"), objects.as_bytes())?;
-        let format = fs::read(store.join("config")).map_err(Error::file("read", store))?;
+        let format = fs::read(store.join("config")).or_failed_to("read", store)?;
         let format = String::from_utf8_lossy(&format).replace("bare = true", "bare = false");
         replace(&git_dir.join("config"), format.as_bytes())?;
-        let bytes = fs::read(index).map_err(Error::file("read", index))?;
+        let bytes = fs::read(index).or_failed_to("read", index)?;
         replace(&git_dir.join("index"), &bytes)?;
         let head = format!("{}\n", submodule.commit);
         replace(&git_dir.join("HEAD"), head.as_bytes())?;
@@ -252,18 +247,17 @@ impl OwnedFolder {
 impl Repository {
     /// Where the repository itself comes from: what `origin` says, else where it is.
     fn address(&self) -> Result<Option<String>, Error> {
-        let of_remote = self
+        Ok(self
             .git_on_objects()
             .line("config --get remote.origin.url")
-            .text_if_any()?;
-        Ok(of_remote.or_else(|| Some(self.checkout_root().display().to_string())))
+            .text_if_any()?
+            .or_else(|| Some(self.checkout_root().display().to_string())))
     }
 }
 
 /// A name for a folder that belongs to a path.
 fn key_of(path: &Path) -> String {
-    let digest = Sha256::digest(path.as_os_str().as_encoded_bytes());
-    let beginning = digest
+    let beginning = Sha256::digest(path.as_os_str().as_encoded_bytes())
         .iter()
         .take(8)
         .fold(0_u64, |number, byte| number << 8 | u64::from(*byte));

@@ -1,8 +1,9 @@
-//! Which repository a folder lies in, told from the files alone.
+//! Which repository a folder lies in, and where a repository's checkouts are, told from the files alone.
 //!
 //! For questions whose answer must not depend on a `git` program or an environment that somebody else may have chosen.
 
-use std::io::Read as _;
+use crate::Repository;
+use crate::git::path_of;
 use std::path::{Path, PathBuf};
 
 /// The longest pointer from one folder of git's to another that is read, in bytes.
@@ -28,6 +29,36 @@ pub fn checkout_root_around(folder: &Path) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
+impl Repository {
+    /// Returns the main checkout and the linked ones whose folders are there, each as git's own folder and its top, by
+    /// what git's files say.
+    pub(crate) fn main_and_linked(&self) -> Vec<(PathBuf, PathBuf)> {
+        let common = self.common_dir();
+        let main = common
+            .parent()
+            .filter(|_| common.file_name().is_some_and(|name| name == ".git"));
+        let mut found: Vec<_> = main
+            .map(|main| (common.to_owned(), main.to_owned()))
+            .into_iter()
+            .collect();
+        let linked = std::fs::read_dir(common.join("worktrees"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        found.extend(linked.map(|entry| entry.path()).filter_map(|git_dir| {
+            let link = tm_untrusted::read(&git_dir.join("gitdir"), LONGEST).ok()?;
+            // A relative one counts from git's folder on.
+            let root = git_dir
+                .join(path_of(link.trim_ascii_end()))
+                .parent()?
+                .canonicalize()
+                .ok()?;
+            root.is_dir().then_some((git_dir, root))
+        }));
+        found
+    }
+}
+
 fn common_dir_at(folder: &Path) -> Option<PathBuf> {
     let git = folder.join(".git");
     if git.is_dir() {
@@ -39,11 +70,7 @@ fn common_dir_at(folder: &Path) -> Option<PathBuf> {
     let is_git_dir = folder.join("HEAD").is_file()
         && folder.join("objects").is_dir()
         && folder.join("refs").is_dir();
-    if is_git_dir {
-        common_dir_of(folder)
-    } else {
-        None
-    }
+    is_git_dir.then(|| common_dir_of(folder))?
 }
 
 /// A worktree's own folder names the one that it shares.
@@ -58,13 +85,7 @@ fn common_dir_of(git_dir: &Path) -> Option<PathBuf> {
 }
 
 fn pointer(file: &Path) -> Option<String> {
-    let mut text = String::new();
-    tm_untrusted::open_own(file)
-        .ok()?
-        .take(LONGEST)
-        .read_to_string(&mut text)
-        .ok()?;
-    Some(text)
+    String::from_utf8(tm_untrusted::read_own(file, LONGEST).ok()?).ok()
 }
 
 #[cfg(test)]

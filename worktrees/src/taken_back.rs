@@ -1,6 +1,5 @@
 //! Takes the work of commits back on top of a history, or brings it again. Moves nothing.
 
-use crate::merge::Merged;
 use crate::{Conflict, Error, Repository, TreeId};
 use tm_scheduler::CommitId;
 
@@ -33,9 +32,9 @@ impl Repository {
         for commit in commits {
             let before = self.tree_of(&self.before(commit)?)?;
             match self.carried_over(&tree, &self.tree_of(commit)?, &before)? {
-                Merged::Tree(without) => tree = without,
+                (without, None) => tree = without,
                 // Lines that were added next to each other, by work that was put together, conflict when one of them goes.
-                Merged::Conflict(conflict) => match self.without_lines_of(&conflict)? {
+                (_, Some(conflict)) => match self.without_lines_of(&conflict)? {
                     Some(without) => tree = without,
                     None => {
                         return Ok(TakenBackTree::Conflict {
@@ -62,8 +61,8 @@ impl Repository {
         let before = self.tree_of(&self.before(commit)?)?;
         Ok(
             match self.carried_over(&tree, &before, &self.tree_of(commit)?)? {
-                Merged::Tree(tree) => TakenBackTree::Clean(tree),
-                Merged::Conflict(conflict) => TakenBackTree::Conflict {
+                (tree, None) => TakenBackTree::Clean(tree),
+                (_, Some(conflict)) => TakenBackTree::Conflict {
                     commit: commit.clone(),
                     conflict,
                 },
@@ -72,17 +71,22 @@ impl Repository {
     }
 
     fn before(&self, commit: &CommitId) -> Result<CommitId, Error> {
-        let before = self.first_parent(commit)?;
-        before.ok_or_else(|| Error::unknown(format_args!("{commit}^")))
+        self.first_parent(commit)?
+            .ok_or_else(|| Error::unknown(format_args!("{commit}^")))
     }
 
     /// Brings what differs from one tree to another to a third one: by a merge of three commits made for it, since git
     /// 2.38 can't be told of another base.
-    fn carried_over(&self, onto: &TreeId, from: &TreeId, to: &TreeId) -> Result<Merged, Error> {
+    fn carried_over(
+        &self,
+        onto: &TreeId,
+        from: &TreeId,
+        to: &TreeId,
+    ) -> Result<(TreeId, Option<Conflict>), Error> {
         let words = "tm: a change carried over\n";
         let base = self.commit_tree(from, &[], words)?;
         let ours = self.commit_tree(onto, &[&base], words)?;
         let theirs = self.commit_tree(to, &[&base], words)?;
-        self.merge_trees(&ours, &theirs)
+        self.merged_as_far(&ours, &theirs)
     }
 }

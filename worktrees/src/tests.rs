@@ -37,7 +37,7 @@ impl Scene {
         std::fs::create_dir(&root).expect("a folder");
         let environment = environment(folder.path());
         let git = |arguments: &[&str]| {
-            git::Git::new(&environment, &root, git::Hooks::Off)
+            git::Git::new(&environment, &root)
                 .args(arguments)
                 .done()
                 .expect("git");
@@ -65,7 +65,7 @@ impl Scene {
 
     fn git(&self, arguments: &[&str]) -> String {
         self.repository
-            .git_in(self.repository.checkout_root(), git::Hooks::Off)
+            .git_in(self.repository.checkout_root())
             .args(arguments)
             .text()
             .expect("git")
@@ -340,7 +340,7 @@ fn what_is_never_committed_stays_out_even_when_the_agent_committed_it() {
     let git = |arguments: &[&str]| {
         scene
             .repository
-            .git_in(worktree.path(), git::Hooks::Off)
+            .git_in(worktree.path())
             .args(arguments)
             .done()
             .expect("git");
@@ -390,7 +390,7 @@ fn an_agent_that_leaves_the_branch_or_rewrites_history_keeps_its_content() {
         for arguments in commands {
             scene
                 .repository
-                .git_in(worktree.path(), git::Hooks::Off)
+                .git_in(worktree.path())
                 .args(*arguments)
                 .done()
                 .expect("git");
@@ -632,7 +632,7 @@ fn the_rest_is_committed_above_the_agents_own_commits() {
         None
     );
     write(&worktree.path().join("b.txt"), "b\n");
-    let git = || scene.repository.git_in(worktree.path(), git::Hooks::Off);
+    let git = || scene.repository.git_in(worktree.path());
     git().line("add .").done().expect("added");
     git()
         .line("commit --quiet -m")

@@ -25,10 +25,10 @@ impl Repository {
     /// There is no such tree or commit, or the object store can't be written.
     pub fn commit_to_test(&self, tree: &TreeId, on: &CommitId) -> Result<CommitId, Error> {
         let author = self.author()?;
-        match self.read(|reader| reader.commit_to_test(tree, on, author?)) {
-            Some(made) => Ok(made),
-            None => self.commit_tree(tree, &[on], TREE_TO_TEST),
-        }
+        self.read_or(
+            |reader| reader.commit_to_test(tree, on, author?),
+            || self.commit_tree(tree, &[on], TREE_TO_TEST),
+        )
     }
 
     /// Returns the name and the address that commits of a run bear, asked for once.
@@ -79,8 +79,8 @@ impl Repository {
             .iter()
             .map(|(path, text)| (path_named(path), text.as_str()))
             .collect();
-        let there = self.files(tree, &|mode, path| mode != LINK && texts.contains_key(path))?;
-        let modes: BTreeMap<Vec<u8>, i32> = there
+        let modes: BTreeMap<Vec<u8>, i32> = self
+            .files(tree, &|mode, path| mode != LINK && texts.contains_key(path))?
             .into_iter()
             .map(|Entry { mode, path, .. }| (path, mode))
             .collect();
@@ -89,10 +89,10 @@ impl Repository {
             .iter()
             .map(|(path, text)| (&**path, mode_of(path), *text))
             .collect();
-        let made = match self.read(|reader| reader.with_texts(tree, &texts)) {
-            Some(made) => made,
-            None => self.with_texts_by_git(tree, &texts)?,
-        };
+        let made = self.read_or(
+            |reader| reader.with_texts(tree, &texts),
+            || self.with_texts_by_git(tree, &texts),
+        )?;
         self.commit_to_test(&made, parent)
     }
 
@@ -122,10 +122,11 @@ impl Reader {
         let tree = git.find_tree(Oid::from_str(&tree.0).ok()?).ok()?;
         let on = git.find_commit(Oid::from_str(on.as_str()).ok()?).ok()?;
         let signature = Signature::now(name, address).ok()?;
-        let made = git
-            .commit(None, &signature, &signature, TREE_TO_TEST, &tree, &[&on])
-            .ok()?;
-        Some(CommitId::new(made.to_string()))
+        Some(CommitId::new(
+            git.commit(None, &signature, &signature, TREE_TO_TEST, &tree, &[&on])
+                .ok()?
+                .to_string(),
+        ))
     }
 
     /// Makes a tree in which files have these modes and texts.

@@ -1,15 +1,15 @@
-//! Looks closer at conflicts of lines: where each is, and the tree in which both sides' added lines stand.
+//! Looks closer at conflicts of lines: where each is, the tree in which both sides' added lines stand, and whether the tree
+//! of a merge is what merging gives, by the way that the merge itself names.
 
 use crate::made_trees::index_entry;
-use crate::merge::Merged;
-use crate::{Conflict, ConflictedText, Error, Landing, MergePreview, Repository, TreeId};
+use crate::{Conflict, ConflictedText, Error, Landing, OrFailedTo as _, Repository, TreeId};
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use tm_scheduler::CommitId;
 use tm_scheduler::merging::{
-    Resolution, Segment, is_joined_by_lines, marker_size, segments, union, with_ended_line,
-    without_removed,
+    Resolution, Segment, is_joined_by_lines, lock_file, marker_size, segments, union,
+    with_ended_line, without_removed,
 };
 use tm_scheduler::verdict::is_test_path;
 
@@ -20,6 +20,19 @@ pub struct MergedFile<'a> {
     pub of: &'a ConflictedText,
     /// Its content.
     pub content: Vec<u8>,
+}
+
+/// What the tree of a merge is to its parents.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum MergedTree {
+    /// What merging them gives; where lines alone give nothing, what both sides added.
+    AsMerged,
+    /// Where merging lines gives nothing, something else made it so, and touched nothing but what conflicts.
+    Resolved,
+    /// Another one than merging them gives.
+    Other,
+    /// Merging them gives none: they conflict in these files.
+    Conflict(Vec<String>),
 }
 
 impl Repository {
@@ -33,28 +46,8 @@ impl Repository {
             landing => return Ok(landing),
         };
         Ok(match self.united(&conflict)? {
-            Some(tree) => Landing::Clean(MergePreview {
-                tree,
-                head: head.clone(),
-                commit: commit.clone(),
-                resolution: Some(Resolution::Union),
-            }),
+            Some(tree) => Landing::clean(tree, head, commit, Some(Resolution::Union)),
             None => Landing::Conflict(conflict),
-        })
-    }
-
-    /// Merges a commit into another as far as that goes: the merged tree, and what conflicts in it, where anything does.
-    ///
-    /// # Errors
-    /// git refused.
-    pub fn merged_as_far(
-        &self,
-        into: &CommitId,
-        commit: &CommitId,
-    ) -> Result<(TreeId, Option<Conflict>), Error> {
-        Ok(match self.merge_trees(into, commit)? {
-            Merged::Tree(tree) => (tree, None),
-            Merged::Conflict(conflict) => (conflict.marked.clone(), Some(conflict)),
         })
     }
 
@@ -63,12 +56,21 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn united(&self, conflict: &Conflict) -> Result<Option<TreeId>, Error> {
+        self.settled(conflict, |of| self.united_text(of))
+    }
+
+    /// The tree in which each file in conflict is what `settle` makes of it; `None` where it makes nothing of one.
+    fn settled(
+        &self,
+        conflict: &Conflict,
+        settle: impl Fn(&ConflictedText) -> Result<Option<Vec<u8>>, Error>,
+    ) -> Result<Option<TreeId>, Error> {
         let Some(texts) = &conflict.texts else {
             return Ok(None);
         };
         let mut files = Vec::new();
         for of in texts {
-            let Some(content) = self.united_text(of)? else {
+            let Some(content) = settle(of)? else {
                 return Ok(None);
             };
             files.push(MergedFile { of, content });
@@ -87,10 +89,7 @@ impl Repository {
             return Ok(None);
         }
         let versions = self.versions(of)?;
-        let Some(segments) = self.segments_of(&versions)? else {
-            return Ok(None);
-        };
-        let Some(mut text) = union(&segments) else {
+        let Some(mut text) = self.segments_of(&versions)?.as_deref().and_then(union) else {
             return Ok(None);
         };
         // Where no side ends its last line, neither does the merged text.
@@ -104,23 +103,13 @@ impl Repository {
     /// Returns the tree without the lines that are taken back, with those that others added around them; `None` where any
     /// other line is at odds.
     pub(crate) fn without_lines_of(&self, conflict: &Conflict) -> Result<Option<TreeId>, Error> {
-        let Some(texts) = &conflict.texts else {
-            return Ok(None);
-        };
-        let mut files = Vec::new();
-        for of in texts {
+        self.settled(conflict, |of| {
             if of.base.is_none() || !is_joined_by_lines(&of.path.to_string_lossy()) {
                 return Ok(None);
             }
-            let Some(text) = self.segments(of)?.as_deref().and_then(without_removed) else {
-                return Ok(None);
-            };
-            files.push(MergedFile {
-                of,
-                content: text.into_bytes(),
-            });
-        }
-        self.with_merged(&conflict.marked, &files).map(Some)
+            let text = self.segments(of)?.as_deref().and_then(without_removed);
+            Ok(text.map(String::into_bytes))
+        })
     }
 
     /// Returns what is settled in a file and what is not; `None` where a version is no text.
@@ -144,12 +133,13 @@ impl Repository {
             .map(|version| with_ended_line(String::from_utf8_lossy(version).into_owned()));
         let marker = marker_size(&texts.each_ref().map(String::as_str));
         let files = VersionFiles::of(texts.each_ref().map(String::as_bytes))?;
-        let git = self.git_on_objects().line("merge-file -p --diff3");
-        let git = git.arg(format!("--marker-size={marker}"));
-        let git = git.args(["ours", "base", "theirs"].map(|name| files.path().join(name)));
+        let git = self
+            .git_on_objects()
+            .line("merge-file -p --diff3")
+            .arg(format!("--marker-size={marker}"))
+            .args(["ours", "base", "theirs"].map(|name| files.path().join(name)));
         // The exit code counts the conflicts; beyond 127 it is an error.
-        let answer = git.answer_up_to(127)?;
-        Ok(String::from_utf8(answer.stdout)
+        Ok(String::from_utf8(git.answer_up_to(127)?.stdout)
             .ok()
             .and_then(|merged| segments(&merged, marker)))
     }
@@ -187,6 +177,79 @@ impl Repository {
         self.tree_with(marked, changes)
     }
 
+    /// Tells whether the tree of a merge of two is what merging them gives, by the way that the merge itself names.
+    ///
+    /// # Errors
+    /// There is no such commit, or git refused.
+    pub fn merged_tree(
+        &self,
+        one: &CommitId,
+        other: &CommitId,
+        tree: &TreeId,
+        resolution: Option<Resolution>,
+    ) -> Result<MergedTree, Error> {
+        match (self.land(one, other)?, resolution) {
+            (Landing::Clean(preview), None) if preview.tree == *tree => Ok(MergedTree::AsMerged),
+            (Landing::AlreadyLanded, None) if self.tree_of(one)? == *tree => {
+                Ok(MergedTree::AsMerged)
+            }
+            (Landing::Clean(_) | Landing::AlreadyLanded, _) => Ok(MergedTree::Other),
+            (Landing::Conflict(conflict), Some(resolution)) => {
+                self.resolved_tree(&conflict, tree, resolution)
+            }
+            (Landing::Conflict(conflict), None) => Ok(MergedTree::Conflict(conflict.files)),
+        }
+    }
+
+    fn resolved_tree(
+        &self,
+        conflict: &Conflict,
+        tree: &TreeId,
+        resolution: Resolution,
+    ) -> Result<MergedTree, Error> {
+        let files = || MergedTree::Conflict(conflict.files.clone());
+        Ok(match (resolution, &conflict.texts) {
+            (Resolution::Union, _) => match self.united(conflict)? {
+                Some(united) if united == *tree => MergedTree::AsMerged,
+                Some(_) => MergedTree::Other,
+                None => files(),
+            },
+            (Resolution::LockFile | Resolution::Driver, Some(texts)) => {
+                if self.touches_nothing_else(conflict, texts, tree, resolution)? {
+                    MergedTree::Resolved
+                } else {
+                    MergedTree::Other
+                }
+            }
+            // An agent's is a commit of the task's, judged as any work.
+            (Resolution::LockFile | Resolution::Driver | Resolution::Agent, _) => files(),
+        })
+    }
+
+    /// Tells whether a tree differs from the marked one in nothing but what conflicts, and has what may not be settled by
+    /// this way as both sides added to it.
+    fn touches_nothing_else(
+        &self,
+        conflict: &Conflict,
+        texts: &[ConflictedText],
+        tree: &TreeId,
+        resolution: Resolution,
+    ) -> Result<bool, Error> {
+        let is_free = |path: &str| resolution == Resolution::Driver || lock_file(path).is_some();
+        for of in texts {
+            let path = of.path.to_string_lossy();
+            if is_free(&path) {
+                continue;
+            }
+            let found = self.bytes_in_tree(tree, &path)?;
+            if found.is_none() || found != self.united_text(of)? {
+                return Ok(false);
+            }
+        }
+        let changed = self.changed_between(&conflict.marked, tree)?;
+        Ok(changed.iter().all(|path| conflict.files.contains(path)))
+    }
+
     /// Makes a tree of another one in which these files in conflict are as they are where the merge goes.
     ///
     /// # Errors
@@ -208,13 +271,13 @@ pub struct VersionFiles {
 
 impl VersionFiles {
     fn of(versions: [&[u8]; 3]) -> Result<Self, Error> {
-        let folder = tempfile::tempdir().map_err(Error::file("write in", std::env::temp_dir()))?;
+        let folder = tempfile::tempdir().or_failed_to("write in", std::env::temp_dir())?;
         for (name, content) in ["base", "ours", "theirs"].into_iter().zip(versions) {
             let path = folder.path().join(name);
-            let written = tm_faults::check("versions: before")
+            tm_faults::check("versions: before")
                 .and_then(|()| std::fs::File::create(&path))
-                .and_then(|mut file| file.write_all(content));
-            written.map_err(Error::file("write", &path))?;
+                .and_then(|mut file| file.write_all(content))
+                .or_failed_to("write", &path)?;
         }
         Ok(Self { folder })
     }

@@ -1,6 +1,6 @@
 //! Checks that the `git` program is there and new enough.
 
-use crate::git::{Git, Hooks};
+use crate::git::Git;
 use crate::{Environment, Error};
 use std::fmt;
 use std::path::Path;
@@ -30,7 +30,7 @@ impl fmt::Display for GitVersion {
 /// Returns the version of git, or an error when there is none or it is too old.
 pub fn check_git() -> Result<GitVersion, Error> {
     accept(
-        &Git::new(&Environment::default(), Path::new("."), Hooks::Off)
+        &Git::new(&Environment::default(), Path::new("."))
             .arg("--version")
             .text()?,
     )

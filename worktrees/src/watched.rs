@@ -4,6 +4,7 @@
 
 use crate::git::fields;
 use crate::settings::{HooksFolder, Settings};
+use crate::snapshot::{changed, gone};
 use crate::{Error, Repository};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -48,8 +49,9 @@ impl Repository {
         };
         let mut watched = settings.digests();
         let common = self.common_dir();
-        let files = FILES.map(|file| (common.join(file), format!(".git/{file}")));
-        let mut files = files.to_vec();
+        let mut files = FILES
+            .map(|file| (common.join(file), format!(".git/{file}")))
+            .to_vec();
         let mut folders = vec![
             (common.join("hooks"), ".git/hooks"),
             (common.join("refs/replace"), "refs/replace"),
@@ -66,8 +68,11 @@ impl Repository {
                 (entry.path(), format!("{name}/{file}"))
             }));
         }
-        let digests = files.into_iter();
-        watched.extend(digests.filter_map(|(path, name)| Some((name, digest_of(&path)?))));
+        watched.extend(
+            files
+                .into_iter()
+                .filter_map(|(path, name)| Some((name, digest_of(&path)?))),
+        );
         Ok(watched)
     }
 
@@ -112,19 +117,16 @@ pub(crate) fn changes(before: &Watched, later: &Watched) -> Vec<String> {
     if later.contains_key(UNREADABLE) && !before.contains_key(UNREADABLE) {
         return vec![format!("git's settings: {UNREADABLE}")];
     }
-    let mut changes = Vec::new();
-    for (name, digest) in later {
-        match before.get(name) {
-            None => changes.push(format!("git's settings: {name} (new)")),
-            Some(known) if known != digest => {
-                changes.push(format!("git's settings: {name} (changed)"));
-            }
-            Some(_) => {}
-        }
-    }
-    let gone = before.keys().filter(|name| !later.contains_key(*name));
-    changes.extend(gone.map(|name| format!("git's settings: {name} (gone)")));
-    changes
+    let new_or_other = changed(before, later).map(|(name, _)| {
+        let what = if before.contains_key(name) {
+            "changed"
+        } else {
+            "new"
+        };
+        format!("git's settings: {name} ({what})")
+    });
+    let gone = gone(before, later).map(|name| format!("git's settings: {name} (gone)"));
+    new_or_other.chain(gone).collect()
 }
 
 impl Settings {

@@ -79,10 +79,11 @@ impl Repository {
                 .collect(),
             ..Work::default()
         };
-        let git = self
+        let numbers = self
             .git_on_objects()
-            .line("diff-tree -r -z --no-renames --numstat");
-        let numbers = git.args([&before.tree.0, &after.tree.0]).bytes()?;
+            .line("diff-tree -r -z --no-renames --numstat")
+            .args([&before.tree.0, &after.tree.0])
+            .bytes()?;
         for (lines, path) in line_counts(&numbers) {
             if is_left_out(&path) {
                 continue;
@@ -92,9 +93,11 @@ impl Repository {
             work.insertions += new;
             work.deletions += gone;
         }
-        let uncommitted = self.differing(&self.tree_of(&after.head)?, &after.tree)?;
-        let uncommitted = uncommitted.iter().map(|(path, _)| path_of(path));
-        work.uncommitted = uncommitted.filter(|path| !is_left_out(path)).count() as u64;
+        work.uncommitted = self
+            .differing(&self.tree_of(&after.head)?, &after.tree)?
+            .iter()
+            .filter(|(path, _)| !is_left_out(&path_of(path)))
+            .count() as u64;
         Ok(work)
     }
 
@@ -104,8 +107,10 @@ impl Repository {
     /// There is no such commit.
     pub fn diffstat(&self, from: &CommitId, to: &CommitId) -> Result<Diffstat, Error> {
         let mut found = self.diffstats(&[(from.clone(), to.clone())])?;
-        let found = found.pop().flatten();
-        found.ok_or_else(|| Error::unknown(format_args!("{from}..{to}")))
+        found
+            .pop()
+            .flatten()
+            .ok_or_else(|| Error::unknown(format_args!("{from}..{to}")))
     }
 
     /// As `diffstat` for many pairs at once, in their order; `None` where a commit is not there.
@@ -128,11 +133,11 @@ impl Repository {
         if input.is_empty() {
             return Ok(vec![None; pairs.len()]);
         }
-        let call = self
+        let listing = self
             .git()
             .line("diff-tree --stdin -r --no-renames --numstat")
-            .input(input);
-        let listing = call.text()?;
+            .input(input)
+            .text()?;
         let mut sums: BTreeMap<(&str, &str), Diffstat> = BTreeMap::new();
         let mut current = None;
         for line in listing.lines() {
@@ -161,8 +166,12 @@ impl Repository {
     /// git refused.
     pub fn missing(&self, commits: &[CommitId]) -> Result<Vec<CommitId>, Error> {
         let trees = self.trees_of(commits)?;
-        let missing = commits.iter().zip(trees).filter(|(_, tree)| tree.is_none());
-        Ok(missing.map(|(commit, _)| commit.clone()).collect())
+        Ok(commits
+            .iter()
+            .zip(trees)
+            .filter(|(_, tree)| tree.is_none())
+            .map(|(commit, _)| commit.clone())
+            .collect())
     }
 
     /// Returns the tree of each commit; `None` for one that is not there.
@@ -177,12 +186,11 @@ impl Repository {
         if input.is_empty() {
             return Ok(Vec::new());
         }
-        let call = self
+        Ok(self
             .git()
             .args(["cat-file", "--batch-check=%(objectname) %(objecttype)"])
-            .input(input);
-        let answer = call.text()?;
-        Ok(answer
+            .input(input)
+            .text()?
             .lines()
             .map(|line| line.strip_suffix(" tree").map(ToOwned::to_owned))
             .collect())

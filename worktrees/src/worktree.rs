@@ -56,17 +56,17 @@ pub struct Captured {
 }
 
 impl Worktree {
-    pub(crate) const fn new(
-        pool: WorktreePool,
+    pub(crate) fn new(
+        pool: &WorktreePool,
         folder: OwnedFolder,
-        branch: BranchName,
-        base: CommitId,
+        branch: &BranchName,
+        base: &CommitId,
     ) -> Self {
         Self {
-            pool,
+            pool: pool.clone(),
             folder,
-            branch,
-            base,
+            branch: branch.clone(),
+            base: base.clone(),
             taken: Mutex::new(None),
         }
     }
@@ -240,17 +240,10 @@ impl Worktree {
     /// Returns where a tree has repositories that the base has not.
     fn new_repositories(&self, tree: &TreeId) -> Result<Vec<PathBuf>, Error> {
         let repository = self.repository();
-        let (before, after) = (
-            repository.content_of(&repository.tree_of(&self.base)?)?,
-            repository.content_of(tree)?,
-        );
-        let is_known = |path: &PathBuf| before.links.iter().any(|(known, _)| known == path);
-        Ok(after
-            .links
-            .iter()
-            .map(|(path, _)| path.clone())
-            .filter(|path| !is_known(path))
-            .collect())
+        let before = repository.content_of(&repository.tree_of(&self.base)?)?;
+        let (known, mut new) = (before.places(), repository.content_of(tree)?.places());
+        new.retain(|path| !known.contains(path));
+        Ok(new)
     }
 
     /// Puts the task's branch at a commit of tm's, whatever the agent did with the branch; commits of the agent's that are
@@ -267,8 +260,9 @@ impl Worktree {
                 repository.keep(keep_as, work)?;
             }
         }
-        let start = repository.branch_tip(&self.branch)?;
-        let start = start.map_or(BranchStart::New, |expected| BranchStart::Reuse { expected });
+        let start = repository
+            .branch_tip(&self.branch)?
+            .map_or(BranchStart::New, |expected| BranchStart::Reuse { expected });
         repository.move_branch(&self.branch, commit, &start)
     }
 
@@ -302,9 +296,11 @@ impl Worktree {
         hooks: RunHooks,
     ) -> Result<Option<CommitId>, Error> {
         let repository = self.repository();
-        let head = self.folder.head_that_was_left();
-        let on_base = head.filter(|head| repository.is_ancestor(&self.base, head).unwrap_or(false));
-        let head = on_base.unwrap_or_else(|| self.base.clone());
+        let head = self
+            .folder
+            .head_that_was_left()
+            .filter(|head| repository.is_ancestor(&self.base, head).unwrap_or(false))
+            .unwrap_or_else(|| self.base.clone());
         let captured = self.capture(never_commit)?;
         if captured.tree == repository.tree_of(&head)? {
             return Ok(None);

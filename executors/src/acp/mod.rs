@@ -122,8 +122,9 @@ async fn take_turn(
         answer = connection.hear() => return answer,
         () = &mut stop => connection.notify("session/cancel", &json!({"sessionId": session})),
     }
-    let confirmed = tokio::time::timeout(CANCEL_FOR, connection.hear()).await;
-    confirmed.unwrap_or_else(|_| Ok(cancelled()))
+    tokio::time::timeout(CANCEL_FOR, connection.hear())
+        .await
+        .unwrap_or_else(|_| Ok(cancelled()))
 }
 
 async fn begin_session(

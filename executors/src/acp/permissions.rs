@@ -113,8 +113,11 @@ fn paths(tool: &Value) -> Vec<PathBuf> {
         let name = name.to_lowercase();
         name.contains("path") || name.ends_with("dir") || name == "file" || name == "filename"
     });
-    let paths = stated.chain(named.map(|(_, value)| value));
-    paths.filter_map(Value::as_str).map(PathBuf::from).collect()
+    stated
+        .chain(named.map(|(_, value)| value))
+        .filter_map(Value::as_str)
+        .map(PathBuf::from)
+        .collect()
 }
 
 /// Returns where a path leads: links are followed as far as there is something, `..` is taken away.

@@ -7,8 +7,8 @@ use super::result_file::MOST_RESULT_BYTES;
 use super::stall::{SignsOfLife, signs_of_life};
 use super::stream::{Listener, StreamState};
 use super::{AgentCommand, Progress, parse_result};
-use crate::Error;
 use crate::engine::{Job, JobEnd};
+use crate::{Error, OrFailedTo as _};
 use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -284,7 +284,7 @@ fn with_room_for_a_result(
         file.write_all(&vec![0; PROBE_BYTES])?;
         file.sync_all()
     });
-    match written.map_err(Error::failed_to("write", &command.result_file)) {
+    match written.or_failed_to("write", &command.result_file) {
         Err(error) if error.is_of_surroundings() => Err(error),
         Ok(()) | Err(_) => Ok(report),
     }
@@ -355,6 +355,6 @@ fn result_now(path: &Path) -> ResultFile {
 fn now() -> Timestamp {
     let since_epoch = SystemTime::now()
         .duration_since(UNIX_EPOCH)
-        .unwrap_or(Duration::ZERO);
+        .unwrap_or_default();
     Timestamp(u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX))
 }

@@ -31,8 +31,7 @@ impl BoundedLog {
 
     /// Gives back what lies between head and tail, once it is worth it.
     pub(super) fn keep_within(&mut self, executor: &Executor) {
-        let length = tm_untrusted::size(&self.path);
-        let tail = length.saturating_sub(self.half);
+        let tail = tm_untrusted::size(&self.path).saturating_sub(self.half);
         if tail.saturating_sub(self.given_back) > self.half / 4
             && executor
                 .give_back(&self.path, self.given_back..tail)

@@ -24,8 +24,8 @@ impl Follower {
 
     /// Returns the lines that have been finished since; at the end, the unfinished one too.
     pub fn lines(&mut self, end: LogEnd) -> Vec<String> {
-        let text = tm_untrusted::clean(&self.0.read(end).unwrap_or_default());
-        text.lines()
+        tm_untrusted::clean(&self.0.read(end).unwrap_or_default())
+            .lines()
             .flat_map(shown)
             .map(|line| line.chars().take(LINE_CHARACTERS).collect())
             .collect()
@@ -36,13 +36,15 @@ fn shown(line: &str) -> Vec<String> {
     let event = serde_json::from_str::<Value>(line)
         .ok()
         .filter(|value| value["type"].is_string());
-    let texts = event.map_or_else(|| vec![line.to_owned()], |event| told(&event));
-    let texts: Vec<String> = texts.iter().map(|text| tm_untrusted::clean(text)).collect();
-    let lines = texts
+    let texts: Vec<String> = event
+        .map_or_else(|| vec![line.to_owned()], |event| told(&event))
+        .iter()
+        .map(|text| tm_untrusted::clean(text))
+        .collect();
+    texts
         .iter()
         .flat_map(|text| text.lines())
-        .map(str::trim_end);
-    lines
+        .map(str::trim_end)
         .filter(|line| !line.is_empty())
         .map(ToOwned::to_owned)
         .collect()

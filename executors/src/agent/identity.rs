@@ -1,9 +1,9 @@
 //! Who the agent of an attempt is, written down so that another tm can find it, and end it.
 
-use crate::Error;
 use crate::engine::{Executor, JobHandle, end_all};
+use crate::{Error, OrFailedTo as _};
 use serde::{Deserialize, Serialize};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -31,15 +31,16 @@ impl AgentIdentity {
 
     /// Writes it; renamed into place, so that it is there whole or not at all.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Error> {
-        let failed = Error::failed_to("write", path);
-        let folder = path.parent().unwrap_or(Path::new("."));
-        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(&failed)?;
-        serde_json::to_writer(&mut file, self).map_err(|error| failed(error.into()))?;
-        tm_faults::check("agent: rename")
-            .and_then(|()| file.flush())
-            .map_err(&failed)?;
-        file.persist(path).map_err(|error| failed(error.error))?;
-        Ok(())
+        let write = || -> io::Result<()> {
+            let folder = path.parent().unwrap_or(Path::new("."));
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            serde_json::to_writer(&mut file, self)?;
+            tm_faults::check("agent: rename")?;
+            file.flush()?;
+            file.persist(path)?;
+            Ok(())
+        };
+        write().or_failed_to("write", path)
     }
 
     /// Reads it; `None` when the agent was never started, or nobody can tell.

@@ -14,7 +14,7 @@ const LAST_LINES: usize = 20;
 /// So much is kept as last words.
 const LAST_WORDS_BYTES: usize = 4 * 1024;
 /// A line for people has so many characters at the most.
-const LINE_CHARACTERS: usize = 200;
+pub(super) const LINE_CHARACTERS: usize = 200;
 
 /// Returns the end of a log as text without orders to a terminal and without secrets.
 pub(super) fn tail(path: &Path) -> String {
@@ -29,12 +29,15 @@ fn end_of(path: &Path, most: u64) -> String {
 
 /// Returns the last line that says something.
 pub(super) fn last_line(text: &str) -> Option<String> {
-    let line = text
-        .lines()
-        .rev()
-        .map(str::trim)
-        .find(|line| !line.is_empty())?;
-    Some(line.chars().take(LINE_CHARACTERS).collect())
+    Some(
+        text.lines()
+            .rev()
+            .map(str::trim)
+            .find(|line| !line.is_empty())?
+            .chars()
+            .take(LINE_CHARACTERS)
+            .collect(),
+    )
 }
 
 /// Returns the end of both logs, errors last.

@@ -37,26 +37,19 @@ pub fn parse_result(text: &str) -> Result<Claim, String> {
 }
 
 fn parse_status(text: &str) -> Result<ClaimStatus, String> {
-    match text
-        .trim_matches(|letter: char| !letter.is_ascii_alphabetic())
-        .to_ascii_lowercase()
-        .as_str()
-    {
-        "pass" => Ok(ClaimStatus::Pass),
-        "partial" => Ok(ClaimStatus::Partial),
-        "fail" => Ok(ClaimStatus::Fail),
-        _ => Err(format!(
-            "its status is `{}`",
-            text.chars().take(40).collect::<String>()
-        )),
-    }
+    let word = text.trim_matches(|letter: char| !letter.is_ascii_alphabetic());
+    ClaimStatus::of(&word.to_ascii_lowercase()).ok_or_else(|| {
+        let beginning: String = text.chars().take(40).collect();
+        format!("its status is `{beginning}`")
+    })
 }
 
 /// Reads `name: value`, whatever the case and however it is listed or emphasised.
 fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let (key, value) = line.split_once(':')?;
-    let key = key.trim_matches(|letter: char| !letter.is_ascii_alphanumeric());
-    key.eq_ignore_ascii_case(name).then_some(value.trim())
+    key.trim_matches(|letter: char| !letter.is_ascii_alphanumeric())
+        .eq_ignore_ascii_case(name)
+        .then_some(value.trim())
 }
 
 /// Reads `Tests: 3/4 (1 failures)`.
@@ -96,8 +89,11 @@ fn section(text: &str, heading: &str, entry: fn(&str) -> Option<String>) -> Vec<
 /// Reads `- path: what`, with `--` or a dash as separator too.
 fn path(line: &str) -> Option<String> {
     let entry = line.trim().strip_prefix(['-', '*'])?.trim();
-    let ends = [entry.find(": "), entry.find(" -- "), entry.find(" — ")];
-    let end = ends.into_iter().flatten().min().unwrap_or(entry.len());
+    let end = [entry.find(": "), entry.find(" -- "), entry.find(" — ")]
+        .into_iter()
+        .flatten()
+        .min()
+        .unwrap_or(entry.len());
     let path = entry[..end].trim_matches(['`', ' ', ':']);
     (!path.is_empty() && !path.eq_ignore_ascii_case("none")).then(|| path.to_owned())
 }
@@ -126,14 +122,10 @@ pub struct ResultDraft {
 impl ResultDraft {
     /// Returns the text of the file.
     pub fn render(&self) -> String {
-        let status = match self.claim.status {
-            ClaimStatus::Pass => "PASS",
-            ClaimStatus::Partial => "PARTIAL",
-            ClaimStatus::Fail => "FAIL",
-        };
         let mut text = format!(
-            "# Task Result: [{}]\nstatus: {status}\nattempt: {}\n",
+            "# Task Result: [{}]\nstatus: {}\nattempt: {}\n",
             one_line(&self.task),
+            self.claim.status.as_str().to_uppercase(),
             self.attempt
         );
         if let Some(phase) = &self.phase {

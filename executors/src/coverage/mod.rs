@@ -43,8 +43,8 @@ const COARSENESS: Duration = Duration::from_millis(20);
 pub fn read(worktree: &Path, started: SystemTime) -> Option<Coverage> {
     PLACES.iter().find_map(|place| {
         let path = worktree.join(place);
-        let metadata = std::fs::symlink_metadata(&path).ok()?;
-        let is_fresh = metadata
+        let is_fresh = std::fs::symlink_metadata(&path)
+            .ok()?
             .modified()
             .is_ok_and(|modified| modified + COARSENESS >= started);
         let bytes = is_fresh
@@ -69,13 +69,13 @@ pub fn read(worktree: &Path, started: SystemTime) -> Option<Coverage> {
 fn json(text: &str) -> Option<Lines> {
     let document: Value = serde_json::from_str(text).ok()?;
     let number = |place: &str| document.pointer(place)?.as_u64();
-    let places = [
+    [
         ("/totals/covered_lines", "/totals/num_statements"),
         ("/data/0/totals/lines/covered", "/data/0/totals/lines/count"),
         ("/total/lines/covered", "/total/lines/total"),
-    ];
-    let mut found = places.iter();
-    found.find_map(|(covered, total)| number(covered).zip(number(total)))
+    ]
+    .iter()
+    .find_map(|(covered, total)| number(covered).zip(number(total)))
 }
 
 /// lcov's tracefiles, as geninfo, grcov, cargo-llvm-cov and istanbul write them. Lines of a file that is told of twice
@@ -125,6 +125,8 @@ fn cobertura(text: &str) -> Option<Lines> {
 
 fn counted<Line>(lines: &BTreeMap<Line, bool>) -> Lines {
     let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    let covered = lines.values().filter(|covered| **covered);
-    (count(covered.count()), count(lines.len()))
+    (
+        count(lines.values().filter(|covered| **covered).count()),
+        count(lines.len()),
+    )
 }

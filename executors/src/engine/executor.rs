@@ -5,8 +5,8 @@
 //! there from before the start until all of the job is gone. Does not know what the jobs are for.
 
 use super::{Engine, Job, JobEnd, JobHandle, LocalEngine};
-use crate::Error;
 use crate::process::{ProcessIdentity, TreeCommand};
+use crate::{Error, OrFailedTo as _};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
@@ -44,17 +44,13 @@ struct Content {
     /// The machine of the process that wrote it: whether one of another machine is alive can't be judged here.
     host: String,
     /// The engine, by its name, and what it says of its life.
-    #[serde(default = "local")]
+    #[serde(default = "super::handle::local")]
     engine: String,
     boot: String,
     /// Who the job is, once that is known.
     leader: Option<JobHandle>,
     /// The variables that all of it has.
     env_markers: Vec<(String, String)>,
-}
-
-fn local() -> String {
-    LocalEngine.name().to_owned()
 }
 
 impl Executor {
@@ -140,7 +136,7 @@ impl Executor {
         env_markers: &[(String, String)],
     ) -> Result<JobRecord, Error> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        fs::create_dir_all(&self.records).map_err(Error::failed_to("write", &self.records))?;
+        fs::create_dir_all(&self.records).or_failed_to("write", &self.records)?;
         let pid = std::process::id();
         let start_time = ProcessIdentity::of(pid).map_or(0, |own| own.start_time);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -207,9 +203,8 @@ impl Executor {
     /// The records of processes that are gone.
     fn abandoned(&self) -> Result<Vec<PathBuf>, Error> {
         let entries = match fs::read_dir(&self.records) {
-            Ok(entries) => entries,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(Error::failed_to("read", &self.records)(error)),
+            entries => entries.or_failed_to("read", &self.records)?,
         };
         let is_abandoned = |path: &PathBuf| owner(path).is_some_and(|owner| !owner.is_alive());
         Ok(entries
@@ -236,14 +231,14 @@ impl JobRecord {
     /// Renamed into place, so that it is there whole or not at all. Not flushed: what a loss of power takes from the
     /// disk, it takes from the process table too.
     fn write(&self) -> Result<(), Error> {
-        let failed = Error::failed_to("write", &self.path);
-        let json = serde_json::to_vec(&self.content).map_err(|error| failed(error.into()))?;
         let new = self.path.with_extension("new");
-        let mut file = tm_untrusted::create_anew(&new).map_err(&failed)?;
-        tm_faults::check("under way: rename")
-            .and_then(|()| file.write_all(&json))
-            .map_err(&failed)?;
-        fs::rename(&new, &self.path).map_err(failed)
+        let write = || -> io::Result<()> {
+            let mut file = tm_untrusted::create_anew(&new)?;
+            tm_faults::check("under way: rename")?;
+            file.write_all(&serde_json::to_vec(&self.content)?)?;
+            fs::rename(&new, &self.path)
+        };
+        write().or_failed_to("write", &self.path)
     }
 }
 

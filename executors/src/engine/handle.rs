@@ -15,7 +15,7 @@ pub struct JobHandle {
     job: Map<String, Value>,
 }
 
-fn local() -> String {
+pub(super) fn local() -> String {
     super::local::NAME.to_owned()
 }
 

@@ -85,10 +85,11 @@ fn abandoned(place: &Path) -> impl Iterator<Item = PathBuf> {
 }
 
 fn is_name(name: &OsStr) -> bool {
-    let random = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
-    random.is_some_and(|letters| {
-        letters.len() == LETTERS && letters.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    })
+    name.to_str()
+        .and_then(|name| name.strip_prefix(PREFIX))
+        .is_some_and(|letters| {
+            letters.len() == LETTERS && letters.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        })
 }
 
 /// A folder of this user's, closed to others, whose mark nobody holds.
@@ -116,15 +117,14 @@ fn remove(folder: &Path) {
 
 /// Makes every folder below a path writable again; no link is followed.
 fn open_up(path: &Path) {
-    let is_folder = |path: &Path| {
-        path.symlink_metadata()
-            .is_ok_and(|metadata| metadata.is_dir())
-    };
     let mut folders = vec![path.to_owned()];
     while let Some(folder) = folders.pop() {
         let _can_not_be_removed = std::fs::set_permissions(&folder, Permissions::from_mode(0o700));
-        let paths = tm_untrusted::entries(&folder).map(|entry| entry.path());
-        folders.extend(paths.filter(|path| is_folder(path)));
+        folders.extend(
+            tm_untrusted::entries(&folder)
+                .map(|entry| entry.path())
+                .filter(|path| tm_untrusted::is_folder(path)),
+        );
     }
 }
 

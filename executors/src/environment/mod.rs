@@ -77,8 +77,8 @@ impl CommandEnvironment {
     fn private(rules: &EnvironmentRules, user: &Variables) -> std::io::Result<Self> {
         let folder = PrivateFolder::new()?;
         make_home(folder.path(), user)?;
-        let named = FOLDERS.iter();
-        let mut variables: Variables = named
+        let mut variables: Variables = FOLDERS
+            .iter()
             .map(|(name, within)| (name.into(), folder.path().join(within).into()))
             .collect();
         variables.extend(passed(user));
@@ -127,8 +127,9 @@ fn make_home(folder: &Path, user: &Variables) -> std::io::Result<()> {
     }
     let home = folder.join("home");
     std::fs::File::create(home.join(".gitconfig"))?.write_all(GIT_CONFIGURATION.as_bytes())?;
-    let own = home_of(user).map(|own| own.join(COPIED));
-    let own = own.filter(|path| path.is_file());
+    let own = home_of(user)
+        .map(|own| own.join(COPIED))
+        .filter(|path| path.is_file());
     // Without it the command may find no version of its language, and says so itself.
     let _says_so_itself = own.map(|own| std::fs::copy(own, home.join(COPIED)));
     Ok(())
@@ -181,8 +182,8 @@ fn home_of(user: &Variables) -> Option<PathBuf> {
 fn find((kind, name): (&str, &str), user: &Variables) -> Option<PathBuf> {
     let home = home_of(user)?;
     let xdg = |variable: &str, within: &str| {
-        let named = user.get(OsStr::new(variable)).map(PathBuf::from);
-        named
+        user.get(OsStr::new(variable))
+            .map(PathBuf::from)
             .filter(|path| path.is_absolute())
             .unwrap_or_else(|| home.join(within))
     };

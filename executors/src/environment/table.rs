@@ -19,8 +19,9 @@ pub(super) fn rows() -> impl Iterator<Item = Row> {
         .flat_map(|line| {
             let (names, place) = line.split_once(" = ").unwrap_or((line, ""));
             let place = place.split_once(' ');
-            let names = names.split_whitespace();
-            names.map(move |name| Row { name, place })
+            names
+                .split_whitespace()
+                .map(move |name| Row { name, place })
         })
 }
 

@@ -1,7 +1,7 @@
 //! Programs beside the agents: one that a person attends to, and one that has a limit.
 
 use super::{ProcessTree, TreeCommand};
-use crate::Error;
+use crate::{Error, OrFailedTo as _};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -22,8 +22,11 @@ pub async fn run_attended(
 ) -> Result<ExitStatus, Error> {
     let mut command = tokio::process::Command::new(program);
     command.args(arguments).current_dir(folder);
-    let ended = command.kill_on_drop(true).status().await;
-    ended.map_err(Error::not_started(program.as_ref(), folder))
+    command
+        .kill_on_drop(true)
+        .status()
+        .await
+        .map_err(Error::not_started(program.as_ref(), folder))
 }
 
 /// Runs a program to its end, or until the limit; `None` when it was ended then. Nothing of it is left afterwards.
@@ -67,7 +70,7 @@ impl Captured {
 /// # Errors
 /// It could not be started or watched, or its output not be read.
 pub async fn run_captured(command: TreeCommand, limit: Duration) -> Result<Captured, Error> {
-    let folder = tempfile::tempdir().map_err(Error::failed_to("open", &std::env::temp_dir()))?;
+    let folder = tempfile::tempdir().or_failed_to("open", &std::env::temp_dir())?;
     let command = TreeCommand {
         stdout: folder.path().join("stdout"),
         stderr: folder.path().join("stderr"),
@@ -76,8 +79,7 @@ pub async fn run_captured(command: TreeCommand, limit: Duration) -> Result<Captu
     };
     let status = run_within(&command, limit).await?;
     let said = |path: &Path| {
-        let bytes = tm_untrusted::read_beginning(path, MOST_OUTPUT);
-        let bytes = bytes.map_err(Error::failed_to("read", path))?;
+        let bytes = tm_untrusted::read_beginning(path, MOST_OUTPUT).or_failed_to("read", path)?;
         Ok::<_, Error>(String::from_utf8_lossy(&bytes).into_owned())
     };
     Ok(Captured {

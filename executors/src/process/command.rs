@@ -3,7 +3,7 @@
 //! Output goes straight into files, never through this process, so that a program outlives tm unharmed.
 
 use super::ProcessIdentity;
-use crate::Error;
+use crate::{Error, OrFailedTo as _};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -127,7 +127,7 @@ impl TreeCommand {
         if self.working_folder.is_dir() {
             Error::not_started(&self.program, &self.working_folder)(source)
         } else {
-            Error::failed_to("open", &self.working_folder)(source)
+            Error::failed_to("open", &self.working_folder, source)
         }
     }
 }
@@ -138,7 +138,7 @@ impl Stdin {
             Self::Closed => Ok(Stdio::null()),
             Self::File(path) => tm_untrusted::open(path)
                 .map(Stdio::from)
-                .map_err(Error::failed_to("open", path)),
+                .or_failed_to("open", path),
         }
     }
 }
@@ -150,9 +150,9 @@ fn open_log(path: &Path) -> Result<Stdio, Error> {
     if path == Path::new(NOWHERE) {
         return Ok(Stdio::null());
     }
-    let file = tm_untrusted::append(path);
-    file.map(Stdio::from)
-        .map_err(Error::failed_to("open", path))
+    tm_untrusted::append(path)
+        .map(Stdio::from)
+        .or_failed_to("open", path)
 }
 
 /// Tells whether a variable is to be left out.

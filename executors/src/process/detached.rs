@@ -37,8 +37,10 @@ impl Detached {
     /// # Errors
     /// It can't be watched.
     pub async fn wait(&mut self) -> Result<ExitStatus, Error> {
-        let ended = self.child.wait().await;
-        ended.map_err(|source| Error::of_watching(self.pid, source))
+        self.child
+            .wait()
+            .await
+            .map_err(|source| Error::of_watching(self.pid, source))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which processes a process comes from, and what each of them has in its environment.
 
-use super::{ProcessIdentity, registry, system};
+use super::{ProcessIdentity, system};
 use std::os::unix::ffi::OsStrExt as _;
 
 /// No process has more ancestors than this; a longer way is one that changed while it was walked.
@@ -45,11 +45,6 @@ pub fn lineage(pid: u32) -> Vec<Ancestor> {
         next = process.parent;
     }
     all
-}
-
-/// Returns the marks of the tree of this process's that another process belongs to, wherever that has gone since.
-pub fn env_markers_of(pid: u32) -> Option<Vec<(String, String)>> {
-    registry::env_markers_of(pid)
 }
 
 fn environment(pid: u32) -> Vec<u8> {

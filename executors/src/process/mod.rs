@@ -30,8 +30,9 @@ pub use attended::{Captured, run_attended, run_captured, run_within, shell_words
 pub use command::{Inherited, Stdin, TreeCommand};
 pub use detached::Detached;
 pub use identity::ProcessIdentity;
-pub use lineage::{Ancestor, env_markers_of, lineage};
+pub use lineage::{Ancestor, lineage};
 pub use program::{RunningProgram, running};
+pub use registry::env_markers_of;
 pub use subreaper::become_subreaper;
 pub use tree::{ProcessTree, Terminated};
 

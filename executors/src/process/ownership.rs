@@ -36,7 +36,8 @@ impl Leader {
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     pub(super) leader: Leader,
-    pub(super) env_markers: Vec<Vec<u8>>,
+    /// Entries of an environment, `NAME=value`.
+    pub(super) env_markers: Vec<String>,
     pub(super) known: BTreeSet<ProcessIdentity>,
 }
 
@@ -44,7 +45,7 @@ impl Tree {
     pub(super) fn new(leader: Leader, env_markers: &[(String, String)]) -> Self {
         let env_markers = env_markers
             .iter()
-            .map(|(name, value)| format!("{name}={value}").into_bytes())
+            .map(|(name, value)| format!("{name}={value}"))
             .collect();
         Self {
             leader,
@@ -55,16 +56,11 @@ impl Tree {
 
     /// Returns its marks by name and value.
     pub(super) fn named_marks(&self) -> Vec<(String, String)> {
-        let text = |mark: &Vec<u8>| String::from_utf8_lossy(mark).into_owned();
-        let named = |mark: String| {
-            mark.split_once('=')
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        let named = |mark: &String| {
+            let (name, value) = mark.split_once('=')?;
+            Some((name.to_owned(), value.to_owned()))
         };
-        self.env_markers
-            .iter()
-            .map(text)
-            .filter_map(named)
-            .collect()
+        self.env_markers.iter().filter_map(named).collect()
     }
 
     /// When the first process of the tree was started; nothing of the tree is older.
@@ -93,11 +89,10 @@ impl Tree {
             let is_current = table
                 .get(leader.pid)
                 .is_none_or(|process| process.identity == leader);
-            let same_group = table
-                .same_group(leader.pid)
-                .filter(|member| member.identity.start_time >= leader.start_time);
             roots.extend(
-                same_group
+                table
+                    .same_group(leader.pid)
+                    .filter(|member| member.identity.start_time >= leader.start_time)
                     .filter(|_| is_current)
                     .map(|member| member.identity.pid),
             );
@@ -187,8 +182,9 @@ impl<'a> Scene<'a> {
         self.add_left(&mut roots);
         let is_other = |pid: &u32| *pid != self.own.pid;
         let members = |roots: BTreeSet<u32>| {
-            let all = self.table.with_descendants(roots);
-            all.into_iter()
+            self.table
+                .with_descendants(roots)
+                .into_iter()
                 .filter(is_other)
                 .filter_map(|pid| self.table.get(pid))
                 .copied()
@@ -285,11 +281,14 @@ impl<'a> Scene<'a> {
         for (id, tree) in self.trees {
             let members = self.table.with_descendants(tree.linked(self.table));
             claimed.extend(members.iter().copied());
-            let identities = members
-                .iter()
-                .filter_map(|pid| self.table.get(*pid))
-                .map(|process| process.identity);
-            known.insert(*id, identities.collect());
+            known.insert(
+                *id,
+                members
+                    .iter()
+                    .filter_map(|pid| self.table.get(*pid))
+                    .map(|process| process.identity)
+                    .collect(),
+            );
         }
         for orphan in self
             .unknown_orphans()
@@ -335,7 +334,7 @@ impl<'a> Marks<'a> {
     fn of(trees: &'a BTreeMap<TreeId, Tree>) -> Self {
         let mut shared: BTreeMap<&[u8], u32> = BTreeMap::new();
         for mark in trees.values().flat_map(|tree| &tree.env_markers) {
-            *shared.entry(mark).or_default() += 1;
+            *shared.entry(mark.as_bytes()).or_default() += 1;
         }
         let (mut by_mark, mut started_at) = (BTreeMap::<&[u8], Vec<TreeId>>::new(), u64::MAX);
         for (id, tree) in trees {
@@ -343,11 +342,11 @@ impl<'a> Marks<'a> {
             let Some(rarest) = tree
                 .env_markers
                 .iter()
-                .min_by_key(|mark| shared.get(mark.as_slice()))
+                .min_by_key(|mark| shared.get(mark.as_bytes()))
             else {
                 continue;
             };
-            by_mark.entry(rarest).or_default().push(*id);
+            by_mark.entry(rarest.as_bytes()).or_default().push(*id);
             started_at = started_at.min(tree.started_at());
         }
         Self {
@@ -367,7 +366,7 @@ impl<'a> Marks<'a> {
             trees.get(id).is_some_and(|tree| {
                 tree.env_markers
                     .iter()
-                    .all(|mark| variables.contains(mark.as_slice()))
+                    .all(|mark| variables.contains(mark.as_bytes()))
             })
         };
         candidates.copied().filter(has_all).collect()

@@ -63,13 +63,16 @@ pub(super) fn remove(id: TreeId) {
 /// Whoever asks at about the same moment is answered by the same look.
 pub(super) fn members(id: TreeId) -> Vec<Process> {
     static SCAN: SharedScan<BTreeMap<TreeId, Vec<Process>>> = SharedScan::new();
-    let look = SCAN.next(|| {
-        with_scene(|scene| {
-            scene.ended_orphans().for_each(signal::reap);
-            scene.members()
+    let members = SCAN
+        .next(|| {
+            with_scene(|scene| {
+                scene.ended_orphans().for_each(signal::reap);
+                scene.members()
+            })
         })
-    });
-    let members = look.get(&id).cloned().unwrap_or_default();
+        .get(&id)
+        .cloned()
+        .unwrap_or_default();
     let mut registry = registry();
     if let Some(tree) = registry.trees.get_mut(&id) {
         tree.known
@@ -78,8 +81,8 @@ pub(super) fn members(id: TreeId) -> Vec<Process> {
     members
 }
 
-/// Looks at all processes and returns the marks of the tree that this one belongs to.
-pub(super) fn env_markers_of(pid: u32) -> Option<Vec<(String, String)>> {
+/// Returns the marks of the tree of this process's that another process belongs to, wherever that has gone since.
+pub fn env_markers_of(pid: u32) -> Option<Vec<(String, String)>> {
     let is_its_own =
         |members: &Vec<Process>| members.iter().any(|process| process.identity.pid == pid);
     let (id, _) = with_scene(|scene| {

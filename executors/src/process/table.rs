@@ -44,13 +44,8 @@ impl FromIterator<Process> for ProcessTable {
         for process in processes {
             let pid = process.identity.pid;
             table.children.entry(process.parent).or_default().push(pid);
-            table.same_group.entry(process.group).or_default().push(pid);
-            if process.session != process.group {
-                table
-                    .same_group
-                    .entry(process.session)
-                    .or_default()
-                    .push(pid);
+            for leader in BTreeSet::from([process.group, process.session]) {
+                table.same_group.entry(leader).or_default().push(pid);
             }
             table.processes.insert(pid, process);
         }
@@ -75,20 +70,21 @@ impl ProcessTable {
 
     /// Returns the processes whose parent is this one.
     pub(super) fn children(&self, parent: u32) -> impl Iterator<Item = &Process> {
-        self.children
-            .get(&parent)
-            .into_iter()
-            .flatten()
-            .filter_map(|pid| self.get(*pid))
+        self.listed(&self.children, parent)
     }
 
     /// Returns the processes in the group or the session that this one leads or led.
     pub(super) fn same_group(&self, leader: u32) -> impl Iterator<Item = &Process> {
-        self.same_group
-            .get(&leader)
-            .into_iter()
-            .flatten()
-            .filter_map(|pid| self.get(*pid))
+        self.listed(&self.same_group, leader)
+    }
+
+    fn listed<'a>(
+        &'a self,
+        lists: &'a BTreeMap<u32, Vec<u32>>,
+        below: u32,
+    ) -> impl Iterator<Item = &'a Process> {
+        let pids = lists.get(&below).into_iter().flatten();
+        pids.filter_map(|pid| self.get(*pid))
     }
 
     /// Adds all descendants of `roots` to them.

@@ -13,8 +13,8 @@ pub(super) fn processes() -> ProcessTable {
 }
 
 fn pids() -> impl Iterator<Item = u32> {
-    let entries = tm_untrusted::entries(Path::new("/proc"));
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+    tm_untrusted::entries(Path::new("/proc"))
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 /// Reads what is known about one process, `None` when there is none with this number.
@@ -25,10 +25,9 @@ pub(super) fn process(pid: u32) -> Option<Process> {
 /// Returns the words of each process's command line.
 pub(super) fn command_lines() -> Vec<(u32, Vec<String>)> {
     let command_line = |pid: u32| {
-        let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-        let words = words.split(|&byte| byte == 0);
         let text = |word| String::from_utf8_lossy(word).into_owned();
-        Some((pid, words.map(text).collect()))
+        let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+        Some((pid, words.split(|&byte| byte == 0).map(text).collect()))
     };
     pids().filter_map(command_line).collect()
 }
@@ -48,9 +47,13 @@ pub(super) fn environment(pid: u32) -> Option<Vec<u8>> {
 /// `None` on kernels built without that file. Children that other threads started may be missing.
 pub(super) fn adopted_children() -> Option<Vec<u32>> {
     let pid = std::process::id();
-    let text = fs::read_to_string(format!("/proc/self/task/{pid}/children")).ok()?;
-    let words = text.split_ascii_whitespace();
-    Some(words.filter_map(|word| word.parse().ok()).collect())
+    Some(
+        fs::read_to_string(format!("/proc/self/task/{pid}/children"))
+            .ok()?
+            .split_ascii_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect(),
+    )
 }
 
 /// Parses `/proc/<pid>/stat`; the name in parentheses may hold anything, so everything counts from its end.

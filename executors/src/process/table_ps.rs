@@ -79,10 +79,12 @@ fn parse_line(line: &str) -> Option<Process> {
     let [pid, parent, group, state, _weekday, month, day, time, year] = words[..] else {
         return None;
     };
-    let months = [
+    let month = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ];
-    let month = months.iter().position(|name| *name == month)? + 1;
+    ]
+    .iter()
+    .position(|name| *name == month)?
+        + 1;
     let start_time = format!("{year}{month:02}{day:0>2}{}", time.replace(':', ""))
         .parse()
         .ok()?;

@@ -122,7 +122,7 @@ impl ProcessTree {
     pub async fn end(&mut self, grace: Duration) -> Terminated {
         let mut terminated = Terminated::default();
         if !self.is_known_to_be_gone() {
-            let mut leftovers = Leftovers::new(self.leader);
+            let mut leftovers = BTreeSet::new();
             if !grace.is_zero() {
                 self.send_until_gone(Signal::TERM, grace, &mut leftovers)
                     .await;
@@ -130,16 +130,14 @@ impl ProcessTree {
             terminated.survivors = self
                 .send_until_gone(Signal::KILL, KILL_LIMIT, &mut leftovers)
                 .await;
-            terminated.leftovers = leftovers.count();
+            terminated.leftovers = count(leftovers.len());
         }
         self.reap_leader().await;
         registry::remove(self.id);
         self.state = State::Gone;
         terminated
     }
-}
 
-impl ProcessTree {
     /// Tells, as far as that is cheap to see, that the program has ended and left nothing.
     fn is_known_to_be_gone(&mut self) -> bool {
         match &mut self.state {
@@ -151,14 +149,15 @@ impl ProcessTree {
         }
     }
 
-    /// Signals whatever is left until nothing is, or until the limit; returns how many processes are left then.
+    /// Signals whatever is left until nothing is, or until the limit; returns how many processes are left then. Those besides
+    /// the program are added to `leftovers`.
     ///
     /// KILL is sent again in each round, since a process can start another between the look and the signal.
     async fn send_until_gone(
         &mut self,
         signal: Signal,
         limit: Duration,
-        leftovers: &mut Leftovers,
+        leftovers: &mut BTreeSet<ProcessIdentity>,
     ) -> u32 {
         let give_up_at = Instant::now() + limit;
         let mut pause = FIRST_PAUSE;
@@ -173,13 +172,15 @@ impl ProcessTree {
                 return 0;
             }
             for process in &alive {
-                leftovers.see(process.identity);
+                if self.leader != Some(process.identity) {
+                    leftovers.insert(process.identity);
+                }
                 if signal == Signal::KILL || signalled.insert(process.identity) {
                     signal::send(process.identity, signal);
                 }
             }
             if Instant::now() >= give_up_at {
-                return u32::try_from(alive.len()).unwrap_or(u32::MAX);
+                return count(alive.len());
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -216,29 +217,8 @@ impl Drop for ProcessTree {
     }
 }
 
-/// Processes that were still there after the program had ended.
-struct Leftovers {
-    leader: Option<ProcessIdentity>,
-    seen: BTreeSet<ProcessIdentity>,
-}
-
-impl Leftovers {
-    const fn new(leader: Option<ProcessIdentity>) -> Self {
-        Self {
-            leader,
-            seen: BTreeSet::new(),
-        }
-    }
-
-    fn see(&mut self, process: ProcessIdentity) {
-        if self.leader != Some(process) {
-            self.seen.insert(process);
-        }
-    }
-
-    fn count(&self) -> u32 {
-        u32::try_from(self.seen.len()).unwrap_or(u32::MAX)
-    }
+fn count(processes: usize) -> u32 {
+    u32::try_from(processes).unwrap_or(u32::MAX)
 }
 
 /// Waits for the program; how one ended that another process started can't be learnt.
@@ -272,8 +252,8 @@ async fn observe() {
 }
 
 async fn alive(id: TreeId) -> Vec<Process> {
-    let looked = tokio::task::spawn_blocking(move || registry::members(id)).await;
-    looked
+    tokio::task::spawn_blocking(move || registry::members(id))
+        .await
         .unwrap_or_default()
         .into_iter()
         .filter(Process::is_running)

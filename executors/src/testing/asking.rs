@@ -158,8 +158,11 @@ fn asked(
     let folder = file.parent().and_then(Path::file_name).unwrap_or_default();
     let (file, name) = (file.to_string_lossy(), folder.to_string_lossy());
     let filled = |text: &str| text.replace("{file}", &file).replace("{name}", &name);
-    let arguments = runner.arguments.iter().copied().map(filled);
-    let arguments = arguments
+    let arguments = runner
+        .arguments
+        .iter()
+        .copied()
+        .map(filled)
         .filter(|_| (runner.needs_arguments)(call))
         .collect();
     let variables: Vec<_> = match runner.variable {

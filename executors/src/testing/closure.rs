@@ -97,8 +97,13 @@ impl Closure {
             let reach = reach.filter(|_| level == 0);
             self.follow_text(&text, reach, level + 1);
         } else if let Some((text, separators)) = self.package_script(&words) {
-            let reach = reach.map(|before| [before, &separators].concat());
-            self.follow_text(&text, reach.as_deref(), level + 1);
+            self.follow_text(
+                &text,
+                reach
+                    .map(|before| [before, &separators].concat())
+                    .as_deref(),
+                level + 1,
+            );
         } else if let Some(text) = self.recipes(&words).or_else(|| self.shell_script(&words)) {
             self.follow_text(&text, None, level + 1);
         } else {
@@ -234,13 +239,12 @@ fn rule(makefile: &str, target: &str) -> (Vec<String>, String) {
             .filter(|(_, rest)| !rest.starts_with('='))
         {
             is_wanted = targets.split_whitespace().any(|name| name == target);
-            let rest = rest
-                .trim_start_matches(':')
-                .split(['#', ';'])
-                .next()
-                .unwrap_or_default();
             prerequisites.extend(
-                rest.split_whitespace()
+                rest.trim_start_matches(':')
+                    .split(['#', ';'])
+                    .next()
+                    .unwrap_or_default()
+                    .split_whitespace()
                     .filter(|_| is_wanted)
                     .map(ToOwned::to_owned),
             );

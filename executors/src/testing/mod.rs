@@ -72,14 +72,15 @@ pub(crate) fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
         .components()
         .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     if !pattern.contains(['*', '?', '[']) {
-        let path = Some(folder.join(pattern)).filter(|path| stays_within && path.is_file());
-        return path.into_iter().collect();
+        return Some(folder.join(pattern))
+            .filter(|path| stays_within && path.is_file())
+            .into_iter()
+            .collect();
     }
     let root = glob::Pattern::escape(&folder.to_string_lossy());
-    let found = glob::glob(&format!("{root}/{pattern}"))
+    glob::glob(&format!("{root}/{pattern}"))
         .ok()
-        .filter(|_| stays_within);
-    found
+        .filter(|_| stays_within)
         .into_iter()
         .flatten()
         .flatten()
@@ -152,8 +153,10 @@ impl Parsed {
     fn merge(&mut self, other: Self) {
         for (name, outcome) in other.tests {
             let unique = self.add(&name, outcome);
-            let message = other.messages.get(&name).map_or("", String::as_str);
-            self.say_all(&unique, message.lines());
+            self.say_all(
+                &unique,
+                other.messages.get(&name).map_or("", String::as_str).lines(),
+            );
         }
         if let Some(why) = other.broken {
             self.breaks(why);

@@ -114,8 +114,10 @@ impl Walk<'_> {
         } = calls(text);
         for module in modules {
             let main = module_files("", &format!("{module}.__main__"));
-            let candidates = module_files("", &module).into_iter().chain(main);
-            candidates.for_each(|candidate| self.import(candidate));
+            module_files("", &module)
+                .into_iter()
+                .chain(main)
+                .for_each(|candidate| self.import(candidate));
         }
         for word in files {
             for candidate in resolved(path, &word) {

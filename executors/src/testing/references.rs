@@ -135,9 +135,11 @@ pub(super) fn resolved(script: &str, word: &str) -> Vec<String> {
         Some(at) => word[at..].split_once('/').map_or("", |(_, rest)| rest),
         None => word,
     };
-    let paths = [joined("", word), joined(folder_of(script), word)];
-    let paths = paths.into_iter().flatten();
-    paths.filter(|path| !path.is_empty()).collect()
+    [joined("", word), joined(folder_of(script), word)]
+        .into_iter()
+        .flatten()
+        .filter(|path| !path.is_empty())
+        .collect()
 }
 
 /// A path from a folder, plain; `None` where it leads out.
@@ -181,8 +183,9 @@ fn of_python(path: &str, text: &str) -> Vec<String> {
                 .into_iter()
                 .collect(),
         };
-        let names = part(&import, 2).split([',', '\n']);
-        let names = names.filter_map(|name| name.split_whitespace().next());
+        let names = part(&import, 2)
+            .split([',', '\n'])
+            .filter_map(|name| name.split_whitespace().next());
         let within = |name| format!("{module}.{name}");
         let modules = [module.to_owned()].into_iter().chain(names.map(within));
         for module in modules {
@@ -223,10 +226,9 @@ fn of_javascript(path: &str, text: &str) -> Vec<String> {
         "/index.js",
         "/index.ts",
     ];
-    let named = JAVASCRIPT
+    JAVASCRIPT
         .captures_iter(text)
-        .filter_map(|import| joined(folder_of(path), &import[1]));
-    named
+        .filter_map(|import| joined(folder_of(path), &import[1]))
         .flat_map(|place| ENDS.map(|end| format!("{place}{end}")))
         .collect()
 }

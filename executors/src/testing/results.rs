@@ -72,8 +72,12 @@ pub(super) fn read(
         (_, Expected::Asked(Report::Printed(format))) => formats::parse(&[*format], written.output),
         (_, Expected::Asked(Report::File(format))) => Some(of_report(*format, "", written.file)),
         (_, Expected::Asked(Report::NamedFile(format))) => {
-            let folder = written.file.parent().and_then(Path::file_name);
-            let name = folder.unwrap_or_default().to_string_lossy();
+            let name = written
+                .file
+                .parent()
+                .and_then(Path::file_name)
+                .unwrap_or_default()
+                .to_string_lossy();
             Some(of_report(*format, &name, written.file))
         }
     }

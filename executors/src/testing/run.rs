@@ -45,7 +45,7 @@ pub async fn run_tests(command: &TestCommand, place: TestPlace<'_>, name: &str) 
         return TestReport::without_results(CommandEnd::NotStarted(error.with_causes()));
     }
     // A log of an earlier, interrupted measurement must not be read as part of this one.
-    let prepared = remove(&log).and_then(|()| Prepared::new(command, place.worktree));
+    let prepared = tm_untrusted::remove(&log).and_then(|()| Prepared::new(command, place.worktree));
     let prepared = match prepared {
         Ok(prepared) => prepared,
         Err(error) => {
@@ -174,15 +174,11 @@ async fn run(
         stderr: log.to_owned(),
         env_markers: vec![("TM_TESTS_LOG".to_owned(), log.display().to_string())],
     };
-    let ended = place.executor.run(&tree_command, limit).await?;
-    Ok(ended.map_or(CommandEnd::TimedOut, |end| CommandEnd::Exited(end.code())))
-}
-
-fn remove(path: &Path) -> std::io::Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-        Ok(()) | Err(_) => Ok(()),
-    }
+    Ok(place
+        .executor
+        .run(&tree_command, limit)
+        .await?
+        .map_or(CommandEnd::TimedOut, |end| CommandEnd::Exited(end.code())))
 }
 
 fn report(end: CommandEnd, parsed: Option<Parsed>) -> TestReport {

@@ -215,8 +215,11 @@ fn of_makefile(text: &str, closure: &Closure) -> Option<String> {
             .filter(|line| !line.is_empty())
             .filter_map(|line| {
                 if !line.starts_with([' ', '\t', '#']) {
-                    let targets = line.split_once(':').map_or("", |(targets, _)| targets);
-                    is_wanted = targets.split_whitespace().any(is_of_tests);
+                    is_wanted = line
+                        .split_once(':')
+                        .map_or("", |(targets, _)| targets)
+                        .split_whitespace()
+                        .any(is_of_tests);
                 }
                 (is_wanted || OF_ALL.iter().any(|beginning| line.starts_with(beginning)))
                     .then(|| line.to_owned())

@@ -2,7 +2,7 @@
 //!
 //! Knows names and ends; what they mean for a task is decided in the scheduler.
 
-use super::TestCommand;
+use super::{Parsed, TestCommand};
 use std::collections::BTreeMap;
 use tm_scheduler::{CommandEnd, Coverage, Detail, TestOutcome, TestReport};
 
@@ -28,6 +28,7 @@ fn with_label<Told>(label: &str, told: BTreeMap<String, Told>) -> BTreeMap<Strin
 pub fn put_together(command: &TestCommand, reports: Vec<TestReport>) -> TestReport {
     let mut all = TestReport::without_results(CommandEnd::Exited(Some(0)));
     all.detail = Detail::PerTest;
+    let mut results = Parsed::default();
     for (part, report) in command.each().iter().zip(reports) {
         let words = part.to_string();
         if report.detail == Detail::ExitStatusOnly {
@@ -36,21 +37,16 @@ pub fn put_together(command: &TestCommand, reports: Vec<TestReport>) -> TestRepo
             } else {
                 TestOutcome::Failed
             };
-            add(
-                &mut all,
-                &words,
-                outcome,
-                Some(report.output_tail.clone()).filter(|tail| !tail.is_empty()),
-            );
+            let name = results.add(&words, outcome);
+            let tail = Some(report.output_tail.clone()).filter(|tail| !tail.is_empty());
+            results.messages.extend(tail.map(|tail| (name, tail)));
         }
-        let mut messages = report.messages;
-        for (name, outcome) in report.tests {
-            let message = messages.remove(&name);
-            add(&mut all, &name, outcome, message);
-        }
-        all.broken = all
-            .broken
-            .or_else(|| report.broken.map(|why| format!("`{words}`: {why}")));
+        results.merge(Parsed {
+            tests: report.tests,
+            messages: report.messages,
+            broken: report.broken.map(|why| format!("`{words}`: {why}")),
+            ..Parsed::default()
+        });
         all.load_errors.extend(report.load_errors);
         all.mistakes.extend(report.mistakes);
         all.rewritten.extend(report.rewritten);
@@ -58,34 +54,25 @@ pub fn put_together(command: &TestCommand, reports: Vec<TestReport>) -> TestRepo
         if weight(&report.end) > weight(&all.end) {
             all.end = report.end;
         }
-        all.output_tail = format!(
-            "{}{words}:\n{}\n",
-            all.output_tail,
-            report.output_tail.trim_end()
-        );
+        let tail = report.output_tail.trim_end();
+        all.output_tail += &format!("{words}:\n{tail}\n");
     }
-    all
+    TestReport {
+        tests: results.tests,
+        messages: results.messages,
+        broken: results.broken,
+        ..all
+    }
 }
 
 /// Returns which commands of several told their exit status alone, by the name of the test that stands for each.
 pub fn told_by_exit_status(command: &TestCommand, report: &TestReport) -> Vec<String> {
-    let names = command.parts.iter().map(ToString::to_string);
-    names
+    command
+        .parts
+        .iter()
+        .map(ToString::to_string)
         .filter(|name| report.tests.contains_key(name))
         .collect()
-}
-
-/// A name that two commands have stays two tests.
-fn add(all: &mut TestReport, name: &str, outcome: TestOutcome, message: Option<String>) {
-    let mut unique = name.to_owned();
-    let mut number = 1;
-    while all.tests.contains_key(&unique) {
-        number += 1;
-        unique = format!("{name} #{number}");
-    }
-    all.messages
-        .extend(message.map(|message| (unique.clone(), message)));
-    all.tests.insert(unique, outcome);
 }
 
 /// How much an end says against the tests as a whole.

@@ -310,8 +310,7 @@ mod tests {
 
     #[test]
     fn the_lock_files_of_every_tool_can_be_made_again_where_they_conflict() {
-        for tool in table::TABLE
-            .iter()
+        for tool in table::rows()
             .filter(|row| row.setup.is_some())
             .map(|row| row.name)
         {

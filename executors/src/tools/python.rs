@@ -89,12 +89,11 @@ fn of_project(root: &Path) -> Option<Vec<String>> {
             .and_then(|groups| groups.get(group))
             .and_then(toml::Value::as_array)
     };
-    let packages = GROUPS
+    let packages: Vec<String> = GROUPS
         .into_iter()
         .filter_map(listed)
         .flatten()
-        .filter_map(toml::Value::as_str);
-    let packages: Vec<String> = packages
+        .filter_map(toml::Value::as_str)
         .map(|package| format!("'{}'", package.replace('\'', "\"")))
         .collect();
     let depends = project

@@ -49,13 +49,11 @@ pub(crate) fn says_trouble_of_disk(words: &str) -> bool {
 
 /// Tells whether git itself says one of the words; what a hook says is no business of tm's.
 pub(super) fn says(words: &str, known: &[&str]) -> bool {
-    let by_git = |line: &&str| {
-        ["fatal:", "error:", "warning:"]
-            .iter()
-            .any(|start| line.starts_with(start))
+    let is_of_git = |line: &str| {
+        let starts = ["fatal:", "error:", "warning:"];
+        starts.iter().any(|start| line.starts_with(start))
     };
     words
         .lines()
-        .filter(by_git)
-        .any(|line| known.iter().any(|known| line.contains(known)))
+        .any(|line| is_of_git(line) && known.iter().any(|known| line.contains(known)))
 }

@@ -3,6 +3,7 @@
 use super::Git;
 use crate::Error;
 use crate::said::telling_line;
+use std::borrow::Borrow;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
@@ -84,12 +85,12 @@ impl Git {
 
     /// Asks what differs from HEAD: the two letters and the path of each.
     pub(crate) fn statuses(self, more: &str) -> Result<Vec<(Vec<u8>, PathBuf)>, Error> {
-        let call = self
+        let listing = self
             .line("status --porcelain=v1 -z --no-renames")
-            .line(more);
-        let listing = call.bytes()?;
-        let said = fields(&listing).filter_map(|entry| entry.split_at_checked(3));
-        Ok(said
+            .line(more)
+            .bytes()?;
+        Ok(fields(&listing)
+            .filter_map(|entry| entry.split_at_checked(3))
             .map(|(letters, path)| (letters[..2].to_vec(), path_of(path)))
             .collect())
     }
@@ -130,14 +131,10 @@ impl Git {
 }
 
 /// Returns an error that shows the beginning of an answer.
-pub(crate) fn unexpected<T: AsRef<str>>(words: &[T], answer: &[u8]) -> Error {
+pub(crate) fn unexpected<T: Borrow<str>>(words: &[T], answer: &[u8]) -> Error {
     let answer = String::from_utf8_lossy(&answer[..answer.len().min(200)]).into_owned();
     Error::Answer {
-        command: words
-            .iter()
-            .map(AsRef::as_ref)
-            .collect::<Vec<_>>()
-            .join(" "),
+        command: words.join(" "),
         answer,
     }
 }
@@ -154,6 +151,12 @@ pub(crate) fn fields(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
         .unwrap_or(bytes)
         .split(|&byte| byte == 0)
         .filter(move |_| !bytes.is_empty())
+}
+
+/// Splits an answer of two fields each.
+pub(crate) fn pairs(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut fields = fields(bytes);
+    std::iter::from_fn(move || Some((fields.next()?, fields.next()?)))
 }
 
 /// Splits an entry of a listing into the three words before its tab and the path behind.

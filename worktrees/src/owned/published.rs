@@ -1,9 +1,9 @@
 //! git's own files of a worktree, as whoever works there is to find them: written, and never read.
 
 use super::OwnedFolder;
-use crate::files::replace;
-use crate::git::{Git, GitPlace, Hooks};
-use crate::{BranchName, Error, TreeId};
+use crate::files::{copy_with_time, replace};
+use crate::git::{Git, GitPlace};
+use crate::{BranchName, Error, OrFailedTo as _, TreeId};
 use std::path::Path;
 use tm_scheduler::CommitId;
 
@@ -21,10 +21,7 @@ pub(crate) enum OwnedHead<'a> {
 impl OwnedFolder {
     /// Puts a tree into tm's index, with HEAD where a commit of it is to go; no file is touched.
     pub(crate) fn stage(&self, tree: &TreeId, head: &OwnedHead<'_>) -> Result<(), Error> {
-        self.git(Hooks::Off)
-            .line("read-tree --reset")
-            .arg(&tree.0)
-            .done()?;
+        self.git().line("read-tree --reset").arg(&tree.0).done()?;
         self.set_head(head)
     }
 
@@ -44,7 +41,7 @@ impl OwnedFolder {
     }
 
     pub(super) fn set_head(&self, head: &OwnedHead<'_>) -> Result<(), Error> {
-        self.write_head(&self.own, self.git(Hooks::Off), head)
+        self.write_head(&self.own, self.git(), head)
     }
 
     /// Writes HEAD into a git folder: a file, or a reference among others.
@@ -69,8 +66,8 @@ impl OwnedFolder {
 
     /// Writes HEAD into a git folder that is found by itself.
     pub(crate) fn write_head_in(&self, git_dir: &Path, head: &OwnedHead<'_>) -> Result<(), Error> {
-        let git = Git::new(&self.repository.environment, git_dir, Hooks::Off);
-        self.write_head(git_dir, git.at(&GitPlace::of(git_dir)), head)
+        let git = GitPlace::of(git_dir).git(&self.repository.environment);
+        self.write_head(git_dir, git, head)
     }
 
     /// Writes git's own files in the folder and the repository as whoever works there is to find them: HEAD, the index,
@@ -82,35 +79,20 @@ impl OwnedFolder {
                 path: git_dir.clone(),
             });
         }
-        tm_faults::check("worktree: publish").map_err(Error::file("write", git_dir))?;
+        tm_faults::check("worktree: publish").or_failed_to("write", git_dir)?;
         remove_what_was_left(git_dir)?;
         replace(&git_dir.join("gitdir"), &self.record.back)?;
         replace(&git_dir.join("commondir"), &self.record.common)?;
         replace_whatever(&self.path.join(".git"), &self.record.dot_git)?;
-        self.publish_index()?;
+        copy_with_time(&self.index_file(), &git_dir.join("index"))?;
         self.write_head_in(git_dir, head)
-    }
-
-    /// Writes the index with its time of change, by which git tells files that changed in the same moment.
-    fn publish_index(&self) -> Result<(), Error> {
-        let (own, git_dir) = (self.index_file(), &self.record.git_dir);
-        let index = std::fs::read(&own).map_err(Error::file("read", &self.own))?;
-        let modified = std::fs::metadata(&own).and_then(|metadata| metadata.modified());
-        let published = git_dir.join("index");
-        replace(&published, &index)?;
-        if let Ok(modified) = modified {
-            let file = std::fs::File::options().write(true).open(published);
-            file.and_then(|file| file.set_modified(modified))
-                .map_err(Error::file("write", git_dir))?;
-        }
-        Ok(())
     }
 }
 
 /// Removes what is no file of git's own from its folder of a worktree.
 fn remove_what_was_left(git_dir: &Path) -> Result<(), Error> {
-    let failed = |error| Error::file("read", git_dir)(error);
-    for entry in std::fs::read_dir(git_dir).map_err(failed)?.flatten() {
+    let entries = std::fs::read_dir(git_dir).or_failed_to("read", git_dir)?;
+    for entry in entries.flatten() {
         let name = entry.file_name();
         let is_one_of = |known: &[&str]| known.iter().any(|known| name == *known);
         let is_known = entry.file_type().is_ok_and(|kind| {
@@ -125,10 +107,7 @@ fn remove_what_was_left(git_dir: &Path) -> Result<(), Error> {
 
 /// As `replace`, also where a folder is in the way.
 pub(crate) fn replace_whatever(path: &Path, content: &[u8]) -> Result<(), Error> {
-    if path
-        .symlink_metadata()
-        .is_ok_and(|metadata| metadata.is_dir())
-    {
+    if tm_untrusted::is_folder(path) {
         crate::clean::remove(path)?;
     }
     replace(path, content)

@@ -3,7 +3,7 @@
 use crate::files::{Identity, beginning, replace};
 use crate::git::path_of;
 use crate::own::OwnGit;
-use crate::{Error, Repository};
+use crate::{Error, OrFailedTo as _, Repository};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -38,8 +38,7 @@ impl Record {
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
         let dot_git = beginning(&path.join(".git"), SHORT)?;
         let git_dir = path.join(pointed_at(&dot_git));
-        let identity =
-            |path: &Path| Identity::of_folder(path).map_err(Error::file("look at", path));
+        let identity = |path: &Path| Identity::of_folder(path).or_failed_to("look at", path);
         Ok(Self {
             folder: identity(path)?,
             git_dir_identity: identity(&git_dir)?,
@@ -69,8 +68,11 @@ impl Record {
             Some(text) => beginning(path, SHORT).map_or(true, |found| found != **text),
             None => path.symlink_metadata().is_ok(),
         };
-        let changed = files.into_iter().filter(is_changed);
-        changed.map(|(path, _)| path).collect()
+        files
+            .into_iter()
+            .filter(is_changed)
+            .map(|(path, _)| path)
+            .collect()
     }
 }
 
@@ -82,8 +84,9 @@ pub(crate) fn pointed_at(dot_git: &[u8]) -> PathBuf {
 
 /// Returns the git folders of tm's own.
 pub(super) fn own_git(repository: &Repository) -> &OwnGit {
-    let own = repository.own();
-    own.expect("a pool keeps the settings of its repository")
+    repository
+        .own()
+        .expect("a pool keeps the settings of its repository")
 }
 
 /// Returns the git folder of tm's own for a worktree.

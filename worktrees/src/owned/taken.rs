@@ -2,10 +2,9 @@
 //! index are read with care.
 
 use super::OwnedFolder;
-use crate::files::{beginning, replace};
-use crate::git::{Git, GitPlace, Hooks, is_object_id, joined};
-use crate::made_trees::copy_with_time;
-use crate::{Error, TreeId};
+use crate::files::{beginning, copy_with_time, replace};
+use crate::git::{Git, GitPlace, is_object_id, joined};
+use crate::{Error, OrFailedTo as _, TreeId};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use tm_scheduler::CommitId;
@@ -40,14 +39,14 @@ impl Looker {
     /// # Errors
     /// git can't take what is there, or the disk refused.
     pub fn commit(&self) -> Result<CommitId, Error> {
-        let scratch = tempfile::tempdir().map_err(Error::file("write in", std::env::temp_dir()))?;
+        let scratch = tempfile::tempdir().or_failed_to("write in", std::env::temp_dir())?;
         let copy = scratch.path().join("index");
         copy_with_time(&self.folder.index_file(), &copy)?;
         let place = GitPlace {
             index: Some(copy),
             ..self.folder.place()
         };
-        let git = || self.folder.git(Hooks::Off).at(&place).once();
+        let git = || self.folder.git().at(&place).once();
         self.folder.add_by(git)?;
         let tree = git().tree()?;
         self.folder.repository.commit_to_test(&tree, &self.base)
@@ -57,15 +56,17 @@ impl Looker {
 impl OwnedFolder {
     /// Returns what is in the folder and not in the index, a folder where nothing in it is.
     pub(crate) fn untracked(&self) -> Result<Vec<PathBuf>, Error> {
-        let git = self.git(Hooks::Off).reading();
-        git.line("ls-files --others --directory --no-empty-directory -z")
+        self.git()
+            .reading()
+            .line("ls-files --others --directory --no-empty-directory -z")
             .paths()
     }
 
     /// Returns what lies in the folder and is left out by the rules of the tree.
     pub(crate) fn ignored(&self) -> Result<Vec<PathBuf>, Error> {
-        let git = self.git(Hooks::Off).reading();
-        git.line("ls-files --others --ignored --exclude-standard --directory -z")
+        self.git()
+            .reading()
+            .line("ls-files --others --ignored --exclude-standard --directory -z")
             .paths()
     }
 
@@ -75,11 +76,12 @@ impl OwnedFolder {
         let listed = || -> Result<Vec<PathBuf>, Error> {
             // A copy: nobody can change it while git reads it.
             let index = beginning(&self.git_dir().join("index"), INDEX_BYTES)?;
-            let copy = tempfile::NamedTempFile::new_in(&self.own)
-                .map_err(Error::file("write", &self.own))?;
+            let copy =
+                tempfile::NamedTempFile::new_in(&self.own).or_failed_to("write", &self.own)?;
             replace(copy.path(), &index)?;
-            let git = self.git(Hooks::Off).reading();
-            git.variable("GIT_INDEX_FILE", copy.path())
+            self.git()
+                .reading()
+                .variable("GIT_INDEX_FILE", copy.path())
                 .line("ls-files --cached --ignored --exclude-standard -z")
                 .paths()
         };
@@ -97,7 +99,7 @@ impl OwnedFolder {
     pub(crate) fn add(&self) -> Result<(), Error> {
         self.assert_own()?;
         self.own_git().put_alternates_back()?;
-        self.add_by(|| self.git(Hooks::Off))
+        self.add_by(|| self.git())
     }
 
     /// Takes everything in the folder into an index, but for what is kept and what the tree's own rules leave out.
@@ -125,35 +127,37 @@ impl OwnedFolder {
         if paths.is_empty() {
             return Ok(());
         }
-        let git = self.git(Hooks::Off).variable("GIT_LITERAL_PATHSPECS", "1");
-        let git = git.line("add --force --pathspec-from-file=- --pathspec-file-nul");
-        git.input(joined(paths)).done()
+        self.git()
+            .variable("GIT_LITERAL_PATHSPECS", "1")
+            .line("add --force --pathspec-from-file=- --pathspec-file-nul")
+            .input(joined(paths))
+            .done()
     }
 
     /// Returns what tm's index holds as a tree.
     pub(crate) fn write_tree(&self) -> Result<TreeId, Error> {
-        self.git(Hooks::Off).tree()
+        self.git().tree()
     }
 
     /// Returns everything in the folder that git can take as a tree, leaving out what it refuses.
     pub(crate) fn tree_of_what_can_be_taken(&self) -> Result<TreeId, Error> {
         // Its exit code says that something was refused; what was not is in the index nevertheless.
-        let git = self.git(Hooks::Off);
-        let _refused = git.line("add --all --ignore-errors -- .").answer()?;
+        let _refused = self.git().line("add --all --ignore-errors -- .").answer()?;
         self.write_tree()
     }
 
     /// Returns the commit at which whoever worked in the folder left HEAD; `None` when it names none.
     pub(crate) fn head_that_was_left(&self) -> Option<CommitId> {
         let text = beginning(&self.git_dir().join("HEAD"), SHORT).ok()?;
-        let text = String::from_utf8(text).ok()?;
-        let text = text.trim_end();
+        let text = str::from_utf8(&text).ok()?.trim_end();
         if is_object_id(text) {
             return self.repository.resolve(text).ok();
         }
         let reference = text.strip_prefix("ref: ")?;
-        let found = self.repository.resolve(reference).ok();
-        found.or_else(|| self.last_in_log())
+        self.repository
+            .resolve(reference)
+            .ok()
+            .or_else(|| self.last_in_log())
     }
 
     /// Returns where HEAD was last, where its branch was deleted.

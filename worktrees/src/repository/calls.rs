@@ -1,18 +1,18 @@
 //! The ways in which git is called on a repository: with whose settings, on which files, and whether it may change any.
 
 use super::Repository;
-use crate::Error;
-use crate::git::{Git, GitPlace, Hooks};
+use crate::git::{Git, GitPlace};
 use crate::owned::pointed_at;
+use crate::{Error, OrFailedTo as _, RunHooks};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 impl Repository {
     /// A call that only reads, with the settings that the user's own commands have now.
     pub(crate) fn git_as_user(&self) -> Git {
-        let place = GitPlace::of(&self.git_dir).with_files(&self.checkout_root);
-        Git::new(&self.of_user, &self.checkout_root, Hooks::Off)
-            .at(&place)
+        GitPlace::of(&self.git_dir)
+            .with_files(&self.checkout_root)
+            .git(&self.of_user)
             .reading()
     }
 
@@ -20,9 +20,7 @@ impl Repository {
     pub(crate) fn git_at_other_checkout(&self, root: &Path) -> Result<Git, Error> {
         let git_dir = git_dir_of(root, &self.common_dir)?;
         let place = self.place_of(root, &git_dir)?;
-        Ok(Git::new(&self.environment, root, Hooks::Off)
-            .at(&place)
-            .reading())
+        Ok(place.git(&self.environment).reading())
     }
 
     /// A call that only reads, in the user's checkout.
@@ -32,11 +30,10 @@ impl Repository {
 
     /// A call in the user's checkout, without hooks.
     pub(crate) fn git_at_checkout(&self) -> Git {
-        let git = Git::new(&self.environment, &self.checkout_root, Hooks::Off);
         match self.place_of(&self.checkout_root, &self.git_dir) {
-            Ok(place) => git.at(&place),
+            Ok(place) => place.git(&self.environment),
             // Whoever asks for HEAD learns why it can't be read.
-            Err(error) => git.refused(error),
+            Err(error) => self.git_in(&self.checkout_root).refused(error),
         }
     }
 
@@ -54,8 +51,7 @@ impl Repository {
 
     /// A call on objects and refs alone, which no file of a checkout has a part in.
     pub(crate) fn git_on_objects(&self) -> Git {
-        let git_dir = self.objects_dir();
-        Git::new(&self.environment, &git_dir, Hooks::Off).at(&GitPlace::of(&git_dir))
+        GitPlace::of(self.objects_dir()).git(&self.environment)
     }
 
     /// git's folder for what is asked of objects and refs alone.
@@ -67,18 +63,22 @@ impl Repository {
     /// Returns a folder beside the objects, which goes with what is returned.
     pub(crate) fn scratch(&self) -> Result<TempDir, Error> {
         let beside = self.objects_dir();
-        tempfile::tempdir_in(&beside).map_err(Error::file("write", &beside))
+        tempfile::tempdir_in(&beside).or_failed_to("write", &beside)
     }
 
     /// A call on git's list of worktrees: the real one.
     pub(crate) fn git_on_worktrees(&self) -> Git {
-        let place = GitPlace::of(&self.common_dir);
-        Git::new(&self.environment, &self.common_dir, Hooks::Off).at(&place)
+        GitPlace::of(&self.common_dir).git(&self.environment)
     }
 
     /// A call in a folder of the user's, where git finds out itself what belongs to it.
-    pub(crate) fn git_in(&self, folder: &Path, hooks: Hooks) -> Git {
-        Git::new(&self.environment, folder, hooks)
+    pub(crate) fn git_in(&self, folder: &Path) -> Git {
+        Git::new(&self.environment, folder)
+    }
+
+    /// A call in the user's checkout as the user would make it, with hooks.
+    pub(crate) fn git_with_hooks(&self) -> Git {
+        Git::unattended(&self.environment, &self.checkout_root, RunHooks::Yes)
     }
 }
 

@@ -71,8 +71,10 @@ fn sections(listing: &[u8]) -> BTreeMap<String, BTreeMap<String, String>> {
         });
         // A name with a way up in it would lead out of the folder of submodules.
         if let Some((name, key, value)) = setting.filter(|(name, ..)| is_plain(Path::new(name))) {
-            let section = sections.entry(name.to_owned()).or_default();
-            section.insert(key.to_owned(), value.to_owned());
+            sections
+                .entry(name.to_owned())
+                .or_default()
+                .insert(key.to_owned(), value.to_owned());
         }
     }
     sections

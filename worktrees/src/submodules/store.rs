@@ -3,7 +3,7 @@
 use super::{STORES, Submodule, key_of};
 use crate::Error;
 use crate::files::{create_folder, held, replace};
-use crate::git::{Answer, Git, GitPlace, Hooks};
+use crate::git::{Answer, Git, GitPlace};
 use crate::own::OwnGit;
 use crate::owned::OwnedFolder;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ impl OwnedFolder {
             64 => "--object-format=sha256",
             _ => "--object-format=sha1",
         };
-        Git::new(&self.repository.environment, store, Hooks::Off)
+        Git::new(&self.repository.environment, store)
             .args(["init", "--bare", "--quiet", "--template=", format, "."])
             .done()
     }
@@ -62,9 +62,13 @@ fn fetch(git: &dyn Fn() -> Git, submodule: &Submodule) -> Result<(), Error> {
     };
     let fetch = |what: &[&str]| {
         // Only the transports that git takes for safe where the address comes from a tree.
-        let git = git().line("-c protocol.ext.allow=never fetch --quiet");
-        let git = git.line("--no-tags --force --").arg(url);
-        git.args(what).once().answer()
+        git()
+            .line("-c protocol.ext.allow=never fetch --quiet")
+            .line("--no-tags --force --")
+            .arg(url)
+            .args(what)
+            .once()
+            .answer()
     };
     let keep = format!("{}:refs/tm/{}", submodule.commit, submodule.commit);
     let mut answer = fetch(&[&keep])?;
@@ -84,7 +88,12 @@ fn beginning_of(answer: &Answer) -> String {
     if answer.code == 0 {
         return "it is on no branch there".to_owned();
     }
-    let lines = answer.stderr.lines().map(str::trim);
-    let said: Vec<&str> = lines.filter(|line| !line.is_empty()).take(4).collect();
+    let said: Vec<&str> = answer
+        .stderr
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .take(4)
+        .collect();
     said.join("; ")
 }

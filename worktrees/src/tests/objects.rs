@@ -25,7 +25,7 @@ fn an_object_that_was_overwritten_is_named_and_what_is_known_is_not_looked_at() 
         } else {
             &scene.repository
         };
-        assert_eq!(repository.reader().is_some(), is_in_a_run);
+        assert_eq!(repository.read(|_| Some(())).is_some(), is_in_a_run);
         let base = scene.head();
         let one = scene.task("tm/one", &base, "folder/b.txt", "b\n");
         let other = scene.task("tm/other", &base, "c.txt", "weaker\n");

@@ -11,9 +11,7 @@ fn both(scene: &Scene) -> (Repository, Repository) {
         .with_settings_kept_in(&scene.folder.path().join("kept"))
         .expect("settings");
     assert!(
-        with_library
-            .reader()
-            .is_some_and(crate::reader::Reader::reads),
+        with_library.read(|_| Some(())).is_some(),
         "the library reads it"
     );
     (with_library, scene.repository.clone())
@@ -239,11 +237,7 @@ fn what_the_library_can_not_read_is_read_by_git() {
         let root = folder.path().join("checkout");
         std::fs::create_dir(&root).expect("a folder");
         let environment = environment(folder.path());
-        let git = |words: &[&str]| {
-            git::Git::new(&environment, &root, git::Hooks::Off)
-                .args(words)
-                .done()
-        };
+        let git = |words: &[&str]| git::Git::new(&environment, &root).args(words).done();
         if git(&[&["init", "--initial-branch=main"], &arguments[..]].concat()).is_err() {
             // An older git has no such kind.
             continue;
@@ -259,7 +253,7 @@ fn what_the_library_can_not_read_is_read_by_git() {
         let kept = plain
             .with_settings_kept_in(&folder.path().join("kept"))
             .expect("settings");
-        assert!(!kept.reader().expect("in a run").reads());
+        assert!(kept.read(|_| Some(())).is_none());
         let head = plain.head().expect("a head").commit;
         assert_eq!(kept.head().expect("a head").commit, head);
         assert_eq!(

@@ -190,7 +190,7 @@ fn changes_in_the_users_other_worktrees_are_named_and_those_in_tms_own_are_not()
     assert_eq!(before.changes(&take()), named);
     scene
         .repository
-        .git_in(&other, git::Hooks::Off)
+        .git_in(&other)
         .line("commit --quiet -am x")
         .done()
         .expect("committed");
@@ -296,13 +296,7 @@ fn a_commit_that_is_made_to_be_tested_is_the_same_by_the_library_and_by_git() {
             commit.as_str(),
         ])
     });
-    assert!(
-        scene
-            .pool
-            .repository()
-            .reader()
-            .is_some_and(crate::reader::Reader::reads)
-    );
+    assert!(scene.pool.repository().read(|_| Some(())).is_some());
     assert_eq!(made[0], made[1]);
     let none = CommitId::new("1".repeat(40));
     assert!(

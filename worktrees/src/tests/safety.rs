@@ -76,7 +76,7 @@ fn pruning_keeps_what_is_not_safe_and_says_why() {
     let safe = scene.check_out("tm/2", &base);
     let parted = scene.check_out("tm/3", &base);
     let commit_in = |folder: &Path, message: &str| {
-        let git = || scene.repository.git_in(folder, git::Hooks::Off);
+        let git = || scene.repository.git_in(folder);
         git()
             .line("checkout --quiet --detach")
             .done()
@@ -375,7 +375,7 @@ fn what_is_ignored_is_named_and_taken_where_it_was_added_by_force() {
         captured.ignored,
         [PathBuf::from("lib/"), PathBuf::from("x.log")]
     );
-    let git = scene.repository.git_in(worktree.path(), git::Hooks::Off);
+    let git = scene.repository.git_in(worktree.path());
     git.line("add --force lib/a.txt").done().expect("added");
     let captured = worktree
         .capture(&PathPatterns::default())

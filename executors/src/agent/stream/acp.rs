@@ -39,8 +39,12 @@ fn hear_end(heard: &mut StreamState, event: &Value) {
     if usage.is_object() {
         // Agents differ in whether cached tokens are among the input; they agree on the total.
         let output = sum(usage, &["outputTokens", "thoughtTokens"]);
-        let input = number(usage, "totalTokens").saturating_sub(output);
-        heard.add_tokens(input.max(number(usage, "inputTokens")), output);
+        heard.add_tokens(
+            number(usage, "totalTokens")
+                .saturating_sub(output)
+                .max(number(usage, "inputTokens")),
+            output,
+        );
     } else if quota.is_object() {
         heard.add_tokens(
             number(quota, "input_tokens"),

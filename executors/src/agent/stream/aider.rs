@@ -12,8 +12,12 @@ pub(super) fn hear(heard: &mut StreamState, line: &str) {
     if let Some(found) = TOKENS.captures(line) {
         heard.succeeds();
         heard.add_tokens(rounded(&found[1], &found[2]), rounded(&found[3], &found[4]));
-        let cost = found.get(5).and_then(|cost| cost.as_str().parse().ok());
-        heard.add_cost(cost.filter(|dollars: &f64| dollars.is_finite()));
+        heard.add_cost(
+            found
+                .get(5)
+                .and_then(|cost| cost.as_str().parse().ok())
+                .filter(|dollars: &f64| dollars.is_finite()),
+        );
     } else if let Some(found) = ERROR.captures(line) {
         heard.gives_up(&line.into());
         if matches!(&found[1], "AuthenticationError" | "PermissionDeniedError") {

@@ -72,8 +72,12 @@ fn result(heard: &mut StreamState, event: &Value, input: &[&str]) {
         .as_str()
         .or_else(|| event["error"]["message"].as_str());
     if event["is_error"] == true {
-        let said = said.or_else(|| event["subtype"].as_str());
-        gives_up(heard, event, said.unwrap_or(NO_REASON));
+        gives_up(
+            heard,
+            event,
+            said.or_else(|| event["subtype"].as_str())
+                .unwrap_or(NO_REASON),
+        );
     } else {
         heard.succeeds();
         if let Some(said) = said {

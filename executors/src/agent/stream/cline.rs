@@ -1,6 +1,6 @@
 //! Cline's `--json`. Its usage events hold totals, so the last one counts.
 
-use super::{StreamState, dollars, number, refused, text};
+use super::{StreamState, dollars, first, number, refused, text};
 use serde_json::Value;
 use tm_scheduler::{ServiceRefusal, Tokens};
 
@@ -35,11 +35,12 @@ fn agent_event(heard: &mut StreamState, event: &Value) {
 }
 
 fn run_result(heard: &mut StreamState, event: &Value) {
-    let whole = ["aggregateUsage", "usage"].map(|name| &event[name]);
-    let usage = whole.into_iter().find(|usage| usage.is_object());
     total(
         heard,
-        usage.unwrap_or(&Value::Null),
+        first(
+            ["aggregateUsage", "usage"].map(|name| &event[name]),
+            Value::is_object,
+        ),
         ["inputTokens", "outputTokens"],
     );
     let (said, reason) = (text(&event["text"]), text(&event["finishReason"]));

@@ -31,8 +31,12 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value) {
             let stats = &event["stats"];
             if stats.is_object() {
                 let input = number(stats, "input_tokens");
-                let written = number(stats, "total_tokens").saturating_sub(input);
-                heard.add_tokens(input, written.max(number(stats, "output_tokens")));
+                heard.add_tokens(
+                    input,
+                    number(stats, "total_tokens")
+                        .saturating_sub(input)
+                        .max(number(stats, "output_tokens")),
+                );
             }
             if event["status"] == "success" {
                 heard.succeeds();

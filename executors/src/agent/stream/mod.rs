@@ -17,11 +17,10 @@ mod tests;
 
 pub(super) use listener::Listener;
 
+use super::output::{LINE_CHARACTERS, last_line};
 use serde_json::Value;
 use tm_scheduler::{OutputFormat, ServiceRefusal, Timestamp, Tokens};
 
-/// A line for people has so many characters at the most.
-const LINE_CHARACTERS: usize = 200;
 /// So much of a line is looked at for that.
 const LINE_BYTES: usize = 16 * 1024;
 /// A final message has so many bytes at the most; more of it is not kept.
@@ -143,8 +142,10 @@ impl StreamState {
         };
         if *format == OutputFormat::Text {
             let kind = text(&event["type"]);
-            let told = DIALECTS.iter().find(|row| (row.is_told_by)(&event, kind));
-            *format = told.map_or(OutputFormat::Text, |row| row.format);
+            *format = DIALECTS
+                .iter()
+                .find(|row| (row.is_told_by)(&event, kind))
+                .map_or(OutputFormat::Text, |row| row.format);
         }
         self.prints_events |= *format != OutputFormat::Text;
         if let Some(row) = DIALECTS.iter().find(|row| row.format == *format) {
@@ -191,14 +192,7 @@ impl StreamState {
             return;
         };
         let text = tm_untrusted::clean(&last[..last.floor_char_boundary(LINE_BYTES)]);
-        if let Some(line) = text
-            .lines()
-            .rev()
-            .map(str::trim)
-            .find(|line| !line.is_empty())
-        {
-            self.line = Some(line.chars().take(LINE_CHARACTERS).collect());
-        }
+        self.line = last_line(&text).or_else(|| self.line.take());
     }
 
     /// Notes that a tool is used, with what it is used for where the agent says so.
@@ -216,8 +210,10 @@ impl StreamState {
     }
 
     fn tool_was_refused(&mut self, tool: &Value) {
-        let tool = tm_untrusted::clean(tool.as_str().unwrap_or("a tool"));
-        let tool: String = tool.chars().take(LINE_CHARACTERS).collect();
+        let tool: String = tm_untrusted::clean(tool.as_str().unwrap_or("a tool"))
+            .chars()
+            .take(LINE_CHARACTERS)
+            .collect();
         if self.refused_tools.len() < MOST_REFUSED_TOOLS && !self.refused_tools.contains(&tool) {
             self.refused_tools.push(tool);
         }
@@ -287,9 +283,18 @@ fn text(value: &Value) -> &str {
 
 /// Returns what the arguments of a tool say that it is used for.
 fn what_for(arguments: &Value) -> &Value {
-    let named = ["command", "file_path"].map(|name| &arguments[name]);
-    let what_for = named.into_iter().find(|value| value.is_string());
-    what_for.unwrap_or(&Value::Null)
+    first(
+        ["command", "file_path"].map(|name| &arguments[name]),
+        Value::is_string,
+    )
+}
+
+/// Returns the first value of its kind; nothing where there is none.
+fn first<'v>(values: [&'v Value; 2], is_wanted: fn(&Value) -> bool) -> &'v Value {
+    let mut values = values.into_iter();
+    values
+        .find(|value| is_wanted(value))
+        .unwrap_or(&Value::Null)
 }
 
 /// Returns the number at a key, 0 when there is none, or one that counts nothing, such as a negative one.

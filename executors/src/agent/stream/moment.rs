@@ -36,8 +36,7 @@ pub(super) fn declared(words: &str, now: Timestamp, here: &TimeZone) -> Option<T
     let now = jiff::Timestamp::from_millisecond(i64::try_from(now.0).ok()?)
         .ok()?
         .to_zoned(zone);
-    let moment = first_after(&found, &now)?;
-    u64::try_from(moment.timestamp().as_millisecond())
+    u64::try_from(first_after(&found, &now)?.timestamp().as_millisecond())
         .ok()
         .map(Timestamp)
 }

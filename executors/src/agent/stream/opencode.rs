@@ -1,6 +1,6 @@
 //! opencode's `run --format json`. It has no last event; each step tells its own tokens and cost.
 
-use super::{StreamState, dollars, number, refused, sum, text};
+use super::{StreamState, dollars, first, number, refused, sum, text};
 use serde_json::Value;
 
 pub(super) fn hear(heard: &mut StreamState, event: &Value) {
@@ -28,11 +28,10 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value) {
 
 fn error(heard: &mut StreamState, error: &Value) {
     let data = &error["data"];
-    let wait = text(&data["responseHeaders"]["retry-after"]).parse::<u64>();
-    let until = wait.map(|seconds| heard.now.plus(seconds.saturating_mul(1_000)));
-    let named = [&data["message"], &error["name"]];
-    let message = named.into_iter().find(|words| words.is_string());
-    heard.gives_up(message.unwrap_or(&Value::Null));
+    let until = text(&data["responseHeaders"]["retry-after"])
+        .parse::<u64>()
+        .map(|seconds| heard.now.plus(seconds.saturating_mul(1_000)));
+    heard.gives_up(first([&data["message"], &error["name"]], Value::is_string));
     if let Some(refusal) = refused::status(number(data, "statusCode"), until.ok()) {
         heard.refusal = Some(refusal);
     }

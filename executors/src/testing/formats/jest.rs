@@ -91,7 +91,12 @@ fn read(file: File, parsed: &mut Parsed) {
         ]
         .concat();
         let name = parsed.add(&titles.join(" > "), outcome);
-        let messages = test.failure_messages.iter().flatten();
-        parsed.say_all(&name, messages.flat_map(|message| message.lines()));
+        parsed.say_all(
+            &name,
+            test.failure_messages
+                .iter()
+                .flatten()
+                .flat_map(|message| message.lines()),
+        );
     }
 }

@@ -4,13 +4,9 @@
 //! `error` and `skipped`.
 
 use crate::testing::Parsed;
-use crate::xml::attribute;
-use quick_xml::Reader;
-use quick_xml::events::{BytesStart, Event};
+use crate::xml::{Part, attribute, parts};
+use quick_xml::events::BytesStart;
 use tm_scheduler::TestOutcome;
-
-/// A document is nested so deep at the most.
-const MOST_LEVELS: usize = 64;
 
 /// Tells whether the text is such a document.
 pub(super) fn looks_like(output: &str) -> bool {
@@ -34,59 +30,22 @@ pub(super) fn parse(output: &str) -> Parsed {
 }
 
 fn read(output: &str, parsed: &mut Parsed) -> Result<(), String> {
-    let mut reader = Reader::from_str(output.trim_start_matches('\u{feff}').trim_start());
-    let (mut levels, mut suites) = (0, 0_u32);
-    let mut case: Option<Case> = None;
-    let mut is_of_bun = false;
-    loop {
-        match reader.read_event().map_err(|error| error.to_string())? {
-            Event::Start(element) => {
-                levels += 1;
-                if levels > MOST_LEVELS {
-                    return Err("it is nested too deep".to_owned());
-                }
-                suites += u32::from(element.name().as_ref().starts_with("testsuite"));
-                is_of_bun |= levels == 1 && attribute(&element, "name") == "bun test";
-                begin(&element, &mut case, is_of_bun);
-            }
-            Event::Empty(element) => {
-                suites += u32::from(element.name().as_ref().starts_with("testsuite"));
-                begin(&element, &mut case, is_of_bun);
-                if element.name().as_ref() == "testcase" {
-                    finish(&mut case, parsed);
-                }
-            }
-            Event::End(element) => {
-                levels = levels.saturating_sub(1);
-                if element.name().as_ref() == "testcase" {
-                    finish(&mut case, parsed);
-                }
-            }
-            Event::Text(text) => say(&mut case, &text),
-            Event::CData(text) => say(&mut case, &text),
-            Event::GeneralRef(entity) => say(&mut case, entity_text(&entity)),
-            Event::Eof => break,
-            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
+    let (mut case, mut suites, mut is_of_bun) = (None, 0, false);
+    parts(output, |part| match part {
+        Part::Begins(element) => {
+            // The outermost one says so.
+            is_of_bun |= suites == 0 && attribute(element, "name") == "bun test";
+            suites += u32::from(element.name().as_ref().starts_with("testsuite"));
+            begin(element, &mut case, is_of_bun);
         }
+        Part::Says(text) => say(&mut case, text),
+        Part::Ends("testcase") => finish(&mut case, parsed),
+        Part::Ends(_) => {}
+    })?;
+    if suites == 0 {
+        return Err("there is no test suite in it".to_owned());
     }
-    match (levels, suites) {
-        (0, 1..) => Ok(()),
-        (0, 0) => Err("there is no test suite in it".to_owned()),
-        (_, _) => Err("it ends in the middle".to_owned()),
-    }
-}
-
-/// The predefined entities; nothing else is expanded, so that no document grows while it is read.
-fn entity_text(name: &str) -> &str {
-    match name {
-        "lt" => "<",
-        "gt" => ">",
-        "amp" => "&",
-        "quot" => "\"",
-        "apos" => "'",
-        "#10" | "#xA" | "#xa" => "\n",
-        _ => " ",
-    }
+    Ok(())
 }
 
 fn begin(element: &BytesStart<'_>, case: &mut Option<Case>, is_of_bun: bool) {
@@ -141,7 +100,9 @@ fn say(case: &mut Option<Case>, text: &str) {
 fn finish(case: &mut Option<Case>, parsed: &mut Parsed) {
     if let Some(case) = case.take() {
         let name = parsed.add(&case.name, case.outcome);
-        let lines = case.said.lines();
-        parsed.say_all(&name, lines.filter(|line| !line.trim().is_empty()));
+        parsed.say_all(
+            &name,
+            case.said.lines().filter(|line| !line.trim().is_empty()),
+        );
     }
 }

@@ -34,12 +34,13 @@ fn count(word: &Regex, end: &str) -> usize {
 
 /// How many tests have a line with this word.
 fn named(output: &str, word: &str) -> usize {
-    let names = output
+    output
         .lines()
         .filter_map(result)
         .filter(|(_, of_line)| *of_line == word)
-        .map(|(name, _)| name);
-    names.collect::<BTreeSet<&str>>().len()
+        .map(|(name, _)| name)
+        .collect::<BTreeSet<&str>>()
+        .len()
 }
 
 /// Reads a line of either style as a name and a word.

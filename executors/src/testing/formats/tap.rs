@@ -247,8 +247,12 @@ const MOST_SAID: usize = 60;
 
 /// Reads `1..N`, with a reason behind it or not.
 fn plan(line: &str) -> Option<u64> {
-    let count = line.strip_prefix("1..")?;
-    count.split([' ', '#']).next()?.trim().parse().ok()
+    line.strip_prefix("1..")?
+        .split([' ', '#'])
+        .next()?
+        .trim()
+        .parse()
+        .ok()
 }
 
 /// Reads a result line at the top level; indented ones belong to a subtest, whose own line sums them up.
@@ -262,8 +266,8 @@ fn result(line: &str) -> Option<(TestOutcome, String)> {
     }
     let rest = rest
         .trim_start()
-        .trim_start_matches(|letter: char| letter.is_ascii_digit());
-    let rest = rest.trim_start();
+        .trim_start_matches(|letter: char| letter.is_ascii_digit())
+        .trim_start();
     let rest = rest.strip_prefix("- ").unwrap_or(rest);
     let (name, directive) = split_directive(rest);
     let directive = directive.to_ascii_lowercase();

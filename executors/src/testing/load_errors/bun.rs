@@ -18,11 +18,12 @@ pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
         if let Some(named) = FILE.captures(line) {
             file = Some(part(&named, 1));
         } else if line == "# Unhandled error between tests" {
-            let block = lines
+            let errors: Vec<&str> = lines
                 .by_ref()
                 .skip(1)
-                .take_while(|line| !line.starts_with("-----"));
-            let errors: Vec<&str> = block.filter(|line| RAISED.is_match(line)).collect();
+                .take_while(|line| !line.starts_with("-----"))
+                .filter(|line| RAISED.is_match(line))
+                .collect();
             for error in errors
                 .into_iter()
                 .filter(|error| !error.contains("Cannot find "))

@@ -53,8 +53,13 @@ impl Project {
         let package = package_of(folder);
         let module = text("go.mod");
         let module = GO_MODULE.captures(&module).map(|found| found[1].to_owned());
-        let name = package["name"].as_str().map(ToOwned::to_owned);
-        self.own.extend(name.into_iter().chain(module));
+        self.own.extend(
+            package["name"]
+                .as_str()
+                .map(ToOwned::to_owned)
+                .into_iter()
+                .chain(module),
+        );
         let lists: [(&str, &Regex); 5] = [
             ("requirements.txt", &REQUIREMENT),
             ("requirements-dev.txt", &REQUIREMENT),
@@ -86,11 +91,13 @@ impl Project {
         {
             self.own.insert(plain(name));
         }
-        let listed = package
+        let names = package
             .and_then(|package| package.get("dependencies"))
-            .and_then(toml::Value::as_array);
-        let requirements = listed.into_iter().flatten().filter_map(toml::Value::as_str);
-        let names = requirements.filter_map(|text| REQUIREMENT.captures(text));
+            .and_then(toml::Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(toml::Value::as_str)
+            .filter_map(|text| REQUIREMENT.captures(text));
         self.dependencies
             .extend(names.map(|found| plain(&found[1])));
     }
@@ -141,13 +148,22 @@ impl Project {
     /// Returns a path as seen from the project, where it lies within: one that is said from a folder in which the command
     /// works may be of that folder.
     pub(super) fn relative(&self, path: &str) -> String {
-        let path = path.strip_prefix("file://").unwrap_or(path);
-        let path = path.trim_start_matches("./");
-        let places = self.folders.iter().map(|folder| folder.join(path));
-        let place = places.into_iter().find(|place| place.exists());
-        let place = place.unwrap_or_else(|| PathBuf::from(path));
-        let inside = place.strip_prefix(&self.root).ok().and_then(Path::to_str);
-        inside.unwrap_or(path).to_owned()
+        let path = path
+            .strip_prefix("file://")
+            .unwrap_or(path)
+            .trim_start_matches("./");
+        let place = self
+            .folders
+            .iter()
+            .map(|folder| folder.join(path))
+            .find(|place| place.exists())
+            .unwrap_or_else(|| PathBuf::from(path));
+        place
+            .strip_prefix(&self.root)
+            .ok()
+            .and_then(Path::to_str)
+            .unwrap_or(path)
+            .to_owned()
     }
 }
 

@@ -71,19 +71,21 @@ fn is_missing_implementation(block: &str, project: &Project) -> bool {
     let named = std::iter::once(headline)
         .chain(helps)
         .flat_map(|line| line.split('`').skip(1).step_by(2));
-    let words = named
-        .flat_map(|quoted| quoted.split(|letter: char| !letter.is_alphanumeric() && letter != '_'));
-    let mut words = words.filter(|word| word.starts_with(char::is_uppercase));
+    let mut words = named
+        .flat_map(|quoted| quoted.split(|letter: char| !letter.is_alphanumeric() && letter != '_'))
+        .filter(|word| word.starts_with(char::is_uppercase));
     words.any(|word| project.defines_in_rust(word))
 }
 
 /// Whether what a type of the language lacks may come from a trait of the project's own that such types have; a word that
 /// is much like one that is there is a slip.
 fn is_of_own_trait(headline: &str, block: &str, project: &Project) -> bool {
-    let receiver = KNOWN_RECEIVER
+    let name = KNOWN_RECEIVER
         .find(headline)
-        .map_or("", |found| found.as_str());
-    let name = receiver.rsplit(['`', '&', ' ']).next().unwrap_or_default();
+        .map_or("", |found| found.as_str())
+        .rsplit(['`', '&', ' '])
+        .next()
+        .unwrap_or_default();
     !name.is_empty() && !block.contains("with a similar name") && project.extends_in_rust(name)
 }
 
