@@ -5,7 +5,7 @@
 
 use crate::git::{Git, pairs, path_of};
 use crate::worktree::Worktree;
-use crate::{Author, Error, PastCommit, Repository};
+use crate::{Author, PastCommit, Repository, Result};
 use std::path::PathBuf;
 use tm_scheduler::CommitId;
 
@@ -50,7 +50,7 @@ impl Worktree {
         &self,
         on: &CommitId,
         mark: &(String, String),
-    ) -> Result<Option<CommitId>, Error> {
+    ) -> Result<Option<CommitId>> {
         let repository = self.repository();
         let Some(mut tip) = repository
             .branch_tip(self.branch())?
@@ -79,7 +79,7 @@ impl Repository {
         on: &CommitId,
         tip: &CommitId,
         bounds: HistoryBounds,
-    ) -> Result<Option<Vec<AgentCommit>>, Error> {
+    ) -> Result<Option<Vec<AgentCommit>>> {
         let most = format!("--max-count={}", bounds.commits.saturating_add(1));
         let count = self
             .git()
@@ -110,7 +110,7 @@ impl Repository {
             .map(Some)
     }
 
-    fn agent_commit(&self, past: PastCommit, bounds: HistoryBounds) -> Result<AgentCommit, Error> {
+    fn agent_commit(&self, past: PastCommit, bounds: HistoryBounds) -> Result<AgentCommit> {
         let files = self.brought(&past)?;
         let may_be_read = files.iter().map(|file| file.bytes).sum::<u64>() <= bounds.bytes;
         let added = if may_be_read {
@@ -121,7 +121,7 @@ impl Repository {
         Ok(AgentCommit { past, files, added })
     }
 
-    fn brought(&self, commit: &PastCommit) -> Result<Vec<BroughtFile>, Error> {
+    fn brought(&self, commit: &PastCommit) -> Result<Vec<BroughtFile>> {
         let listing = self.between(commit).line("--raw --no-abbrev -z").bytes()?;
         let (mut files, mut ids) = (Vec::new(), Vec::new());
         for (said, path) in pairs(&listing) {
@@ -151,7 +151,7 @@ impl Repository {
         Ok(files)
     }
 
-    fn added(&self, commit: &PastCommit) -> Result<String, Error> {
+    fn added(&self, commit: &PastCommit) -> Result<String> {
         let patch = self
             .between(commit)
             .line("--patch --unified=0 --text --no-color")
@@ -183,7 +183,7 @@ impl Repository {
         commit: &AgentCommit,
         on: &CommitId,
         message: &str,
-    ) -> Result<CommitId, Error> {
+    ) -> Result<CommitId> {
         let Author { name, email, date } = &commit.past.author;
         self.git_commit_tree(&commit.past.tree, &[on], message)
             .variable("GIT_AUTHOR_NAME", name)

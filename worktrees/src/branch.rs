@@ -1,6 +1,6 @@
 //! A branch name that git accepts.
 
-use crate::Error;
+use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub struct BranchName(String);
 
 impl BranchName {
     /// Checks the name by the rules of `git check-ref-format --branch`.
-    pub fn new(name: impl Into<String>) -> Result<Self, Error> {
+    pub fn new(name: impl Into<String>) -> Result<Self> {
         let name = name.into();
         match broken_rule(&name) {
             Some(why) => Err(Error::BranchName { name, why }),
@@ -42,7 +42,7 @@ impl fmt::Display for BranchName {
 impl TryFrom<String> for BranchName {
     type Error = Error;
 
-    fn try_from(name: String) -> Result<Self, Error> {
+    fn try_from(name: String) -> Result<Self> {
         Self::new(name)
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::branch::BranchName;
 use crate::git::{Git, fields, joined};
-use crate::{Error, PathPatterns, Protection, Repository, TreeId};
+use crate::{Error, PathPatterns, Protection, Repository, Result, TreeId};
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
@@ -75,7 +75,7 @@ impl Checkout {
     ///
     /// # Errors
     /// git refused.
-    pub fn changed_paths(&self, ignored: &PathPatterns) -> Result<Vec<PathBuf>, Error> {
+    pub fn changed_paths(&self, ignored: &PathPatterns) -> Result<Vec<PathBuf>> {
         Ok(self
             .git()
             .reading()
@@ -90,7 +90,7 @@ impl Checkout {
     ///
     /// # Errors
     /// git refused.
-    pub fn files(&self) -> Result<Vec<String>, Error> {
+    pub fn files(&self) -> Result<Vec<String>> {
         let listing = self
             .git()
             .reading()
@@ -104,7 +104,7 @@ impl Checkout {
     ///
     /// # Errors
     /// The branch is one that commits never go to.
-    pub fn assert_not_default(&self, branch: &BranchName) -> Result<(), Error> {
+    pub fn assert_not_default(&self, branch: &BranchName) -> Result<()> {
         let name = branch.as_str();
         let is_default = USUAL_DEFAULTS.contains(&name)
             || self.repository.default_branch()?.as_deref() == Some(name);
@@ -121,7 +121,7 @@ impl Checkout {
     ///
     /// # Errors
     /// HEAD is elsewhere.
-    pub fn assert_on(&self, branch: &BranchName) -> Result<(), Error> {
+    pub fn assert_on(&self, branch: &BranchName) -> Result<()> {
         self.assert_not_default(branch)?;
         if self.repository.head()?.branch.as_deref() == Some(branch.as_str()) {
             return Ok(());
@@ -136,7 +136,7 @@ impl Checkout {
     ///
     /// # Errors
     /// The branch is the default one or belongs to other work.
-    pub fn start_branch(&self, branch: &BranchName) -> Result<(), Error> {
+    pub fn start_branch(&self, branch: &BranchName) -> Result<()> {
         self.assert_not_default(branch)?;
         if self.assert_on(branch).is_ok() {
             return Ok(());
@@ -159,7 +159,7 @@ impl Checkout {
     ///
     /// # Errors
     /// git refused.
-    pub fn switch_to(&self, branch: Option<&str>, commit: &CommitId) -> Result<(), Error> {
+    pub fn switch_to(&self, branch: Option<&str>, commit: &CommitId) -> Result<()> {
         let git = self
             .repository
             .git_with_hooks()
@@ -175,7 +175,7 @@ impl Checkout {
     ///
     /// # Errors
     /// It is the default one or checked out somewhere, or git refused.
-    pub fn retire_branch(&self, branch: &BranchName, keep_as: &str) -> Result<(), Error> {
+    pub fn retire_branch(&self, branch: &BranchName, keep_as: &str) -> Result<()> {
         self.assert_not_default(branch)?;
         let Some(tip) = self.repository.branch_tip(branch)? else {
             return Ok(());
@@ -198,7 +198,7 @@ impl Checkout {
         message: &str,
         files: CommitFiles<'_>,
         hooks: RunHooks,
-    ) -> Result<Option<CommitId>, Error> {
+    ) -> Result<Option<CommitId>> {
         self.assert_on(branch)?;
         let only: &[String] = match files {
             CommitFiles::AllBut(never) => {
@@ -233,7 +233,7 @@ impl Checkout {
         Ok(Some(self.repository.head()?.commit))
     }
 
-    fn is_staged(&self, only: &[String]) -> Result<bool, Error> {
+    fn is_staged(&self, only: &[String]) -> Result<bool> {
         self.git()
             .line("--literal-pathspecs diff --cached --quiet --")
             .args(only)
@@ -242,7 +242,7 @@ impl Checkout {
     }
 
     /// Takes what is never committed out of the index again, without touching a file.
-    fn unstage(&self, never: &PathPatterns) -> Result<(), Error> {
+    fn unstage(&self, never: &PathPatterns) -> Result<()> {
         let git = self.git();
         let mut staged: Vec<PathBuf> = git
             .line("diff --cached --name-only --no-renames -z")
@@ -261,7 +261,7 @@ impl Checkout {
     ///
     /// # Errors
     /// git refused.
-    pub fn snapshot_tree(&self, never: &PathPatterns) -> Result<TreeId, Error> {
+    pub fn snapshot_tree(&self, never: &PathPatterns) -> Result<TreeId> {
         let tree = self.repository.tree_of_checkout(self.root())?;
         let head = self.repository.head()?.commit;
         Ok(self.repository.without(never, &tree, &head)?.0)
@@ -277,7 +277,7 @@ impl Checkout {
         on: &CommitId,
         keep_as: &str,
         message: &str,
-    ) -> Result<CommitId, Error> {
+    ) -> Result<CommitId> {
         let commit = self.repository.commit_tree(tree, &[on], message)?;
         self.repository.keep(keep_as, &commit)?;
         Ok(commit)

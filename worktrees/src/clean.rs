@@ -3,7 +3,7 @@
 //! git's own cleaning passes over pipes, sockets and folders that can't be read, all of which an agent can leave.
 
 use crate::indexed::{Indexed, Known, KnownFolder};
-use crate::{Error, OrFailedTo as _};
+use crate::{OrFailedTo as _, Result};
 use std::collections::HashSet;
 use std::fs::{self, FileType};
 use std::os::unix::fs::PermissionsExt as _;
@@ -27,7 +27,7 @@ const FOLDERS_FOR_THREADS: usize = 16;
 /// ones whether they are as the index knows them. Links are never followed.
 ///
 /// Known paths that are repositories of their own are left as empty folders.
-pub(crate) fn clean(root: &Path, known: &Known, kept: &[PathBuf]) -> Result<KnownFiles, Error> {
+pub(crate) fn clean(root: &Path, known: &Known, kept: &[PathBuf]) -> Result<KnownFiles> {
     // However they are written, with a slash at the end or without.
     let kept: HashSet<PathBuf> = kept
         .iter()
@@ -75,7 +75,7 @@ struct Cleaned {
 
 impl Walk<'_> {
     /// Cleans folders of which none is within another one.
-    fn level(&self, folders: &[PathBuf]) -> Result<Cleaned, Error> {
+    fn level(&self, folders: &[PathBuf]) -> Result<Cleaned> {
         let threads = std::thread::available_parallelism()
             .map_or(1, usize::from)
             .min(MOST_THREADS);
@@ -98,7 +98,7 @@ impl Walk<'_> {
         })
     }
 
-    fn folders(&self, folders: &[PathBuf]) -> Result<Cleaned, Error> {
+    fn folders(&self, folders: &[PathBuf]) -> Result<Cleaned> {
         let mut cleaned = Cleaned::default();
         for folder in folders {
             self.folder(folder, &mut cleaned)?;
@@ -106,7 +106,7 @@ impl Walk<'_> {
         Ok(cleaned)
     }
 
-    fn folder(&self, folder: &Path, cleaned: &mut Cleaned) -> Result<(), Error> {
+    fn folder(&self, folder: &Path, cleaned: &mut Cleaned) -> Result<()> {
         let nothing = KnownFolder::default();
         let known_here = self.known.folder(folder).unwrap_or(&nothing);
         for entry in entries(&self.root.join(folder))? {
@@ -144,7 +144,7 @@ impl Walk<'_> {
 }
 
 /// As `remove`, where anything is there.
-pub(crate) fn remove_if_there(path: &Path) -> Result<(), Error> {
+pub(crate) fn remove_if_there(path: &Path) -> Result<()> {
     if path.symlink_metadata().is_ok() {
         remove(path)?;
     }
@@ -152,7 +152,7 @@ pub(crate) fn remove_if_there(path: &Path) -> Result<(), Error> {
 }
 
 /// Removes a file or a folder with all that is in it.
-pub(crate) fn remove(path: &Path) -> Result<(), Error> {
+pub(crate) fn remove(path: &Path) -> Result<()> {
     remove_it(
         path,
         fs::symlink_metadata(path)
@@ -161,7 +161,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), Error> {
     )
 }
 
-fn remove_it(path: &Path, kind: FileType) -> Result<(), Error> {
+fn remove_it(path: &Path, kind: FileType) -> Result<()> {
     if !kind.is_dir() {
         return fs::remove_file(path).or_failed_to("remove", path);
     }
@@ -173,7 +173,7 @@ fn remove_it(path: &Path, kind: FileType) -> Result<(), Error> {
     fs::remove_dir(path).or_failed_to("remove", path)
 }
 
-fn empty(path: &Path) -> Result<(), Error> {
+fn empty(path: &Path) -> Result<()> {
     for entry in entries(path)? {
         let kind = entry.file_type().or_failed_to("look at", entry.path())?;
         remove_it(&entry.path(), kind)?;
@@ -182,7 +182,7 @@ fn empty(path: &Path) -> Result<(), Error> {
 }
 
 /// Returns what is in a folder, after making sure that it can be read and changed.
-fn entries(path: &Path) -> Result<Vec<fs::DirEntry>, Error> {
+fn entries(path: &Path) -> Result<Vec<fs::DirEntry>> {
     let metadata = fs::symlink_metadata(path).or_failed_to("look at", path)?;
     if metadata.is_dir() && metadata.permissions().mode() & 0o700 != 0o700 {
         let mode = metadata.permissions().mode() | 0o700;

@@ -4,7 +4,7 @@ use crate::error::says_trouble_of_disk;
 use crate::files::held;
 use crate::reader::Entry;
 use crate::trees::NESTED;
-use crate::{Environment, Error, Repository, TreeId};
+use crate::{Environment, Error, Repository, Result, TreeId};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -54,7 +54,7 @@ impl Content {
 
 impl Repository {
     /// Returns what a tree says of it, looked up once.
-    pub(crate) fn content_of(&self, tree: &TreeId) -> Result<Arc<Content>, Error> {
+    pub(crate) fn content_of(&self, tree: &TreeId) -> Result<Arc<Content>> {
         let known = || held(&self.known_content);
         if let Some(content) = known().get(tree) {
             return Ok(Arc::clone(content));
@@ -68,7 +68,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn content_at_head(&self) -> Result<ContentAtHead, Error> {
+    pub fn content_at_head(&self) -> Result<ContentAtHead> {
         let content = self.content_of(&self.tree_of(&self.head()?.commit)?)?;
         Ok(ContentAtHead {
             submodules: content.places(),
@@ -76,7 +76,7 @@ impl Repository {
         })
     }
 
-    fn read_content(&self, tree: &TreeId) -> Result<Content, Error> {
+    fn read_content(&self, tree: &TreeId) -> Result<Content> {
         let mut content = Content::default();
         for Entry { mode, id, path } in
             self.files(tree, &|mode, path| mode == NESTED || is_attributes(path))?
@@ -97,7 +97,7 @@ impl Repository {
     }
 
     /// Refuses a tree whose files can't be written as they are, because the program that keeps them is not there.
-    pub(crate) fn assert_lfs(&self, tree: &TreeId) -> Result<(), Error> {
+    pub(crate) fn assert_lfs(&self, tree: &TreeId) -> Result<()> {
         let lfs = self.content_rules.lfs;
         if lfs == Bring::Off || !self.content_of(tree)?.has_lfs || is_lfs_there() {
             return Ok(());

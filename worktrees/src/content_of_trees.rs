@@ -4,7 +4,7 @@ use crate::git::{entry, fields, pairs, path_of};
 use crate::names::{name_of, path_named};
 use crate::reader::Entry;
 use crate::trees::{LINK, NESTED};
-use crate::{Error, PathPatterns, Repository, TreeId};
+use crate::{Error, PathPatterns, Repository, Result, TreeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use tm_scheduler::CommitId;
@@ -23,11 +23,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit or tree.
-    pub fn changed_files(
-        &self,
-        from: &dyn Treeish,
-        to: &dyn Treeish,
-    ) -> Result<Vec<Change>, Error> {
+    pub fn changed_files(&self, from: &dyn Treeish, to: &dyn Treeish) -> Result<Vec<Change>> {
         let differing = self.differing(from, to)?.into_iter();
         let changed = |(path, kind): (Vec<u8>, ChangeKind)| Change {
             path: name_of(&path),
@@ -40,11 +36,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit or tree.
-    pub fn changed_between(
-        &self,
-        from: &dyn Treeish,
-        to: &dyn Treeish,
-    ) -> Result<Vec<String>, Error> {
+    pub fn changed_between(&self, from: &dyn Treeish, to: &dyn Treeish) -> Result<Vec<String>> {
         Ok(self
             .changed_files(from, to)?
             .into_iter()
@@ -57,7 +49,7 @@ impl Repository {
         &self,
         from: &dyn Treeish,
         to: &dyn Treeish,
-    ) -> Result<Vec<(Vec<u8>, ChangeKind)>, Error> {
+    ) -> Result<Vec<(Vec<u8>, ChangeKind)>> {
         let (from, to) = (from.to_string(), to.to_string());
         let change = |(status, path): (&[u8], &[u8])| {
             let kind = match status {
@@ -82,7 +74,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit.
-    pub fn text_at(&self, commit: &CommitId, path: &str) -> Result<Option<String>, Error> {
+    pub fn text_at(&self, commit: &CommitId, path: &str) -> Result<Option<String>> {
         self.text_in_tree(&self.tree_of(commit)?, path)
     }
 
@@ -90,7 +82,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such tree.
-    pub fn text_in_tree(&self, tree: &TreeId, path: &str) -> Result<Option<String>, Error> {
+    pub fn text_in_tree(&self, tree: &TreeId, path: &str) -> Result<Option<String>> {
         match self.bytes_in_tree(tree, path)? {
             Some(content) => Ok(String::from_utf8(content).ok()),
             None if self.has_tree(tree)? => Ok(None),
@@ -98,7 +90,7 @@ impl Repository {
         }
     }
 
-    fn has_tree(&self, tree: &TreeId) -> Result<bool, Error> {
+    fn has_tree(&self, tree: &TreeId) -> Result<bool> {
         let of_git = || self.git().line("cat-file -e").arg(&tree.0).succeeds();
         self.read_or(|reader| reader.has_tree(&tree.0), of_git)
     }
@@ -107,7 +99,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn bytes_in_tree(&self, tree: &TreeId, path: &str) -> Result<Option<Vec<u8>>, Error> {
+    pub fn bytes_in_tree(&self, tree: &TreeId, path: &str) -> Result<Option<Vec<u8>>> {
         let path = path_named(path);
         let of_git = || {
             let place = path_of(&[tree.0.as_bytes(), b":", &path].concat());
@@ -121,7 +113,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such tree.
-    pub fn paths(&self, tree: &TreeId) -> Result<BTreeSet<String>, Error> {
+    pub fn paths(&self, tree: &TreeId) -> Result<BTreeSet<String>> {
         Ok(self
             .files(tree, &|_, _| true)?
             .into_iter()
@@ -133,7 +125,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such tree.
-    pub fn nested_repositories(&self, tree: &TreeId) -> Result<Vec<String>, Error> {
+    pub fn nested_repositories(&self, tree: &TreeId) -> Result<Vec<String>> {
         Ok(self
             .files(tree, &|mode, _| mode == NESTED)?
             .into_iter()
@@ -145,7 +137,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such tree.
-    pub fn links(&self, tree: &TreeId) -> Result<BTreeMap<String, String>, Error> {
+    pub fn links(&self, tree: &TreeId) -> Result<BTreeMap<String, String>> {
         self.files(tree, &|mode, _| mode == LINK)?
             .into_iter()
             .map(|link| {
@@ -159,11 +151,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such tree.
-    pub fn files_covered(
-        &self,
-        tree: &TreeId,
-        patterns: &PathPatterns,
-    ) -> Result<Vec<String>, Error> {
+    pub fn files_covered(&self, tree: &TreeId, patterns: &PathPatterns) -> Result<Vec<String>> {
         let covered = self.files(tree, &|_, path| patterns.covers(&path_of(path)))?;
         let line = |Entry { mode, id, path }: Entry| {
             let kind = if mode == NESTED { "commit" } else { "blob" };
@@ -177,7 +165,7 @@ impl Repository {
         &self,
         tree: &TreeId,
         is_wanted: &dyn Fn(i32, &[u8]) -> bool,
-    ) -> Result<Vec<Entry>, Error> {
+    ) -> Result<Vec<Entry>> {
         let wanted = |bytes| {
             let ([mode, _, id], path) = entry(bytes)?;
             let (mode, path) = (i32::from_str_radix(&mode, 8).ok()?, path.to_owned());
@@ -191,7 +179,7 @@ impl Repository {
     }
 
     /// The content of a blob.
-    pub(crate) fn blob(&self, id: &str) -> Result<Vec<u8>, Error> {
+    pub(crate) fn blob(&self, id: &str) -> Result<Vec<u8>> {
         let of_git = || self.git_on_objects().line("cat-file blob").arg(id).bytes();
         self.read_or(|reader| reader.blob(id), of_git)
     }

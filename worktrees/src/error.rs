@@ -11,6 +11,9 @@ use std::path::PathBuf;
 use tm_scheduler::{CommitId, quoted};
 use trouble::{COLLECTED_WORDS, LASTING_WORDS, says};
 
+/// What everything here returns that can fail.
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
+
 /// What went wrong; the text follows "failed to".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -350,11 +353,11 @@ impl Error {
 /// Says of an error of the system what was tried with which file.
 pub(crate) trait OrFailedTo<T> {
     /// Returns what the system gave, or what failed: to `read`, to `write`, this file or folder.
-    fn or_failed_to(self, action: &'static str, path: impl Into<PathBuf>) -> Result<T, Error>;
+    fn or_failed_to(self, action: &'static str, path: impl Into<PathBuf>) -> Result<T>;
 }
 
 impl<T> OrFailedTo<T> for io::Result<T> {
-    fn or_failed_to(self, action: &'static str, path: impl Into<PathBuf>) -> Result<T, Error> {
+    fn or_failed_to(self, action: &'static str, path: impl Into<PathBuf>) -> Result<T> {
         self.map_err(|source| Error::File {
             action,
             path: path.into(),

@@ -1,6 +1,6 @@
 //! Writes the files of a tree into a folder that is no checkout: no git folder, nothing to commit to, nothing to run.
 
-use crate::{Error, OrFailedTo as _, Repository, TreeId};
+use crate::{OrFailedTo as _, Repository, Result, TreeId};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ impl Repository {
     ///
     /// # Errors
     /// git or the disk refused.
-    pub fn export(&self, tree: &TreeId, folder: &Path) -> Result<(), Error> {
+    pub fn export(&self, tree: &TreeId, folder: &Path) -> Result<()> {
         let scratch = tempfile::tempdir_in(folder).or_failed_to("write", folder)?;
         let index = scratch.path().join("index");
         let git = || {
@@ -30,7 +30,7 @@ impl Repository {
 }
 
 /// Files can't be written any more; folders can, so that they can be removed.
-fn make_read_only(folder: &Path) -> Result<(), Error> {
+fn make_read_only(folder: &Path) -> Result<()> {
     for entry in fs::read_dir(folder).or_failed_to("read", folder)?.flatten() {
         let path = entry.path();
         let kind = entry.file_type().or_failed_to("look at", &path)?;

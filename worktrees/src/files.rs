@@ -1,6 +1,6 @@
 //! Small files that git reads, and that others may have written: read with care, replaced whole.
 
-use crate::{Error, OrFailedTo as _};
+use crate::{OrFailedTo as _, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -38,12 +38,12 @@ impl Identity {
 ///
 /// # Errors
 /// It is no regular file, it is longer, or it can't be read.
-pub(crate) fn beginning(path: &Path, most: usize) -> Result<Vec<u8>, Error> {
+pub(crate) fn beginning(path: &Path, most: usize) -> Result<Vec<u8>> {
     tm_untrusted::read(path, most as u64).or_failed_to("read", path)
 }
 
 /// Replaces a file by another one with this content, in one step.
-pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), Error> {
+pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<()> {
     let write = || -> io::Result<()> {
         let mut file = new_beside(path)?;
         file.write_all(content)?;
@@ -55,7 +55,7 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), Error> {
 
 /// As `replace`, by a copy of an index with its time of change: git takes a file for unchanged whose size and time the
 /// index has, unless that time is not before the index's own.
-pub(crate) fn copy_with_time(from: &Path, to: &Path) -> Result<(), Error> {
+pub(crate) fn copy_with_time(from: &Path, to: &Path) -> Result<()> {
     let copy = || -> io::Result<()> {
         let mut index = File::open(from)?;
         let mut copy = new_beside(to)?;
@@ -77,12 +77,12 @@ pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Makes a folder and those above it that are not there.
-pub(crate) fn create_folder(path: &Path) -> Result<(), Error> {
+pub(crate) fn create_folder(path: &Path) -> Result<()> {
     std::fs::create_dir_all(path).or_failed_to("create", path)
 }
 
 /// Makes a link, in place of another one.
-pub(crate) fn link(target: &Path, link: &Path) -> Result<(), Error> {
+pub(crate) fn link(target: &Path, link: &Path) -> Result<()> {
     if std::fs::read_link(link).is_ok_and(|found| found == target) {
         return Ok(());
     }

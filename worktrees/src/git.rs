@@ -10,7 +10,7 @@ pub(crate) use answer::{Answer, entry, fields, is_object_id, joined, pairs, path
 
 use crate::environment::UNATTENDED;
 use crate::error::says_passing_trouble;
-use crate::{Environment, Error, OrFailedTo as _, RunHooks, Treeish};
+use crate::{Environment, Error, OrFailedTo as _, Result, RunHooks, Treeish};
 use answer::stumbled;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -245,7 +245,7 @@ impl Git {
     }
 
     /// Runs the call and returns its answer, whatever the exit code.
-    pub(crate) fn answer(mut self) -> Result<Answer, Error> {
+    pub(crate) fn answer(mut self) -> Result<Answer> {
         if let Some(error) = self.refused.take() {
             return Err(error);
         }
@@ -275,7 +275,7 @@ impl Git {
     }
 
     /// Runs the call with the terminal of this process as its own, a pager included.
-    pub(crate) fn shown(mut self) -> Result<(), Error> {
+    pub(crate) fn shown(mut self) -> Result<()> {
         if let Some(error) = self.refused.take() {
             return Err(error);
         }
@@ -296,7 +296,7 @@ impl Git {
         }
     }
 
-    fn run_once(&mut self) -> Result<Answer, Error> {
+    fn run_once(&mut self) -> Result<Answer> {
         match &self.input {
             Some(bytes) => self.command.stdin(file_with(bytes)?),
             None => self.command.stdin(Stdio::null()),
@@ -346,7 +346,7 @@ impl Git {
 }
 
 /// Puts bytes into a file without a name: unlike a pipe it can't fill up and block both sides.
-fn file_with(bytes: &[u8]) -> Result<File, Error> {
+fn file_with(bytes: &[u8]) -> Result<File> {
     let write = || -> std::io::Result<File> {
         let mut file = tempfile::tempfile()?;
         file.write_all(bytes)?;

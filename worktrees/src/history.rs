@@ -3,7 +3,7 @@
 
 use crate::files::held;
 use crate::git::{Git, fields, is_object_id, unexpected};
-use crate::{Error, Repository, TreeId};
+use crate::{Error, Repository, Result, TreeId};
 use std::fmt::Write as _;
 use tm_scheduler::CommitId;
 
@@ -43,7 +43,7 @@ const FORMAT: &str = "--format=%H%n%P%n%T%n%s%n%an%n%ae%n%ad%n\
 
 impl Repository {
     /// Reads the commits that the words of a call choose.
-    fn log(&self, chosen: impl FnOnce(Git) -> Git) -> Result<Vec<PastCommit>, Error> {
+    fn log(&self, chosen: impl FnOnce(Git) -> Git) -> Result<Vec<PastCommit>> {
         let call = self.git().line("log -z --date=raw").arg(FORMAT);
         fields(&chosen(call).bytes()?).map(past_commit).collect()
     }
@@ -52,7 +52,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit, or git refused.
-    pub fn history(&self, from: &CommitId, tips: &[CommitId]) -> Result<Vec<PastCommit>, Error> {
+    pub fn history(&self, from: &CommitId, tips: &[CommitId]) -> Result<Vec<PastCommit>> {
         self.log(|git| {
             tips.iter()
                 .fold(git.line("--topo-order --reverse"), Git::commit)
@@ -66,7 +66,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit, or git refused.
-    pub fn told(&self, tip: &CommitId, words: &[&str]) -> Result<Vec<PastCommit>, Error> {
+    pub fn told(&self, tip: &CommitId, words: &[&str]) -> Result<Vec<PastCommit>> {
         let words = words.iter().map(|words| format!("--grep={words}"));
         self.log(|git| {
             git.line("--topo-order --fixed-strings")
@@ -80,7 +80,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit, or git refused.
-    pub fn told_of(&self, commits: &[CommitId]) -> Result<Vec<PastCommit>, Error> {
+    pub fn told_of(&self, commits: &[CommitId]) -> Result<Vec<PastCommit>> {
         if commits.is_empty() {
             return Ok(Vec::new());
         }
@@ -94,7 +94,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit.
-    pub fn past(&self, commit: &CommitId) -> Result<PastCommit, Error> {
+    pub fn past(&self, commit: &CommitId) -> Result<PastCommit> {
         self.told_of(std::slice::from_ref(commit))?
             .pop()
             .ok_or_else(|| Error::unknown(commit))
@@ -109,7 +109,7 @@ impl Repository {
         head: &CommitId,
         name: &str,
         value: &str,
-    ) -> Result<Option<CommitId>, Error> {
+    ) -> Result<Option<CommitId>> {
         let holds = format!("--grep={name}: {value}");
         let found = self.log(|git| {
             git.line("--first-parent --fixed-strings")
@@ -134,7 +134,7 @@ impl Repository {
         to: &CommitId,
         files: &[String],
         name: &str,
-    ) -> Result<Vec<String>, Error> {
+    ) -> Result<Vec<String>> {
         let range = format!("{from}..{to}");
         let trailers = self
             .log(|git| git.arg(range).arg("--").args(files))?
@@ -150,7 +150,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit, or git refused.
-    pub fn brought_by(&self, commit: &CommitId) -> Result<Vec<CommitId>, Error> {
+    pub fn brought_by(&self, commit: &CommitId) -> Result<Vec<CommitId>> {
         let parents = self.parents(commit)?;
         let [first, _, ..] = parents.as_slice() else {
             return Ok(vec![commit.clone()]);
@@ -173,7 +173,7 @@ impl Repository {
     ///
     /// # Errors
     /// One of them is not there.
-    pub fn newest(&self, base: &CommitId, commits: &[CommitId]) -> Result<CommitId, Error> {
+    pub fn newest(&self, base: &CommitId, commits: &[CommitId]) -> Result<CommitId> {
         let mut input = format!("^{base}\n");
         for commit in commits {
             let _ = writeln!(input, "{commit}");
@@ -192,7 +192,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit.
-    pub fn merge_base(&self, one: &CommitId, other: &CommitId) -> Result<Option<CommitId>, Error> {
+    pub fn merge_base(&self, one: &CommitId, other: &CommitId) -> Result<Option<CommitId>> {
         Ok(self
             .git()
             .arg("merge-base")
@@ -206,7 +206,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit.
-    pub fn first_parent(&self, commit: &CommitId) -> Result<Option<CommitId>, Error> {
+    pub fn first_parent(&self, commit: &CommitId) -> Result<Option<CommitId>> {
         Ok(self.parents(commit)?.into_iter().next())
     }
 
@@ -214,7 +214,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit.
-    pub fn parents(&self, commit: &CommitId) -> Result<Vec<CommitId>, Error> {
+    pub fn parents(&self, commit: &CommitId) -> Result<Vec<CommitId>> {
         let of_git = || Ok(self.past(commit)?.parents);
         self.read_or(|reader| reader.parents(commit), of_git)
     }
@@ -223,7 +223,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit.
-    pub fn is_ancestor(&self, ancestor: &CommitId, descendant: &CommitId) -> Result<bool, Error> {
+    pub fn is_ancestor(&self, ancestor: &CommitId, descendant: &CommitId) -> Result<bool> {
         if ancestor == descendant {
             return Ok(true);
         }
@@ -241,7 +241,7 @@ impl Repository {
     ///
     /// # Errors
     /// It names none.
-    pub fn resolve(&self, revision: &str) -> Result<CommitId, Error> {
+    pub fn resolve(&self, revision: &str) -> Result<CommitId> {
         match self.read(|reader| reader.commit(revision)) {
             Some(found) => found.here().ok_or_else(|| Error::unknown(revision)),
             None => self.object(revision, "commit").map(CommitId::new),
@@ -249,7 +249,7 @@ impl Repository {
     }
 
     /// Returns the id of the object of a kind that a revision leads to.
-    fn object(&self, revision: &str, kind: &str) -> Result<String, Error> {
+    fn object(&self, revision: &str, kind: &str) -> Result<String> {
         let answer = self
             .git()
             .line("rev-parse --verify --quiet --end-of-options")
@@ -266,7 +266,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit.
-    pub fn tree_of(&self, commit: &CommitId) -> Result<TreeId, Error> {
+    pub fn tree_of(&self, commit: &CommitId) -> Result<TreeId> {
         // A lock that somebody died with holds whole entries all the same.
         let known = || held(&self.trees);
         if let Some(tree) = known().get(commit) {
@@ -284,7 +284,7 @@ impl Repository {
     ///
     /// # Errors
     /// Its tree is another one, or there is no such commit.
-    pub fn assert_tree_of(&self, commit: &CommitId, tree: &TreeId) -> Result<(), Error> {
+    pub fn assert_tree_of(&self, commit: &CommitId, tree: &TreeId) -> Result<()> {
         let found = self.tree_of(commit)?;
         if found == *tree {
             return Ok(());
@@ -300,7 +300,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn is_shallow(&self) -> Result<bool, Error> {
+    pub fn is_shallow(&self) -> Result<bool> {
         Ok(self
             .git()
             .line("rev-parse --is-shallow-repository")
@@ -309,7 +309,7 @@ impl Repository {
     }
 }
 
-fn past_commit(entry: &[u8]) -> Result<PastCommit, Error> {
+fn past_commit(entry: &[u8]) -> Result<PastCommit> {
     let text = String::from_utf8_lossy(entry);
     let mut parts = text.splitn(9, '\n').map(ToOwned::to_owned);
     let mut part = || parts.next().ok_or_else(|| unexpected(&["log"], entry));

@@ -6,7 +6,7 @@
 
 use crate::files::{beginning, replace};
 use crate::owned::OwnedFolder;
-use crate::{Error, Repository, TreeId};
+use crate::{Error, Repository, Result, TreeId};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -63,7 +63,7 @@ pub(crate) fn mark(folder: &Path) -> (&'static str, String) {
 ///
 /// # Errors
 /// A hook refused (`HookRefused`, with its words), or git did.
-pub(crate) fn run(folder: &OwnedFolder, work: HookedWork, message: &str) -> Result<Hooked, Error> {
+pub(crate) fn run(folder: &OwnedFolder, work: HookedWork, message: &str) -> Result<Hooked> {
     let file = folder.message_file();
     replace(&file, message.as_bytes())?;
     let [checks, prepares, judges] = work.hooks();
@@ -81,7 +81,7 @@ pub(crate) fn run(folder: &OwnedFolder, work: HookedWork, message: &str) -> Resu
     })
 }
 
-fn call(folder: &OwnedFolder, hook: &'static str, arguments: &[&OsStr]) -> Result<(), Error> {
+fn call(folder: &OwnedFolder, hook: &'static str, arguments: &[&OsStr]) -> Result<()> {
     if !folder.may_have_hook(hook) {
         return Ok(());
     }
@@ -131,7 +131,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn hooks_of_commits(&self) -> Result<Vec<FoundHook>, Error> {
+    pub fn hooks_of_commits(&self) -> Result<Vec<FoundHook>> {
         let folder = self
             .git_with_hooks()
             .line("rev-parse --path-format=absolute --git-path hooks")

@@ -3,7 +3,7 @@
 //! git decides both what a pattern means and what is ignored. Does not know what the paths are wanted for.
 
 use crate::git::{Git, fields, joined, path_of};
-use crate::{Error, OrFailedTo as _, Repository};
+use crate::{OrFailedTo as _, Repository, Result};
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn ignored_paths<T: AsRef<str>>(&self, patterns: &[T]) -> Result<Vec<PathBuf>, Error> {
+    pub fn ignored_paths<T: AsRef<str>>(&self, patterns: &[T]) -> Result<Vec<PathBuf>> {
         if patterns.is_empty() {
             return Ok(Vec::new());
         }
@@ -36,10 +36,7 @@ impl Repository {
             .collect())
     }
 
-    fn untracked_files_matching<T: AsRef<str>>(
-        &self,
-        patterns: &[T],
-    ) -> Result<BTreeSet<PathBuf>, Error> {
+    fn untracked_files_matching<T: AsRef<str>>(&self, patterns: &[T]) -> Result<BTreeSet<PathBuf>> {
         let lines =
             patterns_file(patterns).or_failed_to("write patterns into", std::env::temp_dir())?;
         let from = format!("--exclude-from={}", lines.path().display());
@@ -52,7 +49,7 @@ impl Git {
     pub(crate) fn ignored_among<'p>(
         self,
         paths: impl IntoIterator<Item = &'p PathBuf>,
-    ) -> Result<BTreeSet<PathBuf>, Error> {
+    ) -> Result<BTreeSet<PathBuf>> {
         let call = self.line("check-ignore -z --stdin").input(joined(paths));
         // 1: none of them is.
         let answer = call.answer_up_to(1)?;
@@ -61,7 +58,7 @@ impl Git {
 }
 
 /// Runs a listing; a repository within the checkout is listed with a slash at its end.
-fn files(call: Git) -> Result<BTreeSet<PathBuf>, Error> {
+fn files(call: Git) -> Result<BTreeSet<PathBuf>> {
     let listing = call.bytes()?;
     let plain = |path: &[u8]| path_of(path.strip_suffix(b"/").unwrap_or(path));
     Ok(fields(&listing).map(plain).collect())

@@ -4,7 +4,7 @@ use crate::content::is_attributes;
 use crate::git::{Git, entry, fields};
 use crate::names::name_of;
 use crate::trees::{LINK, NESTED};
-use crate::{Error, OrFailedTo as _};
+use crate::{OrFailedTo as _, Result};
 use foldhash::fast::RandomState;
 use git2::Oid;
 use std::collections::{BTreeMap, HashMap};
@@ -178,7 +178,7 @@ impl Known {
     }
 
     /// Has git list an index; nothing is certain of files then.
-    pub(crate) fn list(git: Git) -> Result<Self, Error> {
+    pub(crate) fn list(git: Git) -> Result<Self> {
         let listing = git.line("ls-files --stage -z").bytes()?;
         let mut known = Self::default();
         for ([mode, id, _], path) in fields(&listing).filter_map(entry) {
@@ -280,7 +280,7 @@ pub(crate) fn written_since(
 /// Waits for the file system's clock to leave the moment in which an index was written, so that whatever is written from
 /// now on bears a later time than all that the index knows. Where its clock is too slow for that, nothing is certain of
 /// the files that were written last.
-pub(crate) fn leave_its_moment(index: &Path) -> Result<(), Error> {
+pub(crate) fn leave_its_moment(index: &Path) -> Result<()> {
     let leave = || -> io::Result<()> {
         let written = std::fs::metadata(index)?.modified()?;
         let folder = index.parent().unwrap_or(index);

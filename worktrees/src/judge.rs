@@ -4,7 +4,7 @@ use crate::hooks::{self, Hooked, HookedWork};
 use crate::indexed::written_since;
 use crate::owned::{Lister, OwnedFolder, OwnedHead};
 use crate::pool::WorktreePool;
-use crate::{BranchName, Error, TreeId};
+use crate::{BranchName, Result, TreeId};
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
@@ -39,7 +39,7 @@ impl JudgeCheckout {
     ///
     /// # Errors
     /// The folder is not tm's any more, or git refused.
-    pub fn check_out(&mut self, commit: &CommitId, kept: &[PathBuf]) -> Result<(), Error> {
+    pub fn check_out(&mut self, commit: &CommitId, kept: &[PathBuf]) -> Result<()> {
         let held = self.holds.take();
         self.folder
             .check_out(commit, &OwnedHead::Detached(commit), kept, held.as_ref())?;
@@ -52,7 +52,7 @@ impl JudgeCheckout {
     ///
     /// # Errors
     /// The folder is not tm's any more, or the disk refused.
-    pub fn clean(&self, kept: &[PathBuf]) -> Result<(), Error> {
+    pub fn clean(&self, kept: &[PathBuf]) -> Result<()> {
         self.folder.clean(kept)
     }
 
@@ -60,7 +60,7 @@ impl JudgeCheckout {
     ///
     /// # Errors
     /// git refused.
-    pub fn untracked(&self) -> Result<Vec<PathBuf>, Error> {
+    pub fn untracked(&self) -> Result<Vec<PathBuf>> {
         self.folder.untracked()
     }
 
@@ -83,7 +83,7 @@ impl JudgeCheckout {
     ///
     /// # Errors
     /// The folder is not tm's any more, or git refused.
-    pub fn tree(&mut self) -> Result<TreeId, Error> {
+    pub fn tree(&mut self) -> Result<TreeId> {
         self.holds = None;
         self.folder.tree()
     }
@@ -97,7 +97,7 @@ impl JudgeCheckout {
         branch: &BranchName,
         tree: &TreeId,
         message: &str,
-    ) -> Result<Hooked, Error> {
+    ) -> Result<Hooked> {
         self.run_hooks(
             HookedWork::Commit,
             &OwnedHead::Branch(branch),
@@ -115,7 +115,7 @@ impl JudgeCheckout {
         into: &CommitId,
         tree: &TreeId,
         message: &str,
-    ) -> Result<Hooked, Error> {
+    ) -> Result<Hooked> {
         self.run_hooks(HookedWork::Merge, &OwnedHead::Detached(into), tree, message)
     }
 
@@ -125,7 +125,7 @@ impl JudgeCheckout {
         head: &OwnedHead<'_>,
         tree: &TreeId,
         message: &str,
-    ) -> Result<Hooked, Error> {
+    ) -> Result<Hooked> {
         self.holds = None;
         self.folder.stage_checked_out(tree, head)?;
         hooks::run(&self.folder, work, message)

@@ -3,7 +3,7 @@
 use crate::files::copy_with_time;
 use crate::git::{Git, path_of};
 use crate::reader::Entry;
-use crate::{Error, PathPatterns, Repository, TreeId};
+use crate::{Error, PathPatterns, Repository, Result, TreeId};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt;
@@ -18,7 +18,7 @@ impl Repository {
         tree: &TreeId,
         paths: &[PathBuf],
         from: &CommitId,
-    ) -> Result<TreeId, Error> {
+    ) -> Result<TreeId> {
         if paths.is_empty() {
             return Ok(tree.clone());
         }
@@ -49,7 +49,7 @@ impl Repository {
         covered: &PathPatterns,
         tree: &TreeId,
         from: &CommitId,
-    ) -> Result<(TreeId, Vec<PathBuf>), Error> {
+    ) -> Result<(TreeId, Vec<PathBuf>)> {
         let covered: Vec<PathBuf> = self
             .differing(from, tree)?
             .iter()
@@ -60,7 +60,7 @@ impl Repository {
     }
 
     /// Makes a tree of another one and changes in the form of `update-index --index-info`.
-    pub(crate) fn tree_with(&self, tree: &TreeId, changes: Vec<u8>) -> Result<TreeId, Error> {
+    pub(crate) fn tree_with(&self, tree: &TreeId, changes: Vec<u8>) -> Result<TreeId> {
         let folder = self.scratch()?;
         let index = folder.path().join("index");
         let git = || self.git_on_objects().variable("GIT_INDEX_FILE", &index);
@@ -76,7 +76,7 @@ impl Repository {
     }
 
     /// Writes what a file holds into the object store, as it is.
-    pub(crate) fn write_blob(&self, content: impl Into<Vec<u8>>) -> Result<String, Error> {
+    pub(crate) fn write_blob(&self, content: impl Into<Vec<u8>>) -> Result<String> {
         self.git_on_objects()
             .line("hash-object -w --no-filters --stdin")
             .input(content)
@@ -87,7 +87,7 @@ impl Repository {
     ///
     /// # Errors
     /// The folder is no checkout of this repository, or git refused.
-    pub fn tree_of_checkout(&self, folder: &Path) -> Result<TreeId, Error> {
+    pub fn tree_of_checkout(&self, folder: &Path) -> Result<TreeId> {
         let git = || {
             if folder == self.checkout_root() {
                 self.git_at_checkout()
@@ -117,7 +117,7 @@ impl Repository {
 
 impl Git {
     /// Returns what an index holds as a tree.
-    pub(crate) fn tree(self) -> Result<TreeId, Error> {
+    pub(crate) fn tree(self) -> Result<TreeId> {
         self.arg("write-tree").object_id().map(TreeId)
     }
 }

@@ -1,7 +1,7 @@
 //! Merges without a checkout: the base of a task, and landing.
 
 use crate::git::{Git, entry, fields, path_of, unexpected};
-use crate::{Error, Repository, TreeId};
+use crate::{Error, Repository, Result, TreeId};
 use std::path::PathBuf;
 use tm_scheduler::CommitId;
 use tm_scheduler::merging::{Resolution, lock_file};
@@ -110,7 +110,7 @@ impl Repository {
         commits: &[CommitId],
         message: &str,
         conflicts: Conflicts,
-    ) -> Result<MergeOutcome, Error> {
+    ) -> Result<MergeOutcome> {
         let Some((first, rest)) = commits.split_first() else {
             return Err(Error::unknown(""));
         };
@@ -135,11 +135,7 @@ impl Repository {
         Ok(MergeOutcome::Merged(combined))
     }
 
-    fn united_if(
-        &self,
-        conflicts: Conflicts,
-        conflict: &Conflict,
-    ) -> Result<Option<TreeId>, Error> {
+    fn united_if(&self, conflicts: Conflicts, conflict: &Conflict) -> Result<Option<TreeId>> {
         match conflicts {
             Conflicts::Told => Ok(None),
             Conflicts::United => self.united(conflict),
@@ -150,7 +146,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn land(&self, head: &CommitId, commit: &CommitId) -> Result<Landing, Error> {
+    pub fn land(&self, head: &CommitId, commit: &CommitId) -> Result<Landing> {
         if self.is_ancestor(commit, head)? {
             return Ok(Landing::AlreadyLanded);
         }
@@ -165,7 +161,7 @@ impl Repository {
     ///
     /// # Errors
     /// Signing failed, or git refused.
-    pub fn merge_commit(&self, preview: &MergePreview, message: &str) -> Result<CommitId, Error> {
+    pub fn merge_commit(&self, preview: &MergePreview, message: &str) -> Result<CommitId> {
         let parents = [&preview.head, &preview.commit];
         match preview.resolution {
             None => self.commit_as_user(&preview.tree, &parents, message),
@@ -186,7 +182,7 @@ impl Repository {
         tree: &TreeId,
         parents: &[&CommitId],
         message: &str,
-    ) -> Result<CommitId, Error> {
+    ) -> Result<CommitId> {
         self.git_commit_tree(tree, parents, message)
             .object_id()
             .map(CommitId::new)
@@ -214,7 +210,7 @@ impl Repository {
         &self,
         ours: &CommitId,
         theirs: &CommitId,
-    ) -> Result<(TreeId, Option<Conflict>), Error> {
+    ) -> Result<(TreeId, Option<Conflict>)> {
         let call = self
             .git_on_objects()
             // How files are merged is said by the tree that is merged into, and by no file that lies about.

@@ -2,7 +2,7 @@
 //! when the user says so.
 
 use crate::git::path_of;
-use crate::{BranchName, Error, Landing, Repository};
+use crate::{BranchName, Error, Landing, Repository, Result};
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 use tm_scheduler::verdict::ChangeKind;
@@ -26,7 +26,7 @@ impl Repository {
         &self,
         branch: &BranchName,
         how: FastForwardPolicy,
-    ) -> Result<CommitId, Error> {
+    ) -> Result<CommitId> {
         let git = || self.git_with_hooks();
         let flag = match how {
             FastForwardPolicy::ForwardOrMerge => "--ff",
@@ -52,7 +52,7 @@ impl Repository {
 
     /// Refuses a merge that brings files where the checkout has ignored ones: git spares what is untracked, and writes
     /// over what is ignored.
-    fn assert_no_ignored_file_is_lost(&self, tip: &CommitId) -> Result<(), Error> {
+    fn assert_no_ignored_file_is_lost(&self, tip: &CommitId) -> Result<()> {
         let head = self.head()?.commit;
         let Landing::Clean(merged) = self.land(&head, tip)? else {
             return Ok(());
@@ -86,12 +86,7 @@ impl Repository {
     ///
     /// # Errors
     /// The branch is elsewhere, or git refused.
-    pub fn advance_checkout(
-        &self,
-        from: &CommitId,
-        to: &CommitId,
-        path: &str,
-    ) -> Result<(), Error> {
+    pub fn advance_checkout(&self, from: &CommitId, to: &CommitId, path: &str) -> Result<()> {
         let git = || self.git_in(self.checkout_root());
         let entry = git()
             .line("ls-tree -z --full-tree")

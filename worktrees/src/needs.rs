@@ -3,7 +3,7 @@
 //! Looks names up and starts nothing.
 
 use crate::content::lfs_settings;
-use crate::{Error, PathPatterns, Repository, TreeId};
+use crate::{PathPatterns, Repository, Result, TreeId};
 use std::path::Path;
 
 /// So many kinds of files in attributes are looked at.
@@ -25,7 +25,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such tree, or git refused.
-    pub fn filters(&self, tree: &TreeId) -> Result<Vec<FilterNeed>, Error> {
+    pub fn filters(&self, tree: &TreeId) -> Result<Vec<FilterNeed>> {
         let paths = self.paths(tree)?;
         let mut found: Vec<FilterNeed> = Vec::new();
         for attributes in paths
@@ -63,7 +63,7 @@ impl Repository {
         Ok(found)
     }
 
-    fn filter_command(&self, name: &str) -> Result<Option<String>, Error> {
+    fn filter_command(&self, name: &str) -> Result<Option<String>> {
         for key in ["process", "smudge", "clean"] {
             let command = self.configured(&format!("filter.{name}.{key}"))?;
             if let Some(command) = command.filter(|command| !command.trim().is_empty()) {

@@ -1,7 +1,7 @@
 //! Writes notes beside commits, as `git notes` shows them, signed where the user's commits are.
 
 use crate::made_trees::index_entry;
-use crate::{Error, Repository, TreeId};
+use crate::{Error, Repository, Result, TreeId};
 use tm_scheduler::CommitId;
 
 /// Where tm's notes are: `git log --notes=tm` shows them.
@@ -14,7 +14,7 @@ impl Repository {
     ///
     /// # Errors
     /// Signing failed, somebody else writes notes all the time, or git refused.
-    pub fn write_note(&self, commit: &CommitId, text: &str) -> Result<(), Error> {
+    pub fn write_note(&self, commit: &CommitId, text: &str) -> Result<()> {
         let blob = self.write_blob(text)?;
         let mut tries = 0;
         loop {
@@ -30,14 +30,14 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn note(&self, commit: &CommitId) -> Result<Option<String>, Error> {
+    pub fn note(&self, commit: &CommitId) -> Result<Option<String>> {
         self.git()
             .args(["notes", "--ref", NOTES, "show"])
             .commit(commit)
             .text_if_any()
     }
 
-    fn write_note_once(&self, commit: &CommitId, blob: &str) -> Result<(), Error> {
+    fn write_note_once(&self, commit: &CommitId, blob: &str) -> Result<()> {
         let before = self.at_reference(NOTES)?;
         let tree = match &before {
             Some(notes) => self.tree_of(notes)?,

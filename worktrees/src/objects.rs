@@ -3,7 +3,7 @@
 //! Only what a known commit does not have is read, so it costs as much as the work, and not as much as the repository.
 
 use crate::git::is_object_id;
-use crate::{Error, OrFailedTo as _, Repository, Treeish};
+use crate::{Error, OrFailedTo as _, Repository, Result, Treeish};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -26,7 +26,7 @@ impl Repository {
         of: &dyn Treeish,
         known: &dyn Treeish,
         check: ObjectCheck,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let (of, known) = (of.to_string(), known.to_string());
         if let Some(no_id) = [&of, &known].into_iter().find(|id| !is_object_id(id)) {
             return Err(Error::unknown(no_id));
@@ -66,7 +66,7 @@ impl Repository {
         names: Vec<u8>,
         folder: &Path,
         check: ObjectCheck,
-    ) -> Result<BTreeSet<String>, Error> {
+    ) -> Result<BTreeSet<String>> {
         // Small deltas are for what is kept, and this is not. Under a name, git would make the pack beside the objects and
         // rename it, which may lead from one file system to another.
         let given = folder.join("given.pack");

@@ -8,7 +8,7 @@ use crate::clean::remove_if_there;
 use crate::files::{Identity, beginning, create_folder, held, link, replace};
 use crate::reader::Reader;
 use crate::settings::{self, Settings};
-use crate::{Environment, Error, OrFailedTo as _, Repository};
+use crate::{Environment, Error, OrFailedTo as _, Repository, Result};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ pub(crate) struct OwnGit {
 
 impl OwnGit {
     /// Opens the folders; takes the settings of the repository as they are now where that was not done before.
-    pub(crate) fn open(folder: &Path, repository: &Repository) -> Result<Self, Error> {
+    pub(crate) fn open(folder: &Path, repository: &Repository) -> Result<Self> {
         create_folder(folder)?;
         let mut own = Self {
             folder: folder.to_owned(),
@@ -107,7 +107,7 @@ impl OwnGit {
     }
 
     /// Links what is shared with the repository's; again where the repository was moved.
-    fn share(&self, common: &Path) -> Result<(), Error> {
+    fn share(&self, common: &Path) -> Result<()> {
         let reftable = self.is_reftable.then_some("reftable");
         for name in SHARED.into_iter().chain(reftable) {
             self.link(name, common)?;
@@ -116,7 +116,7 @@ impl OwnGit {
     }
 
     /// Links one thing in a git folder to the repository's.
-    pub(crate) fn link(&self, name: &str, common: &Path) -> Result<(), Error> {
+    pub(crate) fn link(&self, name: &str, common: &Path) -> Result<()> {
         link(&self.common_dir.join(name), &common.join(name))
     }
 
@@ -138,7 +138,7 @@ impl OwnGit {
 
     /// Puts the file back that names other stores of objects, where somebody changed it: what lies there only is not in
     /// the repository, and whoever clones it has not got it.
-    pub(crate) fn put_alternates_back(&self) -> Result<(), Error> {
+    pub(crate) fn put_alternates_back(&self) -> Result<()> {
         if self.alternates_are_as_at_start() {
             return Ok(());
         }
@@ -152,7 +152,7 @@ impl OwnGit {
     }
 
     /// Refuses to go on where somebody put something else in the place of the folder: nothing is written there.
-    pub(crate) fn assert_there(&self) -> Result<(), Error> {
+    pub(crate) fn assert_there(&self) -> Result<()> {
         if self.identity.is_at(&self.folder) {
             return Ok(());
         }
@@ -190,7 +190,7 @@ impl OwnGit {
     }
 
     /// Returns a folder whose HEAD is that of a checkout of the user's.
-    pub(crate) fn view(&self, git_dir: &Path) -> Result<PathBuf, Error> {
+    pub(crate) fn view(&self, git_dir: &Path) -> Result<PathBuf> {
         self.assert_there()?;
         let is_main = git_dir == self.common_dir;
         if is_main && self.is_reftable {
@@ -218,7 +218,7 @@ impl OwnGit {
     }
 
     /// Returns the folder of a worktree of tm's own, by the worktree's name.
-    pub(crate) fn worktree(&self, name: &OsStr) -> Result<PathBuf, Error> {
+    pub(crate) fn worktree(&self, name: &OsStr) -> Result<PathBuf> {
         self.assert_there()?;
         let folder = self.folder.join("worktrees").join(name);
         if !folder.join("HEAD").exists() {
@@ -241,7 +241,7 @@ impl OwnGit {
     }
 }
 
-fn begin(folder: &Path) -> Result<(), Error> {
+fn begin(folder: &Path) -> Result<()> {
     create_folder(folder)?;
     // Relative, because the folders move with the repository.
     replace(&folder.join("commondir"), b"../../common\n")

@@ -17,7 +17,7 @@ use crate::files::Identity;
 use crate::git::{Git, GitPlace};
 use crate::indexed::{Known, leave_its_moment};
 use crate::own::OwnGit;
-use crate::{Error, OrFailedTo as _, Repository, RunHooks, TreeId};
+use crate::{Error, OrFailedTo as _, Repository, Result, RunHooks, TreeId};
 pub(crate) use record::pointed_at;
 use record::{Record, own_folder, own_git};
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub(crate) struct OwnedFolder {
 
 impl OwnedFolder {
     /// Takes a worktree that git has just made, without its files.
-    pub(crate) fn just_made(repository: &Repository, path: PathBuf) -> Result<Self, Error> {
+    pub(crate) fn just_made(repository: &Repository, path: PathBuf) -> Result<Self> {
         let own = own_folder(repository, &path)?;
         let record = Record::of(&path)?;
         record.write(&own)?;
@@ -52,7 +52,7 @@ impl OwnedFolder {
     }
 
     /// Takes a worktree that an earlier process of the run made, by what that one wrote down.
-    pub(crate) fn made_before(repository: &Repository, path: PathBuf) -> Result<Self, Error> {
+    pub(crate) fn made_before(repository: &Repository, path: PathBuf) -> Result<Self> {
         let folder = Self::written_down(repository, path.clone())?;
         let refuse = |_| Error::NotInPool {
             path,
@@ -64,7 +64,7 @@ impl OwnedFolder {
     }
 
     /// Removes the lock of a git that was killed with its tm; one that is still at work is given a moment.
-    fn remove_abandoned_lock(&self) -> Result<(), Error> {
+    fn remove_abandoned_lock(&self) -> Result<()> {
         let lock = self.own.join("index.lock");
         for pause in LOCK_PAUSES {
             if !lock.exists() {
@@ -75,7 +75,7 @@ impl OwnedFolder {
         remove_file(&lock)
     }
 
-    fn written_down(repository: &Repository, path: PathBuf) -> Result<Self, Error> {
+    fn written_down(repository: &Repository, path: PathBuf) -> Result<Self> {
         let own = own_folder(repository, &path)?;
         let unknown = || Error::NotInPool {
             path: path.clone(),
@@ -96,23 +96,23 @@ impl OwnedFolder {
     }
 
     /// Removes what is known of a worktree whose folder somebody took away.
-    pub(crate) fn forget_gone(repository: &Repository, path: &Path) -> Result<(), Error> {
+    pub(crate) fn forget_gone(repository: &Repository, path: &Path) -> Result<()> {
         Self::written_down(repository, path.to_owned())?.forget()
     }
 
     /// Has the folder name the repository's own git folder again, so that git can link a moved worktree.
-    pub(crate) fn unseal(repository: &Repository, path: &Path) -> Result<(), Error> {
+    pub(crate) fn unseal(repository: &Repository, path: &Path) -> Result<()> {
         let folder = Self::written_down(repository, path.to_owned())?;
         replace_whatever(&path.join(".git"), &folder.record.dot_git)
     }
 
     /// Writes down anew what git's own files say, after git itself has linked a moved worktree again.
-    pub(crate) fn linked_again(repository: &Repository, path: &Path) -> Result<(), Error> {
+    pub(crate) fn linked_again(repository: &Repository, path: &Path) -> Result<()> {
         Record::of(path)?.write(&own_folder(repository, path)?)
     }
 
     /// Writes down which untracked paths stay, and are part of no work.
-    pub(crate) fn keep(&mut self, paths: Vec<PathBuf>) -> Result<(), Error> {
+    pub(crate) fn keep(&mut self, paths: Vec<PathBuf>) -> Result<()> {
         if self.record.kept == paths {
             return Ok(());
         }
@@ -151,7 +151,7 @@ impl OwnedFolder {
     }
 
     /// Refuses a folder that is another one than tm made, whatever its name.
-    pub(crate) fn assert_own(&self) -> Result<(), Error> {
+    pub(crate) fn assert_own(&self) -> Result<()> {
         match Identity::of_folder(&self.path) {
             Ok(found) if found == self.record.folder => Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Error::FolderGone {
@@ -176,7 +176,7 @@ impl OwnedFolder {
         head: &OwnedHead<'_>,
         kept: &[PathBuf],
         held: Option<&TreeId>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         self.assert_own()?;
         let tree = self.repository.tree_of(commit)?;
         self.repository.assert_lfs(&tree)?;
@@ -203,7 +203,7 @@ impl OwnedFolder {
 
     /// Has git write the files of a commit. Where all of them are as the index knows them, those that differ between the
     /// two trees are all that it looks at.
-    fn switch(&self, commit: &CommitId, files: KnownFiles) -> Result<(), Error> {
+    fn switch(&self, commit: &CommitId, files: KnownFiles) -> Result<()> {
         let read_tree = |how| {
             self.git()
                 .args(["read-tree", how, "-u"])
@@ -231,12 +231,12 @@ impl OwnedFolder {
         name_of_folder(&self.path)
     }
 
-    fn forget_files(&self) -> Result<(), Error> {
+    fn forget_files(&self) -> Result<()> {
         remove_file(&self.index_file())
     }
 
     /// Returns what tm's index knows.
-    pub(crate) fn known(&self) -> Result<Known, Error> {
+    pub(crate) fn known(&self) -> Result<Known> {
         let index = self.index_file();
         if !index.exists() {
             return Ok(Known::default());
@@ -247,19 +247,19 @@ impl OwnedFolder {
     }
 
     /// Removes what is in the folder and not in the index, but for what is kept.
-    pub(crate) fn clean(&self, kept: &[PathBuf]) -> Result<(), Error> {
+    pub(crate) fn clean(&self, kept: &[PathBuf]) -> Result<()> {
         self.assert_own()?;
         clean(&self.path, &self.known()?, kept).map(drop)
     }
 
     /// Removes the folder, and git's entry of it.
-    pub(crate) fn remove(&self) -> Result<(), Error> {
+    pub(crate) fn remove(&self) -> Result<()> {
         self.assert_own()?;
         crate::clean::remove(&self.path)?;
         self.forget()
     }
 
-    fn forget(&self) -> Result<(), Error> {
+    fn forget(&self) -> Result<()> {
         let name = self.path.file_name().unwrap_or_default();
         self.own_git().forget_sealed(Path::new(name))?;
         let git_dir = &self.record.git_dir;
@@ -287,7 +287,7 @@ impl OwnedFolder {
     }
 
     /// Forgets what tm's index says of files, so that all of them are looked at.
-    pub(crate) fn forget_index(&self, commit: &CommitId) -> Result<(), Error> {
+    pub(crate) fn forget_index(&self, commit: &CommitId) -> Result<()> {
         self.git().line("read-tree --reset").commit(commit).done()
     }
 }
@@ -301,6 +301,6 @@ pub(crate) fn name_of_folder(path: &Path) -> String {
 }
 
 /// Removes a file that may be gone already.
-fn remove_file(path: &Path) -> Result<(), Error> {
+fn remove_file(path: &Path) -> Result<()> {
     tm_untrusted::remove(path).or_failed_to("remove", path)
 }

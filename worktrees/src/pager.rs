@@ -1,7 +1,7 @@
 //! Shows commits to a person at the terminal, through the pager that git chooses (`GIT_PAGER`, `core.pager`, `PAGER`).
 
 use crate::git::Git;
-use crate::{Error, Repository, RunHooks};
+use crate::{Repository, Result, RunHooks};
 use tm_scheduler::CommitId;
 
 impl Repository {
@@ -9,7 +9,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit.
-    pub fn show_diff(&self, from: &CommitId, to: &CommitId) -> Result<(), Error> {
+    pub fn show_diff(&self, from: &CommitId, to: &CommitId) -> Result<()> {
         self.in_terminal()
             .line("diff --stat --patch")
             .commit(from)
@@ -22,7 +22,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit.
-    pub fn show_log(&self, from: &CommitId, to: &CommitId) -> Result<(), Error> {
+    pub fn show_log(&self, from: &CommitId, to: &CommitId) -> Result<()> {
         let left_out = format!("^{from}");
         self.in_terminal()
             .line("log --stat")

@@ -1,6 +1,6 @@
 //! Patterns for paths that are never committed, read as `.gitignore` reads them.
 
-use crate::Error;
+use crate::{Error, Result};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub struct PathPatterns {
 
 impl PathPatterns {
     /// Reads the patterns.
-    pub fn new<T: AsRef<str>>(patterns: &[T]) -> Result<Self, Error> {
+    pub fn new<T: AsRef<str>>(patterns: &[T]) -> Result<Self> {
         let mut builder = GlobSetBuilder::new();
         for pattern in patterns {
             add(&mut builder, pattern.as_ref())?;
@@ -33,7 +33,7 @@ impl PathPatterns {
     }
 }
 
-fn add(builder: &mut GlobSetBuilder, pattern: &str) -> Result<(), Error> {
+fn add(builder: &mut GlobSetBuilder, pattern: &str) -> Result<()> {
     let stem = pattern.trim_end_matches("/**").trim_end_matches('/');
     if stem.is_empty() {
         return Ok(());

@@ -11,7 +11,7 @@ use crate::owned::{Lister, OwnedFolder, OwnedHead};
 use crate::prune::Pruned;
 use crate::refs::BranchStart;
 use crate::worktree::Worktree;
-use crate::{BranchName, Error, OrFailedTo as _, Repository, TreeId};
+use crate::{BranchName, Error, OrFailedTo as _, Repository, Result, TreeId};
 use std::mem::take;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -87,7 +87,7 @@ impl WorktreePool {
     ///
     /// # Errors
     /// The folder can't be made or read, or git refused.
-    pub fn open(repository: &Repository, folder: &Path) -> Result<Self, Error> {
+    pub fn open(repository: &Repository, folder: &Path) -> Result<Self> {
         create_folder(folder)?;
         // git names worktrees by their real paths.
         let folder = folder.canonicalize().or_failed_to("find", folder)?;
@@ -144,8 +144,8 @@ impl WorktreePool {
         start: &BranchStart,
         base: &CommitId,
         must_contain: &[CommitId],
-        kept: impl Fn(&Path, &Lister) -> Result<Vec<PathBuf>, Error>,
-    ) -> Result<Worktree, Error> {
+        kept: impl Fn(&Path, &Lister) -> Result<Vec<PathBuf>>,
+    ) -> Result<Worktree> {
         for commit in must_contain {
             if !self.repository.is_ancestor(commit, base)? {
                 return Err(Error::MissingDependency {
@@ -178,12 +178,7 @@ impl WorktreePool {
     ///
     /// # Errors
     /// It is not of this pool, or it is gone.
-    pub fn take_over(
-        &self,
-        path: &Path,
-        branch: &BranchName,
-        base: &CommitId,
-    ) -> Result<Worktree, Error> {
+    pub fn take_over(&self, path: &Path, branch: &BranchName, base: &CommitId) -> Result<Worktree> {
         let refuse = |why: &'static str| Error::NotInPool {
             path: path.to_owned(),
             why,
@@ -207,7 +202,7 @@ impl WorktreePool {
     ///
     /// # Errors
     /// git refused.
-    pub fn judge(&self, tree: &TreeId, commit: &CommitId) -> Result<JudgeCheckout, Error> {
+    pub fn judge(&self, tree: &TreeId, commit: &CommitId) -> Result<JudgeCheckout> {
         let idle = {
             let judges = &mut self.state.idle().judges;
             let mut held = judges.iter().map(|(_, holds)| holds.as_ref());
@@ -226,7 +221,7 @@ impl WorktreePool {
         idle: Option<OwnedFolder>,
         name: impl Fn(u32) -> String,
         commit: &CommitId,
-    ) -> Result<OwnedFolder, Error> {
+    ) -> Result<OwnedFolder> {
         self.state.no_collection.renew();
         match idle {
             Some(folder) if folder.assert_own().is_ok() => Ok(folder),
@@ -238,7 +233,7 @@ impl WorktreePool {
     }
 
     /// Adds a worktree without its files; those come with the check-out, outside the lock.
-    fn add(&self, name: &str, commit: &CommitId) -> Result<OwnedFolder, Error> {
+    fn add(&self, name: &str, commit: &CommitId) -> Result<OwnedFolder> {
         let path = self.folder.join(name);
         self.changing(|| {
             self.repository.own().map_or(Ok(()), OwnGit::assert_there)?;
@@ -259,7 +254,7 @@ impl WorktreePool {
     }
 
     /// Holds the locks, of this process and of all, under which git's list of worktrees changes.
-    fn changing<T>(&self, change: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    fn changing<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
         let _in_this_process = held(&self.state.changing);
         self.repository.changing_worktrees(change)
     }
@@ -284,7 +279,7 @@ impl WorktreePool {
     ///
     /// # Errors
     /// A folder is not tm's any more, or the disk refused.
-    pub fn seal_idle(&self) -> Result<(), Error> {
+    pub fn seal_idle(&self) -> Result<()> {
         for folder in &self.state.idle().folders {
             let head = folder.head_that_was_left();
             head.map_or(Ok(()), |head| folder.seal(&OwnedHead::Detached(&head)))?;
@@ -296,7 +291,7 @@ impl WorktreePool {
     ///
     /// # Errors
     /// git refused one of them; the others are removed nevertheless.
-    pub fn close(&self) -> Result<(), Error> {
+    pub fn close(&self) -> Result<()> {
         let (folders, judges) = {
             let idle = &mut *self.state.idle();
             (take(&mut idle.folders), take(&mut idle.judges))

@@ -5,7 +5,7 @@ use crate::git::Git;
 use crate::owned::{OwnedFolder, name_of_folder};
 use crate::pool::{KEPT_SETTINGS, OF_JUDGE};
 use crate::worktree::salvage;
-use crate::{BranchName, Error, OrFailedTo as _, Repository};
+use crate::{BranchName, Error, OrFailedTo as _, Repository, Result};
 use std::path::{Path, PathBuf};
 
 /// What became of a worktree.
@@ -36,7 +36,7 @@ const NOT_COMMITTED: Judgement = (Pruned::Kept, "it holds work that is not commi
 
 impl PruneOutcome {
     /// What failed left the worktree as it is.
-    fn of(pruned: Result<Judgement, Error>, path: PathBuf) -> Self {
+    fn of(pruned: Result<Judgement>, path: PathBuf) -> Self {
         let (outcome, why) = match pruned {
             Ok((outcome, why)) => (outcome, why.to_owned()),
             Err(error) => (Pruned::Kept, format!("failed to {error}")),
@@ -68,11 +68,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such branch, the folder is in use, or git refused.
-    pub fn open_worktree(
-        &self,
-        branch: &BranchName,
-        folder: &Path,
-    ) -> Result<InspectionWorktree, Error> {
+    pub fn open_worktree(&self, branch: &BranchName, folder: &Path) -> Result<InspectionWorktree> {
         match self.checked_out_at(branch)? {
             Some(path) if path == folder => return Ok(InspectionWorktree::Made(path)),
             Some(path) => return Ok(InspectionWorktree::Found(path)),
@@ -91,7 +87,7 @@ impl Repository {
         Ok(InspectionWorktree::Made(folder.to_owned()))
     }
 
-    fn checked_out_at(&self, branch: &BranchName) -> Result<Option<PathBuf>, Error> {
+    fn checked_out_at(&self, branch: &BranchName) -> Result<Option<PathBuf>> {
         let wanted = Some(branch.reference());
         let mut worktrees = self.worktrees()?.into_iter();
         let found = worktrees.find(|(_, on)| *on == wanted);
@@ -99,7 +95,7 @@ impl Repository {
     }
 
     /// The worktrees that git lists, each with the full name of the branch that it is on.
-    fn worktrees(&self) -> Result<Vec<(PathBuf, Option<String>)>, Error> {
+    fn worktrees(&self) -> Result<Vec<(PathBuf, Option<String>)>> {
         let worktree = |entry: &str| {
             let said = |word| entry.lines().find_map(|line| line.strip_prefix(word));
             let branch = said("branch ").map(ToOwned::to_owned);
@@ -122,7 +118,7 @@ impl Repository {
     ///
     /// # Errors
     /// git can't list the worktrees.
-    pub fn prune(&self, folder: &Path) -> Result<Vec<PruneOutcome>, Error> {
+    pub fn prune(&self, folder: &Path) -> Result<Vec<PruneOutcome>> {
         let mut paths: Vec<PathBuf> = self
             .worktrees()?
             .into_iter()
@@ -135,7 +131,7 @@ impl Repository {
 
     /// Removes a worktree that nobody uses any more, after everything in it is kept under a name of tm's own that is
     /// made of its folder: `refs/tm/salvage/<run>/worktree-<n>/1`.
-    pub(crate) fn put_away(&self, path: &Path) -> Result<(), Error> {
+    pub(crate) fn put_away(&self, path: &Path) -> Result<()> {
         let folder = OwnedFolder::made_before(self, path.to_owned())?;
         let run = path.parent().map(name_of_folder).unwrap_or_default();
         let reference = format!("refs/tm/salvage/{run}/worktree-{}/1", folder.name());
@@ -155,7 +151,7 @@ impl Repository {
     ///
     /// # Errors
     /// The folder can't be read, or git refused.
-    pub fn link_again(&self, folder: &Path) -> Result<usize, Error> {
+    pub fn link_again(&self, folder: &Path) -> Result<usize> {
         let mut found = 0;
         for run in folders(folder)? {
             let mut worktrees = folders(&run)?;
@@ -185,7 +181,7 @@ impl Repository {
     }
 
     /// Removes a worktree of tm's own when its work is safe.
-    fn look_at_own(&self, path: &Path) -> Result<Judgement, Error> {
+    fn look_at_own(&self, path: &Path) -> Result<Judgement> {
         let kept = path.parent().unwrap_or(path).join(KEPT_SETTINGS);
         let Some(repository) = self.with_settings_if_kept(&kept)? else {
             // It was made for the user to look around in.
@@ -208,7 +204,7 @@ impl Repository {
     }
 
     /// Tells what should become of a worktree, and why.
-    fn judge_own(&self, folder: &OwnedFolder) -> Result<Judgement, Error> {
+    fn judge_own(&self, folder: &OwnedFolder) -> Result<Judgement> {
         if folder.name().starts_with(OF_JUDGE) {
             return Ok((Pruned::Removed, "it was made for tests only"));
         }
@@ -225,7 +221,7 @@ impl Repository {
     }
 
     /// Removes a worktree of the user's that was made for looking around, unless it holds something that is nowhere else.
-    fn remove_if_safe(&self, path: &Path) -> Result<Judgement, Error> {
+    fn remove_if_safe(&self, path: &Path) -> Result<Judgement> {
         let judgement = self.look_at(path)?;
         if judgement.0 == Pruned::Removed {
             self.remove_worktree(path)?;
@@ -234,7 +230,7 @@ impl Repository {
     }
 
     /// Tells what should become of a worktree that the user worked in, and why.
-    fn look_at(&self, path: &Path) -> Result<Judgement, Error> {
+    fn look_at(&self, path: &Path) -> Result<Judgement> {
         if is_empty(path) {
             return Ok(EMPTY);
         }
@@ -246,7 +242,7 @@ impl Repository {
         where_kept(git(), &head)
     }
 
-    fn remove_worktree(&self, path: &Path) -> Result<(), Error> {
+    fn remove_worktree(&self, path: &Path) -> Result<()> {
         let git = || self.git_on_worktrees().arg("worktree");
         // One that is not locked is removed as well.
         let _was_not_locked = git().arg("unlock").arg(path).done();
@@ -259,7 +255,7 @@ impl Repository {
 }
 
 /// What becomes of a worktree at a commit with nothing besides, by whether anything names the commit.
-fn where_kept(git: Git, head: &str) -> Result<Judgement, Error> {
+fn where_kept(git: Git, head: &str) -> Result<Judgement> {
     let contains = format!("--contains={head}");
     let call = git.line("for-each-ref --count=1").arg(contains);
     Ok(if call.line("refs/heads refs/tm").text()?.is_empty() {
@@ -269,7 +265,7 @@ fn where_kept(git: Git, head: &str) -> Result<Judgement, Error> {
     })
 }
 
-fn folders(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(std::fs::read_dir(folder)
         .or_failed_to("read", folder)?
         .flatten()

@@ -10,7 +10,7 @@ use crate::files::{beginning, create_folder, held, link, replace};
 use crate::names::name_of;
 use crate::own::HEAD_BYTES;
 use crate::trees::{FOLDER, Fresh, Library};
-use crate::{Error, Head, OrFailedTo as _, TreeId};
+use crate::{Head, OrFailedTo as _, Result, TreeId};
 use git2::{ErrorCode, ObjectType, Oid, RepositoryOpenFlags};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -67,11 +67,7 @@ impl std::fmt::Debug for Reader {
 impl Reader {
     /// Makes a git folder for reading from one of tm's own that has the settings, and opens it; `None` where the library
     /// can't read the repository.
-    pub(crate) fn open(
-        folder: &Path,
-        common: &Path,
-        of_repository: &Path,
-    ) -> Result<Option<Self>, Error> {
+    pub(crate) fn open(folder: &Path, common: &Path, of_repository: &Path) -> Result<Option<Self>> {
         let objects = of_repository.join("objects");
         let info = folder.join("objects/info");
         create_folder(&info)?;

@@ -1,7 +1,7 @@
 //! Moves branches by compare-and-swap, and never one that is not tm's to touch.
 
 use crate::git::Git;
-use crate::{BranchName, Error, Protection, Repository};
+use crate::{BranchName, Error, Protection, Repository, Result};
 use tm_scheduler::CommitId;
 
 /// What a task's branch is expected to be.
@@ -34,12 +34,12 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn branch_tip(&self, branch: &BranchName) -> Result<Option<CommitId>, Error> {
+    pub fn branch_tip(&self, branch: &BranchName) -> Result<Option<CommitId>> {
         self.at_reference(&branch.reference())
     }
 
     /// Returns the commit at a full name of a reference, `None` where there is none.
-    pub(crate) fn at_reference(&self, name: &str) -> Result<Option<CommitId>, Error> {
+    pub(crate) fn at_reference(&self, name: &str) -> Result<Option<CommitId>> {
         let of_git = || {
             let call = self.git().line("rev-parse --verify --quiet").arg(name);
             Ok(call.text_if_any()?.map(CommitId::new))
@@ -51,7 +51,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn branches(&self) -> Result<Vec<String>, Error> {
+    pub fn branches(&self) -> Result<Vec<String>> {
         let format = "--format=%(refname:short)";
         self.git()
             .args(["for-each-ref", format, "refs/heads"])
@@ -62,7 +62,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn branch_references(&self) -> Result<Vec<String>, Error> {
+    pub fn branch_references(&self) -> Result<Vec<String>> {
         self.git()
             .line("for-each-ref --format=%(refname)")
             .line("refs/heads refs/remotes")
@@ -73,7 +73,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn references_below(&self, below: &str) -> Result<Vec<(String, CommitId)>, Error> {
+    pub fn references_below(&self, below: &str) -> Result<Vec<(String, CommitId)>> {
         let folder = format!("{}/", below.trim_end_matches('/'));
         let reference = |line: &str| {
             let (name, id) = line.split_once(' ')?;
@@ -92,7 +92,7 @@ impl Repository {
     ///
     /// # Errors
     /// A branch is in the way whose name is a folder of this one, or the other way round.
-    pub fn free_branch(&self, wanted: &BranchName) -> Result<BranchName, Error> {
+    pub fn free_branch(&self, wanted: &BranchName) -> Result<BranchName> {
         self.check_clash(wanted)?;
         let mut name = wanted.clone();
         let mut number = 1;
@@ -114,7 +114,7 @@ impl Repository {
         Ok(name)
     }
 
-    fn check_clash(&self, wanted: &BranchName) -> Result<(), Error> {
+    fn check_clash(&self, wanted: &BranchName) -> Result<()> {
         let clash = |existing: &str| {
             Err(Error::BranchClash {
                 wanted: wanted.clone(),
@@ -139,7 +139,7 @@ impl Repository {
     ///
     /// # Errors
     /// It is there, or its name is protected.
-    pub fn create_branch(&self, branch: &BranchName, at: &CommitId) -> Result<(), Error> {
+    pub fn create_branch(&self, branch: &BranchName, at: &CommitId) -> Result<()> {
         self.check_clash(branch)?;
         self.move_branch(branch, at, &BranchStart::New)
     }
@@ -153,7 +153,7 @@ impl Repository {
         branch: &BranchName,
         to: &CommitId,
         from: &BranchStart,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         self.assert_not_protected(branch)?;
         let expected = match from {
             BranchStart::New => None,
@@ -168,7 +168,7 @@ impl Repository {
         reference: &str,
         to: &CommitId,
         from: Option<&CommitId>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let expected = from.map_or("", CommitId::as_str);
         let git = self.git_update(reference).commit(to).arg(expected);
         let Err(error) = git.done() else {
@@ -195,7 +195,7 @@ impl Repository {
     ///
     /// # Errors
     /// It is elsewhere, or it is protected.
-    pub fn remove_branch(&self, branch: &BranchName, made_at: &CommitId) -> Result<(), Error> {
+    pub fn remove_branch(&self, branch: &BranchName, made_at: &CommitId) -> Result<()> {
         self.assert_not_protected(branch)?;
         self.git_update("-d")
             .arg(branch.reference())
@@ -207,7 +207,7 @@ impl Repository {
     ///
     /// # Errors
     /// Its name does not begin with `refs/tm/`, it is elsewhere, or git refused.
-    pub fn forget(&self, reference: &str, at: &CommitId) -> Result<(), Error> {
+    pub fn forget(&self, reference: &str, at: &CommitId) -> Result<()> {
         assert_of_tm(reference)?;
         self.git_update("-d").arg(reference).commit(at).done()
     }
@@ -217,7 +217,7 @@ impl Repository {
     ///
     /// # Errors
     /// The name does not begin with `refs/tm/`, or git refused.
-    pub fn keep(&self, reference: &str, commit: &CommitId) -> Result<(), Error> {
+    pub fn keep(&self, reference: &str, commit: &CommitId) -> Result<()> {
         assert_of_tm(reference)?;
         let mut name = reference.to_owned();
         let mut number = 1_u32;
@@ -238,7 +238,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn kept(&self, below: &str) -> Result<Vec<Kept>, Error> {
+    pub fn kept(&self, below: &str) -> Result<Vec<Kept>> {
         let format = "--format=%(refname) %(objectname) %(committerdate:iso-strict) %(subject)";
         let listing = self
             .git()
@@ -257,7 +257,7 @@ impl Repository {
     }
 
     /// Refuses the default branch, and the branch that the user has checked out.
-    pub(crate) fn assert_not_protected(&self, branch: &BranchName) -> Result<(), Error> {
+    pub(crate) fn assert_not_protected(&self, branch: &BranchName) -> Result<()> {
         let is_it = |name: Option<String>| name.as_deref() == Some(branch.as_str());
         let protection = if is_it(self.default_branch()?) {
             Protection::Default
@@ -273,7 +273,7 @@ impl Repository {
     }
 }
 
-fn assert_of_tm(reference: &str) -> Result<(), Error> {
+fn assert_of_tm(reference: &str) -> Result<()> {
     if reference.starts_with("refs/tm/") {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! Pushes branches to a remote, and says which remote is meant. Never forces, never pushes the default branch.
 
 use crate::git::Git;
-use crate::{BranchName, Error, Repository, RunHooks};
+use crate::{BranchName, Repository, Result, RunHooks};
 
 impl Repository {
     /// Returns the remote that work is pushed to: where the checked-out branch is pulled from, else `origin`, else the
@@ -9,7 +9,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn remote(&self) -> Result<Option<String>, Error> {
+    pub fn remote(&self) -> Result<Option<String>> {
         if let Some(branch) = self.head()?.branch {
             let configured = self.configured(&format!("branch.{branch}.remote"))?;
             // A dot is this repository itself.
@@ -28,7 +28,7 @@ impl Repository {
     ///
     /// # Errors
     /// A branch is the default one, the remote has other work under its name, or git refused.
-    pub fn push(&self, remote: &str, branches: &[BranchName]) -> Result<(), Error> {
+    pub fn push(&self, remote: &str, branches: &[BranchName]) -> Result<()> {
         for branch in branches {
             self.assert_not_protected(branch)?;
         }

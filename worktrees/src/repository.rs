@@ -9,7 +9,7 @@ use crate::own::OwnGit;
 use crate::reader::Reader;
 use crate::settings::TAKEN;
 use crate::watched::ListedSettings;
-use crate::{Environment, Error, OrFailedTo as _, Treeish};
+use crate::{Environment, Error, OrFailedTo as _, Result, Treeish};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is none, it has no checkout, or nothing has been committed yet.
-    pub fn discover(start: &Path) -> Result<Self, Error> {
+    pub fn discover(start: &Path) -> Result<Self> {
         Self::discover_in(start, Environment::default())
     }
 
@@ -81,7 +81,7 @@ impl Repository {
     ///
     /// # Errors
     /// As `discover`.
-    pub fn discover_in(start: &Path, environment: Environment) -> Result<Self, Error> {
+    pub fn discover_in(start: &Path, environment: Environment) -> Result<Self> {
         let git = || Git::new(&environment, start).reading();
         let no_repository = |error| match error {
             Error::Git { .. } => Error::NoRepository {
@@ -132,7 +132,7 @@ impl Repository {
     }
 
     /// Where git knows nobody to name as author, tm names itself.
-    fn name_somebody(&mut self) -> Result<(), Error> {
+    fn name_somebody(&mut self) -> Result<()> {
         let knows = |variable: &str| self.git().args(["var", variable]).succeeds();
         if !knows("GIT_COMMITTER_IDENT")? || !knows("GIT_AUTHOR_IDENT")? {
             self.environment = self.environment.clone().of_tm();
@@ -151,7 +151,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn remotes(&self) -> Result<Vec<String>, Error> {
+    pub fn remotes(&self) -> Result<Vec<String>> {
         self.git().arg("remote").lines()
     }
 
@@ -170,7 +170,7 @@ impl Repository {
     ///
     /// # Errors
     /// The folder can't be written, or git refused.
-    pub fn with_settings_kept_in(&self, folder: &Path) -> Result<Self, Error> {
+    pub fn with_settings_kept_in(&self, folder: &Path) -> Result<Self> {
         if self.own.is_some() {
             return Ok(self.clone());
         }
@@ -187,13 +187,13 @@ impl Repository {
     ///
     /// # Errors
     /// The folder can't be used.
-    pub fn with_settings_of(&self, folder: &Path) -> Result<Self, Error> {
+    pub fn with_settings_of(&self, folder: &Path) -> Result<Self> {
         let kept = self.with_settings_if_kept(folder)?;
         Ok(kept.unwrap_or_else(|| self.clone()))
     }
 
     /// As `with_settings_of`; `None` where no settings are kept.
-    pub(crate) fn with_settings_if_kept(&self, folder: &Path) -> Result<Option<Self>, Error> {
+    pub(crate) fn with_settings_if_kept(&self, folder: &Path) -> Result<Option<Self>> {
         let is_kept = folder.join(TAKEN).exists();
         is_kept
             .then(|| self.with_settings_kept_in(folder))
@@ -237,8 +237,8 @@ impl Repository {
     pub(crate) fn read_or<T>(
         &self,
         ask: impl FnOnce(&Reader) -> Option<T>,
-        ask_git: impl FnOnce() -> Result<T, Error>,
-    ) -> Result<T, Error> {
+        ask_git: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
         self.read(ask).map_or_else(ask_git, Ok)
     }
 
@@ -252,10 +252,7 @@ impl Repository {
     }
 
     /// Holds the lock, among all processes, under which git's list of worktrees changes.
-    pub(crate) fn changing_worktrees<T>(
-        &self,
-        change: impl FnOnce() -> Result<T, Error>,
-    ) -> Result<T, Error> {
+    pub(crate) fn changing_worktrees<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
         let path = self.common_dir.join("tm-worktrees.lock");
         let file = tm_untrusted::append(&path).or_failed_to("create", &path)?;
         file.lock().or_failed_to("lock", &path)?;
@@ -266,11 +263,11 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn head(&self) -> Result<Head, Error> {
+    pub fn head(&self) -> Result<Head> {
         self.read_or(|reader| reader.head(&self.git_dir), || self.head_by_git())
     }
 
-    fn head_by_git(&self) -> Result<Head, Error> {
+    fn head_by_git(&self) -> Result<Head> {
         let answer = self
             .git()
             .line("rev-parse HEAD^{commit} --symbolic-full-name HEAD")
@@ -288,7 +285,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn default_branch(&self) -> Result<Option<String>, Error> {
+    pub fn default_branch(&self) -> Result<Option<String>> {
         if let Some(found) = self.default_branch.get() {
             return Ok(Some(found.clone()));
         }
@@ -297,7 +294,7 @@ impl Repository {
             .map(|name| self.default_branch.get_or_init(|| name).clone()))
     }
 
-    fn find_default_branch(&self) -> Result<Option<String>, Error> {
+    fn find_default_branch(&self) -> Result<Option<String>> {
         let of_remote = self
             .git()
             .line("symbolic-ref --quiet --short")
@@ -323,7 +320,7 @@ impl Repository {
     }
 
     /// Returns what git is told by one of its settings.
-    pub(crate) fn configured(&self, key: &str) -> Result<Option<String>, Error> {
+    pub(crate) fn configured(&self, key: &str) -> Result<Option<String>> {
         self.git().line("config --get").arg(key).text_if_any()
     }
 
@@ -338,7 +335,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn uncommitted(&self) -> Result<Vec<PathBuf>, Error> {
+    pub fn uncommitted(&self) -> Result<Vec<PathBuf>> {
         Ok(self
             .git()
             .statuses("")
@@ -352,7 +349,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn diff(&self, from: &CommitId, to: &dyn Treeish) -> Result<String, Error> {
+    pub fn diff(&self, from: &CommitId, to: &dyn Treeish) -> Result<String> {
         self.git()
             .line("diff --no-ext-diff --stat --patch")
             .commit(from)
@@ -364,7 +361,7 @@ impl Repository {
     ///
     /// # Errors
     /// The folder is no checkout of this repository, or git refused.
-    pub fn diff_of_checkout(&self, from: &CommitId, folder: &Path) -> Result<String, Error> {
+    pub fn diff_of_checkout(&self, from: &CommitId, folder: &Path) -> Result<String> {
         self.diff(from, &self.tree_of_checkout(folder)?)
     }
 }

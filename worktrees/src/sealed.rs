@@ -10,7 +10,7 @@ use crate::git::Git;
 use crate::own::{NO_HEAD, OwnGit};
 use crate::owned::{OwnedFolder, OwnedHead, replace_whatever};
 use crate::settings::{HOOKS_PATH, Settings};
-use crate::{Error, OrFailedTo as _, Repository};
+use crate::{OrFailedTo as _, Repository, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ const MOST_BYTES: usize = 4 * 1024 * 1024;
 
 impl OwnGit {
     /// Takes what commands of the project find, before any of them runs.
-    pub(crate) fn take_for_commands(&self, repository: &Repository) -> Result<(), Error> {
+    pub(crate) fn take_for_commands(&self, repository: &Repository) -> Result<()> {
         let settings = Settings::of_repository(repository.git())?;
         replace(&self.folder().join(SETTINGS), settings.sealed().as_bytes())?;
         replace(
@@ -34,7 +34,7 @@ impl OwnGit {
     }
 
     /// Removes what is left of the last use of a checkout's folder.
-    pub(crate) fn forget_sealed(&self, name: &Path) -> Result<PathBuf, Error> {
+    pub(crate) fn forget_sealed(&self, name: &Path) -> Result<PathBuf> {
         self.assert_there()?;
         let all = self.folder().join(SEALED);
         if Identity::of_folder(&all).is_err() {
@@ -47,7 +47,7 @@ impl OwnGit {
     }
 
     /// Makes a folder that shares refs and objects with the repository, and nothing else.
-    fn make_sealed(&self, name: &Path) -> Result<PathBuf, Error> {
+    fn make_sealed(&self, name: &Path) -> Result<PathBuf> {
         let folder = self.forget_sealed(name)?;
         let (git_dir, common) = (folder.join("git"), folder.join("common"));
         for path in [&git_dir, &common.join("info")] {
@@ -80,7 +80,7 @@ impl OwnGit {
 
 impl OwnedFolder {
     /// Has git in the folder work with settings that nobody else reads, until the folder is published again.
-    pub(crate) fn seal(&self, head: &OwnedHead<'_>) -> Result<(), Error> {
+    pub(crate) fn seal(&self, head: &OwnedHead<'_>) -> Result<()> {
         self.assert_own()?;
         let git_dir = self
             .own_git()
@@ -93,7 +93,7 @@ impl OwnedFolder {
     }
 
     /// Has git in the folder, or in one within, work with this git folder.
-    pub(crate) fn point_at(&self, within: &Path, git_dir: &Path) -> Result<(), Error> {
+    pub(crate) fn point_at(&self, within: &Path, git_dir: &Path) -> Result<()> {
         let dot_git = self.path.join(within).join(".git");
         replace_whatever(
             &dot_git,
@@ -110,7 +110,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn put_hooks_path_back(&self) -> Result<Option<String>, Error> {
+    pub fn put_hooks_path_back(&self) -> Result<Option<String>> {
         let Some(own) = self.own() else {
             return Ok(None);
         };
@@ -144,7 +144,7 @@ impl Repository {
 
     /// What the file that all checkouts share says of it now; git is asked again only where that file is another one, or
     /// others may be part of it.
-    fn named_hooks(&self) -> Result<String, Error> {
+    fn named_hooks(&self) -> Result<String> {
         let file = self.common_dir().join("config");
         let git = self.git_on_objects().line("config --includes --file");
         let asked = |git: Git| {

@@ -2,7 +2,7 @@
 
 use crate::files::{create_folder, replace};
 use crate::git::{Git, pairs};
-use crate::{Error, OrFailedTo as _, Repository};
+use crate::{OrFailedTo as _, Repository, Result};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -49,22 +49,22 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// Reads everything that holds in the user's checkout, from all files that git reads there.
-    pub(crate) fn read(repository: &Repository) -> Result<Self, Error> {
+    pub(crate) fn read(repository: &Repository) -> Result<Self> {
         Self::of(repository.git())
     }
 
     /// Reads what holds where a call works.
-    pub(crate) fn of(call: Git) -> Result<Self, Error> {
+    pub(crate) fn of(call: Git) -> Result<Self> {
         // Those of the call itself are given to each call.
         Self::of_scope(call, |scope| scope != b"command")
     }
 
     /// Reads what the repository's own files say, and no others.
-    pub(crate) fn of_repository(call: Git) -> Result<Self, Error> {
+    pub(crate) fn of_repository(call: Git) -> Result<Self> {
         Self::of_scope(call, |scope| matches!(scope, b"local" | b"worktree"))
     }
 
-    fn of_scope(call: Git, is_wanted: impl Fn(&[u8]) -> bool) -> Result<Self, Error> {
+    fn of_scope(call: Git, is_wanted: impl Fn(&[u8]) -> bool) -> Result<Self> {
         let listing = call
             .line("config --list --includes --show-scope -z")
             .bytes()?;
@@ -165,7 +165,7 @@ pub(crate) fn copy_tools(
     settings: &Settings,
     folder: &Path,
     common: &Path,
-) -> Result<(), Error> {
+) -> Result<()> {
     let (from, environment) = (repository.common_dir(), &repository.environment);
     for (key, name, copy) in [
         ("core.excludesfile", "ignore", "excludes"),
@@ -206,7 +206,7 @@ pub(crate) fn copy_tools(
 }
 
 /// Copies files and folders, no links.
-fn copy_folder(from: &Path, to: &Path, count: &mut usize) -> Result<(), Error> {
+fn copy_folder(from: &Path, to: &Path, count: &mut usize) -> Result<()> {
     create_folder(to)?;
     for entry in fs::read_dir(from).into_iter().flatten().flatten() {
         *count += 1;
@@ -223,7 +223,7 @@ fn copy_folder(from: &Path, to: &Path, count: &mut usize) -> Result<(), Error> {
 }
 
 /// Copies a file, where there is one that a person may have written.
-fn copy_file(from: &Path, to: &Path) -> Result<(), Error> {
+fn copy_file(from: &Path, to: &Path) -> Result<()> {
     let is_one = |file: &fs::Metadata| file.is_file() && file.len() < MOST_BYTES;
     let Some(file) = fs::metadata(from).ok().filter(is_one) else {
         return Ok(());

@@ -2,7 +2,7 @@
 
 use crate::hooks::SPARED;
 use crate::said::telling_line;
-use crate::{Error, Repository, TreeId};
+use crate::{Error, Repository, Result, TreeId};
 use std::sync::OnceLock;
 use tm_scheduler::CommitId;
 
@@ -27,7 +27,7 @@ const SETTINGS: [&str; 3] = ["commit.gpgsign", "gpg.format", "user.signingkey"];
 
 impl Repository {
     /// Tells whether the user's git signs commits.
-    fn signs_commits(&self) -> Result<bool, Error> {
+    fn signs_commits(&self) -> Result<bool> {
         if self.is_unsigned {
             return Ok(false);
         }
@@ -53,7 +53,7 @@ impl Repository {
         tree: &TreeId,
         parents: &[&CommitId],
         message: &str,
-    ) -> Result<CommitId, Error> {
+    ) -> Result<CommitId> {
         let git = self
             .git_commit_tree(tree, parents, message)
             .variable(SPARED, "1")
@@ -78,7 +78,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused something else than signing.
-    pub fn try_to_sign(&self) -> Result<Signing, Error> {
+    pub fn try_to_sign(&self) -> Result<Signing> {
         if !self.signs_commits()? {
             return Ok(Signing::Off);
         }
@@ -97,7 +97,7 @@ impl Repository {
         }
     }
 
-    fn signing_settings(&self) -> Result<Vec<String>, Error> {
+    fn signing_settings(&self) -> Result<Vec<String>> {
         let mut found = Vec::new();
         for name in SETTINGS {
             let git = self.git().line("config --show-origin --get").arg(name);

@@ -1,7 +1,7 @@
 //! Makes branch names from what people wrote: titles, ids and tags, however hostile.
 
 use crate::branch::{LONGEST_PART, is_allowed};
-use crate::{BranchName, Error};
+use crate::{BranchName, Result};
 
 const LONGEST_SLUG: usize = 50;
 /// Leaves room for a `-2` behind the longest part.
@@ -26,7 +26,7 @@ pub fn slug(title: &str) -> String {
 /// Fills the placeholders of a pattern like `tm/{tag}/task-{id}-{slug}` and returns a valid name, whatever the values.
 ///
 /// A value never adds a slash; what git forbids becomes `-`, and parts that come out empty vanish.
-pub fn branch_from_pattern(pattern: &str, values: &[(&str, &str)]) -> Result<BranchName, Error> {
+pub fn branch_from_pattern(pattern: &str, values: &[(&str, &str)]) -> Result<BranchName> {
     let values = values
         .iter()
         .map(|(name, value)| (*name, value.replace('/', "-")))

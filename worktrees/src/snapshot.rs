@@ -4,7 +4,7 @@
 use crate::git::{fields, path_of};
 use crate::watched::{self, Watched};
 use crate::work::line_counts;
-use crate::{Error, Repository};
+use crate::{Repository, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -36,7 +36,7 @@ impl CheckoutSnapshot {
     ///
     /// # Errors
     /// git refused.
-    pub fn take(repository: &Repository, own_files: &[PathBuf]) -> Result<Self, Error> {
+    pub fn take(repository: &Repository, own_files: &[PathBuf]) -> Result<Self> {
         let head = repository.head()?;
         let default_branch = repository.default_branch()?;
         // What the remote calls the default branch need not be here.
@@ -217,7 +217,7 @@ impl OtherWorktrees {
     ///
     /// # Errors
     /// git refused.
-    pub fn take(repository: &Repository, own: &Path) -> Result<Self, Error> {
+    pub fn take(repository: &Repository, own: &Path) -> Result<Self> {
         // git lists them by their real paths.
         let own = own.canonicalize().unwrap_or_else(|_| own.to_owned());
         let mut others = BTreeMap::new();
@@ -249,7 +249,7 @@ impl OtherWorktrees {
 }
 
 impl State {
-    fn of(repository: &Repository, folder: &Path) -> Result<Self, Error> {
+    fn of(repository: &Repository, folder: &Path) -> Result<Self> {
         let listing = repository
             .git_at_other_checkout(folder)?
             .line("status --porcelain=v2 --branch -z --no-renames --untracked-files=all")

@@ -14,7 +14,7 @@ use crate::git::{Git, GitPlace, entry, fields, path_of};
 use crate::indexed::Known;
 use crate::own::OwnGit;
 use crate::owned::OwnedFolder;
-use crate::{Error, OrFailedTo as _, Repository, TreeId};
+use crate::{Error, OrFailedTo as _, Repository, Result, TreeId};
 use named::{Skipped, resolved};
 use sha2::{Digest as _, Sha256};
 use std::fs;
@@ -65,7 +65,7 @@ impl Parent<'_> {
 
 impl OwnedFolder {
     /// Returns where submodules belong that are brought here; empty where none are.
-    pub(crate) fn places_of_submodules(&self, tree: &TreeId) -> Result<Vec<PathBuf>, Error> {
+    pub(crate) fn places_of_submodules(&self, tree: &TreeId) -> Result<Vec<PathBuf>> {
         if !self.repository.brings_submodules() {
             return Ok(Vec::new());
         }
@@ -74,7 +74,7 @@ impl OwnedFolder {
 
     /// Brings the submodules of a tree that was checked out here: every file as it is at the commit that the tree names,
     /// and nothing else.
-    pub(crate) fn bring_submodules(&self, tree: &TreeId) -> Result<(), Error> {
+    pub(crate) fn bring_submodules(&self, tree: &TreeId) -> Result<()> {
         let repository = &self.repository;
         if !repository.brings_submodules() || repository.content_of(tree)?.links.is_empty() {
             return Ok(());
@@ -91,13 +91,7 @@ impl OwnedFolder {
         self.bring_all(own, &parent, &tree.0, 0)
     }
 
-    fn bring_all(
-        &self,
-        own: &OwnGit,
-        parent: &Parent<'_>,
-        tree: &str,
-        depth: usize,
-    ) -> Result<(), Error> {
+    fn bring_all(&self, own: &OwnGit, parent: &Parent<'_>, tree: &str, depth: usize) -> Result<()> {
         let (submodules, others) = self.submodules(parent, tree)?;
         for path in others {
             self.empty(&path)?;
@@ -133,7 +127,7 @@ impl OwnedFolder {
         &self,
         parent: &Parent<'_>,
         tree: &str,
-    ) -> Result<(Vec<Submodule>, Vec<PathBuf>), Error> {
+    ) -> Result<(Vec<Submodule>, Vec<PathBuf>)> {
         let listing = self
             .call(&parent.place)
             .line("ls-tree -r -z")
@@ -176,14 +170,14 @@ impl OwnedFolder {
     }
 
     /// Empties a folder in which a repository belongs that is not brought.
-    fn empty(&self, path: &Path) -> Result<(), Error> {
+    fn empty(&self, path: &Path) -> Result<()> {
         let root = self.path.join(path);
         remove_if_there(&root)?;
         fs::create_dir(&root).or_failed_to("create", &root)
     }
 
     /// Writes the files of a submodule into its folder.
-    fn put(&self, store: &Path, submodule: &Submodule) -> Result<(), Error> {
+    fn put(&self, store: &Path, submodule: &Submodule) -> Result<()> {
         let root = self.path.join(&submodule.path);
         let mut between = submodule.path.ancestors().skip(1);
         if !between.all(|path| is_folder(&self.path.join(path))) {
@@ -219,12 +213,7 @@ impl OwnedFolder {
     }
 
     /// Has git find a repository in the folder: its own, with nothing of anybody's settings.
-    fn publish_submodule(
-        &self,
-        store: &Path,
-        submodule: &Submodule,
-        index: &Path,
-    ) -> Result<(), Error> {
+    fn publish_submodule(&self, store: &Path, submodule: &Submodule, index: &Path) -> Result<()> {
         let name = format!("{}-{}", self.name(), key_of(&submodule.path));
         let git_dir = self.own_git().forget_sealed(Path::new(&name))?;
         for folder in ["objects/info", "refs"] {
@@ -246,7 +235,7 @@ impl OwnedFolder {
 
 impl Repository {
     /// Where the repository itself comes from: what `origin` says, else where it is.
-    fn address(&self) -> Result<Option<String>, Error> {
+    fn address(&self) -> Result<Option<String>> {
         Ok(self
             .git_on_objects()
             .line("config --get remote.origin.url")

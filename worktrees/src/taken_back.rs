@@ -1,6 +1,6 @@
 //! Takes the work of commits back on top of a history, or brings it again. Moves nothing.
 
-use crate::{Conflict, Error, Repository, TreeId};
+use crate::{Conflict, Error, Repository, Result, TreeId};
 use tm_scheduler::CommitId;
 
 /// What taking work back comes to.
@@ -23,11 +23,7 @@ impl Repository {
     ///
     /// # Errors
     /// One of them is not there, or has no parent; or git refused.
-    pub fn taken_back(
-        &self,
-        onto: &CommitId,
-        commits: &[CommitId],
-    ) -> Result<TakenBackTree, Error> {
+    pub fn taken_back(&self, onto: &CommitId, commits: &[CommitId]) -> Result<TakenBackTree> {
         let mut tree = self.tree_of(onto)?;
         for commit in commits {
             let before = self.tree_of(&self.before(commit)?)?;
@@ -52,11 +48,7 @@ impl Repository {
     ///
     /// # Errors
     /// It is not there, or has no parent; or git refused.
-    pub fn brought_again(
-        &self,
-        onto: &CommitId,
-        commit: &CommitId,
-    ) -> Result<TakenBackTree, Error> {
+    pub fn brought_again(&self, onto: &CommitId, commit: &CommitId) -> Result<TakenBackTree> {
         let tree = self.tree_of(onto)?;
         let before = self.tree_of(&self.before(commit)?)?;
         Ok(
@@ -70,7 +62,7 @@ impl Repository {
         )
     }
 
-    fn before(&self, commit: &CommitId) -> Result<CommitId, Error> {
+    fn before(&self, commit: &CommitId) -> Result<CommitId> {
         self.first_parent(commit)?
             .ok_or_else(|| Error::unknown(format_args!("{commit}^")))
     }
@@ -82,7 +74,7 @@ impl Repository {
         onto: &TreeId,
         from: &TreeId,
         to: &TreeId,
-    ) -> Result<(TreeId, Option<Conflict>), Error> {
+    ) -> Result<(TreeId, Option<Conflict>)> {
         let words = "tm: a change carried over\n";
         let base = self.commit_tree(from, &[], words)?;
         let ours = self.commit_tree(onto, &[&base], words)?;

@@ -8,7 +8,7 @@ use crate::made_trees::index_entry;
 use crate::names::path_named;
 use crate::reader::{Entry, Reader};
 use crate::trees::{LINK, PLAIN};
-use crate::{Error, Repository, TreeId};
+use crate::{Repository, Result, TreeId};
 use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, Oid, Signature};
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such tree or commit, or the object store can't be written.
-    pub fn commit_to_test(&self, tree: &TreeId, on: &CommitId) -> Result<CommitId, Error> {
+    pub fn commit_to_test(&self, tree: &TreeId, on: &CommitId) -> Result<CommitId> {
         let author = self.author()?;
         self.read_or(
             |reader| reader.commit_to_test(tree, on, author?),
@@ -32,7 +32,7 @@ impl Repository {
     }
 
     /// Returns the name and the address that commits of a run bear, asked for once.
-    fn author(&self) -> Result<Option<&(String, String)>, Error> {
+    fn author(&self) -> Result<Option<&(String, String)>> {
         let Some(known) = self.own().map(|own| &own.author) else {
             return Ok(None);
         };
@@ -55,7 +55,7 @@ impl Repository {
         tree: &TreeId,
         files: &[String],
         from: &CommitId,
-    ) -> Result<CommitId, Error> {
+    ) -> Result<CommitId> {
         let files: Vec<PathBuf> = files
             .iter()
             .map(|file| path_of(&path_named(file)))
@@ -74,7 +74,7 @@ impl Repository {
         tree: &TreeId,
         texts: &[(String, String)],
         parent: &CommitId,
-    ) -> Result<CommitId, Error> {
+    ) -> Result<CommitId> {
         let texts: BTreeMap<Vec<u8>, &str> = texts
             .iter()
             .map(|(path, text)| (path_named(path), text.as_str()))
@@ -96,11 +96,7 @@ impl Repository {
         self.commit_to_test(&made, parent)
     }
 
-    fn with_texts_by_git(
-        &self,
-        tree: &TreeId,
-        texts: &[(&[u8], i32, &str)],
-    ) -> Result<TreeId, Error> {
+    fn with_texts_by_git(&self, tree: &TreeId, texts: &[(&[u8], i32, &str)]) -> Result<TreeId> {
         let mut changes = Vec::new();
         for (path, mode, text) in texts {
             let id = self.write_blob(*text)?;

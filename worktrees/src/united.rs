@@ -2,7 +2,7 @@
 //! of a merge is what merging gives, by the way that the merge itself names.
 
 use crate::made_trees::index_entry;
-use crate::{Conflict, ConflictedText, Error, Landing, OrFailedTo as _, Repository, TreeId};
+use crate::{Conflict, ConflictedText, Landing, OrFailedTo as _, Repository, Result, TreeId};
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -40,7 +40,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn land_united(&self, head: &CommitId, commit: &CommitId) -> Result<Landing, Error> {
+    pub fn land_united(&self, head: &CommitId, commit: &CommitId) -> Result<Landing> {
         let conflict = match self.land(head, commit)? {
             Landing::Conflict(conflict) => conflict,
             landing => return Ok(landing),
@@ -55,7 +55,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn united(&self, conflict: &Conflict) -> Result<Option<TreeId>, Error> {
+    pub fn united(&self, conflict: &Conflict) -> Result<Option<TreeId>> {
         self.settled(conflict, |of| self.united_text(of))
     }
 
@@ -63,8 +63,8 @@ impl Repository {
     fn settled(
         &self,
         conflict: &Conflict,
-        settle: impl Fn(&ConflictedText) -> Result<Option<Vec<u8>>, Error>,
-    ) -> Result<Option<TreeId>, Error> {
+        settle: impl Fn(&ConflictedText) -> Result<Option<Vec<u8>>>,
+    ) -> Result<Option<TreeId>> {
         let Some(texts) = &conflict.texts else {
             return Ok(None);
         };
@@ -82,7 +82,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn united_text(&self, of: &ConflictedText) -> Result<Option<Vec<u8>>, Error> {
+    pub fn united_text(&self, of: &ConflictedText) -> Result<Option<Vec<u8>>> {
         let path = of.path.to_string_lossy();
         // Of two files that were made apart, only those of tests are as good one after the other.
         if !is_joined_by_lines(&path) || of.base.is_none() && !is_test_path(&path) {
@@ -102,7 +102,7 @@ impl Repository {
 
     /// Returns the tree without the lines that are taken back, with those that others added around them; `None` where any
     /// other line is at odds.
-    pub(crate) fn without_lines_of(&self, conflict: &Conflict) -> Result<Option<TreeId>, Error> {
+    pub(crate) fn without_lines_of(&self, conflict: &Conflict) -> Result<Option<TreeId>> {
         self.settled(conflict, |of| {
             if of.base.is_none() || !is_joined_by_lines(&of.path.to_string_lossy()) {
                 return Ok(None);
@@ -116,11 +116,11 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn segments(&self, of: &ConflictedText) -> Result<Option<Vec<Segment>>, Error> {
+    pub fn segments(&self, of: &ConflictedText) -> Result<Option<Vec<Segment>>> {
         self.segments_of(&self.versions(of)?)
     }
 
-    fn segments_of(&self, versions: &[Vec<u8>; 3]) -> Result<Option<Vec<Segment>>, Error> {
+    fn segments_of(&self, versions: &[Vec<u8>; 3]) -> Result<Option<Vec<Segment>>> {
         let is_text = |version: &Vec<u8>| {
             let text = std::str::from_utf8(version);
             text.is_ok_and(|text| !text.contains('\0'))
@@ -149,7 +149,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn versions(&self, of: &ConflictedText) -> Result<[Vec<u8>; 3], Error> {
+    pub fn versions(&self, of: &ConflictedText) -> Result<[Vec<u8>; 3]> {
         let content = |blob: &str| self.blob(blob);
         let base = of.base.as_deref().map_or_else(|| Ok(Vec::new()), content)?;
         Ok([base, content(&of.ours)?, content(&of.theirs)?])
@@ -159,7 +159,7 @@ impl Repository {
     ///
     /// # Errors
     /// git or the disk refused.
-    pub fn version_files(&self, of: &ConflictedText) -> Result<VersionFiles, Error> {
+    pub fn version_files(&self, of: &ConflictedText) -> Result<VersionFiles> {
         let [base, ours, theirs] = self.versions(of)?;
         VersionFiles::of([&base, &ours, &theirs])
     }
@@ -168,7 +168,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused, or the object store can't be written.
-    pub fn with_merged(&self, marked: &TreeId, files: &[MergedFile<'_>]) -> Result<TreeId, Error> {
+    pub fn with_merged(&self, marked: &TreeId, files: &[MergedFile<'_>]) -> Result<TreeId> {
         let mut changes = Vec::new();
         for MergedFile { of, content } in files {
             let blob = self.write_blob(&**content)?;
@@ -187,7 +187,7 @@ impl Repository {
         other: &CommitId,
         tree: &TreeId,
         resolution: Option<Resolution>,
-    ) -> Result<MergedTree, Error> {
+    ) -> Result<MergedTree> {
         match (self.land(one, other)?, resolution) {
             (Landing::Clean(preview), None) if preview.tree == *tree => Ok(MergedTree::AsMerged),
             (Landing::AlreadyLanded, None) if self.tree_of(one)? == *tree => {
@@ -206,7 +206,7 @@ impl Repository {
         conflict: &Conflict,
         tree: &TreeId,
         resolution: Resolution,
-    ) -> Result<MergedTree, Error> {
+    ) -> Result<MergedTree> {
         let files = || MergedTree::Conflict(conflict.files.clone());
         Ok(match (resolution, &conflict.texts) {
             (Resolution::Union, _) => match self.united(conflict)? {
@@ -234,7 +234,7 @@ impl Repository {
         texts: &[ConflictedText],
         tree: &TreeId,
         resolution: Resolution,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         let is_free = |path: &str| resolution == Resolution::Driver || lock_file(path).is_some();
         for of in texts {
             let path = of.path.to_string_lossy();
@@ -254,7 +254,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused, or the object store can't be written.
-    pub fn with_ours(&self, tree: &TreeId, files: &[&ConflictedText]) -> Result<TreeId, Error> {
+    pub fn with_ours(&self, tree: &TreeId, files: &[&ConflictedText]) -> Result<TreeId> {
         let changes = files
             .iter()
             .flat_map(|of| index_entry(&of.mode, &of.ours, of.path.as_os_str().as_bytes()))
@@ -270,7 +270,7 @@ pub struct VersionFiles {
 }
 
 impl VersionFiles {
-    fn of(versions: [&[u8]; 3]) -> Result<Self, Error> {
+    fn of(versions: [&[u8]; 3]) -> Result<Self> {
         let folder = tempfile::tempdir().or_failed_to("write in", std::env::temp_dir())?;
         for (name, content) in ["base", "ours", "theirs"].into_iter().zip(versions) {
             let path = folder.path().join(name);

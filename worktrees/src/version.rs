@@ -1,7 +1,7 @@
 //! Checks that the `git` program is there and new enough.
 
 use crate::git::Git;
-use crate::{Environment, Error};
+use crate::{Environment, Error, Result};
 use std::fmt;
 use std::path::Path;
 
@@ -28,7 +28,7 @@ impl fmt::Display for GitVersion {
 }
 
 /// Returns the version of git, or an error when there is none or it is too old.
-pub fn check_git() -> Result<GitVersion, Error> {
+pub fn check_git() -> Result<GitVersion> {
     accept(
         &Git::new(&Environment::default(), Path::new("."))
             .arg("--version")
@@ -36,7 +36,7 @@ pub fn check_git() -> Result<GitVersion, Error> {
     )
 }
 
-fn accept(text: &str) -> Result<GitVersion, Error> {
+fn accept(text: &str) -> Result<GitVersion> {
     match parse(text) {
         Some(version) if version >= NEEDED => Ok(version),
         _ => {

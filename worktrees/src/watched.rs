@@ -5,7 +5,7 @@
 use crate::git::fields;
 use crate::settings::{HooksFolder, Settings};
 use crate::snapshot::{changed, gone};
-use crate::{Error, Repository};
+use crate::{Error, Repository, Result};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::unix::fs::MetadataExt as _;
@@ -40,7 +40,7 @@ pub(crate) struct ListedSettings(Option<(BTreeMap<PathBuf, FileState>, Settings)
 
 impl Repository {
     /// Looks at everything that is watched.
-    pub(crate) fn watched(&self) -> Result<Watched, Error> {
+    pub(crate) fn watched(&self) -> Result<Watched> {
         let settings = match self.live_settings() {
             Ok(settings) => settings,
             // Whoever made it so is told from that it could be read before.
@@ -77,7 +77,7 @@ impl Repository {
     }
 
     /// The configuration as it is now in the user's checkout; asked of git again only when one of its files changed.
-    fn live_settings(&self) -> Result<Settings, Error> {
+    fn live_settings(&self) -> Result<Settings> {
         let mut listed = self.listed_settings();
         if let Some((files, settings)) = &listed.0
             && files.iter().all(|(path, state)| state_of(path) == *state)

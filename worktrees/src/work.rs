@@ -5,7 +5,7 @@
 
 use crate::git::{fields, path_of};
 use crate::worktree::Worktree;
-use crate::{Error, Repository, TreeId};
+use crate::{Error, Repository, Result, TreeId};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn work_snapshot(&self) -> Result<WorkSnapshot, Error> {
+    pub fn work_snapshot(&self) -> Result<WorkSnapshot> {
         Ok(WorkSnapshot {
             head: self.head()?.commit,
             tree: self.tree_of_checkout(self.checkout_root())?,
@@ -68,7 +68,7 @@ impl Repository {
         before: &WorkSnapshot,
         after: &WorkSnapshot,
         left_out: &[PathBuf],
-    ) -> Result<Work, Error> {
+    ) -> Result<Work> {
         let is_left_out = |path: &Path| left_out.iter().any(|left_out| path.starts_with(left_out));
         let commits = self.history(&before.head, std::slice::from_ref(&after.head))?;
         let short = |id: &CommitId| id.as_str().get(..SHORT).unwrap_or_default().to_owned();
@@ -105,7 +105,7 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit.
-    pub fn diffstat(&self, from: &CommitId, to: &CommitId) -> Result<Diffstat, Error> {
+    pub fn diffstat(&self, from: &CommitId, to: &CommitId) -> Result<Diffstat> {
         let mut found = self.diffstats(&[(from.clone(), to.clone())])?;
         found
             .pop()
@@ -117,10 +117,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn diffstats(
-        &self,
-        pairs: &[(CommitId, CommitId)],
-    ) -> Result<Vec<Option<Diffstat>>, Error> {
+    pub fn diffstats(&self, pairs: &[(CommitId, CommitId)]) -> Result<Vec<Option<Diffstat>>> {
         let trees = self.trees_of(pairs.iter().flat_map(|(from, to)| [from, to]))?;
         let trees: Vec<Option<(&str, &str)>> = trees
             .chunks_exact(2)
@@ -164,7 +161,7 @@ impl Repository {
     ///
     /// # Errors
     /// git refused.
-    pub fn missing(&self, commits: &[CommitId]) -> Result<Vec<CommitId>, Error> {
+    pub fn missing(&self, commits: &[CommitId]) -> Result<Vec<CommitId>> {
         let trees = self.trees_of(commits)?;
         Ok(commits
             .iter()
@@ -178,7 +175,7 @@ impl Repository {
     fn trees_of<'a>(
         &self,
         commits: impl IntoIterator<Item = &'a CommitId>,
-    ) -> Result<Vec<Option<String>>, Error> {
+    ) -> Result<Vec<Option<String>>> {
         let mut input = String::new();
         for commit in commits {
             let _ = writeln!(input, "{commit}^{{tree}}");
@@ -202,7 +199,7 @@ impl Worktree {
     ///
     /// # Errors
     /// The folder is not tm's any more, or git refused.
-    pub fn work_snapshot(&self) -> Result<WorkSnapshot, Error> {
+    pub fn work_snapshot(&self) -> Result<WorkSnapshot> {
         Ok(WorkSnapshot {
             head: self.head(),
             tree: self.tree()?,

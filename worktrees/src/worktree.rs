@@ -11,7 +11,7 @@ use crate::hooks::{Hooked, HookedWork};
 use crate::owned::{Lister, Looker, OwnedFolder, OwnedHead};
 use crate::pool::WorktreePool;
 use crate::refs::BranchStart;
-use crate::{BranchName, Error, PathPatterns, Repository, RunHooks, TreeId};
+use crate::{BranchName, Error, PathPatterns, Repository, Result, RunHooks, TreeId};
 use salvage::refused_work;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
@@ -101,7 +101,7 @@ impl Worktree {
     ///
     /// # Errors
     /// It can't be written down.
-    pub fn keep(&mut self, paths: Vec<PathBuf>) -> Result<(), Error> {
+    pub fn keep(&mut self, paths: Vec<PathBuf>) -> Result<()> {
         self.folder.keep(paths)
     }
 
@@ -122,7 +122,7 @@ impl Worktree {
     ///
     /// # Errors
     /// git refused.
-    pub fn untracked(&self) -> Result<Vec<PathBuf>, Error> {
+    pub fn untracked(&self) -> Result<Vec<PathBuf>> {
         self.folder.untracked()
     }
 
@@ -130,7 +130,7 @@ impl Worktree {
     ///
     /// # Errors
     /// The branch is elsewhere, or git refused.
-    pub fn move_to_base(&mut self, base: &CommitId) -> Result<(), Error> {
+    pub fn move_to_base(&mut self, base: &CommitId) -> Result<()> {
         let start = BranchStart::Reuse {
             expected: self.base.clone(),
         };
@@ -168,12 +168,12 @@ impl Worktree {
     ///
     /// # Errors
     /// What is there can't be taken (`Error::is_of_work` tells so), or git refused.
-    pub fn capture(&self, never_commit: &PathPatterns) -> Result<Captured, Error> {
+    pub fn capture(&self, never_commit: &PathPatterns) -> Result<Captured> {
         let taken = self.taken().take();
         taken.map_or_else(|| self.look_and_capture(never_commit), Ok)
     }
 
-    fn look_and_capture(&self, never_commit: &PathPatterns) -> Result<Captured, Error> {
+    fn look_and_capture(&self, never_commit: &PathPatterns) -> Result<Captured> {
         self.folder.assert_own()?;
         let changed = self.folder.changed_git_files();
         if !changed.is_empty() {
@@ -189,7 +189,7 @@ impl Worktree {
         }
     }
 
-    fn capture_once(&self, never_commit: &PathPatterns) -> Result<Captured, Error> {
+    fn capture_once(&self, never_commit: &PathPatterns) -> Result<Captured> {
         // Neither has a part in what the other finds, and each goes through the whole folder.
         let (ignored, added) = std::thread::scope(|scope| {
             let ignored = scope.spawn(|| self.folder.ignored());
@@ -238,7 +238,7 @@ impl Worktree {
     }
 
     /// Returns where a tree has repositories that the base has not.
-    fn new_repositories(&self, tree: &TreeId) -> Result<Vec<PathBuf>, Error> {
+    fn new_repositories(&self, tree: &TreeId) -> Result<Vec<PathBuf>> {
         let repository = self.repository();
         let before = repository.content_of(&repository.tree_of(&self.base)?)?;
         let (known, mut new) = (before.places(), repository.content_of(tree)?.places());
@@ -251,7 +251,7 @@ impl Worktree {
     ///
     /// # Errors
     /// The branch is protected, somebody moves it again and again, or git refused.
-    pub fn put_branch_at(&self, commit: &CommitId, keep_as: &str) -> Result<(), Error> {
+    pub fn put_branch_at(&self, commit: &CommitId, keep_as: &str) -> Result<()> {
         let repository = self.repository();
         let tip = repository.branch_tip(&self.branch)?;
         let left = self.folder.head_that_was_left();
@@ -270,7 +270,7 @@ impl Worktree {
     ///
     /// # Errors
     /// The folder is not tm's any more, or the disk refused.
-    pub fn show_at_branch(&self) -> Result<(), Error> {
+    pub fn show_at_branch(&self) -> Result<()> {
         self.folder.assert_own()?;
         self.folder.publish(&OwnedHead::Branch(&self.branch))
     }
@@ -280,7 +280,7 @@ impl Worktree {
     ///
     /// # Errors
     /// The folder is not tm's any more, or the disk refused.
-    pub fn seal(&self) -> Result<(), Error> {
+    pub fn seal(&self) -> Result<()> {
         self.folder.seal(&OwnedHead::Detached(&self.base))
     }
 
@@ -294,7 +294,7 @@ impl Worktree {
         never_commit: &PathPatterns,
         message: &str,
         hooks: RunHooks,
-    ) -> Result<Option<CommitId>, Error> {
+    ) -> Result<Option<CommitId>> {
         let repository = self.repository();
         let head = self
             .folder
@@ -324,7 +324,7 @@ impl Worktree {
     ///
     /// # Errors
     /// git refused.
-    pub fn go_back_to(&self, commit: &CommitId) -> Result<(), Error> {
+    pub fn go_back_to(&self, commit: &CommitId) -> Result<()> {
         self.folder.check_out(
             commit,
             &OwnedHead::Branch(&self.branch),
@@ -337,7 +337,7 @@ impl Worktree {
     ///
     /// # Errors
     /// git refused.
-    pub fn is_clean(&self) -> Result<bool, Error> {
+    pub fn is_clean(&self) -> Result<bool> {
         let Some(tip) = self.repository().branch_tip(&self.branch)? else {
             return Ok(false);
         };
@@ -348,7 +348,7 @@ impl Worktree {
     ///
     /// # Errors
     /// git refused.
-    pub fn tree(&self) -> Result<TreeId, Error> {
+    pub fn tree(&self) -> Result<TreeId> {
         self.folder.tree()
     }
 
@@ -357,7 +357,7 @@ impl Worktree {
     ///
     /// # Errors
     /// git refused.
-    pub fn salvage(&self, reference: &str, message: &str) -> Result<Option<CommitId>, Error> {
+    pub fn salvage(&self, reference: &str, message: &str) -> Result<Option<CommitId>> {
         salvage(&self.folder, &self.base, reference, message)
     }
 
@@ -365,7 +365,7 @@ impl Worktree {
     ///
     /// # Errors
     /// The folder is not tm's any more, or git refused; it is left as it is then, and not used again.
-    pub fn release(self) -> Result<(), Error> {
+    pub fn release(self) -> Result<()> {
         self.folder.assert_own()?;
         self.folder.publish(&OwnedHead::Detached(&self.base))?;
         self.pool.give_back(self.folder);

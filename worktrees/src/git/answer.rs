@@ -1,8 +1,8 @@
 //! What git answers, and how its answers are read.
 
 use super::Git;
-use crate::Error;
 use crate::said::telling_line;
+use crate::{Error, Result};
 use std::borrow::Borrow;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -46,7 +46,7 @@ impl Answer {
 
 impl Git {
     /// Runs the call and returns its answer; an exit code above `most` is an error.
-    pub(crate) fn answer_up_to(self, most: i32) -> Result<Answer, Error> {
+    pub(crate) fn answer_up_to(self, most: i32) -> Result<Answer> {
         let words = self.words.clone();
         let answer = self.answer()?;
         if (0..=most).contains(&answer.code) {
@@ -57,34 +57,34 @@ impl Git {
     }
 
     /// Runs the call and returns what it wrote; any exit code but 0 is an error.
-    pub(crate) fn bytes(self) -> Result<Vec<u8>, Error> {
+    pub(crate) fn bytes(self) -> Result<Vec<u8>> {
         self.answer_up_to(0).map(|answer| answer.stdout)
     }
 
     /// Runs the call for its effect.
-    pub(crate) fn done(self) -> Result<(), Error> {
+    pub(crate) fn done(self) -> Result<()> {
         self.bytes().map(drop)
     }
 
     /// Runs the call and returns what it wrote as text, without the last line feed.
-    pub(crate) fn text(self) -> Result<String, Error> {
+    pub(crate) fn text(self) -> Result<String> {
         let bytes = self.bytes()?;
         let text = String::from_utf8_lossy(&bytes);
         Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
     }
 
     /// Runs the call and returns the lines that it wrote.
-    pub(crate) fn lines(self) -> Result<Vec<String>, Error> {
+    pub(crate) fn lines(self) -> Result<Vec<String>> {
         Ok(self.text()?.lines().map(ToOwned::to_owned).collect())
     }
 
     /// Runs the call and returns the paths that it wrote, each ended by NUL.
-    pub(crate) fn paths<T: FromIterator<PathBuf>>(self) -> Result<T, Error> {
+    pub(crate) fn paths<T: FromIterator<PathBuf>>(self) -> Result<T> {
         Ok(fields(&self.bytes()?).map(path_of).collect())
     }
 
     /// Asks what differs from HEAD: the two letters and the path of each.
-    pub(crate) fn statuses(self, more: &str) -> Result<Vec<(Vec<u8>, PathBuf)>, Error> {
+    pub(crate) fn statuses(self, more: &str) -> Result<Vec<(Vec<u8>, PathBuf)>> {
         let listing = self
             .line("status --porcelain=v1 -z --no-renames")
             .line(more)
@@ -96,18 +96,18 @@ impl Git {
     }
 
     /// Runs the call and tells whether git had nothing against it.
-    pub(crate) fn succeeds(self) -> Result<bool, Error> {
+    pub(crate) fn succeeds(self) -> Result<bool> {
         Ok(self.answer()?.code == 0)
     }
 
     /// Runs the call and returns the path that it wrote.
-    pub(crate) fn path(self) -> Result<PathBuf, Error> {
+    pub(crate) fn path(self) -> Result<PathBuf> {
         let bytes = self.bytes()?;
         Ok(path_of(bytes.strip_suffix(b"\n").unwrap_or(&bytes)))
     }
 
     /// Runs the call and returns the object id that it wrote.
-    pub(crate) fn object_id(self) -> Result<String, Error> {
+    pub(crate) fn object_id(self) -> Result<String> {
         let words = self.words.clone();
         let text = self.text()?;
         if is_object_id(&text) {
@@ -118,12 +118,12 @@ impl Git {
     }
 
     /// Runs the call and tells what its exit code says: 0 yes, 1 no, anything else is an error.
-    pub(crate) fn yes_or_no(self) -> Result<bool, Error> {
+    pub(crate) fn yes_or_no(self) -> Result<bool> {
         self.answer_up_to(1).map(|answer| answer.code == 0)
     }
 
     /// Runs the call and returns what it wrote, `None` for exit code 1.
-    pub(crate) fn text_if_any(self) -> Result<Option<String>, Error> {
+    pub(crate) fn text_if_any(self) -> Result<Option<String>> {
         let answer = self.answer_up_to(1)?;
         let text = String::from_utf8_lossy(&answer.stdout);
         Ok((answer.code == 0).then(|| text.trim_end_matches('\n').to_owned()))

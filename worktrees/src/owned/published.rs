@@ -3,7 +3,7 @@
 use super::OwnedFolder;
 use crate::files::{copy_with_time, replace};
 use crate::git::{Git, GitPlace};
-use crate::{BranchName, Error, OrFailedTo as _, TreeId};
+use crate::{BranchName, Error, OrFailedTo as _, Result, TreeId};
 use std::path::Path;
 use tm_scheduler::CommitId;
 
@@ -20,17 +20,13 @@ pub(crate) enum OwnedHead<'a> {
 
 impl OwnedFolder {
     /// Puts a tree into tm's index, with HEAD where a commit of it is to go; no file is touched.
-    pub(crate) fn stage(&self, tree: &TreeId, head: &OwnedHead<'_>) -> Result<(), Error> {
+    pub(crate) fn stage(&self, tree: &TreeId, head: &OwnedHead<'_>) -> Result<()> {
         self.git().line("read-tree --reset").arg(&tree.0).done()?;
         self.set_head(head)
     }
 
     /// Says that the index is that of a commit on a branch: it and the files are the tree already.
-    pub(crate) fn stage_checked_out(
-        &self,
-        tree: &TreeId,
-        head: &OwnedHead<'_>,
-    ) -> Result<(), Error> {
+    pub(crate) fn stage_checked_out(&self, tree: &TreeId, head: &OwnedHead<'_>) -> Result<()> {
         self.set_head(head)?;
         if self.write_tree()? == *tree {
             return Ok(());
@@ -40,12 +36,12 @@ impl OwnedFolder {
         })
     }
 
-    pub(super) fn set_head(&self, head: &OwnedHead<'_>) -> Result<(), Error> {
+    pub(super) fn set_head(&self, head: &OwnedHead<'_>) -> Result<()> {
         self.write_head(&self.own, self.git(), head)
     }
 
     /// Writes HEAD into a git folder: a file, or a reference among others.
-    fn write_head(&self, git_dir: &Path, git: Git, head: &OwnedHead<'_>) -> Result<(), Error> {
+    fn write_head(&self, git_dir: &Path, git: Git, head: &OwnedHead<'_>) -> Result<()> {
         if !self.own_git().is_reftable {
             let text = match head {
                 OwnedHead::Branch(branch) => format!("ref: {}\n", branch.reference()),
@@ -65,14 +61,14 @@ impl OwnedFolder {
     }
 
     /// Writes HEAD into a git folder that is found by itself.
-    pub(crate) fn write_head_in(&self, git_dir: &Path, head: &OwnedHead<'_>) -> Result<(), Error> {
+    pub(crate) fn write_head_in(&self, git_dir: &Path, head: &OwnedHead<'_>) -> Result<()> {
         let git = GitPlace::of(git_dir).git(&self.repository.environment);
         self.write_head(git_dir, git, head)
     }
 
     /// Writes git's own files in the folder and the repository as whoever works there is to find them: HEAD, the index,
     /// and nothing that somebody left.
-    pub(crate) fn publish(&self, head: &OwnedHead<'_>) -> Result<(), Error> {
+    pub(crate) fn publish(&self, head: &OwnedHead<'_>) -> Result<()> {
         let git_dir = &self.record.git_dir;
         if !self.record.git_dir_identity.is_at(git_dir) {
             return Err(Error::NotOwn {
@@ -90,7 +86,7 @@ impl OwnedFolder {
 }
 
 /// Removes what is no file of git's own from its folder of a worktree.
-fn remove_what_was_left(git_dir: &Path) -> Result<(), Error> {
+fn remove_what_was_left(git_dir: &Path) -> Result<()> {
     let entries = std::fs::read_dir(git_dir).or_failed_to("read", git_dir)?;
     for entry in entries.flatten() {
         let name = entry.file_name();
@@ -106,7 +102,7 @@ fn remove_what_was_left(git_dir: &Path) -> Result<(), Error> {
 }
 
 /// As `replace`, also where a folder is in the way.
-pub(crate) fn replace_whatever(path: &Path, content: &[u8]) -> Result<(), Error> {
+pub(crate) fn replace_whatever(path: &Path, content: &[u8]) -> Result<()> {
     if tm_untrusted::is_folder(path) {
         crate::clean::remove(path)?;
     }

@@ -3,7 +3,7 @@
 use crate::files::{Identity, beginning, replace};
 use crate::git::path_of;
 use crate::own::OwnGit;
-use crate::{Error, OrFailedTo as _, Repository};
+use crate::{OrFailedTo as _, Repository, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ impl Record {
         serde_json::from_slice(&text).ok()
     }
 
-    pub(super) fn of(path: &Path) -> Result<Self, Error> {
+    pub(super) fn of(path: &Path) -> Result<Self> {
         let dot_git = beginning(&path.join(".git"), SHORT)?;
         let git_dir = path.join(pointed_at(&dot_git));
         let identity = |path: &Path| Identity::of_folder(path).or_failed_to("look at", path);
@@ -50,7 +50,7 @@ impl Record {
         })
     }
 
-    pub(super) fn write(&self, own: &Path) -> Result<(), Error> {
+    pub(super) fn write(&self, own: &Path) -> Result<()> {
         let text = serde_json::to_vec(self).expect("a record of paths and bytes can be written");
         replace(&own.join(RECORD), &text)
     }
@@ -90,6 +90,6 @@ pub(super) fn own_git(repository: &Repository) -> &OwnGit {
 }
 
 /// Returns the git folder of tm's own for a worktree.
-pub(super) fn own_folder(repository: &Repository, path: &Path) -> Result<PathBuf, Error> {
+pub(super) fn own_folder(repository: &Repository, path: &Path) -> Result<PathBuf> {
     own_git(repository).worktree(path.file_name().unwrap_or_default())
 }

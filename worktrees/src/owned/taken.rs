@@ -4,7 +4,7 @@
 use super::OwnedFolder;
 use crate::files::{beginning, copy_with_time, replace};
 use crate::git::{Git, GitPlace, is_object_id, joined};
-use crate::{Error, OrFailedTo as _, TreeId};
+use crate::{OrFailedTo as _, Result, TreeId};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use tm_scheduler::CommitId;
@@ -21,7 +21,7 @@ impl Lister {
     ///
     /// # Errors
     /// git refused.
-    pub fn untracked(&self) -> Result<Vec<PathBuf>, Error> {
+    pub fn untracked(&self) -> Result<Vec<PathBuf>> {
         self.0.untracked()
     }
 }
@@ -38,7 +38,7 @@ impl Looker {
     ///
     /// # Errors
     /// git can't take what is there, or the disk refused.
-    pub fn commit(&self) -> Result<CommitId, Error> {
+    pub fn commit(&self) -> Result<CommitId> {
         let scratch = tempfile::tempdir().or_failed_to("write in", std::env::temp_dir())?;
         let copy = scratch.path().join("index");
         copy_with_time(&self.folder.index_file(), &copy)?;
@@ -55,7 +55,7 @@ impl Looker {
 
 impl OwnedFolder {
     /// Returns what is in the folder and not in the index, a folder where nothing in it is.
-    pub(crate) fn untracked(&self) -> Result<Vec<PathBuf>, Error> {
+    pub(crate) fn untracked(&self) -> Result<Vec<PathBuf>> {
         self.git()
             .reading()
             .line("ls-files --others --directory --no-empty-directory -z")
@@ -63,7 +63,7 @@ impl OwnedFolder {
     }
 
     /// Returns what lies in the folder and is left out by the rules of the tree.
-    pub(crate) fn ignored(&self) -> Result<Vec<PathBuf>, Error> {
+    pub(crate) fn ignored(&self) -> Result<Vec<PathBuf>> {
         self.git()
             .reading()
             .line("ls-files --others --ignored --exclude-standard --directory -z")
@@ -73,7 +73,7 @@ impl OwnedFolder {
     /// Returns the paths that whoever worked in the folder put into an index although the rules leave them out.
     pub(crate) fn forced_by_others(&self) -> Vec<PathBuf> {
         const INDEX_BYTES: usize = 256 * 1024 * 1024;
-        let listed = || -> Result<Vec<PathBuf>, Error> {
+        let listed = || -> Result<Vec<PathBuf>> {
             // A copy: nobody can change it while git reads it.
             let index = beginning(&self.git_dir().join("index"), INDEX_BYTES)?;
             let copy =
@@ -90,20 +90,20 @@ impl OwnedFolder {
     }
 
     /// Returns everything in the folder as a tree, but for what the tree's own rules leave out.
-    pub(crate) fn tree(&self) -> Result<TreeId, Error> {
+    pub(crate) fn tree(&self) -> Result<TreeId> {
         self.add()?;
         self.write_tree()
     }
 
     /// Takes everything in the folder into tm's index, but for what the tree's own rules leave out.
-    pub(crate) fn add(&self) -> Result<(), Error> {
+    pub(crate) fn add(&self) -> Result<()> {
         self.assert_own()?;
         self.own_git().put_alternates_back()?;
         self.add_by(|| self.git())
     }
 
     /// Takes everything in the folder into an index, but for what is kept and what the tree's own rules leave out.
-    fn add_by(&self, git: impl Fn() -> Git) -> Result<(), Error> {
+    fn add_by(&self, git: impl Fn() -> Git) -> Result<()> {
         let kept = &self.record.kept;
         let mut paths = vec![OsString::from(".")];
         if !kept.is_empty() {
@@ -123,7 +123,7 @@ impl OwnedFolder {
     }
 
     /// Takes paths into tm's index although the rules leave them out.
-    pub(crate) fn add_forced(&self, paths: &[PathBuf]) -> Result<(), Error> {
+    pub(crate) fn add_forced(&self, paths: &[PathBuf]) -> Result<()> {
         if paths.is_empty() {
             return Ok(());
         }
@@ -135,12 +135,12 @@ impl OwnedFolder {
     }
 
     /// Returns what tm's index holds as a tree.
-    pub(crate) fn write_tree(&self) -> Result<TreeId, Error> {
+    pub(crate) fn write_tree(&self) -> Result<TreeId> {
         self.git().tree()
     }
 
     /// Returns everything in the folder that git can take as a tree, leaving out what it refuses.
-    pub(crate) fn tree_of_what_can_be_taken(&self) -> Result<TreeId, Error> {
+    pub(crate) fn tree_of_what_can_be_taken(&self) -> Result<TreeId> {
         // Its exit code says that something was refused; what was not is in the index nevertheless.
         let _refused = self.git().line("add --all --ignore-errors -- .").answer()?;
         self.write_tree()

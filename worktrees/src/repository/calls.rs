@@ -3,7 +3,7 @@
 use super::Repository;
 use crate::git::{Git, GitPlace};
 use crate::owned::pointed_at;
-use crate::{Error, OrFailedTo as _, RunHooks};
+use crate::{OrFailedTo as _, Result, RunHooks};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -17,7 +17,7 @@ impl Repository {
     }
 
     /// A call that only reads, in another checkout of the user's.
-    pub(crate) fn git_at_other_checkout(&self, root: &Path) -> Result<Git, Error> {
+    pub(crate) fn git_at_other_checkout(&self, root: &Path) -> Result<Git> {
         let git_dir = git_dir_of(root, &self.common_dir)?;
         let place = self.place_of(root, &git_dir)?;
         Ok(place.git(&self.environment).reading())
@@ -38,7 +38,7 @@ impl Repository {
     }
 
     /// Where a call works in a checkout of the user's: with the settings that tm keeps, and the checkout's own index.
-    fn place_of(&self, root: &Path, git_dir: &Path) -> Result<GitPlace, Error> {
+    fn place_of(&self, root: &Path, git_dir: &Path) -> Result<GitPlace> {
         let (view, index) = match &self.own {
             Some(own) => (own.view(git_dir)?, Some(git_dir.join("index"))),
             None => (git_dir.to_owned(), None),
@@ -61,7 +61,7 @@ impl Repository {
     }
 
     /// Returns a folder beside the objects, which goes with what is returned.
-    pub(crate) fn scratch(&self) -> Result<TempDir, Error> {
+    pub(crate) fn scratch(&self) -> Result<TempDir> {
         let beside = self.objects_dir();
         tempfile::tempdir_in(&beside).or_failed_to("write", &beside)
     }
@@ -83,7 +83,7 @@ impl Repository {
 }
 
 /// Returns git's own folder of a checkout, as the checkout says it.
-fn git_dir_of(root: &Path, common_dir: &Path) -> Result<PathBuf, Error> {
+fn git_dir_of(root: &Path, common_dir: &Path) -> Result<PathBuf> {
     const SHORT: usize = 8 * 1024;
     let dot_git = root.join(".git");
     if dot_git.is_dir() {

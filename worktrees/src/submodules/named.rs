@@ -1,7 +1,7 @@
 //! What `.gitmodules` of a tree says of its submodules, and the user's own settings before it.
 
 use super::Parent;
-use crate::Error;
+use crate::Result;
 use crate::content::is_plain;
 use crate::git::fields;
 use crate::owned::OwnedFolder;
@@ -24,7 +24,7 @@ impl OwnedFolder {
         &self,
         parent: &Parent<'_>,
         tree: &str,
-    ) -> Result<BTreeMap<PathBuf, Named>, Error> {
+    ) -> Result<BTreeMap<PathBuf, Named>> {
         let blob = format!("--blob={tree}:.gitmodules");
         let listing = self
             .call(&parent.place)

@@ -1,16 +1,16 @@
 //! The store of a submodule, in which its commits are: filled from what the user has of it, else from where it comes from.
 
 use super::{STORES, Submodule, key_of};
-use crate::Error;
 use crate::files::{create_folder, held, replace};
 use crate::git::{Answer, Git, GitPlace};
 use crate::own::OwnGit;
 use crate::owned::OwnedFolder;
+use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
 impl OwnedFolder {
     /// Returns the store of a submodule, which has its commit.
-    pub(super) fn stored(&self, own: &OwnGit, submodule: &Submodule) -> Result<PathBuf, Error> {
+    pub(super) fn stored(&self, own: &OwnGit, submodule: &Submodule) -> Result<PathBuf> {
         let _one_at_a_time = held(&own.modules);
         own.assert_there()?;
         let store = own.folder().join(STORES).join(key_of(&submodule.path));
@@ -33,7 +33,7 @@ impl OwnedFolder {
         Ok(store)
     }
 
-    fn make_store(&self, store: &Path, submodule: &Submodule) -> Result<(), Error> {
+    fn make_store(&self, store: &Path, submodule: &Submodule) -> Result<()> {
         create_folder(store)?;
         let format = match submodule.commit.as_str().len() {
             64 => "--object-format=sha256",
@@ -45,13 +45,13 @@ impl OwnedFolder {
     }
 }
 
-fn has_commit(git: Git, submodule: &Submodule) -> Result<bool, Error> {
+fn has_commit(git: Git, submodule: &Submodule) -> Result<bool> {
     let commit = format!("{}^{{commit}}", submodule.commit);
     git.line("cat-file -e").arg(commit).succeeds()
 }
 
 /// Fetches the commit, else all branches and tags: not every server gives a commit that no branch names.
-fn fetch(git: &dyn Fn() -> Git, submodule: &Submodule) -> Result<(), Error> {
+fn fetch(git: &dyn Fn() -> Git, submodule: &Submodule) -> Result<()> {
     let refused = |message: String| Error::Submodule {
         path: submodule.path.clone(),
         commit: submodule.commit.clone(),

@@ -1,8 +1,8 @@
 //! Keeps the work in a folder, also where git can't take all of it.
 
-use crate::Error;
 use crate::error::says_trouble_of_disk;
 use crate::owned::OwnedFolder;
+use crate::{Error, Result};
 use tm_scheduler::CommitId;
 
 /// Keeps the work in a folder.
@@ -11,7 +11,7 @@ pub(crate) fn salvage(
     base: &CommitId,
     reference: &str,
     message: &str,
-) -> Result<Option<CommitId>, Error> {
+) -> Result<Option<CommitId>> {
     let repository = &folder.repository;
     let head = folder.head_that_was_left().unwrap_or_else(|| base.clone());
     let tree = match folder.tree() {
