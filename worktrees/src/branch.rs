@@ -59,35 +59,40 @@ pub(crate) fn is_allowed(character: char) -> bool {
 }
 
 fn broken_rule(name: &str) -> Option<&'static str> {
-    if name.is_empty() {
-        return Some("it is empty");
-    }
-    if name == "@" || name == "HEAD" {
-        return Some("the word has a meaning of its own");
-    }
-    if name.starts_with('-') {
-        return Some("it begins with `-`");
-    }
-    if name.contains("..") || name.contains("@{") || !name.chars().all(is_allowed) {
-        return Some("it holds something that has a meaning in revisions");
-    }
-    if name.ends_with('.') {
-        return Some("it ends with a period");
-    }
-    name.split('/').find_map(broken_part)
+    let has_meaning = name.contains("..") || name.contains("@{") || !name.chars().all(is_allowed);
+    let rules = [
+        (name.is_empty(), "it is empty"),
+        (
+            matches!(name, "@" | "HEAD"),
+            "the word has a meaning of its own",
+        ),
+        (name.starts_with('-'), "it begins with `-`"),
+        (
+            has_meaning,
+            "it holds something that has a meaning in revisions",
+        ),
+        (name.ends_with('.'), "it ends with a period"),
+    ];
+    first_broken(&rules).or_else(|| name.split('/').find_map(broken_part))
 }
 
 fn broken_part(part: &str) -> Option<&'static str> {
-    if part.is_empty() {
-        return Some("nothing stands before, after or between slashes");
-    }
-    if part.starts_with('.') {
-        return Some("a part begins with a period");
-    }
-    if part.to_ascii_lowercase().ends_with(".lock") {
-        return Some("a part ends with `.lock`");
-    }
-    (part.len() > LONGEST_PART).then_some("a part is longer than a file name may be")
+    let is_lock = part.to_ascii_lowercase().ends_with(".lock");
+    let is_long = part.len() > LONGEST_PART;
+    first_broken(&[
+        (
+            part.is_empty(),
+            "nothing stands before, after or between slashes",
+        ),
+        (part.starts_with('.'), "a part begins with a period"),
+        (is_lock, "a part ends with `.lock`"),
+        (is_long, "a part is longer than a file name may be"),
+    ])
+}
+
+fn first_broken(rules: &[(bool, &'static str)]) -> Option<&'static str> {
+    let broken = rules.iter().find(|(is_broken, _)| *is_broken);
+    broken.map(|(_, why)| *why)
 }
 
 #[cfg(test)]

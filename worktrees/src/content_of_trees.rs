@@ -24,12 +24,11 @@ impl Repository {
     /// # Errors
     /// There is no such commit or tree.
     pub fn changed_files(&self, from: &dyn Treeish, to: &dyn Treeish) -> Result<Vec<Change>> {
-        let differing = self.differing(from, to)?.into_iter();
-        let changed = |(path, kind): (Vec<u8>, ChangeKind)| Change {
-            path: name_of(&path),
-            kind,
+        let change = |(path, kind): &(Vec<u8>, ChangeKind)| Change {
+            path: name_of(path),
+            kind: *kind,
         };
-        Ok(differing.map(changed).collect())
+        Ok(self.differing(from, to)?.iter().map(change).collect())
     }
 
     /// As `changed_files`, their paths alone.
@@ -83,11 +82,11 @@ impl Repository {
     /// # Errors
     /// There is no such tree.
     pub fn text_in_tree(&self, tree: &TreeId, path: &str) -> Result<Option<String>> {
-        match self.bytes_in_tree(tree, path)? {
-            Some(content) => Ok(String::from_utf8(content).ok()),
-            None if self.has_tree(tree)? => Ok(None),
-            None => Err(Error::unknown(tree)),
+        let found = self.bytes_in_tree(tree, path)?;
+        if found.is_none() && !self.has_tree(tree)? {
+            return Err(Error::unknown(tree));
         }
+        Ok(found.and_then(|content| String::from_utf8(content).ok()))
     }
 
     fn has_tree(&self, tree: &TreeId) -> Result<bool> {
@@ -116,7 +115,7 @@ impl Repository {
     pub fn paths(&self, tree: &TreeId) -> Result<BTreeSet<String>> {
         Ok(self
             .files(tree, &|_, _| true)?
-            .into_iter()
+            .iter()
             .map(Entry::name)
             .collect())
     }
@@ -128,7 +127,7 @@ impl Repository {
     pub fn nested_repositories(&self, tree: &TreeId) -> Result<Vec<String>> {
         Ok(self
             .files(tree, &|mode, _| mode == NESTED)?
-            .into_iter()
+            .iter()
             .map(Entry::name)
             .collect())
     }
@@ -139,11 +138,8 @@ impl Repository {
     /// There is no such tree.
     pub fn links(&self, tree: &TreeId) -> Result<BTreeMap<String, String>> {
         self.files(tree, &|mode, _| mode == LINK)?
-            .into_iter()
-            .map(|link| {
-                let target = name_of(&self.blob(&link.id)?);
-                Ok((link.name(), target))
-            })
+            .iter()
+            .map(|link| Ok((link.name(), name_of(&self.blob(&link.id)?))))
             .collect()
     }
 

@@ -87,10 +87,11 @@ impl Environment {
 
     /// Returns a path that may begin with `~/`.
     pub(crate) fn home_path(&self, path: &str) -> PathBuf {
-        match (path.strip_prefix("~/"), self.get("HOME")) {
-            (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
-            (_, _) => PathBuf::from(path),
-        }
+        let within_home = path.strip_prefix("~/").zip(self.get("HOME"));
+        within_home.map_or_else(
+            || PathBuf::from(path),
+            |(rest, home)| PathBuf::from(home).join(rest),
+        )
     }
 
     /// Tells whether a program is found by its name.

@@ -7,7 +7,7 @@ pub(crate) use trouble::{says_passing_trouble, says_trouble_of_disk};
 use crate::BranchName;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tm_scheduler::{CommitId, quoted};
 use trouble::{COLLECTED_WORDS, LASTING_WORDS, says};
 
@@ -337,6 +337,12 @@ impl Error {
     pub(crate) fn unknown(revision: impl fmt::Display) -> Self {
         let revision = revision.to_string();
         Self::UnknownRevision { revision }
+    }
+
+    /// Says why a folder is not a free worktree of the pool.
+    pub(crate) fn not_in_pool(path: &Path, why: &'static str) -> Self {
+        let path = path.to_owned();
+        Self::NotInPool { path, why }
     }
 
     /// Returns the words of git, or of a hook, where it is they who refused.

@@ -347,13 +347,12 @@ impl Git {
 
 /// Puts bytes into a file without a name: unlike a pipe it can't fill up and block both sides.
 fn file_with(bytes: &[u8]) -> Result<File> {
-    let write = || -> std::io::Result<File> {
-        let mut file = tempfile::tempfile()?;
+    let written = tempfile::tempfile().and_then(|mut file| {
         file.write_all(bytes)?;
         file.rewind()?;
         Ok(file)
-    };
-    write().or_failed_to(
+    });
+    written.or_failed_to(
         "write the input of git to a temporary file in",
         std::env::temp_dir(),
     )

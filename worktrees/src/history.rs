@@ -85,8 +85,10 @@ impl Repository {
             return Ok(Vec::new());
         }
         self.log(|git| {
-            let git = git.arg("--no-walk=unsorted");
-            commits.iter().fold(git, Git::commit).arg("--")
+            commits
+                .iter()
+                .fold(git.arg("--no-walk=unsorted"), Git::commit)
+                .arg("--")
         })
     }
 

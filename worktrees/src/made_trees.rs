@@ -75,6 +75,20 @@ impl Repository {
         git().tree()
     }
 
+    /// Makes a tree of another one in which files have these modes and contents: each with its mode, its path, its content.
+    pub(crate) fn tree_with_files<'a>(
+        &self,
+        tree: &TreeId,
+        files: impl IntoIterator<Item = (String, &'a [u8], &'a [u8])>,
+    ) -> Result<TreeId> {
+        let mut changes = Vec::new();
+        for (mode, path, content) in files {
+            let id = self.write_blob(content)?;
+            changes.extend(index_entry(mode, &id, path));
+        }
+        self.tree_with(tree, changes)
+    }
+
     /// Writes what a file holds into the object store, as it is.
     pub(crate) fn write_blob(&self, content: impl Into<Vec<u8>>) -> Result<String> {
         self.git_on_objects()

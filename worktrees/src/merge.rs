@@ -162,14 +162,11 @@ impl Repository {
     /// # Errors
     /// Signing failed, or git refused.
     pub fn merge_commit(&self, preview: &MergePreview, message: &str) -> Result<CommitId> {
-        let parents = [&preview.head, &preview.commit];
-        match preview.resolution {
-            None => self.commit_as_user(&preview.tree, &parents, message),
-            Some(resolution) => {
-                let message = with_resolution(message, resolution);
-                self.commit_as_user(&preview.tree, &parents, &message)
-            }
-        }
+        let message = preview.resolution.map_or_else(
+            || message.to_owned(),
+            |resolution| with_resolution(message, resolution),
+        );
+        self.commit_as_user(&preview.tree, &[&preview.head, &preview.commit], &message)
     }
 
     /// Makes a commit of a tree. It is on no branch yet, and signed by nobody: what becomes part of the user's history is
@@ -234,10 +231,10 @@ impl Repository {
 /// Adds the trailer; tm's own messages end with trailers, or are one line.
 fn with_resolution(message: &str, resolution: Resolution) -> String {
     let message = message.trim_end();
-    let has_trailers = message
-        .rsplit_once('\n')
-        .is_some_and(|(_, last)| last.contains(": "));
-    let gap = if has_trailers { "\n" } else { "\n\n" };
+    let gap = match message.rsplit_once('\n') {
+        Some((_, last)) if last.contains(": ") => "\n",
+        _ => "\n\n",
+    };
     format!("{message}{gap}{}: {resolution}\n", Resolution::TRAILER)
 }
 

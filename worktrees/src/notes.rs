@@ -16,14 +16,13 @@ impl Repository {
     /// Signing failed, somebody else writes notes all the time, or git refused.
     pub fn write_note(&self, commit: &CommitId, text: &str) -> Result<()> {
         let blob = self.write_blob(text)?;
-        let mut tries = 0;
-        loop {
-            tries += 1;
+        for _ in 1..TRIES {
             match self.write_note_once(commit, &blob) {
-                Err(Error::Moved { .. }) if tries < TRIES => {}
+                Err(Error::Moved { .. }) => {}
                 written => return written,
             }
         }
+        self.write_note_once(commit, &blob)
     }
 
     /// Returns tm's note beside a commit.

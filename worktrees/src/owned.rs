@@ -18,8 +18,8 @@ use crate::git::{Git, GitPlace};
 use crate::indexed::{Known, leave_its_moment};
 use crate::own::OwnGit;
 use crate::{Error, OrFailedTo as _, Repository, Result, RunHooks, TreeId};
-pub(crate) use record::pointed_at;
 use record::{Record, own_folder, own_git};
+pub(crate) use record::{SHORT, pointed_at};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_scheduler::CommitId;
@@ -53,12 +53,11 @@ impl OwnedFolder {
 
     /// Takes a worktree that an earlier process of the run made, by what that one wrote down.
     pub(crate) fn made_before(repository: &Repository, path: PathBuf) -> Result<Self> {
-        let folder = Self::written_down(repository, path.clone())?;
-        let refuse = |_| Error::NotInPool {
-            path,
-            why: "it is gone, or another folder by now",
-        };
-        folder.assert_own().map_err(refuse)?;
+        let folder = Self::written_down(repository, path)?;
+        let why = "it is gone, or another folder by now";
+        folder
+            .assert_own()
+            .map_err(|_| Error::not_in_pool(&folder.path, why))?;
         folder.remove_abandoned_lock()?;
         Ok(folder)
     }
@@ -77,11 +76,8 @@ impl OwnedFolder {
 
     fn written_down(repository: &Repository, path: PathBuf) -> Result<Self> {
         let own = own_folder(repository, &path)?;
-        let unknown = || Error::NotInPool {
-            path: path.clone(),
-            why: "tm knows nothing of it",
-        };
-        let record = Record::read(&own).ok_or_else(unknown)?;
+        let record = Record::read(&own)
+            .ok_or_else(|| Error::not_in_pool(&path, "tm knows nothing of it"))?;
         Ok(Self {
             repository: repository.clone(),
             path,

@@ -179,20 +179,16 @@ impl WorktreePool {
     /// # Errors
     /// It is not of this pool, or it is gone.
     pub fn take_over(&self, path: &Path, branch: &BranchName, base: &CommitId) -> Result<Worktree> {
-        let refuse = |why: &'static str| Error::NotInPool {
-            path: path.to_owned(),
-            why,
-        };
         // A repository that was moved has its worktrees elsewhere now, under the same names.
         let run = path.parent().and_then(Path::file_name);
         let is_of_this = run.is_some() && run == self.folder.file_name();
         let Some(name) = path.file_name().filter(|_| is_of_this) else {
-            return Err(refuse("it is somewhere else"));
+            return Err(Error::not_in_pool(path, "it is somewhere else"));
         };
         let path = self.folder.join(name);
         self.state.idle().folders.retain(|idle| idle.path != path);
         if path.symlink_metadata().is_err() {
-            return Err(refuse("it is gone"));
+            return Err(Error::not_in_pool(&path, "it is gone"));
         }
         let folder = OwnedFolder::made_before(&self.repository, path)?;
         Ok(Worktree::new(self, folder, branch, base))

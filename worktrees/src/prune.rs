@@ -89,9 +89,12 @@ impl Repository {
 
     fn checked_out_at(&self, branch: &BranchName) -> Result<Option<PathBuf>> {
         let wanted = Some(branch.reference());
-        let mut worktrees = self.worktrees()?.into_iter();
-        let found = worktrees.find(|(_, on)| *on == wanted);
-        Ok(found.map(|(path, _)| path).filter(|path| path.is_dir()))
+        Ok(self
+            .worktrees()?
+            .into_iter()
+            .find(|(_, on)| *on == wanted)
+            .map(|(path, _)| path)
+            .filter(|path| path.is_dir()))
     }
 
     /// The worktrees that git lists, each with the full name of the branch that it is on.
@@ -101,8 +104,13 @@ impl Repository {
             let branch = said("branch ").map(ToOwned::to_owned);
             Some((PathBuf::from(said("worktree ")?), branch))
         };
-        let listing = self.git_on_worktrees().line("worktree list --porcelain");
-        Ok(listing.text()?.split("\n\n").filter_map(worktree).collect())
+        Ok(self
+            .git_on_worktrees()
+            .line("worktree list --porcelain")
+            .text()?
+            .split("\n\n")
+            .filter_map(worktree)
+            .collect())
     }
 
     /// Removes a worktree that was made for looking around, unless it holds something that is nowhere else.

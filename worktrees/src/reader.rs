@@ -28,7 +28,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// Returns its path as text.
-    pub(crate) fn name(self) -> String {
+    pub(crate) fn name(&self) -> String {
         name_of(&self.path)
     }
 }

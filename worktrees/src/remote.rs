@@ -19,8 +19,9 @@ impl Repository {
         }
         let remotes = self.remotes()?;
         let is_only = remotes.len() == 1;
-        let mut remotes = remotes.into_iter();
-        Ok(remotes.find(|remote| is_only || remote == "origin"))
+        Ok(remotes
+            .into_iter()
+            .find(|remote| is_only || remote == "origin"))
     }
 
     /// Pushes branches, all or none, with hooks and credentials as the user has them set up; git may ask at the

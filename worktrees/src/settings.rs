@@ -130,11 +130,10 @@ impl Settings {
     /// Returns where hooks are.
     pub(crate) fn hooks(&self, repository: &Repository) -> HooksFolder {
         match self.last(HOOKS_PATH).map(Path::new) {
-            None => HooksFolder::OfRepository,
-            Some(path) if path == repository.common_dir().join("hooks") => {
-                HooksFolder::OfRepository
+            Some(path) if path != repository.common_dir().join("hooks") => {
+                HooksFolder::Named(path.to_owned())
             }
-            Some(path) => HooksFolder::Named(path.to_owned()),
+            Some(_) | None => HooksFolder::OfRepository,
         }
     }
 }

@@ -91,8 +91,9 @@ impl CheckoutSnapshot {
             }),
         );
         let back = "was changed before, and is as in HEAD now";
-        let gone = gone(&self.paths, &later.paths);
-        changes.extend(gone.map(|path| format!("{} ({back})", path.display())));
+        changes.extend(
+            gone(&self.paths, &later.paths).map(|path| format!("{} ({back})", path.display())),
+        );
         first_of(changes, SHOWN)
     }
 
@@ -240,9 +241,12 @@ impl OtherWorktrees {
             if before.head != now.head {
                 changes.push(format!("HEAD of {}", folder.display()));
             }
-            let changed = changed(&before.paths, &now.paths).map(|(path, _)| path);
-            let differing = changed.chain(gone(&before.paths, &now.paths));
-            changes.extend(differing.map(|path| folder.join(path).display().to_string()));
+            changes.extend(
+                changed(&before.paths, &now.paths)
+                    .map(|(path, _)| path)
+                    .chain(gone(&before.paths, &now.paths))
+                    .map(|path| folder.join(path).display().to_string()),
+            );
         }
         first_of(changes, SHOWN_OF_OTHERS)
     }

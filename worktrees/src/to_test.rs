@@ -4,7 +4,6 @@
 //! it is made again. What is to last is git's to write.
 
 use crate::git::path_of;
-use crate::made_trees::index_entry;
 use crate::names::path_named;
 use crate::reader::{Entry, Reader};
 use crate::trees::{LINK, PLAIN};
@@ -91,18 +90,14 @@ impl Repository {
             .collect();
         let made = self.read_or(
             |reader| reader.with_texts(tree, &texts),
-            || self.with_texts_by_git(tree, &texts),
+            || {
+                let files = texts.iter();
+                let files =
+                    files.map(|(path, mode, text)| (format!("{mode:06o}"), *path, text.as_bytes()));
+                self.tree_with_files(tree, files)
+            },
         )?;
         self.commit_to_test(&made, parent)
-    }
-
-    fn with_texts_by_git(&self, tree: &TreeId, texts: &[(&[u8], i32, &str)]) -> Result<TreeId> {
-        let mut changes = Vec::new();
-        for (path, mode, text) in texts {
-            let id = self.write_blob(*text)?;
-            changes.extend(index_entry(format_args!("{mode:06o}"), &id, path));
-        }
-        self.tree_with(tree, changes)
     }
 }
 

@@ -107,8 +107,11 @@ impl Repository {
             if of.base.is_none() || !is_joined_by_lines(&of.path.to_string_lossy()) {
                 return Ok(None);
             }
-            let text = self.segments(of)?.as_deref().and_then(without_removed);
-            Ok(text.map(String::into_bytes))
+            Ok(self
+                .segments(of)?
+                .as_deref()
+                .and_then(without_removed)
+                .map(String::into_bytes))
         })
     }
 
@@ -169,12 +172,11 @@ impl Repository {
     /// # Errors
     /// git refused, or the object store can't be written.
     pub fn with_merged(&self, marked: &TreeId, files: &[MergedFile<'_>]) -> Result<TreeId> {
-        let mut changes = Vec::new();
-        for MergedFile { of, content } in files {
-            let blob = self.write_blob(&**content)?;
-            changes.extend(index_entry(&of.mode, &blob, of.path.as_os_str().as_bytes()));
-        }
-        self.tree_with(marked, changes)
+        let files = files.iter().map(|MergedFile { of, content }| {
+            let path = of.path.as_os_str().as_bytes();
+            (of.mode.clone(), path, content.as_slice())
+        });
+        self.tree_with_files(marked, files)
     }
 
     /// Tells whether the tree of a merge of two is what merging them gives, by the way that the merge itself names.
@@ -246,8 +248,10 @@ impl Repository {
                 return Ok(false);
             }
         }
-        let changed = self.changed_between(&conflict.marked, tree)?;
-        Ok(changed.iter().all(|path| conflict.files.contains(path)))
+        Ok(self
+            .changed_between(&conflict.marked, tree)?
+            .iter()
+            .all(|path| conflict.files.contains(path)))
     }
 
     /// Makes a tree of another one in which these files in conflict are as they are where the merge goes.

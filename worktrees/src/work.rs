@@ -106,8 +106,7 @@ impl Repository {
     /// # Errors
     /// There is no such commit.
     pub fn diffstat(&self, from: &CommitId, to: &CommitId) -> Result<Diffstat> {
-        let mut found = self.diffstats(&[(from.clone(), to.clone())])?;
-        found
+        self.diffstats(&[(from.clone(), to.clone())])?
             .pop()
             .flatten()
             .ok_or_else(|| Error::unknown(format_args!("{from}..{to}")))

@@ -374,6 +374,7 @@ impl Worktree {
 }
 
 fn is_of_tools(path: &Path) -> bool {
-    let is = |name: &std::ffi::OsStr| OF_TOOLS.iter().any(|known| name == *known);
-    path.file_name().is_some_and(is) || path.extension().is_some_and(|extension| extension == "pyc")
+    let name = path.file_name().unwrap_or_default();
+    OF_TOOLS.iter().any(|known| name == *known)
+        || path.extension().is_some_and(|extension| extension == "pyc")
 }

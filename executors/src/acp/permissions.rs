@@ -62,8 +62,10 @@ impl Broker {
         };
         let options = request["options"].as_array();
         let option = kinds.iter().find_map(|kind| {
-            let mut options = options.into_iter().flatten();
-            options.find(|option| option["kind"] == *kind)
+            options
+                .into_iter()
+                .flatten()
+                .find(|option| option["kind"] == *kind)
         });
         let unsaid = || Some("it offers no way to allow it").filter(|_| option.is_none());
         Answer {

@@ -38,10 +38,9 @@ pub fn parse_result(text: &str) -> Result<Claim, String> {
 
 fn parse_status(text: &str) -> Result<ClaimStatus, String> {
     let word = text.trim_matches(|letter: char| !letter.is_ascii_alphabetic());
-    ClaimStatus::of(&word.to_ascii_lowercase()).ok_or_else(|| {
-        let beginning: String = text.chars().take(40).collect();
-        format!("its status is `{beginning}`")
-    })
+    let beginning = || text.chars().take(40).collect::<String>();
+    ClaimStatus::of(&word.to_ascii_lowercase())
+        .ok_or_else(|| format!("its status is `{}`", beginning()))
 }
 
 /// Reads `name: value`, whatever the case and however it is listed or emphasised.

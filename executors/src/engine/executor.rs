@@ -83,11 +83,10 @@ impl Executor {
         handle: Option<&JobHandle>,
         env_markers: &[(String, String)],
     ) -> Box<dyn Job> {
-        let known = handle.and_then(|handle| Some((self.engine_named(handle.engine())?, handle)));
-        match known {
-            Some((engine, handle)) => engine.adopt(Some(handle), env_markers).await,
-            None => self.engine().adopt(None, env_markers).await,
-        }
+        let engine = handle.and_then(|handle| self.engine_named(handle.engine()));
+        let handle = handle.filter(|_| engine.is_some());
+        let engine = engine.unwrap_or_else(|| self.engine());
+        engine.adopt(handle, env_markers).await
     }
 
     /// Runs a job to its end, or until the limit; `None` when it was ended then. Nothing of it is left afterwards,

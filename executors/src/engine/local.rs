@@ -43,15 +43,9 @@ impl Engine for LocalEngine {
     #[cfg(target_os = "linux")]
     fn give_back(&self, log: &Path, part: Range<u64>) -> io::Result<()> {
         use rustix::fs::{FallocateFlags, fallocate};
+        let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         let file = tm_untrusted::open_writable(log)?;
-        let length = part.end - part.start;
-        fallocate(
-            &file,
-            FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
-            part.start,
-            length,
-        )?;
-        Ok(())
+        Ok(fallocate(file, hole, part.start, part.end - part.start)?)
     }
 
     /// There is no portable way.

@@ -83,8 +83,11 @@ impl ProcessTable {
         lists: &'a BTreeMap<u32, Vec<u32>>,
         below: u32,
     ) -> impl Iterator<Item = &'a Process> {
-        let pids = lists.get(&below).into_iter().flatten();
-        pids.filter_map(|pid| self.get(*pid))
+        lists
+            .get(&below)
+            .into_iter()
+            .flatten()
+            .filter_map(|pid| self.get(*pid))
     }
 
     /// Adds all descendants of `roots` to them.

@@ -211,8 +211,10 @@ fn chooses(calls: &[Call], runner: &Runner) -> bool {
     let says = |word: &str| runner.choices.iter().any(|choice| word.contains(choice));
     let has_chosen = |call: &Call| {
         let next = call.words.iter().skip(1).map(String::as_str).chain([""]);
-        let mut words = call.words.iter().zip(next);
-        words.any(|(word, next)| says(word) && !is_for_people(word, next))
+        call.words
+            .iter()
+            .zip(next)
+            .any(|(word, next)| says(word) && !is_for_people(word, next))
     };
     let is_its =
         |call: &&Call| runner_of(&call.words).is_some_and(|other| std::ptr::eq(other, runner));

@@ -197,8 +197,8 @@ pub fn detect_test_command(root: &Path) -> Option<DetectedTestCommand> {
     let is_there =
         |rule: &Rule, file: &str| !matching(root, file).is_empty() && (rule.tells)(root, file);
     let found = |rule: &'static Rule| {
-        let mut files = rule.files.iter();
-        files
+        rule.files
+            .iter()
             .find(|file| is_there(rule, file))
             .map(|file| (rule, *file))
     };

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// The file `.git` of a worktree, and the like, are no longer than this.
-const SHORT: usize = 8 * 1024;
+pub(crate) const SHORT: usize = 8 * 1024;
 /// The name of the record in the folder of tm's own.
 const RECORD: &str = "place.json";
 

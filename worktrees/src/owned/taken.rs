@@ -1,16 +1,13 @@
 //! What is in a folder of tm's own: listed, looked at, and taken as a tree. Whoever worked there left it, so HEAD and
 //! index are read with care.
 
-use super::OwnedFolder;
+use super::{OwnedFolder, SHORT};
 use crate::files::{beginning, copy_with_time, replace};
 use crate::git::{Git, GitPlace, is_object_id, joined};
 use crate::{OrFailedTo as _, Result, TreeId};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use tm_scheduler::CommitId;
-
-/// A HEAD is no longer than this.
-const SHORT: usize = 8 * 1024;
 
 /// Lists the untracked files of a worktree of tm's own, for whoever has not the worktree itself.
 #[derive(Clone, Debug)]

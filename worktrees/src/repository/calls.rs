@@ -1,8 +1,9 @@
 //! The ways in which git is called on a repository: with whose settings, on which files, and whether it may change any.
 
 use super::Repository;
+use crate::files::beginning;
 use crate::git::{Git, GitPlace};
-use crate::owned::pointed_at;
+use crate::owned::{SHORT, pointed_at};
 use crate::{OrFailedTo as _, Result, RunHooks};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -19,8 +20,10 @@ impl Repository {
     /// A call that only reads, in another checkout of the user's.
     pub(crate) fn git_at_other_checkout(&self, root: &Path) -> Result<Git> {
         let git_dir = git_dir_of(root, &self.common_dir)?;
-        let place = self.place_of(root, &git_dir)?;
-        Ok(place.git(&self.environment).reading())
+        Ok(self
+            .place_of(root, &git_dir)?
+            .git(&self.environment)
+            .reading())
     }
 
     /// A call that only reads, in the user's checkout.
@@ -84,11 +87,10 @@ impl Repository {
 
 /// Returns git's own folder of a checkout, as the checkout says it.
 fn git_dir_of(root: &Path, common_dir: &Path) -> Result<PathBuf> {
-    const SHORT: usize = 8 * 1024;
     let dot_git = root.join(".git");
     if dot_git.is_dir() {
         return Ok(common_dir.to_owned());
     }
-    let text = crate::files::beginning(&dot_git, SHORT)?;
+    let text = beginning(&dot_git, SHORT)?;
     Ok(root.join(pointed_at(&text)))
 }

@@ -25,8 +25,9 @@ pub(super) fn parse(formats: &[ResultFormat], output: &str) -> Option<Parsed> {
         [only] if *only != ResultFormat::Auto => *only,
         formats => told_by_looking(formats, output)?,
     };
-    let mut rows = READERS.iter();
-    rows.find(|row| row.0 == format)
+    READERS
+        .iter()
+        .find(|row| row.0 == format)
         .map(|(_, _, parse)| parse(output))
 }
 
@@ -54,7 +55,8 @@ const READERS: [Reader; 10] = [
 /// The format among some that an output is in.
 fn told_by_looking(among: &[ResultFormat], output: &str) -> Option<ResultFormat> {
     let is_among = |format| among == [ResultFormat::Auto] || among.contains(format);
-    let mut rows = READERS.iter();
-    rows.find(|(format, looks_like, _)| is_among(format) && looks_like(output))
+    READERS
+        .iter()
+        .find(|(format, looks_like, _)| is_among(format) && looks_like(output))
         .map(|row| row.0)
 }

@@ -71,10 +71,10 @@ fn is_missing_implementation(block: &str, project: &Project) -> bool {
     let named = std::iter::once(headline)
         .chain(helps)
         .flat_map(|line| line.split('`').skip(1).step_by(2));
-    let mut words = named
+    named
         .flat_map(|quoted| quoted.split(|letter: char| !letter.is_alphanumeric() && letter != '_'))
-        .filter(|word| word.starts_with(char::is_uppercase));
-    words.any(|word| project.defines_in_rust(word))
+        .filter(|word| word.starts_with(char::is_uppercase))
+        .any(|word| project.defines_in_rust(word))
 }
 
 /// Whether what a type of the language lacks may come from a trait of the project's own that such types have; a word that

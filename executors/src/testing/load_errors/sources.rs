@@ -1,5 +1,6 @@
 //! What the Rust of a project defines, as far as a look at its text tells: enough to know its own names from others'.
 
+use regex::Captures;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -53,13 +54,10 @@ impl Sources {
     }
 
     fn add(&mut self, text: &str) {
-        self.defined
-            .extend(DEFINED.captures_iter(text).map(|found| found[1].to_owned()));
-        self.extended.extend(
-            IMPLEMENTED
-                .captures_iter(text)
-                .map(|found| found[1].to_owned()),
-        );
+        let names = |found: Captures<'_>| found[1].to_owned();
+        self.defined.extend(DEFINED.captures_iter(text).map(names));
+        self.extended
+            .extend(IMPLEMENTED.captures_iter(text).map(names));
         self.has_trait |= TRAIT.is_match(text);
     }
 
