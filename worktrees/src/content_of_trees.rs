@@ -91,7 +91,7 @@ impl Repository {
 
     fn has_tree(&self, tree: &TreeId) -> Result<bool> {
         let of_git = || self.git().line("cat-file -e").arg(&tree.0).succeeds();
-        self.read_or(|reader| reader.has_tree(&tree.0), of_git)
+        self.read_or(|reader| reader.has_tree(&tree.0).map(|()| true), of_git)
     }
 
     /// Returns the content of a file in a tree; `None` where there is none.
@@ -162,14 +162,15 @@ impl Repository {
         tree: &TreeId,
         is_wanted: &dyn Fn(i32, &[u8]) -> bool,
     ) -> Result<Vec<Entry>> {
-        let wanted = |bytes| {
+        let wanted = |bytes: &[u8]| {
             let ([mode, _, id], path) = entry(bytes)?;
             let (mode, path) = (i32::from_str_radix(&mode, 8).ok()?, path.to_owned());
             is_wanted(mode, &path).then_some(Entry { mode, id, path })
         };
         let of_git = || {
             let call = self.git().line("ls-tree -r -z --full-tree").arg(&tree.0);
-            Ok(fields(&call.bytes()?).filter_map(wanted).collect())
+            let listing = call.bytes()?;
+            Ok(fields(&listing).filter_map(wanted).collect())
         };
         self.read_or(|reader| reader.entries(tree, is_wanted), of_git)
     }
