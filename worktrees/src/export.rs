@@ -1,6 +1,8 @@
-//! Writes the files of a tree into a folder that is no checkout: no git folder, nothing to commit to, nothing to run.
+//! Folders that are no checkouts: the files of a tree are written into one, with no git folder, nothing to commit to and
+//! nothing to run; a repository is made of one, and a patch applied to one.
 
-use crate::{OrFailedTo as _, Repository, Result, TreeId};
+use crate::git::Git;
+use crate::{Environment, OrFailedTo as _, Repository, Result, TreeId};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -43,4 +45,31 @@ fn make_read_only(folder: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Makes a repository of what is in a folder, with one commit of everything on the branch `main`.
+///
+/// # Errors
+/// git refused, or the folder is in a repository already.
+pub fn create_repository(folder: &Path, message: &str) -> Result<Repository> {
+    let environment = Environment::default().of_tm();
+    let git = || Git::new(&environment, folder);
+    git().line("init --quiet --initial-branch=main").done()?;
+    git().line("add --all").done()?;
+    git()
+        .line("-c commit.gpgsign=false commit --quiet -m")
+        .arg(message)
+        .done()?;
+    Repository::discover(folder)
+}
+
+/// Applies a patch to the files of a folder.
+///
+/// # Errors
+/// It does not apply.
+pub fn apply_patch(folder: &Path, patch: &[u8]) -> Result<()> {
+    Git::new(&Environment::default(), folder)
+        .line("apply --whitespace=nowarn -")
+        .input(patch)
+        .done()
 }

@@ -70,7 +70,7 @@ impl OwnGit {
         }
         // The last file that is written says that all others are there.
         if !own.taken_settings().exists() {
-            let settings = Settings::read(repository)?;
+            let settings = Settings::of(repository.git())?;
             settings::copy_tools(repository, &settings, folder, &common)?;
             own.take_for_commands(repository)?;
             replace(&common.join("config"), settings.format().as_bytes())?;

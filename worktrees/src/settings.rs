@@ -48,12 +48,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Reads everything that holds in the user's checkout, from all files that git reads there.
-    pub(crate) fn read(repository: &Repository) -> Result<Self> {
-        Self::of(repository.git())
-    }
-
-    /// Reads what holds where a call works.
+    /// Reads everything that holds where a call works, from all files that git reads there.
     pub(crate) fn of(call: Git) -> Result<Self> {
         // Those of the call itself are given to each call.
         Self::of_scope(call, |scope| scope != b"command")

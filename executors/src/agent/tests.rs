@@ -1,14 +1,10 @@
 //! Agents as shell scripts, each with a habit of its own.
 
 use super::*;
-use crate::engine::{Executor, JobHandle};
-use crate::process::TreeCommand;
+use crate::engine::JobHandle;
 use std::path::Path;
-use std::time::Duration;
 use tempfile::TempDir;
-use tm_scheduler::{
-    AgentReport, ClaimStatus, Ended, OutputFormat, ResultFile, StopMode, StopSignal,
-};
+use tm_scheduler::{AgentReport, ClaimStatus, Ended, ResultFile, StopMode};
 use tokio::sync::watch;
 
 pub(super) struct Scene {

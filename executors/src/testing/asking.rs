@@ -6,6 +6,7 @@
 use super::closure::{Call, calls};
 use super::command::TestCommand;
 use super::frameworks::{FRAMEWORKS, Runner, Variable};
+use super::name_in;
 use crate::environment::CommandEnvironment;
 use std::ffi::OsString;
 use std::path::Path;
@@ -100,7 +101,7 @@ fn is_wrapper(word: &str) -> bool {
         "direnv",
         "tsx",
     ];
-    let name = word.rsplit('/').next().unwrap_or(word);
+    let name = name_in(word);
     NAMES.contains(&name) || name.starts_with("python") || word.starts_with('$')
 }
 

@@ -3,6 +3,7 @@
 //! The change stands where a run that goes well comes to, and after what it tests: code under test that ends the process,
 //! skips, or prints results on its own keeps it from being told of. Whether that means anything is judged elsewhere.
 
+use super::name_in;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -165,7 +166,7 @@ pub fn canary(path: &str, text: &str, nonce: &str) -> Option<Canary> {
 
 /// The form of the language that a file is in.
 fn form(path: &str, text: &str) -> Option<&'static Form> {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = name_in(path);
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     let is_test_in_python = || {
         let ends = ["_test.py", "_tests.py"];

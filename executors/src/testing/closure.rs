@@ -3,8 +3,7 @@
 //!
 //! Follows names and guesses nothing: what it can't follow is a call like any other. Does not know what programs do.
 
-use super::TestCommand;
-use super::reading;
+use super::{TestCommand, name_in, reading};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -205,10 +204,7 @@ impl Closure {
 }
 
 fn is_shell(word: &str) -> bool {
-    matches!(
-        word.rsplit('/').next(),
-        Some("sh" | "bash" | "dash" | "zsh")
-    )
+    matches!(name_in(word), "sh" | "bash" | "dash" | "zsh")
 }
 
 /// The text that a shell is given as an argument.

@@ -5,6 +5,7 @@ use super::asking::{Report, stops_early};
 use super::closure::Call;
 use super::command::RESULTS_VARIABLE;
 use super::load_errors::{Found, bun, compiled, javascript, python, ruby, rust, tap};
+use super::name_in;
 use std::path::Path;
 use tm_scheduler::ResultFormat;
 
@@ -343,7 +344,7 @@ impl Runner {
 
 fn matches(pattern: &str, words: &[String]) -> bool {
     let (mut parts, mut words) = (pattern.split(' '), words.iter().map(String::as_str));
-    if parts.next() != words.next().and_then(|program| program.rsplit('/').next()) {
+    if parts.next() != words.next().map(name_in) {
         return false;
     }
     while let Some(part) = parts.next() {

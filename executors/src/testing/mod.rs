@@ -58,6 +58,11 @@ pub(crate) fn package_of(root: &Path) -> Value {
     serde_json::from_str(&text).unwrap_or_default()
 }
 
+/// Returns the last part of a path, or of a program.
+pub(crate) fn name_in(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 /// Tells whether a project has a file of that name.
 pub(crate) fn has(root: &Path, name: &str) -> bool {
     root.join(name).exists()

@@ -3,6 +3,7 @@
 //!
 //! Knows no tree: a reference is a list of paths that it may mean.
 
+use super::name_in;
 use crate::patterns::part;
 
 patterns! {
@@ -56,7 +57,7 @@ fn of_command(words: &[&str], calls: &mut Calls) {
         let program = word
             .trim_start_matches(['(', '$', '@', '-', '!'])
             .trim_end_matches(')');
-        match program.rsplit('/').next().unwrap_or(program) {
+        match name_in(program) {
             "make" | "gmake" | "MAKE" | "just" => calls.targets.extend(targets(rest)),
             "npm" | "pnpm" | "yarn" => calls.scripts.extend(script(rest)),
             "npm-run-all" | "run-s" | "run-p" | "npm-run-all2" => calls.scripts.extend(plain(rest)),
@@ -118,7 +119,7 @@ fn script(words: &[&str]) -> Option<String> {
 
 /// Tells whether a file is one whose calls are read: a script of a shell, or of a language that may start others.
 pub(super) fn is_script(path: &str, text: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = name_in(path);
     match name.rsplit_once('.') {
         Some((_, extension)) => [
             "sh", "bash", "zsh", "mk", "py", "js", "mjs", "cjs", "ts", "rb", "pl", "t",

@@ -1,7 +1,7 @@
 //! Which files decide how tests are found and run: a change there can make any test look as if it passed.
 
-use super::Closure;
 use super::frameworks::FRAMEWORKS;
+use super::{Closure, name_in};
 use serde_json::Value;
 use std::path::Path;
 use tm_scheduler::verdict::{TestSettings, manifest};
@@ -40,26 +40,25 @@ const SETTINGS: [&str; 17] = [
 
 /// Returns what a file, by its path in the repository, has to do with how tests are found and run.
 pub fn runner_file(path: &str, closure: &Closure) -> RunnerFile {
-    let name = path.rsplit('/').next().unwrap_or(path);
     if holds_settings(path) {
         RunnerFile::Partly
-    } else if closure.files.contains(path)
-        || FRAMEWORKS
-            .iter()
-            .flat_map(|row| row.settings)
-            .chain(&SETTINGS)
-            .any(|pattern| is_meant(pattern, name))
-        || Path::new(name)
-            .extension()
-            .is_some_and(|extension| extension == "pth")
-        || [".cargo/config.toml", ".cargo/config"]
-            .iter()
-            .any(|settings| Path::new(path).ends_with(settings))
-    {
+    } else if closure.files.contains(path) || is_about_runners(path) {
         RunnerFile::Whole
     } else {
         RunnerFile::No
     }
+}
+
+/// Tells whether a file, by its path, is about nothing but how tests, or the tools that run them, work.
+fn is_about_runners(path: &str) -> bool {
+    let of_frameworks = FRAMEWORKS.iter().flat_map(|row| row.settings);
+    let mut patterns = of_frameworks.chain(&SETTINGS);
+    let name = name_in(path);
+    let path = Path::new(path);
+    patterns.any(|pattern| is_meant(pattern, name))
+        || path.extension().is_some_and(|end| end == "pth")
+        || path.ends_with(".cargo/config.toml")
+        || path.ends_with(".cargo/config")
 }
 
 fn is_meant(pattern: &str, name: &str) -> bool {
@@ -110,7 +109,7 @@ pub fn is_tool_settings(path: &str) -> bool {
         "pyproject.toml",
         "go.mod",
     ];
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = name_in(path);
     !OF_OTHERS.contains(&name)
         && (name.starts_with('.')
             || name.contains(".config.")
@@ -179,19 +178,14 @@ fn of_toml(text: &str, keys: &[&str]) -> Option<String> {
 
 fn of_sections(text: &str) -> Option<String> {
     let mut is_wanted = false;
-    lines(
-        text.lines()
-            .map(str::trim_end)
-            .filter(|line| !line.is_empty())
-            .filter_map(|line| {
-                if line.starts_with('[') {
-                    is_wanted = line.contains("pytest")
-                        || line.contains("coverage")
-                        || line.starts_with("[testenv");
-                }
-                is_wanted.then(|| line.to_owned())
-            }),
-    )
+    lines_of(text, |line| {
+        if line.starts_with('[') {
+            is_wanted = line.contains("pytest")
+                || line.contains("coverage")
+                || line.starts_with("[testenv");
+        }
+        is_wanted
+    })
 }
 
 /// The rules of targets that speak of tests or that the command makes, and what decides how make runs any recipe.
@@ -209,22 +203,20 @@ fn of_makefile(text: &str, closure: &Closure) -> Option<String> {
         target.contains("test") || target.contains("check") || closure.targets.contains(target)
     };
     let mut is_wanted = false;
-    lines(
-        text.lines()
-            .map(str::trim_end)
-            .filter(|line| !line.is_empty())
-            .filter_map(|line| {
-                if !line.starts_with([' ', '\t', '#']) {
-                    is_wanted = line
-                        .split_once(':')
-                        .map_or("", |(targets, _)| targets)
-                        .split_whitespace()
-                        .any(is_of_tests);
-                }
-                (is_wanted || OF_ALL.iter().any(|beginning| line.starts_with(beginning)))
-                    .then(|| line.to_owned())
-            }),
-    )
+    lines_of(text, |line| {
+        if !line.starts_with([' ', '\t', '#']) {
+            let targets = line.split_once(':').map_or("", |(targets, _)| targets);
+            is_wanted = targets.split_whitespace().any(is_of_tests);
+        }
+        is_wanted || OF_ALL.iter().any(|beginning| line.starts_with(beginning))
+    })
+}
+
+/// The lines of a text that are wanted and not empty.
+fn lines_of(text: &str, mut is_wanted: impl FnMut(&str) -> bool) -> Option<String> {
+    let told = text.lines().map(str::trim_end);
+    let wanted = told.filter(|line| !line.is_empty() && is_wanted(line));
+    lines(wanted.map(ToOwned::to_owned))
 }
 
 fn lines(lines: impl Iterator<Item = String>) -> Option<String> {

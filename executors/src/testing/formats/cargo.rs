@@ -1,7 +1,7 @@
 //! The text of `cargo test`: several test programs one after another, each with its own results.
 
 use crate::patterns::part;
-use crate::testing::Parsed;
+use crate::testing::{Parsed, name_in};
 use std::collections::BTreeMap;
 use tm_scheduler::TestOutcome;
 
@@ -153,11 +153,7 @@ impl Reader {
 /// Reads `unittests src/lib.rs (target/debug/deps/name-0123456789abcdef)` as `name src/lib.rs`.
 fn program_name(rest: &str) -> String {
     let (what, path) = rest.split_once(" (").unwrap_or((rest, ""));
-    let file = path
-        .trim_end_matches(')')
-        .rsplit('/')
-        .next()
-        .unwrap_or_default();
+    let file = name_in(path.trim_end_matches(')'));
     let name = file.rsplit_once('-').map_or(file, |(name, _)| name);
     format!("{name} {}", what.trim_start_matches("unittests "))
         .trim()

@@ -1,7 +1,9 @@
-//! Pushes branches to a remote, and says which remote is meant. Never forces, never pushes the default branch.
+//! What git does at the terminal of a person: shows commits through the pager that git chooses (`GIT_PAGER`, `core.pager`,
+//! `PAGER`), and pushes branches to a remote. Never forces, never pushes the default branch.
 
 use crate::git::Git;
 use crate::{BranchName, Repository, Result, RunHooks};
+use tm_scheduler::CommitId;
 
 impl Repository {
     /// Returns the remote that work is pushed to: where the checked-out branch is pulled from, else `origin`, else the
@@ -42,5 +44,40 @@ impl Repository {
             .arg(remote)
             .args(references)
             .shown()
+    }
+
+    /// Shows what differs between two commits: a summary of the files, then the lines.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn show_diff(&self, from: &CommitId, to: &CommitId) -> Result<()> {
+        self.in_terminal()
+            .line("diff --stat --patch")
+            .commit(from)
+            .commit(to)
+            .arg("--")
+            .shown()
+    }
+
+    /// Shows the commits that `to` has and `from` has not, the last one first, with the size of each.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn show_log(&self, from: &CommitId, to: &CommitId) -> Result<()> {
+        let left_out = format!("^{from}");
+        self.in_terminal()
+            .line("log --stat")
+            .commit(to)
+            .arg(left_out)
+            .arg("--")
+            .shown()
+    }
+
+    fn in_terminal(&self) -> Git {
+        let git = Git::in_terminal(&self.environment, self.checkout_root(), RunHooks::No).reading();
+        match self.own() {
+            Some(own) => git.variable("GIT_DIR", own.common()),
+            None => git,
+        }
     }
 }
