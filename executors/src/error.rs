@@ -34,8 +34,10 @@ pub enum Error {
 impl Error {
     /// Returns an error of the system as one about doing this with a file.
     pub(crate) fn failed_to(verb: &str, path: &Path, source: io::Error) -> Self {
-        let what = format!("{verb} `{}`", path.display());
-        Self::Use { what, source }
+        Self::Use {
+            what: format!("{verb} `{}`", path.display()),
+            source,
+        }
     }
 
     /// Returns what makes an error of the system one about starting this program there.
@@ -49,8 +51,10 @@ impl Error {
 
     /// Returns the error of a process that can't be watched.
     pub(crate) fn of_watching(pid: u32, source: io::Error) -> Self {
-        let what = format!("watch process `{pid}`");
-        Self::Use { what, source }
+        Self::Use {
+            what: format!("watch process `{pid}`"),
+            source,
+        }
     }
 
     /// Tells whether the machine had no room for what was to be done: disk, memory, files or processes. The same may go

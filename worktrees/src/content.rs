@@ -229,11 +229,10 @@ impl Repository {
                         .is_some_and(|path| patterns.covers(Path::new(path)))
                 };
                 if let Some(file) = paths.iter().find(is_meant) {
-                    let command = self.filter_command(name)?;
                     found.push(FilterNeed {
                         name: name.to_owned(),
                         file: file.clone(),
-                        command,
+                        command: self.filter_command(name)?,
                     });
                 }
             }

@@ -335,14 +335,17 @@ impl Error {
 
     /// Says that nothing is found for a name.
     pub(crate) fn unknown(revision: impl fmt::Display) -> Self {
-        let revision = revision.to_string();
-        Self::UnknownRevision { revision }
+        Self::UnknownRevision {
+            revision: revision.to_string(),
+        }
     }
 
     /// Says why a folder is not a free worktree of the pool.
     pub(crate) fn not_in_pool(path: &Path, why: &'static str) -> Self {
-        let path = path.to_owned();
-        Self::NotInPool { path, why }
+        Self::NotInPool {
+            path: path.to_owned(),
+            why,
+        }
     }
 
     /// Returns the words of git, or of a hook, where it is they who refused.

@@ -286,13 +286,10 @@ impl Git {
         // Whoever leaves the pager early closes the pipe.
         match status.code() {
             Some(0 | 141) | None => Ok(()),
-            Some(code) => {
-                let message = format!("it exited with code {code}");
-                Err(Error::Git {
-                    command: self.words.join(" "),
-                    message,
-                })
-            }
+            Some(code) => Err(Error::Git {
+                command: self.words.join(" "),
+                message: format!("it exited with code {code}"),
+            }),
         }
     }
 

@@ -79,9 +79,8 @@ struct Entry<'a> {
 
 impl<'a> Entry<'a> {
     fn first_of(bytes: &'a [u8]) -> Option<Self> {
-        let fixed = bytes.get(..PATH)?;
         let mut entry = Self {
-            fixed,
+            fixed: bytes.get(..PATH)?,
             path: &[],
             length: 0,
         };

@@ -175,9 +175,8 @@ impl Repository {
             return Ok(self.clone());
         }
         let own = OwnGit::open(folder, self)?;
-        let environment = own.environment(&self.environment);
         Ok(Self {
-            environment,
+            environment: own.environment(&self.environment),
             own: Some(Arc::new(own)),
             ..self.clone()
         })
@@ -273,10 +272,9 @@ impl Repository {
             .line("rev-parse HEAD^{commit} --symbolic-full-name HEAD")
             .text()?;
         let (commit, reference) = answer.split_once('\n').unwrap_or((&answer, ""));
-        let branch = reference.strip_prefix("refs/heads/").map(ToOwned::to_owned);
         Ok(Head {
             commit: CommitId::new(commit),
-            branch,
+            branch: reference.strip_prefix("refs/heads/").map(ToOwned::to_owned),
         })
     }
 

@@ -9,13 +9,13 @@ mod store;
 
 use crate::clean::{clean, remove_if_there};
 use crate::content::is_plain;
-use crate::files::{create_folder, replace};
+use crate::files::{copy_with_time, create_folder, replace};
 use crate::git::{Git, GitPlace, entry, fields, path_of};
 use crate::indexed::Known;
 use crate::own::OwnGit;
 use crate::owned::OwnedFolder;
 use crate::{Error, OrFailedTo as _, Repository, Result, TreeId};
-use named::{Skipped, resolved};
+use named::resolved;
 use sha2::{Digest as _, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -146,7 +146,7 @@ impl OwnedFolder {
         let (mut found, mut others) = (Vec::new(), Vec::new());
         for (path, commit) in links.into_iter().filter(|(path, _)| is_plain(path)) {
             match named.get(&path) {
-                Some((name, url, Skipped::No)) => found.push(Submodule {
+                Some(Some((name, url))) => found.push(Submodule {
                     url: url
                         .as_deref()
                         .map(|url| resolved(url, parent.url.as_deref())),
@@ -156,14 +156,13 @@ impl OwnedFolder {
                     commit,
                 }),
                 None if self.repository.content_rules.submodules == Bring::On => {
-                    let message = "`.gitmodules` says nothing of it".to_owned();
                     return Err(Error::Submodule {
                         path: parent.path.join(path),
                         commit,
-                        message,
+                        message: "`.gitmodules` says nothing of it".to_owned(),
                     });
                 }
-                Some((_, _, Skipped::Yes)) | None => others.push(parent.path.join(path)),
+                Some(None) | None => others.push(parent.path.join(path)),
             }
         }
         Ok((found, others))
@@ -225,8 +224,7 @@ impl OwnedFolder {
         let format = fs::read(store.join("config")).or_failed_to("read", store)?;
         let format = String::from_utf8_lossy(&format).replace("bare = true", "bare = false");
         replace(&git_dir.join("config"), format.as_bytes())?;
-        let bytes = fs::read(index).or_failed_to("read", index)?;
-        replace(&git_dir.join("index"), &bytes)?;
+        copy_with_time(index, &git_dir.join("index"))?;
         let head = format!("{}\n", submodule.commit);
         replace(&git_dir.join("HEAD"), head.as_bytes())?;
         self.point_at(&submodule.path, &git_dir)

@@ -39,13 +39,10 @@ pub fn check_git() -> Result<GitVersion> {
 fn accept(text: &str) -> Result<GitVersion> {
     match parse(text) {
         Some(version) if version >= NEEDED => Ok(version),
-        _ => {
-            let found = text.trim_start_matches("git version ").to_owned();
-            Err(Error::GitTooOld {
-                found,
-                needed: NEEDED_TEXT,
-            })
-        }
+        _ => Err(Error::GitTooOld {
+            found: text.trim_start_matches("git version ").to_owned(),
+            needed: NEEDED_TEXT,
+        }),
     }
 }
 

@@ -215,8 +215,10 @@ impl<'a> Attempt<'a> {
             None if !heard.prints_events => last_line(&tail(&command.tree.stdout)),
             line => line.clone(),
         };
-        let tokens = heard.tokens;
-        Some(Progress { last_line, tokens })
+        Some(Progress {
+            last_line,
+            tokens: heard.tokens,
+        })
     }
 
     fn has_stalled(&self, seen: &mut Seen) -> bool {

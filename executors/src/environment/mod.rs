@@ -98,9 +98,8 @@ impl CommandEnvironment {
     fn of_user(rules: &EnvironmentRules, user: &Variables) -> Self {
         let mut variables = Variables::from([("PYTHONDONTWRITEBYTECODE".into(), "1".into())]);
         variables.extend(added(rules, user));
-        let inherited = Inherited::AllBut(vec!["GIT_*".to_owned(), "TM_*".to_owned()]);
         Self {
-            inherited,
+            inherited: Inherited::AllBut(vec!["GIT_*".to_owned(), "TM_*".to_owned()]),
             variables,
             _folder: None,
         }

@@ -85,17 +85,15 @@ impl Tree {
             .filter(|identity| table.holds(**identity))
             .map(|identity| identity.pid)
             .collect();
-        if let Some(leader) = self.leader.identity() {
-            let is_current = table
+        if let Some(leader) = self.leader.identity()
+            && table
                 .get(leader.pid)
-                .is_none_or(|process| process.identity == leader);
-            roots.extend(
-                table
-                    .same_group(leader.pid)
-                    .filter(|member| member.identity.start_time >= leader.start_time)
-                    .filter(|_| is_current)
-                    .map(|member| member.identity.pid),
-            );
+                .is_none_or(|process| process.identity == leader)
+        {
+            let same_group = table
+                .same_group(leader.pid)
+                .filter(|member| member.identity.start_time >= leader.start_time);
+            roots.extend(same_group.map(|member| member.identity.pid));
         }
         roots
     }
@@ -238,16 +236,11 @@ impl<'a> Scene<'a> {
             if starters.len() > 1 {
                 continue;
             }
-            let remembering = self
-                .remembering
-                .get(&orphan.identity)
-                .into_iter()
-                .flatten()
-                .copied();
+            let remembering = self.remembering.get(&orphan.identity);
             let owners: BTreeSet<TreeId> = starters
                 .iter()
                 .map(|(_, id)| *id)
-                .chain(remembering)
+                .chain(remembering.into_iter().flatten().copied())
                 .collect();
             let is_owner = |id: TreeId| owners.iter().all(|owner| *owner == id);
             for (_, roots) in roots.iter_mut().filter(|(id, _)| is_owner(**id)) {
@@ -303,18 +296,7 @@ impl<'a> Scene<'a> {
 
     /// Returns the adopted children that ended and are waited for by nobody else.
     pub(super) fn ended_orphans(&self) -> impl Iterator<Item = u32> {
-        let is_known = |id: &TreeId, process: &Process| {
-            self.trees
-                .get(id)
-                .is_some_and(|tree| tree.known.contains(&process.identity))
-        };
-        let remembered = move |process: &Process| {
-            self.remembering
-                .get(&process.identity)
-                .into_iter()
-                .flatten()
-                .any(|id| is_known(id, process))
-        };
+        let remembered = |process: &Process| self.remembering.contains_key(&process.identity);
         self.table
             .children(self.own.pid)
             .filter(|process| !process.is_running() && !self.leaders.contains(&process.identity))

@@ -69,9 +69,11 @@ fn parse_stat(pid: u32, stat: &[u8]) -> Option<Process> {
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
     let session = fields.next()?.parse().ok()?;
-    let start_time = fields.nth(15)?.parse().ok()?;
     Some(Process {
-        identity: ProcessIdentity { pid, start_time },
+        identity: ProcessIdentity {
+            pid,
+            start_time: fields.nth(15)?.parse().ok()?,
+        },
         parent,
         group,
         session,

@@ -24,7 +24,7 @@ pub(super) enum Report {
 }
 
 impl Report {
-    const fn format(self) -> ResultFormat {
+    pub(super) const fn format(self) -> ResultFormat {
         let (Self::Printed(format) | Self::File(format) | Self::NamedFile(format)) = self;
         format
     }
@@ -127,8 +127,7 @@ pub(super) fn ask(
         (ResultFormat::Auto, []) => vec![ResultFormat::Auto],
         (ResultFormat::Auto, runners) => runners
             .iter()
-            .flat_map(|(_, runner)| runner.formats)
-            .copied()
+            .flat_map(|(_, runner)| runner.formats())
             .collect(),
         (format, _) => vec![format],
     };

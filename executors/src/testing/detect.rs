@@ -212,8 +212,10 @@ pub fn detect_test_command(root: &Path) -> Option<DetectedTestCommand> {
         results: rule.results.map(ToOwned::to_owned),
         ..TestCommand::shell(&rule.command.replace("{}", program), None)
     };
-    let because = rule.because.unwrap_or(file).to_owned();
-    Some(DetectedTestCommand { command, because })
+    Some(DetectedTestCommand {
+        command,
+        because: rule.because.unwrap_or(file).to_owned(),
+    })
 }
 
 fn has_test_script(root: &Path) -> bool {

@@ -36,8 +36,8 @@ pub struct Framework {
 pub(super) struct Runner {
     /// What a call of it begins with; `?` stands for one word, `*` for any number of them.
     started_by: &'static [&'static str],
-    /// The formats in which it can write when it is told to.
-    pub(super) formats: &'static [ResultFormat],
+    /// The formats besides that of its report in which it can write when it is told to.
+    pub(super) others: &'static [ResultFormat],
     /// Words in its arguments that say that the user has chosen a report.
     pub(super) choices: &'static [&'static str],
     /// The variable by which it is asked.
@@ -75,7 +75,7 @@ const NONE: Framework = Framework {
 
 const RUNNER: Runner = Runner {
     started_by: &[],
-    formats: &[],
+    others: &[],
     choices: &[RESULTS_VARIABLE],
     variable: Variable::None,
     arguments: &[],
@@ -94,7 +94,6 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
         load_errors: Some(rust::find),
         runner: Some(Runner {
             started_by: &["cargo test", "cargo t", "cargo ? test", "cargo ? t"],
-            formats: &[ResultFormat::Cargo],
             report: Report::Printed(ResultFormat::Cargo),
             advice: "`cargo test` as the last or only runner",
             ..RUNNER
@@ -108,7 +107,6 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
         settings: &["nextest.toml"],
         runner: Some(Runner {
             started_by: &["cargo * nextest * run", "cargo-nextest"],
-            formats: &[ResultFormat::Nextest],
             variable: Variable::Word("NEXTEST_STATUS_LEVEL", "pass"),
             report: Report::Printed(ResultFormat::Nextest),
             advice: "`cargo nextest run` as the only runner",
@@ -124,7 +122,6 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
         load_errors: Some(compiled::find),
         runner: Some(Runner {
             started_by: &["go test"],
-            formats: &[ResultFormat::Go],
             arguments: &["-json"],
             needs_arguments: |call| !call.says(&["-json", "-v"]),
             report: Report::Printed(ResultFormat::Go),
@@ -149,7 +146,7 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
         load_errors: Some(ruby::find),
         runner: Some(Runner {
             started_by: &["rspec"],
-            formats: &[ResultFormat::Rspec, ResultFormat::Junit],
+            others: &[ResultFormat::Junit],
             // What it says of files that can't be loaded is printed.
             variable: Variable::Options(
                 "SPEC_OPTS",
@@ -176,7 +173,7 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
         load_errors: Some(python::find),
         runner: Some(Runner {
             started_by: &["pytest", "py.test", "-m pytest"],
-            formats: &[ResultFormat::Junit, ResultFormat::Pytest],
+            others: &[ResultFormat::Pytest],
             choices: &["junitxml", "junit-xml"],
             // What follows the first failure has to be run as well: what is not run counts as gone.
             variable: Variable::Options(
@@ -196,7 +193,6 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
         new_test: "tests/test_{}.py",
         runner: Some(Runner {
             started_by: &["-m unittest"],
-            formats: &[ResultFormat::Unittest],
             arguments: &["-v"],
             needs_arguments: |call| !call.says(&["-v", "--verbose"]),
             report: Report::Printed(ResultFormat::Unittest),
@@ -213,7 +209,7 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
         settings: &["vitest.config.*", "vitest.workspace.*", "vitest.setup.*"],
         runner: Some(Runner {
             started_by: &["vitest"],
-            formats: &[ResultFormat::Jest, ResultFormat::Junit, ResultFormat::Tap],
+            others: &[ResultFormat::Junit, ResultFormat::Tap],
             choices: OF_JAVASCRIPT,
             arguments: &["--run", "--reporter=json", "--outputFile={file}"],
             report: Report::File(ResultFormat::Jest),
@@ -230,7 +226,7 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
         settings: &["jest.config.*", "jest.setup.*"],
         runner: Some(Runner {
             started_by: &["jest", "react-scripts test"],
-            formats: &[ResultFormat::Jest, ResultFormat::Junit],
+            others: &[ResultFormat::Junit],
             choices: OF_JAVASCRIPT,
             arguments: &["--json", "--outputFile={file}"],
             report: Report::File(ResultFormat::Jest),
@@ -247,7 +243,7 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
         settings: &[".mocharc*"],
         runner: Some(Runner {
             started_by: &["mocha"],
-            formats: &[ResultFormat::Junit, ResultFormat::Tap],
+            others: &[ResultFormat::Tap],
             choices: OF_JAVASCRIPT,
             arguments: &[
                 "--reporter",
@@ -270,7 +266,7 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
         load_errors: Some(javascript::find),
         runner: Some(Runner {
             started_by: &["node * --test", "tsx * --test"],
-            formats: &[ResultFormat::Junit, ResultFormat::Node, ResultFormat::Tap],
+            others: &[ResultFormat::Junit, ResultFormat::Node],
             choices: &["--test-reporter"],
             // The text is for people.
             variable: Variable::Options(
@@ -292,7 +288,6 @@ pub(super) static FRAMEWORKS: [Framework; 14] = [
         load_errors: Some(bun::find),
         runner: Some(Runner {
             started_by: &["bun test"],
-            formats: &[ResultFormat::Junit],
             choices: &["--reporter"],
             arguments: &["--reporter=junit", "--reporter-outfile={file}"],
             report: Report::File(ResultFormat::Junit),
@@ -334,6 +329,11 @@ pub fn framework_of(root: &Path) -> Option<&'static Framework> {
 }
 
 impl Runner {
+    /// Returns the formats in which it can write when it is told to.
+    pub(super) fn formats(&self) -> impl Iterator<Item = ResultFormat> {
+        std::iter::once(self.report.format()).chain(self.others.iter().copied())
+    }
+
     /// Tells whether a call that begins with these words starts it.
     pub(super) fn is_started_by(&self, words: &[String]) -> bool {
         self.started_by
@@ -389,7 +389,7 @@ mod tests {
             }
             let Some(runner) = &row.runner else { continue };
             assert!(
-                !runner.formats.is_empty()
+                runner.report.format() != ResultFormat::Auto
                     && !runner.choices.is_empty()
                     && runner.advice.starts_with('`'),
                 "{row:?}"

@@ -132,10 +132,9 @@ impl Git {
 
 /// Returns an error that shows the beginning of an answer.
 pub(crate) fn unexpected<T: Borrow<str>>(words: &[T], answer: &[u8]) -> Error {
-    let answer = String::from_utf8_lossy(&answer[..answer.len().min(200)]).into_owned();
     Error::Answer {
         command: words.join(" "),
-        answer,
+        answer: String::from_utf8_lossy(&answer[..answer.len().min(200)]).into_owned(),
     }
 }
 

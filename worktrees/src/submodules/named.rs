@@ -8,14 +8,8 @@ use crate::owned::OwnedFolder;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Name, address, and whether the user does not want it.
-pub(super) type Named = (String, Option<String>, Skipped);
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Skipped {
-    Yes,
-    No,
-}
+/// Name and address; `None` where the user does not want it.
+pub(super) type Named = Option<(String, Option<String>)>;
 
 impl OwnedFolder {
     /// What `.gitmodules` of a tree says: name, address and whether it is wanted, by path. The user's own settings count
@@ -49,12 +43,8 @@ impl OwnedFolder {
                     .as_deref()
                     == Some("none");
             let url = own("url")?.or_else(|| section.get("url").cloned());
-            let skipped = if is_skipped {
-                Skipped::Yes
-            } else {
-                Skipped::No
-            };
-            named.insert(PathBuf::from(path), (name, url, skipped));
+            let wanted = (!is_skipped).then_some((name, url));
+            named.insert(PathBuf::from(path), wanted);
         }
         Ok(named)
     }

@@ -30,8 +30,9 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value, input: &[&str]) {
         }
         "system" => system(heard, event),
         "rate_limit_event" if event["rate_limit_info"]["status"] == "rejected" => {
-            let until = refused::epoch(&event["rate_limit_info"]["resetsAt"]);
-            heard.waits_behind = Some(ServiceRefusal::RateLimited { until });
+            heard.waits_behind = Some(ServiceRefusal::RateLimited {
+                until: refused::epoch(&event["rate_limit_info"]["resetsAt"]),
+            });
         }
         "result" => result(heard, event, input),
         _ => {}

@@ -19,10 +19,9 @@ pub(in crate::agent) struct Listener {
 impl Listener {
     /// Begins at the start of a log.
     pub(in crate::agent) fn new(format: OutputFormat, log: &Path) -> Self {
-        let log = LogReader::new(log.to_owned()).at_most_behind(MOST_BEHIND);
         Self {
             format,
-            log,
+            log: LogReader::new(log.to_owned()).at_most_behind(MOST_BEHIND),
             heard: StreamState::default(),
         }
     }

@@ -57,9 +57,8 @@ fn begin(element: &BytesStart<'_>, case: &mut Option<Case>, is_of_bun: bool) {
             } else {
                 String::new()
             };
-            let name = file + &case_name(element);
             *case = Some(Case {
-                name,
+                name: file + &case_name(element),
                 outcome: TestOutcome::Passed,
                 said: String::new(),
             });
