@@ -82,8 +82,7 @@ impl Repository {
     ) -> Result<Option<Vec<AgentCommit>>> {
         let most = format!("--max-count={}", bounds.commits.saturating_add(1));
         let count = self
-            .git()
-            .line("rev-list --count")
+            .git("rev-list --count")
             .arg(most)
             .commit(tip)
             .arg("--not")
@@ -139,8 +138,8 @@ impl Repository {
             }
         }
         let sizes = self
-            .git()
-            .args(["cat-file", "--batch-check=%(objecttype) %(objectsize)"])
+            .git("cat-file")
+            .arg("--batch-check=%(objecttype) %(objectsize)")
             .input(ids.concat());
         for (file, said) in files.iter_mut().zip(sizes.text()?.lines()) {
             file.bytes = said
@@ -166,7 +165,7 @@ impl Repository {
     }
 
     fn between(&self, commit: &PastCommit) -> Git {
-        let git = self.git_on_objects().line("diff-tree -r --no-renames");
+        let git = self.git_on_objects("diff-tree -r --no-renames");
         commit
             .parents
             .iter()

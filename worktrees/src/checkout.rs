@@ -67,8 +67,8 @@ impl Checkout {
     }
 
     /// A call without hooks.
-    fn git(&self) -> Git {
-        self.repository.git_in(self.root())
+    fn git(&self, words: &str) -> Git {
+        self.repository.git_in(self.root()).line(words)
     }
 
     /// Returns the paths that differ from HEAD, untracked files one by one, without those that `ignored` covers.
@@ -77,9 +77,9 @@ impl Checkout {
     /// git refused.
     pub fn changed_paths(&self, ignored: &PathPatterns) -> Result<Vec<PathBuf>> {
         Ok(self
-            .git()
+            .git("status --untracked-files=all")
             .reading()
-            .statuses("--untracked-files=all")?
+            .statuses()?
             .into_iter()
             .map(|(_, path)| path)
             .filter(|path| !ignored.covers(path))
@@ -92,9 +92,8 @@ impl Checkout {
     /// git refused.
     pub fn files(&self) -> Result<Vec<String>> {
         let listing = self
-            .git()
+            .git("ls-files -z --cached --others --exclude-standard --deduplicate")
             .reading()
-            .line("ls-files -z --cached --others --exclude-standard --deduplicate")
             .bytes()?;
         let name = |path| String::from_utf8_lossy(path).into_owned();
         Ok(fields(&listing).map(name).collect())
@@ -148,8 +147,7 @@ impl Checkout {
             });
         }
         self.repository
-            .git_with_hooks()
-            .line("switch --quiet --no-track --create")
+            .git_with_hooks("switch --quiet --no-track --create")
             .arg(branch.as_str())
             .once()
             .done()
@@ -162,8 +160,7 @@ impl Checkout {
     pub fn switch_to(&self, branch: Option<&str>, commit: &CommitId) -> Result<()> {
         let git = self
             .repository
-            .git_with_hooks()
-            .line("switch --quiet --no-overwrite-ignore")
+            .git_with_hooks("switch --quiet --no-overwrite-ignore")
             .once();
         match branch {
             Some(branch) => git.arg(BranchName::new(branch)?.as_str()).done(),
@@ -181,8 +178,7 @@ impl Checkout {
             return Ok(());
         };
         self.repository.keep(keep_as, &tip)?;
-        self.git()
-            .line("branch --quiet -D")
+        self.git("branch --quiet -D")
             .arg(branch.as_str())
             .once()
             .done()
@@ -202,13 +198,12 @@ impl Checkout {
         self.assert_on(branch)?;
         let only: &[String] = match files {
             CommitFiles::AllBut(never) => {
-                self.git().line("add --all -- .").done()?;
+                self.git("add --all -- .").done()?;
                 self.unstage(never)?;
                 &[]
             }
             CommitFiles::Only(files) => {
-                self.git()
-                    .line("--literal-pathspecs add --all --")
+                self.git("--literal-pathspecs add --all --")
                     .args(files)
                     .done()?;
                 files
@@ -234,8 +229,7 @@ impl Checkout {
     }
 
     fn is_staged(&self, only: &[String]) -> Result<bool> {
-        self.git()
-            .line("--literal-pathspecs diff --cached --quiet --")
+        self.git("--literal-pathspecs diff --cached --quiet --")
             .args(only)
             .yes_or_no()
             .map(|is_same| !is_same)
@@ -243,16 +237,14 @@ impl Checkout {
 
     /// Takes what is never committed out of the index again, without touching a file.
     fn unstage(&self, never: &PathPatterns) -> Result<()> {
-        let git = self.git();
-        let mut staged: Vec<PathBuf> = git
-            .line("diff --cached --name-only --no-renames -z")
+        let mut staged: Vec<PathBuf> = self
+            .git("diff --cached --name-only --no-renames -z")
             .paths()?;
         staged.retain(|path| never.covers(path));
         if staged.is_empty() {
             return Ok(());
         }
-        self.git()
-            .line("reset --quiet --pathspec-from-file=- --pathspec-file-nul")
+        self.git("reset --quiet --pathspec-from-file=- --pathspec-file-nul")
             .input(joined(&staged))
             .done()
     }

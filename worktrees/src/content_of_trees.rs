@@ -60,8 +60,7 @@ impl Repository {
         };
         let of_git = || {
             let listing = self
-                .git()
-                .line("diff-tree -r -z --no-renames --name-status")
+                .git("diff-tree -r -z --no-renames --name-status")
                 .args(["--end-of-options", &from, &to])
                 .bytes()?;
             Ok(pairs(&listing).map(change).collect())
@@ -90,7 +89,7 @@ impl Repository {
     }
 
     fn has_tree(&self, tree: &TreeId) -> Result<bool> {
-        let of_git = || self.git().line("cat-file -e").arg(&tree.0).succeeds();
+        let of_git = || self.git("cat-file -e").arg(&tree.0).succeeds();
         self.read_or(|reader| reader.has_tree(&tree.0).map(|()| true), of_git)
     }
 
@@ -102,7 +101,7 @@ impl Repository {
         let path = path_named(path);
         let of_git = || {
             let place = path_of(&[tree.0.as_bytes(), b":", &path].concat());
-            let answer = self.git().line("cat-file blob").arg(place).answer()?;
+            let answer = self.git("cat-file blob").arg(place).answer()?;
             Ok((answer.code == 0).then_some(answer.stdout))
         };
         self.read_or(|reader| Some(reader.file(&tree.0, &path)?.here()), of_git)
@@ -168,7 +167,7 @@ impl Repository {
             is_wanted(mode, &path).then_some(Entry { mode, id, path })
         };
         let of_git = || {
-            let call = self.git().line("ls-tree -r -z --full-tree").arg(&tree.0);
+            let call = self.git("ls-tree -r -z --full-tree").arg(&tree.0);
             let listing = call.bytes()?;
             Ok(fields(&listing).filter_map(wanted).collect())
         };
@@ -177,7 +176,7 @@ impl Repository {
 
     /// The content of a blob.
     pub(crate) fn blob(&self, id: &str) -> Result<Vec<u8>> {
-        let of_git = || self.git_on_objects().line("cat-file blob").arg(id).bytes();
+        let of_git = || self.git_on_objects("cat-file blob").arg(id).bytes();
         self.read_or(|reader| reader.blob(id), of_git)
     }
 }

@@ -15,17 +15,14 @@ impl Repository {
     pub fn export(&self, tree: &TreeId, folder: &Path) -> Result<()> {
         let scratch = tempfile::tempdir_in(folder).or_failed_to("write", folder)?;
         let index = scratch.path().join("index");
-        let git = || {
-            self.git_on_objects()
+        let git = |words| {
+            self.git_on_objects(words)
                 .variable("GIT_INDEX_FILE", &index)
                 .variable("GIT_WORK_TREE", folder)
         };
-        git().args(["read-tree", &tree.0]).done()?;
+        git("read-tree").arg(&tree.0).done()?;
         let prefix = format!("--prefix={}/", folder.display());
-        git()
-            .line("checkout-index --all --force")
-            .arg(prefix)
-            .done()?;
+        git("checkout-index --all --force").arg(prefix).done()?;
         drop(scratch);
         make_read_only(folder)
     }
@@ -53,11 +50,10 @@ fn make_read_only(folder: &Path) -> Result<()> {
 /// git refused, or the folder is in a repository already.
 pub fn create_repository(folder: &Path, message: &str) -> Result<Repository> {
     let environment = Environment::default().of_tm();
-    let git = || Git::new(&environment, folder);
-    git().line("init --quiet --initial-branch=main").done()?;
-    git().line("add --all").done()?;
-    git()
-        .line("-c commit.gpgsign=false commit --quiet -m")
+    let git = |words| Git::new(&environment, folder).line(words);
+    git("init --quiet --initial-branch=main").done()?;
+    git("add --all").done()?;
+    git("-c commit.gpgsign=false commit --quiet -m")
         .arg(message)
         .done()?;
     Repository::discover(folder)

@@ -44,7 +44,7 @@ const FORMAT: &str = "--format=%H%n%P%n%T%n%s%n%an%n%ae%n%ad%n\
 impl Repository {
     /// Reads the commits that the words of a call choose.
     fn log(&self, chosen: impl FnOnce(Git) -> Git) -> Result<Vec<PastCommit>> {
-        let call = self.git().line("log -z --date=raw").arg(FORMAT);
+        let call = self.git("log -z --date=raw").arg(FORMAT);
         fields(&chosen(call).bytes()?).map(past_commit).collect()
     }
 
@@ -158,8 +158,7 @@ impl Repository {
             return Ok(vec![commit.clone()]);
         };
         Ok(self
-            .git()
-            .arg("rev-list")
+            .git("rev-list")
             .commit(commit)
             .arg("--not")
             .commit(first)
@@ -181,8 +180,7 @@ impl Repository {
             let _ = writeln!(input, "{commit}");
         }
         Ok(self
-            .git()
-            .line("rev-list --topo-order --max-count=1 --stdin")
+            .git("rev-list --topo-order --max-count=1 --stdin")
             .input(input)
             .lines()?
             .into_iter()
@@ -196,8 +194,7 @@ impl Repository {
     /// There is no such commit.
     pub fn merge_base(&self, one: &CommitId, other: &CommitId) -> Result<Option<CommitId>> {
         Ok(self
-            .git()
-            .arg("merge-base")
+            .git("merge-base")
             .commit(one)
             .commit(other)
             .text_if_any()?
@@ -230,8 +227,7 @@ impl Repository {
             return Ok(true);
         }
         let of_git = || {
-            self.git()
-                .line("merge-base --is-ancestor")
+            self.git("merge-base --is-ancestor")
                 .commit(ancestor)
                 .commit(descendant)
                 .yes_or_no()
@@ -253,8 +249,7 @@ impl Repository {
     /// Returns the id of the object of a kind that a revision leads to.
     fn object(&self, revision: &str, kind: &str) -> Result<String> {
         let answer = self
-            .git()
-            .line("rev-parse --verify --quiet --end-of-options")
+            .git("rev-parse --verify --quiet --end-of-options")
             .arg(format!("{revision}^{{{kind}}}"))
             .answer()?;
         let id = String::from_utf8_lossy(&answer.stdout);
@@ -303,11 +298,7 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn is_shallow(&self) -> Result<bool> {
-        Ok(self
-            .git()
-            .line("rev-parse --is-shallow-repository")
-            .text()?
-            == "true")
+        Ok(self.git("rev-parse --is-shallow-repository").text()? == "true")
     }
 }
 

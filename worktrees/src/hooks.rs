@@ -87,14 +87,12 @@ fn call(folder: &OwnedFolder, hook: &'static str, arguments: &[&OsStr]) -> Resul
     }
     let (name, value) = mark(&folder.path);
     let git = folder
-        .git_with_hooks()
+        .git_with_hooks("hook run --ignore-missing")
         .variable(name, value)
         .variable(SPARED, "1")
         .variable("GIT_EDITOR", ":");
     let index = folder.index_file();
-    let git =
-        git.variable("GIT_INDEX_FILE", index)
-            .args(["hook", "run", "--ignore-missing", hook, "--"]);
+    let git = git.variable("GIT_INDEX_FILE", index).args([hook, "--"]);
     match git.args(arguments).once().answer()?.refusal() {
         None => Ok(()),
         Some((why, output)) => Err(Error::HookRefused { hook, why, output }),
@@ -133,8 +131,7 @@ impl Repository {
     /// git refused.
     pub fn hooks_of_commits(&self) -> Result<Vec<FoundHook>> {
         let folder = self
-            .git_with_hooks()
-            .line("rev-parse --path-format=absolute --git-path hooks")
+            .git_with_hooks("rev-parse --path-format=absolute --git-path hooks")
             .path()?;
         let mut names: Vec<&'static str> = HookedWork::Commit.hooks().to_vec();
         names.extend(HookedWork::Merge.hooks());

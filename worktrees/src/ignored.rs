@@ -23,9 +23,9 @@ impl Repository {
         if matching.is_empty() {
             return Ok(Vec::new());
         }
-        let ignored = self.git().ignored_among(&with_folders(&matching))?;
+        let ignored = self.git("").ignored_among(&with_folders(&matching))?;
         let wanted: BTreeSet<PathBuf> = matching.intersection(&ignored).cloned().collect();
-        let everything = files(self.git().line("ls-files --cached --others -z"))?;
+        let everything = files(self.git("ls-files --cached --others -z"))?;
         let mixed = with_folders(&everything.difference(&wanted).cloned().collect());
         let whole = |folder: &&Path| ignored.contains(*folder) && !mixed.contains(*folder);
         Ok(wanted
@@ -40,7 +40,7 @@ impl Repository {
         let lines =
             patterns_file(patterns).or_failed_to("write patterns into", std::env::temp_dir())?;
         let from = format!("--exclude-from={}", lines.path().display());
-        files(self.git().line("ls-files --others --ignored -z").arg(&from))
+        files(self.git("ls-files --others --ignored -z").arg(&from))
     }
 }
 

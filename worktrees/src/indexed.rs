@@ -176,9 +176,9 @@ impl Known {
         Some(known)
     }
 
-    /// Has git list an index; nothing is certain of files then.
+    /// Reads what `ls-files --stage -z` lists; nothing is certain of files then.
     pub(crate) fn list(git: Git) -> Result<Self> {
-        let listing = git.line("ls-files --stage -z").bytes()?;
+        let listing = git.bytes()?;
         let mut known = Self::default();
         for ([mode, id, _], path) in fields(&listing).filter_map(entry) {
             let mode = i32::from_str_radix(&mode, 8).unwrap_or_default();

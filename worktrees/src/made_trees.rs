@@ -63,16 +63,18 @@ impl Repository {
     pub(crate) fn tree_with(&self, tree: &TreeId, changes: Vec<u8>) -> Result<TreeId> {
         let folder = self.scratch()?;
         let index = folder.path().join("index");
-        let git = || self.git_on_objects().variable("GIT_INDEX_FILE", &index);
-        git()
-            .args(["read-tree", &tree.0])
+        let git = |words| {
+            self.git_on_objects(words)
+                .variable("GIT_INDEX_FILE", &index)
+        };
+        git("read-tree")
+            .arg(&tree.0)
             .done()
             .map_err(|_| Error::unknown(tree))?;
-        git()
-            .line("update-index -z --replace --index-info")
+        git("update-index -z --replace --index-info")
             .input(changes)
             .done()?;
-        git().tree()
+        git("write-tree").tree()
     }
 
     /// Makes a tree of another one in which files have these modes and contents: each with its mode, its path, its content.
@@ -91,8 +93,7 @@ impl Repository {
 
     /// Writes what a file holds into the object store, as it is.
     pub(crate) fn write_blob(&self, content: impl Into<Vec<u8>>) -> Result<String> {
-        self.git_on_objects()
-            .line("hash-object -w --no-filters --stdin")
+        self.git_on_objects("hash-object -w --no-filters --stdin")
             .input(content)
             .object_id()
     }
@@ -102,27 +103,24 @@ impl Repository {
     /// # Errors
     /// The folder is no checkout of this repository, or git refused.
     pub fn tree_of_checkout(&self, folder: &Path) -> Result<TreeId> {
-        let git = || {
+        let git = |words| {
             if folder == self.checkout_root() {
-                self.git_at_checkout()
+                self.git_at_checkout(words)
             } else {
-                self.git_in(folder)
+                self.git_in(folder).line(words)
             }
         };
-        let own = git()
-            .line("rev-parse --path-format=absolute --git-path index")
-            .path()?;
+        let own = git("rev-parse --path-format=absolute --git-path index").path()?;
         let mut name = OsString::from(own.as_os_str());
         name.push(format!(".tm-{}", std::process::id()));
         let copy = PathBuf::from(name);
         if own.exists() {
             copy_with_time(&own, &copy)?;
         }
-        let git = || git().variable("GIT_INDEX_FILE", copy.as_os_str());
-        let tree = git()
-            .line("add --all -- .")
+        let git = |words| git(words).variable("GIT_INDEX_FILE", copy.as_os_str());
+        let tree = git("add --all -- .")
             .done()
-            .and_then(|()| git().tree());
+            .and_then(|()| git("write-tree").tree());
         // A copy that stays does no harm: it is written anew each time.
         let _written_anew = std::fs::remove_file(&copy);
         tree
@@ -130,9 +128,9 @@ impl Repository {
 }
 
 impl Git {
-    /// Returns what an index holds as a tree.
+    /// Runs the call and returns the tree that it wrote.
     pub(crate) fn tree(self) -> Result<TreeId> {
-        self.arg("write-tree").object_id().map(TreeId)
+        self.object_id().map(TreeId)
     }
 }
 

@@ -191,7 +191,7 @@ impl Repository {
         parents: &[&CommitId],
         message: &str,
     ) -> Git {
-        let git = self.git_on_objects().arg("commit-tree").commit(tree);
+        let git = self.git_on_objects("commit-tree").commit(tree);
         parents
             .iter()
             .fold(git, |git, parent| git.arg("-p").commit(*parent))
@@ -209,11 +209,10 @@ impl Repository {
         theirs: &CommitId,
     ) -> Result<(TreeId, Option<Conflict>)> {
         let call = self
-            .git_on_objects()
+            // Whoever looks at a conflict sees what there was before, too.
+            .git_on_objects("-c merge.conflictStyle=diff3")
             // How files are merged is said by the tree that is merged into, and by no file that lies about.
             .variable("GIT_ATTR_SOURCE", ours.as_str())
-            // Whoever looks at a conflict sees what there was before, too.
-            .line("-c merge.conflictStyle=diff3")
             .line("merge-tree --write-tree -z --messages")
             .commit(ours)
             .commit(theirs);

@@ -27,7 +27,7 @@ impl Repository {
         branch: &BranchName,
         how: FastForwardPolicy,
     ) -> Result<CommitId> {
-        let git = || self.git_with_hooks();
+        let git = |words| self.git_with_hooks(words);
         let flag = match how {
             FastForwardPolicy::ForwardOrMerge => "--ff",
             FastForwardPolicy::MergeCommit => "--no-ff",
@@ -35,15 +35,15 @@ impl Repository {
         let reference = format!("refs/heads/{branch}");
         self.assert_no_ignored_file_is_lost(&self.resolve(&reference)?)?;
         let is_under_way = self.git_dir().join("MERGE_HEAD").exists();
-        let merged = git()
-            .args(["merge", "--quiet", "--no-edit", flag, &reference])
+        let merged = git("merge --quiet --no-edit")
+            .args([flag, &reference])
             .once()
             .done();
         if let Err(error) = merged {
             // A merge that stopped halfway is taken back; one that never began has nothing to take back. What was under
             // way before is the user's.
             if !is_under_way {
-                let _not_begun = git().line("merge --abort").once().done();
+                let _not_begun = git("merge --abort").once().done();
             }
             return Err(error);
         }
@@ -87,19 +87,15 @@ impl Repository {
     /// # Errors
     /// The branch is elsewhere, or git refused.
     pub fn advance_checkout(&self, from: &CommitId, to: &CommitId, path: &str) -> Result<()> {
-        let git = || self.git_in(self.checkout_root());
-        let entry = git()
-            .line("ls-tree -z --full-tree")
+        let git = |words| self.git_in(self.checkout_root()).line(words);
+        let entry = git("ls-tree -z --full-tree")
             .commit(to)
             .args(["--", path])
             .variable("GIT_LITERAL_PATHSPECS", "1")
             .bytes()?;
-        git()
-            .line("update-index -z --index-info")
-            .input(entry)
-            .done()?;
-        git()
-            .args(["update-ref", "-m", "tm: statuses", "HEAD"])
+        git("update-index -z --index-info").input(entry).done()?;
+        git("update-ref -m")
+            .args(["tm: statuses", "HEAD"])
             .commit(to)
             .commit(from)
             .once()

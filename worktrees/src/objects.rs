@@ -37,8 +37,7 @@ impl Repository {
         }
         // What the library does not vouch for, git names.
         let wanted = self
-            .git_on_objects()
-            .line("rev-list --objects --no-object-names")
+            .git_on_objects("rev-list --objects --no-object-names")
             .args([&of, "--not", &known])
             .bytes()
             .map_err(not_as_named)?;
@@ -70,13 +69,12 @@ impl Repository {
         // Small deltas are for what is kept, and this is not. Under a name, git would make the pack beside the objects and
         // rename it, which may lead from one file system to another.
         let given = folder.join("given.pack");
-        self.git_on_objects()
-            .line("pack-objects -q --window=0 --compression=0 --stdout")
+        self.git_on_objects("pack-objects -q --window=0 --compression=0 --stdout")
             .input(names)
             .output_to(given.clone())
             .done()
             .map_err(not_as_named)?;
-        let mut index = self.git_on_objects().arg("index-pack");
+        let mut index = self.git_on_objects("index-pack");
         if check == ObjectCheck::NamesAndForm {
             index = index.arg("--fsck-objects");
         }
@@ -89,8 +87,7 @@ impl Repository {
             .map_err(not_as_named)?;
         let bytes = tm_untrusted::read(&listed, u64::MAX).or_failed_to("read", &listed)?;
         Ok(self
-            .git_on_objects()
-            .arg("show-index")
+            .git_on_objects("show-index")
             .input(bytes)
             .text()?
             .lines()

@@ -70,7 +70,7 @@ impl OwnGit {
         }
         // The last file that is written says that all others are there.
         if !own.taken_settings().exists() {
-            let settings = Settings::of(repository.git())?;
+            let settings = Settings::of(repository.git("config"))?;
             settings::copy_tools(repository, &settings, folder, &common)?;
             own.take_for_commands(repository)?;
             replace(&common.join("config"), settings.format().as_bytes())?;
@@ -78,8 +78,7 @@ impl OwnGit {
         }
         let taken = own.taken_settings();
         let git = repository
-            .git_on_objects()
-            .line("config --file")
+            .git_on_objects("config --file")
             .arg(&taken)
             .line("--get core.hookspath");
         if let Some(named) = git.text_if_any()? {

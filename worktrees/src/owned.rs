@@ -136,14 +136,17 @@ impl OwnedFolder {
     }
 
     /// A call of git on the files in the folder, by the index and HEAD that tm keeps.
-    pub(crate) fn git(&self) -> Git {
-        self.place().git(&self.repository.environment)
+    pub(crate) fn git(&self, words: &str) -> Git {
+        let git = self.place().git(&self.repository.environment);
+        git.line(words)
     }
 
     /// The same with the user's hooks.
-    pub(crate) fn git_with_hooks(&self) -> Git {
+    pub(crate) fn git_with_hooks(&self, words: &str) -> Git {
         let environment = &self.repository.environment;
-        Git::unattended(environment, &self.path, RunHooks::Yes).at(&self.place())
+        Git::unattended(environment, &self.path, RunHooks::Yes)
+            .at(&self.place())
+            .line(words)
     }
 
     /// Refuses a folder that is another one than tm made, whatever its name.
@@ -201,8 +204,8 @@ impl OwnedFolder {
     /// two trees are all that it looks at.
     fn switch(&self, commit: &CommitId, files: KnownFiles) -> Result<()> {
         let read_tree = |how| {
-            self.git()
-                .args(["read-tree", how, "-u"])
+            self.git("read-tree")
+                .args([how, "-u"])
                 .commit(commit)
                 .done()
                 .map_err(of_lfs)
@@ -238,7 +241,7 @@ impl OwnedFolder {
             return Ok(Known::default());
         }
         // One whose ids are of a kind that the library does not read is git's to list.
-        let of_git = || Known::list(self.git().reading());
+        let of_git = || Known::list(self.git("ls-files --stage -z").reading());
         self.repository.read_or(|_| Known::read(&index), of_git)
     }
 
@@ -284,7 +287,7 @@ impl OwnedFolder {
 
     /// Forgets what tm's index says of files, so that all of them are looked at.
     pub(crate) fn forget_index(&self, commit: &CommitId) -> Result<()> {
-        self.git().line("read-tree --reset").commit(commit).done()
+        self.git("read-tree --reset").commit(commit).done()
     }
 }
 

@@ -239,8 +239,7 @@ impl WorktreePool {
                 return Err(Error::NotOwn { path: list });
             }
             self.repository
-                .git_on_worktrees()
-                .line("worktree add --detach --no-checkout --quiet --lock --reason")
+                .git_on_worktrees("worktree add --detach --no-checkout --quiet --lock --reason")
                 .arg("in use by tm")
                 .arg(&path)
                 .commit(commit)

@@ -31,6 +31,9 @@ pub struct PruneOutcome {
 /// What should become of a worktree, and why.
 type Judgement = (Pruned, &'static str);
 
+/// How references are listed where one is enough.
+const REFS: &str = "for-each-ref --count=1";
+
 const EMPTY: Judgement = (Pruned::Removed, "there is no file in it");
 const NOT_COMMITTED: Judgement = (Pruned::Kept, "it holds work that is not committed");
 
@@ -78,8 +81,7 @@ impl Repository {
             return Err(Error::unknown(branch));
         }
         self.changing_worktrees(|| {
-            self.git_with_hooks()
-                .line("worktree add --quiet")
+            self.git_with_hooks("worktree add --quiet")
                 .arg(folder)
                 .arg(branch.as_str())
                 .done()
@@ -105,8 +107,7 @@ impl Repository {
             Some((PathBuf::from(said("worktree ")?), branch))
         };
         Ok(self
-            .git_on_worktrees()
-            .line("worktree list --porcelain")
+            .git_on_worktrees("worktree list --porcelain")
             .text()?
             .split("\n\n")
             .filter_map(worktree)
@@ -174,8 +175,7 @@ impl Repository {
                     let _unknown = OwnedFolder::unseal(kept, path);
                 }
             }
-            self.git_on_worktrees()
-                .line("worktree repair")
+            self.git_on_worktrees("worktree repair")
                 .args(&worktrees)
                 .done()?;
             if let Some(kept) = kept {
@@ -225,7 +225,7 @@ impl Repository {
         if folder.tree()? != self.tree_of(&head)? {
             return Ok(NOT_COMMITTED);
         }
-        where_kept(self.git(), head.as_str())
+        where_kept(self.git(REFS), head.as_str())
     }
 
     /// Removes a worktree of the user's that was made for looking around, unless it holds something that is nowhere else.
@@ -242,30 +242,30 @@ impl Repository {
         if is_empty(path) {
             return Ok(EMPTY);
         }
-        let git = || self.git_in(path).reading();
-        if !git().statuses("")?.is_empty() {
+        let git = |words| self.git_in(path).line(words).reading();
+        if !git("status").statuses()?.is_empty() {
             return Ok(NOT_COMMITTED);
         }
-        let head = git().line("rev-parse HEAD").object_id()?;
-        where_kept(git(), &head)
+        let head = git("rev-parse HEAD").object_id()?;
+        where_kept(git(REFS), &head)
     }
 
     fn remove_worktree(&self, path: &Path) -> Result<()> {
-        let git = || self.git_on_worktrees().arg("worktree");
+        let git = |words| self.git_on_worktrees("worktree").line(words).arg(path);
         // One that is not locked is removed as well.
-        let _was_not_locked = git().arg("unlock").arg(path).done();
+        let _was_not_locked = git("unlock").done();
         if is_empty(path) {
             // git takes files that were never written for deleted ones.
-            return git().line("remove --force").arg(path).done();
+            return git("remove --force").done();
         }
-        git().arg("remove").arg(path).done()
+        git("remove").done()
     }
 }
 
 /// What becomes of a worktree at a commit with nothing besides, by whether anything names the commit.
 fn where_kept(git: Git, head: &str) -> Result<Judgement> {
     let contains = format!("--contains={head}");
-    let call = git.line("for-each-ref --count=1").arg(contains);
+    let call = git.arg(contains);
     Ok(if call.line("refs/heads refs/tm").text()?.is_empty() {
         (Pruned::Kept, "its commit is on no branch")
     } else {

@@ -41,7 +41,7 @@ impl Repository {
     /// Returns the commit at a full name of a reference, `None` where there is none.
     pub(crate) fn at_reference(&self, name: &str) -> Result<Option<CommitId>> {
         let of_git = || {
-            let call = self.git().line("rev-parse --verify --quiet").arg(name);
+            let call = self.git("rev-parse --verify --quiet").arg(name);
             Ok(call.text_if_any()?.map(CommitId::new))
         };
         self.read_or(|reader| Some(reader.reference(name)?.here()), of_git)
@@ -53,8 +53,8 @@ impl Repository {
     /// git refused.
     pub fn branches(&self) -> Result<Vec<String>> {
         let format = "--format=%(refname:short)";
-        self.git()
-            .args(["for-each-ref", format, "refs/heads"])
+        self.git("for-each-ref")
+            .args([format, "refs/heads"])
             .lines()
     }
 
@@ -63,8 +63,7 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn branch_references(&self) -> Result<Vec<String>> {
-        self.git()
-            .line("for-each-ref --format=%(refname)")
+        self.git("for-each-ref --format=%(refname)")
             .line("refs/heads refs/remotes")
             .lines()
     }
@@ -81,7 +80,7 @@ impl Repository {
         };
         let of_git = || {
             let format = "--format=%(refname) %(objectname)";
-            let listing = self.git().args(["for-each-ref", format, below]).text()?;
+            let listing = self.git("for-each-ref").args([format, below]).text()?;
             Ok(listing.lines().filter_map(reference).collect())
         };
         self.read_or(|reader| reader.references(&folder), of_git)
@@ -186,9 +185,7 @@ impl Repository {
     }
 
     fn git_update(&self, reference: &str) -> Git {
-        self.git()
-            .line("update-ref --no-deref -m tm")
-            .arg(reference)
+        self.git("update-ref --no-deref -m tm").arg(reference)
     }
 
     /// Removes a branch on which nothing was done since it was made here.
@@ -241,8 +238,8 @@ impl Repository {
     pub fn kept(&self, below: &str) -> Result<Vec<Kept>> {
         let format = "--format=%(refname) %(objectname) %(committerdate:iso-strict) %(subject)";
         let listing = self
-            .git()
-            .args(["for-each-ref", "--sort=committerdate", format, below])
+            .git("for-each-ref --sort=committerdate")
+            .args([format, below])
             .text()?;
         let kept = listing.lines().filter_map(|line| {
             let mut parts = line.splitn(4, ' ').map(ToOwned::to_owned);

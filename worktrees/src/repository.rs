@@ -82,26 +82,23 @@ impl Repository {
     /// # Errors
     /// As `discover`.
     pub fn discover_in(start: &Path, environment: Environment) -> Result<Self> {
-        let git = || Git::new(&environment, start).reading();
+        let git = |words| Git::new(&environment, start).reading().line(words);
         let no_repository = |error| match error {
             Error::Git { .. } => Error::NoRepository {
                 path: start.to_owned(),
             },
             other => other,
         };
-        let common_dir = git()
-            .line("rev-parse --path-format=absolute --git-common-dir")
+        let common_dir = git("rev-parse --path-format=absolute --git-common-dir")
             .path()
             .map_err(no_repository)?;
-        let checkout_root = git()
-            .line("rev-parse --show-toplevel")
-            .path()
-            .map_err(|_| Error::NoCheckout {
-                path: start.to_owned(),
-            })?;
-        let git_dir = git()
-            .line("rev-parse --path-format=absolute --absolute-git-dir")
-            .path()?;
+        let checkout_root =
+            git("rev-parse --show-toplevel")
+                .path()
+                .map_err(|_| Error::NoCheckout {
+                    path: start.to_owned(),
+                })?;
+        let git_dir = git("rev-parse --path-format=absolute --absolute-git-dir").path()?;
         let mut repository = Self {
             checkout_root,
             git_dir,
@@ -118,8 +115,7 @@ impl Repository {
             known_content: KnownContent::default(),
         };
         if repository
-            .git()
-            .line("rev-parse --verify --quiet HEAD^{commit}")
+            .git("rev-parse --verify --quiet HEAD^{commit}")
             .text_if_any()?
             .is_none()
         {
@@ -133,7 +129,7 @@ impl Repository {
 
     /// Where git knows nobody to name as author, tm names itself.
     fn name_somebody(&mut self) -> Result<()> {
-        let knows = |variable: &str| self.git().args(["var", variable]).succeeds();
+        let knows = |variable: &str| self.git("var").arg(variable).succeeds();
         if !knows("GIT_COMMITTER_IDENT")? || !knows("GIT_AUTHOR_IDENT")? {
             self.environment = self.environment.clone().of_tm();
             self.of_user = self.environment.clone();
@@ -152,7 +148,7 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn remotes(&self) -> Result<Vec<String>> {
-        self.git().arg("remote").lines()
+        self.git("remote").lines()
     }
 
     /// Returns the top of the user's checkout.
@@ -268,8 +264,7 @@ impl Repository {
 
     fn head_by_git(&self) -> Result<Head> {
         let answer = self
-            .git()
-            .line("rev-parse HEAD^{commit} --symbolic-full-name HEAD")
+            .git("rev-parse HEAD^{commit} --symbolic-full-name HEAD")
             .text()?;
         let (commit, reference) = answer.split_once('\n').unwrap_or((&answer, ""));
         Ok(Head {
@@ -294,8 +289,7 @@ impl Repository {
 
     fn find_default_branch(&self) -> Result<Option<String>> {
         let of_remote = self
-            .git()
-            .line("symbolic-ref --quiet --short")
+            .git("symbolic-ref --quiet --short")
             .arg("refs/remotes/origin/HEAD")
             .text_if_any()?;
         if let Some(name) = of_remote
@@ -319,7 +313,7 @@ impl Repository {
 
     /// Returns what git is told by one of its settings.
     pub(crate) fn configured(&self, key: &str) -> Result<Option<String>> {
-        self.git().line("config --get").arg(key).text_if_any()
+        self.git("config --get").arg(key).text_if_any()
     }
 
     /// Tells whether a commit, or a merge, may run a hook.
@@ -335,8 +329,8 @@ impl Repository {
     /// git refused.
     pub fn uncommitted(&self) -> Result<Vec<PathBuf>> {
         Ok(self
-            .git()
-            .statuses("")
+            .git("status")
+            .statuses()
             .map_err(of_lfs)?
             .into_iter()
             .map(|(_, path)| path)
@@ -348,8 +342,7 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn diff(&self, from: &CommitId, to: &dyn Treeish) -> Result<String> {
-        self.git()
-            .line("diff --no-ext-diff --stat --patch")
+        self.git("diff --no-ext-diff --stat --patch")
             .commit(from)
             .commit(to)
             .text()

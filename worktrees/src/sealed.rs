@@ -25,7 +25,7 @@ const MOST_BYTES: usize = 4 * 1024 * 1024;
 impl OwnGit {
     /// Takes what commands of the project find, before any of them runs.
     pub(crate) fn take_for_commands(&self, repository: &Repository) -> Result<()> {
-        let settings = Settings::of_repository(repository.git())?;
+        let settings = Settings::of_repository(repository.git("config"))?;
         replace(&self.folder().join(SETTINGS), settings.sealed().as_bytes())?;
         replace(
             &self.folder().join(NAMED_HOOKS),
@@ -124,8 +124,7 @@ impl Repository {
             return Ok(None);
         }
         let git = self
-            .git_on_objects()
-            .line("config --file")
+            .git_on_objects("config --file")
             .arg(self.common_dir().join("config"));
         if before.is_empty() {
             git.args(["--unset-all", HOOKS_PATH]).done()?;
@@ -146,7 +145,7 @@ impl Repository {
     /// others may be part of it.
     fn named_hooks(&self) -> Result<String> {
         let file = self.common_dir().join("config");
-        let git = self.git_on_objects().line("config --includes --file");
+        let git = self.git_on_objects("config --includes --file");
         let asked = |git: Git| {
             git.args(["--get", HOOKS_PATH])
                 .text_if_any()

@@ -48,7 +48,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Reads everything that holds where a call works, from all files that git reads there.
+    /// Reads everything that holds where a call of `config` works, from all files that git reads there.
     pub(crate) fn of(call: Git) -> Result<Self> {
         // Those of the call itself are given to each call.
         Self::of_scope(call, |scope| scope != b"command")
@@ -60,9 +60,7 @@ impl Settings {
     }
 
     fn of_scope(call: Git, is_wanted: impl Fn(&[u8]) -> bool) -> Result<Self> {
-        let listing = call
-            .line("config --list --includes --show-scope -z")
-            .bytes()?;
+        let listing = call.line("--list --includes --show-scope -z").bytes()?;
         let setting = |(_, entry)| {
             let text = String::from_utf8_lossy(entry);
             match text.split_once('\n') {

@@ -43,8 +43,7 @@ impl Repository {
             return Ok(*signs);
         }
         let signs = self
-            .git()
-            .line("config --type=bool --get commit.gpgsign")
+            .git("config --type=bool --get commit.gpgsign")
             .text_if_any()?
             .as_deref()
             == Some("true");
@@ -107,7 +106,7 @@ impl Repository {
     fn signing_settings(&self) -> Result<Vec<String>> {
         let mut found = Vec::new();
         for name in SETTINGS {
-            let git = self.git().line("config --show-origin --get").arg(name);
+            let git = self.git("config --show-origin --get").arg(name);
             if let Some(said) = git.text_if_any()?
                 && let Some((place, value)) = said.split_once('\t')
             {
@@ -140,8 +139,8 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn note(&self, commit: &CommitId) -> Result<Option<String>> {
-        self.git()
-            .args(["notes", "--ref", NOTES, "show"])
+        self.git("notes --ref")
+            .args([NOTES, "show"])
             .commit(commit)
             .text_if_any()
     }
@@ -150,7 +149,7 @@ impl Repository {
         let before = self.at_reference(NOTES)?;
         let tree = match &before {
             Some(notes) => self.tree_of(notes)?,
-            None => TreeId::new(self.git_on_objects().arg("mktree").input("").object_id()?),
+            None => TreeId::new(self.git_on_objects("mktree").input("").object_id()?),
         };
         let note = index_entry("100644", blob, commit.as_str().as_bytes());
         let tree = self.tree_with(&tree, note)?;

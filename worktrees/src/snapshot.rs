@@ -43,7 +43,7 @@ impl CheckoutSnapshot {
         let tip =
             default_branch.and_then(|name| repository.resolve(&format!("refs/heads/{name}")).ok());
         let root = repository.checkout_root();
-        let statuses = repository.git().statuses("--untracked-files=all");
+        let statuses = repository.git("status --untracked-files=all").statuses();
         let mut paths = BTreeMap::new();
         for (letters, path) in statuses.map_err(crate::content::of_lfs)? {
             let file = root.join(&path);
@@ -175,8 +175,7 @@ fn lines_of(
 /// Returns the lines that are new and gone since HEAD in each file that git knows and whose lines it counts.
 fn changed_lines(repository: &Repository) -> BTreeMap<PathBuf, String> {
     let listing = repository
-        .git()
-        .line("diff --numstat -z --no-renames HEAD")
+        .git("diff --numstat -z --no-renames HEAD")
         .bytes();
     line_counts(&listing.unwrap_or_default())
         .filter_map(|(lines, path)| lines.map(|(new, gone)| (path, format!(", +{new} -{gone}"))))

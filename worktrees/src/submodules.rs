@@ -199,7 +199,7 @@ impl OwnedFolder {
             ])
         };
         let known = if index.exists() {
-            Known::list(git())?
+            Known::list(git().line("ls-files --stage -z"))?
         } else {
             Known::default()
         };
@@ -235,8 +235,7 @@ impl Repository {
     /// Where the repository itself comes from: what `origin` says, else where it is.
     fn address(&self) -> Result<Option<String>> {
         Ok(self
-            .git_on_objects()
-            .line("config --get remote.origin.url")
+            .git_on_objects("config --get remote.origin.url")
             .text_if_any()?
             .or_else(|| Some(self.checkout_root().display().to_string())))
     }

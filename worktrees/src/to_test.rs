@@ -36,7 +36,7 @@ impl Repository {
             return Ok(None);
         };
         if known.get().is_none() {
-            let said = self.git_on_objects().line("var GIT_AUTHOR_IDENT").text()?;
+            let said = self.git_on_objects("var GIT_AUTHOR_IDENT").text()?;
             let named = said.rsplit_once('>').map_or("", |(named, _)| named);
             let (name, address) = named.split_once(" <").unwrap_or_default();
             known.get_or_init(|| (name.to_owned(), address.to_owned()));

@@ -137,8 +137,7 @@ impl Repository {
         let marker = marker_size(&texts.each_ref().map(String::as_str));
         let files = VersionFiles::of(texts.each_ref().map(String::as_bytes))?;
         let git = self
-            .git_on_objects()
-            .line("merge-file -p --diff3")
+            .git_on_objects("merge-file -p --diff3")
             .arg(format!("--marker-size={marker}"))
             .args(["ours", "base", "theirs"].map(|name| files.path().join(name)));
         // The exit code counts the conflicts; beyond 127 it is an error.

@@ -85,8 +85,7 @@ impl Repository {
             return Ok(settings.clone());
         }
         let origins = self
-            .git_as_user()
-            .line("config --list --includes --show-origin --name-only -z")
+            .git_as_user("config --list --includes --show-origin --name-only -z")
             .bytes()?;
         let named = fields(&origins).step_by(2).filter_map(|origin| {
             let path = std::str::from_utf8(origin).ok()?.strip_prefix("file:")?;
@@ -106,7 +105,7 @@ impl Repository {
             .chain(usual.into_iter().flatten())
             .map(|path| (path.clone(), state_of(&path)))
             .collect();
-        let settings = Settings::of(self.git_as_user())?;
+        let settings = Settings::of(self.git_as_user("config"))?;
         listed.0 = Some((files, settings.clone()));
         Ok(settings)
     }

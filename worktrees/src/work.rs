@@ -80,8 +80,7 @@ impl Repository {
             ..Work::default()
         };
         let numbers = self
-            .git_on_objects()
-            .line("diff-tree -r -z --no-renames --numstat")
+            .git_on_objects("diff-tree -r -z --no-renames --numstat")
             .args([&before.tree.0, &after.tree.0])
             .bytes()?;
         for (lines, path) in line_counts(&numbers) {
@@ -130,8 +129,7 @@ impl Repository {
             return Ok(vec![None; pairs.len()]);
         }
         let listing = self
-            .git()
-            .line("diff-tree --stdin -r --no-renames --numstat")
+            .git("diff-tree --stdin -r --no-renames --numstat")
             .input(input)
             .text()?;
         let mut sums: BTreeMap<(&str, &str), Diffstat> = BTreeMap::new();
@@ -183,8 +181,8 @@ impl Repository {
             return Ok(Vec::new());
         }
         Ok(self
-            .git()
-            .args(["cat-file", "--batch-check=%(objectname) %(objecttype)"])
+            .git("cat-file")
+            .arg("--batch-check=%(objectname) %(objecttype)")
             .input(input)
             .text()?
             .lines()

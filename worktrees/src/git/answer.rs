@@ -83,12 +83,9 @@ impl Git {
         Ok(fields(&self.bytes()?).map(path_of).collect())
     }
 
-    /// Asks what differs from HEAD: the two letters and the path of each.
-    pub(crate) fn statuses(self, more: &str) -> Result<Vec<(Vec<u8>, PathBuf)>> {
-        let listing = self
-            .line("status --porcelain=v1 -z --no-renames")
-            .line(more)
-            .bytes()?;
+    /// Runs a call of `status`, and returns what differs from HEAD: the two letters and the path of each.
+    pub(crate) fn statuses(self) -> Result<Vec<(Vec<u8>, PathBuf)>> {
+        let listing = self.line("--porcelain=v1 -z --no-renames").bytes()?;
         Ok(fields(&listing)
             .filter_map(|entry| entry.split_at_checked(3))
             .map(|(letters, path)| (letters[..2].to_vec(), path_of(path)))

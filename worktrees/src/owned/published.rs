@@ -21,7 +21,7 @@ pub(crate) enum OwnedHead<'a> {
 impl OwnedFolder {
     /// Puts a tree into tm's index, with HEAD where a commit of it is to go; no file is touched.
     pub(crate) fn stage(&self, tree: &TreeId, head: &OwnedHead<'_>) -> Result<()> {
-        self.git().line("read-tree --reset").arg(&tree.0).done()?;
+        self.git("read-tree --reset").arg(&tree.0).done()?;
         self.set_head(head)
     }
 
@@ -37,7 +37,8 @@ impl OwnedFolder {
     }
 
     pub(super) fn set_head(&self, head: &OwnedHead<'_>) -> Result<()> {
-        self.write_head(&self.own, self.git(), head)
+        let git = self.place().git(&self.repository.environment);
+        self.write_head(&self.own, git, head)
     }
 
     /// Writes HEAD into a git folder: a file, or a reference among others.

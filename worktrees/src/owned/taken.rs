@@ -43,9 +43,9 @@ impl Looker {
             index: Some(copy),
             ..self.folder.place()
         };
-        let git = || self.folder.git().at(&place).once();
+        let git = |words: &str| self.folder.git(words).at(&place).once();
         self.folder.add_by(git)?;
-        let tree = git().tree()?;
+        let tree = git("write-tree").tree()?;
         self.folder.repository.commit_to_test(&tree, &self.base)
     }
 }
@@ -53,17 +53,15 @@ impl Looker {
 impl OwnedFolder {
     /// Returns what is in the folder and not in the index, a folder where nothing in it is.
     pub(crate) fn untracked(&self) -> Result<Vec<PathBuf>> {
-        self.git()
+        self.git("ls-files --others --directory --no-empty-directory -z")
             .reading()
-            .line("ls-files --others --directory --no-empty-directory -z")
             .paths()
     }
 
     /// Returns what lies in the folder and is left out by the rules of the tree.
     pub(crate) fn ignored(&self) -> Result<Vec<PathBuf>> {
-        self.git()
+        self.git("ls-files --others --ignored --exclude-standard --directory -z")
             .reading()
-            .line("ls-files --others --ignored --exclude-standard --directory -z")
             .paths()
     }
 
@@ -76,10 +74,9 @@ impl OwnedFolder {
             let copy =
                 tempfile::NamedTempFile::new_in(&self.own).or_failed_to("write", &self.own)?;
             replace(copy.path(), &index)?;
-            self.git()
+            self.git("ls-files --cached --ignored --exclude-standard -z")
                 .reading()
                 .variable("GIT_INDEX_FILE", copy.path())
-                .line("ls-files --cached --ignored --exclude-standard -z")
                 .paths()
         };
         // An index that can't be read says nothing.
@@ -96,16 +93,16 @@ impl OwnedFolder {
     pub(crate) fn add(&self) -> Result<()> {
         self.assert_own()?;
         self.own_git().put_alternates_back()?;
-        self.add_by(|| self.git())
+        self.add_by(|words| self.git(words))
     }
 
     /// Takes everything in the folder into an index, but for what is kept and what the tree's own rules leave out.
-    fn add_by(&self, git: impl Fn() -> Git) -> Result<()> {
+    fn add_by(&self, git: impl Fn(&str) -> Git) -> Result<()> {
         let kept = &self.record.kept;
         let mut paths = vec![OsString::from(".")];
         if !kept.is_empty() {
             // git refuses to be told to pass over what a rule has it pass over.
-            let ignored = git().reading().ignored_among(kept)?;
+            let ignored = git("").reading().ignored_among(kept)?;
             paths.extend(
                 kept.iter()
                     .filter(|kept| !ignored.contains(*kept))
@@ -116,7 +113,7 @@ impl OwnedFolder {
                     }),
             );
         }
-        git().line("add --all --").args(paths).done()
+        git("add --all --").args(paths).done()
     }
 
     /// Takes paths into tm's index although the rules leave them out.
@@ -124,22 +121,21 @@ impl OwnedFolder {
         if paths.is_empty() {
             return Ok(());
         }
-        self.git()
+        self.git("add --force --pathspec-from-file=- --pathspec-file-nul")
             .variable("GIT_LITERAL_PATHSPECS", "1")
-            .line("add --force --pathspec-from-file=- --pathspec-file-nul")
             .input(joined(paths))
             .done()
     }
 
     /// Returns what tm's index holds as a tree.
     pub(crate) fn write_tree(&self) -> Result<TreeId> {
-        self.git().tree()
+        self.git("write-tree").tree()
     }
 
     /// Returns everything in the folder that git can take as a tree, leaving out what it refuses.
     pub(crate) fn tree_of_what_can_be_taken(&self) -> Result<TreeId> {
         // Its exit code says that something was refused; what was not is in the index nevertheless.
-        let _refused = self.git().line("add --all --ignore-errors -- .").answer()?;
+        let _refused = self.git("add --all --ignore-errors -- .").answer()?;
         self.write_tree()
     }
 

@@ -10,11 +10,12 @@ use tempfile::TempDir;
 
 impl Repository {
     /// A call that only reads, with the settings that the user's own commands have now.
-    pub(crate) fn git_as_user(&self) -> Git {
+    pub(crate) fn git_as_user(&self, words: &str) -> Git {
         GitPlace::of(&self.git_dir)
             .with_files(&self.checkout_root)
             .git(&self.of_user)
             .reading()
+            .line(words)
     }
 
     /// A call that only reads, in another checkout of the user's.
@@ -27,17 +28,18 @@ impl Repository {
     }
 
     /// A call that only reads, in the user's checkout.
-    pub(crate) fn git(&self) -> Git {
-        self.git_at_checkout().reading()
+    pub(crate) fn git(&self, words: &str) -> Git {
+        self.git_at_checkout(words).reading()
     }
 
     /// A call in the user's checkout, without hooks.
-    pub(crate) fn git_at_checkout(&self) -> Git {
-        match self.place_of(&self.checkout_root, &self.git_dir) {
+    pub(crate) fn git_at_checkout(&self, words: &str) -> Git {
+        let git = match self.place_of(&self.checkout_root, &self.git_dir) {
             Ok(place) => place.git(&self.environment),
             // Whoever asks for HEAD learns why it can't be read.
             Err(error) => self.git_in(&self.checkout_root).refused(error),
-        }
+        };
+        git.line(words)
     }
 
     /// Where a call works in a checkout of the user's: with the settings that tm keeps, and the checkout's own index.
@@ -53,8 +55,9 @@ impl Repository {
     }
 
     /// A call on objects and refs alone, which no file of a checkout has a part in.
-    pub(crate) fn git_on_objects(&self) -> Git {
-        GitPlace::of(self.objects_dir()).git(&self.environment)
+    pub(crate) fn git_on_objects(&self, words: &str) -> Git {
+        let place = GitPlace::of(self.objects_dir());
+        place.git(&self.environment).line(words)
     }
 
     /// git's folder for what is asked of objects and refs alone.
@@ -70,8 +73,9 @@ impl Repository {
     }
 
     /// A call on git's list of worktrees: the real one.
-    pub(crate) fn git_on_worktrees(&self) -> Git {
-        GitPlace::of(&self.common_dir).git(&self.environment)
+    pub(crate) fn git_on_worktrees(&self, words: &str) -> Git {
+        let place = GitPlace::of(&self.common_dir);
+        place.git(&self.environment).line(words)
     }
 
     /// A call in a folder of the user's, where git finds out itself what belongs to it.
@@ -80,8 +84,8 @@ impl Repository {
     }
 
     /// A call in the user's checkout as the user would make it, with hooks.
-    pub(crate) fn git_with_hooks(&self) -> Git {
-        Git::unattended(&self.environment, &self.checkout_root, RunHooks::Yes)
+    pub(crate) fn git_with_hooks(&self, words: &str) -> Git {
+        Git::unattended(&self.environment, &self.checkout_root, RunHooks::Yes).line(words)
     }
 }
 

@@ -32,8 +32,7 @@ impl OwnedFolder {
             let own = |key: &str| {
                 let key = format!("submodule.{name}.{key}");
                 self.repository
-                    .git_on_objects()
-                    .line("config --get")
+                    .git_on_objects("config --get")
                     .arg(&key)
                     .text_if_any()
             };
