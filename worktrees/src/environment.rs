@@ -9,30 +9,11 @@ use std::process::Command;
 ///
 /// They are set when tm is started from a hook or an alias, and would make every call work on that place.
 /// The list is `git rev-parse --local-env-vars` without the configuration that a caller hands down on purpose.
-const LOCATION: [&str; 22] = [
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_ATTR_SOURCE",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_DIR",
-    "GIT_EDITOR",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_GLOB_PATHSPECS",
-    "GIT_GRAFT_FILE",
-    "GIT_ICASE_PATHSPECS",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_INTERNAL_SUPER_PREFIX",
-    "GIT_LITERAL_PATHSPECS",
-    "GIT_NAMESPACE",
-    "GIT_NOGLOB_PATHSPECS",
-    "GIT_NO_REPLACE_OBJECTS",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_QUARANTINE_PATH",
-    "GIT_SHALLOW_FILE",
-    "GIT_WORK_TREE",
-];
+const LOCATION: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_ATTR_SOURCE GIT_COMMON_DIR GIT_CONFIG GIT_DIR GIT_EDITOR \
+    GIT_EXTERNAL_DIFF GIT_GLOB_PATHSPECS GIT_GRAFT_FILE GIT_ICASE_PATHSPECS GIT_IMPLICIT_WORK_TREE \
+    GIT_INDEX_FILE GIT_INTERNAL_SUPER_PREFIX GIT_LITERAL_PATHSPECS GIT_NAMESPACE GIT_NOGLOB_PATHSPECS \
+    GIT_NO_REPLACE_OBJECTS GIT_OBJECT_DIRECTORY GIT_PREFIX GIT_QUARANTINE_PATH GIT_SHALLOW_FILE \
+    GIT_WORK_TREE";
 
 /// Objects are what their names say: nothing stands in for another object, and history is not rewritten on the fly.
 ///
@@ -113,7 +94,7 @@ impl Environment {
 
     /// Prepares a command: nothing that points elsewhere, and what it is told `besides`.
     pub(crate) fn apply(&self, command: &mut Command, besides: &[(&str, &str)]) {
-        for name in LOCATION {
+        for name in LOCATION.split_whitespace() {
             command.env_remove(name);
         }
         command

@@ -80,46 +80,14 @@ pub(crate) struct Git {
 /// Files are compared with what git knows of them by all that the system says, the time of change of the inode
 /// included, which a program can't set; and nothing lets git leave a file out of sight. Parents are what commits say:
 /// the file that says it again for all of them can be written by anybody.
-const SETTINGS: [&str; 17] = [
-    "gc.auto=0",
-    "maintenance.auto=false",
-    "core.fsmonitor=false",
-    "core.commitGraph=false",
-    "advice.detachedHead=false",
-    "core.filesRefLockTimeout=1000",
-    "core.packedRefsTimeout=2000",
-    "core.trustctime=true",
-    "core.checkStat=default",
-    "core.ignoreStat=false",
-    "core.sparseCheckout=false",
-    "core.untrackedCache=false",
-    "core.splitIndex=false",
-    "index.sparse=false",
-    "index.version=2",
-    "submodule.recurse=false",
-    "log.showSignature=false",
-];
+const SETTINGS: &str = "gc.auto=0 maintenance.auto=false core.fsmonitor=false core.commitGraph=false advice.detachedHead=false \
+    core.filesRefLockTimeout=1000 core.packedRefsTimeout=2000 core.trustctime=true core.checkStat=default \
+    core.ignoreStat=false core.sparseCheckout=false core.untrackedCache=false core.splitIndex=false \
+    index.sparse=false index.version=2 submodule.recurse=false log.showSignature=false";
 
 /// Commands that change refs, index, worktrees or files; around each there is a point at which tests let tm die.
-const CHANGING: [&str; 17] = [
-    "read-tree",
-    "update-ref",
-    "symbolic-ref",
-    "branch",
-    "worktree",
-    "reset",
-    "clean",
-    "checkout",
-    "add",
-    "write-tree",
-    "commit",
-    "commit-tree",
-    "merge-tree",
-    "hash-object",
-    "apply",
-    "pack-objects",
-    "index-pack",
-];
+const CHANGING: &str = "read-tree update-ref symbolic-ref branch worktree reset clean checkout add write-tree commit commit-tree \
+    merge-tree hash-object apply pack-objects index-pack";
 
 impl Git {
     /// Begins a call in a folder that runs no hook.
@@ -152,7 +120,8 @@ impl Git {
         let mut command = Command::new("git");
         environment.apply(&mut command, besides);
         command.current_dir(folder);
-        command.args(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
+        let settings = SETTINGS.split_whitespace();
+        command.args(settings.flat_map(|setting| ["-c", setting]));
         if hooks == RunHooks::No {
             command.args(["-c", "core.hooksPath=/dev/null"]);
         }
@@ -305,7 +274,7 @@ impl Git {
         let changes = self
             .words
             .iter()
-            .any(|word| CHANGING.contains(&word.as_str()));
+            .any(|word| CHANGING.split_whitespace().any(|changing| changing == word));
         if changes && let Err(error) = tm_faults::check("git: before") {
             // As git itself says it, so that what is made of git's words is tried as well.
             return Ok(Answer {

@@ -23,7 +23,9 @@ impl Repository {
         if matching.is_empty() {
             return Ok(Vec::new());
         }
-        let ignored = self.git("").ignored_among(&with_folders(&matching))?;
+        let ignored = self
+            .git("check-ignore -z --stdin")
+            .ignored_among(&with_folders(&matching))?;
         let wanted: BTreeSet<PathBuf> = matching.intersection(&ignored).cloned().collect();
         let everything = files(self.git("ls-files --cached --others -z"))?;
         let mixed = with_folders(&everything.difference(&wanted).cloned().collect());
@@ -45,14 +47,13 @@ impl Repository {
 }
 
 impl Git {
-    /// Returns those of the paths that git's own rules ignore.
+    /// Runs a call of `check-ignore`, and returns those of the paths that git's own rules ignore.
     pub(crate) fn ignored_among<'p>(
         self,
         paths: impl IntoIterator<Item = &'p PathBuf>,
     ) -> Result<BTreeSet<PathBuf>> {
-        let call = self.line("check-ignore -z --stdin").input(joined(paths));
         // 1: none of them is.
-        let answer = call.answer_up_to(1)?;
+        let answer = self.input(joined(paths)).answer_up_to(1)?;
         Ok(fields(&answer.stdout).map(path_of).collect())
     }
 }

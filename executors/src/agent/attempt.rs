@@ -18,6 +18,9 @@ use tm_scheduler::{
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+/// What is told to an attempt from outside.
+type Orders = watch::Receiver<Option<StopMode>>;
+
 /// How often output and the result file are looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// A result file that can't be read is read again after these pauses, about two seconds in all.
@@ -34,7 +37,7 @@ const ASK_FOR: Duration = Duration::from_secs(5);
 /// leave a result. That says nothing of its work.
 pub async fn run_attempt(
     command: AgentCommand,
-    orders: watch::Receiver<Option<StopMode>>,
+    orders: Orders,
     progress: impl FnMut(Progress) + Send,
 ) -> Result<AgentReport, Error> {
     let attempt = Attempt::new(&command, now());
@@ -64,7 +67,7 @@ pub async fn run_attempt(
 /// As [`run_attempt`].
 pub async fn adopt_attempt(
     command: AgentCommand,
-    orders: watch::Receiver<Option<StopMode>>,
+    orders: Orders,
     progress: impl FnMut(Progress) + Send,
 ) -> Result<AgentReport, Error> {
     let identity = AgentIdentity::read(&command.identity_file);
@@ -129,7 +132,7 @@ impl<'a> Attempt<'a> {
         mut self,
         mut job: Box<dyn Job>,
         limit: Duration,
-        orders: watch::Receiver<Option<StopMode>>,
+        orders: Orders,
         progress: impl FnMut(Progress) + Send,
     ) -> Result<AgentReport, Error> {
         let deadline = Instant::now() + limit;
@@ -156,7 +159,7 @@ impl<'a> Attempt<'a> {
         &mut self,
         job: &mut dyn Job,
         deadline: Instant,
-        mut orders: watch::Receiver<Option<StopMode>>,
+        mut orders: Orders,
         mut progress: impl FnMut(Progress) + Send,
     ) -> Ended {
         let grace = self.command.limits.grace;

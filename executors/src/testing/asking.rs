@@ -6,7 +6,7 @@
 use super::closure::{Call, calls};
 use super::command::TestCommand;
 use super::frameworks::{FRAMEWORKS, Runner, Variable};
-use super::name_in;
+use super::{name_in, names};
 use crate::environment::CommandEnvironment;
 use std::ffi::OsString;
 use std::path::Path;
@@ -68,41 +68,10 @@ fn runner_named(words: &[String]) -> Option<&'static Runner> {
 
 /// Programs that run another one, in the same environment.
 fn is_wrapper(word: &str) -> bool {
-    const NAMES: [&str; 31] = [
-        "env",
-        "command",
-        "exec",
-        "time",
-        "nice",
-        "timeout",
-        "npx",
-        "bunx",
-        "pnpx",
-        "npm",
-        "pnpm",
-        "yarn",
-        "bun",
-        "bundle",
-        "cross-env",
-        "dotenv",
-        "xvfb-run",
-        "uv",
-        "uvx",
-        "poetry",
-        "pipenv",
-        "hatch",
-        "pdm",
-        "rye",
-        "coverage",
-        "c8",
-        "nyc",
-        "nix",
-        "mise",
-        "direnv",
-        "tsx",
-    ];
+    const NAMES: &str = "env command exec time nice timeout npx bunx pnpx npm pnpm yarn bun bundle cross-env dotenv xvfb-run \
+        uv uvx poetry pipenv hatch pdm rye coverage c8 nyc nix mise direnv tsx";
     let name = name_in(word);
-    NAMES.contains(&name) || name.starts_with("python") || word.starts_with('$')
+    names(NAMES, name) || name.starts_with("python") || word.starts_with('$')
 }
 
 /// The calls that start a runner.

@@ -58,6 +58,11 @@ pub(crate) fn package_of(root: &Path) -> Value {
     serde_json::from_str(&text).unwrap_or_default()
 }
 
+/// Tells whether a list of words names one.
+fn names(words: &str, one: &str) -> bool {
+    words.split_whitespace().any(|word| word == one)
+}
+
 /// Returns the last part of a path, or of a program.
 pub(crate) fn name_in(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)

@@ -1,7 +1,7 @@
 //! Which files decide how tests are found and run: a change there can make any test look as if it passed.
 
 use super::frameworks::FRAMEWORKS;
-use super::{Closure, name_in};
+use super::{Closure, name_in, names};
 use serde_json::Value;
 use std::path::Path;
 use tm_scheduler::verdict::{TestSettings, manifest};
@@ -18,25 +18,9 @@ pub enum RunnerFile {
 }
 
 /// Files that are about nothing but how tests, or the tools that run them, work, of no framework of the table.
-const SETTINGS: [&str; 17] = [
-    ".nycrc*",
-    ".c8rc.json",
-    ".npmrc",
-    ".pnpmfile.cjs",
-    ".yarnrc",
-    ".yarnrc.yml",
-    ".pnp.cjs",
-    "noxfile.py",
-    ".coveragerc",
-    "sitecustomize.py",
-    "usercustomize.py",
-    ".testcaferc.json",
-    "karma.conf.*",
-    "ava.config.*",
-    "wdio.conf.*",
-    "playwright.config.*",
-    "cypress.config.*",
-];
+const SETTINGS: &str = ".nycrc* .c8rc.json .npmrc .pnpmfile.cjs .yarnrc .yarnrc.yml .pnp.cjs noxfile.py .coveragerc \
+    sitecustomize.py usercustomize.py .testcaferc.json karma.conf.* ava.config.* wdio.conf.* \
+    playwright.config.* cypress.config.*";
 
 /// Returns what a file, by its path in the repository, has to do with how tests are found and run.
 pub fn runner_file(path: &str, closure: &Closure) -> RunnerFile {
@@ -52,7 +36,7 @@ pub fn runner_file(path: &str, closure: &Closure) -> RunnerFile {
 /// Tells whether a file, by its path, is about nothing but how tests, or the tools that run them, work.
 fn is_about_runners(path: &str) -> bool {
     let of_frameworks = FRAMEWORKS.iter().flat_map(|row| row.settings);
-    let mut patterns = of_frameworks.chain(&SETTINGS);
+    let mut patterns = of_frameworks.copied().chain(SETTINGS.split_whitespace());
     let name = name_in(path);
     let path = Path::new(path);
     patterns.any(|pattern| is_meant(pattern, name))
@@ -73,32 +57,9 @@ fn holds_settings(path: &str) -> bool {
 
 /// Tells whether a file, by its path, holds settings of a tool that builds or runs code, rather than data.
 pub fn is_tool_settings(path: &str) -> bool {
-    const ENDS: [&str; 10] = [
-        ".toml",
-        ".ini",
-        ".cfg",
-        ".conf",
-        ".properties",
-        ".mk",
-        ".cmake",
-        ".gradle",
-        ".kts",
-        ".pth",
-    ];
-    const NAMES: [&str; 12] = [
-        "Makefile",
-        "makefile",
-        "GNUmakefile",
-        "justfile",
-        "Justfile",
-        "noxfile.py",
-        "conftest.py",
-        "CMakeLists.txt",
-        "pom.xml",
-        "deno.json",
-        "turbo.json",
-        "nx.json",
-    ];
+    const ENDS: &str = ".toml .ini .cfg .conf .properties .mk .cmake .gradle .kts .pth";
+    const NAMES: &str = "Makefile makefile GNUmakefile justfile Justfile noxfile.py conftest.py CMakeLists.txt pom.xml \
+        deno.json turbo.json nx.json";
     const BEGINNINGS: [&str; 3] = ["tsconfig", "jsconfig", "babel.config"];
     const OF_OTHERS: [&str; 7] = [
         ".gitignore",
@@ -113,8 +74,8 @@ pub fn is_tool_settings(path: &str) -> bool {
     !OF_OTHERS.contains(&name)
         && (name.starts_with('.')
             || name.contains(".config.")
-            || NAMES.contains(&name)
-            || ENDS.iter().any(|end| name.ends_with(end))
+            || names(NAMES, name)
+            || ENDS.split_whitespace().any(|end| name.ends_with(end))
             || BEGINNINGS
                 .iter()
                 .any(|beginning| name.starts_with(beginning)))

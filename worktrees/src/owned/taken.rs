@@ -102,7 +102,9 @@ impl OwnedFolder {
         let mut paths = vec![OsString::from(".")];
         if !kept.is_empty() {
             // git refuses to be told to pass over what a rule has it pass over.
-            let ignored = git("").reading().ignored_among(kept)?;
+            let ignored = git("check-ignore -z --stdin")
+                .reading()
+                .ignored_among(kept)?;
             paths.extend(
                 kept.iter()
                     .filter(|kept| !ignored.contains(*kept))

@@ -1,5 +1,6 @@
 //! The JSON of jest (`--json`), which vitest (`--reporter=json`) writes too.
 
+use super::json;
 use crate::testing::{Parsed, outcome_of};
 use serde::Deserialize;
 use tm_scheduler::TestOutcome;
@@ -50,24 +51,16 @@ pub(super) fn looks_like(output: &str) -> bool {
 }
 
 pub(super) fn parse(output: &str) -> Parsed {
-    let mut parsed = Parsed::default();
-    match document(output).map(serde_json::from_str::<Document>) {
-        Some(Ok(document)) => {
-            let told: usize = document
-                .test_results
-                .iter()
-                .map(|file| file.assertion_results.len())
-                .sum();
-            parsed.check_count(document.num_total_tests, told);
-            document
-                .test_results
-                .into_iter()
-                .for_each(|file| read(file, &mut parsed));
-        }
-        Some(Err(error)) => parsed.breaks(format!("the JSON results can't be read: {error}")),
-        None => parsed.breaks("there are no JSON results"),
-    }
-    parsed
+    let words = [
+        "the JSON results can't be read",
+        "there are no JSON results",
+    ];
+    json(document(output), words, |document: Document, parsed| {
+        let files = document.test_results;
+        let told = files.iter().map(|file| file.assertion_results.len());
+        parsed.check_count(document.num_total_tests, told.sum());
+        files.into_iter().for_each(|file| read(file, parsed));
+    })
 }
 
 fn read(file: File, parsed: &mut Parsed) {

@@ -1,5 +1,6 @@
 //! The JSON of rspec (`--format json`).
 
+use super::json;
 use crate::testing::{Parsed, outcome_of};
 use serde::Deserialize;
 use tm_scheduler::TestOutcome;
@@ -50,13 +51,11 @@ pub(super) fn looks_like(output: &str) -> bool {
 }
 
 pub(super) fn parse(output: &str) -> Parsed {
-    let mut parsed = Parsed::default();
-    match document(output).map(serde_json::from_str::<Document>) {
-        Some(Ok(document)) => read(document, &mut parsed),
-        Some(Err(error)) => parsed.breaks(format!("the JSON of rspec can't be read: {error}")),
-        None => parsed.breaks("there is no JSON of rspec"),
-    }
-    parsed
+    let words = [
+        "the JSON of rspec can't be read",
+        "there is no JSON of rspec",
+    ];
+    json(document(output), words, read)
 }
 
 /// Where a file can't be loaded, rspec runs no example of any file.
