@@ -3,13 +3,14 @@
 //! A link in the place of a parent leads away as well as one in the place of the file. Linux resolves the whole path in
 //! one call that refuses links; elsewhere, and on a kernel without it, one folder is opened after the other.
 
-use crate::open::{CAREFULLY, regular, trouble, whole};
+use crate::open::{CAREFULLY, invalid, regular, trouble, whole};
 use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
@@ -20,8 +21,11 @@ const FOLDER: OFlags = OFlags::RDONLY
 /// # Errors
 /// It is not there, it can't be read, it is no regular file, or the way leads through a link or out of the folder.
 pub fn open_beneath(root: &Path, relative: &Path) -> io::Result<File> {
-    let root = rustix::fs::open(root, FOLDER, Mode::empty()).map_err(trouble)?;
-    regular(resolve(&root, &parts(relative)?)?.into())
+    regular(resolve(&open_folder(root)?, &parts(relative)?)?.into())
+}
+
+fn open_folder(path: &Path) -> io::Result<OwnedFd> {
+    rustix::fs::open(path, FOLDER, Mode::empty()).map_err(trouble)
 }
 
 /// Reads a file that lies beneath a folder; a longer one than `limit` bytes is an error.
@@ -43,8 +47,7 @@ pub fn read_within(root: &Path, relative: &Path, limit: u64) -> io::Result<Vec<u
 }
 
 fn open_within(root: &Path, relative: &Path) -> io::Result<File> {
-    let folder = rustix::fs::open(root, FOLDER, Mode::empty()).map_err(trouble)?;
-    match resolved(&folder, relative, Links::Within) {
+    match resolved(&open_folder(root)?, relative, Links::Within) {
         Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => open_where_it_leads(root, relative),
         Err(Errno::XDEV) => Err(out_of_the_folder()),
         opened => regular(opened.map_err(trouble)?.into()),
@@ -60,11 +63,11 @@ fn open_where_it_leads(root: &Path, relative: &Path) -> io::Result<File> {
 }
 
 fn out_of_the_folder() -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, "its path leads out of the folder")
+    invalid("its path leads out of the folder")
 }
 
 /// The names on the way, none of which leads upwards.
-fn parts(relative: &Path) -> io::Result<Vec<&std::ffi::OsStr>> {
+fn parts(relative: &Path) -> io::Result<Vec<&OsStr>> {
     let name = |part| match part {
         Component::Normal(name) => Some(Ok(name)),
         Component::CurDir => None,
@@ -75,8 +78,8 @@ fn parts(relative: &Path) -> io::Result<Vec<&std::ffi::OsStr>> {
     relative.components().filter_map(name).collect()
 }
 
-fn resolve(root: &OwnedFd, parts: &[&std::ffi::OsStr]) -> io::Result<OwnedFd> {
-    let path: std::path::PathBuf = parts.iter().collect();
+fn resolve(root: &OwnedFd, parts: &[&OsStr]) -> io::Result<OwnedFd> {
+    let path: PathBuf = parts.iter().collect();
     match resolved(root, &path, Links::Nowhere) {
         // An old kernel, or a sandbox that does not know the call.
         Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => step_by_step(root, parts),
@@ -107,7 +110,7 @@ fn resolved(_: &OwnedFd, _: &Path, _: Links) -> Result<OwnedFd, Errno> {
     Err(Errno::NOSYS)
 }
 
-fn step_by_step(root: &OwnedFd, parts: &[&std::ffi::OsStr]) -> io::Result<OwnedFd> {
+fn step_by_step(root: &OwnedFd, parts: &[&OsStr]) -> io::Result<OwnedFd> {
     let Some((file, folders)) = parts.split_last() else {
         return Err(io::Error::new(
             ErrorKind::IsADirectory,
@@ -120,10 +123,7 @@ fn step_by_step(root: &OwnedFd, parts: &[&std::ffi::OsStr]) -> io::Result<OwnedF
             openat(&folder, *name, FOLDER | OFlags::NOFOLLOW, Mode::empty()).map_err(|errno| {
                 match errno {
                     // A link that is to be a folder is none.
-                    Errno::NOTDIR => io::Error::new(
-                        ErrorKind::InvalidData,
-                        "its path leads through what is no folder",
-                    ),
+                    Errno::NOTDIR => invalid("its path leads through what is no folder"),
                     other => trouble(other),
                 }
             })?;

@@ -163,7 +163,6 @@ fn open_with(path: &Path, flags: OFlags, mode: Mode) -> io::Result<File> {
 
 /// Returns a file that was opened carefully as any other; an error when it is no regular file.
 pub(crate) fn regular(file: File) -> io::Result<File> {
-    let not_one = |kind, what| Err(io::Error::new(kind, format!("it is {what}")));
     let kind = match FileType::from_raw_mode(fstat(&file)?.st_mode) {
         FileType::RegularFile => {
             // Whoever inherits it is not to be surprised.
@@ -171,7 +170,8 @@ pub(crate) fn regular(file: File) -> io::Result<File> {
             return Ok(file);
         }
         FileType::Directory => {
-            return not_one(ErrorKind::IsADirectory, "a folder, not a file".to_owned());
+            let why = "it is a folder, not a file";
+            return Err(io::Error::new(ErrorKind::IsADirectory, why));
         }
         FileType::Fifo => "a pipe",
         FileType::Socket => "a socket",
@@ -179,24 +179,23 @@ pub(crate) fn regular(file: File) -> io::Result<File> {
         FileType::Symlink => "a link",
         FileType::Unknown => "something else",
     };
-    not_one(
-        ErrorKind::InvalidData,
-        format!("{kind}, not a regular file"),
-    )
+    Err(invalid(&format!("it is {kind}, not a regular file")))
 }
 
 /// What the system says of a link or a pipe that was not opened, in words of people.
 pub(crate) fn trouble(errno: Errno) -> io::Error {
     match errno {
-        Errno::LOOP | Errno::MLINK => {
-            io::Error::new(ErrorKind::InvalidData, "it is a link, not a regular file")
+        Errno::LOOP | Errno::MLINK => invalid("it is a link, not a regular file"),
+        Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => {
+            invalid("it is a pipe, a socket or a device, not a regular file")
         }
-        Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => io::Error::new(
-            ErrorKind::InvalidData,
-            "it is a pipe, a socket or a device, not a regular file",
-        ),
         other => other.into(),
     }
+}
+
+/// What is refused for what it is.
+pub(crate) fn invalid(why: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, why)
 }
 
 #[cfg(test)]

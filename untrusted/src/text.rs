@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::iter::Peekable;
+use std::ops::RangeInclusive;
 use std::str::Chars;
 
 /// Returns text without escape sequences, control characters, and marks that turn the direction of what is shown or
@@ -74,13 +75,7 @@ fn skip_escape(letters: &mut Peekable<Chars<'_>>) {
             letters.next();
             skip_string(letters);
         }
-        Some(' '..='/') => {
-            while letters
-                .next_if(|letter| (' '..='/').contains(letter))
-                .is_some()
-            {}
-            letters.next_if(|letter| ('0'..='~').contains(letter));
-        }
+        Some(' '..='/') => skip_up_to(letters, ' '..='/', '0'..='~'),
         Some('0'..='~') => drop(letters.next()),
         Some(_) | None => {}
     }
@@ -88,11 +83,17 @@ fn skip_escape(letters: &mut Peekable<Chars<'_>>) {
 
 /// Skips parameters up to the letter that ends them; one that is none of either ends them too, and stays.
 fn skip_parameters(letters: &mut Peekable<Chars<'_>>) {
-    while letters
-        .next_if(|letter| (' '..='?').contains(letter))
-        .is_some()
-    {}
-    letters.next_if(|letter| ('@'..='~').contains(letter));
+    skip_up_to(letters, ' '..='?', '@'..='~');
+}
+
+/// Skips some letters, and the one that ends them.
+fn skip_up_to(
+    letters: &mut Peekable<Chars<'_>>,
+    skipped: RangeInclusive<char>,
+    ending: RangeInclusive<char>,
+) {
+    while letters.next_if(|letter| skipped.contains(letter)).is_some() {}
+    letters.next_if(|letter| ending.contains(letter));
 }
 
 /// Skips a string for the terminal up to its end. Where it has none it ends with the line, so that nobody hides what

@@ -64,7 +64,7 @@ pub(crate) fn mark(folder: &Path) -> (&'static str, String) {
 /// # Errors
 /// A hook refused (`HookRefused`, with its words), or git did.
 pub(crate) fn run(folder: &OwnedFolder, work: HookedWork, message: &str) -> Result<Hooked> {
-    let file = folder.message_file();
+    let file = folder.own.join("COMMIT_EDITMSG");
     replace(&file, message.as_bytes())?;
     let [checks, prepares, judges] = work.hooks();
     call(folder, checks, &[])?;
@@ -82,7 +82,7 @@ pub(crate) fn run(folder: &OwnedFolder, work: HookedWork, message: &str) -> Resu
 }
 
 fn call(folder: &OwnedFolder, hook: &'static str, arguments: &[&OsStr]) -> Result<()> {
-    if !folder.may_have_hook(hook) {
+    if !folder.own_git().may_have_hook(hook) {
         return Ok(());
     }
     let (name, value) = mark(&folder.path);

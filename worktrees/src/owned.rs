@@ -270,19 +270,9 @@ impl OwnedFolder {
         crate::clean::remove(&self.own)
     }
 
-    /// Returns where the message of a commit is written.
-    pub(crate) fn message_file(&self) -> PathBuf {
-        self.own.join("COMMIT_EDITMSG")
-    }
-
     /// Returns tm's index.
     pub(crate) fn index_file(&self) -> PathBuf {
         self.own.join("index")
-    }
-
-    /// Tells whether there may be a hook of that name.
-    pub(crate) fn may_have_hook(&self, name: &str) -> bool {
-        self.own_git().may_have_hook(name)
     }
 
     /// Forgets what tm's index says of files, so that all of them are looked at.

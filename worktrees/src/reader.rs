@@ -258,7 +258,7 @@ fn commit_id(id: Oid) -> CommitId {
 }
 
 /// A full id of the kind that the library reads.
-fn id(text: &str) -> Option<Oid> {
+pub(crate) fn id(text: &str) -> Option<Oid> {
     (text.len() == 40).then(|| Oid::from_str(text).ok())?
 }
 

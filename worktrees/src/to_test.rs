@@ -5,11 +5,11 @@
 
 use crate::git::path_of;
 use crate::names::path_named;
-use crate::reader::{Entry, Reader};
+use crate::reader::{Entry, Reader, id};
 use crate::trees::{LINK, PLAIN};
 use crate::{Repository, Result, TreeId};
 use git2::build::TreeUpdateBuilder;
-use git2::{FileMode, Oid, Signature};
+use git2::{FileMode, Signature};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tm_scheduler::CommitId;
@@ -110,8 +110,8 @@ impl Reader {
         (name, address): &(String, String),
     ) -> Option<CommitId> {
         let git = self.writer()?;
-        let tree = git.find_tree(Oid::from_str(&tree.0).ok()?).ok()?;
-        let on = git.find_commit(Oid::from_str(on.as_str()).ok()?).ok()?;
+        let tree = git.find_tree(id(&tree.0)?).ok()?;
+        let on = git.find_commit(id(on.as_str())?).ok()?;
         let signature = Signature::now(name, address).ok()?;
         Some(CommitId::new(
             git.commit(None, &signature, &signature, TREE_TO_TEST, &tree, &[&on])
@@ -132,7 +132,7 @@ impl Reader {
             };
             update.upsert(*path, git.blob(text.as_bytes()).ok()?, mode);
         }
-        let base = git.find_tree(Oid::from_str(&tree.0).ok()?).ok()?;
+        let base = git.find_tree(id(&tree.0)?).ok()?;
         Some(TreeId(update.create_updated(&git, &base).ok()?.to_string()))
     }
 }

@@ -136,12 +136,7 @@ impl Worktree {
         };
         self.repository().move_branch(&self.branch, base, &start)?;
         self.base = base.clone();
-        self.folder.check_out(
-            base,
-            &OwnedHead::Branch(&self.branch),
-            self.folder.kept(),
-            None,
-        )
+        self.go_back_to(base)
     }
 
     /// Says that somebody is about to write in the folder: what was taken ahead is no longer what is there.

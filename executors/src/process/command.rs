@@ -91,9 +91,9 @@ impl TreeCommand {
                 }
             }
         }
-        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        command.envs(self.env_markers.iter().map(|(name, value)| (name, value)));
         command
+            .envs(self.environment.clone())
+            .envs(self.env_markers.clone())
             .stdin(self.stdin.open()?)
             .stdout(open_log(&self.stdout)?)
             .stderr(open_log(&self.stderr)?);

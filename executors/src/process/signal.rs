@@ -1,6 +1,6 @@
 //! Sends a signal to exactly the process that is meant, never to one that got its number later.
 
-use super::{ProcessIdentity, system};
+use super::ProcessIdentity;
 use rustix::process::{Pid, Signal, WaitOptions};
 use tm_scheduler::StopSignal;
 
@@ -56,7 +56,7 @@ fn send_checked(identity: ProcessIdentity, pid: Pid, signal: Signal) -> rustix::
 }
 
 fn is_still(identity: ProcessIdentity) -> bool {
-    system::process(identity.pid).is_some_and(|process| process.identity == identity)
+    ProcessIdentity::of(identity.pid) == Some(identity)
 }
 
 /// Takes note of the end of an adopted child, so that it does not stay as a dead entry in the process table.
