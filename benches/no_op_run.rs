@@ -126,7 +126,7 @@ async fn agent(task: TaskId, attempt: AttemptNumber, folder: &Path) -> Input {
     };
     let mut tree = ProcessTree::spawn(&command).expect("a process");
     let status = tree.wait().await.expect("an end");
-    let leftovers = tree.end(std::time::Duration::ZERO).await.leftovers;
+    let leftovers = tree.end(std::time::Duration::ZERO).await;
     let report = AgentReport {
         leftovers,
         ..AgentReport::new(

@@ -3,7 +3,6 @@
 mod calls;
 
 use crate::content::{ContentRules, KnownContent, of_lfs};
-use crate::files::held;
 use crate::git::Git;
 use crate::own::OwnGit;
 use crate::reader::Reader;
@@ -13,7 +12,7 @@ use crate::{Environment, Error, OrFailedTo as _, Result, Treeish};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use tm_scheduler::CommitId;
 
 /// The full object id of a tree.
@@ -53,7 +52,7 @@ pub struct Repository {
     /// The same without the settings that tm keeps.
     pub(crate) of_user: Environment,
     /// The configuration that was looked at last.
-    listed: Arc<Mutex<ListedSettings>>,
+    pub(crate) listed: Arc<Mutex<ListedSettings>>,
     /// The git folders of tm's own, once they are made: what else lies in the repository is not read any more.
     own: Option<Arc<OwnGit>>,
     /// Found once: it is asked for before every change of a branch, and what a name means does not change meanwhile.
@@ -240,10 +239,6 @@ impl Repository {
     /// Returns git's own folder of the user's checkout.
     pub fn git_dir(&self) -> &Path {
         &self.git_dir
-    }
-
-    pub(crate) fn listed_settings(&self) -> MutexGuard<'_, ListedSettings> {
-        held(&self.listed)
     }
 
     /// Holds the lock, among all processes, under which git's list of worktrees changes.

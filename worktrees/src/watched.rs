@@ -2,6 +2,7 @@
 //!
 //! tm itself reads none of it while agents work (`own.rs`); the user's own commands do.
 
+use crate::files::{beginning, held};
 use crate::git::fields;
 use crate::settings::{HooksFolder, Settings};
 use crate::snapshot::{changed, gone};
@@ -78,7 +79,7 @@ impl Repository {
 
     /// The configuration as it is now in the user's checkout; asked of git again only when one of its files changed.
     fn live_settings(&self) -> Result<Settings> {
-        let mut listed = self.listed_settings();
+        let mut listed = held(&self.listed);
         if let Some((files, settings)) = &listed.0
             && files.iter().all(|(path, state)| state_of(path) == *state)
         {
@@ -151,7 +152,7 @@ fn digest_of(path: &Path) -> Option<u64> {
     let metadata = path.symlink_metadata().ok()?;
     let mut hasher = DefaultHasher::new();
     metadata.mode().hash(&mut hasher);
-    match crate::files::beginning(path, MOST_BYTES) {
+    match beginning(path, MOST_BYTES) {
         Ok(bytes) => bytes.hash(&mut hasher),
         // A link, a pipe, or something long is known by its looks.
         Err(_) => (

@@ -79,7 +79,7 @@ pub async fn adopt_attempt(
     let marks = &command.tree.env_markers;
     let mut job = command.executor.adopt(handle, marks).await;
     if !job.is_running().await {
-        let leftovers = job.end(Duration::ZERO).await.leftovers;
+        let leftovers = job.end(Duration::ZERO).await;
         return Ok(attempt.report(Ended::Lost, leftovers).await);
     }
     let passed = Duration::from_millis(now().since(started_at));
@@ -138,10 +138,10 @@ impl<'a> Attempt<'a> {
         let deadline = Instant::now() + limit;
         let ended = self.wait(&mut *job, deadline, orders, progress).await;
         let leftovers = match ended {
-            Ended::Exited(_) | Ended::Lost => job.end(Duration::ZERO).await.leftovers,
+            Ended::Exited(_) | Ended::Lost => job.end(Duration::ZERO).await,
             // TERM to its whole tree would end a program that speaks the protocol before its turn can be cancelled.
             Ended::Killed if self.command.output != OutputFormat::Acp => {
-                job.end(self.patience()).await.leftovers
+                job.end(self.patience()).await
             }
             Ended::Killed
             | Ended::TimedOut
@@ -243,7 +243,7 @@ impl<'a> Attempt<'a> {
         job.signal(self.command.polite_stop);
         // Whether it listened or not, what is left is ended.
         let _listened = tokio::time::timeout(self.patience(), job.wait()).await;
-        job.end(self.patience()).await.leftovers
+        job.end(self.patience()).await
     }
 
     async fn report(self, ended: Ended, leftovers: u32) -> AgentReport {

@@ -217,7 +217,7 @@ impl Executor {
 /// Ends a job with its program; returns how many processes that were.
 pub(crate) async fn end_all(mut job: Box<dyn Job>, grace: Duration) -> u32 {
     let was_running = job.is_running().await;
-    job.end(grace).await.leftovers + u32::from(was_running)
+    job.end(grace).await + u32::from(was_running)
 }
 
 impl JobRecord {

@@ -3,7 +3,7 @@
 
 use super::{Engine, Job, JobEnd, JobHandle, Pending};
 use crate::Error;
-use crate::process::{ProcessIdentity, ProcessTree, Terminated, TreeCommand};
+use crate::process::{ProcessIdentity, ProcessTree, TreeCommand};
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -77,7 +77,7 @@ impl Job for ProcessTree {
         self.ask_to_stop(signal);
     }
 
-    fn end(&mut self, grace: Duration) -> Pending<'_, Terminated> {
+    fn end(&mut self, grace: Duration) -> Pending<'_, u32> {
         Box::pin(Self::end(self, grace))
     }
 }

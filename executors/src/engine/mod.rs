@@ -15,7 +15,7 @@ pub use handle::JobHandle;
 pub use local::LocalEngine;
 
 use crate::Error;
-use crate::process::{Terminated, TreeCommand};
+use crate::process::TreeCommand;
 use std::fmt::Debug;
 use std::io;
 use std::ops::Range;
@@ -73,8 +73,8 @@ pub trait Job: Debug + Send {
     fn signal(&self, signal: StopSignal);
 
     /// Ends everything that is left: asks all of it, and kills what is still there after `grace`; at once when that is
-    /// zero. Returns what was left.
-    fn end(&mut self, grace: Duration) -> Pending<'_, Terminated>;
+    /// zero. Returns how many processes were left besides the program.
+    fn end(&mut self, grace: Duration) -> Pending<'_, u32>;
 }
 
 /// How a program ended.

@@ -34,7 +34,7 @@ pub use lineage::{Ancestor, lineage};
 pub use program::{RunningProgram, running};
 pub use registry::env_markers_of;
 pub use subreaper::become_subreaper;
-pub use tree::{ProcessTree, Terminated};
+pub use tree::ProcessTree;
 
 /// The variable that spares a process of tm's own: an orphan that has it in its environment is nobody's leftover.
 ///

@@ -41,15 +41,6 @@ enum State {
     Gone,
 }
 
-/// What ending a tree took.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Terminated {
-    /// Descendants that were still alive after the program had ended, and were ended by tm.
-    pub leftovers: u32,
-    /// Processes that even KILL did not end in time, because the kernel holds them.
-    pub survivors: u32,
-}
-
 impl ProcessTree {
     /// Starts a program as a tree of its own; must be called within a tokio runtime.
     pub fn spawn(command: &TreeCommand) -> Result<Self, Error> {
@@ -118,24 +109,21 @@ impl ProcessTree {
     }
 
     /// Ends everything that is left: TERM to all, KILL to those that are still there after `grace`; at once when that is
-    /// zero.
-    pub async fn end(&mut self, grace: Duration) -> Terminated {
-        let mut terminated = Terminated::default();
+    /// zero. Returns how many descendants were still alive after the program had ended.
+    pub async fn end(&mut self, grace: Duration) -> u32 {
+        let mut leftovers = BTreeSet::new();
         if !self.is_known_to_be_gone() {
-            let mut leftovers = BTreeSet::new();
             if !grace.is_zero() {
                 self.send_until_gone(Signal::TERM, grace, &mut leftovers)
                     .await;
             }
-            terminated.survivors = self
-                .send_until_gone(Signal::KILL, KILL_LIMIT, &mut leftovers)
+            self.send_until_gone(Signal::KILL, KILL_LIMIT, &mut leftovers)
                 .await;
-            terminated.leftovers = count(leftovers.len());
         }
         self.reap_leader().await;
         registry::remove(self.id);
         self.state = State::Gone;
-        terminated
+        u32::try_from(leftovers.len()).unwrap_or(u32::MAX)
     }
 
     /// Tells, as far as that is cheap to see, that the program has ended and left nothing.
@@ -149,8 +137,7 @@ impl ProcessTree {
         }
     }
 
-    /// Signals whatever is left until nothing is, or until the limit; returns how many processes are left then. Those besides
-    /// the program are added to `leftovers`.
+    /// Signals whatever is left until nothing is, or until the limit; adds those besides the program to `leftovers`.
     ///
     /// KILL is sent again in each round, since a process can start another between the look and the signal.
     async fn send_until_gone(
@@ -158,7 +145,7 @@ impl ProcessTree {
         signal: Signal,
         limit: Duration,
         leftovers: &mut BTreeSet<ProcessIdentity>,
-    ) -> u32 {
+    ) {
         let give_up_at = Instant::now() + limit;
         let mut pause = FIRST_PAUSE;
         let mut signalled = BTreeSet::new();
@@ -169,7 +156,7 @@ impl ProcessTree {
             }
             let alive = alive(self.id).await;
             if alive.is_empty() {
-                return 0;
+                return;
             }
             for process in &alive {
                 if self.leader != Some(process.identity) {
@@ -180,7 +167,7 @@ impl ProcessTree {
                 }
             }
             if Instant::now() >= give_up_at {
-                return count(alive.len());
+                return;
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -215,10 +202,6 @@ impl Drop for ProcessTree {
         }
         registry::remove(self.id);
     }
-}
-
-fn count(processes: usize) -> u32 {
-    u32::try_from(processes).unwrap_or(u32::MAX)
 }
 
 /// Waits for the program; how one ended that another process started can't be learnt.

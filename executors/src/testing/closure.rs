@@ -81,7 +81,7 @@ impl Closure {
     fn follow(&mut self, words: Vec<String>, reach: Option<&[String]>, level: u8) {
         let words: Vec<String> = words
             .into_iter()
-            .skip_while(|word| is_assignment(word))
+            .skip_while(|word| ASSIGNMENT.is_match(word))
             .collect();
         if words.is_empty() || level > MOST_LEVELS || self.calls.len() >= MOST_CALLS {
             return;
@@ -215,10 +215,6 @@ fn shell_text(words: &[String]) -> Option<String> {
         }
         _ => None,
     }
-}
-
-fn is_assignment(word: &str) -> bool {
-    ASSIGNMENT.is_match(word)
 }
 
 /// What a target of a Makefile depends on, and its recipe.

@@ -24,7 +24,7 @@ const SETTINGS: &str = ".nycrc* .c8rc.json .npmrc .pnpmfile.cjs .yarnrc .yarnrc.
 
 /// Returns what a file, by its path in the repository, has to do with how tests are found and run.
 pub fn runner_file(path: &str, closure: &Closure) -> RunnerFile {
-    if holds_settings(path) {
+    if manifest(path).is_some_and(|settings| settings != TestSettings::None) {
         RunnerFile::Partly
     } else if closure.files.contains(path) || is_about_runners(path) {
         RunnerFile::Whole
@@ -49,10 +49,6 @@ fn is_meant(pattern: &str, name: &str) -> bool {
     pattern
         .strip_suffix('*')
         .map_or(pattern == name, |beginning| name.starts_with(beginning))
-}
-
-fn holds_settings(path: &str) -> bool {
-    manifest(path).is_some_and(|settings| settings != TestSettings::None)
 }
 
 /// Tells whether a file, by its path, holds settings of a tool that builds or runs code, rather than data.

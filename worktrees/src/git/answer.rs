@@ -181,11 +181,9 @@ pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
 /// git dies of that with this message and no other (seen with 2.39 and 2.47, at five parallel `worktree add` and more).
 pub(super) fn stumbled(stderr: &str) -> bool {
     stderr.lines().any(|line| {
-        line.split_once("failed to read ")
-            .is_some_and(|(_, rest)| rest.split(": ").next().is_some_and(is_commondir))
+        let path = line
+            .split_once("failed to read ")
+            .and_then(|(_, rest)| rest.split(": ").next());
+        path.is_some_and(|path| path.trim_matches('\'').ends_with("/commondir"))
     })
-}
-
-fn is_commondir(path: &str) -> bool {
-    path.trim_matches('\'').ends_with("/commondir")
 }

@@ -102,18 +102,9 @@ impl Project {
             .extend(names.map(|found| plain(&found[1])));
     }
 
-    fn sources(&self) -> &Sources {
+    /// What its Rust defines.
+    pub(super) fn sources(&self) -> &Sources {
         self.sources.get_or_init(|| Sources::read(&self.root))
-    }
-
-    /// Whether a type or a trait of that name is the project's own.
-    pub(super) fn defines_in_rust(&self, name: &str) -> bool {
-        self.sources().defines(name)
-    }
-
-    /// Whether a trait of the project's own is implemented for a type of that name.
-    pub(super) fn extends_in_rust(&self, name: &str) -> bool {
-        self.sources().extends(name)
     }
 
     /// Whether a package is the project's own.

@@ -74,7 +74,7 @@ fn is_missing_implementation(block: &str, project: &Project) -> bool {
     named
         .flat_map(|quoted| quoted.split(|letter: char| !letter.is_alphanumeric() && letter != '_'))
         .filter(|word| word.starts_with(char::is_uppercase))
-        .any(|word| project.defines_in_rust(word))
+        .any(|word| project.sources().defines(word))
 }
 
 /// Whether what a type of the language lacks may come from a trait of the project's own that such types have; a word that
@@ -86,7 +86,7 @@ fn is_of_own_trait(headline: &str, block: &str, project: &Project) -> bool {
         .rsplit(['`', '&', ' '])
         .next()
         .unwrap_or_default();
-    !name.is_empty() && !block.contains("with a similar name") && project.extends_in_rust(name)
+    !name.is_empty() && !block.contains("with a similar name") && project.sources().extends(name)
 }
 
 fn is_missing_item(code: &str, headline: &str, block: &str, found: &Found<'_>) -> bool {
