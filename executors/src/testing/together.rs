@@ -55,7 +55,7 @@ pub fn put_together(command: &TestCommand, reports: Vec<TestReport>) -> TestRepo
             all.end = report.end;
         }
         let tail = report.output_tail.trim_end();
-        all.output_tail += &format!("{words}:\n{tail}\n");
+        all.output_tail = format!("{}{words}:\n{tail}\n", all.output_tail);
     }
     TestReport {
         tests: results.tests,

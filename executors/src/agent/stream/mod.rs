@@ -290,7 +290,7 @@ fn what_for(arguments: &Value) -> &Value {
 }
 
 /// Returns the first value of its kind; nothing where there is none.
-fn first<'v>(values: [&'v Value; 2], is_wanted: fn(&Value) -> bool) -> &'v Value {
+fn first(values: [&Value; 2], is_wanted: fn(&Value) -> bool) -> &Value {
     let mut values = values.into_iter();
     values
         .find(|value| is_wanted(value))

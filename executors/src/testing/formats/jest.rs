@@ -59,7 +59,9 @@ pub(super) fn parse(output: &str) -> Parsed {
         let files = document.test_results;
         let told = files.iter().map(|file| file.assertion_results.len());
         parsed.check_count(document.num_total_tests, told.sum());
-        files.into_iter().for_each(|file| read(file, parsed));
+        for file in files {
+            read(file, parsed);
+        }
     })
 }
 
