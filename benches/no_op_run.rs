@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use tm_benches::layered_backlog;
 use tm_executors::process::{ProcessTree, Stdin, TreeCommand};
 use tm_scheduler::{
-    AgentReport, Answer, AttemptNumber, Effect, Ended, Input, Limits, Place, PlanOptions, Proof,
-    Scheduler, TaskId, TddMode, Timestamp, WavePlan,
+    AgentReport, Answer, AttemptNumber, AttemptStep, Effect, Ended, Input, Limits, Place,
+    PlanOptions, Proof, Scheduler, TaskId, TddMode, Timestamp, WavePlan,
 };
 use tm_store::run::JournalWriter;
 use tokio::sync::mpsc;
@@ -98,7 +98,12 @@ async fn no_op_run(count: usize, slots: u32) -> Duration {
             journal.sync().expect("flushed");
         }
         for effect in effects {
-            if let Effect::RunAgent { task, attempt, .. } = effect {
+            if let Effect::Step {
+                task,
+                attempt,
+                step: AttemptStep::RunAgent { .. },
+            } = effect
+            {
                 let (sender, folder) = (sender.clone(), folder.path().to_owned());
                 tokio::spawn(async move { sender.send(agent(task, attempt, &folder).await) });
             }
@@ -145,43 +150,34 @@ async fn agent(task: TaskId, attempt: AttemptNumber, folder: &Path) -> Input {
 
 /// What git would do is done at once.
 fn answer_of_git(effect: &Effect) -> Option<Input> {
-    let (task, attempt, answer) = match effect {
-        Effect::Prepare { task, attempt, .. } => {
-            let prepared = Answer::Prepared(Place {
-                branch: "branch".to_owned(),
-                base: "base".into(),
-                worktree: String::new(),
-            });
-            (task, attempt, prepared)
-        }
-        Effect::Prove { task, attempt } => (task, attempt, Answer::Proved(Proof::default())),
-        Effect::Commit { task, attempt } => (
-            task,
-            attempt,
-            Answer::Committed {
-                commit: "commit".into(),
-                proof: None,
-            },
-        ),
-        Effect::Land {
-            task,
-            attempt,
-            commit,
-        } => (
-            task,
-            attempt,
-            Answer::Landed {
-                commit: commit.clone(),
-                resolution: None,
-            },
-        ),
-        Effect::RunAgent { .. }
-        | Effect::Adopt { .. }
-        | Effect::Refactor { .. }
-        | Effect::StopAgent { .. }
-        | Effect::Release { .. }
-        | Effect::SetStatus { .. }
-        | Effect::Tell(_) => return None,
+    let Effect::Step {
+        task,
+        attempt,
+        step,
+    } = effect
+    else {
+        return None;
+    };
+    let answer = match step {
+        AttemptStep::Prepare { .. } => Answer::Prepared(Place {
+            branch: "branch".to_owned(),
+            base: "base".into(),
+            worktree: String::new(),
+        }),
+        AttemptStep::Prove => Answer::Proved(Proof::default()),
+        AttemptStep::Commit => Answer::Committed {
+            commit: "commit".into(),
+            proof: None,
+        },
+        AttemptStep::Land { commit } => Answer::Landed {
+            commit: commit.clone(),
+            resolution: None,
+        },
+        AttemptStep::RunAgent { .. }
+        | AttemptStep::Adopt { .. }
+        | AttemptStep::Refactor { .. }
+        | AttemptStep::StopAgent(_)
+        | AttemptStep::Release(_) => return None,
     };
     Some(Input::Answer {
         task: task.clone(),

@@ -12,7 +12,7 @@ pub(crate) struct Spent {
 
 impl Spent {
     /// Adds what one agent reports, as far as it does.
-    pub(crate) fn add(&mut self, tokens: Option<Tokens>, cost_usd: Option<f64>) {
+    pub(crate) fn add(&mut self, (tokens, cost_usd): (Option<Tokens>, Option<f64>)) {
         let tokens = tokens.map_or(0, Tokens::total);
         self.tokens = self.tokens.saturating_add(tokens);
         self.cost_usd += cost_usd.unwrap_or(0.0);

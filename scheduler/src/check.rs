@@ -2,28 +2,30 @@
 //!
 //! Linear but for one sorted index of ids. Does not know files: what is to be removed is returned, not removed.
 
-use crate::graph::{IdGraph, least_meaning, positions};
+use crate::graph::{IdGraph, positions};
 use crate::{CutDependency, Task, TaskId, TddHalf, quoted_cycle};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fmt;
 
 /// Something that is wrong.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, thiserror::Error)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Problem {
     /// More than one task has this id.
+    #[error("more than one task has the id `{task}`")]
     Duplicate {
         /// The id.
         task: TaskId,
     },
     /// A task depends on itself.
     #[serde(rename = "self")]
+    #[error("task `{task}` depends on itself")]
     Itself {
         /// The task.
         task: TaskId,
     },
     /// A task depends on one that is not there.
+    #[error("task `{task}` depends on `{dependency}`, which is not there")]
     Missing {
         /// The task.
         task: TaskId,
@@ -31,29 +33,11 @@ pub enum Problem {
         dependency: TaskId,
     },
     /// Tasks wait for each other.
+    #[error("tasks {} depend on each other in a cycle", quoted_cycle(tasks))]
     Circular {
         /// The tasks, along the cycle where it is a plain one.
         tasks: Vec<TaskId>,
     },
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Duplicate { task } => write!(formatter, "more than one task has the id `{task}`"),
-            Self::Itself { task } => write!(formatter, "task `{task}` depends on itself"),
-            Self::Missing { task, dependency } => {
-                write!(
-                    formatter,
-                    "task `{task}` depends on `{dependency}`, which is not there"
-                )
-            }
-            Self::Circular { tasks } => {
-                let cycle = quoted_cycle(tasks);
-                write!(formatter, "tasks {cycle} depend on each other in a cycle")
-            }
-        }
-    }
 }
 
 /// Returns all problems of a backlog: repeated ids, then each task's own in the order of the backlog, then cycles.
@@ -162,6 +146,7 @@ pub fn repairs(tasks: &[Task], cycle_repair: CycleRepair) -> Vec<(CutDependency,
 }
 
 /// The tasks by id, without the dependencies that were cut.
+#[derive(Default)]
 struct Components<'t> {
     by_id: BTreeMap<&'t TaskId, Vec<&'t Task>>,
     cut: BTreeSet<(TaskId, TaskId)>,
@@ -169,14 +154,12 @@ struct Components<'t> {
 
 impl<'t> Components<'t> {
     fn new(tasks: &'t [Task]) -> Self {
-        let mut by_id: BTreeMap<&TaskId, Vec<&Task>> = BTreeMap::new();
+        let mut components = Self::default();
         for task in Task::with_subtasks(tasks) {
-            by_id.entry(&task.id).or_default().push(task);
+            let of_id = components.by_id.entry(&task.id).or_default();
+            of_id.push(task);
         }
-        Self {
-            by_id,
-            cut: BTreeSet::new(),
-        }
+        components
     }
 
     /// Returns the dependencies among these tasks, as (task, dependency).
@@ -214,14 +197,15 @@ impl<'t> Components<'t> {
             names(task, TddHalf::Green, dependency)
                 || reds.any(|red| names(red, TddHalf::Red, &task.id))
         };
-        let edges = self
-            .edges(&members)
-            .filter(|(task, on)| !is_of_pair(task, on));
-        let weighed = edges.map(|(task, dependency)| {
-            let is_within_feature = task.feature.as_deref() == feature(dependency);
-            (&task.id, dependency, is_within_feature)
+        let rank: BTreeMap<&TaskId, i64> = members.iter().copied().zip(0..).collect();
+        let edges = self.edges(&members);
+        let edges = edges.filter(|(task, on)| !is_of_pair(task, on));
+        let weighed = edges.map(|(task, on)| {
+            let is_within_feature = task.feature.as_deref() == feature(on);
+            (is_within_feature, rank[on] - rank[&task.id], on, &task.id)
         });
-        least_meaning(&members, weighed)
+        let (_, _, dependency, task) = weighed.max()?;
+        Some((task.clone(), dependency.clone()))
     }
 }
 

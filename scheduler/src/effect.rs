@@ -7,93 +7,17 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// One thing to do. Those with an attempt are answered by exactly one `Answer`, but for `StopAgent` and `Release`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// Make the base (the integration branch and `on_top_of`), assert that it contains `must_contain`, and give the
-    /// task a worktree on it.
-    Prepare {
+    /// Do a step of an attempt.
+    Step {
         /// The task.
         task: TaskId,
         /// The attempt.
         attempt: AttemptNumber,
-        /// Commits of dependencies that have not landed.
-        on_top_of: Vec<CommitId>,
-        /// Commits of all dependencies.
-        must_contain: Vec<CommitId>,
-    },
-    /// Start the agent and see it to its end.
-    RunAgent {
-        /// The task.
-        task: TaskId,
-        /// The attempt.
-        attempt: AttemptNumber,
-        /// The attempt's time limit in milliseconds.
-        timeout_ms: u64,
-    },
-    /// Find the agent that another tm started, alive or gone, and see it to its end.
-    Adopt {
-        /// The task.
-        task: TaskId,
-        /// The attempt.
-        attempt: AttemptNumber,
-        /// The attempt's time limit in milliseconds, counted from the agent's start.
-        timeout_ms: u64,
-    },
-    /// Stop the agent; its end is still answered by `AgentEnded`.
-    StopAgent {
-        /// The task.
-        task: TaskId,
-        /// The attempt.
-        attempt: AttemptNumber,
-        /// How soon.
-        order: StopMode,
-    },
-    /// Measure the work and judge it.
-    Prove {
-        /// The task.
-        task: TaskId,
-        /// The attempt.
-        attempt: AttemptNumber,
-    },
-    /// Commit the proven work on the task's branch.
-    Commit {
-        /// The task.
-        task: TaskId,
-        /// The attempt.
-        attempt: AttemptNumber,
-    },
-    /// Have the code of the commit improved by a further agent, in the worktree where it was made; keep the result as a
-    /// commit on top only when no test changes and none breaks. On resuming, an agent of before is ended and its work
-    /// dropped.
-    Refactor {
-        /// The task.
-        task: TaskId,
-        /// The attempt.
-        attempt: AttemptNumber,
-        /// The commit.
-        commit: CommitId,
-        /// The agent's time limit in milliseconds.
-        timeout_ms: u64,
-    },
-    /// Merge the commit into the integration branch, test the merged tree, move the branch.
-    Land {
-        /// The task.
-        task: TaskId,
-        /// The attempt.
-        attempt: AttemptNumber,
-        /// The commit to land.
-        commit: CommitId,
-    },
-    /// Give the worktree back.
-    Release {
-        /// The task.
-        task: TaskId,
-        /// The attempt.
-        attempt: AttemptNumber,
-        /// What is to become of work that is not on the task's branch.
-        keep: Keep,
+        /// The step.
+        step: AttemptStep,
     },
     /// Write a status into the backlog.
     SetStatus {
@@ -104,6 +28,51 @@ pub enum Effect {
     },
     /// Tell people.
     Tell(Event),
+}
+
+/// What is to be done for an attempt. Each is answered by exactly one `Answer`, but for `StopAgent` and `Release`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AttemptStep {
+    /// Make the base (the integration branch and `on_top_of`), assert that it contains `must_contain`, and give the
+    /// task a worktree on it.
+    Prepare {
+        /// Commits of dependencies that have not landed.
+        on_top_of: Vec<CommitId>,
+        /// Commits of all dependencies.
+        must_contain: Vec<CommitId>,
+    },
+    /// Start the agent and see it to its end.
+    RunAgent {
+        /// The attempt's time limit in milliseconds.
+        timeout_ms: u64,
+    },
+    /// Find the agent that another tm started, alive or gone, and see it to its end.
+    Adopt {
+        /// The attempt's time limit in milliseconds, counted from the agent's start.
+        timeout_ms: u64,
+    },
+    /// Stop the agent, so soon; its end is still answered by `AgentEnded`.
+    StopAgent(StopMode),
+    /// Measure the work and judge it.
+    Prove,
+    /// Commit the proven work on the task's branch.
+    Commit,
+    /// Have the code of the commit improved by a further agent, in the worktree where it was made; keep the result as a
+    /// commit on top only when no test changes and none breaks. On resuming, an agent of before is ended and its work
+    /// dropped.
+    Refactor {
+        /// The commit.
+        commit: CommitId,
+        /// The agent's time limit in milliseconds.
+        timeout_ms: u64,
+    },
+    /// Merge the commit into the integration branch, test the merged tree, move the branch.
+    Land {
+        /// The commit to land.
+        commit: CommitId,
+    },
+    /// Give the worktree back; work that is not on the task's branch is kept, or there is none.
+    Release(Keep),
 }
 
 words! {

@@ -62,35 +62,44 @@ impl Failure {
     pub const fn policy(self) -> Policy {
         let usual = Policy {
             charged: true,
-            pause: Pause::None,
+            first_pause_ms: 0,
             retried: true,
+            of_surroundings: true,
         };
         match self {
             Self::NotStarted => Policy {
-                pause: Pause::Growing { first_ms: 1_000 },
+                first_pause_ms: 1_000,
                 ..usual
             },
             Self::RateLimited => Policy {
                 charged: false,
-                pause: Pause::Growing { first_ms: 30_000 },
+                first_pause_ms: 30_000,
+                of_surroundings: false,
                 ..usual
             },
             Self::Auth => Policy {
                 retried: false,
+                of_surroundings: false,
                 ..usual
             },
             Self::Stopped => Policy {
                 charged: false,
                 retried: false,
+                of_surroundings: false,
                 ..usual
             },
             Self::Lost => Policy {
                 charged: false,
-                pause: Pause::Growing { first_ms: 1_000 },
+                first_pause_ms: 1_000,
                 ..usual
             },
             Self::RedQuestioned => Policy {
                 charged: false,
+                of_surroundings: false,
+                ..usual
+            },
+            Self::Conflict | Self::LandingRegression => Policy {
+                of_surroundings: false,
                 ..usual
             },
             Self::TimedOut
@@ -104,8 +113,6 @@ impl Failure {
             | Self::Regression
             | Self::TestsTampered
             | Self::NothingDone
-            | Self::Conflict
-            | Self::LandingRegression
             | Self::Escaped
             | Self::CommitRefused
             | Self::WorkRefused
@@ -119,42 +126,25 @@ impl Failure {
 pub struct Policy {
     /// Whether the attempt counts against `--retries`.
     pub charged: bool,
-    /// How long to wait before the next attempt.
-    pub pause: Pause,
+    /// How long to wait before the next attempt, in milliseconds, when this failure comes for the first time in a row.
+    pub first_pause_ms: u64,
     /// Whether there is a next attempt at all.
     pub retried: bool,
+    /// Whether such an end may be that of everybody. Limits of services, refused credentials and orders of people have
+    /// rules of their own; work that meets other work shows that something passed.
+    pub of_surroundings: bool,
 }
 
-/// How long to wait before the next attempt.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Pause {
-    /// Not at all.
-    None,
-    /// Twice as long each time that the same failure comes again, up to a longest one.
-    Growing {
-        /// The first pause in milliseconds.
-        first_ms: u64,
-    },
-}
+impl Policy {
+    /// The longest pause in milliseconds, where nothing else is said.
+    pub(crate) const LONGEST_PAUSE_MS: u64 = 600_000;
 
-impl Pause {
-    /// The longest pause in milliseconds.
-    pub const LONGEST_MS: u64 = 600_000;
-
-    /// Returns the pause in milliseconds after `repeats` failures of the same kind in a row, counted from 1.
-    pub fn milliseconds(self, repeats: u32) -> u64 {
-        self.milliseconds_at_most(repeats, Self::LONGEST_MS)
-    }
-
-    /// As `milliseconds`, with a longest pause of one's own.
-    pub(crate) fn milliseconds_at_most(self, repeats: u32, longest_ms: u64) -> u64 {
-        match self {
-            Self::None => 0,
-            Self::Growing { first_ms } => {
-                let doublings = repeats.saturating_sub(1).min(20);
-                first_ms.saturating_mul(1 << doublings).min(longest_ms)
-            }
-        }
+    /// Returns how long to wait, in milliseconds, after so many failures of the same kind in a row, counted from 1: twice
+    /// as long each time, up to a longest pause.
+    pub(crate) fn pause_ms(self, repeats: u32, longest_ms: u64) -> u64 {
+        let doublings = repeats.saturating_sub(1).min(20);
+        let pause = self.first_pause_ms.saturating_mul(1 << doublings);
+        pause.min(longest_ms)
     }
 }
 
@@ -179,39 +169,47 @@ pub enum AgentVerdict {
     },
 }
 
+impl AgentVerdict {
+    pub(crate) fn failed(failure: Failure, evidence: impl Into<String>) -> Self {
+        Self::Failed {
+            failure,
+            evidence: evidence.into(),
+            not_before: None,
+        }
+    }
+}
+
 /// Judges how an agent ended: a refusal by its service first, then how the process ended, then what it claims.
 ///
 /// Exit codes lie in both directions, so an exit with 0 and no result file is worth proving, and a valid result file
 /// outweighs a bad exit code.
 pub fn judge_agent(report: &AgentReport) -> AgentVerdict {
-    let failed = |failure, evidence: String| AgentVerdict::Failed {
-        failure,
-        evidence,
-        not_before: None,
-    };
     if !report.escape.is_empty() {
         let paths = report.escape.join(", ");
-        return failed(
+        return AgentVerdict::failed(
             Failure::Escaped,
             format!("the user's checkout changed while the agent ran: {paths}"),
         );
     }
     match (&report.refusal, &report.result) {
         (Some(ServiceRefusal::RateLimited { until }), ResultFile::Missing) => {
-            return AgentVerdict::Failed {
+            AgentVerdict::Failed {
                 failure: Failure::RateLimited,
                 evidence: "the service behind the agent refused: rate or usage limit".to_owned(),
                 not_before: *until,
-            };
+            }
         }
-        (Some(ServiceRefusal::Auth), ResultFile::Missing) => {
-            return failed(
-                Failure::Auth,
-                "the service behind the agent refused the credentials".to_owned(),
-            );
-        }
-        (Some(_) | None, _) => {}
+        (Some(ServiceRefusal::Auth), ResultFile::Missing) => AgentVerdict::failed(
+            Failure::Auth,
+            "the service behind the agent refused the credentials",
+        ),
+        (Some(_) | None, _) => judge_end(report),
     }
+}
+
+/// Judges how the process ended, then what it claims.
+fn judge_end(report: &AgentReport) -> AgentVerdict {
+    let failed = |failure, evidence: String| AgentVerdict::failed(failure, evidence);
     match (&report.ended, &report.result) {
         (Ended::NotStarted(why), _) => failed(Failure::NotStarted, why.clone()),
         (Ended::Killed, _) => AgentVerdict::Interrupted,
@@ -236,15 +234,14 @@ pub fn judge_agent(report: &AgentReport) -> AgentVerdict {
         | (Ended::Exited(Some(0)) | Ended::Lingered, ResultFile::Missing) => {
             AgentVerdict::WorthProving
         }
-        (Ended::Lost, ResultFile::Missing) => failed(
-            Failure::Lost,
-            "the process was gone when tm came back".to_owned(),
-        ),
+        (Ended::Lost, ResultFile::Missing) => {
+            AgentVerdict::failed(Failure::Lost, "the process was gone when tm came back")
+        }
         (Ended::Exited(code), ResultFile::Missing) => {
-            let how = code.map_or_else(
-                || "by a signal".to_owned(),
-                |code| format!("with exit code {code}"),
-            );
+            let how = match code {
+                Some(code) => format!("with exit code {code}"),
+                None => "by a signal".to_owned(),
+            };
             failed(
                 Failure::NoResult,
                 format!("the agent ended {how} and left no result file"),

@@ -3,13 +3,14 @@
 //! Knows petgraph; does not know order, slots or time.
 
 use crate::{PlannedTask, Problem, TaskId};
+use petgraph::Direction::{self, Incoming, Outgoing};
 use petgraph::algo::{kosaraju_scc, toposort};
 use petgraph::graph::{DiGraph, NodeIndex};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 /// Every reason for which a backlog can't be planned.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq, thiserror::Error)]
+#[error("{}", self.describe())]
 pub struct Unplannable {
     /// Ids that more than one task has.
     pub duplicates: Vec<TaskId>,
@@ -25,30 +26,21 @@ impl Unplannable {
         self.duplicates.is_empty() && self.unknown.is_empty() && self.cycles.is_empty()
     }
 
-    fn problems(&self) -> impl Iterator<Item = Problem> {
+    fn describe(&self) -> String {
         let duplicates = self.duplicates.iter().cloned();
         let missing = |(task, dependency): (TaskId, TaskId)| Problem::Missing { task, dependency };
-        let circular = |mut tasks: Vec<TaskId>| match tasks.len() {
-            1 => Problem::Itself {
-                task: tasks.remove(0),
-            },
+        let circular = |tasks: Vec<TaskId>| match tasks.as_slice() {
+            [task] => Problem::Itself { task: task.clone() },
             _ => Problem::Circular { tasks },
         };
-        duplicates
+        let problems = duplicates
             .map(|task| Problem::Duplicate { task })
             .chain(self.unknown.iter().cloned().map(missing))
-            .chain(self.cycles.iter().cloned().map(circular))
+            .chain(self.cycles.iter().cloned().map(circular));
+        let reasons: Vec<String> = problems.map(|problem| problem.to_string()).collect();
+        reasons.join("; ")
     }
 }
-
-impl fmt::Display for Unplannable {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let reasons: Vec<String> = self.problems().map(|problem| problem.to_string()).collect();
-        formatter.write_str(&reasons.join("; "))
-    }
-}
-
-impl std::error::Error for Unplannable {}
 
 /// A dependency that was cut to break a cycle: (task, dependency).
 pub type CutDependency = (TaskId, TaskId);
@@ -126,7 +118,7 @@ impl<'t> IdGraph<'t> {
             let mut next = Some(start);
             while let Some(node) = next {
                 walk.push(id(&node).clone());
-                let before = self.graph.neighbors_directed(node, petgraph::Incoming);
+                let before = self.graph.neighbors_directed(node, Incoming);
                 let before = before.filter(|before| left.contains_key(id(before)));
                 next = before.min_by_key(|before| id(before));
                 next.and_then(|before| left.remove(id(&before)));
@@ -136,34 +128,14 @@ impl<'t> IdGraph<'t> {
     }
 }
 
-/// Returns the edge, as (task, dependency), that is to go of those within a cycle: of those that weigh most the one of an
-/// earlier id on a later one with the widest gap.
-pub(crate) fn least_meaning<'t, Weight: Ord>(
-    cycle: &BTreeSet<&TaskId>,
-    edges: impl Iterator<Item = (&'t TaskId, &'t TaskId, Weight)>,
-) -> Option<CutDependency> {
-    let rank: BTreeMap<&TaskId, i64> = cycle.iter().copied().zip(0..).collect();
-    let edges = edges.map(|(task, dependency, weight)| {
-        let gap = rank[dependency] - rank[task];
-        ((weight, gap, dependency), task)
-    });
-    // Of those that are equal the last.
-    let least = edges.max_by(|left, right| left.0.cmp(&right.0));
-    least.map(|((_, _, dependency), task)| (task.clone(), dependency.clone()))
-}
-
-/// The planned tasks with their dependencies resolved to positions, in an order in which every task comes after what
-/// it depends on.
+/// The planned tasks with their dependencies resolved to positions.
 #[derive(Clone, Debug)]
 pub(crate) struct TaskGraph {
     /// The tasks, in the order in which they were given.
     pub(crate) tasks: Vec<PlannedTask>,
-    /// The positions of what each task depends on.
-    pub(crate) dependencies: Vec<Vec<usize>>,
-    /// The positions of the tasks that depend on each.
-    pub(crate) dependants: Vec<Vec<usize>>,
     /// All positions, each after those that it depends on.
     pub(crate) topological: Vec<usize>,
+    edges: DiGraph<(), ()>,
 }
 
 impl TaskGraph {
@@ -174,94 +146,44 @@ impl TaskGraph {
     pub(crate) fn new(tasks: Vec<PlannedTask>) -> Result<Self, Unplannable> {
         let ids = tasks.iter().map(|task| &task.id).collect();
         let dependencies = tasks.iter().enumerate().flat_map(|(position, task)| {
-            task.dependencies
-                .iter()
-                .map(move |dependency| (position, dependency))
+            let dependencies = task.dependencies.iter();
+            dependencies.map(move |dependency| (position, dependency))
         });
-        let of_ids = IdGraph::new(ids, dependencies);
-        let topological = toposort(&of_ids.graph, None);
-        let unknown = of_ids.unknown.iter();
+        let graph = IdGraph::new(ids, dependencies);
+        let unknown = graph.unknown.iter();
         let refusal = Unplannable {
+            cycles: graph.cycles(),
             unknown: unknown
                 .map(|&(task, id)| (tasks[task].id.clone(), id.clone()))
                 .collect(),
-            cycles: match topological {
-                Ok(_) => Vec::new(),
-                Err(_) => of_ids.cycles(),
-            },
-            duplicates: of_ids.duplicates,
+            duplicates: graph.duplicates,
         };
-        let graph = of_ids.graph;
-        match topological {
-            Ok(order) if refusal.is_empty() => Ok(Self::resolved(tasks, &graph, &order)),
-            Ok(_) | Err(_) => Err(refusal),
+        if !refusal.is_empty() {
+            return Err(refusal);
         }
-    }
-
-    /// Builds the graph and cuts cycles at the dependency with the least meaning.
-    ///
-    /// Least meaning has a dependency of an earlier id on a later one, the widest such gap first, since backlogs are
-    /// written in the order of the work; never the one between a RED and its GREEN.
-    ///
-    /// # Errors
-    /// As `new`, for what cutting can't help.
-    pub(crate) fn with_cycles_cut(
-        mut tasks: Vec<PlannedTask>,
-    ) -> Result<(Self, Vec<CutDependency>), Unplannable> {
-        let mut cut = Vec::new();
-        loop {
-            let refusal = match Self::new(tasks.clone()) {
-                Ok(graph) => return Ok((graph, cut)),
-                Err(refusal) => refusal,
-            };
-            if !refusal.duplicates.is_empty() || !refusal.unknown.is_empty() {
-                return Err(refusal);
-            }
-            let before = cut.len();
-            for cycle in &refusal.cycles {
-                let Some(edge) = without_meaning(&tasks, cycle) else {
-                    continue;
-                };
-                for task in tasks.iter_mut().filter(|task| task.id == edge.0) {
-                    task.dependencies.retain(|id| *id != edge.1);
-                }
-                cut.push(edge);
-            }
-            if cut.len() == before {
-                return Err(refusal);
-            }
-        }
-    }
-
-    fn resolved(tasks: Vec<PlannedTask>, graph: &DiGraph<(), ()>, order: &[NodeIndex]) -> Self {
-        let mut dependencies = vec![Vec::new(); tasks.len()];
-        let mut dependants = vec![Vec::new(); tasks.len()];
-        for edge in graph.raw_edges() {
-            let (before, after) = (edge.source().index(), edge.target().index());
-            dependencies[after].push(before);
-            dependants[before].push(after);
-        }
-        Self {
+        let edges = graph.graph;
+        let order = toposort(&edges, None).expect("there is no cycle");
+        Ok(Self {
             tasks,
-            dependencies,
-            dependants,
-            topological: order.iter().map(|node| node.index()).collect(),
-        }
+            topological: order.into_iter().map(NodeIndex::index).collect(),
+            edges,
+        })
     }
-}
 
-fn without_meaning(tasks: &[PlannedTask], cycle: &[TaskId]) -> Option<CutDependency> {
-    let members: BTreeSet<&TaskId> = cycle.iter().collect();
-    let of_cycle = tasks.iter().filter(|task| members.contains(&task.id));
-    let edges = of_cycle.flat_map(|task| {
-        let own = task
-            .dependencies
-            .iter()
-            .filter(|id| task.pair.as_ref() != Some(*id));
-        own.map(move |dependency| (&task.id, dependency, ()))
-    });
-    let within = edges.filter(|(_, dependency, ())| members.contains(dependency));
-    least_meaning(&members, within)
+    /// Returns the positions of what a task depends on.
+    pub(crate) fn before(&self, task: usize) -> impl Iterator<Item = usize> {
+        self.neighbours(task, Incoming)
+    }
+
+    /// Returns the positions of the tasks that depend on a task.
+    pub(crate) fn after(&self, task: usize) -> impl Iterator<Item = usize> {
+        self.neighbours(task, Outgoing)
+    }
+
+    fn neighbours(&self, task: usize, side: Direction) -> impl Iterator<Item = usize> {
+        let nodes = self.edges.neighbors_directed(NodeIndex::new(task), side);
+        nodes.map(NodeIndex::index)
+    }
 }
 
 #[cfg(test)]
@@ -269,7 +191,7 @@ mod tests {
     use super::*;
     use crate::{RedStart, Task, TddMode, pair};
 
-    fn planned(edges: &[(&str, &[&str])], mode: TddMode) -> Vec<PlannedTask> {
+    fn planned(edges: &[(&str, &[&str])]) -> Vec<PlannedTask> {
         let tasks: Vec<Task> = edges
             .iter()
             .map(|(id, dependencies)| {
@@ -280,7 +202,7 @@ mod tests {
             .collect();
         pair(
             &tasks.iter().collect::<Vec<_>>(),
-            mode,
+            TddMode::Off,
             RedStart::AfterDependencies,
         )
         .tasks
@@ -299,34 +221,13 @@ mod tests {
             ("7", &["6"]),
             ("8", &["7"]),
         ];
-        let refusal = TaskGraph::new(planned(edges, TddMode::Off)).expect_err("a refusal");
+        let refusal = TaskGraph::new(planned(edges)).expect_err("a refusal");
         assert_eq!(
             refusal.to_string(),
             "more than one task has the id `5`; task `4` depends on `77`, which is not there; \
              tasks `1` → `2` depend on each other in a cycle; task `3` depends on itself; \
              tasks `6` → `8` → `7` depend on each other in a cycle"
         );
-    }
-
-    #[test]
-    fn cutting_takes_the_dependency_that_points_forward_and_never_the_one_within_a_pair() {
-        let (graph, cut) = TaskGraph::with_cycles_cut(planned(
-            &[("1", &["3"]), ("2", &["1"]), ("3", &["2"])],
-            TddMode::Auto,
-        ))
-        .expect("cut");
-        let cut: Vec<String> = cut
-            .iter()
-            .map(|(task, dependency)| format!("{task}-{dependency}"))
-            .collect();
-        assert_eq!(cut, ["1-3", "1:red-3"]);
-        assert_eq!(graph.tasks.len(), 6);
-        for task in &graph.tasks {
-            let keeps_its_red = task.pair.as_ref().is_none_or(|red| {
-                task.phase != crate::Phase::Green || task.dependencies.contains(red)
-            });
-            assert!(keeps_its_red, "{}", task.id);
-        }
     }
 
     #[test]

@@ -76,14 +76,10 @@ enum Said {
 
 /// Returns the commits that a message takes back in the words of `git revert`, as they are written there.
 pub fn reverted(message: &str) -> Vec<CommitId> {
-    let ids = message
-        .lines()
-        .filter_map(|line| line.trim_start().strip_prefix(REVERTS));
-    let ids = ids.map(|rest| {
-        rest.split(|letter: char| !letter.is_ascii_hexdigit())
-            .next()
-            .unwrap_or_default()
-    });
+    let lines = message.lines().map(str::trim_start);
+    let said = lines.filter_map(|line| line.strip_prefix(REVERTS));
+    let is_other = |letter: char| !letter.is_ascii_hexdigit();
+    let ids = said.filter_map(|rest| rest.split(is_other).next());
     ids.filter(|id| id.len() >= 7).map(CommitId::new).collect()
 }
 
@@ -164,12 +160,11 @@ fn said_by(
     trailers: &[(&str, &str)],
     before: &[&str],
 ) -> Vec<Said> {
-    let value = |wanted: &str| {
-        trailers
-            .iter()
-            .find(|(name, _)| *name == wanted)
-            .map(|(_, value)| *value)
+    let values = |wanted: &'static str| {
+        let of_name = trailers.iter().filter(move |(name, _)| *name == wanted);
+        of_name.map(|(_, value)| *value)
     };
+    let value = |wanted| values(wanted).next();
     let (Some(phase), Some(tag), Some(run)) = (value("Phase"), value("Tag"), value("Run")) else {
         return Vec::new();
     };
@@ -179,22 +174,17 @@ fn said_by(
         "green" | "none" => WorkKind::Whole,
         "refactor" => WorkKind::Refactor,
         TAKEN_BACK_PHASE => {
-            let values = trailers.iter().filter(|(name, _)| *name == TAKES_BACK);
-            let tasks =
-                values.filter_map(|(_, value)| Some(TaskId::from(value.split_once(' ')?.1)));
-            return tasks
-                .map(|task| Said::TakenBack(tag.clone(), task))
-                .collect();
+            let tasks = values(TAKES_BACK).filter_map(|value| value.split_once(' '));
+            let taken_back = |(_, task)| Said::TakenBack(tag.clone(), TaskId::from(task));
+            return tasks.map(taken_back).collect();
         }
         _ => return Vec::new(),
     };
-    let titles = match value(TITLE) {
-        Some(title) => vec![one_line(title)],
-        None => before
-            .iter()
-            .map(|line| title_in(line))
-            .filter(|line| !line.is_empty())
-            .collect(),
+    let titles = if let Some(title) = value(TITLE) {
+        vec![one_line(title)]
+    } else {
+        let titles = before.iter().map(|line| title_in(line));
+        titles.filter(|title| !title.is_empty()).collect()
     };
     vec![Said::Work(Work {
         commit: past.commit.clone(),
@@ -213,9 +203,8 @@ fn title_in(line: &str) -> String {
         text = text.strip_prefix(words).unwrap_or(text);
     }
     if let Some((title, number)) = text.rsplit_once(" (#")
-        && number
-            .strip_suffix(')')
-            .is_some_and(|number| number.chars().all(|digit| digit.is_ascii_digit()))
+        && let Some(number) = number.strip_suffix(')')
+        && number.chars().all(|digit| digit.is_ascii_digit())
     {
         text = title;
     }
@@ -252,31 +241,25 @@ impl Recognised {
     }
 
     fn look_at(&mut self, task: &Task, standing: &[&Work]) {
-        let whole = || {
-            standing
-                .iter()
-                .filter(|work| work.task == task.id && work.kind == WorkKind::Whole)
-        };
-        if let Some(work) = whole().find(|work| work.is_titled(&task.title)) {
+        let is_whole = |work: &&&Work| work.task == task.id && work.kind == WorkKind::Whole;
+        let mut whole = standing.iter().filter(is_whole);
+        let titled = whole.clone().find(|work| work.is_titled(&task.title));
+        if let Some(work) = titled {
             self.done.push((task.id.clone(), work.commit.clone()));
-        } else if let Some(work) = whole().next() {
-            self.other_title.push((task.id.clone(), (*work).clone()));
+        } else if let Some(&work) = whole.next() {
+            self.other_title.push((task.id.clone(), work.clone()));
         }
     }
 
     /// The tests of a pair are done with its implementation, and stand alone without it.
     fn take_tests(&mut self, tasks: &[Task], standing: &[&Work]) {
         for work in standing.iter().filter(|work| work.kind == WorkKind::Red) {
-            let marked = tasks
-                .iter()
-                .find(|task| task.half() == Some(TddHalf::Red) && task.id == work.task);
-            let own = marked.filter(|task| work.is_titled(&task.title));
-            let split = || {
-                let id = work.task.as_str().strip_suffix(":red")?;
-                tasks
-                    .iter()
-                    .find(|task| task.id.as_str() == id && work.is_titled(&task.title))
+            let find = |id: &str| {
+                let mut all = tasks.iter();
+                all.find(|task| task.id.as_str() == id && work.is_titled(&task.title))
             };
+            let own = find(work.task.as_str()).filter(|task| task.half() == Some(TddHalf::Red));
+            let split = || find(work.task.as_str().strip_suffix(":red")?);
             let Some(implementation) = own.and_then(|red| partner(red, tasks)).or_else(split)
             else {
                 continue;
@@ -295,38 +278,28 @@ impl Recognised {
     fn take_subtasks(&mut self, tasks: &[Task]) {
         for task in tasks.iter().filter(|task| !task.subtasks.is_empty()) {
             if let Some(commit) = self.commit_of(&task.id).cloned() {
-                let open = task
-                    .subtasks
-                    .iter()
-                    .filter(|subtask| subtask.status.is_open());
-                let new: Vec<&Task> = open.filter(|subtask| !self.is_done(&subtask.id)).collect();
-                self.done.extend(
-                    new.into_iter()
-                        .map(|subtask| (subtask.id.clone(), commit.clone())),
-                );
+                for subtask in &task.subtasks {
+                    if subtask.status.is_open() && !self.is_done(&subtask.id) {
+                        self.done.push((subtask.id.clone(), commit.clone()));
+                    }
+                }
                 continue;
             }
-            let last = task
-                .subtasks
-                .iter()
-                .rev()
-                .find_map(|subtask| self.commit_of(&subtask.id))
-                .cloned();
+            let mut last_first = task.subtasks.iter().rev();
             let is_over =
                 |task: &Task| task.status.satisfies_dependants() || self.is_done(&task.id);
-            if let Some(commit) =
-                last.filter(|_| task.status.is_open() && task.subtasks.iter().all(is_over))
+            if task.status.is_open()
+                && task.subtasks.iter().all(is_over)
+                && let Some(commit) = last_first.find_map(|subtask| self.commit_of(&subtask.id))
             {
-                self.done.push((task.id.clone(), commit));
+                self.done.push((task.id.clone(), commit.clone()));
             }
         }
     }
 
     fn commit_of(&self, id: &TaskId) -> Option<&CommitId> {
-        self.done
-            .iter()
-            .find(|(done, _)| done == id)
-            .map(|(_, commit)| commit)
+        let mut done = self.done.iter();
+        done.find_map(|(done, commit)| (done == id).then_some(commit))
     }
 
     /// Tells whether the history has the task.

@@ -60,27 +60,29 @@ fn printed<'a, 'b>(rest: &'a [&'b str]) -> Option<&'a [&'b str]> {
     Some(&rest[at + 1..])
 }
 
+/// Words by which lines speak of an error.
+const OF_ERRORS: [&str; 14] = [
+    "error",
+    "not ok",
+    "not found",
+    "no such",
+    "no module",
+    "cannot",
+    "can't",
+    "could not",
+    "fatal",
+    "failed",
+    "exception",
+    "refused",
+    "denied",
+    "missing",
+];
+
 /// The line of an output that says most: the first that speaks of an error, else the last.
 fn telling<'a>(output: &[&'a str]) -> Option<&'a str> {
-    const WORDS: [&str; 14] = [
-        "error",
-        "not ok",
-        "not found",
-        "no such",
-        "no module",
-        "cannot",
-        "can't",
-        "could not",
-        "fatal",
-        "failed",
-        "exception",
-        "refused",
-        "denied",
-        "missing",
-    ];
     let speaks = |line: &&&str| {
         let lower = line.to_lowercase();
-        WORDS.iter().any(|word| lower.contains(word))
+        OF_ERRORS.iter().any(|word| lower.contains(word))
             && !lower.ends_with("errors:")
             && !lower.contains("0 failed")
     };
@@ -91,21 +93,23 @@ fn telling<'a>(output: &[&'a str]) -> Option<&'a str> {
         .copied()
 }
 
+/// How lines begin that programs print before they come to the point.
+const PREAMBLES: [&str; 9] = [
+    "TAP version ",
+    "1..",
+    "ok ",
+    "> ",
+    "$ ",
+    "yarn run v",
+    "husky - ",
+    "[STARTED]",
+    "running ",
+];
+
 /// Whether programs say so before they come to the point.
 fn is_preamble(line: &str) -> bool {
-    const BEGINNINGS: [&str; 9] = [
-        "TAP version ",
-        "1..",
-        "ok ",
-        "> ",
-        "$ ",
-        "yarn run v",
-        "husky - ",
-        "[STARTED]",
-        "running ",
-    ];
     let is_rule = |line: &str| line.chars().all(|letter| "=-_~*.#".contains(letter));
-    BEGINNINGS
+    PREAMBLES
         .iter()
         .any(|beginning| line.starts_with(beginning))
         || is_rule(line)

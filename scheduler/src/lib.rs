@@ -21,7 +21,6 @@ mod formats;
 mod gate;
 mod graph;
 mod history;
-mod hot_files;
 mod id;
 mod in_a_line;
 mod input;
@@ -54,9 +53,9 @@ pub use agent_pool::{AgentCandidate, AgentPool};
 pub use audit::{Audit, AuditItem, AuditKind, AuditOutcome, AuditSample};
 pub use check::{CycleRepair, Problem, cycle_with, problems, repairs};
 pub use claim::{Claim, ClaimStatus, ResultFile};
-pub use effect::{Effect, Event, Keep};
+pub use effect::{AttemptStep, Effect, Event, Keep};
 pub use estimate::{Remaining, remaining};
-pub use failure::{AgentVerdict, Failure, Pause, Policy, judge_agent};
+pub use failure::{AgentVerdict, Failure, Policy, judge_agent};
 pub use formats::{OutputFormat, ResultFormat};
 pub use gate::{GateOutcome, GateResult, GateRun, judge_gate};
 pub use graph::{CutDependency, Unplannable};
@@ -64,7 +63,6 @@ pub use history::{
     PastMessage, Recognised, TAKEN_BACK_PHASE, TAKES_BACK, TITLE, Work, WorkKind, reverted,
     standing_work,
 };
-pub use hot_files::hot_files;
 pub use id::{
     AccountName, AgentName, AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp, quoted,
     quoted_cycle,
@@ -77,6 +75,7 @@ pub use machine::{
     AttemptEnd, AttemptFailure, AttemptRecord, Conflicted, Cooldown, IllegalInput, Place,
     Scheduler, State, TaskView,
 };
+pub use named_files::hot_files;
 pub use next::{Candidates, blocks, next, ready};
 pub use pair::{Pairing, PlannedTask, RedStart, TddMode, is_eligible, pair};
 pub use pair_up::{AbsentPartner, PairUp, PairUpOptions, Skip, pair_up};

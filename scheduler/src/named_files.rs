@@ -1,8 +1,9 @@
-//! Finds the files that the texts of a task name; does not know which of them there are.
+//! Finds the files that the texts of a task name, and those that most work touches, such as a list of modules or a log of
+//! changes; does not know which of them there are.
 
 use crate::Task;
 use crate::verdict::file_name;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So many are kept of one task.
 const MOST: usize = 24;
@@ -61,6 +62,24 @@ const KNOWN_ENDS: [&str; 30] = [
     "jsx", "kt", "lua", "md", "mjs", "php", "py", "rb", "rs", "scss", "sh", "swift", "toml", "ts",
     "tsx", "yaml",
 ];
+
+/// A file that so many landings touched, and at least half of them, is expected of others, too.
+const HOT_FROM: usize = 3;
+
+/// Returns the files that most landings touched, of those of each.
+pub fn hot_files<'a>(landings: impl IntoIterator<Item = BTreeSet<&'a str>>) -> BTreeSet<String> {
+    let (mut counts, mut all) = (BTreeMap::<&str, usize>::new(), 0);
+    for files in landings {
+        all += 1;
+        for file in files {
+            *counts.entry(file).or_default() += 1;
+        }
+    }
+    let hot = counts
+        .into_iter()
+        .filter(|&(_, count)| count >= HOT_FROM && 2 * count >= all);
+    hot.map(|(file, _)| file.to_owned()).collect()
+}
 
 #[cfg(test)]
 mod tests {

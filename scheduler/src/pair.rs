@@ -102,64 +102,63 @@ pub fn pair(open: &[&Task], mode: TddMode, red_start: RedStart) -> Pairing {
     pairing
 }
 
+/// The categories of tasks that no test is written for.
+const CATEGORIES: [&str; 4] = ["documentation", "testing", "research", "design"];
+
+/// How the titles of tasks begin that no test is written for.
+const FIRST_WORDS: [&str; 18] = [
+    "configure",
+    "config",
+    "set",
+    "setup",
+    "install",
+    "document",
+    "documentation",
+    "docs",
+    "test",
+    "tests",
+    "testing",
+    "research",
+    "investigate",
+    "evaluate",
+    "plan",
+    "review",
+    "deploy",
+    "release",
+];
+
+/// How titles begin that say, in the words behind, what is made.
+const MAKERS: [&str; 6] = ["write", "add", "create", "update", "improve", "extend"];
+
+/// What is made where no test is written for it.
+const PRODUCTS: [&str; 10] = [
+    "test",
+    "tests",
+    "documentation",
+    "docs",
+    "readme",
+    "changelog",
+    "tutorial",
+    "guide",
+    "unit-tests",
+    "e2e",
+];
+
 /// Tells whether a task is split in `auto` mode: not when it only configures, documents, looks into something or
 /// writes tests, judged by its category and the first words of its title.
 pub fn is_eligible(task: &Task) -> bool {
-    const CATEGORIES: [&str; 4] = ["documentation", "testing", "research", "design"];
-    const FIRST_WORDS: [&str; 18] = [
-        "configure",
-        "config",
-        "set",
-        "setup",
-        "install",
-        "document",
-        "documentation",
-        "docs",
-        "test",
-        "tests",
-        "testing",
-        "research",
-        "investigate",
-        "evaluate",
-        "plan",
-        "review",
-        "deploy",
-        "release",
-    ];
-    const MAKERS: [&str; 6] = ["write", "add", "create", "update", "improve", "extend"];
-    const PRODUCTS: [&str; 10] = [
-        "test",
-        "tests",
-        "documentation",
-        "docs",
-        "readme",
-        "changelog",
-        "tutorial",
-        "guide",
-        "unit-tests",
-        "e2e",
-    ];
-    if task
-        .category
-        .as_deref()
-        .is_some_and(|category| CATEGORIES.contains(&category.to_lowercase().as_str()))
-    {
+    let category = task.category.as_deref().unwrap_or_default().to_lowercase();
+    if CATEGORIES.contains(&category.as_str()) {
         return false;
     }
     let title = task.title.to_lowercase();
-    let words: Vec<&str> = title
-        .split(|letter: char| !letter.is_alphanumeric() && letter != '-')
-        .filter(|word| !word.is_empty())
-        .collect();
-    let Some(first) = words.first() else {
+    let words = title.split(|letter: char| !letter.is_alphanumeric() && letter != '-');
+    let mut words = words.filter(|word| !word.is_empty());
+    let Some(first) = words.next() else {
         return true;
     };
-    let names_a_product = words
-        .iter()
-        .skip(1)
-        .take(3)
-        .any(|word| PRODUCTS.contains(word));
-    !(FIRST_WORDS.contains(first) || MAKERS.contains(first) && names_a_product)
+    let names_a_product = words.take(3).any(|word| PRODUCTS.contains(&word));
+    !(FIRST_WORDS.contains(&first) || MAKERS.contains(&first) && names_a_product)
 }
 
 /// The pairs that the backlog itself names.

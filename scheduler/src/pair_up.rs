@@ -5,7 +5,7 @@
 
 use crate::{
     Complexity, CycleRepair, Problem, RedStart, Status, Task, TaskId, TddHalf, TddMark,
-    is_eligible, problems, repairs,
+    is_eligible, repairs,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -89,18 +89,13 @@ pub fn pair_up(tasks: &[Task], options: &PairUpOptions) -> PairUp {
         ..PairUp::default()
     };
     let mut number = options.next_number;
-    for task in tasks
-        .iter()
-        .filter(|task| task.status.is_open() && is_of_group(task, options))
-    {
+    let is_wanted = |task: &&Task| task.status.is_open() && is_of_group(task, options);
+    for task in tasks.iter().filter(is_wanted) {
         if let Some(skip) = known.skip(task, options.absent_partner) {
             plan.skipped.push((task.id.clone(), skip));
         } else {
-            plan.reds.push(red(
-                task,
-                TaskId::new(number.to_string()),
-                options.red_start,
-            ));
+            let id = TaskId::new(number.to_string());
+            plan.reds.push(red(task, id, options.red_start));
             number += 1;
         }
     }
@@ -115,10 +110,7 @@ pub fn pair_up(tasks: &[Task], options: &PairUpOptions) -> PairUp {
 }
 
 fn is_of_group(task: &Task, options: &PairUpOptions) -> bool {
-    options
-        .group
-        .as_ref()
-        .is_none_or(|group| task.group.as_ref() == Some(group))
+    options.group.is_none() || task.group == options.group
 }
 
 /// The tasks of a backlog, found by what pairing asks for.
@@ -130,16 +122,16 @@ struct Known<'t> {
 
 impl<'t> Known<'t> {
     fn new(tasks: &'t [Task]) -> Self {
+        let all = tasks.iter();
+        let uid = |task: &'t Task| Some((task.uid.as_deref()?, &task.id));
+        let title = |task: &'t Task| {
+            let title = task.title.to_lowercase();
+            ((task.group.as_deref(), title), &task.id)
+        };
         Self {
-            ids: tasks.iter().map(|task| (&task.id, task)).collect(),
-            uids: tasks
-                .iter()
-                .filter_map(|task| Some((task.uid.as_deref()?, &task.id)))
-                .collect(),
-            titles: tasks
-                .iter()
-                .map(|task| ((task.group.as_deref(), task.title.to_lowercase()), &task.id))
-                .collect(),
+            ids: all.clone().map(|task| (&task.id, task)).collect(),
+            uids: all.clone().filter_map(uid).collect(),
+            titles: all.map(title).collect(),
         }
     }
 
@@ -160,11 +152,11 @@ impl<'t> Known<'t> {
             }
         }
         if let Some(with) = self.test_of(task) {
-            let is_marked = self.ids[with].tdd.is_some();
+            let (is_marked, with) = (self.ids[with].tdd.is_some(), with.clone());
             return Some(if is_marked {
-                Skip::Paired { with: with.clone() }
+                Skip::Paired { with }
             } else {
-                Skip::LooksPaired { with: with.clone() }
+                Skip::LooksPaired { with }
             });
         }
         (!is_eligible(task) || is_test_by_uid(task)).then_some(Skip::NotEligible)
@@ -187,11 +179,7 @@ impl<'t> Known<'t> {
         let mut notes = Vec::new();
         let mut tested: BTreeMap<&TaskId, &TaskId> = BTreeMap::new();
         for task in tasks.iter().filter(|task| is_of_group(task, options)) {
-            let Some((TddHalf::Red, Some(green))) = task
-                .tdd
-                .as_ref()
-                .map(|mark| (mark.half, mark.paired_task_id.as_ref()))
-            else {
+            let (Some(TddHalf::Red), Some(green)) = (task.half(), task.partner_id()) else {
                 continue;
             };
             match self.ids.get(green) {
@@ -224,8 +212,8 @@ impl<'t> Known<'t> {
 fn is_test_by_uid(task: &Task) -> bool {
     let parts: Vec<&str> = task.uid.as_deref().unwrap_or_default().split(':').collect();
     parts.iter().skip(1).any(|part| {
-        part.to_lowercase()
-            .split('-')
+        let part = part.to_lowercase();
+        part.split('-')
             .any(|word| word == "test" || word == "tests")
     })
 }
@@ -256,6 +244,13 @@ fn red(task: &Task, id: TaskId, red_start: RedStart) -> Task {
     red
 }
 
+/// What every test of new behaviour covers.
+const OF_NEW_BEHAVIOUR: [&str; 3] = [
+    "the behaviour that the task names",
+    "its limits and empty input",
+    "input that has to be refused",
+];
+
 /// What is to be tested, criterion by criterion; without criteria, what every test of new behaviour covers.
 fn description(task: &Task) -> String {
     let mut lines = vec![
@@ -265,28 +260,18 @@ fn description(task: &Task) -> String {
         ),
         String::new(),
     ];
-    if task.acceptance_criteria.is_empty() {
-        lines.extend(
-            [
-                "the behaviour that the task names",
-                "its limits and empty input",
-                "input that has to be refused",
-            ]
-            .map(|what| format!("- [ ] {what}")),
-        );
-    } else {
-        lines.extend(
-            task.acceptance_criteria
-                .iter()
-                .map(|criterion| format!("- [ ] {criterion}")),
-        );
+    let mut criteria = task.acceptance_criteria.clone();
+    if criteria.is_empty() {
+        criteria.extend(OF_NEW_BEHAVIOUR.map(ToOwned::to_owned));
     }
-    let said: Vec<&str> = task
-        .description
-        .lines()
-        .filter(|line| !line.trim_start().starts_with("- ["))
-        .collect();
-    let said = said.join("\n");
+    lines.extend(
+        criteria
+            .iter()
+            .map(|criterion| format!("- [ ] {criterion}")),
+    );
+    let is_box = |line: &&str| line.trim_start().starts_with("- [");
+    let said = task.description.lines().filter(|line| !is_box(line));
+    let said = said.collect::<Vec<_>>().join("\n");
     for (name, text) in [
         ("What the task says", &said),
         ("How it is to be tested", &task.test_strategy),
@@ -301,12 +286,10 @@ fn description(task: &Task) -> String {
 /// Cycles of the backlog as it will be; the dependency of an implementation on its test is never cut.
 fn cuts(tasks: &[Task], reds: &[Task]) -> Vec<((TaskId, TaskId), Problem)> {
     let mut after = tasks.to_vec();
-    let red_of: BTreeMap<TaskId, &TaskId> = reds
-        .iter()
-        .filter_map(|red| Some((red.tdd.as_ref()?.paired_task_id.clone()?, &red.id)))
-        .collect();
+    let green_of = |red: &'_ Task| Some((red.partner_id()?.clone(), red.id.clone()));
+    let red_of: BTreeMap<TaskId, TaskId> = reds.iter().filter_map(green_of).collect();
     for task in &mut after {
-        if let Some(&red) = red_of.get(&task.id) {
+        if let Some(red) = red_of.get(&task.id) {
             task.dependencies.push(red.clone());
             task.tdd = Some(TddMark {
                 half: TddHalf::Green,
@@ -315,16 +298,9 @@ fn cuts(tasks: &[Task], reds: &[Task]) -> Vec<((TaskId, TaskId), Problem)> {
         }
     }
     after.extend(reds.iter().cloned());
-    if !problems(&after)
-        .iter()
-        .any(|problem| matches!(problem, Problem::Circular { .. }))
-    {
-        return Vec::new();
-    }
-    let cut = repairs(&after, CycleRepair::Cut);
-    cut.into_iter()
-        .filter(|(_, problem)| matches!(problem, Problem::Circular { .. }))
-        .collect()
+    let mut cut = repairs(&after, CycleRepair::Cut);
+    cut.retain(|(_, problem)| matches!(problem, Problem::Circular { .. }));
+    cut
 }
 
 #[cfg(test)]
@@ -510,7 +486,7 @@ mod tests {
         let plan = pair_up(&tasks, &options());
         assert!(!plan.cuts.is_empty());
         let after = written(&tasks, &plan);
-        assert_eq!(problems(&after), []);
+        assert_eq!(crate::problems(&after), []);
         assert!(
             after[0].dependencies.contains(&"50".into())
                 && after[1].dependencies.contains(&"51".into())

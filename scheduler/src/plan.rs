@@ -4,8 +4,8 @@
 
 use crate::graph::{TaskGraph, positions};
 use crate::{
-    CutDependency, PlannedTask, Priority, RedStart, Status, Task, TaskId, TddMode, Unit,
-    Unplannable, of_unit, pair,
+    CutDependency, CycleRepair, PlannedTask, Priority, Problem, RedStart, Status, Task, TaskId,
+    TddHalf, TddMark, TddMode, Unit, Unplannable, of_unit, pair, repairs,
 };
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -103,15 +103,15 @@ impl WavePlan {
     /// Names everything that can't be planned.
     pub fn new(backlog: &[Task], options: &PlanOptions) -> Result<Self, Unplannable> {
         let tasks = of_unit(backlog, options.unit);
-        let selection = Selection::new(tasks, &options.only)?;
+        let selection = Selection::new(&tasks, &options.only)?;
         let open: Vec<&Task> = selection.open.iter().collect();
-        let pairing = pair(&open, options.tdd, options.red_start);
-        let (graph, cut) = match options.cycles {
-            Cycles::Refuse => (TaskGraph::new(pairing.tasks)?, Vec::new()),
-            Cycles::Cut => TaskGraph::with_cycles_cut(pairing.tasks)?,
+        let mut pairing = pair(&open, options.tdd, options.red_start);
+        let cut = match options.cycles {
+            Cycles::Refuse => Vec::new(),
+            Cycles::Cut => cut_cycles(&mut pairing.tasks),
         };
         Ok(Self {
-            tasks: placed(graph),
+            tasks: placed(TaskGraph::new(pairing.tasks)?),
             held: selection.held,
             finished: selection.finished,
             cut,
@@ -146,37 +146,24 @@ struct Selection {
 }
 
 impl Selection {
-    fn new(tasks: Vec<Task>, only: &[TaskId]) -> Result<Self, Unplannable> {
-        let ids: Vec<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
-        let statuses: Vec<Status> = tasks.iter().map(|task| task.status.clone()).collect();
-        let (positions, duplicates) = positions(&ids);
+    fn new(tasks: &[Task], only: &[TaskId]) -> Result<Self, Unplannable> {
+        let (positions, duplicates) = positions(tasks.iter().map(|task| &task.id));
         let mut refusal = Unplannable {
             duplicates,
             ..Unplannable::default()
         };
-        let status = |id: &TaskId| {
-            positions
-                .get(id.as_str())
-                .map(|&position| &statuses[position])
-        };
-        let wanted = wanted(&tasks, only, &mut refusal);
+        let find = |id: &TaskId| Some(&tasks[*positions.get(id.as_str())?]);
+        let wanted = wanted(only, find, &mut refusal);
+        let is_wanted = |task: &&Task| wanted.as_ref().is_none_or(|ids| ids.contains(&task.id));
+        let is_finished = |task: &&Task| task.status.satisfies_dependants();
         let mut selection = Self {
             open: Vec::with_capacity(tasks.len()),
             held: Vec::new(),
-            finished: 0,
+            finished: tasks.iter().filter(is_finished).count(),
         };
-        for task in tasks {
-            if task.status.satisfies_dependants() {
-                selection.finished += 1;
-            }
-            if !task.status.is_open()
-                || wanted
-                    .as_ref()
-                    .is_some_and(|wanted| !wanted.contains(&task.id))
-            {
-                continue;
-            }
-            selection.take(task, status, &mut refusal);
+        let open = tasks.iter().filter(|task| task.status.is_open());
+        for task in open.filter(is_wanted) {
+            selection.take(task.clone(), find, &mut refusal);
         }
         selection.hold_dependants();
         if refusal.is_empty() {
@@ -189,12 +176,12 @@ impl Selection {
     fn take<'t>(
         &mut self,
         mut task: Task,
-        status: impl Fn(&TaskId) -> Option<&'t Status>,
+        find: impl Fn(&TaskId) -> Option<&'t Task>,
         refusal: &mut Unplannable,
     ) {
         let mut waits_for = Vec::new();
         task.dependencies.retain(|dependency| {
-            let status = status(dependency);
+            let status = find(dependency).map(|task| &task.status);
             match status {
                 None => refusal.unknown.push((task.id.clone(), dependency.clone())),
                 Some(status) if status.satisfies_dependants() || status.is_open() => {}
@@ -247,9 +234,8 @@ impl Selection {
     /// Adds the cycles to a refusal for other reasons, so that one error names all.
     fn with_cycles(self, mut refusal: Unplannable) -> Unplannable {
         let open: Vec<&Task> = self.open.iter().collect();
-        if let Err(found) =
-            TaskGraph::new(pair(&open, TddMode::Off, RedStart::AfterDependencies).tasks)
-        {
+        let alone = pair(&open, TddMode::Off, RedStart::AfterDependencies);
+        if let Err(found) = TaskGraph::new(alone.tasks) {
             refusal.cycles = found.cycles;
         }
         refusal
@@ -257,56 +243,81 @@ impl Selection {
 }
 
 /// Returns the tasks asked for and all that they depend on; `None` means every task.
-fn wanted(tasks: &[Task], only: &[TaskId], refusal: &mut Unplannable) -> Option<BTreeSet<TaskId>> {
+fn wanted<'t>(
+    only: &'t [TaskId],
+    find: impl Fn(&TaskId) -> Option<&'t Task>,
+    refusal: &mut Unplannable,
+) -> Option<BTreeSet<&'t TaskId>> {
     if only.is_empty() {
         return None;
     }
-    let by_id: BTreeMap<&TaskId, &Task> = tasks.iter().map(|task| (&task.id, task)).collect();
     let mut wanted = BTreeSet::new();
     let mut stack: Vec<&TaskId> = only.iter().collect();
     while let Some(id) = stack.pop() {
-        let Some(task) = by_id.get(id) else {
-            if only.contains(id) {
-                refusal.unknown.push((id.clone(), id.clone()));
+        match find(id) {
+            Some(task) if wanted.insert(id) && task.status.is_open() => {
+                stack.extend(&task.dependencies);
             }
-            continue;
-        };
-        if wanted.insert(id.clone()) && task.status.is_open() {
-            stack.extend(&task.dependencies);
+            None if only.contains(id) => refusal.unknown.push((id.clone(), id.clone())),
+            Some(_) | None => {}
         }
     }
     Some(wanted)
 }
 
+/// Cuts cycles at the dependency with the least meaning, never at that of a GREEN on its RED, and returns what was cut.
+fn cut_cycles(planned: &mut [PlannedTask]) -> Vec<CutDependency> {
+    let tasks: Vec<Task> = planned.iter().map(as_task).collect();
+    let cut = repairs(&tasks, CycleRepair::Cut).into_iter();
+    let cut = cut.filter(|(_, problem)| !matches!(problem, Problem::Missing { .. }));
+    let cut: Vec<CutDependency> = cut.map(|(edge, _)| edge).collect();
+    for (id, dependency) in &cut {
+        for task in planned.iter_mut().filter(|task| task.id == *id) {
+            task.dependencies.retain(|on| on != dependency);
+        }
+    }
+    cut
+}
+
+/// A planned task as one of a backlog in which its pair is named.
+fn as_task(planned: &PlannedTask) -> Task {
+    let mark = TddHalf::of(planned.phase.as_str()).map(|half| TddMark {
+        half,
+        paired_task_id: planned.pair.clone(),
+    });
+    Task {
+        dependencies: planned.dependencies.clone(),
+        tdd: mark,
+        ..Task::new(planned.id.clone(), "")
+    }
+}
+
 fn placed(graph: TaskGraph) -> Vec<PlacedTask> {
-    let TaskGraph {
-        tasks,
-        dependencies,
-        dependants,
-        topological,
-    } = graph;
+    let tasks = &graph.tasks;
     let mut waves = vec![1_u32; tasks.len()];
-    for &position in &topological {
-        let before = dependencies[position].iter();
-        waves[position] = before.map(|&before| waves[before] + 1).max().unwrap_or(1);
+    for &task in &graph.topological {
+        let before = graph.before(task).map(|before| waves[before] + 1);
+        waves[task] = before.max().unwrap_or(1);
     }
     let mut paths = vec![0_u64; tasks.len()];
     let mut priorities: Vec<Priority> = tasks.iter().map(|task| task.priority).collect();
-    for &position in topological.iter().rev() {
-        let after = &dependants[position];
-        let longest = after.iter().map(|&after| paths[after]).max().unwrap_or(0);
-        paths[position] = longest + weight(&tasks[position]);
-        let highest = after.iter().map(|&after| priorities[after]).max();
-        priorities[position] = priorities[position].max(highest.unwrap_or(Priority::Low));
+    let mut dependants = vec![0; tasks.len()];
+    for &task in graph.topological.iter().rev() {
+        paths[task] = weight(&tasks[task]);
+        for after in graph.after(task) {
+            paths[task] = paths[task].max(paths[after] + weight(&tasks[task]));
+            priorities[task] = priorities[task].max(priorities[after]);
+            dependants[task] += 1;
+        }
     }
     let place = |(position, task): (usize, PlannedTask)| PlacedTask {
         task,
         wave: waves[position],
         effective_priority: priorities[position],
         remaining_path: paths[position],
-        dependants: u32::try_from(dependants[position].len()).unwrap_or(u32::MAX),
+        dependants: dependants[position],
     };
-    let mut placed: Vec<PlacedTask> = tasks.into_iter().enumerate().map(place).collect();
+    let mut placed: Vec<PlacedTask> = graph.tasks.into_iter().enumerate().map(place).collect();
     placed.sort_by(|left, right| order_key(left).cmp(&order_key(right)));
     placed
 }
@@ -434,6 +445,29 @@ mod tests {
                 .unknown,
             [("9".into(), "9".into())]
         );
+    }
+
+    #[test]
+    fn cutting_takes_the_dependency_that_points_forward_and_never_the_one_within_a_pair() {
+        let tasks = [
+            task("1", Priority::Medium, &["3"]),
+            task("2", Priority::Medium, &["1"]),
+            task("3", Priority::Medium, &["2"]),
+        ];
+        let options = PlanOptions {
+            cycles: Cycles::Cut,
+            ..PlanOptions::default()
+        };
+        let plan = WavePlan::new(&tasks, &options).expect("cut");
+        let cut = plan.cut.iter().map(|(task, on)| format!("{task}-{on}"));
+        assert_eq!(cut.collect::<Vec<_>>(), ["1-3", "1:red-3"]);
+        assert_eq!(plan.tasks.len(), 6);
+        for PlacedTask { task, .. } in &plan.tasks {
+            let keeps_its_red = task.pair.as_ref().is_none_or(|red| {
+                task.phase != crate::Phase::Green || task.dependencies.contains(red)
+            });
+            assert!(keeps_its_red, "{}", task.id);
+        }
     }
 
     #[test]

@@ -92,30 +92,21 @@ impl Preflight {
 
     /// Returns what was seen, a line for each test command and each problem.
     pub fn lines(&self) -> Vec<String> {
-        let several = self.bases.len() > 1;
-        let of_base = |base: &Base| {
-            let command = if several {
-                format!(" (`{}`)", base.command)
-            } else {
-                String::new()
-            };
-            format!("base{command}: {}", base.describe())
+        let of_base = |base: &Base| match self.bases.len() {
+            1 => format!("base: {}", base.describe()),
+            _ => format!("base (`{}`): {}", base.command, base.describe()),
         };
-        let good = self
-            .bases
-            .iter()
-            .filter(|base| base.state != BaseState::Broken)
-            .map(of_base);
+        let bases = self.bases.iter();
+        let good = bases.filter(|base| base.state != BaseState::Broken);
         let on = if self.is_overridden {
             "; going on all the same (`--allow-broken-base`)"
         } else {
             ""
         };
-        let bad = self
-            .problems
-            .iter()
-            .map(|problem| format!("base: {}: {}{on}", problem.check, problem.what));
-        bad.chain(good).collect()
+        let of_problem =
+            |problem: &Problem| format!("base: {}: {}{on}", problem.check, problem.what);
+        let bad = self.problems.iter().map(of_problem);
+        bad.chain(good.map(of_base)).collect()
     }
 }
 
@@ -135,9 +126,8 @@ impl Base {
     }
 
     fn advised(&self) -> String {
-        self.advice
-            .as_ref()
-            .map_or_else(String::new, |advice| format!("; {advice}"))
+        let advice = self.advice.as_ref().map(|advice| format!("; {advice}"));
+        advice.unwrap_or_default()
     }
 
     fn counts(&self) -> String {

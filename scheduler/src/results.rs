@@ -154,10 +154,7 @@ impl TestReport {
 
     /// Counts the tests that ended so.
     pub fn count(&self, outcome: TestOutcome) -> usize {
-        self.tests
-            .values()
-            .filter(|&&other| other == outcome)
-            .count()
+        self.names(outcome).count()
     }
 
     /// Tells whether the test passes.
@@ -178,9 +175,13 @@ impl TestReport {
 
     /// Returns the names of the tests that ended so, in order.
     pub fn names(&self, outcome: TestOutcome) -> impl Iterator<Item = &str> {
-        self.tests
-            .iter()
-            .filter(move |&(_, &other)| other == outcome)
-            .map(|(name, _)| name.as_str())
+        let tests = self.tests.iter();
+        tests.filter_map(move |(name, &of_test)| (of_test == outcome).then_some(name.as_str()))
+    }
+
+    /// Returns the names of the tests that were not there before, in order.
+    pub(crate) fn new_since(&self, before: &Self) -> impl Iterator<Item = &String> + Clone {
+        let names = self.tests.keys();
+        names.filter(|name| !before.tests.contains_key(*name))
     }
 }

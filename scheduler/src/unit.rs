@@ -30,17 +30,15 @@ pub fn of_unit(tasks: &[Task], unit: Unit) -> Vec<Task> {
 }
 
 fn by_task(tasks: &[Task]) -> Vec<Task> {
-    let of_task = |task: &'_ Task| {
-        let parent = task.id.clone();
-        let ids = task.subtasks.iter().map(|subtask| subtask.id.clone());
-        ids.map(move |id| (id, parent.clone())).collect::<Vec<_>>()
-    };
-    let parents: BTreeMap<TaskId, TaskId> = tasks.iter().flat_map(of_task).collect();
+    let mut parents: BTreeMap<&TaskId, &TaskId> = BTreeMap::new();
+    for task in tasks {
+        parents.extend(task.subtasks.iter().map(|subtask| (&subtask.id, &task.id)));
+    }
     let unit = |task: &Task| {
         // On a subtask of its own it waits with its own steps.
         let of_unit = |id: &TaskId| match parents.get(id) {
-            Some(parent) if *parent == task.id => None,
-            parent => Some(parent.unwrap_or(id).clone()),
+            Some(&parent) => (*parent != task.id).then(|| parent.clone()),
+            None => Some(id.clone()),
         };
         let mut unit = task.clone();
         unit.dependencies = without_repeats(task.dependencies.iter().filter_map(of_unit));
@@ -51,17 +49,14 @@ fn by_task(tasks: &[Task]) -> Vec<Task> {
 
 fn by_subtask(tasks: &[Task]) -> Vec<Task> {
     let parents = tasks.iter().filter(|task| !task.subtasks.is_empty());
-    let ids = |task: &Task| {
-        task.subtasks
-            .iter()
-            .map(|subtask| subtask.id.clone())
-            .collect()
-    };
-    let children: BTreeMap<&TaskId, Vec<TaskId>> =
-        parents.map(|task| (&task.id, ids(task))).collect();
-    let expanded = |id: &TaskId| match children.get(id) {
-        Some(children) => children.clone(),
-        None => vec![id.clone()],
+    let children: BTreeMap<&TaskId, &[Task]> = parents
+        .map(|task| (&task.id, task.subtasks.as_slice()))
+        .collect();
+    let expanded = |id: &TaskId| -> Vec<TaskId> {
+        match children.get(id) {
+            Some(children) => children.iter().map(|child| child.id.clone()).collect(),
+            None => vec![id.clone()],
+        }
     };
     let mut units = Vec::new();
     for task in tasks {

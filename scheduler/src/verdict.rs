@@ -2,10 +2,7 @@
 //!
 //! Pure: knows results, not how they were measured. A test that failed before never counts, whoever broke it.
 
-mod as_before;
-mod canary;
 mod compared;
-mod evidence;
 mod frozen;
 mod green;
 mod links;
@@ -17,8 +14,6 @@ mod red_again;
 #[cfg(test)]
 mod tests;
 
-pub use as_before::{AsBefore, judge_plain_as_before, with_files_as_before};
-pub use canary::{canary_was_missed, control_tells, tells_of_canary, tests_were_rewritten};
 pub(crate) use compared::lacks_runner;
 pub use frozen::{RedFile, brought_by_red, is_fixture, names_path};
 pub use green::{GreenWork, judge_green};
@@ -26,9 +21,14 @@ pub use links::{lead_out, leads_to};
 pub use manifests::{TestSettings, manifest};
 pub(crate) use paths::file_name;
 pub use paths::{is_source, is_test_path, test_files_of_red, test_section};
-pub use plain::{judge_landing, judge_plain};
+pub use plain::{
+    AsBefore, judge_landing, judge_plain, judge_plain_as_before, with_files_as_before,
+};
 pub use red::{RedWork, judge_red};
-pub use red_again::{RedAgain, only_settings_pass, red_again, red_does_not_fail};
+pub use red_again::{
+    RedAgain, canary_was_missed, control_tells, only_settings_pass, red_again, red_does_not_fail,
+    tells_of_canary, tests_were_rewritten,
+};
 
 use crate::{Detail, TestOutcome, TestReport};
 use schemars::JsonSchema;

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tm_scheduler::{
-    Answer, AttemptNumber, CommitId, Effect, Event, Input, Keep, Phase, PlannedTask, RunStatus,
-    Scheduler, StopMode, Task, TaskId, Tokens, addition, of_unit,
+    Answer, AttemptNumber, AttemptStep, CommitId, Effect, Event, Input, Keep, Phase, PlannedTask,
+    RunStatus, Scheduler, StopMode, Task, TaskId, Tokens, addition, of_unit,
 };
 use tm_store::backlog::ReadOptions;
 use tm_worktrees::Worktree;
@@ -136,64 +136,53 @@ impl EffectRunner {
     /// Has one effect performed. Steps answer through the channel.
     pub(crate) fn perform(&mut self, effect: Effect, scheduler: &Scheduler) {
         while self.steps.try_join_next().is_some() || self.looks.try_join_next().is_some() {}
-        let mut at_work = |task, attempt, step| self.at_work((task, attempt), step, scheduler);
-        match effect {
-            Effect::RunAgent {
+        let (task, attempt, step) = match effect {
+            Effect::Step {
                 task,
                 attempt,
-                timeout_ms,
-            } => {
+                step,
+            } => (task, attempt, step),
+            Effect::SetStatus { task, status } => return self.statuses.set(task, status),
+            Effect::Tell(Event::TaskLanded { commit, .. }) => {
+                return self.look_ahead(&commit, scheduler);
+            }
+            Effect::Tell(_) => return,
+        };
+        let work = match step {
+            AttemptStep::RunAgent { timeout_ms } => {
                 let start = Start::New;
-                at_work(task, attempt, WorkStep::Agent { timeout_ms, start });
+                WorkStep::Agent { timeout_ms, start }
             }
-            Effect::Adopt {
-                task,
-                attempt,
-                timeout_ms,
-            } => {
+            AttemptStep::Adopt { timeout_ms } => {
                 let start = Start::Adopt;
-                at_work(task, attempt, WorkStep::Agent { timeout_ms, start });
+                WorkStep::Agent { timeout_ms, start }
             }
-            Effect::Prove { task, attempt } => at_work(task, attempt, WorkStep::Prove),
-            Effect::Commit { task, attempt } => at_work(task, attempt, WorkStep::Commit),
-            Effect::Refactor {
-                task,
-                attempt,
-                commit,
-                timeout_ms,
-            } => at_work(task, attempt, WorkStep::Refactor { commit, timeout_ms }),
-            Effect::Prepare {
-                task,
-                attempt,
+            AttemptStep::Prove => WorkStep::Prove,
+            AttemptStep::Commit => WorkStep::Commit,
+            AttemptStep::Refactor { commit, timeout_ms } => {
+                WorkStep::Refactor { commit, timeout_ms }
+            }
+            AttemptStep::Prepare {
                 on_top_of,
                 must_contain,
             } => {
                 let context = self.context((&task, attempt), scheduler);
                 let step = steps::prepare(context, on_top_of, must_contain);
-                self.spawn((task, attempt), step);
+                return self.spawn((task, attempt), step);
             }
-            Effect::Land {
-                task,
-                attempt,
-                commit,
-            } => {
+            AttemptStep::Land { commit } => {
                 let context = self.context((&task, attempt), scheduler);
-                self.spawn((task, attempt), steps::land(context, commit));
+                return self.spawn((task, attempt), steps::land(context, commit));
             }
-            Effect::StopAgent { task, order, .. } => {
+            AttemptStep::StopAgent(order) => {
                 if let Some(orders) = self.orders.get(&task) {
                     orders.send_replace(Some(order));
                 }
+                return;
             }
-            Effect::Release {
-                task,
-                attempt,
-                keep,
-            } => self.release(&task, attempt, keep),
-            Effect::SetStatus { task, status } => self.statuses.set(task, status),
-            Effect::Tell(Event::TaskLanded { commit, .. }) => self.look_ahead(&commit, scheduler),
-            Effect::Tell(_) => {}
-        }
+            AttemptStep::Release(keep) => return self.release(&task, attempt, keep),
+        };
+        self.at_work((task, attempt), work, scheduler);
     }
 
     /// Has a step done in the attempt's worktree.

@@ -166,25 +166,20 @@ impl Autopilot {
     /// It is not time for that.
     pub fn report(&mut self, report: &PhaseReport) -> Result<Verdict, IllegalStep> {
         self.expect_report(report)?;
-        let Stage::SubtaskLoop(step) = self.stage.clone() else {
-            return Err(self.illegal("complete a phase"));
-        };
-        match step {
-            Step::Red { attempt } => Ok(self.report_red(attempt, report)),
-            Step::Green {
+        match self.stage {
+            Stage::SubtaskLoop(Step::Red { attempt }) => Ok(self.report_red(attempt, report)),
+            Stage::SubtaskLoop(Step::Green {
                 red,
                 attempt,
                 allowed,
-            } => Ok(self.report_green(red, attempt, allowed, report)),
-            Step::Commit { .. } => Err(self.illegal("complete a phase")),
+            }) => Ok(self.report_green(red, attempt, allowed, report)),
+            _ => Err(self.illegal("complete a phase")),
         }
     }
 
     fn report_red(&mut self, attempt: u32, report: &PhaseReport) -> Verdict {
-        let verdict = report
-            .proven
-            .clone()
-            .unwrap_or_else(|| judge_red(&report.counts));
+        let judge = || judge_red(&report.counts);
+        let verdict = report.proven.clone().unwrap_or_else(judge);
         self.stage = Stage::SubtaskLoop(match verdict.kind {
             VerdictKind::Accepted => Step::Green {
                 red: report.counts,
@@ -226,15 +221,20 @@ impl Autopilot {
                 allowed,
             }),
             VerdictKind::Refused => Stage::Paused {
-                at: Box::new(Stage::SubtaskLoop(Step::Green {
-                    red,
-                    attempt: attempt.saturating_add(1),
-                    allowed: attempt.saturating_add(self.rules.max_green_attempts),
-                })),
+                at: Box::new(Stage::SubtaskLoop(self.more_of_green(red, attempt))),
                 why: PauseReason::AttemptsUsedUp,
             },
         };
         verdict
+    }
+
+    /// The next try at GREEN, and as many as at the beginning.
+    const fn more_of_green(&self, red: TestCounts, attempt: u32) -> Step {
+        Step::Green {
+            red,
+            attempt: attempt.saturating_add(1),
+            allowed: attempt.saturating_add(self.rules.max_green_attempts),
+        }
     }
 
     /// A report that names a phase or a subtask has to name those under way.
@@ -245,18 +245,17 @@ impl Autopilot {
             _ => return Err(self.illegal("complete a phase")),
         };
         let wrong_phase = report.phase.is_some_and(|meant| meant != phase);
-        let wrong_subtask = report
-            .subtask
-            .as_ref()
-            .is_some_and(|meant| self.current().is_none_or(|item| item.id != *meant));
+        let under_way = self.current().map(|item| &item.id);
+        let subtask = report.subtask.as_ref();
+        let wrong_subtask = subtask.is_some() && subtask != under_way;
         if !wrong_phase && !wrong_subtask {
             return Ok(());
         }
         let meant = report.phase.unwrap_or(phase).as_str();
-        match &report.subtask {
-            Some(subtask) => Err(self.illegal(format!("complete {meant} of `{subtask}`"))),
-            None => Err(self.illegal(format!("complete {meant}"))),
-        }
+        Err(self.illegal(match subtask {
+            Some(subtask) => format!("complete {meant} of `{subtask}`"),
+            None => format!("complete {meant}"),
+        }))
     }
 
     /// Takes an order: the one function, beside [`Autopilot::report`], that moves the run.
@@ -268,7 +267,11 @@ impl Autopilot {
             (Stage::Preflight, Order::PreflightPassed) => Stage::BranchSetup,
             (Stage::BranchSetup, Order::BranchReady) => self.at_first_open(),
             (Stage::SubtaskLoop(Step::Commit { .. }), Order::Committed(commit)) => {
-                self.settle_current(Progress::Committed(commit.clone()));
+                let mut items = self.items.iter_mut();
+                let current = items.find(|item| item.progress == Progress::Open);
+                if let Some(item) = current {
+                    item.progress = Progress::Committed(commit.clone());
+                }
                 self.at_first_open()
             }
             (Stage::SubtaskLoop(Step::Commit { attempt, .. }), Order::NothingToCommit) => {
@@ -277,12 +280,7 @@ impl Autopilot {
                 })
             }
             (Stage::SubtaskLoop(Step::Commit { red, attempt, .. }), Order::WorkChanged) => {
-                let allowed = attempt.saturating_add(self.rules.max_green_attempts);
-                Stage::SubtaskLoop(Step::Green {
-                    red: *red,
-                    attempt: attempt.saturating_add(1),
-                    allowed,
-                })
+                Stage::SubtaskLoop(self.more_of_green(*red, *attempt))
             }
             (Stage::SubtaskLoop(_), Order::Skip(ids)) => {
                 let step = self.skip(ids);
@@ -308,16 +306,6 @@ impl Autopilot {
             Stage::SubtaskLoop(Step::Red { attempt: 1 })
         } else {
             Stage::Finalize
-        }
-    }
-
-    fn settle_current(&mut self, progress: Progress) {
-        if let Some(item) = self
-            .items
-            .iter_mut()
-            .find(|item| item.progress == Progress::Open)
-        {
-            item.progress = progress;
         }
     }
 

@@ -63,30 +63,22 @@ pub fn work_order(
             .any(|task| task.id == *wanted && task.status.satisfies_dependants())
     };
     let unfinished = |task: &Task| -> Vec<TaskId> {
-        task.dependencies
-            .iter()
-            .filter(|id| !is_finished(id))
-            .cloned()
-            .collect()
+        let ids = task.dependencies.iter();
+        ids.filter(|id| !is_finished(id)).cloned().collect()
     };
     refuse_waiting(task, unfinished(task), open)?;
     if task.subtasks.is_empty() {
         return Ok(vec![item(task)]);
     }
-    let candidates: Vec<&Task> = task
-        .subtasks
-        .iter()
-        .filter(|subtask| subtask.status.is_open())
-        .collect();
+    let subtasks = task.subtasks.iter();
+    let candidates: Vec<&Task> = subtasks.filter(|task| task.status.is_open()).collect();
     if candidates.is_empty() {
         return Err(Unstartable::NothingOpen(id.clone()));
     }
     let is_candidate = |id: &TaskId| candidates.iter().any(|subtask| subtask.id == *id);
     for subtask in &candidates {
-        let waits_for = unfinished(subtask)
-            .into_iter()
-            .filter(|id| !is_candidate(id))
-            .collect();
+        let mut waits_for = unfinished(subtask);
+        waits_for.retain(|id| !is_candidate(id));
         refuse_waiting(subtask, waits_for, open)?;
     }
     in_order(&candidates)
@@ -97,20 +89,16 @@ fn refuse_waiting(
     waits_for: Vec<TaskId>,
     open: OpenDependencies,
 ) -> Result<(), Unstartable> {
-    match open {
-        OpenDependencies::Refuse if !waits_for.is_empty() => Err(Unstartable::Waiting {
-            task: task.id.clone(),
-            waits_for,
-        }),
-        OpenDependencies::Refuse | OpenDependencies::Ignore => Ok(()),
+    if waits_for.is_empty() || open == OpenDependencies::Ignore {
+        return Ok(());
     }
+    let task = task.id.clone();
+    Err(Unstartable::Waiting { task, waits_for })
 }
 
 fn unknown(tasks: &[Task], id: &TaskId) -> Unstartable {
-    let parent = tasks
-        .iter()
-        .find(|task| task.subtasks.iter().any(|subtask| subtask.id == *id));
-    match parent {
+    let has_it = |task: &&Task| task.subtasks.iter().any(|subtask| subtask.id == *id);
+    match tasks.iter().find(has_it) {
         Some(task) => Unstartable::Subtask {
             subtask: id.clone(),
             task: task.id.clone(),
@@ -130,9 +118,8 @@ fn in_order(candidates: &[&Task]) -> Result<Vec<WorkItem>, Unstartable> {
                 .all(|id| *id == task.id || !left.iter().any(|other| other.id == *id))
         };
         let Some(position) = left.iter().position(is_ready) else {
-            return Err(Unstartable::Circle(
-                left.iter().map(|task| task.id.clone()).collect(),
-            ));
+            let ids = left.iter().map(|task| task.id.clone());
+            return Err(Unstartable::Circle(ids.collect()));
         };
         ordered.push(item(left.remove(position)));
     }

@@ -27,10 +27,8 @@ impl TestCounts {
     }
 
     fn adds_up(&self) -> bool {
-        let sum = self
-            .passed
-            .checked_add(self.failed)
-            .and_then(|sum| sum.checked_add(self.skipped));
+        let parts = [self.passed, self.failed, self.skipped];
+        let sum = parts.into_iter().try_fold(0_u64, u64::checked_add);
         sum == Some(self.total)
     }
 }
@@ -73,12 +71,10 @@ impl Verdict {
 
     /// Returns a refusal with what to do about it.
     pub fn refused(message: impl Into<String>, suggestion: impl Into<String>) -> Self {
-        let suggestion = Some(suggestion.into());
         Self {
             kind: VerdictKind::Refused,
-            message: message.into(),
-            suggestion,
-            warnings: Vec::new(),
+            suggestion: Some(suggestion.into()),
+            ..Self::accepted(message)
         }
     }
 
@@ -87,6 +83,12 @@ impl Verdict {
             kind: VerdictKind::Malformed,
             ..Self::refused(message, suggestion)
         }
+    }
+
+    /// Says what is odd about it, where something is.
+    fn warned(mut self, warning: Option<String>) -> Self {
+        self.warnings.extend(warning);
+        self
     }
 
     /// Tells whether the next step is open.
@@ -100,8 +102,14 @@ pub fn judge_red(counts: &TestCounts) -> Verdict {
     if let Some(verdict) = contradiction(counts, None) {
         return verdict;
     }
-    if counts.failed == 0 {
-        let what = if counts.total == 0 {
+    let TestCounts {
+        total,
+        passed,
+        failed,
+        skipped,
+    } = *counts;
+    if failed == 0 {
+        let what = if total == 0 {
             "no test was run"
         } else {
             "no test fails"
@@ -112,19 +120,11 @@ pub fn judge_red(counts: &TestCounts) -> Verdict {
              backlog and run `tm autopilot resume`",
         );
     }
-    let mut verdict = Verdict::accepted(format!("RED holds: {} failing", counts.failed));
-    if counts.passed > 0 {
-        verdict.warnings.push(format!(
-            "{} tests pass; make sure that every new one fails",
-            counts.passed
-        ));
-    }
-    if counts.skipped > 0 {
-        verdict
-            .warnings
-            .push(format!("{} tests are skipped", counts.skipped));
-    }
-    verdict
+    let passing = format!("{passed} tests pass; make sure that every new one fails");
+    let skipping = format!("{skipped} tests are skipped");
+    Verdict::accepted(format!("RED holds: {failed} failing"))
+        .warned((passed > 0).then_some(passing))
+        .warned((skipped > 0).then_some(skipping))
 }
 
 /// Judges GREEN: nothing fails, something passes, no test of RED is gone, and coverage is high enough where it is known.
@@ -134,10 +134,8 @@ pub fn judge_green(
     coverage: Option<f64>,
     threshold: Option<f64>,
 ) -> Verdict {
-    if let Some(verdict) = contradiction(counts, coverage) {
-        return verdict;
-    }
-    if let Some(verdict) = passing(counts, coverage, threshold) {
+    let verdict = judge_final(counts, coverage, threshold);
+    if !verdict.is_accepted() {
         return verdict;
     }
     if counts.total < red.total {
@@ -146,58 +144,42 @@ pub fn judge_green(
             "bring the missing tests back: an implementation removes none",
         );
     }
-    let mut verdict = Verdict::accepted(format!("GREEN holds: {} passing", counts.passed));
-    if counts.skipped > red.skipped {
-        verdict.warnings.push(format!(
-            "{} tests are skipped, {} were in RED",
-            counts.skipped, red.skipped
-        ));
-    }
-    warn_of_unknown_coverage(&mut verdict, coverage, threshold);
-    verdict
+    let (now, before) = (counts.skipped, red.skipped);
+    let skipping = format!("{now} tests are skipped, {before} were in RED");
+    let mut green = Verdict::accepted(format!("GREEN holds: {} passing", counts.passed))
+        .warned((now > before).then_some(skipping));
+    green.warnings.extend(verdict.warnings);
+    green
 }
 
 /// Judges the whole suite at the end: as GREEN, against nothing.
 pub fn judge_final(counts: &TestCounts, coverage: Option<f64>, threshold: Option<f64>) -> Verdict {
-    if let Some(verdict) =
-        contradiction(counts, coverage).or_else(|| passing(counts, coverage, threshold))
-    {
+    if let Some(verdict) = contradiction(counts, coverage) {
         return verdict;
     }
-    let mut verdict =
-        Verdict::accepted(format!("the whole suite passes: {} passing", counts.passed));
-    warn_of_unknown_coverage(&mut verdict, coverage, threshold);
-    verdict
-}
-
-fn warn_of_unknown_coverage(verdict: &mut Verdict, coverage: Option<f64>, threshold: Option<f64>) {
-    if let (None, Some(threshold)) = (coverage, threshold) {
-        verdict.warnings.push(format!(
-            "coverage is not reported; {threshold} % are asked for"
-        ));
-    }
-}
-
-fn passing(counts: &TestCounts, coverage: Option<f64>, threshold: Option<f64>) -> Option<Verdict> {
     if counts.failed > 0 {
-        let message = format!("GREEN is not reached: {} tests still fail", counts.failed);
-        return Some(Verdict::refused(
-            message,
+        return Verdict::refused(
+            format!("GREEN is not reached: {} tests still fail", counts.failed),
             "go on with the implementation until every test passes",
-        ));
+        );
     }
     if counts.passed == 0 {
-        let message = "GREEN needs at least one passing test: none was run";
-        return Some(Verdict::refused(
-            message,
+        return Verdict::refused(
+            "GREEN needs at least one passing test: none was run",
             "run the tests that RED wrote, and report what they say",
-        ));
+        );
     }
-    let (Some(coverage), Some(threshold)) = (coverage, threshold) else {
-        return None;
-    };
-    let message = format!("the coverage of {coverage} % is below {threshold} %");
-    (coverage < threshold).then(|| Verdict::refused(message, "test what is not covered yet"))
+    let accepted = Verdict::accepted(format!("the whole suite passes: {} passing", counts.passed));
+    match (coverage, threshold) {
+        (Some(coverage), Some(threshold)) if coverage < threshold => Verdict::refused(
+            format!("the coverage of {coverage} % is below {threshold} %"),
+            "test what is not covered yet",
+        ),
+        (None, Some(threshold)) => accepted.warned(Some(format!(
+            "coverage is not reported; {threshold} % are asked for"
+        ))),
+        (_, _) => accepted,
+    }
 }
 
 /// What can't be: counts that don't add up, a coverage that is no percentage.
@@ -217,9 +199,8 @@ fn contradiction(counts: &TestCounts, coverage: Option<f64>) -> Option<Verdict> 
         ));
     }
     let coverage = coverage.filter(|coverage| !(0.0..=100.0).contains(coverage))?;
-    let message = format!("a coverage of {coverage} % can't be");
     Some(Verdict::malformed(
-        message,
+        format!("a coverage of {coverage} % can't be"),
         "report it in percent, 0 to 100",
     ))
 }

@@ -58,15 +58,12 @@ impl Judged {
     }
 
     /// An iteration after which the backlog can't be read: nothing more can be known, so nothing more is started.
-    pub(super) fn lost_backlog(self, why: &str) -> Self {
+    pub(super) fn lost_backlog(self, why: String) -> Self {
         let end = match self.end {
-            Some((LoopStatus::AllComplete, _)) | None => (LoopStatus::Error, why.to_owned()),
+            Some((LoopStatus::AllComplete, _)) | None => (LoopStatus::Error, why.clone()),
             Some(end) => end,
         };
-        Self {
-            end: Some(end),
-            ..Self::of(IterationStatus::Error, why.to_owned(), None)
-        }
+        Self::of(IterationStatus::Error, why, Some(end))
     }
 }
 
@@ -75,36 +72,32 @@ impl Judged {
 /// "Blocked" is believed whatever the exit code, since stopping loses nothing; "complete" only when the agent ended
 /// well, the tests pass, and the backlog does not contradict.
 pub(super) fn judge(seen: &Seen<'_>) -> Judged {
-    let verdict = judge_agent(seen.report);
-    let is_own_end = match &verdict {
-        AgentVerdict::WorthProving => true,
-        AgentVerdict::Failed { failure, .. } => {
-            matches!(failure, Failure::NoResult | Failure::ClaimedFail)
+    match (judge_agent(seen.report), seen.claim) {
+        (
+            AgentVerdict::WorthProving
+            | AgentVerdict::Failed {
+                failure: Failure::NoResult | Failure::ClaimedFail,
+                ..
+            },
+            Some(Marker::Blocked(reason)),
+        ) => {
+            let end = (LoopStatus::Blocked, reason.clone());
+            let message = format!("blocked: {reason}");
+            Judged::of(IterationStatus::Blocked, message, Some(end))
         }
-        AgentVerdict::Interrupted => false,
-    };
-    if let (Some(Marker::Blocked(reason)), true) = (seen.claim, is_own_end) {
-        let end = (LoopStatus::Blocked, reason.clone());
-        return Judged::of(
-            IterationStatus::Blocked,
-            format!("blocked: {reason}"),
-            Some(end),
-        );
-    }
-    match verdict {
-        AgentVerdict::Interrupted => {
-            let end = (LoopStatus::Interrupted, "stopped".to_owned());
-            Judged::of(
-                IterationStatus::Interrupted,
-                "stopped".to_owned(),
-                Some(end),
-            )
+        (AgentVerdict::Interrupted, _) => {
+            let stopped = "stopped".to_owned();
+            let end = (LoopStatus::Interrupted, stopped.clone());
+            Judged::of(IterationStatus::Interrupted, stopped, Some(end))
         }
-        AgentVerdict::Failed {
-            failure,
-            evidence,
-            not_before,
-        } => {
+        (
+            AgentVerdict::Failed {
+                failure,
+                evidence,
+                not_before,
+            },
+            _,
+        ) => {
             let message = format!("{failure}: {evidence}{}", last_words(failure, seen.report));
             let end = ends_the_loop(failure).then(|| (LoopStatus::Error, message.clone()));
             Judged {
@@ -113,7 +106,7 @@ pub(super) fn judge(seen: &Seen<'_>) -> Judged {
                 ..Judged::failed(IterationFailure::Attempt(failure), message)
             }
         }
-        AgentVerdict::WorthProving => judge_work(seen),
+        (AgentVerdict::WorthProving, _) => judge_work(seen),
     }
 }
 
@@ -128,10 +121,8 @@ fn last_words(failure: Failure, report: &AgentReport) -> String {
             | Failure::RateLimited,
             Some(last),
         ) => {
-            format!(
-                "; it said last: {}",
-                last.chars().take(LAST_WORDS_CHARACTERS).collect::<String>()
-            )
+            let last: String = last.chars().take(LAST_WORDS_CHARACTERS).collect();
+            format!("; it said last: {last}")
         }
         _ => String::new(),
     }
@@ -144,35 +135,26 @@ const fn ends_the_loop(failure: Failure) -> bool {
 
 fn judge_work(seen: &Seen<'_>) -> Judged {
     if let Some(Err(why)) = seen.verified {
-        return Judged::failed(
-            IterationFailure::Unverified,
-            format!("the tests do not pass: {why}"),
-        );
+        let why = format!("the tests do not pass: {why}");
+        return Judged::failed(IterationFailure::Unverified, why);
     }
-    let open = &seen.after.open;
+    let (open, happened) = (&seen.after.open, what_happened(seen));
     match (seen.goal, seen.claim) {
         (Goal::Marker, Some(Marker::Complete(reason))) => {
             let end = (LoopStatus::AllComplete, format!("the agent says {reason}"));
-            Judged::of(
-                IterationStatus::Complete,
-                format!("complete: {reason}; {}", what_happened(seen)),
-                Some(end),
-            )
+            let message = format!("complete: {reason}; {happened}");
+            Judged::of(IterationStatus::Complete, message, Some(end))
         }
         (Goal::Backlog, _) if open.is_empty() => {
             let end = (LoopStatus::AllComplete, NOTHING_LEFT.to_owned());
-            Judged::of(
-                IterationStatus::Complete,
-                format!("{}; {NOTHING_LEFT}", what_happened(seen)),
-                Some(end),
-            )
+            let message = format!("{happened}; {NOTHING_LEFT}");
+            Judged::of(IterationStatus::Complete, message, Some(end))
         }
         (Goal::Backlog, Some(Marker::Complete(_))) => {
+            let tasks = count(open.len() as u64, "task is", "tasks are");
+            let open = some_of(open);
             let message = format!(
-                "the agent says that everything is done, and {} open: {}; {}",
-                count(open.len() as u64, "task is", "tasks are"),
-                some_of(open),
-                what_happened(seen)
+                "the agent says that everything is done, and {tasks} open: {open}; {happened}"
             );
             Judged::failed(IterationFailure::FalseCompletion, message)
         }
@@ -180,65 +162,52 @@ fn judge_work(seen: &Seen<'_>) -> Judged {
             IterationFailure::Attempt(Failure::NothingDone),
             "nothing-done: neither a file nor a status changed".to_owned(),
         ),
-        (Goal::Backlog | Goal::Marker, _) => {
-            Judged::of(IterationStatus::Success, what_happened(seen), None)
-        }
+        (Goal::Backlog | Goal::Marker, _) => Judged::of(IterationStatus::Success, happened, None),
     }
 }
 
 /// Says what changed, and that nothing else did.
 fn what_happened(seen: &Seen<'_>) -> String {
-    let done: Vec<TaskId> = seen
-        .shifts
-        .iter()
-        .filter(|shift| shift.is_completion())
-        .map(|shift| shift.task.clone())
-        .collect();
-    let work = match (seen.work.files, seen.work.commits.len() as u64) {
-        _ if seen.work.unseen.is_some() => "what changed could not be seen".to_owned(),
+    let completed = seen.shifts.iter().filter(|shift| shift.is_completion());
+    let done: Vec<TaskId> = completed.map(|shift| shift.task.clone()).collect();
+    let (ids, work) = (some_of(&done), what_changed(seen.work));
+    match (done.len(), seen.goal) {
+        (0, Goal::Marker) => work,
+        (0, Goal::Backlog) => format!("no task was completed; {work}"),
+        (1, _) => format!("task {ids} done; {work}"),
+        (_, _) => format!("tasks {ids} done; {work}"),
+    }
+}
+
+fn what_changed(work: &WorkChanges) -> String {
+    let files = count(work.files, "file", "files");
+    let commits = work.commits.len() as u64;
+    match (work.files, commits) {
+        _ if work.unseen.is_some() => "what changed could not be seen".to_owned(),
         (0, 0) => "no file changed".to_owned(),
-        (files, 0) => format!("{} changed, not committed", count(files, "file", "files")),
-        (files, commits) => {
-            format!(
-                "{}, {} changed",
-                count(commits, "commit", "commits"),
-                count(files, "file", "files")
-            )
-        }
-    };
-    match (done.as_slice(), seen.goal) {
-        ([], Goal::Marker) => work,
-        ([], Goal::Backlog) => format!("no task was completed; {work}"),
-        (done, _) => {
-            format!(
-                "{} {} done; {work}",
-                if done.len() == 1 { "task" } else { "tasks" },
-                some_of(done)
-            )
-        }
+        (_, 0) => format!("{files} changed, not committed"),
+        (_, _) => format!("{}, {files} changed", count(commits, "commit", "commits")),
     }
 }
 
 /// The task that was worked on: the one that is done now, else the one in progress.
 pub(super) fn task_of(shifts: &[StatusShift]) -> Option<TaskId> {
-    let with = |status| {
-        shifts
-            .iter()
-            .find(|shift| shift.to.as_ref() == Some(status))
+    let with = |status: Status| {
+        let mut all = shifts.iter();
+        all.find(|shift| shift.to.as_ref() == Some(&status))
     };
-    let shift = with(&Status::Done).or_else(|| with(&Status::InProgress));
-    shift.map(|shift| shift.task.clone())
+    let shift = with(Status::Done).or_else(|| with(Status::InProgress));
+    Some(shift?.task.clone())
 }
 
 pub(super) fn some_of(ids: &[TaskId]) -> String {
     const SHOWN: usize = 8;
     let shown: Vec<&str> = ids.iter().take(SHOWN).map(TaskId::as_str).collect();
-    let rest = if ids.len() > SHOWN {
-        format!(" and {} more", ids.len() - SHOWN)
-    } else {
-        String::new()
-    };
-    format!("{}{rest}", shown.join(", "))
+    let shown = shown.join(", ");
+    match ids.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 pub(super) fn count(number: u64, one: &str, many: &str) -> String {

@@ -17,6 +17,14 @@ pub enum Marker {
 
 /// The word that stands for a reason where markers are explained.
 const PLACEHOLDER: &str = "REASON";
+/// Makes a marker of its reason.
+type OfReason = fn(String) -> Marker;
+
+/// What markers are called in a message.
+const MARKERS: [(&str, OfReason); 2] = [
+    ("loop-complete", Marker::Complete),
+    ("loop-blocked", Marker::Blocked),
+];
 /// A reason is kept to so many characters.
 const REASON_CHARACTERS: usize = 400;
 
@@ -25,19 +33,14 @@ pub fn find_marker(final_message: &str, prompt: &str) -> Option<Marker> {
     let mut found = None;
     let mut fence: Option<&str> = None;
     for line in final_message.lines().map(str::trim) {
-        if let Some(mark) = ["```", "~~~"]
-            .into_iter()
-            .find(|mark| line.starts_with(mark))
-        {
-            match fence {
-                None => fence = Some(mark),
-                Some(open) if open == mark => fence = None,
-                Some(_) => {}
+        let mut marks = ["```", "~~~"].into_iter();
+        match (fence, marks.find(|mark| line.starts_with(mark))) {
+            (None, Some(mark)) => fence = Some(mark),
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            (None, None) if !line.starts_with('>') => {
+                found = marker_of(line, prompt).or(found);
             }
-            continue;
-        }
-        if fence.is_none() && !line.starts_with('>') {
-            found = marker_of(line, prompt).or(found);
+            (_, _) => {}
         }
     }
     found
@@ -46,9 +49,8 @@ pub fn find_marker(final_message: &str, prompt: &str) -> Option<Marker> {
 fn marker_of(line: &str, prompt: &str) -> Option<Marker> {
     let line = line.trim_matches(['*', '_', ' ']);
     let lower = line.to_ascii_lowercase();
-    let (name, is_complete) = [("loop-complete", true), ("loop-blocked", false)]
-        .into_iter()
-        .find(|(name, _)| lower.contains(name))?;
+    let mut kinds = MARKERS.into_iter();
+    let (name, marker) = kinds.find(|(name, _)| lower.contains(name))?;
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
     let start = lower.rfind(&open)?;
     let reason = line[start + open.len()..]
@@ -64,11 +66,7 @@ fn marker_of(line: &str, prompt: &str) -> Option<Marker> {
         return None;
     }
     let reason: String = reason.chars().take(REASON_CHARACTERS).collect();
-    Some(if is_complete {
-        Marker::Complete(reason)
-    } else {
-        Marker::Blocked(reason)
-    })
+    Some(marker(reason))
 }
 
 fn is_copied(line: &str, prompt: &str) -> bool {

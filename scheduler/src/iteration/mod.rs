@@ -203,28 +203,19 @@ impl Iteration {
     fn take(&mut self, now: Timestamp, input: LoopInput) -> Result<(), IllegalInput> {
         match (&self.state, input) {
             (State::New, LoopInput::Begin) | (State::Sleeping, LoopInput::Woke) => {
-                self.state = State::LookingBefore;
-                self.effects.push(LoopEffect::LookAtBacklog);
+                self.look(State::LookingBefore);
             }
             (State::LookingBefore, LoopInput::Looked(view)) => self.start(now, view),
-            (State::Running { .. }, LoopInput::AgentEnded(end)) => {
-                self.agent_ended(end);
-            }
+            (State::Running { .. }, LoopInput::AgentEnded(end)) => self.agent_ended(end),
             (State::Running { .. }, LoopInput::InfrastructureFailed(why)) => {
                 self.end(LoopStatus::Surroundings, why);
             }
-            (State::Verifying(_), LoopInput::Verified(result)) => {
-                self.verified(result);
-            }
-            (State::LookingAfter(_), LoopInput::Looked(view)) => {
-                self.settle(now, Ok(view));
-            }
+            (State::Verifying(_), LoopInput::Verified(result)) => self.verified(result),
+            (State::LookingAfter(_), LoopInput::Looked(view)) => self.settle(now, Ok(view)),
             (State::LookingBefore, LoopInput::Unreadable(why)) => {
                 self.end(LoopStatus::Error, why);
             }
-            (State::LookingAfter(_), LoopInput::Unreadable(why)) => {
-                self.settle(now, Err(why));
-            }
+            (State::LookingAfter(_), LoopInput::Unreadable(why)) => self.settle(now, Err(why)),
             (
                 State::Ended(_),
                 LoopInput::SpentElsewhere(_)
@@ -259,10 +250,12 @@ impl Iteration {
 
     /// Returns the tasks that became done since the loop began and still are, subtasks left out.
     pub fn tasks_completed(&self) -> usize {
-        let at_first = self.at_first.as_ref();
-        let shifts = at_first.map(|at_first| at_first.shifts(&self.last));
-        let is_task = |shift: &&StatusShift| shift.is_completion() && !self.is_subtask(shift);
-        shifts.iter().flatten().filter(is_task).count()
+        let Some(at_first) = &self.at_first else {
+            return 0;
+        };
+        let mut shifts = at_first.shifts(&self.last);
+        shifts.retain(|shift| shift.is_completion() && !self.is_subtask(shift));
+        shifts.len()
     }
 
     /// A subtask is called after its parent, which is in the backlog too.

@@ -3,9 +3,9 @@
 //! Holds facts; `judge` decides what they mean.
 
 use super::Marker;
-use crate::{Failure, Status, TaskId, Timestamp, Tokens};
+use crate::{Failure, Policy, Status, TaskId, Timestamp, Tokens};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The backlog at a moment, as the loop sees it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -21,20 +21,15 @@ pub struct BacklogView {
 impl BacklogView {
     /// Returns the statuses that differ later.
     pub fn shifts(&self, later: &Self) -> Vec<StatusShift> {
-        let ids: std::collections::BTreeSet<&TaskId> =
-            self.statuses.keys().chain(later.statuses.keys()).collect();
-        let shift = |id: &TaskId| {
-            let (from, to) = (
-                self.statuses.get(id).cloned(),
-                later.statuses.get(id).cloned(),
-            );
-            (from != to).then(|| StatusShift {
-                task: id.clone(),
-                from,
-                to,
-            })
+        let (before, after) = (&self.statuses, &later.statuses);
+        let ids: BTreeSet<&TaskId> = before.keys().chain(after.keys()).collect();
+        let shift = |id: &TaskId| StatusShift {
+            task: id.clone(),
+            from: before.get(id).cloned(),
+            to: after.get(id).cloned(),
         };
-        ids.into_iter().filter_map(shift).collect()
+        let shifts = ids.into_iter().map(shift);
+        shifts.filter(|shift| shift.from != shift.to).collect()
     }
 }
 
@@ -115,6 +110,14 @@ impl IterationFailure {
             Self::Attempt(failure) => failure.as_str(),
             Self::Unverified => "unverified",
             Self::FalseCompletion => "false-completion",
+        }
+    }
+
+    /// Returns what follows from the failure of an attempt.
+    pub(super) const fn policy(self) -> Option<Policy> {
+        match self {
+            Self::Attempt(failure) => Some(failure.policy()),
+            Self::Unverified | Self::FalseCompletion => None,
         }
     }
 }

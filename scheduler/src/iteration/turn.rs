@@ -6,7 +6,7 @@ use super::{
     LoopEffect, LoopStatus, Verification, find_marker,
 };
 use crate::budget::{LONGEST_DECLARED_MS, declared_reset, is_too_late};
-use crate::{AgentVerdict, Failure, Pause, Timestamp, judge_agent};
+use crate::{AgentVerdict, Failure, Policy, Timestamp, judge_agent};
 
 /// Where the loop stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +44,7 @@ impl Iteration {
         self.at_first.get_or_insert_with(|| view.clone());
         let is_checked = self.goal == Goal::Backlog && !self.is_unverified;
         if is_checked && view.open.is_empty() {
-            return self.end(LoopStatus::AllComplete, NOTHING_LEFT.to_owned());
+            return self.end(LoopStatus::AllComplete, NOTHING_LEFT);
         }
         if is_checked && view.workable.is_empty() {
             let open = count(view.open.len() as u64, "open task waits", "open tasks wait");
@@ -65,7 +65,7 @@ impl Iteration {
     }
 
     pub(super) fn agent_ended(&mut self, end: AgentEnd) {
-        let State::Running { before } = std::mem::replace(&mut self.state, State::New) else {
+        let State::Running { before } = self.take_state() else {
             return;
         };
         let is_worth_it = judge_agent(&end.report) == AgentVerdict::WorthProving;
@@ -78,24 +78,31 @@ impl Iteration {
             self.state = State::Verifying(finished);
             self.effects.push(LoopEffect::Verify);
         } else {
-            self.state = State::LookingAfter(finished);
-            self.effects.push(LoopEffect::LookAtBacklog);
+            self.look(State::LookingAfter(finished));
         }
     }
 
+    fn take_state(&mut self) -> State {
+        std::mem::replace(&mut self.state, State::New)
+    }
+
+    pub(super) fn look(&mut self, state: State) {
+        self.state = state;
+        self.effects.push(LoopEffect::LookAtBacklog);
+    }
+
     pub(super) fn verified(&mut self, result: Result<(), String>) {
-        let State::Verifying(mut finished) = std::mem::replace(&mut self.state, State::New) else {
+        let State::Verifying(mut finished) = self.take_state() else {
             return;
         };
         // Tests that were cut off say nothing.
         finished.verified = (!self.is_stopping).then_some(result);
-        self.state = State::LookingAfter(finished);
-        self.effects.push(LoopEffect::LookAtBacklog);
+        self.look(State::LookingAfter(finished));
     }
 
     /// Judges the iteration, writes it down, and goes on or ends.
     pub(super) fn settle(&mut self, now: Timestamp, looked: Result<BacklogView, String>) {
-        let State::LookingAfter(finished) = std::mem::replace(&mut self.state, State::New) else {
+        let State::LookingAfter(finished) = self.take_state() else {
             return;
         };
         let Finished {
@@ -105,9 +112,7 @@ impl Iteration {
         } = *finished;
         end.report.forget_impossible_figures();
         // What can't be read is taken as unchanged.
-        let after = looked
-            .as_ref()
-            .map_or_else(|_| before.clone(), Clone::clone);
+        let after = looked.as_ref().unwrap_or(&before).clone();
         let shifts = before.shifts(&after);
         let claim = find_marker(&end.final_message, &end.prompt);
         let judged = judge(&Seen {
@@ -121,11 +126,11 @@ impl Iteration {
         });
         let judged = match looked {
             Ok(_) => judged,
-            Err(why) => judged.lost_backlog(&why),
+            Err(why) => judged.lost_backlog(why),
         };
         self.is_unverified = verified.as_ref().map_or(self.is_unverified, Result::is_err);
         self.last = after;
-        self.spent.add(end.report.tokens, end.report.cost_usd);
+        self.spent.add((end.report.tokens, end.report.cost_usd));
         let record = IterationRecord {
             iteration: self.number,
             attempt: self.attempt,
@@ -151,27 +156,8 @@ impl Iteration {
     fn go_on(&mut self, now: Timestamp, judged: &Judged) {
         self.tally(judged);
         self.limited_until = None;
-        let stopped = self
-            .is_stopping
-            .then(|| (LoopStatus::Interrupted, "stopped".to_owned()));
-        let given_up = (self.failures_in_a_row > self.limits.retries).then(|| {
-            let failures = count(
-                self.failures_in_a_row.into(),
-                "failure",
-                "failures in a row",
-            );
-            (
-                LoopStatus::Error,
-                format!("{failures}, the last one: {}", judged.message),
-            )
-        });
-        if let Some((status, reason)) = judged
-            .end
-            .clone()
-            .or(stopped)
-            .or(given_up)
-            .or_else(|| self.used_up(now))
-        {
+        let end = judged.end.clone().or_else(|| self.no_further(judged));
+        if let Some((status, reason)) = end.or_else(|| self.used_up(now)) {
             return self.end(status, reason);
         }
         let (until, is_pause) = self.pause(now, judged);
@@ -180,12 +166,23 @@ impl Iteration {
         self.sleep(until, judged.failure.filter(|_| is_pause));
     }
 
+    /// How the loop ends since somebody wants it to, or since too much in a row has failed.
+    fn no_further(&self, judged: &Judged) -> Option<(LoopStatus, String)> {
+        if self.is_stopping {
+            return Some((LoopStatus::Interrupted, "stopped".to_owned()));
+        }
+        let failures = self.failures_in_a_row;
+        (failures > self.limits.retries).then(|| {
+            let failures = count(failures.into(), "failure", "failures in a row");
+            let why = format!("{failures}, the last one: {}", judged.message);
+            (LoopStatus::Error, why)
+        })
+    }
+
     fn sleep(&mut self, until: Timestamp, waits_out: Option<IterationFailure>) {
         if is_too_late(until, self.limits.deadline) {
-            return self.end(
-                LoopStatus::Deadline,
-                "the time is used up before the next iteration".to_owned(),
-            );
+            let why = "the time is used up before the next iteration";
+            return self.end(LoopStatus::Deadline, why);
         }
         self.state = State::Sleeping;
         self.effects.push(LoopEffect::Sleep { until, waits_out });
@@ -193,10 +190,8 @@ impl Iteration {
 
     /// Counts the try, or not, and the failures in a row.
     fn tally(&mut self, judged: &Judged) {
-        let is_charged = judged.failure.is_none_or(|failure| match failure {
-            IterationFailure::Attempt(failure) => failure.policy().charged,
-            IterationFailure::Unverified | IterationFailure::FalseCompletion => true,
-        });
+        let policy = judged.failure.and_then(IterationFailure::policy);
+        let is_charged = policy.is_none_or(|policy| policy.charged);
         match (judged.failure, &mut self.same_failure) {
             (None, same) => *same = None,
             (Some(failure), Some((same, repeats))) if *same == failure => *repeats += 1,
@@ -219,16 +214,12 @@ impl Iteration {
     /// Until when to wait, and whether that is more than the usual pause.
     fn pause(&self, now: Timestamp, judged: &Judged) -> (Timestamp, bool) {
         let usual = now.plus(self.limits.sleep_ms);
-        let pause = match self.same_failure {
-            Some((IterationFailure::Attempt(failure), repeats)) => {
-                failure.policy().pause.milliseconds(repeats)
-            }
-            Some((IterationFailure::Unverified | IterationFailure::FalseCompletion, _)) | None => {
-                Pause::None.milliseconds(1)
-            }
-        };
+        let pause = self.same_failure.and_then(|(failure, repeats)| {
+            let policy = failure.policy()?;
+            Some(policy.pause_ms(repeats, Policy::LONGEST_PAUSE_MS))
+        });
         let declared = declared_reset(now, judged.not_before, LONGEST_DECLARED_MS);
-        let until = declared.unwrap_or_else(|| now.plus(pause));
+        let until = declared.unwrap_or_else(|| now.plus(pause.unwrap_or(0)));
         (usual.max(until), until > usual)
     }
 
@@ -243,7 +234,7 @@ impl Iteration {
             return Some((LoopStatus::Deadline, "the time is used up".to_owned()));
         }
         let mut spent = self.spent;
-        spent.add(None, Some(self.cost_elsewhere_usd));
+        spent.add((None, Some(self.cost_elsewhere_usd)));
         spent.uses_up(None, limits.max_cost_usd).then(|| {
             let cost = spent.cost_usd;
             let why = format!("the budget is used up: {cost:.2} dollars");
@@ -259,13 +250,14 @@ impl Iteration {
             State::Running { .. } | State::Verifying(_) => self.effects.push(LoopEffect::StopStep),
             State::LookingAfter(_) | State::Ended(_) => {}
             State::New | State::LookingBefore | State::Sleeping => {
-                self.end(LoopStatus::Interrupted, "stopped".to_owned());
+                self.end(LoopStatus::Interrupted, "stopped");
             }
         }
     }
 
-    pub(super) fn end(&mut self, status: LoopStatus, reason: String) {
+    pub(super) fn end(&mut self, status: LoopStatus, reason: impl Into<String>) {
         self.state = State::Ended(status);
+        let reason = reason.into();
         self.effects.push(LoopEffect::End { status, reason });
     }
 }

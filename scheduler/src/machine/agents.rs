@@ -3,13 +3,14 @@
 //! A wall stands while the service behind an account refuses for now. Nobody who shares the account starts then, and
 //! attempts that ran into it are not charged.
 
-use super::conflicts::Beside;
 use super::{Scheduler, State, TaskIndex};
 use crate::budget::{LONGEST_DECLARED_MS, Spent, declared_reset};
 use crate::{
-    AccountName, AgentCandidate, AgentName, AgentReport, AgentVerdict, AttemptRecord, Edition,
-    Effect, Event, Failure, Keep, Overlap, Pause, StopReason, TaskId, Timestamp, judge_agent,
+    AccountName, AgentCandidate, AgentName, AgentReport, AgentVerdict, Edition, Effect, Event,
+    Failure, Keep, Overlap, Policy, StopReason, TaskId, Timestamp, judge_agent,
 };
+use std::collections::BTreeSet;
+use std::ops::Bound::{Excluded, Unbounded};
 
 /// A declared reset that is so much later than the one before is told again.
 const TOLD_AGAIN_AFTER_MS: u64 = 5_000;
@@ -56,12 +57,13 @@ impl Scheduler {
             return;
         }
         if self.limits.overlap == Overlap::Avoid {
-            self.fill_slots_with(&Beside::NothingThatOverlaps(self.hot_files()));
+            self.fill_slots_beside(Some(&self.hot_files()));
         }
-        self.fill_slots_with(&Beside::Anything);
+        self.fill_slots_beside(None);
     }
 
-    fn fill_slots_with(&mut self, beside: &Beside) {
+    /// Given the files that most tasks touch, starts only what will touch no file that work under way will touch.
+    fn fill_slots_beside(&mut self, hot: Option<&BTreeSet<String>>) {
         let mut position = None;
         while self.stop_reason.is_none()
             && !self.is_paused
@@ -76,10 +78,7 @@ impl Scheduler {
                 self.tell_over_budget(rank);
                 continue;
             }
-            let overlaps = match beside {
-                Beside::Anything => false,
-                Beside::NothingThatOverlaps(hot) => self.overlaps_work(rank, hot),
-            };
+            let overlaps = hot.is_some_and(|hot| self.overlaps_work(rank, hot));
             if overlaps || self.is_held_back(rank) {
                 continue;
             }
@@ -96,7 +95,6 @@ impl Scheduler {
 
     /// The first ready task after another one whose wave is open.
     fn candidate_after(&self, position: Option<ReadyKey>) -> Option<ReadyKey> {
-        use std::ops::Bound::{Excluded, Unbounded};
         let after = position.map_or(Unbounded, Excluded);
         let key = *self.ready.range((after, Unbounded)).next()?;
         self.is_wave_open(key.2).then_some(key)
@@ -111,18 +109,15 @@ impl Scheduler {
     }
 
     fn free_agent(&self, rank: TaskIndex) -> Result<AgentName, Barred> {
-        let mut candidates = self.limits.agents.candidates(self.phase(rank)).iter();
-        let is_refused = |candidate: &&AgentCandidate| self.refused.contains(&candidate.account);
-        if let Some(candidate) = candidates.clone().find(|candidate| {
-            !is_refused(candidate) && !self.cooldowns.contains_key(&candidate.account)
-        }) {
-            return Ok(candidate.agent.clone());
-        }
-        Err(if candidates.all(|candidate| is_refused(&candidate)) {
-            Barred::Refused
-        } else {
-            Barred::CoolingDown
-        })
+        let candidates = self.limits.agents.candidates(self.phase(rank)).iter();
+        let mut accepted = candidates
+            .filter(|candidate| !self.refused.contains(&candidate.account))
+            .peekable();
+        accepted.peek().ok_or(Barred::Refused)?;
+        accepted
+            .find(|candidate| !self.cooldowns.contains_key(&candidate.account))
+            .map(|candidate| candidate.agent.clone())
+            .ok_or(Barred::CoolingDown)
     }
 
     /// Gives the attempt that is about to start its agent, who may be another one than when its worktree was asked for.
@@ -140,11 +135,10 @@ impl Scheduler {
 
     /// Whether the agent of the attempt under way may be asked for more now.
     pub(super) fn may_ask_again(&self, rank: TaskIndex) -> bool {
-        let candidate = self.candidate_of(rank);
-        candidate.is_none_or(|candidate| {
-            !self.cooldowns.contains_key(&candidate.account)
-                && !self.refused.contains(&candidate.account)
-        })
+        self.candidate_of(rank)
+            .is_none_or(|AgentCandidate { account, .. }| {
+                !self.cooldowns.contains_key(account) && !self.refused.contains(account)
+            })
     }
 
     fn candidate_of(&self, rank: TaskIndex) -> Option<&AgentCandidate> {
@@ -158,52 +152,49 @@ impl Scheduler {
             return;
         };
         let (longest, longest_pause) = match self.limits.edition {
-            Edition::First => (u64::MAX, Pause::LONGEST_MS),
+            Edition::First => (u64::MAX, Policy::LONGEST_PAUSE_MS),
             Edition::Second | Edition::Third => (LONGEST_DECLARED_MS, LONGEST_PAUSE_MS),
         };
         let declared = declared_reset(self.now, declared, longest);
-        let is_declared = declared.is_some();
-        if let Some(cooldown) = self.cooldowns.get_mut(&account) {
+        let refused_at = self.now;
+        let is_news = if let Some(cooldown) = self.cooldowns.get_mut(&account) {
             // Others ran into the same wall before it was seen.
-            let later = declared.filter(|&until| until > cooldown.until);
             let before = cooldown.until;
-            cooldown.until = later.unwrap_or(before);
-            cooldown.refused_at = self.now;
-            if later.is_some_and(|later| later.since(before) >= TOLD_AGAIN_AFTER_MS) {
-                let until = cooldown.until;
-                self.tell(Event::AgentLimited {
-                    agent,
-                    account,
-                    until,
-                    declared: true,
-                });
-            }
-            return;
+            cooldown.until = before.max(declared.unwrap_or(before));
+            cooldown.refused_at = refused_at;
+            cooldown.until.since(before) >= TOLD_AGAIN_AFTER_MS
+        } else {
+            let pause = self.growing_pause(rank, &account, longest_pause);
+            let cooldown = Cooldown {
+                agent: agent.clone(),
+                until: declared.unwrap_or_else(|| refused_at.plus(pause)),
+                refused_at,
+            };
+            self.cooldowns.insert(account.clone(), cooldown);
+            true
+        };
+        if is_news {
+            self.tell_cooldown(agent, account, declared.is_some());
         }
+    }
+
+    /// Counts a refusal, and returns how long to wait after so many in a row where the service declares nothing.
+    fn growing_pause(&mut self, rank: TaskIndex, account: &AccountName, longest_ms: u64) -> u64 {
         let refusals = self.refusals_in_a_row.entry(account.clone()).or_insert(0);
         *refusals += 1;
-        let pause = Failure::RateLimited
-            .policy()
-            .pause
-            .milliseconds_at_most(*refusals, longest_pause);
-        let jitter = self
-            .limits
-            .agents
-            .jitter_ms(pause, &self.id(rank), self.attempt_number(rank));
-        let until = declared.unwrap_or_else(|| self.now.plus(pause + jitter));
-        self.cooldowns.insert(
-            account.clone(),
-            Cooldown {
-                agent: agent.clone(),
-                until,
-                refused_at: self.now,
-            },
-        );
+        let policy = Failure::RateLimited.policy();
+        let pause = policy.pause_ms(*refusals, longest_ms);
+        let (task, attempt) = self.step(rank);
+        pause + self.limits.agents.jitter_ms(pause, &task, attempt)
+    }
+
+    fn tell_cooldown(&mut self, agent: AgentName, account: AccountName, declared: bool) {
+        let until = self.cooldowns[&account].until;
         self.tell(Event::AgentLimited {
             agent,
             account,
             until,
-            declared: is_declared,
+            declared,
         });
     }
 
@@ -220,10 +211,7 @@ impl Scheduler {
     /// Notes that the service behind the agent of the attempt under way answered: the next wall is a new one, and a wall
     /// that it passes is none.
     pub(super) fn heard_from_service(&mut self, rank: TaskIndex, report: &AgentReport) {
-        let Some(account) = self
-            .candidate_of(rank)
-            .map(|candidate| candidate.account.clone())
-        else {
+        let Some(AgentCandidate { account, .. }) = self.candidate_of(rank).cloned() else {
             return;
         };
         let Some(cooldown) = self.cooldowns.get(&account) else {
@@ -264,9 +252,7 @@ impl Scheduler {
                 failure: Failure::RateLimited,
                 not_before,
                 ..
-            } => {
-                self.start_cooldown(rank, not_before);
-            }
+            } => self.start_cooldown(rank, not_before),
             AgentVerdict::Failed {
                 failure: Failure::Auth,
                 ..
@@ -291,26 +277,22 @@ impl Scheduler {
     pub(super) fn review_agents(&mut self) {
         self.forgive_agents();
         self.told_over_budget.clear();
-        for (account, cooldown) in &mut self.cooldowns {
-            // Raised by an earlier version, it may be longer than any is now.
-            if self.limits.edition != Edition::First {
-                cooldown.until = cooldown
-                    .until
-                    .min(cooldown.refused_at.plus(LONGEST_DECLARED_MS));
+        if !self.is_of_first_edition() {
+            for cooldown in self.cooldowns.values_mut() {
+                // Raised by an earlier version, it may be longer than any is now.
+                let longest = cooldown.refused_at.plus(LONGEST_DECLARED_MS);
+                cooldown.until = cooldown.until.min(longest);
             }
-            self.effects.push(Effect::Tell(Event::AgentLimited {
-                agent: cooldown.agent.clone(),
-                account: account.clone(),
-                until: cooldown.until,
-                declared: false,
-            }));
+        }
+        for (account, Cooldown { agent, .. }) in self.cooldowns.clone() {
+            self.tell_cooldown(agent, account, false);
         }
     }
 
     pub(super) fn is_over_budget(&self, rank: TaskIndex) -> bool {
         let mut spent = Spent::default();
-        for (tokens, cost_usd) in self.attempts[rank].iter().map(AttemptRecord::spent) {
-            spent.add(tokens, cost_usd);
+        for record in &self.attempts[rank] {
+            spent.add(record.spent());
         }
         let limits = &self.limits;
         spent.uses_up(limits.max_tokens_per_task, limits.max_cost_usd_per_task)
@@ -327,7 +309,7 @@ impl Scheduler {
     /// Stops a run in which nothing is left to wait for: what could start has spent its budget.
     pub(super) fn stop_when_spent(&mut self) {
         let is_idle = self.slots_in_use == 0 && self.landing.is_empty() && self.paused.is_empty();
-        if !is_idle || self.is_paused || self.stop_reason.is_some() || self.unsettled == 0 {
+        if !is_idle || self.starts_nothing() {
             return;
         }
         let first = self.candidate_after(None);
@@ -339,9 +321,11 @@ impl Scheduler {
 
     /// Returns the tasks that wait behind walls now.
     pub fn cooling_tasks(&self) -> Vec<TaskId> {
-        let ready = (self.indices()).filter(|&rank| self.states[rank] == State::Ready);
-        let cooling =
-            ready.filter(|&rank| matches!(self.free_agent(rank), Err(Barred::CoolingDown)));
+        let is_cooling = |&rank: &TaskIndex| {
+            self.states[rank] == State::Ready
+                && matches!(self.free_agent(rank), Err(Barred::CoolingDown))
+        };
+        let cooling = self.indices().filter(is_cooling);
         cooling.map(|rank| self.id(rank)).collect()
     }
 }

@@ -6,7 +6,7 @@ use super::attempt_record::Reached;
 use super::{AttemptRecord, IllegalInput, Place, Scheduler, State, TaskIndex};
 use crate::failure::last_line;
 use crate::{
-    AgentReport, AgentVerdict, Answer, AttemptNumber, Effect, Event, Failure, GateResult,
+    AgentReport, AgentVerdict, Answer, AttemptNumber, AttemptStep, Event, Failure, GateResult,
     LandingRefusal, PrepareRefusal, Proof, StopMode, StopReason, TaskId, judge_agent, quoted,
 };
 
@@ -20,25 +20,19 @@ impl Scheduler {
         if !self.is_of_first_edition() {
             answer.forget_impossible_figures();
         }
-        let rank = match self.rank_under_way(task, attempt) {
-            Ok(rank) => rank,
-            Err(stands) => {
-                let what = format!("the answer `{answer:?}` for `{task}`");
-                return Err(IllegalInput { what, stands });
-            }
+        let illegal = |stands| IllegalInput {
+            what: format!("the answer `{answer:?}` for `{task}`"),
+            stands,
         };
-        let is_under_way = self.states[rank].is_under_way();
-        match (answer, is_under_way) {
+        let rank = self.rank_under_way(task, attempt).map_err(illegal)?;
+        match (answer, self.states[rank].is_under_way()) {
             (Answer::InfrastructureFailed(why), true) => self.park(rank, why),
             (Answer::Unreviewed { why, review }, true) => {
                 self.spend_on_gates(std::slice::from_ref(&review));
                 self.last_attempt(rank).unreviewed.push(*review);
                 self.park(rank, why);
             }
-            (answer, _) => match self.pending_stops.get(&rank) {
-                Some(&pending) => self.finish_stopped_attempt(rank, pending, answer)?,
-                None => self.take_step(rank, answer)?,
-            },
+            (answer, _) => self.take_step(rank, answer)?,
         }
         Ok(())
     }
@@ -67,13 +61,13 @@ impl Scheduler {
                 self.committed(rank, commit);
             }
             (State::Committing, Answer::CommitRefused(why)) => {
-                self.fail_attempt(rank, Failure::CommitRefused, why, None);
+                self.fail_step(rank, Failure::CommitRefused, why);
             }
             (State::Refactoring { .. }, Answer::Refactored(refactored)) => {
                 self.refactored(rank, *refactored);
             }
             (State::Running | State::Proving | State::Committing, Answer::WorkLost(why)) => {
-                self.fail_attempt(rank, Failure::Lost, why, None);
+                self.fail_step(rank, Failure::Lost, why);
             }
             (
                 State::Landing { commit },
@@ -83,6 +77,7 @@ impl Scheduler {
                 },
             ) => {
                 let commit = commit.clone();
+                self.pending_stops.remove(&rank);
                 self.end_landing();
                 self.landed(rank, commit, &merge, resolution);
             }
@@ -90,21 +85,29 @@ impl Scheduler {
                 self.end_landing();
                 self.fail_landing(rank, refusal);
             }
-            (_, answer) => return Err(self.illegal_answer(rank, &answer)),
+            (state, answer) => {
+                return Err(IllegalInput {
+                    what: format!("the answer `{answer:?}` for `{}`", self.id(rank)),
+                    stands: format!("it is {}", state.as_str()),
+                });
+            }
         }
         Ok(())
     }
 
-    pub(super) fn illegal_answer(&self, rank: TaskIndex, answer: &Answer) -> IllegalInput {
-        IllegalInput {
-            what: format!("the answer `{answer:?}` for `{}`", self.id(rank)),
-            stands: format!("it is {}", self.states[rank].as_str()),
+    /// Ends an attempt whose step could not be done.
+    fn fail_step(&mut self, rank: TaskIndex, failure: Failure, why: String) {
+        if !self.end_if_stopped(rank, None) {
+            self.fail_attempt(rank, failure, why, None);
         }
     }
 
     fn prepared(&mut self, rank: TaskIndex, place: Place) {
         let (branch, base) = (place.branch.clone(), place.base.clone());
         self.last_attempt(rank).reach(Reached::Place(place));
+        if self.end_if_stopped(rank, None) {
+            return;
+        }
         if self.stop_order.is_some()
             || self.is_paused
             || self.stop_reason == Some(StopReason::Breaker)
@@ -116,20 +119,16 @@ impl Scheduler {
             return;
         };
         self.set_state(rank, State::Running);
-        let ((task, attempt), phase) = (self.step(rank), self.phase(rank));
         self.tell(Event::AttemptStarted {
-            task: task.clone(),
-            attempt,
-            phase,
+            task: self.id(rank),
+            attempt: self.attempt_number(rank),
+            phase: self.phase(rank),
             agent,
             branch,
             base,
         });
-        self.effects.push(Effect::RunAgent {
-            task,
-            attempt,
-            timeout_ms: self.timeout_ms(rank),
-        });
+        let timeout_ms = self.timeout_ms(rank);
+        self.ask(rank, AttemptStep::RunAgent { timeout_ms });
     }
 
     pub(super) fn timeout_ms(&self, rank: TaskIndex) -> u64 {
@@ -138,19 +137,14 @@ impl Scheduler {
 
     fn prepare_refused(&mut self, rank: TaskIndex, refusal: PrepareRefusal) {
         let files = match refusal {
-            PrepareRefusal::Failed(why) => {
-                self.fail_attempt(rank, Failure::NotStarted, why, None);
-                return;
-            }
-            PrepareRefusal::Conflict { files } => files,
+            PrepareRefusal::Failed(why) => return self.fail_step(rank, Failure::NotStarted, why),
+            PrepareRefusal::Conflict { files } => files.join(", "),
         };
-        let evidence = format!(
-            "what it builds on conflicts with what has landed in: {}",
-            files.join(", ")
-        );
-        let red = self.red_of(rank);
-        let red = red.filter(|&red| matches!(self.states[red], State::Held { .. }));
-        if let Some(red) = red {
+        let evidence = format!("what it builds on conflicts with what has landed in: {files}");
+        if self.end_if_stopped(rank, None) {
+            return;
+        }
+        if let Some(red) = self.held_red_of(rank) {
             self.redo_conflicting_red(red, rank, evidence);
         } else {
             self.fail_attempt(rank, Failure::Conflict, evidence, None);
@@ -158,18 +152,21 @@ impl Scheduler {
     }
 
     pub(super) fn spend(&mut self, report: &AgentReport) {
-        self.spent.add(report.tokens, report.cost_usd);
+        self.spent.add((report.tokens, report.cost_usd));
     }
 
     /// Reviewers are agents as well.
     pub(super) fn spend_on_gates(&mut self, gates: &[GateResult]) {
         for gate in gates {
-            self.spent.add(gate.tokens, gate.cost_usd);
+            self.spent.add((gate.tokens, gate.cost_usd));
         }
     }
 
     fn agent_ended(&mut self, rank: TaskIndex, report: AgentReport) {
         self.spend(&report);
+        if self.pending_stops.contains_key(&rank) {
+            return self.stopped_agent_ended(rank, report);
+        }
         let verdict = self.verdict(&report);
         if verdict == AgentVerdict::WorthProving {
             self.heard_from_service(rank, &report);
@@ -180,10 +177,7 @@ impl Scheduler {
             AgentVerdict::WorthProving => {
                 self.set_state(rank, State::Proving);
                 if self.stop_order != Some(StopMode::Now) {
-                    self.effects.push(Effect::Prove {
-                        task: self.id(rank),
-                        attempt: self.attempt_number(rank),
-                    });
+                    self.ask_for_step(rank);
                 }
             }
             AgentVerdict::Interrupted => self.interrupt_attempt(rank),
@@ -209,35 +203,30 @@ impl Scheduler {
 
     /// Judges how an agent ended. One that was ended although nobody had ordered the run to stop was not ended by tm.
     fn verdict(&self, report: &AgentReport) -> AgentVerdict {
+        let is_asked_for = self.stop_order.is_some() || self.is_of_first_edition();
         match judge_agent(report) {
-            AgentVerdict::Interrupted
-                if self.stop_order.is_none() && !self.is_of_first_edition() =>
-            {
-                let evidence = "the agent was ended, and nobody had asked for it".to_owned();
-                AgentVerdict::Failed {
-                    failure: Failure::Lost,
-                    evidence,
-                    not_before: None,
-                }
+            AgentVerdict::Interrupted if !is_asked_for => {
+                let evidence = "the agent was ended, and nobody had asked for it";
+                AgentVerdict::failed(Failure::Lost, evidence)
             }
             verdict => verdict,
         }
     }
 
     fn proved(&mut self, rank: TaskIndex, proof: Proof) {
-        let (task, attempt) = self.step(rank);
         let (failure, evidence) = (proof.failure, proof.evidence.clone());
         self.take_proof(rank, proof);
-        if let Some((failure, doubt)) = failure.zip(self.doubt(rank)) {
-            self.question_red(rank, doubt, failure);
+        if self.end_if_stopped(rank, None) {
             return;
         }
-        if let Some(failure) = failure {
-            self.fail_attempt(rank, failure, evidence, None);
-            return;
+        match (failure, self.doubt(rank)) {
+            (Some(failure), Some(doubt)) => self.question_red(rank, doubt, failure),
+            (Some(failure), None) => self.fail_attempt(rank, failure, evidence, None),
+            (None, _) => {
+                self.set_state(rank, State::Committing);
+                self.ask_for_step(rank);
+            }
         }
-        self.set_state(rank, State::Committing);
-        self.effects.push(Effect::Commit { task, attempt });
     }
 
     /// Takes in what was seen of an attempt's work, and what its gates have cost, whatever becomes of the attempt.
@@ -257,6 +246,9 @@ impl Scheduler {
 
     /// Ends an attempt whose work did not land, and remembers by what.
     fn fail_landing(&mut self, rank: TaskIndex, refusal: LandingRefusal) {
+        if self.end_if_stopped(rank, None) {
+            return;
+        }
         let conflict = self.conflicted(&refusal);
         let (failure, evidence) = landing_evidence(refusal);
         self.fail_attempt(rank, failure, evidence, None);
@@ -282,27 +274,16 @@ fn landing_evidence(refusal: LandingRefusal) -> (Failure, String) {
         LandingRefusal::Conflict {
             files, with, tried, ..
         } => {
+            let mut lines = tried;
             let conflict = format!("conflicts with {} in: {}", names(&with), files.join(", "));
-            (
-                Failure::Conflict,
-                std::iter::once(conflict)
-                    .chain(tried)
-                    .collect::<Vec<_>>()
-                    .join("\n"),
-            )
+            lines.insert(0, conflict);
+            (Failure::Conflict, lines.join("\n"))
         }
-        LandingRefusal::Regression { proof, with }
-            if proof.failure == Some(Failure::GateFailed) =>
-        {
-            (
-                Failure::GateFailed,
-                format!("merged with {}:\n{}", names(&with), proof.evidence),
-            )
+        LandingRefusal::Regression { proof, with } => {
+            let of_gate = proof.failure.filter(|why| *why == Failure::GateFailed);
+            let evidence = format!("merged with {}:\n{}", names(&with), proof.evidence);
+            (of_gate.unwrap_or(Failure::LandingRegression), evidence)
         }
-        LandingRefusal::Regression { proof, with } => (
-            Failure::LandingRegression,
-            format!("merged with {}:\n{}", names(&with), proof.evidence),
-        ),
         LandingRefusal::Failed(why) => (Failure::CommitRefused, why),
     }
 }

@@ -122,11 +122,11 @@ impl AttemptProgress {
 
     const fn worked(&self) -> Option<&Worked> {
         match self {
-            Self::Preparing | Self::Working(_) => None,
             Self::Worked(worked)
             | Self::Proven(worked, _)
             | Self::Committed(worked, ..)
             | Self::Refactored(worked, ..) => Some(worked),
+            _ => None,
         }
     }
 }
@@ -171,20 +171,17 @@ impl AttemptRecord {
     /// Returns what tm saw of the work.
     pub const fn proof(&self) -> Option<&Proof> {
         match &self.progress {
-            AttemptProgress::Preparing
-            | AttemptProgress::Working(_)
-            | AttemptProgress::Worked(_) => None,
             AttemptProgress::Proven(_, proof)
             | AttemptProgress::Committed(_, proof, _)
             | AttemptProgress::Refactored(_, proof, _) => Some(proof),
+            _ => None,
         }
     }
 
     /// Returns what tm saw of the work as it is committed: with the improvements of a further agent, where they were kept.
     pub fn proof_of_commit(&self) -> Option<&Proof> {
-        let kept = self
-            .refactored()
-            .filter(|refactored| refactored.dropped.is_none());
+        let refactored = self.refactored();
+        let kept = refactored.filter(|refactored| refactored.dropped.is_none());
         let of_refactor = kept.and_then(|refactored| refactored.proof.as_ref());
         of_refactor.or_else(|| self.proof())
     }
@@ -219,7 +216,7 @@ impl AttemptRecord {
     pub const fn failed(&self) -> Option<&AttemptFailure> {
         match &self.end {
             AttemptEnd::Failed(failed) => Some(failed),
-            AttemptEnd::UnderWay { .. } | AttemptEnd::Over { .. } => None,
+            _ => None,
         }
     }
 
@@ -246,7 +243,7 @@ impl AttemptRecord {
     pub const fn resolution(&self) -> Option<Resolution> {
         match &self.end {
             AttemptEnd::Over { resolution, .. } => *resolution,
-            AttemptEnd::UnderWay { .. } | AttemptEnd::Failed(_) => None,
+            _ => None,
         }
     }
 
@@ -254,7 +251,7 @@ impl AttemptRecord {
     pub const fn ahead(&self) -> Option<&Conflicted> {
         match &self.end {
             AttemptEnd::UnderWay { ahead } => ahead.as_ref(),
-            AttemptEnd::Over { .. } | AttemptEnd::Failed(_) => None,
+            _ => None,
         }
     }
 

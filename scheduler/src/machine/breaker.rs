@@ -24,7 +24,7 @@ pub(super) struct Streak {
 impl Scheduler {
     /// Counts an attempt that failed.
     pub(super) fn count_for_breaker(&mut self, rank: TaskIndex, failure: Failure, evidence: &str) {
-        if !tells_of_surroundings(failure) {
+        if !failure.policy().of_surroundings {
             return;
         }
         let words = in_a_line(evidence);
@@ -36,24 +36,22 @@ impl Scheduler {
             streak.words = words;
             streak.tasks.insert(rank);
         } else {
-            let (tasks, given_up) = (BTreeSet::from([rank]), BTreeSet::new());
             self.streak = Some(Streak {
                 failure,
                 shape,
                 words,
                 attempts: 1,
-                tasks,
-                given_up,
+                tasks: BTreeSet::from([rank]),
+                given_up: BTreeSet::new(),
             });
         }
     }
 
     /// Counts a task that is given up for how its last attempt ended.
     pub(super) fn count_given_up(&mut self, rank: TaskIndex, failure: Failure) {
-        if let Some(streak) = self
-            .streak
-            .as_mut()
-            .filter(|streak| streak.failure == failure && streak.tasks.contains(&rank))
+        if let Some(streak) = &mut self.streak
+            && streak.failure == failure
+            && streak.tasks.contains(&rank)
         {
             streak.given_up.insert(rank);
         }
@@ -72,14 +70,10 @@ impl Scheduler {
 
     /// Starts nothing more when too much in a row has ended the same way.
     pub(super) fn break_when_all_is_the_same(&mut self) {
-        if self.is_paused || self.stop_reason.is_some() || self.unsettled == 0 {
+        if self.starts_nothing() {
             return;
         }
-        let Some(why) = self
-            .streak
-            .as_ref()
-            .and_then(|streak| self.too_much(streak))
-        else {
+        let Some(why) = self.too_much_in_a_row() else {
             return;
         };
         self.broken_by = Some(why.clone());
@@ -88,21 +82,13 @@ impl Scheduler {
                 self.is_paused = true;
                 self.tell(Event::RunPaused { why: Some(why) });
             }
-            AtBreaker::Stop => {
-                self.stop_because(StopReason::Breaker);
-            }
+            AtBreaker::Stop => self.stop_because(StopReason::Breaker),
         }
     }
 
-    /// Whether as much in a row ended the same way as is allowed.
-    pub(super) fn is_all_the_same(&self) -> bool {
-        self.streak
-            .as_ref()
-            .is_some_and(|streak| self.too_much(streak).is_some())
-    }
-
-    fn too_much(&self, streak: &Streak) -> Option<String> {
-        let breaker = self.limits.breaker;
+    /// What as much in a row as is allowed had in common, in words.
+    pub(super) fn too_much_in_a_row(&self) -> Option<String> {
+        let (streak, breaker) = (self.streak.as_ref()?, self.limits.breaker);
         let (attempts, given_up) = (streak.attempts, count_u32(streak.given_up.len()));
         let what = if breaker.tasks.is_some_and(|most| given_up >= most.get()) {
             format!("{given_up} tasks in a row were given up for the same reason")
@@ -124,36 +110,6 @@ impl Scheduler {
     /// Returns what attempts in a row had in common, when the run starts nothing more because of that.
     pub fn broken_by(&self) -> Option<&str> {
         self.broken_by.as_deref()
-    }
-}
-
-/// Whether such an end may be that of everybody. Limits of services, refused credentials and orders of people have rules of
-/// their own; work that meets other work shows that something passed.
-const fn tells_of_surroundings(failure: Failure) -> bool {
-    match failure {
-        Failure::RateLimited
-        | Failure::Auth
-        | Failure::Stopped
-        | Failure::RedQuestioned
-        | Failure::Conflict
-        | Failure::LandingRegression => false,
-        Failure::NotStarted
-        | Failure::TimedOut
-        | Failure::Stalled
-        | Failure::Lost
-        | Failure::NoResult
-        | Failure::MalformedResult
-        | Failure::ClaimedFail
-        | Failure::RedPassed
-        | Failure::RedCannotRun
-        | Failure::GreenFailing
-        | Failure::Regression
-        | Failure::TestsTampered
-        | Failure::NothingDone
-        | Failure::Escaped
-        | Failure::CommitRefused
-        | Failure::WorkRefused
-        | Failure::GateFailed => true,
     }
 }
 

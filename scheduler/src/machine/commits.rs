@@ -3,38 +3,29 @@
 use super::attempt_record::Reached;
 use super::{Scheduler, State, TaskIndex};
 use crate::{
-    CommitId, Effect, Event, GateResult, Keep, Landing, Phase, Proof, Refactor, Refactored, Status,
+    CommitId, Event, GateResult, Keep, Landing, Phase, Proof, Refactor, Refactored, Status,
 };
 
 impl Scheduler {
     pub(super) fn committed(&mut self, rank: TaskIndex, commit: CommitId) {
-        let (task, attempt) = self.step(rank);
         self.tell_commit(rank, &commit);
-        if self.wants_refactor(rank) && !self.may_ask_again(rank) {
-            let dropped = Some("the service behind its agent refused meanwhile".to_owned());
-            self.tell(Event::RefactorEnded {
-                task,
-                commit: commit.clone(),
-                dropped,
-            });
-            self.finish_attempt(rank, commit);
-        } else if self.wants_refactor(rank) {
-            let timeout_ms = self.timeout_ms(rank);
-            self.set_state(
-                rank,
-                State::Refactoring {
-                    commit: commit.clone(),
-                },
-            );
-            self.effects.push(Effect::Refactor {
-                task,
-                attempt,
-                commit,
-                timeout_ms,
-            });
-        } else {
-            self.finish_attempt(rank, commit);
+        if self.end_if_stopped(rank, None) {
+            return;
         }
+        let wants_refactor = self.wants_refactor(rank);
+        if wants_refactor && self.may_ask_again(rank) {
+            self.set_state(rank, State::Refactoring { commit });
+            return self.ask_for_step(rank);
+        }
+        if wants_refactor {
+            let why = "the service behind its agent refused meanwhile";
+            self.tell(Event::RefactorEnded {
+                task: self.id(rank),
+                commit: commit.clone(),
+                dropped: Some(why.to_owned()),
+            });
+        }
+        self.finish_attempt(rank, commit);
     }
 
     /// What was seen of the tree that the hooks made stands in place of what was seen before.
@@ -51,7 +42,7 @@ impl Scheduler {
         }
     }
 
-    pub(super) fn tell_commit(&mut self, rank: TaskIndex, commit: &CommitId) {
+    fn tell_commit(&mut self, rank: TaskIndex, commit: &CommitId) {
         let task = self.id(rank);
         let record = self.last_attempt(rank);
         record.reach(Reached::Commit(commit.clone()));
@@ -71,11 +62,6 @@ impl Scheduler {
 
     pub(super) fn refactored(&mut self, rank: TaskIndex, refactored: Refactored) {
         let commit = refactored.commit.clone();
-        self.note_refactored(rank, refactored);
-        self.finish_attempt(rank, commit);
-    }
-
-    pub(super) fn note_refactored(&mut self, rank: TaskIndex, refactored: Refactored) {
         if let Some(proof) = &refactored.proof {
             self.spend_on_gates(&proof.gates);
         }
@@ -90,6 +76,9 @@ impl Scheduler {
         });
         self.last_attempt(rank)
             .reach(Reached::Refactored(Box::new(refactored)));
+        if !self.end_if_stopped(rank, None) {
+            self.finish_attempt(rank, commit);
+        }
     }
 
     /// Gives the worktree back and has the commit landed, or held.

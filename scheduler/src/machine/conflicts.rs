@@ -10,30 +10,24 @@ use std::collections::BTreeSet;
 /// From so many conflicts on nothing is started beside a task that may touch the same files.
 const SERIAL_FROM: u32 = 2;
 
-/// Beside what a task may be started.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Beside {
-    Anything,
-    /// Only where no task under way will touch the same files; holds those that most tasks touch.
-    NothingThatOverlaps(BTreeSet<String>),
-}
-
 impl Scheduler {
     /// By what the work of an attempt did not land.
     pub(super) fn conflicted(&self, refusal: &LandingRefusal) -> Option<Conflicted> {
-        match refusal {
-            LandingRefusal::Conflict {
-                files,
-                with,
-                mendable,
-                ..
-            } => Some(Conflicted {
-                files: files.clone(),
-                with: with.clone(),
-                mendable: *mendable && self.has_ladder(),
-            }),
-            LandingRefusal::Regression { .. } | LandingRefusal::Failed(_) => None,
-        }
+        let LandingRefusal::Conflict {
+            files,
+            with,
+            mendable,
+            ..
+        } = refusal.clone()
+        else {
+            return None;
+        };
+        let mendable = mendable && self.has_ladder();
+        Some(Conflicted {
+            files,
+            with,
+            mendable,
+        })
     }
 
     /// Remembers, and tells, what an attempt under way will conflict with; what is said of any other says nothing.
@@ -82,19 +76,13 @@ impl Scheduler {
     /// How often the task has conflicted with what had landed, since a person opened it the last time.
     fn conflicts(&self, rank: TaskIndex) -> u32 {
         let conflicts = |record: &&AttemptRecord| record.failure() == Some(Failure::Conflict);
-        count_u32(
-            self.attempts[rank]
-                .iter()
-                .skip(self.forgiven[rank])
-                .filter(conflicts)
-                .count(),
-        )
+        count_u32(self.unforgiven(rank).iter().filter(conflicts).count())
     }
 
     /// The proven work that the next attempt is to put together with what has landed: that of an attempt that conflicted,
     /// also where the attempt that was to do it was lost, and none where the tests of its RED are others by now.
     pub(super) fn carried(&self, rank: TaskIndex) -> Option<CommitId> {
-        let last = self.attempts[rank].get(self.forgiven[rank]..)?.last()?;
+        let last = self.unforgiven(rank).last()?;
         let began_before = |record: &AttemptRecord| record.started_at <= last.started_at;
         let red = self.red_of(rank).and_then(|red| self.last(red));
         let has_same_red = red.is_none_or(began_before);
@@ -112,15 +100,13 @@ impl Scheduler {
     /// Whether a ready task waits until another one has landed that conflicted again and again, and that it may conflict
     /// with.
     pub(super) fn is_held_back(&self, rank: TaskIndex) -> bool {
-        if !self.has_ladder() {
-            return false;
-        }
-        self.quarrelsome.iter().any(|&other| {
-            other != rank
-                && self.is_serial(other)
-                && self.goes_first(other, rank)
-                && self.may_meet(other, rank)
-        })
+        self.has_ladder()
+            && self.quarrelsome.iter().any(|&other| {
+                other != rank
+                    && self.is_serial(other)
+                    && self.goes_first(other, rank)
+                    && self.may_meet(other, rank)
+            })
     }
 
     /// Remembers a task that has conflicted, so that nobody has to look for those that have.
@@ -147,22 +133,20 @@ impl Scheduler {
     /// Whether a task may touch a file in which another one conflicted; one of which nothing is known may.
     fn may_meet(&self, other: TaskIndex, rank: TaskIndex) -> bool {
         let known = self.touched(rank);
-        let conflicts = self.attempts[other]
-            .iter()
-            .filter_map(AttemptRecord::conflict);
-        known.is_empty()
-            || conflicts
-                .flat_map(|conflict| &conflict.files)
-                .any(|file| known.contains(file.as_str()))
+        let records = self.attempts[other].iter();
+        let conflicts = records.filter_map(AttemptRecord::conflict);
+        let mut files = conflicts.flat_map(|conflict| &conflict.files);
+        known.is_empty() || files.any(|file| known.contains(file.as_str()))
     }
 
     /// Whether a task that is under way will touch a file that this one will touch, as far as that can be told.
     pub(super) fn overlaps_work(&self, rank: TaskIndex, hot: &BTreeSet<String>) -> bool {
         let mine = self.expected(rank, hot);
-        let is_under_way = |&other: &TaskIndex| other != rank && self.states[other].is_under_way();
-        (self.indices())
-            .filter(is_under_way)
-            .any(|other| !mine.is_disjoint(&self.expected(other, hot)))
+        self.indices().any(|other| {
+            other != rank
+                && self.states[other].is_under_way()
+                && !mine.is_disjoint(&self.expected(other, hot))
+        })
     }
 
     fn expected<'a>(&'a self, rank: TaskIndex, hot: &'a BTreeSet<String>) -> BTreeSet<&'a str> {
@@ -181,16 +165,11 @@ impl Scheduler {
 
     /// The files that attempts at a task, and at the other half of its pair, have touched.
     fn touched(&self, rank: TaskIndex) -> BTreeSet<&str> {
-        let records = self.attempts[rank].iter().chain(
-            self.pair(rank)
-                .into_iter()
-                .flat_map(|pair| &self.attempts[pair]),
-        );
-        records
-            .filter_map(AttemptRecord::proof)
-            .flat_map(|proof| &proof.touched)
-            .map(String::as_str)
-            .collect()
+        let halves = [Some(rank), self.pair(rank)].into_iter().flatten();
+        let records = halves.flat_map(|half| &self.attempts[half]);
+        let proofs = records.filter_map(AttemptRecord::proof);
+        let files = proofs.flat_map(|proof| &proof.touched);
+        files.map(String::as_str).collect()
     }
 
     /// The files that most tasks that have landed in this run touched.
@@ -198,10 +177,7 @@ impl Scheduler {
         let is_landed = |&rank: &TaskIndex| {
             self.phase(rank) != Phase::Red && matches!(self.states[rank], State::Landed { .. })
         };
-        hot_files(
-            self.indices()
-                .filter(is_landed)
-                .map(|rank| self.touched(rank)),
-        )
+        let landed = self.indices().filter(is_landed);
+        hot_files(landed.map(|rank| self.touched(rank)))
     }
 }

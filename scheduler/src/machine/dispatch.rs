@@ -1,10 +1,11 @@
-//! Starts what may start: wakes paused tasks, fills slots in order, lands one task at a time, ends the run.
+//! Starts what may start: wakes paused tasks, fills slots in order, lands one task at a time, ends the run. Says what an
+//! input asks for, in the words of the machine.
 
 use super::{AttemptRecord, Life, Scheduler, State, TaskIndex, count_u32};
 use crate::budget::is_too_late;
 use crate::{
-    AgentName, AttemptNumber, CommitId, Dispatch, Effect, Event, PlacedTask, RunStatus, Status,
-    StopMode, StopReason, exit_code,
+    AgentName, AttemptNumber, AttemptStep, CommitId, Dispatch, Effect, Event, Failure, Keep,
+    RunStatus, Status, StopMode, StopReason, exit_code,
 };
 use std::num::NonZeroU32;
 
@@ -25,14 +26,16 @@ impl Scheduler {
             return;
         }
         let limits = &self.limits;
-        let why = if is_too_late(self.now, limits.deadline) {
-            StopReason::Deadline
+        if is_too_late(self.now, limits.deadline) {
+            self.stop_because(StopReason::Deadline);
         } else if (self.spent).uses_up(limits.max_tokens, limits.max_cost_usd) {
-            StopReason::Budget
-        } else {
-            return;
-        };
-        self.stop_because(why);
+            self.stop_because(StopReason::Budget);
+        }
+    }
+
+    /// Whether no attempt is started whatever is ready.
+    pub(super) fn starts_nothing(&self) -> bool {
+        self.is_paused || self.stop_reason.is_some() || self.unsettled == 0
     }
 
     fn wake(&mut self) {
@@ -46,25 +49,21 @@ impl Scheduler {
 
     /// Makes a task ready, or waiting again when something it needs is not satisfied any more.
     pub(super) fn make_ready(&mut self, rank: TaskIndex) {
-        let unmet = self.dependencies[rank]
-            .iter()
-            .filter(|&&before| !self.satisfies(before, rank))
-            .count();
-        let state = if unmet == 0 {
-            State::Ready
-        } else {
-            State::Waiting {
-                unmet: count_u32(unmet),
-            }
+        let dependencies = self.dependencies[rank].iter();
+        let unmet = dependencies.filter(|&&before| !self.satisfies(before, rank));
+        let state = match count_u32(unmet.count()) {
+            0 => State::Ready,
+            unmet => State::Waiting { unmet },
         };
         self.set_state(rank, state);
     }
 
     pub(super) fn ready_key(&self, rank: TaskIndex) -> (u32, usize, TaskIndex) {
-        match self.limits.dispatch {
-            Dispatch::Rolling => (0, self.order[rank], rank),
-            Dispatch::Barrier => (self.wave(rank), self.order[rank], rank),
-        }
+        let wave = match self.limits.dispatch {
+            Dispatch::Rolling => 0,
+            Dispatch::Barrier => self.wave(rank),
+        };
+        (wave, self.order[rank], rank)
     }
 
     /// Whether tasks of its wave may start: at any time, or when every wave before has settled.
@@ -80,11 +79,10 @@ impl Scheduler {
         self.set_state(rank, State::Preparing);
         let placed = &self.plan.tasks[rank];
         if self.opened_waves.insert(placed.wave) {
-            let is_of_wave = |other: &&PlacedTask| other.wave == placed.wave;
-            let tasks = self.plan.tasks.iter().filter(is_of_wave).count();
+            let (wave, all) = (placed.wave, self.plan.tasks.iter());
             self.effects.push(Effect::Tell(Event::WaveOpened {
-                wave: placed.wave,
-                tasks,
+                wave,
+                tasks: all.filter(|other| other.wave == wave).count(),
             }));
         }
         if number == AttemptNumber(1) {
@@ -95,7 +93,7 @@ impl Scheduler {
             }));
         }
         self.write_status(rank, Status::InProgress);
-        self.effects.push(self.prepare(rank));
+        self.ask_for_step(rank);
     }
 
     /// Whether a single slot waits until all proven work has landed: what is prepared before starts from an old base, and
@@ -106,20 +104,15 @@ impl Scheduler {
             && !self.is_of_first_edition()
     }
 
-    /// Returns the effect that asks for the worktree of the attempt under way.
-    pub(super) fn prepare(&self, rank: TaskIndex) -> Effect {
+    /// Returns the step that gives the attempt under way its worktree.
+    pub(super) fn prepare(&self, rank: TaskIndex) -> AttemptStep {
+        let dependencies = self.dependencies[rank].iter();
+        let before = dependencies.map(|&before| &self.states[before]);
         let commits = |wanted: fn(&State) -> bool| -> Vec<CommitId> {
-            let before = self.dependencies[rank]
-                .iter()
-                .map(|&before| &self.states[before]);
-            before
-                .filter(|state| wanted(state))
-                .filter_map(|state| state.commit().cloned())
-                .collect()
+            let wanted = before.clone().filter(|state| wanted(state));
+            wanted.filter_map(|state| state.commit().cloned()).collect()
         };
-        Effect::Prepare {
-            task: self.id(rank),
-            attempt: self.attempt_number(rank),
+        AttemptStep::Prepare {
             on_top_of: commits(|state| matches!(state, State::Held { .. })),
             must_contain: commits(|state| {
                 matches!(state, State::Held { .. } | State::Landed { .. })
@@ -131,46 +124,24 @@ impl Scheduler {
         if self.landing_under_way || self.stop_order == Some(StopMode::Now) {
             return;
         }
-        let Some(&rank) = self.landing.front() else {
+        let first = self.landing.front();
+        let Some(&rank) = first.filter(|rank| !self.parked.contains(rank)) else {
             return;
         };
-        if self.parked.contains(&rank) {
-            return;
-        }
-        let State::Landing { commit } = &self.states[rank] else {
-            unreachable!("only landing tasks queue to land")
-        };
-        let (commit, (task, attempt)) = (commit.clone(), self.step(rank));
-        self.effects.push(Effect::Land {
-            task,
-            attempt,
-            commit,
-        });
+        let commit = self.states[rank].commit().cloned();
+        let commit = commit.expect("only landing tasks queue to land");
+        self.ask(rank, AttemptStep::Land { commit });
         self.landing_under_way = true;
     }
 
     fn end_when_over(&mut self) {
-        let status = if self.unsettled == 0 {
-            let is_bad =
-                |state: &State| matches!(state, State::Failed { .. } | State::Blocked { .. });
-            if self.states.iter().any(is_bad) {
-                RunStatus::Failed
-            } else {
-                RunStatus::Completed
-            }
-        } else if self.is_at_rest() {
-            match self.stop_reason {
-                Some(StopReason::Interrupted) => RunStatus::Interrupted,
-                Some(
-                    StopReason::Deadline
-                    | StopReason::Budget
-                    | StopReason::Surroundings
-                    | StopReason::Breaker,
-                ) => RunStatus::Stopped,
-                None => return,
-            }
-        } else {
-            return;
+        let is_bad = |state: &State| matches!(state, State::Failed { .. } | State::Blocked { .. });
+        let status = match self.stop_reason {
+            _ if self.unsettled == 0 && self.states.iter().any(is_bad) => RunStatus::Failed,
+            _ if self.unsettled == 0 => RunStatus::Completed,
+            Some(StopReason::Interrupted) if self.is_at_rest() => RunStatus::Interrupted,
+            Some(_) if self.is_at_rest() => RunStatus::Stopped,
+            Some(_) | None => return,
         };
         self.restore_statuses();
         self.life = Life::Ended(status);
@@ -183,16 +154,56 @@ impl Scheduler {
     /// Whether a stopping run has nothing left to wait for. After an order to stop now, that is when no agent lives:
     /// what else is under way is begun again by the next process.
     fn is_at_rest(&self) -> bool {
-        let mut under_way = (self.indices()).filter(|rank| !self.parked.contains(rank));
+        let is_free = |rank: &TaskIndex| !self.parked.contains(rank);
+        let mut under_way = self.indices().filter(is_free);
         match self.stop_order {
             Some(StopMode::Now) => !under_way.any(|rank| self.states[rank].has_agent()),
             Some(StopMode::Gently) | None => {
-                let lands = self
-                    .landing
-                    .front()
-                    .is_some_and(|first| !self.parked.contains(first));
-                !lands && !under_way.any(|rank| self.states[rank].holds_slot())
+                !self.landing.front().is_some_and(is_free)
+                    && !under_way.any(|rank| self.states[rank].holds_slot())
             }
         }
+    }
+
+    pub(super) fn tell(&mut self, event: Event) {
+        self.effects.push(Effect::Tell(event));
+    }
+
+    /// Has a step of the attempt under way done.
+    pub(super) fn ask(&mut self, rank: TaskIndex, step: AttemptStep) {
+        self.effects.push(Effect::Step {
+            task: self.id(rank),
+            attempt: self.attempt_number(rank),
+            step,
+        });
+    }
+
+    /// Has the worktree of the attempt under way given back.
+    pub(super) fn release(&mut self, rank: TaskIndex, keep: Keep) {
+        self.ask(rank, AttemptStep::Release(keep));
+    }
+
+    pub(super) fn stop_agent(&mut self, rank: TaskIndex, order: StopMode) {
+        self.ask(rank, AttemptStep::StopAgent(order));
+    }
+
+    /// Starts nothing more.
+    pub(super) fn stop_because(&mut self, why: StopReason) {
+        self.stop_reason = Some(why);
+        self.tell(Event::RunStopping { why });
+    }
+
+    pub(super) fn tell_attempt_ended(
+        &mut self,
+        rank: TaskIndex,
+        failure: Option<Failure>,
+        reason: String,
+    ) {
+        self.tell(Event::AttemptEnded {
+            task: self.id(rank),
+            attempt: self.attempt_number(rank),
+            failure,
+            reason,
+        });
     }
 }

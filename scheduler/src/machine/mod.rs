@@ -10,9 +10,6 @@ mod breaker;
 mod commits;
 mod conflicts;
 mod dispatch;
-mod effects;
-mod joining;
-mod queries;
 mod redoing;
 mod retrying;
 mod settle;
@@ -25,13 +22,12 @@ mod tests;
 
 pub use agents::Cooldown;
 pub use attempt_record::{AttemptEnd, AttemptFailure, AttemptRecord, Conflicted, Place};
-pub use queries::TaskView;
-pub use state::State;
+pub use state::{State, TaskView};
 
 use crate::budget::Spent;
 use crate::{
     AccountName, AttemptNumber, Dependants, Edition, Effect, Event, Input, Landing, Limits, Phase,
-    PlacedTask, PlannedTask, RunStatus, Status, StopMode, StopReason, TaskId, Timestamp, WavePlan,
+    PlannedTask, RunStatus, Status, StopMode, StopReason, TaskId, Timestamp, WavePlan,
 };
 use breaker::Streak;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -124,34 +120,12 @@ impl Scheduler {
     pub fn new(plan: WavePlan, limits: Limits) -> Self {
         let count = plan.tasks.len();
         let ids = plan.tasks.iter().map(|placed| placed.task.id.clone());
-        let ranks: BTreeMap<TaskId, TaskIndex> = ids.zip((0..).map(TaskIndex)).collect();
-        let of_task = |placed: &PlacedTask| -> Vec<TaskIndex> {
-            let ids = placed.task.dependencies.iter();
-            ids.filter_map(|id| ranks.get(id).copied()).collect()
-        };
-        let dependencies: Vec<Vec<TaskIndex>> = plan.tasks.iter().map(of_task).collect();
-        let mut dependants = vec![Vec::new(); count];
-        for (after, before) in dependencies.iter().enumerate() {
-            for &before in before {
-                dependants[before].push(TaskIndex(after));
-            }
-        }
-        let last_wave = plan.tasks.iter().map(|placed| placed.wave).max();
-        let mut unsettled_by_wave = vec![0; last_wave.unwrap_or(0) as usize + 1];
-        for placed in &plan.tasks {
-            unsettled_by_wave[placed.wave as usize] += 1;
-        }
-        Self {
+        let mut scheduler = Self {
             limits,
-            ranks,
-            states: dependencies
-                .iter()
-                .map(|before| State::Waiting {
-                    unmet: count_u32(before.len()),
-                })
-                .collect(),
-            dependencies,
-            dependants,
+            ranks: ids.zip((0..).map(TaskIndex)).collect(),
+            states: Vec::with_capacity(count),
+            dependencies: Vec::with_capacity(count),
+            dependants: vec![Vec::new(); count],
             attempts: vec![Vec::new(); count],
             forgiven: vec![0; count],
             order: (0..count).map(|rank| 2 * rank + 1).collect(),
@@ -160,8 +134,8 @@ impl Scheduler {
             landing: VecDeque::new(),
             landing_under_way: false,
             slots_in_use: 0,
-            unsettled: count,
-            unsettled_by_wave,
+            unsettled: 0,
+            unsettled_by_wave: vec![0],
             opened_waves: BTreeSet::new(),
             written: BTreeMap::new(),
             spent: Spent::default(),
@@ -182,7 +156,29 @@ impl Scheduler {
             now: Timestamp::default(),
             effects: Vec::new(),
             plan,
+        };
+        for rank in (0..count).map(TaskIndex) {
+            scheduler.count_in(rank);
         }
+        scheduler
+    }
+
+    /// Takes the next task of the plan into the graph, and counts it.
+    fn count_in(&mut self, rank: TaskIndex) {
+        let ids = self.planned(rank).dependencies.iter();
+        let before: Vec<TaskIndex> = ids.filter_map(|id| self.ranks.get(id).copied()).collect();
+        for &before in &before {
+            self.dependants[before].push(rank);
+        }
+        self.states.push(State::Waiting {
+            unmet: count_u32(before.len()),
+        });
+        self.dependencies.push(before);
+        let wave = self.wave(rank) as usize;
+        let waves = self.unsettled_by_wave.len().max(wave + 1);
+        self.unsettled_by_wave.resize(waves, 0);
+        self.unsettled_by_wave[wave] += 1;
+        self.unsettled += 1;
     }
 
     /// Takes one input and returns what is to be done, in order.
@@ -211,9 +207,7 @@ impl Scheduler {
                     attempt,
                     answer,
                 },
-            ) => {
-                self.answer(&task, attempt, answer)?;
-            }
+            ) => self.answer(&task, attempt, answer)?,
             (Life::Running, Input::Tick) => {}
             (Life::Running, Input::Foreseen(foreseen)) => self.foresee(foreseen),
             (Life::Running, Input::Stop(order)) => self.stop(order),
@@ -259,10 +253,7 @@ impl Scheduler {
 
     /// Whether a conflict throws nothing away and costs no retry.
     fn has_ladder(&self) -> bool {
-        match self.limits.edition {
-            Edition::First | Edition::Second => false,
-            Edition::Third => true,
-        }
+        self.limits.edition == Edition::Third
     }
 
     /// Whether inputs are taken as a journal of an earlier version was written.
@@ -295,6 +286,12 @@ impl Scheduler {
         self.pair(rank).filter(|_| self.phase(rank) == Phase::Green)
     }
 
+    /// The RED of a GREEN, while its work is held.
+    fn held_red_of(&self, rank: TaskIndex) -> Option<TaskIndex> {
+        let is_held = |red: &TaskIndex| matches!(self.states[*red], State::Held { .. });
+        self.red_of(rank).filter(is_held)
+    }
+
     /// The task and the attempt that a step is of.
     fn step(&self, rank: TaskIndex) -> (TaskId, AttemptNumber) {
         (self.id(rank), self.attempt_number(rank))
@@ -302,6 +299,11 @@ impl Scheduler {
 
     fn last(&self, rank: TaskIndex) -> Option<&AttemptRecord> {
         self.attempts[rank].last()
+    }
+
+    /// The attempts that were made since a person opened the task the last time.
+    fn unforgiven(&self, rank: TaskIndex) -> &[AttemptRecord] {
+        &self.attempts[rank][self.forgiven[rank]..]
     }
 
     fn attempt_number(&self, rank: TaskIndex) -> AttemptNumber {
@@ -328,22 +330,12 @@ impl Scheduler {
         let wave = self.wave(rank) as usize;
         let old = std::mem::replace(&mut self.states[rank], state);
         let new = &self.states[rank];
-        match (old.is_settled(), new.is_settled()) {
-            (false, true) => {
-                self.unsettled -= 1;
-                self.unsettled_by_wave[wave] -= 1;
-            }
-            (true, false) => {
-                self.unsettled += 1;
-                self.unsettled_by_wave[wave] += 1;
-            }
-            (true, true) | (false, false) => {}
+        for unsettled in [&mut self.unsettled, &mut self.unsettled_by_wave[wave]] {
+            *unsettled += usize::from(!new.is_settled());
+            *unsettled -= usize::from(!old.is_settled());
         }
-        match (old.holds_slot(), new.holds_slot()) {
-            (false, true) => self.slots_in_use += 1,
-            (true, false) => self.slots_in_use -= 1,
-            (true, true) | (false, false) => {}
-        }
+        self.slots_in_use += u32::from(new.holds_slot());
+        self.slots_in_use -= u32::from(old.holds_slot());
         let key = self.ready_key(rank);
         if *new == State::Ready {
             self.ready.insert(key);

@@ -63,8 +63,7 @@ impl Scheduler {
         if self.is_of_first_edition() {
             return None;
         }
-        let is_held = |red: &TaskIndex| matches!(self.states[*red], State::Held { .. });
-        let red = self.red_of(green).filter(is_held)?;
+        let red = self.held_red_of(green)?;
         let cause = last_reason(&self.attempts[green])?;
         let witnesses = self.witnesses(green, cause).len();
         let before: Vec<Reason> = self.questions(red).collect();
@@ -116,12 +115,10 @@ impl Scheduler {
             }
             (_, _) => "its GREEN shows that a test fails by a mistake of its own".to_owned(),
         };
-        let seen = self
-            .last(red)
-            .and_then(AttemptRecord::proof)
-            .map(words_of_red);
+        let seen = self.last(red).and_then(AttemptRecord::proof);
+        let seen = seen.map(words_of_red).unwrap_or_default();
         let failed = records.last().map(words_of_green).unwrap_or_default();
-        format!("{why}\n\n{}\n\n{failed}", seen.unwrap_or_default())
+        format!("{why}\n\n{seen}\n\n{failed}")
     }
 }
 
@@ -134,20 +131,15 @@ pub(super) struct Doubt {
 
 /// The reason for which the work of the last attempt was refused.
 fn last_reason(records: &[AttemptRecord]) -> Option<Reason> {
-    records
-        .last()?
-        .proof()
-        .filter(|proof| !proof.holds())?
-        .reason
+    let proof = records.last()?.proof()?;
+    proof.reason.filter(|_| !proof.holds())
 }
 
 /// Tests of RED that fail in both.
 fn shared(one: &Proof, other: &Proof) -> Vec<String> {
-    one.red_failing
-        .iter()
-        .filter(|name| other.red_failing.contains(name))
-        .cloned()
-        .collect()
+    let mut names = one.red_failing.clone();
+    names.retain(|name| other.red_failing.contains(name));
+    names
 }
 
 fn words_of_red(proof: &Proof) -> String {
@@ -180,9 +172,9 @@ fn words_of_green(record: &AttemptRecord) -> String {
 
 fn names(tests: &[String]) -> String {
     let named = quoted(tests.iter().take(MOST_NAMES));
-    match tests.len().saturating_sub(MOST_NAMES) {
-        _ if tests.is_empty() => "none that have names".to_owned(),
-        0 => named,
-        more => format!("{named}, and {more} more"),
+    match tests.len() {
+        0 => "none that have names".to_owned(),
+        1..=MOST_NAMES => named,
+        count => format!("{named}, and {} more", count - MOST_NAMES),
     }
 }

@@ -4,7 +4,7 @@
 //! person said so: after an order to stop or pause the run, or a request for the task.
 
 use super::{AttemptRecord, Scheduler, State, TaskIndex, count_u32};
-use crate::{Edition, Event, Failure, Limits, in_a_line};
+use crate::{Edition, Event, Failure, Limits, Policy, in_a_line};
 
 impl Scheduler {
     /// Has a task whose last attempt failed tried again, now or after a pause, or gives it up.
@@ -29,10 +29,8 @@ impl Scheduler {
     }
 
     fn has_no_further_attempt(&self, rank: TaskIndex, failure: Failure) -> bool {
-        let charged = self.attempts[rank]
-            .iter()
-            .filter(|record| record.is_charged())
-            .count();
+        let records = self.attempts[rank].iter();
+        let charged = records.filter(|record| record.is_charged()).count();
         let is_charged = self.last(rank).is_some_and(AttemptRecord::is_charged);
         // Refused credentials are charged where nobody else has others.
         let is_final = !failure.policy().retried && (failure != Failure::Auth || is_charged);
@@ -48,16 +46,9 @@ impl Scheduler {
     /// How many attempts at the task may fail yet without being charged.
     pub(super) fn uncharged_left(&self, rank: TaskIndex) -> usize {
         let is_uncharged = |record: &&AttemptRecord| {
-            !record.is_charged()
-                && record
-                    .failure()
-                    .is_some_and(|failure| failure != Failure::Stopped)
+            !record.is_charged() && !matches!(record.failure(), None | Some(Failure::Stopped))
         };
-        let uncharged = self.attempts[rank]
-            .iter()
-            .skip(self.forgiven[rank])
-            .filter(is_uncharged)
-            .count();
+        let uncharged = self.unforgiven(rank).iter().filter(is_uncharged).count();
         (Limits::UNCHARGED_ATTEMPTS as usize).saturating_sub(uncharged)
     }
 
@@ -86,19 +77,17 @@ impl Scheduler {
             // The wall before its account holds it up.
             Failure::RateLimited => 0,
             Failure::Lost if self.is_of_first_edition() => 0,
-            failure => failure
-                .policy()
-                .pause
-                .milliseconds(self.repeats(rank, failure)),
+            failure => {
+                let repeats = self.repeats(rank, failure);
+                failure.policy().pause_ms(repeats, Policy::LONGEST_PAUSE_MS)
+            }
         }
     }
 
     /// How many attempts in a row, the last ones, failed so.
     fn repeats(&self, rank: TaskIndex, failure: Failure) -> u32 {
-        let same = self.attempts[rank]
-            .iter()
-            .rev()
-            .take_while(|record| record.failure() == Some(failure));
+        let last_first = self.attempts[rank].iter().rev();
+        let same = last_first.take_while(|record| record.failure() == Some(failure));
         count_u32(same.count())
     }
 }

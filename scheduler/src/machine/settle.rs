@@ -77,12 +77,11 @@ impl Scheduler {
     }
 
     pub(super) fn block(&mut self, rank: TaskIndex, by: BTreeSet<TaskId>) {
-        let names = by.iter().cloned().collect();
-        self.set_state(rank, State::Blocked { by });
         self.tell(Event::TaskBlocked {
             task: self.id(rank),
-            by: names,
+            by: by.iter().cloned().collect(),
         });
+        self.set_state(rank, State::Blocked { by });
         self.restore_status(rank);
     }
 
@@ -95,9 +94,8 @@ impl Scheduler {
             "stopped with the run"
         } else {
             "the run is paused"
-        }
-        .to_owned();
-        self.tell_attempt_ended(rank, None, reason);
+        };
+        self.tell_attempt_ended(rank, None, reason.to_owned());
         self.make_ready(rank);
     }
 
@@ -129,18 +127,14 @@ impl Scheduler {
         resolution: Option<Resolution>,
     ) {
         self.end_attempt_well(rank, resolution);
-        let red = self.pair(rank).and_then(|red| match &self.states[red] {
-            State::Held { commit } => Some((red, commit.clone())),
-            _ => None,
-        });
+        let held = |red: TaskIndex| Some((red, self.states[red].commit()?.clone()));
+        let red = self.held_red_of(rank).and_then(held);
         for (rank, commit) in red.into_iter().chain([(rank, commit)]) {
-            self.set_state(
-                rank,
-                State::Landed {
-                    commit,
-                    merge: merge.clone(),
-                },
-            );
+            let landed = State::Landed {
+                commit,
+                merge: merge.clone(),
+            };
+            self.set_state(rank, landed);
             self.tell(Event::TaskLanded {
                 task: self.id(rank),
                 commit: merge.clone(),
@@ -161,8 +155,8 @@ impl Scheduler {
 
     pub(super) fn write_status(&mut self, rank: TaskIndex, status: Status) {
         let task = self.planned(rank).backlog_id.clone();
-        if self.written.get(&task) != Some(&status) {
-            self.written.insert(task.clone(), status.clone());
+        let before = self.written.insert(task.clone(), status.clone());
+        if before.as_ref() != Some(&status) {
             self.effects.push(Effect::SetStatus { task, status });
         }
     }

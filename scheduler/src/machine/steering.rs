@@ -4,7 +4,10 @@
 
 use super::stopping::PendingStop;
 use super::{Life, Scheduler, State, TaskIndex};
-use crate::{Dependants, Event, Failure, Phase, Refusal, RefusalReason, Request, StopMode, TaskId};
+use crate::{
+    Dependants, Event, Failure, Phase, PlacedTask, PlannedTask, Refusal, RefusalReason, Request,
+    StopMode, TaskId,
+};
 use std::collections::BTreeSet;
 
 /// What is said of a task that somebody ended.
@@ -25,7 +28,7 @@ impl Scheduler {
         if self.life != Life::Running {
             return Some(RefusalReason::Over);
         }
-        let rank = |task| self.ranks.get(task).copied();
+        let rank = |task| self.ranks.get(task).ok_or(RefusalReason::UnknownTask);
         match request {
             Request::Pause | Request::Continue | Request::Retry(_) | Request::Add(_)
                 if self.stop_reason.is_some() =>
@@ -36,26 +39,19 @@ impl Scheduler {
             Request::Continue if !self.is_paused => Some(RefusalReason::NothingToDo("not paused")),
             Request::Pause | Request::Continue => None,
             Request::Add(tasks) => self.refuses_addition(tasks),
-            Request::StopTask { task, .. } => match rank(task) {
-                Some(rank) => self.refuses_stop(rank),
-                None => Some(RefusalReason::UnknownTask),
-            },
-            Request::Retry(task) => match rank(task) {
-                Some(rank) => self.refuses_retry(rank),
-                None => Some(RefusalReason::UnknownTask),
-            },
-            Request::Skip { task, dependants } => match rank(task) {
-                Some(rank) => self.refuses_skip(rank, *dependants),
-                None => Some(RefusalReason::UnknownTask),
-            },
+            Request::StopTask { task, .. } => {
+                rank(task).map_or_else(Some, |&rank| self.refuses_stop(rank))
+            }
+            Request::Retry(task) => rank(task).map_or_else(Some, |&rank| self.refuses_retry(rank)),
+            Request::Skip { task, dependants } => {
+                rank(task).map_or_else(Some, |&rank| self.refuses_skip(rank, *dependants))
+            }
         }
     }
 
     fn refuses_stop(&self, rank: TaskIndex) -> Option<RefusalReason> {
         let state = &self.states[rank];
-        state
-            .is_settled()
-            .then(|| RefusalReason::Stands(state.as_str()))
+        (state.is_settled()).then(|| RefusalReason::Stands(state.as_str()))
     }
 
     fn refuses_retry(&self, rank: TaskIndex) -> Option<RefusalReason> {
@@ -114,8 +110,7 @@ impl Scheduler {
             }
             Request::Continue => self.go_on(),
             Request::StopTask { task, order } => {
-                let rank = self.ranks[&task];
-                for rank in self.with_unsettled_red(rank) {
+                for rank in self.with_unsettled_red(self.ranks[&task]) {
                     self.stop_task(rank, order);
                 }
             }
@@ -126,12 +121,15 @@ impl Scheduler {
             Request::Skip { task, dependants } => {
                 let rank = self.ranks[&task];
                 for part in self.with_unsettled_red(rank) {
-                    let dependants = if part == rank {
-                        dependants
-                    } else {
-                        Dependants::Blocked
-                    };
-                    self.leave_out(part, dependants);
+                    let is_red = part != rank;
+                    self.leave_out(
+                        part,
+                        if is_red {
+                            Dependants::Blocked
+                        } else {
+                            dependants
+                        },
+                    );
                 }
             }
             Request::Add(tasks) => self.join(tasks),
@@ -146,9 +144,8 @@ impl Scheduler {
 
     /// The task, and its RED when it is a GREEN whose RED is not settled.
     fn with_unsettled_red(&self, rank: TaskIndex) -> Vec<TaskIndex> {
-        let red = self
-            .red_of(rank)
-            .filter(|&red| !self.states[red].is_settled());
+        let is_unsettled = |red: &TaskIndex| !self.states[*red].is_settled();
+        let red = self.red_of(rank).filter(is_unsettled);
         [rank].into_iter().chain(red).collect()
     }
 
@@ -166,9 +163,8 @@ impl Scheduler {
     /// Ends the attempt of a task as soon as the step under way lets it; false when there is none.
     fn stop_or_wait(&mut self, rank: TaskIndex, pending: PendingStop, order: StopMode) -> bool {
         let state = &self.states[rank];
-        let is_in_line = state.is_landing() && !self.is_being_landed(rank);
         let is_under_way = state.is_under_way();
-        if is_in_line {
+        if state.is_landing() && !self.is_being_landed(rank) {
             self.landing.retain(|&other| other != rank);
             self.end_stopped(rank, pending, None);
         } else if is_under_way {
@@ -177,7 +173,7 @@ impl Scheduler {
         is_under_way
     }
 
-    pub(super) fn is_being_landed(&self, rank: TaskIndex) -> bool {
+    fn is_being_landed(&self, rank: TaskIndex) -> bool {
         self.landing_under_way && self.landing.front() == Some(&rank)
     }
 
@@ -225,10 +221,8 @@ impl Scheduler {
     /// What keeps a task from ever being started: tasks that failed or were left out, directly or further back.
     pub(super) fn blockers(&self, rank: TaskIndex) -> BTreeSet<TaskId> {
         let mut by = BTreeSet::new();
-        for &before in self.dependencies[rank]
-            .iter()
-            .filter(|&&before| !self.satisfies(before, rank))
-        {
+        let dependencies = self.dependencies[rank].iter();
+        for &before in dependencies.filter(|&&before| !self.satisfies(before, rank)) {
             match &self.states[before] {
                 State::Blocked { by: further } => by.extend(further.iter().cloned()),
                 state if state.is_lost() => by.extend([self.id(before)]),
@@ -270,5 +264,79 @@ impl Scheduler {
             (false, State::Blocked { by: before }) if *before == by => {}
             (false, _) => self.block(rank, by),
         }
+    }
+}
+
+/// Takes further tasks into the graph. Tasks that are there never come to depend on new ones, so nothing that is decided
+/// changes, and no cycle can arise.
+impl Scheduler {
+    pub(super) fn refuses_addition(&self, tasks: &[PlannedTask]) -> Option<RefusalReason> {
+        if tasks.iter().any(|task| self.ranks.contains_key(&task.id)) {
+            return Some(RefusalReason::Known);
+        }
+        let new: BTreeSet<&TaskId> = tasks.iter().map(|task| &task.id).collect();
+        let (mut outside, mut by) = (BTreeSet::new(), BTreeSet::new());
+        let needed = tasks.iter().flat_map(|task| &task.dependencies);
+        for id in needed.filter(|id| !new.contains(id)) {
+            match self.ranks.get(id).map(|&rank| &self.states[rank]) {
+                None => drop(outside.insert(id.clone())),
+                Some(
+                    State::Failed { .. }
+                    | State::Blocked { .. }
+                    | State::Skipped {
+                        dependants: Dependants::Blocked,
+                    },
+                ) => drop(by.insert(id.clone())),
+                Some(_) => {}
+            }
+        }
+        if !outside.is_empty() {
+            return Some(RefusalReason::Outside(outside.into_iter().collect()));
+        }
+        (!by.is_empty()).then(|| RefusalReason::Blocked(by.into_iter().collect()))
+    }
+
+    /// Takes the tasks in, each after those of them that it depends on.
+    pub(super) fn join(&mut self, mut tasks: Vec<PlannedTask>) {
+        while !tasks.is_empty() {
+            let is_known = |id: &TaskId| self.ranks.contains_key(id);
+            let mut left = tasks.iter();
+            let next = left.position(|task| task.dependencies.iter().all(is_known));
+            let task = tasks.remove(next.unwrap_or(0));
+            self.join_one(task);
+        }
+    }
+
+    fn join_one(&mut self, task: PlannedTask) {
+        let rank = TaskIndex(self.states.len());
+        let before = task.dependencies.iter().filter_map(|id| self.ranks.get(id));
+        let wave = before.map(|&before| self.wave(before) + 1).max();
+        let placed = PlacedTask::joining(task, wave.unwrap_or(1));
+        self.order.push(self.order_of(&placed));
+        self.ranks.insert(placed.task.id.clone(), rank);
+        self.dependants.push(Vec::new());
+        self.attempts.push(Vec::new());
+        self.forgiven.push(0);
+        self.plan.tasks.push(placed);
+        self.count_in(rank);
+        let PlannedTask {
+            id, title, phase, ..
+        } = self.planned(rank).clone();
+        self.tell(Event::TaskAdded {
+            task: id,
+            title,
+            phase,
+            wave: self.wave(rank),
+        });
+        self.make_ready(rank);
+    }
+
+    /// The place among ready tasks: before the first task of the plan that is less urgent.
+    fn order_of(&self, placed: &PlacedTask) -> usize {
+        let planned = self.plan.tasks.iter().zip(&self.order);
+        let less_urgent = planned.filter(|(other, _)| placed.is_more_urgent_than(other));
+        // Planned tasks have odd numbers; the even ones between are for those that join.
+        let first = less_urgent.map(|(_, &order)| order & !1).min();
+        first.unwrap_or(usize::MAX)
     }
 }

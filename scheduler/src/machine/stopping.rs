@@ -5,10 +5,10 @@
 //! is under way counts when it succeeds: what has landed has landed.
 
 use super::attempt_record::Reached;
-use super::{IllegalInput, Life, Scheduler, State, TaskIndex};
+use super::{Life, Scheduler, State, TaskIndex};
 use crate::{
-    AgentVerdict, Answer, CommitId, Dependants, Effect, Event, Failure, Keep, Limits, Status,
-    StopMode, StopReason, judge_agent,
+    AgentReport, AgentVerdict, AttemptStep, Dependants, Effect, Event, Failure, Keep, Limits,
+    Status, StopMode, StopReason, judge_agent,
 };
 
 /// What becomes of a task when the step under way is answered.
@@ -69,7 +69,7 @@ impl Scheduler {
         self.limits = limits;
         self.stop_order = None;
         // Whoever takes it up has seen how it ended; otherwise the count outlives the process.
-        if self.stop_reason == Some(StopReason::Breaker) || self.is_all_the_same() {
+        if self.stop_reason == Some(StopReason::Breaker) || self.too_much_in_a_row().is_some() {
             self.reset_breaker();
         }
         self.stop_reason = None;
@@ -88,7 +88,7 @@ impl Scheduler {
         self.review_agents();
         for rank in self.indices() {
             self.reconcile_status(rank);
-            self.effects.extend(self.step_again(rank));
+            self.ask_for_step(rank);
         }
         self.stop_again_after_resuming();
         if self.is_paused {
@@ -96,26 +96,24 @@ impl Scheduler {
         }
     }
 
-    fn step_again(&self, rank: TaskIndex) -> Option<Effect> {
-        let (task, attempt) = self.step(rank);
+    /// Asks for the step that follows from where a task stands.
+    pub(super) fn ask_for_step(&mut self, rank: TaskIndex) {
+        if let Some(step) = self.step_again(rank) {
+            self.ask(rank, step);
+        }
+    }
+
+    fn step_again(&self, rank: TaskIndex) -> Option<AttemptStep> {
+        let timeout_ms = self.timeout_ms(rank);
         match &self.states[rank] {
             State::Preparing => Some(self.prepare(rank)),
-            State::Running => Some(Effect::Adopt {
-                task,
-                attempt,
-                timeout_ms: self.timeout_ms(rank),
+            State::Running => Some(AttemptStep::Adopt { timeout_ms }),
+            State::Proving => Some(AttemptStep::Prove),
+            State::Committing => Some(AttemptStep::Commit),
+            State::Refactoring { commit } => Some(AttemptStep::Refactor {
+                commit: commit.clone(),
+                timeout_ms,
             }),
-            State::Proving => Some(Effect::Prove { task, attempt }),
-            State::Committing => Some(Effect::Commit { task, attempt }),
-            State::Refactoring { commit } => {
-                let timeout_ms = self.timeout_ms(rank);
-                Some(Effect::Refactor {
-                    task,
-                    attempt,
-                    commit: commit.clone(),
-                    timeout_ms,
-                })
-            }
             State::Waiting { .. }
             | State::Ready
             | State::Paused { .. }
@@ -147,11 +145,9 @@ impl Scheduler {
         order: StopMode,
     ) {
         self.pending_stops.insert(rank, pending);
-        let task = self.id(rank);
-        let why = pending.describe().to_owned();
         self.tell(Event::TaskStopping {
-            task: task.clone(),
-            why,
+            task: self.id(rank),
+            why: pending.describe().to_owned(),
         });
         if self.states[rank].has_agent() {
             self.stop_agent(rank, order);
@@ -160,72 +156,38 @@ impl Scheduler {
 
     /// Has the agents stopped again that were to be stopped when the process before this one was gone.
     pub(super) fn stop_again_after_resuming(&mut self) {
-        let stopped: Vec<TaskIndex> = self
-            .pending_stops
-            .keys()
-            .copied()
-            .filter(|&rank| self.states[rank].has_agent())
-            .collect();
+        let stopped: Vec<TaskIndex> = self.pending_stops.keys().copied().collect();
         for rank in stopped {
-            self.stop_agent(rank, StopMode::Now);
+            if self.states[rank].has_agent() {
+                self.stop_agent(rank, StopMode::Now);
+            }
         }
     }
 
-    /// Takes the answer of a task that somebody stops, skips or wants tried again.
-    pub(super) fn finish_stopped_attempt(
-        &mut self,
-        rank: TaskIndex,
-        pending: PendingStop,
-        answer: Answer,
-    ) -> Result<(), IllegalInput> {
-        let mut noticed = None;
-        match (&self.states[rank], answer) {
-            (State::Preparing, Answer::Prepared(place)) => {
-                self.last_attempt(rank).reach(Reached::Place(place));
-            }
-            (State::Preparing, Answer::PrepareRefused(_))
-            | (State::Committing, Answer::CommitRefused(_))
-            | (State::Running | State::Proving | State::Committing, Answer::WorkLost(_)) => {}
-            (State::Running, Answer::AgentEnded(report)) => {
-                self.spend(&report);
-                self.note_refusal(rank, &report);
-                if let AgentVerdict::Failed {
-                    failure: Failure::Escaped,
-                    evidence,
-                    ..
-                } = judge_agent(&report)
-                {
-                    noticed = Some(evidence);
-                }
-                self.last_attempt(rank)
-                    .reach(Reached::Report(Box::new(report)));
-            }
-            (State::Proving, Answer::Proved(proof)) => self.take_proof(rank, proof),
-            (State::Committing, Answer::Committed { commit, proof }) => {
-                self.take_proof_of_commit(rank, proof);
-                self.tell_commit(rank, &commit);
-            }
-            (State::Refactoring { .. }, Answer::Refactored(refactored)) => {
-                self.note_refactored(rank, *refactored);
-            }
-            (
-                State::Landing { commit },
-                Answer::Landed {
-                    commit: merge,
-                    resolution,
-                },
-            ) => {
-                let commit: CommitId = commit.clone();
-                self.pending_stops.remove(&rank);
-                self.end_landing();
-                self.landed(rank, commit, &merge, resolution);
-                return Ok(());
-            }
-            (State::Landing { .. }, Answer::LandingRefused(_)) => self.end_landing(),
-            (_, answer) => return Err(self.illegal_answer(rank, &answer)),
+    /// Takes the end of an agent whose task somebody stops, skips or wants tried again.
+    pub(super) fn stopped_agent_ended(&mut self, rank: TaskIndex, report: AgentReport) {
+        self.note_refusal(rank, &report);
+        let noticed = match judge_agent(&report) {
+            AgentVerdict::Failed {
+                failure: Failure::Escaped,
+                evidence,
+                ..
+            } => Some(evidence),
+            _ => None,
+        };
+        self.last_attempt(rank)
+            .reach(Reached::Report(Box::new(report)));
+        self.end_if_stopped(rank, noticed);
+    }
+
+    /// Ends the attempt, whatever was answered, where somebody stops its task, skips it or wants it tried again; false
+    /// where nobody does.
+    pub(super) fn end_if_stopped(&mut self, rank: TaskIndex, noticed: Option<String>) -> bool {
+        let pending = self.pending_stops.get(&rank).copied();
+        if let Some(pending) = pending {
+            self.end_stopped(rank, pending, noticed);
         }
-        self.end_stopped(rank, pending, noticed);
-        Ok(())
+        pending.is_some()
     }
 
     /// Ends the attempt, of which something may have been noticed; its work is kept.

@@ -68,7 +68,7 @@ pub fn judge_base(measured: BaseMeasured<'_>) -> (Base, Option<Problem>) {
         hidden_folder,
         ..
     } = &measured;
-    let verdict = match why_broken(report) {
+    let (state, problem) = match why_broken(report) {
         // The runner says so itself.
         None if report.detail == Detail::PerTest && report.tests.is_empty() => {
             (BaseState::NoTestsYet, None)
@@ -91,7 +91,6 @@ pub fn judge_base(measured: BaseMeasured<'_>) -> (Base, Option<Problem>) {
             (BaseState::Broken, Some(problem))
         }
     };
-    let (state, problem) = verdict;
     (counted(measured, state), problem)
 }
 
@@ -117,9 +116,10 @@ fn of_hidden(folder: &str) -> String {
 
 /// Why the tests can't be run, or tell nothing, and what to change.
 fn why_broken(report: &TestReport) -> Option<(String, &'static str)> {
-    let failed = |code: Option<i32>| match code {
-        Some(code) => format!("it ends with exit code {code}"),
-        None => "a signal ends it".to_owned(),
+    let lacking = || {
+        let ends = ends(report);
+        let why = format!("{ends}, since something that it needs is not there");
+        Some((why, OF_PLACE))
     };
     match &report.end {
         CommandEnd::NotStarted(why) => Some((why.clone(), OF_PLACE)),
@@ -127,39 +127,34 @@ fn why_broken(report: &TestReport) -> Option<(String, &'static str)> {
             let hint = "`test.timeout` in .taskmaster/tm.yaml is how long it may take";
             Some(("it does not end within its limit".to_owned(), hint))
         }
-        CommandEnd::Exited(None) => Some((failed(None), OF_PLACE)),
+        CommandEnd::Exited(None) => Some((ends(report), OF_PLACE)),
         CommandEnd::Exited(Some(code @ (126 | 127))) if report.tests.is_empty() => {
             Some((format!("it can't be executed (exit code {code})"), OF_PLACE))
         }
         CommandEnd::Exited(code) => match (&report.broken, report.detail) {
-            (Some(_), _) if lacks_runner(report) => Some((
-                format!(
-                    "{}, since something that it needs is not there",
-                    failed(*code)
-                ),
-                OF_PLACE,
-            )),
+            (Some(_), _) if lacks_runner(report) => lacking(),
             (Some(_), _) if !report.load_errors.is_empty() && *code != Some(0) => {
                 Some(("something can't be built or loaded".to_owned(), OF_RESULTS))
             }
             (Some(why), _) => Some((why.clone(), OF_RESULTS)),
             (None, Detail::PerTest) => None,
             (None, Detail::ExitStatusOnly) if *code == Some(0) => None,
-            (None, Detail::ExitStatusOnly) if lacks_runner(report) => Some((
-                format!(
-                    "{}, since something that it needs is not there",
-                    failed(*code)
-                ),
-                OF_PLACE,
-            )),
+            (None, Detail::ExitStatusOnly) if lacks_runner(report) => lacking(),
             (None, Detail::ExitStatusOnly) => Some((
                 format!(
                     "{}, and nothing but its exit status can be read, so no work could be proven",
-                    failed(*code)
+                    ends(report)
                 ),
                 OF_RESULTS,
             )),
         },
+    }
+}
+
+fn ends(report: &TestReport) -> String {
+    match report.end {
+        CommandEnd::Exited(Some(code)) => format!("it ends with exit code {code}"),
+        _ => "a signal ends it".to_owned(),
     }
 }
 
@@ -179,26 +174,30 @@ fn finds_no_tests(report: &TestReport, paths: &[String]) -> bool {
     report.tests.is_empty() && report.load_errors.is_empty() && is_ready
 }
 
+/// What documents without an extension are called, which are no code.
+const DOCUMENTS: [&str; 7] = [
+    "LICENSE",
+    "LICENCE",
+    "COPYING",
+    "NOTICE",
+    "AUTHORS",
+    "README",
+    "CHANGELOG",
+];
+
+/// What tells that there is a project, though no code.
+const MANIFESTS: [&str; 7] = [
+    "package.json",
+    "Cargo.toml",
+    "pyproject.toml",
+    "go.mod",
+    "Makefile",
+    "pom.xml",
+    "build.gradle",
+];
+
 /// Whether there is no code at all yet.
 fn is_empty(paths: &[String]) -> bool {
-    const DOCUMENTS: [&str; 7] = [
-        "LICENSE",
-        "LICENCE",
-        "COPYING",
-        "NOTICE",
-        "AUTHORS",
-        "README",
-        "CHANGELOG",
-    ];
-    const MANIFESTS: [&str; 7] = [
-        "package.json",
-        "Cargo.toml",
-        "pyproject.toml",
-        "go.mod",
-        "Makefile",
-        "pom.xml",
-        "build.gradle",
-    ];
     let is_code = |path: &String| is_source(path) && !DOCUMENTS.contains(&file_name(path));
     let is_own = |path: &&String| !path.starts_with(".taskmaster/");
     let mut own = paths.iter().filter(is_own);
@@ -206,12 +205,10 @@ fn is_empty(paths: &[String]) -> bool {
 }
 
 fn last_lines(report: &TestReport) -> Vec<String> {
-    let lines = report
-        .output_tail
-        .lines()
-        .filter(|line| !line.trim().is_empty());
-    let lines: Vec<String> = lines.map(ToOwned::to_owned).collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..].to_vec()
+    let lines = report.output_tail.lines();
+    let lines = lines.filter(|line| !line.trim().is_empty());
+    let mut lines: Vec<String> = lines.map(ToOwned::to_owned).collect();
+    lines.split_off(lines.len().saturating_sub(LAST_LINES))
 }
 
 fn counted(measured: BaseMeasured<'_>, state: BaseState) -> Base {
@@ -223,20 +220,16 @@ fn counted(measured: BaseMeasured<'_>, state: BaseState) -> Base {
         advice,
         hidden_folder,
     } = measured;
-    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    let count = |outcome| report.count(outcome) as u64;
     let passes_again = |name: &&str| again.is_some_and(|again| again.passes(name));
-    let flaky = number(
-        report
-            .names(TestOutcome::Failed)
-            .filter(passes_again)
-            .count(),
-    );
+    let failing = report.names(TestOutcome::Failed);
+    let flaky = failing.filter(passes_again).count() as u64;
     let strength = match (state, report.detail) {
         (BaseState::Broken, _) => Strength::Nothing,
         (_, Detail::PerTest) => Strength::PerTest,
         (_, Detail::ExitStatusOnly) => Strength::ExitStatusOnly,
     };
-    let failed = number(report.count(TestOutcome::Failed)) - flaky;
+    let failed = count(TestOutcome::Failed) - flaky;
     let advice = match state {
         BaseState::Runs if strength == Strength::ExitStatusOnly => advice,
         BaseState::Runs => hidden_folder
@@ -252,9 +245,9 @@ fn counted(measured: BaseMeasured<'_>, state: BaseState) -> Base {
     Base {
         command: command.to_owned(),
         state,
-        passed: number(report.count(TestOutcome::Passed)),
+        passed: count(TestOutcome::Passed),
         failed,
-        skipped: number(report.count(TestOutcome::Skipped)),
+        skipped: count(TestOutcome::Skipped),
         flaky,
         advice,
         strength,

@@ -1,12 +1,21 @@
-//! Compares one run of the tests with what was before, and words a refusal.
+//! Compares one run of the tests with what was before, and words a refusal: for the next attempt's prompt and for people,
+//! bounded.
 
-use super::evidence::named;
 use crate::{
-    CommandEnd, CoverageChange, Detail, Failure, Proof, Reason, Strength, TestOutcome, TestReport,
+    CommandEnd, CoverageChange, Detail, Failure, LoadError, Proof, Reason, Strength, TestMistake,
+    TestOutcome, TestReport,
 };
+use std::fmt::Write as _;
 
 /// Lists in a proof hold so many names at the most; counts stay exact.
 pub(super) const MOST_NAMES: usize = 500;
+
+/// So many tests are told of, each with so many lines; the whole has so many bytes.
+const MOST_TESTS: usize = 12;
+const MOST_LINES: usize = 8;
+const MOST_BYTES: usize = 4 * 1024;
+/// Of an output so many lines are quoted.
+const MOST_OF_OUTPUT: usize = 30;
 
 /// Why the test command itself could not be run; failing tests are no reason.
 pub(super) fn command_failed(report: &TestReport) -> Option<String> {
@@ -39,9 +48,8 @@ const NO_RUNNER: [&str; 9] = [
 
 /// Whether the output speaks of something that the test command needs and that is not there.
 pub(crate) fn lacks_runner(report: &TestReport) -> bool {
-    NO_RUNNER
-        .iter()
-        .any(|words| report.output_tail.contains(words))
+    let output = &report.output_tail;
+    NO_RUNNER.iter().any(|words| output.contains(words))
 }
 
 /// Why the tests could not be run before any work, so that their failing after it says nothing. Results test by test say
@@ -57,18 +65,18 @@ pub(super) fn base_cannot_run(base: &TestReport, after: &TestReport) -> Option<S
 
 /// Why the tests as a whole could not be run.
 pub(super) fn cannot_run(report: &TestReport) -> Option<String> {
-    command_failed(report).or_else(|| {
-        report
-            .broken
-            .as_ref()
-            .map(|why| format!("the tests can't be run: {why}"))
-    })
+    let broken = || {
+        Some(format!(
+            "the tests can't be run: {}",
+            report.broken.as_ref()?
+        ))
+    };
+    command_failed(report).or_else(broken)
 }
 
 /// Counts, new tests, regressions and coverage of one run against what was before.
 pub(super) fn counted(base: &TestReport, after: &TestReport) -> Proof {
-    let count =
-        |report: &TestReport, outcome| u64::try_from(report.count(outcome)).unwrap_or(u64::MAX);
+    let count = |report: &TestReport, outcome| report.count(outcome) as u64;
     let is_regression = |name: &&String| base.passes(name) && !after.passes(name);
     let both_tell = base.detail == Detail::PerTest && after.detail == Detail::PerTest;
     Proof {
@@ -79,10 +87,7 @@ pub(super) fn counted(base: &TestReport, after: &TestReport) -> Proof {
         baseline_failed: count(base, TestOutcome::Failed),
         // Where there are too many, those that fail are not the ones to leave out.
         new: bounded([true, false].into_iter().flat_map(|fails| {
-            let new = after
-                .tests
-                .keys()
-                .filter(|name| !base.tests.contains_key(*name));
+            let new = after.new_since(base);
             new.filter(move |name| after.fails(name) == fails)
         })),
         passed: count(after, TestOutcome::Passed),
@@ -143,9 +148,9 @@ pub(super) fn regressions_refused(
     if !proof.regressions.is_empty() {
         return regressed(proof, failure, after, after);
     }
-    let passes_again = |name: &String| rerun.is_some_and(|rerun| rerun.passes(name));
-    let fails = |name: &&String| after.fails(name) && !passes_again(name);
-    let failing: Vec<String> = proof.new.iter().filter(fails).cloned().collect();
+    let passes_again = |name: &str| rerun.is_some_and(|rerun| rerun.passes(name));
+    let mut failing = proof.new.clone();
+    failing.retain(|name| after.fails(name) && !passes_again(name));
     if failing.is_empty() {
         return proof;
     }
@@ -166,4 +171,73 @@ fn worst(names: &[String], after: &TestReport) -> Reason {
 
 pub(super) fn bounded<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
     names.take(MOST_NAMES).cloned().collect()
+}
+
+/// The reason, and the end of what the command printed.
+pub(super) fn evidence(why: &str, report: &TestReport) -> String {
+    let lines: Vec<&str> = report.output_tail.trim_end().lines().collect();
+    let mut text = why.to_owned();
+    if !lines.is_empty() {
+        text.push_str("\n\nThe end of the output:\n");
+        let before = lines.len().saturating_sub(MOST_OF_OUTPUT);
+        push_lines(&mut text, lines.into_iter().skip(before));
+    }
+    cut(text)
+}
+
+fn push_lines<'l>(text: &mut String, lines: impl Iterator<Item = &'l str>) {
+    for line in lines {
+        let _ = writeln!(text, "    {line}");
+    }
+}
+
+/// The reason, and the tests with what they printed; where there are none, the end of what the command printed.
+pub(super) fn named(why: &str, report: &TestReport, tests: &[String]) -> String {
+    if tests.is_empty() {
+        return evidence(why, report);
+    }
+    let mut text = format!("{why}:\n");
+    for name in tests.iter().take(MOST_TESTS) {
+        let state = match report.tests.get(name) {
+            None => " (gone)",
+            Some(TestOutcome::Skipped) => " (skipped)",
+            Some(TestOutcome::Passed | TestOutcome::Failed) => "",
+        };
+        let _ = writeln!(text, "- {name}{state}");
+        let said = report.messages.get(name).map_or("", String::as_str);
+        push_lines(&mut text, said.lines().take(MOST_LINES));
+    }
+    if tests.len() > MOST_TESTS {
+        let _ = writeln!(text, "- and {} more", tests.len() - MOST_TESTS);
+    }
+    cut(text)
+}
+
+/// The reason, and the errors that keep files from loading.
+pub(super) fn load_evidence(why: &str, errors: &[&LoadError]) -> String {
+    let mut text = format!("{why}:\n");
+    for error in errors.iter().take(MOST_TESTS) {
+        let file = error.file.as_deref().unwrap_or("(no file named)");
+        let _ = writeln!(text, "- {file}");
+        push_lines(&mut text, error.text.lines().take(MOST_LINES));
+    }
+    cut(text)
+}
+
+/// The reason, and the mistakes of tests, each with its line.
+pub(super) fn mistakes_evidence(why: &str, mistakes: &[&TestMistake]) -> String {
+    let mut text = format!("{why}:\n");
+    for mistake in mistakes.iter().take(MOST_TESTS) {
+        let TestMistake { file, line, .. } = mistake;
+        let _ = writeln!(text, "- {file}, line {line}: {}", mistake.text);
+    }
+    cut(text)
+}
+
+fn cut(mut text: String) -> String {
+    if text.len() > MOST_BYTES {
+        text.truncate(text.floor_char_boundary(MOST_BYTES));
+        text.push_str("\n[…]");
+    }
+    text
 }

@@ -39,15 +39,17 @@ pub(super) fn is_unfinished(text: &str) -> bool {
     UNFINISHED.iter().any(|words| lower.contains(words)) || lower.lines().all(does_nothing)
 }
 
+/// How lines begin that do nothing.
+const DOES_NOTHING: [&str; 14] = [
+    "#", "//", "/*", "*", "\"\"\"", "--", "pub mod ", "mod ", "pub use ", "use ", "package ",
+    "import ", "from ", "<?php",
+];
+
 /// Blank lines, comments, names of other files, and bodies that are empty.
 fn does_nothing(line: &str) -> bool {
-    const BEGINNINGS: [&str; 14] = [
-        "#", "//", "/*", "*", "\"\"\"", "--", "pub mod ", "mod ", "pub use ", "use ", "package ",
-        "import ", "from ", "<?php",
-    ];
     let line = line.trim();
     ["", "pass", "...", "{", "}", "end"].contains(&line)
-        || BEGINNINGS.iter().any(|start| line.starts_with(start))
+        || DOES_NOTHING.iter().any(|start| line.starts_with(start))
 }
 
 /// Returns the files of `changed` (by GREEN) that RED brought for its tests, each with why it is frozen.
@@ -58,23 +60,18 @@ pub fn brought_by_red(
     tests: &[(String, String)],
     changed: &[Change],
 ) -> Vec<(String, String)> {
-    let of_red = |change: &&Change| red.iter().find(|file| file.path == change.path);
+    let is_read = |path: &str| {
+        let mut tests = tests.iter();
+        is_data(path) && tests.any(|(test, text)| names_path(test, text, path))
+    };
     let frozen = changed.iter().filter_map(|change| {
-        let file = of_red(&change)?;
-        let is_named = || {
-            tests
-                .iter()
-                .any(|(path, text)| names_path(path, text, &file.path))
-        };
+        let file = red.iter().find(|file| file.path == change.path)?;
         let why = match file.kind {
-            ChangeKind::Deleted => return None,
-            ChangeKind::Added => {
-                (!is_free(file) || is_data(&file.path) && is_named()).then_some("added by RED")
-            }
-            ChangeKind::Modified => (is_data(&file.path) && is_named())
-                .then_some("changed by RED, and its tests read it"),
+            ChangeKind::Added if !is_free(file) || is_read(&file.path) => "added by RED",
+            ChangeKind::Modified if is_read(&file.path) => "changed by RED, and its tests read it",
+            ChangeKind::Added | ChangeKind::Modified | ChangeKind::Deleted => return None,
         };
-        Some((change.path.clone(), why?.to_owned()))
+        Some((change.path.clone(), why.to_owned()))
     });
     frozen.collect()
 }
@@ -82,18 +79,18 @@ pub fn brought_by_red(
 /// What RED may add and GREEN go on with: unfinished code, code with tests of its own in it, documents, and what package
 /// managers write.
 fn is_free(file: &RedFile) -> bool {
-    let text = file.text.as_deref().unwrap_or_default();
-    if is_test_path(&file.path) {
+    let path = &file.path;
+    if is_test_path(path) {
         return false;
     }
-    if is_source(&file.path) {
-        return file.text.is_some()
-            && (is_unfinished(text) || test_section(&file.path, text).is_some());
+    if is_source(path) {
+        return file
+            .text
+            .as_ref()
+            .is_some_and(|text| is_unfinished(text) || test_section(path, text).is_some());
     }
-    !is_data(&file.path)
-        || ["md", "rst", "adoc"]
-            .iter()
-            .any(|end| file.path.ends_with(&format!(".{end}")))
+    let mut documents = [".md", ".rst", ".adoc"].iter();
+    !is_data(path) || documents.any(|end| path.ends_with(end))
 }
 
 /// Neither code, nor a manifest, a lock of a package manager, or a file for git.
@@ -101,45 +98,43 @@ fn is_data(path: &str) -> bool {
     !is_source(path) && manifest(path).is_none()
 }
 
+/// What paths of data for tests hold.
+const OF_FIXTURES: [&str; 9] = [
+    "fixture",
+    "golden",
+    "expected",
+    "expectation",
+    "snapshot",
+    "testdata",
+    "test-data",
+    "test_data",
+    "mock",
+];
+
 /// Tells whether a path looks like data that is made for tests, where it lies outside of their folders.
 pub fn is_fixture(path: &str) -> bool {
-    const WORDS: [&str; 9] = [
-        "fixture",
-        "golden",
-        "expected",
-        "expectation",
-        "snapshot",
-        "testdata",
-        "test-data",
-        "test_data",
-        "mock",
-    ];
     let lower = path.to_lowercase();
-    !is_source(path) && WORDS.iter().any(|word| lower.contains(word))
+    !is_source(path) && OF_FIXTURES.iter().any(|word| lower.contains(word))
 }
 
 /// Tells whether the text of a test file names a path: as it stands from the top, from the test's own folder, or by the
 /// file's name alone.
 pub fn names_path(test: &str, text: &str, path: &str) -> bool {
-    let name = file_name(path);
     let folder = test.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let from_test = path
-        .strip_prefix(folder)
-        .map(|rest| rest.trim_start_matches('/'));
-    [Some(path), from_test, Some(name)]
-        .into_iter()
-        .flatten()
-        .any(|word| holds_word(text, word))
+    let from_test = path.strip_prefix(folder).unwrap_or(path);
+    let from_test = from_test.trim_start_matches('/');
+    let mut words = [path, from_test, file_name(path)].into_iter();
+    words.any(|word| holds_word(text, word))
 }
 
 /// Whether the word stands in the text with nothing around it that a file name could go on with.
 fn holds_word(text: &str, word: &str) -> bool {
     let goes_on = |character: char| character.is_alphanumeric() || "_-".contains(character);
-    !word.is_empty()
-        && text.match_indices(word).any(|(start, _)| {
-            let after = text[start + word.len()..].chars().next();
-            let before = text[..start].chars().next_back();
-            !after.is_some_and(goes_on)
-                && !before.is_some_and(|before| goes_on(before) || before == '.')
-        })
+    let ends_before = |character: char| !goes_on(character) && character != '.';
+    let stands_alone = |(start, _): (usize, &str)| {
+        let after = text[start + word.len()..].chars().next();
+        let before = text[..start].chars().next_back();
+        !after.is_some_and(goes_on) && before.is_none_or(ends_before)
+    };
+    !word.is_empty() && text.match_indices(word).any(stands_alone)
 }

@@ -1,13 +1,16 @@
 //! Judges GREEN: RED's files are RED's, its tests pass, nothing that passed before fails, vanishes or is skipped.
 
-use super::compared::{bounded, cannot_run, passes, regressions_refused, with_rerun};
-use super::evidence::{evidence, mistakes_evidence, named};
+use super::compared::{
+    bounded, cannot_run, evidence, mistakes_evidence, named, passes, regressions_refused,
+    with_rerun,
+};
 use super::plain::BY_EXIT_STATUS;
 use super::red::mistakes_in;
 use super::red_again::is_unloaded;
 use super::{RedFacts, Rules, Strictness};
 use crate::{Detail, Failure, Proof, Reason, TestOutcome, TestReport};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// What was measured of a GREEN.
 #[derive(Clone, Copy, Debug)]
@@ -56,17 +59,15 @@ pub fn judge_green(work: &GreenWork<'_>, rules: Rules) -> Proof {
     let mistakes = mistakes_in(&red.files, work.without_red, after);
     if !mistakes.is_empty() && !after.end.succeeded() {
         let why = "tests of RED fail by a mistake of their own, which no implementation mends";
-        return proof.refuse(
-            failure,
-            Reason::TestMistake,
-            mistakes_evidence(why, &mistakes),
-        );
+        let evidence = mistakes_evidence(why, &mistakes);
+        return proof.refuse(failure, Reason::TestMistake, evidence);
     }
     if let Some(why) = cannot_run(after) {
         proof.red_failing = still_unloaded(after, red);
-        let reason = match proof.red_failing.as_slice() {
-            [] => Reason::CannotRun,
-            [..] => Reason::RedTestsFail,
+        let reason = if proof.red_failing.is_empty() {
+            Reason::CannotRun
+        } else {
+            Reason::RedTestsFail
         };
         return proof.refuse(failure, reason, evidence(&why, after));
     }
@@ -84,20 +85,17 @@ pub fn judge_green(work: &GreenWork<'_>, rules: Rules) -> Proof {
         return proof.refuse(failure, reason, named(&why, after, &tests));
     }
     let proof = regressions_refused(proof, after, rerun, Failure::Regression);
-    if proof.holds() {
-        covered(proof, after, rules)
-    } else {
-        proof
+    match proof.failure {
+        None => covered(proof, after, rules),
+        Some(_) => proof,
     }
 }
 
 /// The files of RED's tests that could not be loaded before, and can't be now.
 fn still_unloaded(after: &TestReport, red: &RedFacts) -> Vec<String> {
     let unloaded = red.unloaded.iter().filter(|file| is_unloaded(file, after));
-    let mut files: Vec<String> = unloaded.cloned().collect();
-    files.sort();
-    files.dedup();
-    files
+    let files: BTreeSet<&String> = unloaded.collect();
+    files.into_iter().cloned().collect()
 }
 
 /// What passed where GREEN started, and what passed without RED's work and could not be loaded with it.
@@ -108,13 +106,14 @@ fn before<'a>(work: &GreenWork<'a>) -> Cow<'a, TestReport> {
     if !work.without_red.tests.iter().any(is_more) {
         return Cow::Borrowed(work.base);
     }
-    let mut before = work.base.clone();
-    before.detail = work.without_red.detail;
     let more = work.without_red.tests.iter().filter(|pair| is_more(*pair));
-    before
-        .tests
-        .extend(more.map(|(name, outcome)| (name.clone(), *outcome)));
-    Cow::Owned(before)
+    let mut tests = work.base.tests.clone();
+    tests.extend(more.map(|(name, outcome)| (name.clone(), *outcome)));
+    Cow::Owned(TestReport {
+        tests,
+        detail: work.without_red.detail,
+        ..work.base.clone()
+    })
 }
 
 fn red_tests_do_not_pass(work: &GreenWork<'_>) -> Option<(Reason, String, Vec<String>)> {
@@ -143,21 +142,21 @@ fn red_tests_do_not_pass(work: &GreenWork<'_>) -> Option<(Reason, String, Vec<St
         return None;
     }
     let files = red.unloaded.join(", ");
-    let is_new = |name: &&String| !work.without_red.tests.contains_key(*name);
-    let new = work.after.tests.keys().filter(is_new);
-    let is = |name: &String, wanted| outcome(name) == Some(wanted);
-    let failing = new.clone().filter(|name| is(name, TestOutcome::Failed));
-    let failing: Vec<String> = failing.cloned().collect();
+    let new = |wanted| {
+        let new = work.after.new_since(work.without_red);
+        new.filter(move |name| outcome(name) == Some(wanted))
+    };
+    let failing: Vec<String> = new(TestOutcome::Failed).cloned().collect();
     if !failing.is_empty() {
         let why = format!("new tests fail; those of RED are in {files}");
         return Some((Reason::RedTestsFail, why, failing));
     }
-    let mut passing = new.filter(|name| is(name, TestOutcome::Passed));
-    if passing.all(|name| red.new_tests.contains(name)) {
-        let why = format!("no test of RED's files was run: {files}");
-        return Some((Reason::RedTestsMissing, why, Vec::new()));
-    }
-    None
+    new(TestOutcome::Passed)
+        .all(|name| red.new_tests.contains(name))
+        .then(|| {
+            let why = format!("no test of RED's files was run: {files}");
+            (Reason::RedTestsMissing, why, Vec::new())
+        })
 }
 
 /// Coverage below the threshold is refused, unless it was below before and did not fall: only what is new counts.

@@ -13,16 +13,13 @@ pub fn lead_out(
     after: &BTreeMap<String, String>,
 ) -> Vec<String> {
     let out = |links: &BTreeMap<String, String>| -> BTreeSet<(String, String)> {
-        let leads_out = |(path, _): &(&String, &String)| leads_to(path, links).is_none();
-        links
-            .iter()
-            .filter(leads_out)
-            .map(|(path, target)| (path.clone(), target.clone()))
-            .collect()
+        let mut out = links.clone();
+        out.retain(|path, _| leads_to(path, links).is_none());
+        out.into_iter().collect()
     };
-    out(after)
-        .difference(&out(before))
-        .map(|(path, target)| format!("{path} -> {target}"))
+    let (before, after) = (out(before), out(after));
+    let new = after.difference(&before);
+    new.map(|(path, target)| format!("{path} -> {target}"))
         .collect()
 }
 

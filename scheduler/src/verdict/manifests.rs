@@ -47,10 +47,9 @@ const MANIFESTS: [(&str, TestSettings); 18] = [
 /// Returns what a file, by its path, holds of how tests are run; `None` for one that is no such file.
 pub fn manifest(path: &str) -> Option<TestSettings> {
     let name = file_name(path);
-    let known = MANIFESTS
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, settings)| *settings);
-    let is_other = || lock_file(name).is_some() || name.starts_with("requirements");
-    known.or_else(|| is_other().then_some(TestSettings::None))
+    if let Some((_, settings)) = MANIFESTS.iter().find(|(known, _)| *known == name) {
+        return Some(*settings);
+    }
+    let is_other = lock_file(name).is_some() || name.starts_with("requirements");
+    is_other.then_some(TestSettings::None)
 }

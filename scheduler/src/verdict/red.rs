@@ -2,12 +2,13 @@
 
 use super::Strictness;
 use super::compared::{
-    base_cannot_run, bounded, cannot_run, command_failed, counted, regressed, with_rerun,
+    base_cannot_run, bounded, cannot_run, command_failed, counted, evidence, load_evidence,
+    mistakes_evidence, regressed, with_rerun,
 };
-use super::evidence::{evidence, load_evidence, mistakes_evidence};
+use super::paths::without_extension;
 use crate::{
     CommandEnd, Detail, Failure, LoadCause, LoadError, Proof, Reason, Strength, TestMistake,
-    TestOutcome, TestReport,
+    TestReport,
 };
 
 /// What was measured of a RED.
@@ -46,11 +47,8 @@ pub fn judge_red(work: &RedWork<'_>, strictness: Strictness) -> Proof {
     let mistakes = mistakes_in(work.test_files, base, after);
     if !mistakes.is_empty() {
         let why = "new tests fail by a mistake of their own, which no implementation mends";
-        return proof.refuse(
-            failure,
-            Reason::TestMistake,
-            mistakes_evidence(why, &mistakes),
-        );
+        let evidence = mistakes_evidence(why, &mistakes);
+        return proof.refuse(failure, Reason::TestMistake, evidence);
     }
     let is_new = |error: &&LoadError| !base.load_errors.contains(error);
     let errors: Vec<&LoadError> = after.load_errors.iter().filter(is_new).collect();
@@ -93,14 +91,10 @@ fn new_tests_fail(
     after: &TestReport,
     strictness: Strictness,
 ) -> Proof {
-    let new: Vec<&String> = after
-        .tests
-        .keys()
-        .filter(|name| !base.tests.contains_key(*name))
-        .collect();
-    let fails = |name: &&&String| after.fails(name) && !proof.flaky.contains(name);
-    let failing = new.iter().filter(fails).count();
-    let (failure, reason, why) = match (new.len(), failing, strictness) {
+    let new = after.new_since(base);
+    let fails = |name: &&String| after.fails(name) && !proof.flaky.contains(name);
+    let failing = new.clone().filter(fails).count();
+    let (failure, reason, why) = match (new.count(), failing, strictness) {
         (0, _, _) if after.tests.is_empty() => {
             (Failure::RedCannotRun, Reason::NoTestsFound, NONE_FOUND)
         }
@@ -166,9 +160,7 @@ fn does_not_load(
     proof.unloaded = unloaded_files(&new, work.test_files);
     let is_test =
         |name: &&String| !names_a_file(name, &proof.unloaded) && !says_one_of(after, name, &new);
-    let names = after.tests.keys();
-    let new_names = names.filter(|name| !base.tests.contains_key(*name));
-    proof.new = bounded(new_names.filter(is_test));
+    proof.new = bounded(after.new_since(base).filter(is_test));
     if proof.new.iter().any(|name| after.passes(name)) && strictness == Strictness::Strict {
         let evidence = evidence(SOME_PASS, after);
         return proof.refuse(Failure::RedPassed, Reason::SomePassed, evidence);
@@ -185,15 +177,11 @@ fn does_not_load(
 /// them back is judged there.
 fn with_broken(proof: Proof, work: &RedWork<'_>) -> Proof {
     let (base, after) = (work.base, work.after);
-    let mut regressions = work
-        .without_tests
-        .map_or_else(Vec::new, |without| counted(base, without).regressions);
-    let does_not_pass = |name: &&str| after.tests.contains_key(*name) && !after.passes(name);
-    let broken = base
-        .names(TestOutcome::Passed)
-        .filter(does_not_pass)
-        .filter(|name| !proof.flaky.iter().any(|flaky| flaky == name));
-    regressions.extend(broken.map(ToOwned::to_owned));
+    let without = work.without_tests.map(|without| counted(base, without));
+    let mut regressions = without.unwrap_or_default().regressions;
+    let is_broken =
+        |name: &&String| base.passes(name) && !after.passes(name) && !proof.flaky.contains(name);
+    regressions.extend(after.tests.keys().filter(is_broken).cloned());
     Proof {
         regressions,
         ..proof
@@ -202,10 +190,8 @@ fn with_broken(proof: Proof, work: &RedWork<'_>) -> Proof {
 
 /// The files that can't be loaded; where an error names none, it may be any of RED's.
 fn unloaded_files(errors: &[&LoadError], test_files: &[String]) -> Vec<String> {
-    let mut files: Vec<String> = errors
-        .iter()
-        .filter_map(|error| error.file.clone())
-        .collect();
+    let named = errors.iter().filter_map(|error| error.file.clone());
+    let mut files: Vec<String> = named.collect();
     if errors.iter().any(|error| error.file.is_none()) {
         files.extend_from_slice(test_files);
         files.sort();
@@ -216,31 +202,29 @@ fn unloaded_files(errors: &[&LoadError], test_files: &[String]) -> Vec<String> {
 
 /// A test that failed with a load error has not run: what stands there may be no test's name, and binds nobody.
 fn says_one_of(after: &TestReport, name: &str, errors: &[&LoadError]) -> bool {
-    let Some(said) = after.messages.get(name) else {
-        return false;
+    let mut said = after
+        .messages
+        .get(name)
+        .into_iter()
+        .flat_map(|said| said.lines());
+    let is_error = |line: &str| {
+        let mut errors = errors.iter();
+        errors.any(|error| error.file.is_none() && error.text == line)
     };
-    errors
-        .iter()
-        .filter(|error| error.file.is_none())
-        .any(|error| said.lines().any(|line| line == error.text))
+    said.any(is_error)
 }
 
 fn not_there_yet(error: &LoadError) -> String {
     let what = error.text.lines().next().unwrap_or_default();
-    format!(
-        "{} can't be loaded yet: {what}",
-        error.file.as_deref().unwrap_or("a new test")
-    )
+    let file = error.file.as_deref().unwrap_or("a new test");
+    format!("{file} can't be loaded yet: {what}")
 }
 
 /// Frameworks that report a file which can't be loaded as a failed test name it after the file, as a path or a module.
 fn names_a_file(name: &str, files: &[String]) -> bool {
     files.iter().any(|file| {
-        let module = file
-            .rsplit_once('.')
-            .map_or(file.as_str(), |(stem, _)| stem)
-            .replace('/', ".");
-        name.ends_with(file.as_str()) || name.ends_with(&module)
+        let module = without_extension(file).replace('/', ".");
+        name.ends_with(file) || name.ends_with(&module)
     })
 }
 
@@ -252,20 +236,22 @@ fn by_exit_status(
     after: &TestReport,
     strictness: Strictness,
 ) -> Proof {
-    let (passed, passes) = (base.end.succeeded(), after.end.succeeded());
-    if strictness != Strictness::Relaxed && passes {
-        let evidence = evidence("the test command passes", after);
-        return proof.refuse(Failure::RedPassed, Reason::EverythingPassed, evidence);
+    let is_relaxed = strictness == Strictness::Relaxed;
+    if after.end.succeeded() {
+        let reason = Reason::EverythingPassed;
+        if !is_relaxed {
+            let evidence = evidence("the test command passes", after);
+            return proof.refuse(Failure::RedPassed, reason, evidence);
+        }
+        proof.waived.push(reason);
     }
-    if strictness != Strictness::Relaxed && !passed {
-        let why = "the test command failed before already, and its output can't be read test by test; before, it said";
-        let evidence = evidence(why, base);
-        return proof.refuse(Failure::RedCannotRun, Reason::ExitStatusOnly, evidence);
+    if !base.end.succeeded() {
+        let reason = Reason::ExitStatusOnly;
+        if !is_relaxed {
+            let why = "the test command failed before already, and its output can't be read test by test; before, it said";
+            return proof.refuse(Failure::RedCannotRun, reason, evidence(why, base));
+        }
+        proof.waived.push(reason);
     }
-    let waived = [
-        passes.then_some(Reason::EverythingPassed),
-        (!passed).then_some(Reason::ExitStatusOnly),
-    ];
-    proof.waived.extend(waived.into_iter().flatten());
     proof.noted("judged by exit status only, which can't tell a new failure from an old one")
 }

@@ -12,8 +12,8 @@ mod steering;
 
 use super::*;
 use crate::{
-    AgentReport, Answer, CommitId, Dispatch, Ended, Failure, LandingRefusal, PlanOptions,
-    PrepareRefusal, Proof, StopMode, Task, TddMode,
+    AgentReport, Answer, AttemptStep, CommitId, Dispatch, Ended, Failure, LandingRefusal,
+    PlanOptions, PrepareRefusal, Proof, StopMode, Task, TddMode,
 };
 use std::num::NonZeroU32;
 
@@ -112,10 +112,17 @@ impl Script {
 }
 
 fn line(effect: &Effect) -> String {
-    match effect {
-        Effect::Prepare {
+    let (task, attempt, step) = match effect {
+        Effect::Step {
             task,
             attempt,
+            step,
+        } => (task, attempt, step),
+        Effect::SetStatus { task, status } => return format!("status {task} {status}"),
+        Effect::Tell(event) => return format!("say {}", describe(event)),
+    };
+    match step {
+        AttemptStep::Prepare {
             on_top_of,
             must_contain,
         } => {
@@ -132,38 +139,15 @@ fn line(effect: &Effect) -> String {
                 list(must_contain)
             )
         }
-        Effect::RunAgent { task, attempt, .. } => format!("run {task}#{attempt}"),
-        Effect::Adopt { task, attempt, .. } => format!("adopt {task}#{attempt}"),
-        Effect::StopAgent {
-            task,
-            order: StopMode::Gently,
-            ..
-        } => format!("stop {task} after grace"),
-        Effect::StopAgent {
-            task,
-            order: StopMode::Now,
-            ..
-        } => format!("stop {task} now"),
-        Effect::Prove { task, attempt } => format!("prove {task}#{attempt}"),
-        Effect::Commit { task, attempt } => format!("commit {task}#{attempt}"),
-        Effect::Refactor {
-            task,
-            attempt,
-            commit,
-            ..
-        } => format!("refactor {task}#{attempt} {commit}"),
-        Effect::Land {
-            task,
-            attempt,
-            commit,
-        } => format!("land {task}#{attempt} {commit}"),
-        Effect::Release {
-            task,
-            attempt,
-            keep,
-        } => format!("release {task}#{attempt} {keep:?}"),
-        Effect::SetStatus { task, status } => format!("status {task} {status}"),
-        Effect::Tell(event) => format!("say {}", describe(event)),
+        AttemptStep::RunAgent { .. } => format!("run {task}#{attempt}"),
+        AttemptStep::Adopt { .. } => format!("adopt {task}#{attempt}"),
+        AttemptStep::StopAgent(StopMode::Gently) => format!("stop {task} after grace"),
+        AttemptStep::StopAgent(StopMode::Now) => format!("stop {task} now"),
+        AttemptStep::Prove => format!("prove {task}#{attempt}"),
+        AttemptStep::Commit => format!("commit {task}#{attempt}"),
+        AttemptStep::Refactor { commit, .. } => format!("refactor {task}#{attempt} {commit}"),
+        AttemptStep::Land { commit } => format!("land {task}#{attempt} {commit}"),
+        AttemptStep::Release(keep) => format!("release {task}#{attempt} {keep:?}"),
     }
 }
 

@@ -18,9 +18,9 @@ mod ledger;
 
 use super::*;
 use crate::{
-    AgentCandidate, AgentPool, AgentReport, Answer, AtBreaker, Breaker, CommitId, Dispatch, Ended,
-    Failure, LandingRefusal, Overlap, PlanOptions, PrepareRefusal, Proof, Reason, RedStart,
-    Refactor, Refactored, Request, ServiceRefusal, Task, TddMode, pair,
+    AgentCandidate, AgentPool, AgentReport, Answer, AtBreaker, AttemptStep, Breaker, CommitId,
+    Dispatch, Ended, Failure, LandingRefusal, Overlap, PlanOptions, PrepareRefusal, Proof, Reason,
+    RedStart, Refactor, Refactored, Request, ServiceRefusal, Task, TddMode, pair,
 };
 use fastrand::Rng;
 use hostile::Hostile;
@@ -186,8 +186,15 @@ impl World {
             .expect("a legal input");
         let again = self.twin.handle(self.now, input).expect("a legal input");
         assert_eq!(effects, again, "the same inputs give the same effects");
-        let starts =
-            |effect: &Effect| matches!(effect, Effect::Prepare { .. } | Effect::RunAgent { .. });
+        let starts = |effect: &Effect| match effect {
+            Effect::Step { step, .. } => {
+                matches!(
+                    step,
+                    AttemptStep::Prepare { .. } | AttemptStep::RunAgent { .. }
+                )
+            }
+            Effect::SetStatus { .. } | Effect::Tell(_) => false,
+        };
         assert!(
             !self.scheduler.is_paused() || !effects.iter().any(starts),
             "nothing is started while paused"
@@ -263,12 +270,27 @@ impl World {
 
     fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::Prepare {
+            Effect::Step {
                 task,
                 attempt,
-                must_contain,
-                ..
-            } => {
+                step,
+            } => self.perform_step(task, attempt, step),
+            Effect::SetStatus { task, status } => {
+                self.statuses.insert(task, status);
+            }
+            Effect::Tell(event) => {
+                self.ledger.hear(&event, self.now);
+                // A run that had ended with enough of the same counts anew when it is taken up.
+                if matches!(event, Event::RunResumed { .. }) && self.scheduler.streak.is_none() {
+                    self.ledger.count_nothing_before();
+                }
+            }
+        }
+    }
+
+    fn perform_step(&mut self, task: TaskId, attempt: AttemptNumber, step: AttemptStep) {
+        match step {
+            AttemptStep::Prepare { must_contain, .. } => {
                 let placed = self.scheduler.task(&task).expect("a task").placed;
                 let needed = placed
                     .task
@@ -290,23 +312,20 @@ impl World {
                 self.check_apart(&task);
                 self.owed.push((task, attempt, Owed::Prepare));
             }
-            Effect::RunAgent { task, attempt, .. } => {
+            AttemptStep::RunAgent { .. } => {
                 let account = self.account(&task);
                 self.ledger.check_breaker(self.scheduler.limits());
                 self.ledger
                     .check_start(&task, &account, self.scheduler.limits().retries, self.now);
                 self.owed.push((task, attempt, Owed::Agent));
             }
-            Effect::Adopt { task, attempt, .. } => self.owed.push((task, attempt, Owed::Agent)),
-            Effect::Refactor {
-                task,
-                attempt,
-                commit,
-                ..
-            } => self.owed.push((task, attempt, Owed::Refactor(commit))),
-            Effect::Prove { task, attempt } => self.owed.push((task, attempt, Owed::Proof)),
-            Effect::Commit { task, attempt } => self.owed.push((task, attempt, Owed::Commit)),
-            Effect::Land { task, attempt, .. } => {
+            AttemptStep::Adopt { .. } => self.owed.push((task, attempt, Owed::Agent)),
+            AttemptStep::Refactor { commit, .. } => {
+                self.owed.push((task, attempt, Owed::Refactor(commit)));
+            }
+            AttemptStep::Prove => self.owed.push((task, attempt, Owed::Proof)),
+            AttemptStep::Commit => self.owed.push((task, attempt, Owed::Commit)),
+            AttemptStep::Land { .. } => {
                 assert!(
                     !self
                         .owed
@@ -316,17 +335,7 @@ impl World {
                 );
                 self.owed.push((task, attempt, Owed::Landing));
             }
-            Effect::SetStatus { task, status } => {
-                self.statuses.insert(task, status);
-            }
-            Effect::Tell(event) => {
-                self.ledger.hear(&event, self.now);
-                // A run that had ended with enough of the same counts anew when it is taken up.
-                if matches!(event, Event::RunResumed { .. }) && self.scheduler.streak.is_none() {
-                    self.ledger.count_nothing_before();
-                }
-            }
-            Effect::StopAgent { .. } | Effect::Release { .. } => {}
+            AttemptStep::StopAgent(_) | AttemptStep::Release(_) => {}
         }
     }
 
