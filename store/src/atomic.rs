@@ -19,30 +19,34 @@ const SYMLINK_LIMIT: usize = 40;
 /// `0666`. A symbolic link stays and its target is replaced. A file that may not be written is not replaced either,
 /// although renaming over it would work.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace_by(
-        &follow_symlinks(path)?,
-        bytes,
-        tempfile::Builder::new().prefix(".tm-").suffix(".tmp"),
-    )
+    replace_there(&follow_symlinks(path)?, bytes)
 }
 
 /// As [`replace`], for a file of tm's own in a folder where others can write: a link, a pipe or whatever else has its
 /// name is replaced itself, and nothing that it leads to.
 pub fn replace_own(path: &Path, bytes: &[u8]) -> io::Result<()> {
     remove_what_is_no_file(path)?;
-    replace_by(
-        path,
-        bytes,
-        tempfile::Builder::new().prefix(".tm-").suffix(".tmp"),
-    )
+    replace_there(path, bytes)
+}
+
+fn replace_there(target: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut temporary = tempfile::Builder::new();
+    replace_by(target, bytes, temporary.prefix(".tm-").suffix(".tmp"))
+}
+
+/// Takes an operation on a file that is not there for one that has succeeded.
+pub(crate) fn unless_missing(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
 }
 
 /// Takes links, pipes and the like away; a folder stays, and is an error later.
 pub(crate) fn remove_what_is_no_file(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) if !found.is_file() && !found.is_dir() => fs::remove_file(path),
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        Ok(_) | Err(_) => Ok(()),
+        found => unless_missing(found.map(drop)),
     }
 }
 
@@ -53,10 +57,7 @@ pub fn replace_as_only_writer(path: &Path, bytes: &[u8]) -> io::Result<()> {
     prefix.push(target.file_name().unwrap_or_default());
     let mut leftover = prefix.clone();
     leftover.push(".tmp");
-    match fs::remove_file(folder_of(&target).join(leftover)) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
+    unless_missing(fs::remove_file(folder_of(&target).join(leftover)))?;
     replace_by(
         &target,
         bytes,

@@ -2,9 +2,11 @@
 //! everyone who should see it.
 
 use crate::Error;
+use crate::atomic::unless_missing;
 use fs2::FileExt as _;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use tm_scheduler::RunId;
 
@@ -32,25 +34,29 @@ pub(crate) fn ids_in(
         let id = RunId::from(path.file_name()?.to_str()?);
         is_one(&id, &path).then_some(id)
     };
-    let mut ids: Vec<RunId> = entries_if_there(folder)?
-        .into_iter()
-        .filter_map(id)
-        .collect();
+    let paths = entries_if_there(folder)?.into_iter();
+    let mut ids: Vec<RunId> = paths.filter_map(id).collect();
     ids.sort();
     Ok(ids)
 }
 
 /// Removes a file; one that is gone already is as good.
 pub(crate) fn remove_if_there(path: &Path) -> Result<(), Error> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::write(path)(error)),
-        Ok(()) | Err(_) => Ok(()),
-    }
+    unless_missing(fs::remove_file(path)).map_err(Error::write(path))
 }
 
 /// Locks a file or folder for this process alone; false when somebody else has locked it.
 pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
     not_contended(file.try_lock_exclusive())
+}
+
+/// Tells whether a path leads to the open file or folder. Where nobody can look, nothing is known to have changed.
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+    match (fs::symlink_metadata(path), file.metadata()) {
+        (Ok(there), Ok(held)) => (there.dev(), there.ino()) == (held.dev(), held.ino()),
+        (Err(error), _) => error.kind() != ErrorKind::NotFound,
+        (Ok(_), Err(_)) => true,
+    }
 }
 
 /// Tells whether nobody stood in the way of a lock.

@@ -2,6 +2,16 @@
 //!
 //! Knows formats and durability; decides nothing about a run.
 
+/// Makes methods that return the paths of files, or folders, in a folder.
+macro_rules! files {
+    ($($(#[$doc:meta])* $method:ident = $name:literal;)*) => {$(
+        $(#[$doc])*
+        pub fn $method(&self) -> PathBuf {
+            self.path.join($name)
+        }
+    )*};
+}
+
 pub mod atomic;
 pub mod autopilot;
 pub mod backlog;

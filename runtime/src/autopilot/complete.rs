@@ -15,6 +15,7 @@ use tm_scheduler::autopilot::{
     PhaseReport, Stage, Step, TddPhase, TestCounts, Verdict, VerdictKind,
 };
 use tm_scheduler::{RunId, TaskId};
+use tm_store::run::write_json;
 use tm_worktrees::TreeId;
 
 /// What an agent reports.
@@ -153,9 +154,7 @@ impl Taken {
             "skipped": counts.skipped, "total": counts.total, "coverage": report.coverage, "files": self.files,
             "validated": verdict.is_accepted(), "message": verdict.message, "warnings": verdict.warnings,
         });
-        session
-            .run
-            .set_test_results(&self.subtask, &word, &results)?;
+        write_json(&session.run.test_results(&self.subtask, &word), &results)?;
         if verdict.kind != VerdictKind::Malformed {
             let seen = TestResultsView::of(counts, report.coverage, self.phase.as_str());
             session.state.last_test_results = Some(seen);

@@ -12,6 +12,7 @@ use tm_scheduler::autopilot::{
     Action, IllegalStep, Order, Stage, TestCounts, Verdict, judge_final,
 };
 use tm_scheduler::{RunId, Status, TaskId, quoted};
+use tm_store::run::write_json;
 use tm_worktrees::BranchName;
 
 /// How the whole suite went.
@@ -41,8 +42,9 @@ pub async fn finalize(project: &Project, request: &FinalizeRequest) -> Result<En
     session.assert_nothing_on_top()?;
     let (counts, verdict) = judge(&session, request).await?;
     let results = TestResultsView::of(counts, request.coverage, "FINALIZE");
-    session.run.set_final_results(&json!({"results": results, "validated": verdict.is_accepted(),
-                                          "message": verdict.message, "warnings": verdict.warnings}))?;
+    let judged = json!({"results": results, "validated": verdict.is_accepted(),
+                        "message": verdict.message, "warnings": verdict.warnings});
+    write_json(&session.run.final_results(), &judged)?;
     session.state.last_test_results = Some(results);
     if !verdict.is_accepted() {
         let error = json!({"event": "error", "phase": "finalize", "error": verdict.message, "recoverable": true});

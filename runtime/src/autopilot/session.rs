@@ -18,6 +18,7 @@ use tm_scheduler::autopilot::{Order, Stage};
 use tm_scheduler::{RunId, Status, Tag, Task, TaskId};
 use tm_store::autopilot::{AutopilotLock, AutopilotRun, PointerStatus};
 use tm_store::backlog::{BacklogError, RollUp, StatusChange, stamp};
+use tm_store::run::{read_json, write_json, write_text};
 use tm_worktrees::{BranchName, Repository};
 
 /// So long a command waits for another one of the same checkout.
@@ -41,9 +42,9 @@ impl<'a> OpenRun<'a> {
             current.ok_or(Error::NoRun)?.run_id
         };
         let run = project.folder.run(&id).ok();
-        let run = run.filter(|run| run.state_file().exists());
+        let run = run.filter(|run| run.state().exists());
         let run = run.ok_or(Error::UnknownRun(id))?;
-        let mut state = run.state::<RunState>()?.checked()?;
+        let mut state = read_json::<RunState>(&run.state())?.checked()?;
         if let Some(tag) = renamed(project, &state) {
             state.tag = tag;
         }
@@ -65,11 +66,15 @@ impl<'a> OpenRun<'a> {
             run,
             state,
         } = self;
-        run.set_manifest(&state.manifest(project.root()))?;
-        run.set_commits(&state.commits())?;
-        run.set_work_units(&ledger::file(&state.work_units, unit, &run.work_units()))?;
+        write_json(&run.manifest(), &state.manifest(project.root()))?;
+        let commits = state.commits();
+        let lines = commits.iter().flat_map(|commit| [commit.as_str(), "\n"]);
+        write_text(&run.commits(), &lines.collect::<String>())?;
+        let units: Vec<Value> = read_json(&run.work_units()).unwrap_or_default();
+        let units = ledger::file(&state.work_units, unit, &units);
+        write_json(&run.work_units(), &units)?;
         if state.machine.is_over() {
-            run.set_report(&markdown(state, run))?;
+            write_text(&run.report(), &markdown(state, run))?;
         }
         project.folder.point(&state.pointer())?;
         run.append(state.updated_at, &state.last_events)?;
@@ -155,7 +160,7 @@ impl<'a> Session<'a> {
             ledger::hand_out(&mut state.work_units, unit);
         }
         state.take_events(events);
-        self.run.set_state(&self.state.file(unit.as_ref()))?;
+        write_json(&self.run.state(), &self.state.file(unit.as_ref()))?;
         self.write_what_follows(unit.as_ref())
     }
 
@@ -211,7 +216,7 @@ pub(super) fn pause_others(project: &Project, keep: &RunId) -> Result<(), Error>
         other
             .state
             .take_events(&[json!({"event": "run:paused", "why": "another run goes on"})]);
-        other.run.set_state(&other.state.file(None))?;
+        write_json(&other.run.state(), &other.state.file(None))?;
         other.write_what_follows(None)?;
     }
     Ok(())

@@ -6,12 +6,14 @@ use super::project::Project;
 use super::session::OpenRun;
 use super::state::{RunState, commit_of};
 use crate::now;
+use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use tm_scheduler::autopilot::Progress;
 use tm_scheduler::{RunId, TaskId};
 use tm_store::autopilot::{AutopilotRun, PointerStatus};
 use tm_store::backlog::stamp;
+use tm_store::run::read_json;
 
 /// Returns how the run that is named stands, or the current one; `None` when there has been none.
 ///
@@ -149,7 +151,7 @@ pub(super) fn markdown(state: &RunState, run: &AutopilotRun) -> String {
             Progress::Skipped => "finished elsewhere".to_owned(),
             Progress::Committed(commit) => format!("`{}`", short(commit)),
         };
-        let green = run.test_results(&item.id, "green");
+        let green = results(run, &item.id, "green");
         let _ = writeln!(
             text,
             "| {} {} | {outcome} | {} | {} | {} |",
@@ -166,11 +168,16 @@ pub(super) fn markdown(state: &RunState, run: &AutopilotRun) -> String {
 }
 
 fn counts(run: &AutopilotRun, subtask: &TaskId, phase: &str) -> String {
-    let Some(results) = run.test_results(subtask, phase) else {
+    let Some(results) = results(run, subtask, phase) else {
         return String::new();
     };
     let number = |name: &str| results[name].as_u64().unwrap_or(0);
     format!("{} passed, {} failed", number("passed"), number("failed"))
+}
+
+/// What was reported last, where it can be read.
+fn results(run: &AutopilotRun, subtask: &TaskId, phase: &str) -> Option<Value> {
+    read_json(&run.test_results(subtask, phase)).ok()
 }
 
 /// Text that stays in its cell.

@@ -1,15 +1,17 @@
-//! Where autopilot's files of one checkout lie.
+//! Where autopilot's files of one checkout lie, which run of a tag is the current one, and who may change them.
 //!
 //! Every worktree has a place of its own, named after its whole git folder, so two paths never share one.
 
 use super::name;
-use super::pointer::CurrentRun;
 use super::run::{AutopilotRun, Log};
-use crate::file_system::{entries_if_there, ids_in};
-use crate::run::{Home, create_durable, encode, read_json, write_json};
+use crate::file_system::{entries_if_there, ids_in, try_lock};
+use crate::run::{Home, create_durable, encode, ignore_all, read_json, write_json};
 use crate::{Error, atomic};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use tm_scheduler::RunId;
+use std::time::Duration;
+use tm_scheduler::{RunId, Tag, TaskId};
 
 /// The folder with the runs of one checkout.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -45,9 +47,8 @@ impl AutopilotFolder {
     pub fn create(&self) -> Result<(), Error> {
         for folder in [self.runs_folder(), self.tags_folder()] {
             create_durable(&folder)?;
-            let gitignore = folder.join(".gitignore");
-            if self.log == Log::Log && !gitignore.exists() {
-                atomic::replace(&gitignore, b"*\n").map_err(Error::write(&gitignore))?;
+            if self.log == Log::Log {
+                ignore_all(&folder)?;
             }
         }
         Ok(())
@@ -154,9 +155,79 @@ impl AutopilotFolder {
     }
 }
 
+/// The content of `current-run.json`.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CurrentRun {
+    /// The run.
+    pub run_id: RunId,
+    /// Its task.
+    pub task_id: TaskId,
+    /// Its tag.
+    pub tag: Tag,
+    /// When it began, as in RFC 3339, in UTC.
+    pub start_time: String,
+    /// How far it is.
+    pub status: PointerStatus,
+}
+
+/// How far a run is; unfinished ones come first.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PointerStatus {
+    /// It goes on with the next call.
+    InProgress,
+    /// It goes on when it is resumed.
+    Paused,
+    /// Everything is committed and checked.
+    Completed,
+    /// It was given up.
+    Aborted,
+}
+
+impl PointerStatus {
+    /// Returns the word in files.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InProgress => "in-progress",
+            Self::Paused => "paused",
+            Self::Completed => "completed",
+            Self::Aborted => "aborted",
+        }
+    }
+}
+
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The right to change the runs of a checkout; ends when dropped, or with the process.
+#[derive(Debug)]
+pub struct AutopilotLock {
+    _file: File,
+}
+
+impl AutopilotLock {
+    /// Takes the lock and waits for it as long as `patience`.
+    ///
+    /// # Errors
+    /// Somebody else holds it all that time, or it can't be written.
+    pub fn acquire(folder: &AutopilotFolder, patience: Duration) -> Result<Self, Error> {
+        folder.create()?;
+        let path = folder.lock_file();
+        let open = tm_untrusted::append_private(&path);
+        let file = open.map_err(Error::lock(&path))?;
+        let tries = patience.as_millis() / PAUSE.as_millis() + 1;
+        for _ in 0..tries {
+            if try_lock(&file).map_err(Error::lock(&path))? {
+                return Ok(Self { _file: file });
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Err(Error::Busy { path })
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::PointerStatus;
     use super::*;
 
     fn current(tag: &str, status: PointerStatus, second: u8) -> CurrentRun {
@@ -257,5 +328,18 @@ mod tests {
         create_durable(file.parent().unwrap()).unwrap();
         write_json(&file, &hostile).unwrap();
         assert!(folder.current_runs().is_err());
+    }
+
+    #[test]
+    fn one_command_at_a_time_changes_a_checkout() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = AutopilotFolder::in_project(root.path());
+        let held = AutopilotLock::acquire(&folder, Duration::ZERO).unwrap();
+        assert!(matches!(
+            AutopilotLock::acquire(&folder, Duration::ZERO),
+            Err(Error::Busy { .. })
+        ));
+        drop(held);
+        AutopilotLock::acquire(&folder, Duration::ZERO).unwrap();
     }
 }

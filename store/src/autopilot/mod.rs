@@ -4,13 +4,9 @@
 //! run; everything else can be written again from it. Time and paths are arguments.
 
 mod folder;
-mod lock;
 mod name;
-mod pointer;
 mod run;
 
-pub use folder::AutopilotFolder;
-pub use lock::AutopilotLock;
+pub use folder::{AutopilotFolder, AutopilotLock, CurrentRun, PointerStatus};
 pub use name::{autopilot_run_id, is_autopilot_run};
-pub use pointer::{CurrentRun, PointerStatus};
 pub use run::AutopilotRun;

@@ -1,12 +1,10 @@
 //! The files of one run of autopilot.
 
-use crate::run::{ActivityLog, create_durable, encode, read_json, write_json};
-use crate::{Error, atomic};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use crate::Error;
+use crate::run::{ActivityLog, create_durable, encode};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use tm_scheduler::{CommitId, TaskId, Timestamp};
+use tm_scheduler::{TaskId, Timestamp};
 
 /// No file that is read back is longer.
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
@@ -53,106 +51,26 @@ impl AutopilotRun {
         })
     }
 
-    /// Returns the file with the state.
-    pub fn state_file(&self) -> PathBuf {
-        self.path.join("state.json")
+    files! {
+        /// Returns the file with the state, which is the truth of the run.
+        state = "state.json";
+        /// Returns the file that says what the run is.
+        manifest = "manifest.json";
+        /// Returns the file with the pieces of work that were handed out.
+        work_units = "work-units.json";
+        /// Returns the list of commits, one a line.
+        commits = "commits.txt";
+        /// Returns the report for people.
+        report = "report.md";
+        /// Returns what the whole suite said at the end.
+        final_results = "test-results/final-suite.json";
     }
 
-    /// Reads the state.
-    ///
-    /// # Errors
-    /// There is none, or it can't be read.
-    pub fn state<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        read_json(&self.state_file())
-    }
-
-    /// Replaces the state.
-    ///
-    /// # Errors
-    /// It can't be written.
-    pub fn set_state(&self, state: &impl Serialize) -> Result<(), Error> {
-        write_json(&self.state_file(), state)
-    }
-
-    /// Replaces what the run is.
-    ///
-    /// # Errors
-    /// It can't be written.
-    pub fn set_manifest(&self, manifest: &impl Serialize) -> Result<(), Error> {
-        write_json(&self.path.join("manifest.json"), manifest)
-    }
-
-    /// Returns the pieces of work as they were kept last; none where they can't be read.
-    pub fn work_units(&self) -> Vec<Value> {
-        read_json(&self.path.join("work-units.json")).unwrap_or_default()
-    }
-
-    /// Replaces the pieces of work that were handed out.
-    ///
-    /// # Errors
-    /// They can't be written.
-    pub fn set_work_units(&self, units: &impl Serialize) -> Result<(), Error> {
-        write_json(&self.path.join("work-units.json"), units)
-    }
-
-    /// Replaces the list of commits, one a line.
-    ///
-    /// # Errors
-    /// It can't be written.
-    pub fn set_commits(&self, commits: &[CommitId]) -> Result<(), Error> {
-        let path = self.path.join("commits.txt");
-        let text: String = commits
-            .iter()
-            .flat_map(|commit| [commit.as_str(), "\n"])
-            .collect();
-        if tm_untrusted::read(&path, MOST_BYTES).is_ok_and(|known| known == text.as_bytes()) {
-            return Ok(());
-        }
-        atomic::replace_own(&path, text.as_bytes()).map_err(Error::write(&path))
-    }
-
-    /// Keeps what was reported of a phase of a subtask; the last report wins.
-    ///
-    /// # Errors
-    /// It can't be written.
-    pub fn set_test_results(
-        &self,
-        subtask: &TaskId,
-        phase: &str,
-        results: &impl Serialize,
-    ) -> Result<(), Error> {
-        write_json(&self.results_file(subtask, phase), results)
-    }
-
-    /// Returns what was reported last of a phase of a subtask; `None` where nothing was, or where it can't be read.
-    pub fn test_results(&self, subtask: &TaskId, phase: &str) -> Option<Value> {
-        read_json(&self.results_file(subtask, phase)).ok()
-    }
-
-    fn results_file(&self, subtask: &TaskId, phase: &str) -> PathBuf {
-        let name = format!(
-            "subtask-{}-{}.json",
-            encode(subtask.as_str()),
-            encode(phase)
-        );
-        self.path.join("test-results").join(name)
-    }
-
-    /// Replaces the report for people.
-    ///
-    /// # Errors
-    /// It can't be written.
-    pub fn set_report(&self, text: &str) -> Result<(), Error> {
-        let path = self.path.join("report.md");
-        atomic::replace_own(&path, text.as_bytes()).map_err(Error::write(&path))
-    }
-
-    /// Keeps what the whole suite said at the end.
-    ///
-    /// # Errors
-    /// It can't be written.
-    pub fn set_final_results(&self, results: &impl Serialize) -> Result<(), Error> {
-        write_json(&self.path.join("test-results/final-suite.json"), results)
+    /// Returns the file with what was reported last of a phase of a subtask.
+    pub fn test_results(&self, subtask: &TaskId, phase: &str) -> PathBuf {
+        let (subtask, phase) = (encode(subtask.as_str()), encode(phase));
+        let results = self.path.join("test-results");
+        results.join(format!("subtask-{subtask}-{phase}.json"))
     }
 
     /// Appends events that carry their number as `seq`; those that are in the log already are left out.
@@ -162,10 +80,8 @@ impl AutopilotRun {
     pub fn append(&self, at: Timestamp, events: &[Value]) -> Result<(), Error> {
         let last = self.last_event();
         let mut log = ActivityLog::open(&self.activity())?;
-        for event in events
-            .iter()
-            .filter(|event| event["seq"].as_u64().is_none_or(|number| number > last))
-        {
+        let is_new = |event: &&Value| event["seq"].as_u64().is_none_or(|number| number > last);
+        for event in events.iter().filter(is_new) {
             log.append(at, event)?;
         }
         log.flush()
@@ -191,6 +107,7 @@ impl AutopilotRun {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::write_text;
     use serde_json::json;
 
     #[test]
@@ -223,19 +140,20 @@ mod tests {
     }
 
     #[test]
-    fn files_have_the_names_that_others_rely_on_and_the_last_report_wins() {
+    fn files_have_the_names_that_others_rely_on() {
         let root = tempfile::tempdir().unwrap();
         let run = AutopilotRun::new(root.path().join("run"), Log::Activity);
         run.create().unwrap();
-        run.set_state(&json!({"a": 1})).unwrap();
-        run.set_manifest(&json!({})).unwrap();
-        run.set_work_units(&json!([])).unwrap();
-        run.set_commits(&["a".into(), "b".into()]).unwrap();
-        run.set_test_results(&"../1.1".into(), "red", &json!(1))
-            .unwrap();
-        run.set_test_results(&"../1.1".into(), "red", &json!(2))
-            .unwrap();
-        run.set_final_results(&json!(3)).unwrap();
+        for file in [
+            run.state(),
+            run.manifest(),
+            run.work_units(),
+            run.commits(),
+            run.test_results(&"../1.1".into(), "red"),
+            run.final_results(),
+        ] {
+            write_text(&file, "1\n").unwrap();
+        }
         run.append(Timestamp(0), &[json!({"event": "phase:start"})])
             .unwrap();
         let mut names: Vec<String> = [run.path().to_owned(), run.path().join("test-results")]
@@ -256,10 +174,6 @@ mod tests {
                 "test-results",
                 "work-units.json",
             ]
-        );
-        assert_eq!(
-            std::fs::read_to_string(run.path().join("commits.txt")).unwrap(),
-            "a\nb\n"
         );
         assert_eq!(
             AutopilotRun::new(root.path().into(), Log::Log).activity(),

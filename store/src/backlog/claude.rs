@@ -9,6 +9,7 @@ use super::source::replace;
 use super::{Backlog, BacklogError, MOST_BYTES, ReadOptions, Refusal};
 use crate::Error;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use tm_scheduler::{Tag, Task, TaskId};
 
@@ -20,9 +21,8 @@ pub(super) struct TaskFile {
     pub(super) path: PathBuf,
     /// All that it holds.
     pub(super) text: String,
-    /// Where the task begins in it, and where it ends.
-    pub(super) start: usize,
-    end: usize,
+    /// Where the task stands in it.
+    pub(super) span: Range<usize>,
 }
 
 /// Tells whether a folder holds such a list.
@@ -31,10 +31,8 @@ pub(super) fn is_list(folder: &Path) -> bool {
 }
 
 fn task_files(folder: &Path) -> Result<Vec<PathBuf>, BacklogError> {
-    let entries = crate::file_system::entries(folder).map_err(Error::read(folder))?;
-    let is_task =
-        |path: &PathBuf| path.extension().is_some_and(|end| end == "json") && path.is_file();
-    let mut files: Vec<PathBuf> = entries.into_iter().filter(is_task).collect();
+    let mut files = crate::file_system::entries(folder).map_err(Error::read(folder))?;
+    files.retain(|path| path.extension().is_some_and(|end| end == "json") && path.is_file());
     files.sort();
     Ok(files)
 }
@@ -46,16 +44,13 @@ pub(super) fn load(folder: &Path) -> Result<Loaded, BacklogError> {
     for path in task_files(folder)? {
         let bytes = tm_untrusted::read_own(&path, MOST_BYTES).map_err(Error::read(&path))?;
         let document = Document::from_bytes(bytes).map_err(|error| error.of_file(&path))?;
-        let (raw, span) = match document.root() {
-            Some(root) => (root.raw(), root.span()),
-            None => ("null", 0..0),
-        };
-        tasks.push(raw.to_owned());
+        let root = document.root();
+        let span = root.map_or(0..0, Value::span);
+        tasks.push(root.map_or("null", Value::raw).to_owned());
         files.push(TaskFile {
             path,
             text: document.text().to_owned(),
-            start: span.start,
-            end: span.end,
+            span,
         });
     }
     let text = format!("[{}]", tasks.join(","));
@@ -72,12 +67,10 @@ pub(super) fn read(folder: &Path, loaded: &Loaded, options: &ReadOptions) -> Bac
         match reader.one(entry) {
             Some(task) if task.status.as_str() == "deleted" => {}
             Some(task) => tasks.push((task, entry.get("blockedBy").unwrap_or(entry))),
-            None => reader.warn(
-                entry,
-                None,
-                "file",
-                "holds no task with an id; it is left out",
-            ),
+            None => {
+                let message = "holds no task with an id; it is left out";
+                reader.warn(entry, None, "file", message);
+            }
         }
     }
     tasks.sort_by(|left, right| left.0.id.cmp(&right.0.id));
@@ -102,10 +95,8 @@ fn entries(document: &Document) -> impl Iterator<Item = Value<'_>> {
 
 /// The list's name.
 fn tag(folder: &Path) -> Tag {
-    let name = folder
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned());
-    Tag::new(name.unwrap_or_else(|| "tasks".to_owned()))
+    let name = folder.file_name().map(|name| name.to_string_lossy());
+    Tag::from(name.as_deref().unwrap_or("tasks"))
 }
 
 /// Writes what was changed into the files: each task keeps its file, a new one gets one, a removed one loses it.
@@ -132,7 +123,7 @@ pub(super) fn write(
         };
         if !matches!(task, Tree::Kept(_)) {
             let (before, after) = old.map_or(("", "\n"), |file| {
-                (&file.text[..file.start], &file.text[file.end..])
+                (&file.text[..file.span.start], &file.text[file.span.end..])
             });
             let text = [before, &task.write_alone(document), after].concat();
             if old.is_none_or(|file| file.path != path || file.text != text) {
@@ -186,12 +177,8 @@ fn mirror(document: &Document, root: &mut Tree<'_>) {
         let Some((mut come, gone)) = wanted.remove(id.as_str()) else {
             continue;
         };
-        let named: Vec<String> = task
-            .scalars_within("blocks")
-            .into_iter()
-            .flatten()
-            .collect();
-        let is_named = |id: &&str| named.iter().any(|named| named == id);
+        let named = task.scalars_within("blocks");
+        let is_named = |id: &&str| named.iter().any(|named| named.as_deref() == Some(*id));
         come.retain(|id| !is_named(id));
         if come.is_empty() && !gone.iter().any(is_named) {
             continue;
@@ -199,8 +186,8 @@ fn mirror(document: &Document, root: &mut Tree<'_>) {
         let Some(blocks) = task.list("blocks") else {
             continue;
         };
-        let is_gone = |id: &String| gone.contains(&id.as_str());
-        blocks.retain(|one| !one.scalar().is_some_and(|id| is_gone(&id)));
+        let is_gone = |id: String| gone.contains(&id.as_str());
+        blocks.retain(|one| !one.scalar().is_some_and(is_gone));
         blocks.extend(come.into_iter().map(Tree::text));
     }
 }

@@ -80,11 +80,10 @@ impl BacklogSource {
             }
             let (backlog, entries) = self.read_entries(&of_tag)?;
             let entries = backlog.tasks.iter().zip(entries);
-            lists.push(
-                entries
-                    .map(|(task, entry)| canonical(task, entry))
-                    .collect::<Vec<_>>(),
-            );
+            let list: Entries = entries
+                .map(|(task, entry)| canonical(task, entry))
+                .collect();
+            lists.push(list);
             if kind == SourceKind::ClaudeTasks {
                 losses_of_claude(&backlog.tasks, &mut losses);
             }
@@ -105,22 +104,18 @@ impl BacklogSource {
     fn losses_of_file(&self, backlog: &Backlog, tags: &[Tag], kind: SourceKind) -> Vec<Loss> {
         let mut losses = Vec::new();
         let mut lose = |what: String| losses.push(Loss { task: None, what });
-        let left_out: Vec<&Tag> = backlog
-            .tags
-            .iter()
-            .filter(|tag| !tags.contains(tag))
-            .collect();
+        let mut left_out = backlog.tags.clone();
+        left_out.retain(|tag| !tags.contains(tag));
         if !left_out.is_empty() {
             lose(format!("tags {} are left out", quoted(left_out)));
         }
         let Ok(loaded) = self.load() else {
             return losses;
         };
+        let has_comment = |line: &str| line.trim_start().starts_with('#') || line.contains(" #");
         if let Original::Yaml(text) = &loaded.original
             && kind != SourceKind::Yaml
-            && text
-                .lines()
-                .any(|line| line.trim_start().starts_with('#') || line.contains(" #"))
+            && text.lines().any(has_comment)
         {
             lose("comments".to_owned());
         }
@@ -144,15 +139,16 @@ fn canonical(task: &Task, entry: Json) -> Map<String, Json> {
     };
     let mut fields = Map::from_iter([("id".to_owned(), spelled(&task.id))]);
     for (key, value) in entry {
-        match key.as_str() {
-            "subject" => drop(fields.insert("title".to_owned(), value)),
-            "test_strategy" => drop(fields.insert("testStrategy".to_owned(), value)),
-            "acceptance_criteria" => drop(fields.insert("acceptanceCriteria".to_owned(), value)),
-            "status" => drop(fields.insert(key, json!(task.status))),
-            "id" | "blocks" | "blockedBy" | "dependencies" => {}
-            "subtasks" => drop(fields.insert(key, subtasks(task, value))),
-            _ => drop(fields.insert(key, value)),
-        }
+        let (key, value) = match key.as_str() {
+            "id" | "blocks" | "blockedBy" | "dependencies" => continue,
+            "subject" => ("title".to_owned(), value),
+            "test_strategy" => ("testStrategy".to_owned(), value),
+            "acceptance_criteria" => ("acceptanceCriteria".to_owned(), value),
+            "status" => (key, json!(task.status)),
+            "subtasks" => (key, subtasks(task, value)),
+            _ => (key, value),
+        };
+        fields.insert(key, value);
     }
     fields.entry("status").or_insert_with(|| json!(task.status));
     let ids: Vec<Json> = task.dependencies.iter().map(spelled).collect();
@@ -164,17 +160,14 @@ fn subtasks(task: &Task, entries: Json) -> Json {
     let Json::Array(entries) = entries else {
         return json!([]);
     };
-    let named = entries
-        .into_iter()
-        .filter(|entry| !entry["id"].is_null())
-        .zip(&task.subtasks);
+    let named = entries.into_iter().filter(|entry| !entry["id"].is_null());
     let entry = |(entry, subtask): (Json, &Task)| {
         let mut fields = canonical(subtask, entry);
         let number = number(subtask.id.as_str());
         fields.insert("id".to_owned(), spelled(&TaskId::from(number)));
         Json::Object(fields)
     };
-    Json::Array(named.map(entry).collect())
+    Json::Array(named.zip(&task.subtasks).map(entry).collect())
 }
 
 /// As a number only where the number is written like that.
@@ -194,13 +187,7 @@ fn write_file(
     lists: Vec<Entries>,
 ) -> Result<(), BacklogError> {
     let is_yaml = kind == SourceKind::Yaml;
-    let entry = |fields: Map<String, Json>| {
-        if is_yaml {
-            in_snake(fields)
-        } else {
-            Json::Object(fields)
-        }
-    };
+    let entry = if is_yaml { in_snake } else { Json::Object };
     let mut root = Map::new();
     for (tag, list) in tags.iter().zip(lists) {
         let list: Vec<Json> = list.into_iter().map(entry).collect();
@@ -238,10 +225,8 @@ fn write_list(
     target: &Path,
     tasks: impl Iterator<Item = Map<String, Json>>,
 ) -> Result<(), BacklogError> {
-    let entries = tasks
-        .map(without_subtask_ids)
-        .map(|task| FieldNames::Claude.entry(task));
-    let entries: Vec<Json> = entries.map(Json::Object).collect();
+    let entry = |task| Json::Object(FieldNames::Claude.entry(without_subtask_ids(task)));
+    let entries: Vec<Json> = tasks.map(entry).collect();
     if entries.is_empty() {
         // By this a folder without tasks is known as a list.
         return write(&target.join(super::claude::WATERMARK), "0");
@@ -261,11 +246,9 @@ fn without_subtask_ids(mut task: Map<String, Json>) -> Map<String, Json> {
         Some((parent, _)) => spelled(&TaskId::from(parent)),
         None => id.clone(),
     };
-    let mut seen = BTreeSet::new();
+    let mut seen = BTreeSet::from([own.to_string()]);
     let ids = task["dependencies"].as_array().into_iter().flatten();
-    let ids = ids
-        .map(to_task)
-        .filter(|id| *id != own && seen.insert(id.to_string()));
+    let ids = ids.map(to_task).filter(|id| seen.insert(id.to_string()));
     let ids = ids.collect();
     task.insert("dependencies".to_owned(), Json::Array(ids));
     task
@@ -297,11 +280,8 @@ fn losses_of_claude(tasks: &[Task], losses: &mut Vec<Loss>) {
             1 => lose("its subtask".to_owned()),
             count => lose(format!("its {count} subtasks")),
         }
-        for id in task
-            .dependencies
-            .iter()
-            .filter(|id| id.as_str().contains('.'))
-        {
+        let ids = task.dependencies.iter();
+        for id in ids.filter(|id| id.as_str().contains('.')) {
             lose(format!(
                 "the dependency on subtask `{id}` becomes one on its task"
             ));

@@ -20,11 +20,18 @@ pub(super) struct Siblings<'a> {
     pub(super) own: &'a str,
 }
 
+impl Siblings<'_> {
+    /// Returns the absolute id of a subtask.
+    fn id(&self, number: &str) -> String {
+        format!("{}.{number}", self.parent)
+    }
+}
+
 /// Returns the id that a dependency means: a number that a sibling has names that one, all else is absolute.
 pub(super) fn absolute(within: Option<Siblings<'_>>, written: String) -> String {
     match within {
         Some(siblings) if siblings.numbers.contains(&written) && written != siblings.own => {
-            format!("{}.{written}", siblings.parent)
+            siblings.id(&written)
         }
         Some(_) | None => written,
     }
@@ -64,14 +71,14 @@ impl Reader {
 
     /// Reads the tasks of a list.
     pub(super) fn tasks(&mut self, list: Value<'_>) -> Vec<Task> {
-        let mut tasks = Vec::new();
-        for value in list.elements() {
-            match self.one(value) {
-                Some(task) => tasks.push(task),
-                None => self.warn(value, None, "tasks", "an entry without an id is left out"),
+        let one = |value| {
+            let task = self.one(value);
+            if task.is_none() {
+                self.warn(value, None, "tasks", "an entry without an id is left out");
             }
-        }
-        tasks
+            task
+        };
+        list.elements().filter_map(one).collect()
     }
 
     /// Reads a value that is one task.
@@ -79,22 +86,9 @@ impl Reader {
         Some(self.task(value, &id(value)?, None))
     }
 
-    /// Reads one task; `parent` is given for a subtask, with the numbers of its siblings.
-    fn task(
-        &mut self,
-        value: Value<'_>,
-        id: &str,
-        parent: Option<(&str, &BTreeSet<String>)>,
-    ) -> Task {
-        let siblings = parent.map(|(parent, numbers)| Siblings {
-            parent,
-            numbers,
-            own: number(id),
-        });
-        let absolute = siblings.map_or_else(
-            || id.to_owned(),
-            |siblings| format!("{}.{}", siblings.parent, siblings.own),
-        );
+    /// Reads one task; `siblings` are given for a subtask.
+    fn task(&mut self, value: Value<'_>, id: &str, siblings: Option<Siblings<'_>>) -> Task {
+        let absolute = siblings.map_or_else(|| id.to_owned(), |all| all.id(all.own));
         let mut task = Task::new(absolute.as_str(), self.title(value, &absolute));
         task.description = text(value, &["description"]);
         task.details = text(value, &["details"]);
@@ -118,12 +112,8 @@ impl Reader {
         let Some((end, _)) = title.char_indices().nth(LONGEST_TITLE) else {
             return title;
         };
-        self.warn(
-            value,
-            Some(&id),
-            "title",
-            format!("is longer than {LONGEST_TITLE} characters; the rest is left out"),
-        );
+        let message = format!("is longer than {LONGEST_TITLE} characters; the rest is left out");
+        self.warn(value, Some(&id), "title", message);
         format!("{}…", &title[..end])
     }
 
@@ -136,28 +126,22 @@ impl Reader {
         }
         if let Status::Other(status) = &task.status {
             let at = value.get("status").unwrap_or(value);
-            self.warn(
-                at,
-                Some(&id),
-                "status",
-                format!("`{status}` is not known; the task is left alone"),
-            );
+            let message = format!("`{status}` is not known; the task is left alone");
+            self.warn(at, Some(&id), "status", message);
         }
-        let written = member(value, &["priority"]);
-        if let Some((at, priority)) = written.and_then(|at| Some((at, at.plain()?))) {
+        if let Some(at) = member(value, &["priority"])
+            && let Some(priority) = at.plain()
+        {
             match Priority::parse(&priority) {
                 Some(priority) => task.priority = priority,
-                None => self.warn(
-                    at,
-                    Some(&id),
-                    "priority",
-                    format!("`{priority}` is not known; read as `medium`"),
-                ),
+                None => {
+                    let message = format!("`{priority}` is not known; read as `medium`");
+                    self.warn(at, Some(&id), "priority", message);
+                }
             }
         }
-        task.complexity = member(value, &["complexity"])
-            .and_then(Value::plain)
-            .and_then(|text| Complexity::parse(&text));
+        let complexity = member(value, &["complexity"]).and_then(Value::plain);
+        task.complexity = complexity.and_then(|text| Complexity::parse(&text));
     }
 
     fn metadata(&mut self, value: Value<'_>, task: &mut Task) {
@@ -208,26 +192,17 @@ impl Reader {
             return;
         };
         let mut written = Vec::new();
+        let mut odd = |at, message| self.warn(at, Some(&task.id), "dependencies", message);
         if list.kind() == Kind::Array {
             for element in list.elements() {
                 match element.plain() {
                     Some(id) => written.push(id),
-                    None => self.warn(
-                        element,
-                        Some(&task.id),
-                        "dependencies",
-                        "an entry that is no id is left out",
-                    ),
+                    None => odd(element, "an entry that is no id is left out"),
                 }
             }
         } else {
             written = between_commas(&list.plain().unwrap_or_default());
-            self.warn(
-                list,
-                Some(&task.id),
-                "dependencies",
-                "is not a list; read as ids between commas",
-            );
+            odd(list, "is not a list; read as ids between commas");
         }
         let mut seen = BTreeSet::new();
         let ids = written.into_iter().map(|written| absolute(within, written));
@@ -240,40 +215,32 @@ impl Reader {
         else {
             return;
         };
+        let parent = task.id.clone();
         if within.is_some() {
             if list.elements().next().is_some() {
-                self.warn(
-                    list,
-                    Some(&task.id.clone()),
-                    "subtasks",
-                    "subtasks of a subtask are left out",
-                );
+                let message = "subtasks of a subtask are left out";
+                self.warn(list, Some(&parent), "subtasks", message);
             }
             return;
         }
-        let numbers = list
-            .elements()
-            .filter_map(id)
-            .map(|id| number(&id).to_owned());
-        let siblings: BTreeSet<String> = numbers.collect();
+        let ids = list.elements().filter_map(id);
+        let numbers: BTreeSet<String> = ids.map(|id| number(&id).to_owned()).collect();
         for value in list.elements() {
-            match id(value) {
-                Some(id) => {
-                    let parent = task.id.clone();
-                    let within = Some((parent.as_str(), &siblings));
-                    let mut subtask = self.task(value, &id, within);
-                    if member(value, &["priority"]).is_none() {
-                        subtask.priority = task.priority;
-                    }
-                    task.subtasks.push(subtask);
-                }
-                None => self.warn(
-                    value,
-                    Some(&task.id.clone()),
-                    "subtasks",
-                    "an entry without an id is left out",
-                ),
+            let Some(id) = id(value) else {
+                let message = "an entry without an id is left out";
+                self.warn(value, Some(&parent), "subtasks", message);
+                continue;
+            };
+            let siblings = Siblings {
+                parent: parent.as_str(),
+                numbers: &numbers,
+                own: number(&id),
+            };
+            let mut subtask = self.task(value, &id, Some(siblings));
+            if member(value, &["priority"]).is_none() {
+                subtask.priority = task.priority;
             }
+            task.subtasks.push(subtask);
         }
     }
 
@@ -285,10 +252,8 @@ impl Reader {
         mut tasks: Vec<Task>,
         group: Option<&str>,
     ) -> Backlog {
-        let numbers = tasks
-            .iter()
-            .filter_map(|task| number(task.id.as_str()).parse().ok());
-        let next_number = numbers.max().unwrap_or(0_u64).saturating_add(1);
+        let ids = tasks.iter().map(|task| number(task.id.as_str()));
+        let highest: Option<u64> = ids.filter_map(|id| id.parse().ok()).max();
         if let Some(group) = group {
             tasks.retain(|task| task.group.as_deref() == Some(group));
         }
@@ -297,7 +262,7 @@ impl Reader {
             tags,
             tasks,
             warnings: self.warnings,
-            next_number,
+            next_number: highest.unwrap_or(0).saturating_add(1),
         }
     }
 }
@@ -310,10 +275,8 @@ pub(super) fn id(value: Value<'_>) -> Option<String> {
 
 /// Returns the first member of one of these names that is not null.
 pub(super) fn member<'d>(value: Value<'d>, names: &[&str]) -> Option<Value<'d>> {
-    names
-        .iter()
-        .filter_map(|name| value.get(name))
-        .find(|value| value.kind() != Kind::Null)
+    let mut members = names.iter().filter_map(|name| value.get(name));
+    members.find(|value| value.kind() != Kind::Null)
 }
 
 /// Returns the ids of a text that should have been a list.
@@ -327,36 +290,26 @@ fn text(value: Value<'_>, names: &[&str]) -> String {
     let Some(value) = member(value, names) else {
         return String::new();
     };
-    let text = match value.kind() {
-        Kind::Array => value
-            .elements()
-            .filter_map(Value::plain)
-            .collect::<Vec<_>>()
-            .join("\n"),
-        _ => value.plain().unwrap_or_default(),
+    let lines: Vec<String> = match value.kind() {
+        Kind::Array => value.elements().filter_map(Value::plain).collect(),
+        _ => value.plain().into_iter().collect(),
     };
-    tm_untrusted::shown(&text).into_owned()
+    tm_untrusted::shown(&lines.join("\n")).into_owned()
 }
 
 /// Acceptance criteria: a list, a text of lines, or the boxes to tick in the description.
 fn criteria(value: Value<'_>, description: &str) -> Vec<String> {
-    let clean = |line: &str| {
-        line.trim()
-            .trim_start_matches(['-', '*', '•'])
-            .trim()
-            .to_owned()
-    };
     let written = text(value, &["acceptanceCriteria", "acceptance_criteria"]);
-    let listed: Vec<String> = written
-        .lines()
-        .map(clean)
-        .filter(|line| !line.is_empty())
-        .collect();
+    let listed = without_bullets(written.lines());
     if !listed.is_empty() {
         return listed;
     }
-    let boxes = description
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("- [ ]"));
-    boxes.map(clean).filter(|line| !line.is_empty()).collect()
+    let lines = description.lines();
+    without_bullets(lines.filter_map(|line| line.trim().strip_prefix("- [ ]")))
+}
+
+fn without_bullets<'l>(lines: impl Iterator<Item = &'l str>) -> Vec<String> {
+    let lines = lines.map(|line| line.trim().trim_start_matches(['-', '*', '•']).trim());
+    let told = lines.filter(|line| !line.is_empty());
+    told.map(ToOwned::to_owned).collect()
 }

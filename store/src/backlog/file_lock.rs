@@ -6,8 +6,8 @@
 
 use super::BacklogError;
 use crate::Error;
-use crate::file_system::{try_lock, unreliable_for_locks};
-use std::fs::{DirBuilder, File, Metadata};
+use crate::file_system::{is_at, try_lock, unreliable_for_locks};
+use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
@@ -31,9 +31,9 @@ pub(super) struct FileLock {
 
 impl FileLock {
     pub(super) fn acquire(file: &Path) -> Result<Self, BacklogError> {
-        let mut name = file.as_os_str().to_owned();
-        name.push(".lock");
-        let path = PathBuf::from(name);
+        let mut path = file.as_os_str().to_owned();
+        path.push(".lock");
+        let path = PathBuf::from(path);
         let give_up_at = Instant::now() + PATIENCE;
         loop {
             match DirBuilder::new().mode(0o777 | STICKY).create(&path) {
@@ -91,8 +91,8 @@ fn show_life(path: &Path) -> Shown {
 
 /// Removes a folder of tm's own that no living process has locked; false when it is none.
 fn remove_abandoned(path: &Path) -> bool {
-    let is_ours = |metadata: &Metadata| metadata.is_dir() && metadata.mode() & STICKY != 0;
-    if !std::fs::symlink_metadata(path).is_ok_and(|metadata| is_ours(&metadata)) {
+    let found = std::fs::symlink_metadata(path);
+    if !found.is_ok_and(|found| found.is_dir() && found.mode() & STICKY != 0) {
         return false;
     }
     let Ok(folder) = File::open(path) else {
@@ -105,15 +105,6 @@ fn remove_abandoned(path: &Path) -> bool {
         remove(path);
     }
     is_abandoned
-}
-
-fn is_at(folder: &File, path: &Path) -> bool {
-    let place = |metadata: Metadata| (metadata.dev(), metadata.ino());
-    let found = std::fs::symlink_metadata(path).map(place);
-    folder
-        .metadata()
-        .map(place)
-        .is_ok_and(|opened| found.is_ok_and(|found| found == opened))
 }
 
 fn is_stale(path: &Path) -> bool {

@@ -58,21 +58,15 @@ impl Loaded {
                 nodes.iter().map(position).collect()
             }
             Original::Files(files) => {
-                let tasks: Vec<Value<'_>> = self
-                    .document
-                    .root()
-                    .into_iter()
-                    .flat_map(Value::elements)
-                    .collect();
+                let root = self.document.root().into_iter();
+                let tasks: Vec<Value<'_>> = root.flat_map(Value::elements).collect();
                 let position = |&node: &usize| {
                     let place = tasks.partition_point(|task| task.node_index() <= node);
                     let (task, file) = tasks.get(..place)?.iter().zip(files).next_back()?;
-                    let at = file.start + start(node) - task.span().start;
+                    let at = file.span.start + start(node) - task.span().start;
+                    let name = file.path.file_name()?.to_string_lossy();
                     Some(Position {
-                        file: file
-                            .path
-                            .file_name()
-                            .map(|name| name.to_string_lossy().into_owned()),
+                        file: Some(name.into_owned()),
                         ..Lines::new(&file.text).position(at)
                     })
                 };
@@ -90,9 +84,8 @@ struct Lines<'t> {
 
 impl<'t> Lines<'t> {
     fn new(text: &'t str) -> Self {
-        let starts = std::iter::once(0)
-            .chain(text.match_indices('\n').map(|(at, _)| at + 1))
-            .collect();
+        let mut starts = vec![0];
+        starts.extend(text.match_indices('\n').map(|(at, _)| at + 1));
         Self { text, starts }
     }
 

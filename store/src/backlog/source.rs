@@ -140,12 +140,10 @@ impl BacklogSource {
         loaded: &Loaded,
         options: &ReadOptions,
     ) -> Result<Backlog, BacklogError> {
-        match self.kind {
-            SourceKind::ClaudeTasks => Ok(claude::read(&self.path, loaded, options)),
-            SourceKind::TaskMaster | SourceKind::Yaml => {
-                task_master::read(&self.path, loaded, options, self.current_tag())
-            }
+        if self.kind == SourceKind::ClaudeTasks {
+            return Ok(claude::read(&self.path, loaded, options));
         }
+        task_master::read(&self.path, loaded, options, self.current_tag())
     }
 
     fn text(&self) -> Result<String, BacklogError> {
@@ -185,10 +183,7 @@ impl BacklogSource {
         roll_up: RollUp,
         stamp: Option<&str>,
     ) -> Result<Vec<StatusOutcome>, BacklogError> {
-        let options = ReadOptions {
-            tag: Some(tag.clone()),
-            ..ReadOptions::default()
-        };
+        let options = ReadOptions::of_tag(tag);
         self.choose_statuses(&options, |_| changes.to_vec(), roll_up, stamp)
     }
 
@@ -228,11 +223,8 @@ impl BacklogSource {
         }
         let loaded = self.load()?;
         let before = self.read_loaded(&loaded, options)?;
-        if self
-            .edit_of(&loaded, &before)
-            .undone(written, stamp)
-            .is_empty()
-        {
+        let undone = self.edit_of(&loaded, &before).undone(written, stamp);
+        if undone.is_empty() {
             return Ok(0);
         }
         self.edit(options, |edit| {

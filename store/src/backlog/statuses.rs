@@ -3,8 +3,8 @@
 use super::document::Value;
 use super::fields::{Reader, id};
 use super::source::Edit;
-use super::{BacklogError, RollUp, StatusChange, StatusOutcome, change, number};
-use std::collections::BTreeMap;
+use super::{BacklogError, Refusal, RollUp, StatusChange, StatusOutcome, change, number};
+use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::{Status, Task, TaskId, quoted};
 
 impl Edit<'_, '_> {
@@ -17,60 +17,53 @@ impl Edit<'_, '_> {
     ) -> Result<Vec<StatusOutcome>, BacklogError> {
         let list = self.loaded.list(&self.before.tag);
         let places = list.map(places).unwrap_or_default();
-        let is_unknown = |change: &&StatusChange| !places.contains_key(&change.id);
-        let unknown: Vec<&TaskId> = changes
-            .iter()
-            .filter(is_unknown)
-            .map(|change| &change.id)
-            .collect();
+        let ids = changes.iter().map(|change| &change.id);
+        let unknown: Vec<&TaskId> = ids.filter(|id| !places.contains_key(id)).collect();
         if !unknown.is_empty() {
             return Err(BacklogError::UnknownTasks {
                 path: self.source.path().to_owned(),
                 ids: quoted(unknown),
             });
         }
-        let wanted = changes
-            .iter()
-            .map(|change| (change.id.clone(), change.status.clone()));
-        let mut wanted: BTreeMap<TaskId, Status> = wanted.collect();
+        let wanted = changes.iter().cloned();
+        let mut wanted: BTreeMap<TaskId, Status> =
+            wanted.map(|change| (change.id, change.status)).collect();
         if roll_up == RollUp::Parents {
             let tasks = list.map(|list| Reader::default().tasks(list));
             roll_up_parents(&tasks.unwrap_or_default(), &mut wanted);
         }
-        let outcomes: Vec<StatusOutcome> = wanted
-            .into_iter()
-            .map(|(id, new)| StatusOutcome {
-                old: status_of(places[&id]),
-                id,
-                new,
-            })
-            .collect();
-        let is_new = |outcome: &&StatusOutcome| {
-            outcome.old != outcome.new || places[&outcome.id].get("status").is_none()
+        let outcome = |(id, new)| StatusOutcome {
+            old: status_of(places[&id]),
+            id,
+            new,
         };
-        let new: Vec<(TaskId, Status)> = outcomes
-            .iter()
-            .filter(is_new)
-            .map(|outcome| (outcome.id.clone(), outcome.new.clone()))
-            .collect();
-        if !new.is_empty() {
-            let spelling = self.source.spelling();
-            let stamp = stamp.filter(|_| spelling.has_stamps());
-            let tasks = change::list(&mut self.root, &self.before.tag);
-            tasks
-                .and_then(|tasks| change::set_statuses(tasks, spelling, &new, stamp))
+        let outcomes: Vec<StatusOutcome> = wanted.into_iter().map(outcome).collect();
+        let mut differing = outcomes.clone();
+        differing.retain(|StatusOutcome { id, old, new }| {
+            old != new || places[id].get("status").is_none()
+        });
+        if !differing.is_empty() {
+            self.write_statuses(&differing, stamp)
                 .map_err(BacklogError::refused(self.source.path()))?;
         }
         Ok(outcomes)
     }
 
+    fn write_statuses(
+        &mut self,
+        outcomes: &[StatusOutcome],
+        stamp: Option<&str>,
+    ) -> Result<(), Refusal> {
+        let spelling = self.source.spelling();
+        let stamp = stamp.filter(|_| spelling.has_stamps());
+        let tasks = change::list(&mut self.root, &self.before.tag)?;
+        change::set_statuses(tasks, spelling, outcomes, stamp)
+    }
+
     /// Returns the statuses that were written and are as they were before, without a newer stamp.
     pub(super) fn undone(&self, written: &[StatusOutcome], stamp: &str) -> Vec<StatusChange> {
-        let places = self
-            .loaded
-            .list(&self.before.tag)
-            .map(places)
-            .unwrap_or_default();
+        let list = self.loaded.list(&self.before.tag);
+        let places = list.map(places).unwrap_or_default();
         let is_undone = |outcome: &&StatusOutcome| {
             places.get(&outcome.id).is_some_and(|value| {
                 let updated = value.get("updatedAt").and_then(Value::plain);
@@ -123,17 +116,15 @@ fn roll_up_parents(tasks: &[Task], wanted: &mut BTreeMap<TaskId, Status>) {
         if wanted.contains_key(&parent.id) || !parent.subtasks.iter().any(is_touched) {
             continue;
         }
-        let statuses: Vec<&Status> = parent
-            .subtasks
-            .iter()
-            .map(|subtask| wanted.get(&subtask.id).unwrap_or(&subtask.status))
-            .collect();
-        let all = |wanted: Status| statuses.iter().all(|status| **status == wanted);
-        let status = if all(Status::Done) {
+        let subtasks = parent.subtasks.iter();
+        let status = |subtask: &'_ Task| wanted.get(&subtask.id).unwrap_or(&subtask.status).clone();
+        let statuses: BTreeSet<Status> = subtasks.map(status).collect();
+        let has = |status: Status| statuses.contains(&status);
+        let status = if has(Status::Done) && statuses.len() == 1 {
             Status::Done
-        } else if all(Status::Pending) {
+        } else if has(Status::Pending) && statuses.len() == 1 {
             Status::Pending
-        } else if statuses.contains(&&Status::InProgress) || statuses.contains(&&Status::Done) {
+        } else if has(Status::InProgress) || has(Status::Done) {
             Status::InProgress
         } else {
             continue;

@@ -74,9 +74,7 @@ impl ControlSocket {
 
     /// Returns where the socket of the live run is, nothing when there is none.
     pub fn of(project: &ProjectDirectory) -> Option<PathBuf> {
-        let path =
-            tm_untrusted::read(&project.control_folder().join(POINTER), POINTER_BYTES).ok()?;
-        Some(PathBuf::from(std::ffi::OsStr::from_bytes(&path)))
+        pointed_to(&project.control_folder().join(POINTER))
     }
 
     /// Returns the socket.
@@ -96,7 +94,7 @@ fn bind_at<T>(socket: &Path, bind: &mut impl FnMut(&Path) -> io::Result<T>) -> i
     if socket.as_os_str().len() > LONGEST {
         return Err(io::ErrorKind::InvalidFilename.into());
     }
-    if fs::symlink_metadata(socket).is_ok_and(|found| found.file_type().is_socket()) {
+    if is_socket(socket) {
         fs::remove_file(socket)?;
     }
     let bound = bind(socket)?;
@@ -113,13 +111,22 @@ fn short_place(within: &Path) -> Result<PathBuf, Error> {
     Ok(folder.map_err(Error::write(within))?.keep().join(SOCKET))
 }
 
+/// Returns the path that a pointer holds.
+fn pointed_to(pointer: &Path) -> Option<PathBuf> {
+    let path = tm_untrusted::read(pointer, POINTER_BYTES).ok()?;
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(&path)))
+}
+
+fn is_socket(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
+}
+
 /// Removes the pointer, the socket that it points to, and the folder made for that.
 fn remove_old(pointer: &Path) {
-    let Ok(path) = tm_untrusted::read(pointer, POINTER_BYTES) else {
+    let Some(socket) = pointed_to(pointer) else {
         return;
     };
-    let socket = PathBuf::from(std::ffi::OsStr::from_bytes(&path));
-    if fs::symlink_metadata(&socket).is_ok_and(|found| found.file_type().is_socket()) {
+    if is_socket(&socket) {
         // Somebody else was faster, or it stays: it answers nobody, and blocks nobody.
         let _gone = fs::remove_file(&socket);
     }

@@ -1,6 +1,6 @@
 //! Makes folders that only their owner can enter.
 
-use crate::atomic::{folder_of, sync_folder};
+use crate::atomic::{folder_of, replace, sync_folder};
 use crate::error::Error;
 use std::fs::DirBuilder;
 use std::io::{self, ErrorKind};
@@ -34,6 +34,15 @@ fn create_one(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// Makes git ignore everything in a folder; an own `.gitignore` stays.
+pub(crate) fn ignore_all(folder: &Path) -> Result<(), Error> {
+    let gitignore = folder.join(".gitignore");
+    if gitignore.exists() {
+        return Ok(());
+    }
+    replace(&gitignore, b"*\n").map_err(Error::write(&gitignore))
 }
 
 fn private() -> DirBuilder {

@@ -3,7 +3,7 @@
 //! Knows names and places; what a run writes is the business of its own directory.
 
 use super::directory::RunDirectory;
-use super::folder::create_durable;
+use super::folder::{create_durable, ignore_all};
 use super::name::{check_run_id, project_name};
 use crate::autopilot::is_autopilot_run;
 use crate::file_system::ids_in;
@@ -102,24 +102,18 @@ impl ProjectDirectory {
     pub fn ignore_itself(&self) -> Result<(), Error> {
         let projects = atomic::folder_of(&self.path);
         create_durable(projects)?;
-        let gitignore = projects.join(".gitignore");
-        if gitignore.exists() {
-            return Ok(());
-        }
-        atomic::replace(&gitignore, b"*\n").map_err(Error::write(&gitignore))
+        ignore_all(projects)
     }
 
     /// Returns the run that was started last, nothing before the first.
     pub fn live(&self) -> Result<Option<RunId>, Error> {
         let file = self.live_file();
-        match tm_untrusted::read(&file, LIVE_BYTES) {
-            Ok(bytes) => {
-                let run_id = RunId::new(String::from_utf8_lossy(&bytes).trim_end());
-                check_run_id(&run_id).map(|()| Some(run_id))
-            }
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::read(&file)(error)),
-        }
+        let bytes = match tm_untrusted::read(&file, LIVE_BYTES) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            read => read.map_err(Error::read(&file))?,
+        };
+        let run_id = RunId::new(String::from_utf8_lossy(&bytes).trim_end());
+        check_run_id(&run_id).map(|()| Some(run_id))
     }
 
     /// Records the run as the one that was started last.

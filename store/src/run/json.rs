@@ -1,8 +1,9 @@
-//! Reads and replaces whole JSON files such as manifest and summary.
+//! Reads and replaces whole files, such as manifest and summary.
 
 use crate::{Error, atomic};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// No such file is longer.
@@ -13,6 +14,22 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     let mut bytes = serde_json::to_vec_pretty(value).map_err(Error::serialize(path))?;
     bytes.push(b'\n');
     atomic::replace_own(path, &bytes).map_err(Error::write(path))
+}
+
+/// Replaces the file at `path` with a text, where it holds another one.
+pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
+    if tm_untrusted::read(path, MOST_BYTES).is_ok_and(|known| known == text.as_bytes()) {
+        return Ok(());
+    }
+    atomic::replace_own(path, text.as_bytes()).map_err(Error::write(path))
+}
+
+/// Reads the JSON file at `path`; `None` where there is none.
+pub fn read_json_if_there<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Error> {
+    match read_json(path) {
+        Err(Error::Read { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+        read => read.map(Some),
+    }
 }
 
 /// Reads the JSON file at `path`.

@@ -4,12 +4,12 @@
 //! it was before.
 
 use super::home::ProjectDirectory;
-use super::{read_json, write_json};
+use super::{read_json_if_there, write_json};
 use crate::Error;
-use crate::atomic::folder_of;
+use crate::atomic::{folder_of, unless_missing};
+use crate::file_system::entries;
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tm_scheduler::RunId;
 
@@ -33,20 +33,13 @@ impl ProjectDirectory {
 
     /// Returns where the repository is; `None` when nobody has written that down.
     pub fn whereabouts(&self) -> Result<Option<Whereabouts>, Error> {
-        match read_json(&self.repository_file()) {
-            Ok(whereabouts) => Ok(Some(whereabouts)),
-            Err(Error::Read { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        read_json_if_there(&self.repository_file())
     }
 
     /// Writes down where the repository is.
     pub fn remember_place(&self, common_dir: &Path, before: &[PathBuf]) -> Result<(), Error> {
-        if before.is_empty()
-            && self
-                .whereabouts()?
-                .is_some_and(|known| known.common_dir == common_dir)
-        {
+        let known = self.whereabouts()?;
+        if before.is_empty() && known.is_some_and(|known| known.common_dir == common_dir) {
             return Ok(());
         }
         let whereabouts = Whereabouts {
@@ -64,12 +57,9 @@ impl ProjectDirectory {
         is_of_this: impl Fn(&RunId) -> bool,
     ) -> Result<Option<(Self, Whereabouts)>, Error> {
         let projects = folder_of(self.path());
-        let entries = fs::read_dir(projects).map_err(Error::read(projects))?;
-        for entry in entries
-            .flatten()
-            .filter(|entry| entry.path() != self.path())
-        {
-            let other = Self::at(entry.path());
+        let mut paths = entries(projects).map_err(Error::read(projects))?;
+        paths.retain(|path| path != self.path());
+        for other in paths.into_iter().map(Self::at) {
             // What is no project of tm's is none that was moved.
             let Ok(Some(whereabouts)) = other.whereabouts() else {
                 continue;
@@ -85,13 +75,9 @@ impl ProjectDirectory {
     /// again.
     pub fn take_along(&self, other: &Self) -> Result<(), Error> {
         for name in MOVED {
-            let (from, to) = (other.path().join(name), self.path().join(name));
-            match fs::rename(&from, &to) {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(Error::write(&to)(error));
-                }
-                Ok(()) | Err(_) => {}
-            }
+            let to = self.path().join(name);
+            let moved = fs::rename(other.path().join(name), &to);
+            unless_missing(moved).map_err(Error::write(&to))?;
         }
         Ok(())
     }

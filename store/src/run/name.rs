@@ -68,40 +68,23 @@ fn hash(bytes: &[u8], digits: usize) -> String {
 /// Returns the name of a project's folder: the name of its work tree, readable, and a hash of the whole path, unique.
 pub(super) fn project_name(canonical_common_git_dir: &Path) -> String {
     let path = canonical_common_git_dir;
-    let is_inside_work_tree = path.file_name().is_some_and(|name| name == ".git");
-    let named_folder = if is_inside_work_tree {
-        path.parent()
-    } else {
-        Some(path)
-    };
-    let name = named_folder
-        .and_then(Path::file_name)
-        .map(|name| name.to_string_lossy())
-        .unwrap_or_default();
+    let within_work_tree = path.parent().filter(|_| path.ends_with(".git"));
+    let named = within_work_tree.unwrap_or(path).file_name();
+    let name = named.unwrap_or_default().to_string_lossy();
     let readable = readable(name.strip_suffix(".git").unwrap_or(&name));
-    format!(
-        "{readable}-{}",
-        hash(path.as_os_str().as_encoded_bytes(), PROJECT_HASH_DIGITS)
-    )
+    let hash = hash(path.as_os_str().as_encoded_bytes(), PROJECT_HASH_DIGITS);
+    format!("{readable}-{hash}")
 }
 
 /// Keeps what is safe in a name and puts `_` for the rest; two texts may give the same.
 fn readable(name: &str) -> String {
-    let is_safe =
-        |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');
-    let safe: String = name
-        .chars()
-        .map(|character| if is_safe(character) { character } else { '_' })
-        .collect();
-    let trimmed: String = safe
-        .trim_start_matches(['.', '-'])
-        .chars()
-        .take(LONGEST_NAME)
-        .collect();
-    if trimmed.is_empty() {
-        "repository".to_owned()
-    } else {
-        trimmed
+    let is_odd = |character: char| {
+        !character.is_ascii_alphanumeric() && !matches!(character, '.' | '_' | '-')
+    };
+    let safe = name.replace(is_odd, "_");
+    match safe.trim_start_matches(['.', '-']) {
+        "" => "repository".to_owned(),
+        name => name.chars().take(LONGEST_NAME).collect(),
     }
 }
 

@@ -6,13 +6,12 @@
 use super::directory::RunDirectory;
 use super::folder::create_durable;
 use super::home::ProjectDirectory;
-use super::json::{read_json, write_json};
+use super::json::{read_json, read_json_if_there, write_json};
 use super::name::{encode, safe_name};
 use crate::Error;
 use crate::file_system::{entries_if_there, remove_if_there};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tm_scheduler::{CommitId, RunId, Tag, TaskId};
 
@@ -127,7 +126,7 @@ impl ProjectDirectory {
         rejection: Rejection,
     ) -> Result<(), Error> {
         let mut rejections = self.rejections(tag, task)?;
-        rejections.retain(|old| (&old.run, &old.task) != (&rejection.run, &rejection.task));
+        rejections.retain(|old| old.run != rejection.run || old.task != rejection.task);
         rejections.push(rejection);
         self.keep_rejections(tag, task, rejections)
     }
@@ -143,11 +142,10 @@ impl ProjectDirectory {
         is_settled: impl Fn(&Rejection) -> bool,
     ) -> Result<(), Error> {
         let mut rejections = self.rejections(tag, task)?;
-        let before = rejections.len();
-        rejections.retain(|rejection| !is_settled(rejection));
-        if rejections.len() == before {
+        if !rejections.iter().any(&is_settled) {
             return Ok(());
         }
+        rejections.retain(|rejection| !is_settled(rejection));
         self.keep_rejections(tag, task, rejections)
     }
 
@@ -225,10 +223,8 @@ fn read_versioned<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<
     struct VersionOnly {
         version: u32,
     }
-    let version: VersionOnly = match read_json(path) {
-        Ok(version) => version,
-        Err(Error::Read { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+    let Some(version) = read_json_if_there::<VersionOnly>(path)? else {
+        return Ok(None);
     };
     if version.version > VERSION {
         return Err(Error::NewerFile {

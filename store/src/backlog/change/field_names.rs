@@ -1,5 +1,6 @@
 //! How each kind of backlog spells the fields of a task; callers name them as Task Master does.
 
+use super::tasks::plain;
 use super::{Change, Refusal};
 use serde_json::{Map, Value, json};
 use tm_scheduler::Status;
@@ -75,31 +76,27 @@ impl FieldNames {
     pub(in crate::backlog) fn names(self, fields: Map<String, Value>) -> Map<String, Value> {
         match self {
             Self::TaskMaster | Self::Claude => fields,
-            Self::Snake => fields
-                .into_iter()
-                .map(|(key, value)| (snake(key), value))
-                .collect(),
+            Self::Snake => {
+                let fields = fields.into_iter();
+                fields.map(|(key, value)| (snake(key), value)).collect()
+            }
         }
     }
 
     /// Spells the fields of a new task; `status` comes last where none is given.
-    pub(in crate::backlog) fn entry(self, fields: Map<String, Value>) -> Map<String, Value> {
+    pub(in crate::backlog) fn entry(self, mut fields: Map<String, Value>) -> Map<String, Value> {
         match self {
-            Self::TaskMaster => without(fields, "activeForm"),
+            Self::TaskMaster => {
+                fields.shift_remove("activeForm");
+                fields
+            }
             Self::Snake => {
-                let said = fields
-                    .into_iter()
-                    .filter(|(key, value)| key != "activeForm" && !is_nothing(value));
-                said.map(|(key, value)| (snake(key), value)).collect()
+                fields.retain(|key, value| key != "activeForm" && !is_nothing(value));
+                self.names(fields)
             }
             Self::Claude => claude(fields),
         }
     }
-}
-
-fn without(mut fields: Map<String, Value>, key: &str) -> Map<String, Value> {
-    fields.shift_remove(key);
-    fields
 }
 
 /// The fields whose names differ; all others are called the same everywhere.
@@ -116,17 +113,15 @@ fn claude(fields: Map<String, Value>) -> Map<String, Value> {
     let mut metadata = Map::new();
     for (key, value) in fields {
         match key.as_str() {
-            "id" => drop(entry.insert(key, as_text(&value))),
+            "id" => drop(entry.insert(key, json!(plain(&value)))),
             "title" => drop(entry.insert("subject".to_owned(), value)),
-            "status" => drop(entry.insert(key, spelled_status(&value))),
+            "status" => {
+                let status = Status::from(value.as_str().unwrap_or_default());
+                entry.insert(key, json!(claude_status(&status)));
+            }
             "dependencies" => {
-                let ids: Vec<Value> = value
-                    .as_array()
-                    .into_iter()
-                    .flatten()
-                    .map(as_text)
-                    .collect();
-                entry.insert("blockedBy".to_owned(), json!(ids));
+                let ids = value.as_array().into_iter().flatten().map(plain);
+                entry.insert("blockedBy".to_owned(), json!(ids.collect::<Vec<_>>()));
             }
             "metadata" => metadata.extend(value.as_object().cloned().unwrap_or_default()),
             "subtasks" => {}
@@ -147,18 +142,6 @@ fn is_nothing(value: &Value) -> bool {
     value.is_null()
         || value.as_str().is_some_and(str::is_empty)
         || value.as_array().is_some_and(Vec::is_empty)
-}
-
-fn as_text(id: &Value) -> Value {
-    json!(
-        id.as_str()
-            .map_or_else(|| id.to_string(), ToOwned::to_owned)
-    )
-}
-
-fn spelled_status(status: &Value) -> Value {
-    let status = Status::from(status.as_str().unwrap_or_default());
-    json!(claude_status(&status))
 }
 
 /// That program knows three statuses.

@@ -13,10 +13,7 @@ const RESERVED: [&str; 2] = ["tasks", "metadata"];
 
 /// Returns the object that holds the tags: the file itself, or its `tags`.
 fn holder<'t, 'd>(root: &'t mut Tree<'d>) -> Option<&'t mut Tree<'d>> {
-    let has_tags = root
-        .member("tags")
-        .is_some_and(|tags| tags.members().is_some());
-    if has_tags {
+    if root.member("tags").and_then(Tree::members).is_some() {
         root.member("tags")
     } else {
         Some(root)

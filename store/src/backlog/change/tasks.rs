@@ -2,10 +2,11 @@
 
 use super::dependencies::{Repeats, rewrite_dependencies};
 use super::{FieldNames, Ids, NO_OBJECT, Place, Refusal, Tasks, pending};
+use crate::backlog::StatusOutcome;
 use crate::backlog::document::Tree;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use tm_scheduler::{Status, TaskId};
+use tm_scheduler::TaskId;
 
 /// The fields of a new task.
 pub(super) type Fields = [(String, Value)];
@@ -21,9 +22,8 @@ pub(super) fn ids(tasks: &[Tree<'_>]) -> impl Iterator<Item = String> {
 }
 
 fn position(tasks: &[Tree<'_>], id: &str) -> Option<usize> {
-    tasks
-        .iter()
-        .position(|task| task.plain("id").as_deref() == Some(id))
+    let is_it = |task: &Tree<'_>| task.plain("id").as_deref() == Some(id);
+    tasks.iter().position(is_it)
 }
 
 /// Returns where a task stands or, for `<task>.<n>`, where the task stands and where its subtask stands in it.
@@ -50,10 +50,9 @@ pub(super) fn must_be_there<'i>(
     let is_absent = |id: &&TaskId| !is_there(tasks, id);
     let absent: Vec<&TaskId> = ids.into_iter().filter(is_absent).collect();
     if absent.is_empty() {
-        Ok(())
-    } else {
-        Err(Refusal::unknown(absent))
+        return Ok(());
     }
+    Err(Refusal::unknown(absent))
 }
 
 /// Finds a task or, as `<task>.<n>`, a subtask to change.
@@ -86,13 +85,10 @@ pub(super) struct Index(BTreeMap<String, usize>);
 
 impl Index {
     pub(super) fn new(tasks: &[Tree<'_>]) -> Self {
-        let mut places = BTreeMap::new();
-        for (place, task) in tasks.iter().enumerate() {
-            if let Some(id) = task.plain("id") {
-                places.entry(id).or_insert(place);
-            }
-        }
-        Self(places)
+        // Of several with one id the first.
+        let last_first = tasks.iter().enumerate().rev();
+        let places = last_first.filter_map(|(place, task)| Some((task.plain("id")?, place)));
+        Self(places.collect())
     }
 
     pub(super) fn place(&self, id: &TaskId) -> Result<usize, Refusal> {
@@ -125,10 +121,7 @@ fn set_field(task: &mut Tree<'_>, key: &str, value: &Value) {
     let Some((outer, inner)) = key.split_once('.') else {
         return task.set(key, Tree::new(value));
     };
-    let is_object = task
-        .member(outer)
-        .is_some_and(|member| member.members().is_some());
-    if !is_object {
+    if task.member(outer).and_then(Tree::members).is_none() {
         task.set(outer, Tree::new(&json!({})));
     }
     if let Some(member) = task.member(outer) {
@@ -140,13 +133,13 @@ fn set_field(task: &mut Tree<'_>, key: &str, value: &Value) {
 pub(in crate::backlog) fn set_statuses(
     tasks: &mut Tasks<'_>,
     spelling: FieldNames,
-    statuses: &[(TaskId, Status)],
+    statuses: &[StatusOutcome],
     stamp: Option<&str>,
 ) -> Result<(), Refusal> {
     let index = Index::new(tasks);
-    for (id, status) in statuses {
+    for StatusOutcome { id, new, .. } in statuses {
         let task = index.find(tasks, id)?;
-        task.set("status", Tree::text(spelling.status(status)));
+        task.set("status", Tree::text(spelling.status(new)));
         if let Some(stamp) = stamp {
             task.set_behind("status", "updatedAt", Tree::text(stamp));
         }
@@ -217,13 +210,15 @@ pub(super) fn add_subtask(
     Ok(vec![TaskId::new(format!("{parent}.{next}"))])
 }
 
+/// The text of an id, which may be written as a number.
+pub(super) fn plain(id: &Value) -> String {
+    id.as_str()
+        .map_or_else(|| id.to_string(), ToOwned::to_owned)
+}
+
 fn dependencies_in(fields: &Fields) -> Vec<TaskId> {
     let lists = fields.iter().filter(|(key, _)| key == "dependencies");
     let ids = lists.filter_map(|(_, value)| value.as_array()).flatten();
-    let plain = |id: &Value| {
-        id.as_str()
-            .map_or_else(|| id.to_string(), ToOwned::to_owned)
-    };
     ids.map(|id| TaskId::new(plain(id))).collect()
 }
 
@@ -264,10 +259,8 @@ pub(super) fn rename(
     if is_there(tasks, to) {
         return Err(Refusal::Taken(to.to_string()));
     }
-    let parent = to
-        .as_str()
-        .rsplit_once('.')
-        .map(|(parent, _)| TaskId::from(parent));
+    let split = to.as_str().rsplit_once('.');
+    let parent = split.map(|(parent, _)| TaskId::from(parent));
     if let Some(parent) = &parent {
         if !is_there(tasks, parent) || parent == from {
             return Err(Refusal::unknown([parent]));
@@ -309,8 +302,9 @@ pub(super) fn rename(
 /// The id that a task has when it, or the task that it is within, has another one.
 fn renamed(id: TaskId, from: &TaskId, to: &TaskId) -> TaskId {
     match id.as_str().strip_prefix(from.as_str()) {
-        Some("") => to.clone(),
-        Some(rest) if rest.starts_with('.') => TaskId::new(format!("{to}{rest}")),
+        Some(rest) if rest.is_empty() || rest.starts_with('.') => {
+            TaskId::new(format!("{to}{rest}"))
+        }
         _ => id,
     }
 }
@@ -321,8 +315,6 @@ fn local<'d>(id: &TaskId, parent: Option<&TaskId>) -> Tree<'d> {
         return spelled(id.as_str(), false);
     };
     let own = id.as_str().strip_prefix(parent.as_str());
-    Tree::text(
-        own.and_then(|own| own.strip_prefix('.'))
-            .unwrap_or(id.as_str()),
-    )
+    let own = own.and_then(|own| own.strip_prefix('.'));
+    Tree::text(own.unwrap_or(id.as_str()))
 }

@@ -186,9 +186,7 @@ impl Scanner<'_> {
         let mut kind = Kind::Text;
         self.position += 1;
         loop {
-            let rest = self.bytes[self.position..].iter();
-            let is_plain = |byte: &&u8| !matches!(byte, b'"' | b'\\' | 0..0x20);
-            self.position += rest.take_while(is_plain).count();
+            self.skip_while(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20));
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => self.escape()?,
@@ -243,23 +241,17 @@ impl Scanner<'_> {
     }
 
     fn digits(&mut self) -> Scan<()> {
-        let length = self.bytes[self.position..]
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count();
-        self.position += length;
-        if length == 0 {
-            Err("expected a digit")
-        } else {
-            Ok(())
+        if self.skip_while(|byte| byte.is_ascii_digit()) == 0 {
+            return Err("expected a digit");
         }
+        Ok(())
     }
 
     fn word(&mut self, word: &str, kind: Kind) -> Scan<()> {
-        if !self.bytes[self.position..].starts_with(word.as_bytes()) {
+        let start = self.position;
+        if !self.bytes[start..].starts_with(word.as_bytes()) {
             return Err("expected a value");
         }
-        let start = self.position;
         self.position += word.len();
         self.push(start, kind);
         Ok(())
@@ -287,9 +279,15 @@ impl Scanner<'_> {
     }
 
     fn skip_blanks(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
-            self.position += 1;
-        }
+        self.skip_while(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
+    }
+
+    /// Passes over such bytes, and returns how many there were.
+    fn skip_while(&mut self, is_one: impl Fn(u8) -> bool) -> usize {
+        let rest = self.bytes[self.position..].iter();
+        let length = rest.take_while(|byte| is_one(**byte)).count();
+        self.position += length;
+        length
     }
 }
 

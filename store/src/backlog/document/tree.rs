@@ -34,7 +34,7 @@ impl<'d> Tree<'d> {
         match self {
             Self::Kept(_) => true,
             Self::Object(None, members) => members.is_empty(),
-            Self::Plain(_) | Self::Object(..) | Self::Array(..) => false,
+            _ => false,
         }
     }
 
@@ -66,7 +66,7 @@ impl<'d> Tree<'d> {
         }
         match self {
             Self::Object(_, members) => Some(members),
-            Self::Kept(_) | Self::Plain(_) | Self::Array(..) => None,
+            _ => None,
         }
     }
 
@@ -79,7 +79,7 @@ impl<'d> Tree<'d> {
         }
         match self {
             Self::Array(_, elements) => Some(elements),
-            Self::Kept(_) | Self::Plain(_) | Self::Object(..) => None,
+            _ => None,
         }
     }
 
@@ -107,10 +107,7 @@ impl<'d> Tree<'d> {
 
     /// Returns the list `key` of an object to change, which is made where there is none.
     pub(crate) fn list(&mut self, key: &str) -> Option<&mut Vec<Self>> {
-        let is_list = self
-            .member(key)
-            .is_some_and(|list| list.elements().is_some());
-        if !is_list {
+        if self.member(key).and_then(Self::elements).is_none() {
             self.set(key, Self::Array(None, Vec::new()));
         }
         self.member(key)?.elements()
@@ -138,7 +135,7 @@ impl<'d> Tree<'d> {
         match self {
             Self::Kept(value) => value.plain(),
             Self::Plain(raw) => serde_json::from_str(raw).unwrap_or_else(|_| Some(raw.clone())),
-            Self::Object(..) | Self::Array(..) => None,
+            _ => None,
         }
     }
 
@@ -161,7 +158,7 @@ impl<'d> Tree<'d> {
         match self {
             Self::Plain(raw) => raw.starts_with('"'),
             Self::Kept(value) => value.raw().starts_with('"'),
-            Self::Object(..) | Self::Array(..) => false,
+            _ => false,
         }
     }
 

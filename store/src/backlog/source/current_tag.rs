@@ -10,17 +10,21 @@ use tm_scheduler::Tag;
 impl BacklogSource {
     /// The tag that Task Master's state and configuration name as current.
     pub(super) fn current_tag(&self) -> Option<Tag> {
-        let home = self.path.parent()?.parent()?;
-        let field = |file: &str, path: &[&str]| -> Option<Tag> {
-            let json: serde_json::Value =
-                serde_json::from_slice(&tm_untrusted::read_own(&home.join(file), MOST_BYTES).ok()?)
-                    .ok()?;
-            let value = path.iter().try_fold(&json, |place, name| place.get(name))?;
-            value.as_str().filter(|tag| !tag.is_empty()).map(Tag::from)
+        let home = self.home()?;
+        let field = |file: &str, pointer: &str| -> Option<Tag> {
+            let bytes = tm_untrusted::read_own(&home.join(file), MOST_BYTES).ok()?;
+            let json: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+            let value = json.pointer(pointer)?.as_str();
+            value.filter(|tag| !tag.is_empty()).map(Tag::from)
         };
-        field("state.json", &["currentTag"])
-            .or_else(|| field("state.json", &["activeTag"]))
-            .or_else(|| field("config.json", &["global", "defaultTag"]))
+        field("state.json", "/currentTag")
+            .or_else(|| field("state.json", "/activeTag"))
+            .or_else(|| field("config.json", "/global/defaultTag"))
+    }
+
+    /// The folder with Task Master's state and configuration.
+    fn home(&self) -> Option<&Path> {
+        self.path.parent()?.parent()
     }
 
     /// Makes a tag the current one, for Task Master too; what else its state holds stays.
@@ -28,15 +32,8 @@ impl BacklogSource {
     /// # Errors
     /// The file has no such tag, or the state can't be written.
     pub fn use_tag(&self, tag: &Tag) -> Result<(), BacklogError> {
-        self.read(&ReadOptions {
-            tag: Some(tag.clone()),
-            ..ReadOptions::default()
-        })?;
-        let home = self
-            .path
-            .parent()
-            .and_then(Path::parent)
-            .filter(|home| home.ends_with(".taskmaster"));
+        self.read(&ReadOptions::of_tag(tag))?;
+        let home = self.home().filter(|home| home.ends_with(".taskmaster"));
         let why = "only a backlog in `.taskmaster/tasks/` has a current tag; use `--tag`";
         let refused = BacklogError::refused(&self.path);
         let home = home.ok_or_else(|| refused(Refusal::NoPlace(why)))?;

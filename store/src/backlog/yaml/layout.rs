@@ -49,24 +49,14 @@ impl Walk<'_> {
             Event::MappingStart(_, tag) => (Kind::Object, tag),
             Event::SequenceStart(_, tag) => (Kind::Array, tag),
             _ => {
-                return Some(self.found(
-                    value,
-                    Place {
-                        span: start..end,
-                        is_flow: false,
-                    },
-                ));
+                let is_flow = false;
+                let span = start..end;
+                return Some(self.found(value, Place { span, is_flow }));
             }
         };
         if tag.is_some_and(|tag| !tag.is_yaml_core_schema()) || kind != value.kind() {
-            end = self.skip()?;
-            return Some(self.found(
-                value,
-                Place {
-                    span: start..end,
-                    is_flow,
-                },
-            ));
+            let span = start..self.skip()?;
+            return Some(self.found(value, Place { span, is_flow }));
         }
         // The parser begins a list whose dashes stand under its key behind the first of them.
         if parent == Kind::Object && kind == Kind::Array && !is_flow {
@@ -80,13 +70,8 @@ impl Walk<'_> {
         if is_flow {
             end = self.closed(close);
         }
-        Some(self.found(
-            value,
-            Place {
-                span: start..end,
-                is_flow,
-            },
-        ))
+        let span = start..end;
+        Some(self.found(value, Place { span, is_flow }))
     }
 
     fn found(&mut self, value: Value<'_>, place: Place) -> usize {

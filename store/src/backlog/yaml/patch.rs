@@ -90,7 +90,7 @@ impl Patch<'_> {
             let Some(at) = old.iter().position(|(name, _)| name == key) else {
                 let value = value_of(member, self.before)?;
                 let text = if place.is_flow {
-                    format!("{}: {}", flow(&Json::from(key.as_str()))?, flow(&value)?)
+                    flow_member((key, &value))?
                 } else {
                     let (head, lines) = block(&value, column, false)?;
                     let key = spelled(&Json::from(key.as_str()))?;
@@ -368,6 +368,11 @@ fn indented(lines: &str, column: usize) -> String {
     text
 }
 
+fn flow_member((key, value): (&String, &Json)) -> Option<String> {
+    let key = flow(&Json::from(key.as_str()))?;
+    Some(format!("{key}: {}", flow(value)?))
+}
+
 /// A value on one line, fit to stand between brackets.
 fn flow(value: &Json) -> Option<String> {
     Some(match value {
@@ -376,14 +381,7 @@ fn flow(value: &Json) -> Option<String> {
             format!("[{}]", elements?.join(", "))
         }
         Json::Object(members) => {
-            let member = |(key, value): (&String, &Json)| {
-                Some(format!(
-                    "{}: {}",
-                    flow(&Json::from(key.as_str()))?,
-                    flow(value)?
-                ))
-            };
-            let members: Option<Vec<String>> = members.iter().map(member).collect();
+            let members: Option<Vec<String>> = members.iter().map(flow_member).collect();
             format!("{{{}}}", members?.join(", "))
         }
         Json::String(_) => {

@@ -5,12 +5,12 @@
 
 use crate::Error;
 use crate::atomic::remove_what_is_no_file;
-use crate::file_system::{not_contended, try_lock, unreliable_for_locks};
+use crate::file_system::{is_at, not_contended, try_lock, unreliable_for_locks};
 use crate::run::Holder;
 use rustix::fs::OFlags;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -99,11 +99,10 @@ impl LockedFile {
     pub(super) fn write(&self, holder: &Holder) -> Result<(), Error> {
         let record = self.record(holder)?;
         // Cut afterwards, so that a reader in between finds a record, with a rest of the old one behind it at worst.
-        let written = self
-            .file
+        self.file
             .write_all_at(&record, 0)
-            .and_then(|()| self.file.set_len(record.len() as u64));
-        written.map_err(Error::lock(&self.path))
+            .and_then(|()| self.file.set_len(record.len() as u64))
+            .map_err(Error::lock(&self.path))
     }
 
     /// Makes sure that the locked file is at its path and tells who holds it.
@@ -129,10 +128,8 @@ impl LockedFile {
     }
 
     fn record(&self, holder: &Holder) -> Result<Vec<u8>, Error> {
-        let record = serde_json::to_vec(holder);
-        let mut record = record.map_err(Error::serialize(&self.path))?;
-        record.push(b'\n');
-        Ok(record)
+        let record = serde_json::to_string(holder).map_err(Error::serialize(&self.path))?;
+        Ok((record + "\n").into_bytes())
     }
 }
 
@@ -197,15 +194,6 @@ fn is_free(file: &File) -> io::Result<bool> {
         fs2::FileExt::unlock(file)?;
     }
     Ok(is_free)
-}
-
-/// Tells whether a path leads to the open file. Where nobody can look, nothing is known to have changed.
-fn is_at(file: &File, path: &Path) -> bool {
-    match (fs::symlink_metadata(path), file.metadata()) {
-        (Ok(there), Ok(held)) => (there.dev(), there.ino()) == (held.dev(), held.ino()),
-        (Err(error), _) => error.kind() != ErrorKind::NotFound,
-        (Ok(_), Err(_)) => true,
-    }
 }
 
 /// Opens a regular file without waiting and without following a link, and makes it when there is none.
