@@ -91,7 +91,7 @@ impl<E: std::error::Error + 'static> From<E> for CommandFailure {
     fn from(error: E) -> Self {
         let (code, hint) = advice::on(&error);
         Self {
-            message: tm_app::with_causes(&error),
+            message: tm_scheduler::with_causes(&error),
             hint,
             code,
         }

@@ -88,7 +88,7 @@ fn describe(notice: &Notice<'_>) -> Vec<String> {
         Notice::NotSteerable(error) => {
             format!(
                 "warning: the run can't be steered from elsewhere: failed to {}",
-                tm_app::with_causes(*error)
+                tm_scheduler::with_causes(*error)
             )
         }
         Notice::StatusesCommitted { ids, branch } => statuses_committed(ids, branch),

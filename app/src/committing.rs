@@ -2,16 +2,15 @@
 //! at the end of a run where that is asked for. Nothing but statuses is in it.
 
 use crate::error::Error;
-use crate::moved::now_at;
+
 use crate::notice::Notice;
 use crate::project::Project;
-use std::collections::BTreeSet;
 use std::path::Path;
 use tm_config::CommitBacklog;
 use tm_runtime::JournalHeader;
 use tm_runtime::audit::{STATUSES_PHASE, is_same_but_for_statuses};
 use tm_runtime::standing::{Ledger, standing};
-use tm_scheduler::{CommitId, Recognised, RunStatus, Scheduler, Status, TaskId};
+use tm_scheduler::{CommitId, Recognised, RunStatus, Scheduler, Status, Task, TaskId};
 use tm_store::backlog::{BacklogSource, ReadOptions, RollUp, StatusChange};
 use tm_worktrees::{BranchName, BranchStart};
 
@@ -39,10 +38,8 @@ impl<'a> Statuses<'a> {
         let is_over = matches!(run.ended(), Some(RunStatus::Completed | RunStatus::Failed));
         let branch = BranchName::new(&self.header.integration_branch)?;
         let repository = &self.project.repository;
-        let Some(tip) = repository
-            .branch_tip(&branch)?
-            .filter(|_| is_over && self.is_wanted())
-        else {
+        let tip = repository.branch_tip(&branch)?;
+        let Some(tip) = tip.filter(|_| is_over && self.is_wanted()) else {
             return Ok(());
         };
         let Some(changed) = self.changed(&tip)? else {
@@ -57,10 +54,8 @@ impl<'a> Statuses<'a> {
     /// Commits them on the branch that the user is on, where it has the work. Other changes of theirs stay as they are.
     pub(crate) fn commit_at_head(&self, onto: &str) -> Result<(), Error> {
         let repository = &self.project.repository;
-        let (head, branch) = (
-            repository.head()?.commit,
-            BranchName::new(&self.header.integration_branch)?,
-        );
+        let branch = BranchName::new(&self.header.integration_branch)?;
+        let head = repository.head()?.commit;
         let Some(tip) = repository.branch_tip(&branch)? else {
             return Ok(());
         };
@@ -70,9 +65,9 @@ impl<'a> Statuses<'a> {
         let Some(changed) = self.changed(&head)? else {
             return Ok(());
         };
-        let file = repository.checkout_root().join(&changed.path);
-        let working =
-            String::from_utf8(tm_untrusted::read_own(&file, 64 * 1024 * 1024)?).unwrap_or_default();
+        let file = self.project.root().join(&changed.path);
+        let working = tm_untrusted::read_own(&file, LARGEST)?;
+        let working = String::from_utf8(working).unwrap_or_default();
         let text = self.to_commit(&changed, &working)?;
         let commit = self.commit(&head, &changed, text)?;
         if working == changed.before {
@@ -112,25 +107,20 @@ impl<'a> Statuses<'a> {
     /// where it is no file of the repository.
     fn changed(&self, tip: &CommitId) -> Result<Option<Changed>, Error> {
         let repository = &self.project.repository;
-        let place = now_at(self.project, Path::new(&self.header.backlog))?;
-        let within = place.strip_prefix(repository.checkout_root()).ok();
-        let Some(path) = within.and_then(|path| Some(path.to_str()?.to_owned())) else {
+        let place = self.project.now_at(&self.header.backlog)?;
+        let within = place.strip_prefix(self.project.root()).ok();
+        let Some(path) = within.and_then(Path::to_str) else {
             return Ok(None);
         };
-        let Some(before) = repository.text_at(tip, &path)? else {
+        let Some(before) = repository.text_at(tip, path)? else {
             return Ok(None);
         };
-        let (_folder, source) = copy(&path, &before)?;
+        let (_folder, source) = copy(path, &before)?;
         // A backlog of then that can't be read, or has not the tag, is left alone.
         let Ok(backlog) = source.read(&ReadOptions::of_tag(&self.header.tag)) else {
             return Ok(None);
         };
-        let works = standing(repository, tip)?;
-        let mut open: BTreeSet<TaskId> = self.project.directory.reopened(&self.header.tag)?;
-        let rejected = Ledger::read(repository)?.standing_among(&works);
-        open.extend(rejected.into_iter().map(|(rejected, _)| rejected.task));
-        let known = Recognised::of(&backlog.tasks, &self.header.tag, &works, &open);
-        let ids: Vec<TaskId> = known.done.into_iter().map(|(id, _)| id).collect();
+        let ids = self.done(tip, &backlog.tasks)?;
         if ids.is_empty() {
             return Ok(None);
         }
@@ -141,12 +131,23 @@ impl<'a> Statuses<'a> {
         let changes: Vec<StatusChange> = ids.iter().map(done).collect();
         source.set_statuses(&self.header.tag, &changes, RollUp::Parents, None)?;
         let after = std::fs::read_to_string(source.path())?;
-        Ok((after != before).then_some(Changed {
-            path,
+        Ok((after != before).then(|| Changed {
+            path: path.to_owned(),
             before,
             after,
             ids,
         }))
+    }
+
+    /// The tasks that are done by the history of a commit.
+    fn done(&self, tip: &CommitId, tasks: &[Task]) -> Result<Vec<TaskId>, Error> {
+        let (repository, tag) = (&self.project.repository, &self.header.tag);
+        let works = standing(repository, tip)?;
+        let mut open = self.project.directory.reopened(tag)?;
+        let rejected = Ledger::read(repository)?.standing_among(&works);
+        open.extend(rejected.into_iter().map(|(rejected, _)| rejected.task));
+        let known = Recognised::of(tasks, tag, &works, &open);
+        Ok(known.done.into_iter().map(|(id, _)| id).collect())
     }
 
     fn commit(&self, on: &CommitId, changed: &Changed, text: &str) -> Result<CommitId, Error> {
@@ -165,6 +166,9 @@ impl<'a> Statuses<'a> {
         Ok(repository.commit_as_user(&tree, &[on], &message)?)
     }
 }
+
+/// No backlog is larger.
+const LARGEST: u64 = 64 * 1024 * 1024;
 
 /// A copy of the file elsewhere, which lasts as long as its folder is held.
 fn copy(path: &str, text: &str) -> Result<(tempfile::TempDir, BacklogSource), Error> {

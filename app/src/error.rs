@@ -2,20 +2,19 @@
 
 mod words;
 
-pub use words::with_causes;
-
 use crate::lost_landings::LostLandings;
 use std::io;
 use std::path::PathBuf;
+use tm_reports::DoubtSummary;
 use tm_runtime::audit::Doubt;
 use tm_runtime::preflight::BrokenTests;
 use tm_runtime::standing::NotTakenBack;
 use tm_runtime::{JournalHeader, StepError};
-use tm_scheduler::{AuditItem, RunId, TaskId, Unplannable};
+use tm_scheduler::{AuditItem, RunId, Status, TaskId, Unplannable, quoted, with_causes};
 use tm_store::backlog::BacklogError;
 use tm_store::run::Holder;
 use tm_worktrees::BranchName;
-use words::{known_statuses, not_shown};
+use words::not_shown;
 
 /// Why a call came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -97,8 +96,8 @@ pub enum Error {
     NotTakenBack(#[from] NotTakenBack),
     /// Both HEAD and the last run's branch have work, and they conflict.
     #[error(
-        "start: `{branch}` holds landed work that HEAD has not, HEAD has moved on, and they conflict in `{}`",
-        files.join("`, `")
+        "start: `{branch}` holds landed work that HEAD has not, HEAD has moved on, and they conflict in {}",
+        quoted(files)
     )]
     StartConflicts {
         /// The branch.
@@ -205,17 +204,17 @@ pub enum Error {
     RunParked(String),
     /// Journal and git do not agree about what is to be passed on.
     #[error(
-        "pass on the work of the run {run}: its journal and git do not agree about `{commit}`: {why}"
+        "pass on the work of the run {run}: its journal and git do not agree about `{}`: {}",
+        doubt.commit,
+        doubt.why
     )]
     WorkDoubted {
         /// The run.
         run: String,
         /// Its branch.
         branch: String,
-        /// The commit.
-        commit: String,
         /// What does not agree.
-        why: String,
+        doubt: Box<DoubtSummary>,
     },
     /// The run can't be steered.
     #[error(transparent)]
@@ -255,7 +254,7 @@ pub enum Error {
         holder: Box<Holder>,
     },
     /// Work that is to be passed on was rejected.
-    #[error("pass on what the review rejected: `{}`", .0.join("`, `"))]
+    #[error("pass on what the review rejected: {}", quoted(.0))]
     WorkRejected(Vec<String>),
     /// HEAD is on no branch.
     #[error("merge: HEAD is on no branch")]
@@ -264,7 +263,7 @@ pub enum Error {
     #[error("merge: there is no branch `{0}`")]
     NothingLanded(BranchName),
     /// A branch conflicts with the one that is to have it.
-    #[error("land `{branch}` on `{onto}`: they conflict in `{}`", files.join("`, `"))]
+    #[error("land `{branch}` on `{onto}`: they conflict in {}", quoted(files))]
     LandingConflicts {
         /// The branch.
         branch: BranchName,
@@ -368,7 +367,7 @@ pub enum Error {
     #[error("verify: there is no test command, and none was found")]
     NothingToVerifyWith,
     /// There is no such status.
-    #[error("read the status `{0}`, there are {known}", known = known_statuses())]
+    #[error("read the status `{0}`, there are {known}", known = quoted(&Status::KNOWN))]
     UnknownStatus(String),
     /// Several tags can only be looped over at the same time.
     #[error("loop over several tags one after the other")]

@@ -6,11 +6,12 @@ use crate::notice::Notice;
 use crate::plan::limits;
 use crate::project::{KnownRun, Project};
 use crate::report::{whole_summary, write_reports};
+use crate::run::Session;
 use crate::setup::{Begins, History, run_setup};
 use serde::{Deserialize, Serialize};
 use tm_config::Override;
+use tm_runtime::Run;
 use tm_runtime::steering::Steer;
-use tm_runtime::{Run, replay};
 use tm_scheduler::{CommitId, Limits, RunStatus, Scheduler, State, StopMode, TaskView, Timestamp};
 use tm_store::run::{RunDirectory, read_json};
 use tokio::sync::mpsc;
@@ -27,27 +28,56 @@ pub(crate) struct Manifest {
     pub(crate) after: AfterRun,
 }
 
-/// Returns the last run when it can be taken up.
-pub(crate) fn interrupted(project: &Project) -> Result<Option<KnownRun>, Error> {
-    let Some(id) = project.directory.live()? else {
-        return Ok(None);
-    };
-    let directory = project.directory.run(&id)?;
-    match replay(&directory.journal()) {
-        Ok(replayed) => {
-            let run = KnownRun {
-                directory,
-                replayed,
-            };
-            Ok(Some(run).filter(is_resumable))
+impl Manifest {
+    /// Returns what a run is started with now.
+    pub(crate) fn new(project: &Project, after: AfterRun) -> Self {
+        let words = std::env::args_os();
+        Self {
+            version: 1,
+            tm_version: env!("CARGO_PKG_VERSION").to_owned(),
+            command_line: words
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect(),
+            overrides: project.given.clone(),
+            after,
         }
-        // It never began.
-        Err(tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })) => Ok(None),
-        Err(error) => Err(Error::UnreadableLastRun {
-            run: id,
-            folder: directory.path().to_owned(),
-            error: Box::new(error),
-        }),
+    }
+}
+
+impl Session {
+    /// Returns the last run when it can be taken up.
+    ///
+    /// # Errors
+    /// Its journal can't be read.
+    pub fn interrupted(&self) -> Result<Option<KnownRun>, Error> {
+        let Some(id) = self.project.directory.live()? else {
+            return Ok(None);
+        };
+        let directory = self.project.directory.run(&id)?;
+        let folder = directory.path().to_owned();
+        match KnownRun::read(directory) {
+            Ok(run) => Ok(Some(run).filter(is_resumable)),
+            // It never began.
+            Err(error) if error.is_unstarted() => Ok(None),
+            Err(error) => Err(Error::UnreadableLastRun {
+                run: id,
+                folder,
+                error: Box::new(error),
+            }),
+        }
+    }
+
+    /// Ends what a run has left running and leaves it as it is, so that another one can begin.
+    ///
+    /// # Errors
+    /// It could not be ended.
+    pub async fn abandon(&self, run: KnownRun) -> Result<(), Error> {
+        let id = run.id().clone();
+        if is_at_work(&run.replayed.scheduler) {
+            Box::pin(end(&self.project, run)).await?;
+        }
+        self.project.tell(&Notice::PutAside(&id));
+        Ok(())
     }
 }
 
@@ -95,35 +125,33 @@ fn landing(scheduler: &Scheduler) -> Vec<CommitId> {
     scheduler.tasks().filter_map(commit).collect()
 }
 
-/// Ends what an interrupted run has left running, keeps its work in progress, and leaves the rest as it is.
-pub(crate) async fn abandon(project: &Project, run: KnownRun) -> Result<(), Error> {
+fn is_at_work(run: &Scheduler) -> bool {
+    run.tasks().any(|view| view.state.holds_slot())
+}
+
+/// Ends what an interrupted run has left running, and keeps its work in progress.
+async fn end(project: &Project, run: KnownRun) -> Result<(), Error> {
     let (header, directory) = (run.replayed.header.clone(), run.directory.clone());
-    let scheduler = &run.replayed.scheduler;
-    if scheduler.tasks().any(|view| view.state.holds_slot()) {
-        // A deadline that has passed: nothing is started, and what runs is stopped.
-        let limits = Limits {
-            deadline: Some(Timestamp(0)),
-            ..header.limits.clone()
-        };
-        let project = as_started(project, &directory)?;
-        let run = Box::pin(opened(&project, run, limits)).await?;
-        let (sender, steers) = mpsc::unbounded_channel();
-        // The other end is here.
-        sender.send(Steer::Stop(StopMode::Now)).unwrap_or_default();
-        let outcome = Box::pin(run.run(steers, |_, _, _| {})).await?;
-        let summary = whole_summary(&project, &outcome.scheduler, &header, outcome.ended_at);
-        write_reports(&summary, directory.path())?;
-    }
-    project.tell(&Notice::PutAside(&header.run_id));
-    Ok(())
+    // A deadline that has passed: nothing is started, and what runs is stopped.
+    let limits = Limits {
+        deadline: Some(Timestamp(0)),
+        ..header.limits.clone()
+    };
+    let project = as_started(project, &directory)?;
+    let run = Box::pin(opened(&project, run, limits)).await?;
+    let (sender, steers) = mpsc::unbounded_channel();
+    // The other end is here.
+    sender.send(Steer::Stop(StopMode::Now)).unwrap_or_default();
+    let outcome = Box::pin(run.run(steers, |_, _, _| {})).await?;
+    let summary = whole_summary(&project, &outcome.scheduler, &header, outcome.ended_at);
+    write_reports(&summary, directory.path())
 }
 
 /// Opens the project with the settings that a run was started with, and those that are given now.
 pub(crate) fn as_started(project: &Project, directory: &RunDirectory) -> Result<Project, Error> {
     let manifest: Manifest = read_json(&directory.manifest())?;
     let overrides = [manifest.overrides, project.given.clone()].concat();
-    let root = project.repository.checkout_root();
-    Project::open(root, overrides, project.caller)
+    Project::open(project.root(), overrides, project.caller)
 }
 
 /// Puts an interrupted run together again, in the project as it was started.
@@ -141,15 +169,9 @@ pub(crate) async fn opened(
         landed: landed(&replayed.scheduler),
         landing: landing(&replayed.scheduler),
     };
-    let run_id = header.run_id.clone();
     let backlog = project.backlog_of(&header)?;
-    let setup = run_setup(
-        project,
-        (header, directory),
-        backlog,
-        Begins::Again(&history),
-    )
-    .await?;
-    limits.agents = setup.agents.roster(&run_id);
+    let begins = Begins::Again(&history);
+    let setup = run_setup(project, (header, directory), backlog, begins).await?;
+    limits.agents = setup.agents.roster(&setup.header.run_id);
     Ok(Run::resume(setup, replayed, limits)?)
 }

@@ -3,8 +3,8 @@
 use crate::committing::Statuses;
 use crate::error::Error;
 use crate::project::Project;
+use crate::report::refuse_doubted;
 use crate::review::ReviewedRun;
-use crate::status::refuse_doubted;
 use tm_scheduler::CommitId;
 use tm_store::run::RunLock;
 use tm_worktrees::{BranchName, Diffstat, FastForwardPolicy, Landing};

@@ -1,7 +1,6 @@
 //! From the backlog to the waves; nothing is run.
 
 use crate::error::Error;
-use crate::notice::Notice;
 use crate::project::Project;
 use crate::setup::{candidates, parts, test_command};
 use crate::starting::Start;
@@ -10,14 +9,13 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::PathBuf;
-use std::time::Duration;
-use tm_config::Settings;
+use tm_config::{Dollars, Settings};
 use tm_executors::testing::{Reading, TestCommand, expected_reading};
 use tm_presets::Recipe;
 use tm_runtime::now;
 use tm_scheduler::{
     Breaker, Cycles, Limits, Phase, PlanOptions, RedStart, Refactor, RunId, TaskId, Timestamp,
-    WavePlan,
+    WavePlan, milliseconds,
 };
 use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::new_run_id;
@@ -63,14 +61,10 @@ pub struct Planned {
 /// There is no backlog, it can't be planned, or it is not clear where to start.
 pub fn plan(project: &Project, order: &PlanOrder) -> Result<Planned, Error> {
     let settings = &project.loaded.settings;
-    let (source, mut backlog) = project.backlog(
-        order.backlog.as_deref(),
-        order.tag.as_deref(),
-        order.group.as_deref(),
-    )?;
-    let warnings = project.loaded.warnings.iter().map(ToString::to_string);
-    for warning in warnings.chain(backlog.warnings.iter().map(ToString::to_string)) {
-        project.tell(&Notice::Warning(&warning));
+    let (path, tag) = (order.backlog.as_deref(), order.tag.as_deref());
+    let (source, mut backlog) = project.backlog(path, tag, order.group.as_deref())?;
+    for warnings in [texts(&project.loaded.warnings), texts(&backlog.warnings)] {
+        project.warn(&warnings);
     }
     let run = new_id(now());
     let start = Start::find(project, order, &run, &mut backlog)?;
@@ -96,10 +90,14 @@ pub fn plan(project: &Project, order: &PlanOrder) -> Result<Planned, Error> {
     })
 }
 
+fn texts(warnings: &[impl ToString]) -> Vec<String> {
+    warnings.iter().map(ToString::to_string).collect()
+}
+
 /// Returns who does which kind of work: the first choice, then those that take over; who can't be started is refused
 /// where a run is set up.
 pub fn choices(project: &Project) -> Vec<(Phase, Vec<Recipe>)> {
-    let of = |phase| candidates(project, phase).into_iter().flatten().collect();
+    let of = |phase| candidates(project, phase).flatten().collect();
     [Phase::Red, Phase::Green, Phase::None]
         .map(|phase| (phase, of(phase)))
         .into()
@@ -108,7 +106,7 @@ pub fn choices(project: &Project) -> Vec<(Phase, Vec<Recipe>)> {
 /// Returns the test command and how its results will be read, as far as that is known before it is run.
 pub fn reading(project: &Project) -> Option<(TestCommand, Reading)> {
     let command = test_command(project)?;
-    let reading = expected_reading(&command, project.repository.checkout_root());
+    let reading = expected_reading(&command, project.root());
     Some((command, reading))
 }
 
@@ -143,10 +141,7 @@ pub fn plan_json(project: &Project, planned: &Planned) -> Result<Value, Error> {
 /// Returns a name that no other run or loop has.
 pub(crate) fn new_id(at: Timestamp) -> RunId {
     let mixed = RandomState::new().hash_one(std::process::id());
-    new_run_id(
-        at,
-        u32::try_from(mixed & u64::from(u32::MAX)).unwrap_or_default(),
-    )
+    new_run_id(at, u32::try_from(mixed >> 32).unwrap_or_default())
 }
 
 /// How a backlog is planned, by the settings and the order.
@@ -167,30 +162,24 @@ pub(crate) fn options(order: &PlanOrder, settings: &Settings) -> PlanOptions {
 /// Returns the limits that the settings give.
 pub(crate) fn limits(project: &Project) -> Limits {
     let settings = &project.loaded.settings;
-    let milliseconds = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-    let tm_config::Breaker { tasks, attempts } = settings.waves.breaker;
+    let (waves, agent) = (&settings.waves, &settings.agent);
+    let tm_config::Breaker { tasks, attempts } = waves.breaker;
     Limits {
-        slots: settings.waves.max_parallel,
-        retries: settings.waves.retries,
-        dispatch: settings.waves.dispatch,
+        slots: waves.max_parallel,
+        retries: waves.retries,
+        dispatch: waves.dispatch,
         refactor: if settings.tdd.refactor {
             Refactor::On
         } else {
             Refactor::Off
         },
         landing: settings.git.land,
-        attempt_timeout_ms: settings.agent.timeout.map(milliseconds),
-        deadline: settings
-            .waves
-            .deadline
-            .map(|deadline| now().plus(milliseconds(deadline))),
-        max_cost_usd: settings.agent.max_cost.map(tm_config::Dollars::amount),
-        max_tokens: settings.agent.max_tokens,
-        max_cost_usd_per_task: settings
-            .agent
-            .max_cost_per_task
-            .map(tm_config::Dollars::amount),
-        max_tokens_per_task: settings.agent.max_tokens_per_task,
+        attempt_timeout_ms: agent.timeout.map(milliseconds),
+        deadline: waves.deadline.map(|deadline| now().after(deadline)),
+        max_cost_usd: agent.max_cost.map(Dollars::amount),
+        max_tokens: agent.max_tokens,
+        max_cost_usd_per_task: agent.max_cost_per_task.map(Dollars::amount),
+        max_tokens_per_task: agent.max_tokens_per_task,
         breaker: Breaker {
             tasks,
             attempts,
@@ -198,8 +187,8 @@ pub(crate) fn limits(project: &Project) -> Limits {
         },
         // Who works is known once the agents have been looked for.
         agents: tm_scheduler::AgentPool::default(),
-        conflict_rounds: settings.waves.conflict_rounds,
-        overlap: settings.waves.overlap,
+        conflict_rounds: waves.conflict_rounds,
+        overlap: waves.overlap,
         hot_files: BTreeSet::new(),
         edition: tm_scheduler::Edition::NEWEST,
     }

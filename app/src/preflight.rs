@@ -12,7 +12,7 @@ use tm_runtime::loops::Place;
 use tm_runtime::preflight::{BrokenBase, look_first, no_test_command};
 use tm_runtime::{JournalHeader, TestResultCache, now, replay};
 use tm_scheduler::preflight::{BaseMeasured, Preflight, judge_base};
-use tm_scheduler::{CommitId, Task, TaskId};
+use tm_scheduler::{CommitId, Task};
 use tm_store::run::{ActivityLog, RunDirectory, write_json};
 
 /// A preflight as an event.
@@ -43,14 +43,9 @@ pub(crate) async fn before_run(
 ) -> Result<(), Error> {
     let commands = commands(project, header, tasks)?;
     let scratch = directory.path().join("baselines");
-    let preflight = looked(
-        project,
-        &header.base_commit,
-        &commands,
-        (result_cache, &scratch),
-        broken,
-    )
-    .await?;
+    let place = (result_cache, scratch.as_path());
+    let preflight = looked(project, &header.base_commit, &commands, place).await?;
+    let preflight = broken.noted(preflight);
     write_json(&directory.preflight(), &preflight)?;
     let told = BaseSeen::from(preflight);
     let mut activity = ActivityLog::open(&directory.activity())?;
@@ -74,17 +69,14 @@ async fn looked(
     base: &CommitId,
     commands: &TestCommands,
     (result_cache, scratch): (&TestResultCache, &Path),
-    broken: BrokenBase,
 ) -> Result<Preflight, Error> {
     project.tell(&Notice::LooksAtBase);
     let look = look_first(base, &commands.known, result_cache, scratch);
-    let mut preflight = unless_interrupted(look)
-        .await?
-        .map_err(Error::unjudged("look at the base"))?;
-    preflight
-        .problems
-        .extend(commands.is_missing.then(no_test_command));
-    Ok(broken.noted(preflight))
+    let seen = unless_interrupted(look).await?;
+    let mut preflight = seen.map_err(Error::unjudged("look at the base"))?;
+    let missing = commands.is_missing.then(no_test_command);
+    preflight.problems.extend(missing);
+    Ok(preflight)
 }
 
 /// Looks at HEAD as a run looks at its base.
@@ -102,14 +94,8 @@ pub async fn look_at_head(project: &Project) -> Result<Preflight, Error> {
         is_missing: known.is_empty(),
         known,
     };
-    let seen = looked(
-        project,
-        &base,
-        &commands,
-        (&result_cache, scratch.path()),
-        BrokenBase::Refused,
-    )
-    .await;
+    let place = (&*result_cache, scratch.path());
+    let seen = looked(project, &base, &commands, place).await;
     project.warn(&result_cache.close().await);
     if seen.as_ref().is_ok_and(|seen| !seen.is_good()) {
         // A hint may name a file in it.
@@ -142,14 +128,8 @@ pub(crate) fn remove_what_never_began(project: &Project) -> Result<(), Error> {
 
 fn never_began(journal: &Path) -> bool {
     match replay(journal) {
-        Ok(replayed) => replayed
-            .scheduler
-            .tasks()
-            .all(|view| view.attempts.is_empty()),
-        Err(error) => matches!(
-            error,
-            tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })
-        ),
+        Ok(run) => run.scheduler.tasks().all(|view| view.attempts.is_empty()),
+        Err(error) => error.is_unstarted(),
     }
 }
 
@@ -171,14 +151,12 @@ pub(crate) async fn before_loop(
         variables,
     };
     let report = unless_interrupted(run_tests(command, place, "base")).await?;
-    let advice = Some(how_to_report(command, root));
-    let words = command.to_string();
     let (base, problem) = judge_base(BaseMeasured {
-        command: &words,
+        command: &command.to_string(),
         report: &report,
         again: None,
         paths: &paths,
-        advice,
+        advice: Some(how_to_report(command, root)),
         hidden_folder: None,
     });
     let preflight = Preflight {
@@ -198,36 +176,34 @@ struct TestCommands {
     is_missing: bool,
 }
 
+impl TestCommands {
+    fn add(&mut self, command: TestCommand) {
+        let mut known = self.known.iter();
+        if !known.any(|known| known.identity() == command.identity()) {
+            self.known.push(command);
+        }
+    }
+}
+
 fn commands(
     project: &Project,
     header: &JournalHeader,
     tasks: &[Task],
 ) -> Result<TestCommands, Error> {
     let like = test_command(project);
-    let own = |id: &TaskId| {
-        let task = tasks.iter().find(|task| task.id == *id)?;
-        task.test_command.as_ref()
-    };
     let parts = parts(project)?;
-    // Which of them a task touches is known when it is done.
-    let mut found = TestCommands {
-        known: if parts.is_empty() {
-            Vec::new()
-        } else {
-            parts.each()
-        },
-        is_missing: false,
-    };
+    let mut found = TestCommands::default();
+    if !parts.is_empty() {
+        // Which of them a task touches is known when it is done.
+        found.known = parts.each();
+    }
     for placed in &header.plan.tasks {
-        let own = own(&placed.task.backlog_id).map(|text| TestCommand::shell(text, like.as_ref()));
+        let task = tasks.iter().find(|task| task.id == placed.task.backlog_id);
+        let own = task.and_then(|task| task.test_command.as_ref());
+        let own = own.map(|text| TestCommand::shell(text, like.as_ref()));
         match own.or_else(|| like.clone()) {
             None => found.is_missing |= parts.is_empty(),
-            Some(command) => {
-                let mut known = found.known.iter();
-                if !known.any(|known| known.identity() == command.identity()) {
-                    found.known.push(command);
-                }
-            }
+            Some(command) => found.add(command),
         }
     }
     Ok(found)

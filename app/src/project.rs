@@ -1,15 +1,17 @@
 //! The project that a call is about: its repository, its settings, its folder of runs, and who is told what.
+//!
+//! The runs and worktrees of a repository that was moved are taken along before a run is started or taken up.
 
 use crate::error::Error;
-use crate::moved::now_at;
 use crate::notice::Notice;
 use std::path::{Path, PathBuf};
 use tm_config::{Inputs, Loaded, Override, Source, StorageLocation};
 use tm_executors::engine::Executor;
-use tm_runtime::{JournalHeader, Replayed, home, replay};
+use tm_runtime::autopilot::Environment;
+use tm_runtime::{JournalHeader, Replayed, home, now, replay};
 use tm_scheduler::{AtBreaker, RunId, Tag};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
-use tm_store::run::{Home, ProjectDirectory, RunDirectory};
+use tm_store::run::{Holder, Home, ProjectDirectory, RunDirectory, RunLock, Whereabouts};
 use tm_worktrees::{Repository, WorktreePool};
 
 /// A run, as its journal tells it.
@@ -22,6 +24,15 @@ pub struct KnownRun {
 }
 
 impl KnownRun {
+    /// Reads the journal of a run.
+    pub(crate) fn read(directory: RunDirectory) -> Result<Self, tm_runtime::Error> {
+        let replayed = replay(&directory.journal())?;
+        Ok(Self {
+            directory,
+            replayed,
+        })
+    }
+
     /// Returns its name.
     pub const fn id(&self) -> &RunId {
         &self.replayed.header.run_id
@@ -88,6 +99,11 @@ impl Project {
         }
     }
 
+    /// Returns the root of the checkout.
+    pub fn root(&self) -> &Path {
+        self.repository.checkout_root()
+    }
+
     pub(crate) fn tell(&self, notice: &Notice<'_>) {
         (self.caller.tell)(notice);
     }
@@ -113,7 +129,7 @@ impl Project {
         &self,
         header: &JournalHeader,
     ) -> Result<(BacklogSource, Backlog), Error> {
-        let source = BacklogSource::at(&now_at(self, Path::new(&header.backlog))?)?;
+        let source = BacklogSource::at(&self.now_at(&header.backlog)?)?;
         let backlog = source.read(&ReadOptions::of_tag(&header.tag))?;
         Ok((source, backlog))
     }
@@ -142,19 +158,13 @@ impl Project {
     ) -> Result<(BacklogSource, Backlog), Error> {
         let source = match path {
             Some(path) => BacklogSource::at(path)?,
-            None => {
-                BacklogSource::find(self.repository.checkout_root()).map_err(Error::NoBacklog)?
-            }
+            None => BacklogSource::find(self.root()).map_err(Error::NoBacklog)?,
         };
-        let options = ReadOptions {
+        let backlog = source.read(&ReadOptions {
             tag: tag.map(Tag::from),
-            environment_tag: std::env::var("TASKMASTER_TAG")
-                .ok()
-                .filter(|tag| !tag.is_empty())
-                .map(Tag::from),
+            environment_tag: Environment::of_process().tag,
             group: group.map(ToOwned::to_owned),
-        };
-        let backlog = source.read(&options)?;
+        })?;
         Ok((source, backlog))
     }
 
@@ -163,18 +173,19 @@ impl Project {
     /// # Errors
     /// There is none.
     pub fn run(&self, name: Option<&str>) -> Result<(RunId, RunDirectory), Error> {
-        let id = match name {
-            Some(name) => RunId::from(name),
-            None => match self.directory.live()? {
-                Some(live) => live,
-                None => self.directory.runs()?.pop().ok_or(Error::NoRun)?,
-            },
-        };
+        let id = name.map_or_else(|| self.live_or_last(), |name| Ok(RunId::from(name)))?;
         let directory = self.directory.run(&id)?;
         if directory.path().is_dir() {
             Ok((id, directory))
         } else {
             Err(Error::UnknownRun(id))
+        }
+    }
+
+    fn live_or_last(&self) -> Result<RunId, Error> {
+        match self.directory.live()? {
+            Some(live) => Ok(live),
+            None => self.directory.runs()?.pop().ok_or(Error::NoRun),
         }
     }
 
@@ -184,28 +195,64 @@ impl Project {
     /// There is none, or its journal can't be read.
     pub fn replayed(&self, name: Option<&str>) -> Result<KnownRun, Error> {
         let (_, directory) = self.run(name)?;
-        let replayed = replay(&directory.journal()).map_err(|error| Error::UnreadableRun {
+        let log = directory.log();
+        KnownRun::read(directory).map_err(|error| Error::UnreadableRun {
             error: Box::new(error),
-            log: directory.log(),
-        })?;
-        Ok(KnownRun {
-            directory,
-            replayed,
+            log,
         })
+    }
+
+    /// Takes the runs of this repository along from where it was; the project has to be locked.
+    pub(crate) fn take_along(&self) -> Result<(), Error> {
+        let (directory, common_dir) = (&self.directory, self.repository.common_dir());
+        let Some((other, whereabouts)) = self.moved_from()? else {
+            return Ok(directory.remember_place(common_dir, &[])?);
+        };
+        let _nobody_is_at_work_there =
+            RunLock::acquire(&other, &Holder::this_process(now(), Vec::new()))?;
+        let from = whereabouts.common_dir;
+        directory.take_along(&other)?;
+        let before = [whereabouts.before, vec![from.clone()]].concat();
+        directory.remember_place(common_dir, &before)?;
+        let linked = self.repository.link_again(&directory.worktrees_folder())?;
+        self.tell(&Notice::Moved {
+            from: &from,
+            linked,
+        });
+        Ok(())
+    }
+
+    /// The project that this one was, where the repository was moved and has had no run since.
+    fn moved_from(&self) -> Result<Option<(ProjectDirectory, Whereabouts)>, Error> {
+        if !self.directory.runs()?.is_empty() {
+            return Ok(None);
+        }
+        let branches = self.repository.branches()?;
+        let is_of_this = |run: &RunId| branches.iter().any(|branch| branch.contains(run.as_str()));
+        Ok(self.directory.moved_from(is_of_this)?)
+    }
+
+    /// Returns where a file of the checkout is now that was written down before the repository was moved.
+    pub(crate) fn now_at(&self, written: &str) -> Result<PathBuf, Error> {
+        let path = PathBuf::from(written);
+        if path.exists() {
+            return Ok(path);
+        }
+        let whereabouts = self.directory.whereabouts()?;
+        let before = whereabouts.iter().flat_map(|known| &known.before);
+        let within = before.filter_map(|common_dir| path.strip_prefix(common_dir.parent()?).ok());
+        let mut moved = within.map(|rest| self.root().join(rest));
+        Ok(moved.find(|moved| moved.exists()).unwrap_or(path))
     }
 }
 
 /// Where runs are kept: the settings, `TM_HOME` and the home folder decide.
 fn home_of(loaded: &Loaded, repository: &Repository) -> Result<Home, Error> {
-    let tm_home = std::env::var_os("TM_HOME")
-        .filter(|home| !home.is_empty())
-        .map(PathBuf::from);
-    let user_home = std::env::home_dir();
     home(
         &loaded.settings.storage,
         repository,
-        tm_home.as_deref(),
-        user_home.as_deref(),
+        Environment::of_process().home.as_deref(),
+        std::env::home_dir().as_deref(),
     )
     .ok_or(Error::NoHome)
 }

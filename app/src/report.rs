@@ -1,67 +1,78 @@
-//! What a run leaves when it is over: the summary in all its forms, and the facts that those need.
+//! Where a run stands and what it leaves when it is over: the summary in all its forms, the facts that those need, and
+//! what the journal says has landed against git, for every call that says what has landed.
 
 use crate::committing::Statuses;
-use crate::error::{Error, with_causes};
+use crate::error::Error;
 use crate::notice::Notice;
-use crate::project::Project;
+use crate::project::{KnownRun, Project};
 use crate::review::Doubted;
-use crate::run::RunOf;
+use crate::run::{Ended, RunOf};
+use serde_json::Value;
 use std::path::Path;
 use tm_config::CommitBacklog;
 use tm_reports::{
-    DiffstatSummary, REPORTS, RunFacts, SetupSummary, Summary, TaskSummary, summarize,
+    DiffstatSummary, DoubtSummary, REPORTS, RunFacts, SetupSummary, Summary, TaskSummary,
+    summarize, with_doubts,
 };
-use tm_runtime::{JournalHeader, Outcome};
-use tm_scheduler::{CommitId, Phase, Scheduler, State, TaskView, Timestamp};
-use tm_store::run::{read_json, write_json};
+use tm_runtime::audit::doubts_of_looks;
+use tm_runtime::{JournalHeader, Replayed, now};
+use tm_scheduler::{CommitId, Phase, Scheduler, State, TaskView, Timestamp, with_causes};
+use tm_store::run::{Holder, RunDirectory, RunLock, read_json, write_json};
 
-/// Writes the summary in all its forms, and the statuses where they are committed each time.
-pub(crate) fn report(of: &RunOf, outcome: &Outcome) -> Result<Summary, Error> {
-    let RunOf {
-        project,
-        header,
-        directory,
-        after,
-    } = of;
-    let summary = whole_summary(project, &outcome.scheduler, header, outcome.ended_at);
-    forget_rejections(project, outcome, header)?;
-    write_reports(&summary, directory.path())
-        .map_err(|error| Error::RunBrokenOff(Box::new(error)))?;
-    if project.loaded.settings.git.commit_backlog == CommitBacklog::Each {
-        Statuses::of(project, header).commit_on_branch(&outcome.scheduler)?;
+impl Ended {
+    /// Writes what the run leaves: the summary in all its forms, and the statuses where they are committed each time.
+    ///
+    /// # Errors
+    /// It can't be written; the run can be taken up.
+    pub fn report(&self) -> Result<Summary, Error> {
+        let RunOf {
+            project,
+            header,
+            directory,
+            after,
+        } = &self.of;
+        let scheduler = &self.outcome.scheduler;
+        let summary = whole_summary(project, scheduler, header, self.outcome.ended_at);
+        forget_rejections(project, scheduler, header)?;
+        write_reports(&summary, directory.path())
+            .map_err(|error| Error::RunBrokenOff(Box::new(error)))?;
+        if project.loaded.settings.git.commit_backlog == CommitBacklog::Each {
+            Statuses::of(project, header).commit_on_branch(scheduler)?;
+        }
+        if let Some(folder) = &after.report_dir {
+            write_besides(project, &summary, folder);
+        }
+        Ok(summary)
     }
-    if let Some(folder) = &after.report_dir
-        && let Err(error) = std::fs::create_dir_all(folder)
-            .map_err(Into::into)
-            .and_then(|()| write_reports(&summary, folder))
-    {
-        project.tell(&Notice::Failed(&format!(
-            "write reports into `{}`: {}",
-            folder.display(),
-            with_causes(&error)
-        )));
-    }
-    Ok(summary)
 }
 
 /// What was rejected and has been done again since is evidence for nobody any more.
 fn forget_rejections(
     project: &Project,
-    outcome: &Outcome,
-    header: &JournalHeader,
+    scheduler: &Scheduler,
+    JournalHeader { tag, run_id, .. }: &JournalHeader,
 ) -> Result<(), Error> {
     let is_done = |view: &TaskView<'_>| {
         view.placed.task.phase != Phase::Red
             && matches!(view.state, State::Landed { .. } | State::Held { .. })
     };
-    for view in outcome.scheduler.tasks().filter(is_done) {
-        let task = &view.placed.task.backlog_id;
-        project
-            .directory
-            .forget_rejections(&header.tag, task, |kept| kept.run != header.run_id)?;
-        project.directory.close_again(&header.tag, task)?;
+    for view in scheduler.tasks().filter(is_done) {
+        let (directory, task) = (&project.directory, &view.placed.task.backlog_id);
+        directory.forget_rejections(tag, task, |kept| kept.run != *run_id)?;
+        directory.close_again(tag, task)?;
     }
     Ok(())
+}
+
+/// Writes the reports where the user wants them too; trouble with that is told.
+fn write_besides(project: &Project, summary: &Summary, folder: &Path) {
+    let made = std::fs::create_dir_all(folder).map_err(Error::from);
+    if let Err(error) = made.and_then(|()| write_reports(summary, folder)) {
+        let (folder, why) = (folder.display(), with_causes(&error));
+        project.tell(&Notice::Failed(&format!(
+            "write reports into `{folder}`: {why}"
+        )));
+    }
 }
 
 /// Writes the summary in all its forms.
@@ -84,16 +95,22 @@ pub(crate) fn whole_summary(
     ended_at: Timestamp,
 ) -> Summary {
     let mut summary = summarize(scheduler, &facts(project, header, ended_at));
+    measure(project, &mut summary.tasks);
+    Doubted::of(project, header).tell(project, &header.run_id, &mut summary);
+    summary
+}
+
+/// Adds how much the work of each task changes.
+fn measure(project: &Project, tasks: &mut [TaskSummary]) {
     let pair = |task: &TaskSummary| {
         Some((
             CommitId::new(task.base_commit.as_deref()?),
             CommitId::new(task.commit.as_deref()?),
         ))
     };
-    let pairs: Vec<(CommitId, CommitId)> = summary.tasks.iter().filter_map(pair).collect();
+    let pairs: Vec<(CommitId, CommitId)> = tasks.iter().filter_map(pair).collect();
     let stats = project.repository.diffstats(&pairs).unwrap_or_default();
-    let changed = summary.tasks.iter_mut();
-    let changed = changed.filter(|task| pair(task).is_some());
+    let changed = tasks.iter_mut().filter(|task| pair(task).is_some());
     for (task, stat) in changed.zip(stats) {
         // A commit that the user has had collected has no size any more.
         task.diffstat = stat.map(|stat| DiffstatSummary {
@@ -102,14 +119,13 @@ pub(crate) fn whole_summary(
             deletions: stat.deletions,
         });
     }
-    Doubted::of(project, header).tell(project, &header.run_id, &mut summary);
-    summary
 }
 
 /// Returns the facts of a run for its summary.
 pub fn facts(project: &Project, header: &JournalHeader, ended_at: Timestamp) -> RunFacts {
     let integration = project.repository.resolve(&header.integration_branch);
     let directory = project.directory.run(&header.run_id).ok();
+    let directory = directory.as_ref();
     RunFacts {
         run_id: header.run_id.clone(),
         tag: header.tag.clone(),
@@ -118,12 +134,8 @@ pub fn facts(project: &Project, header: &JournalHeader, ended_at: Timestamp) -> 
         integration_commit: integration.unwrap_or_else(|_| header.base_commit.clone()),
         started_at: header.started_at,
         ended_at,
-        preflight: directory
-            .as_ref()
-            .and_then(|directory| read_json(&directory.preflight()).ok()),
-        setups: directory
-            .map(|directory| setups(&directory.activity()))
-            .unwrap_or_default(),
+        preflight: directory.and_then(|directory| read_json(&directory.preflight()).ok()),
+        setups: directory.map_or_else(SetupSummary::default, setups),
     }
 }
 
@@ -131,17 +143,113 @@ pub fn facts(project: &Project, header: &JournalHeader, ended_at: Timestamp) -> 
 const ACTIVITY_BYTES: u64 = 256 * 1024 * 1024;
 
 /// The set-ups that a run's activity tells of.
-fn setups(activity: &Path) -> SetupSummary {
-    let text = tm_untrusted::read(activity, ACTIVITY_BYTES).unwrap_or_default();
+fn setups(run: &RunDirectory) -> SetupSummary {
+    let text = tm_untrusted::read(&run.activity(), ACTIVITY_BYTES).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let events = text
-        .lines()
-        .filter(|line| line.contains("\"setup:done\"") || line.contains("\"base:measured\""));
-    let took = events.filter_map(|line| {
-        let event: serde_json::Value = serde_json::from_str(line).ok()?;
-        event["took_ms"]
-            .as_u64()
-            .or_else(|| event["setup_ms"].as_u64())
-    });
+    let took = text.lines().filter_map(setup_ms);
     took.fold(SetupSummary::default(), SetupSummary::and)
+}
+
+/// The milliseconds that a set-up took of which an event tells.
+fn setup_ms(line: &str) -> Option<u64> {
+    if !line.contains("\"setup:done\"") && !line.contains("\"base:measured\"") {
+        return None;
+    }
+    let event: Value = serde_json::from_str(line).ok()?;
+    event["took_ms"]
+        .as_u64()
+        .or_else(|| event["setup_ms"].as_u64())
+}
+
+/// Returns the run that is named, or the live or last one, with its summary.
+///
+/// # Errors
+/// There is none, or its journal can't be read.
+pub fn status(project: &Project, name: Option<&str>) -> Result<(RunDirectory, Summary), Error> {
+    let run = project.replayed(name)?;
+    let summary = summary(project, &run);
+    Ok((run.directory, summary))
+}
+
+/// Returns the summary of a run as its journal tells it; the time of one that goes on runs until now.
+pub fn summary(project: &Project, run: &KnownRun) -> Summary {
+    let replayed = &run.replayed;
+    let liveness = liveness(project, replayed);
+    let ended_at = match liveness {
+        Liveness::Live => now(),
+        Liveness::Over => replayed.last_input_at,
+    };
+    let mut summary = shown_summary(project, run, ended_at, liveness);
+    let status = match (replayed.scheduler.ended(), liveness) {
+        (Some(_), _) => None,
+        (None, Liveness::Over) => Some("interrupted"),
+        (None, Liveness::Live) => replayed.scheduler.is_paused().then_some("paused"),
+    };
+    summary.status = status.map_or(summary.status, ToOwned::to_owned);
+    summary
+}
+
+/// Whether a process carries a run out now.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Liveness {
+    Live,
+    Over,
+}
+
+/// Tells whether a process carries the run out now: that of another home may be live.
+pub(crate) fn liveness(project: &Project, replayed: &Replayed) -> Liveness {
+    let id = &replayed.header.run_id;
+    let is_its_own = |holder: &Holder| holder.run_id.as_ref().is_none_or(|held| held == id);
+    match RunLock::holder(&project.directory) {
+        Ok(Some(holder)) if replayed.scheduler.ended().is_none() && is_its_own(&holder) => {
+            Liveness::Live
+        }
+        Ok(_) | Err(_) => Liveness::Over,
+    }
+}
+
+/// The summary of a run as its journal tells it, without what git does not show. A run that is live is watched by its
+/// own process, and is not looked into.
+pub(crate) fn shown_summary(
+    project: &Project,
+    run: &KnownRun,
+    ended_at: Timestamp,
+    liveness: Liveness,
+) -> Summary {
+    let (scheduler, header) = (&run.replayed.scheduler, &run.replayed.header);
+    let summary = whole_summary(project, scheduler, header, ended_at);
+    match liveness {
+        Liveness::Live => summary,
+        Liveness::Over => with_doubts(summary, doubts(project, run)),
+    }
+}
+
+fn doubts(project: &Project, run: &KnownRun) -> Vec<DoubtSummary> {
+    let header = &run.replayed.header;
+    let seen = doubts_of_looks(
+        &project.repository,
+        &header.base_commit,
+        &header.integration_branch,
+        &run.replayed.scheduler,
+    );
+    let seen = seen.into_iter().map(|doubt| DoubtSummary {
+        task: doubt.task.map(|task| task.to_string()),
+        commit: doubt.commit.to_string(),
+        why: doubt.why,
+    });
+    // Without the file nothing was refused; one that nobody can read says nothing.
+    let refused: Vec<DoubtSummary> = read_json(&run.directory.doubts()).unwrap_or_default();
+    seen.chain(refused).collect()
+}
+
+/// Refuses to pass on the work of a run of which something is in doubt.
+pub(crate) fn refuse_doubted(summary: &Summary) -> Result<(), Error> {
+    let Some(doubt) = summary.doubts.first() else {
+        return Ok(());
+    };
+    Err(Error::WorkDoubted {
+        run: summary.run_id.clone(),
+        branch: summary.integration_branch.clone(),
+        doubt: Box::new(doubt.clone()),
+    })
 }

@@ -4,17 +4,13 @@ use crate::after::{AfterRun, tell_of_pause};
 use crate::commit_trial::refuse_uncommittable;
 use crate::error::Error;
 use crate::holding::{Waiting, end_abandoned, lock, while_held};
-use crate::interrupted::{
-    Manifest, abandon, as_started, interrupted, is_resumable, opened, resumed_limits,
-};
+use crate::interrupted::{Manifest, as_started, is_resumable, opened, resumed_limits};
 use crate::lost_landings::refuse_lost_landings;
-use crate::moved::take_along;
 use crate::notice::Notice;
 use crate::plan::{PlanOrder, Planned, plan};
 use crate::preflight::remove_what_never_began;
 use crate::project::{KnownRun, Project};
 use crate::proving_again::{JournalTrust, prove_again};
-use crate::report;
 use crate::setup::{Begins, preflight, run_setup};
 use crate::steering::steers;
 use tm_reports::Summary;
@@ -22,6 +18,7 @@ use tm_runtime::preflight::BrokenBase;
 use tm_runtime::steering::Steer;
 use tm_runtime::{JournalHeader, Outcome, Run, RunEvent, now};
 use tm_scheduler::{Scheduler, StopMode, Timestamp};
+use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::{RunDirectory, RunLock, read_json, write_json};
 use tm_worktrees::branch_from_pattern;
 
@@ -72,21 +69,13 @@ impl Session {
     /// Somebody else has it.
     pub async fn open(project: Project, after: AfterRun, waiting: Waiting) -> Result<Self, Error> {
         let lock = lock(&project, waiting)?;
-        take_along(&project)?;
+        project.take_along()?;
         end_abandoned(&project).await?;
         Ok(Self {
             project,
             after,
             lock,
         })
-    }
-
-    /// Returns the last run when it can be taken up.
-    ///
-    /// # Errors
-    /// Its journal can't be read.
-    pub fn interrupted(&self) -> Result<Option<KnownRun>, Error> {
-        interrupted(&self.project)
     }
 
     /// Returns the run that is named, or the last one.
@@ -100,14 +89,6 @@ impl Session {
         } else {
             Err(Error::RunEnded(run.replayed.header.run_id))
         }
-    }
-
-    /// Ends what a run has left running and leaves it as it is, so that another one can begin.
-    ///
-    /// # Errors
-    /// It could not be ended.
-    pub async fn abandon(&self, run: KnownRun) -> Result<(), Error> {
-        Box::pin(abandon(&self.project, run)).await
     }
 
     /// Gets an interrupted run ready to go on.
@@ -153,41 +134,14 @@ impl Session {
     /// # Errors
     /// An agent is not there, nothing could be committed, or nothing could be proven on its base.
     pub async fn begin(&mut self, planned: Planned, broken: BrokenBase) -> Result<Ready, Error> {
-        let Planned {
-            source,
-            backlog,
-            plan,
-            limits,
-            run: run_id,
-            start,
-        } = planned;
         let project = self.project.clone();
-        let pattern = &project.loaded.settings.git.integration;
-        let names = [("tag", backlog.tag.as_str()), ("run", run_id.as_str())];
-        let mut header = JournalHeader {
-            integration_branch: branch_from_pattern(pattern, &names)?.to_string(),
-            run_id,
-            tag: backlog.tag.clone(),
-            backlog: std::path::absolute(source.path())?.display().to_string(),
-            started_at: now(),
-            base_commit: start.commit,
-            plan,
-            limits,
-        };
+        let (mut header, source, backlog) = header_of(planned, &project)?;
         let (agents, _) = preflight(&project, &header, &backlog.tasks)?;
         refuse_uncommittable(&project)?;
         header.limits.agents = agents.roster(&header.run_id);
         let directory = project.directory.run(&header.run_id)?;
         directory.create()?;
-        let manifest = Manifest {
-            version: 1,
-            tm_version: env!("CARGO_PKG_VERSION").to_owned(),
-            command_line: std::env::args_os()
-                .map(|word| word.to_string_lossy().into_owned())
-                .collect(),
-            overrides: project.given.clone(),
-            after: self.after.or(&AfterRun::default())?,
-        };
+        let manifest = Manifest::new(&project, self.after.or(&AfterRun::default())?);
         write_json(&directory.manifest(), &manifest)?;
         let plan_text = tm_reports::plan_text(&header.plan, &header.limits);
         tm_store::atomic::replace_own(&directory.plan(), plan_text.as_bytes())?;
@@ -242,21 +196,39 @@ impl Session {
     }
 }
 
-impl Ended {
-    /// Writes what the run leaves.
-    ///
-    /// # Errors
-    /// It can't be written; the run can be taken up.
-    pub fn report(&self) -> Result<Summary, Error> {
-        report::report(&self.of, &self.outcome)
-    }
+/// What the journal of a planned run begins with, and its backlog.
+fn header_of(
+    planned: Planned,
+    project: &Project,
+) -> Result<(JournalHeader, BacklogSource, Backlog), Error> {
+    let Planned {
+        source,
+        backlog,
+        plan,
+        limits,
+        run: run_id,
+        start,
+    } = planned;
+    let pattern = &project.loaded.settings.git.integration;
+    let names = [("tag", backlog.tag.as_str()), ("run", run_id.as_str())];
+    let header = JournalHeader {
+        integration_branch: branch_from_pattern(pattern, &names)?.to_string(),
+        run_id,
+        tag: backlog.tag.clone(),
+        backlog: std::path::absolute(source.path())?.display().to_string(),
+        started_at: now(),
+        base_commit: start.commit,
+        plan,
+        limits,
+    };
+    Ok((header, source, backlog))
+}
 
+impl Ended {
     /// Tells whoever is to be told that the run is over.
     pub async fn tell(&self, summary: &Summary) {
-        self.of
-            .after
-            .tell(&self.of.project, summary, &self.of.directory)
-            .await;
+        let of = &self.of;
+        of.after.tell(&of.project, summary, &of.directory).await;
     }
 
     /// Returns how it ended.
@@ -265,11 +237,10 @@ impl Ended {
     /// The surroundings ended it, or somebody else has the run lock.
     pub fn conclude(self) -> Result<Outcome, Error> {
         self.kept?;
-        match self.outcome.scheduler.trouble() {
-            Some(why) => Err(Error::RunParked(
-                why.strip_prefix("failed to ").unwrap_or(why).to_owned(),
-            )),
-            None => Ok(self.outcome),
-        }
+        let Some(why) = self.outcome.scheduler.trouble() else {
+            return Ok(self.outcome);
+        };
+        let why = why.strip_prefix("failed to ").unwrap_or(why);
+        Err(Error::RunParked(why.to_owned()))
     }
 }

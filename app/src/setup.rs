@@ -7,7 +7,7 @@ use crate::notice::Notice;
 use crate::plan::{PlanOrder, options};
 use crate::preflight::before_run;
 use crate::project::Project;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tm_config::{Inputs, Settings};
 use tm_executors::testing::TestCommand;
@@ -15,7 +15,7 @@ use tm_presets::{PresetFolders, Recipe, recipe};
 use tm_runtime::preflight::BrokenBase;
 use tm_runtime::standing::{Ledger, Rejected, kept_tests, standing};
 use tm_runtime::{AgentChoice, Integration, JournalHeader, Parts, RunSetup, rules};
-use tm_scheduler::{CommitId, Phase, PlacedTask, Task, TaskId, Unit, of_unit};
+use tm_scheduler::{CommitId, Phase, PlannedTask, Tag, Task, TaskId, Unit, of_unit};
 use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::{Rejection, RunDirectory};
 use tm_worktrees::{BranchName, PathPatterns, Repository};
@@ -115,16 +115,9 @@ fn rejections(
     for placed in &header.plan.tasks {
         let id = &placed.task.backlog_id;
         let mut rejections = project.directory.rejections(&header.tag, id)?;
-        let is_done_again = works
-            .iter()
-            .any(|work| (&work.tag, &work.task) == (&header.tag, id));
-        let of_task = |one: &&Rejected| {
-            (&one.tag, &one.task, &one.title) == (&header.tag, id, &placed.task.title)
-        };
-        for one in ledger.iter().filter(of_task).filter(|_| !is_done_again) {
-            if !rejections.iter().any(|known| known.run == one.run) {
-                rejections.extend(as_rejection(one));
-            }
+        let mut works = works.iter();
+        if !works.any(|work| (&work.tag, &work.task) == (&header.tag, id)) {
+            add_rejections(&mut rejections, &ledger, (&header.tag, &placed.task));
         }
         if !rejections.is_empty() {
             found.insert(id.clone(), rejections);
@@ -133,16 +126,22 @@ fn rejections(
     Ok(found)
 }
 
-fn as_rejection(rejected: &Rejected) -> Option<Rejection> {
-    let newest = rejected.rejects.first()?;
-    Some(Rejection {
-        run: rejected.run.clone(),
-        task: newest.task.clone(),
-        branch: rejected.reference.clone(),
-        commit: newest.commit.clone(),
-        reason: rejected.reason.clone(),
-        at: rejected.at.clone(),
-    })
+/// Adds what the repository keeps of work on a task, unless this folder knows it.
+fn add_rejections(known: &mut Vec<Rejection>, ledger: &Ledger, (tag, task): (&Tag, &PlannedTask)) {
+    let is_of_task =
+        |one: &&Rejected| (&one.tag, &one.task, &one.title) == (tag, &task.backlog_id, &task.title);
+    for one in ledger.iter().filter(is_of_task) {
+        let newest = one.rejects.first();
+        let newest = newest.filter(|_| known.iter().all(|known| known.run != one.run));
+        known.extend(newest.map(|newest| Rejection {
+            run: one.run.clone(),
+            task: newest.task.clone(),
+            branch: one.reference.clone(),
+            commit: newest.commit.clone(),
+            reason: one.reason.clone(),
+            at: one.at.clone(),
+        }));
+    }
 }
 
 /// The tests that are kept, by the planned task that brings them; for a task with another title they are no tests.
@@ -150,17 +149,14 @@ fn kept(
     repository: &Repository,
     header: &JournalHeader,
 ) -> Result<BTreeMap<TaskId, CommitId>, Error> {
-    let tasks = &header.plan.tasks;
     let mut found = BTreeMap::new();
     for (task, kept) in kept_tests(repository, &header.base_commit, &header.tag)? {
-        let is_it = |placed: &&PlacedTask| {
-            placed.task.phase == Phase::Green && placed.task.backlog_id == task
+        let mut tasks = header.plan.tasks.iter().map(|placed| &placed.task);
+        let green = tasks.find(|one| one.phase == Phase::Green && one.backlog_id == task);
+        let is_same = |green: &PlannedTask| {
+            green.title == kept.title && green.pair.as_ref() == Some(&kept.red)
         };
-        let green = tasks
-            .iter()
-            .find(is_it)
-            .filter(|green| green.task.title == kept.title);
-        if green.is_some_and(|green| green.task.pair.as_ref() == Some(&kept.red)) {
+        if green.is_some_and(is_same) {
             found.insert(kept.red, kept.commit);
         }
     }
@@ -196,31 +192,32 @@ pub(crate) fn preflight(
     tasks: &[Task],
 ) -> Result<(AgentChoice, Option<TestCommand>), Error> {
     let agents = agents(project)?;
-    crate::gates::check_gates(&project.loaded.settings)?;
-    if let Some(template) = &project.loaded.settings.git.commit_template {
-        tm_presets::check_commit_template(template)?;
-    }
-    let root = project.repository.checkout_root();
-    tm_presets::check_prompts(&root.join(".taskmaster/prompts"))?;
+    let settings = &project.loaded.settings;
+    crate::gates::check_gates(settings)?;
+    let template = settings.git.commit_template.as_deref();
+    template
+        .map(tm_presets::check_commit_template)
+        .transpose()?;
+    tm_presets::check_prompts(&project.root().join(".taskmaster/prompts"))?;
     let test_command = test_command(project);
-    if parts(project)?.is_empty() {
-        check_tests(header, test_command.as_ref(), tasks)?;
+    if test_command.is_none() && parts(project)?.is_empty() {
+        check_tests(header, tasks)?;
     }
     Ok((agents, test_command))
 }
 
 /// Tasks and subtasks by id, since a plan can be made of either.
 pub(crate) fn by_id(tasks: &[Task]) -> BTreeMap<TaskId, Task> {
-    let both = [Unit::Subtask, Unit::Task].map(|unit| of_unit(tasks, unit));
-    let both = both.into_iter().flatten();
+    let units = [Unit::Subtask, Unit::Task].into_iter();
+    let both = units.flat_map(|unit| of_unit(tasks, unit));
     both.map(|task| (task.id.clone(), task)).collect()
 }
 
 /// The agents of the settings by kind of work, each with those that take over for it.
 pub(crate) fn agents(project: &Project) -> Result<AgentChoice, Error> {
-    let of = |phase: Phase| -> Result<Vec<Recipe>, Error> {
-        let candidates = candidates(project, phase).into_iter();
-        candidates.map(|recipe| with_program(recipe?)).collect()
+    let of = |phase| -> Result<Vec<Recipe>, Error> {
+        let candidates = candidates(project, phase).map(|recipe| with_program(recipe?));
+        candidates.collect()
     };
     Ok(AgentChoice {
         red: of(Phase::Red)?,
@@ -231,26 +228,25 @@ pub(crate) fn agents(project: &Project) -> Result<AgentChoice, Error> {
 
 /// Returns who may do a kind of work by the settings: the first choice, with the model that is asked for, then those that
 /// take over.
-pub(crate) fn candidates(project: &Project, phase: Phase) -> Vec<Result<Recipe, Error>> {
+pub(crate) fn candidates(
+    project: &Project,
+    phase: Phase,
+) -> impl Iterator<Item = Result<Recipe, Error>> {
     let settings = &project.loaded.settings;
     let first = settings.agent.for_phase(phase.as_str());
-    let mut names = vec![first];
-    for name in &settings.agent.fallback {
-        if !names.contains(&name.as_str()) {
-            names.push(name);
-        }
-    }
+    let fallback = settings.agent.fallback.iter().map(String::as_str);
+    let mut seen = BTreeSet::new();
+    let names = [first].into_iter().chain(fallback);
+    let names = names.filter(move |name| seen.insert(*name));
     let of_phase = || settings.agent.model_for_phase(phase.as_str());
     let model = project.asked_for_model().or_else(of_phase);
-    let candidate = |name: &str| {
-        let recipe = recipe(name, settings)?;
-        let model = model.filter(|_| name == first).map(ToOwned::to_owned);
-        Ok(Recipe {
-            model: model.or(recipe.model.clone()),
-            ..recipe
-        })
-    };
-    names.into_iter().map(candidate).collect()
+    names.map(move |name| {
+        let mut recipe = recipe(name, settings)?;
+        if let Some(model) = model.filter(|_| name == first) {
+            recipe.model = Some(model.to_owned());
+        }
+        Ok(recipe)
+    })
 }
 
 /// Refuses an agent whose program is not there.
@@ -263,7 +259,7 @@ pub(crate) fn with_program(recipe: Recipe) -> Result<Recipe, Error> {
 /// # Errors
 /// It is not on this machine.
 pub fn find_program(recipe: &Recipe) -> Result<PathBuf, Error> {
-    let program = recipe.program(&std::env::current_exe()?.display().to_string())?;
+    let program = recipe.program(&std::env::current_exe()?)?;
     which::which(&program).map_err(|_| Error::NoProgram {
         program,
         agent: recipe.name.clone(),
@@ -275,33 +271,22 @@ pub fn find_program(recipe: &Recipe) -> Result<PathBuf, Error> {
 /// # Errors
 /// The settings make no sense.
 pub fn parts(project: &Project) -> Result<Parts, Error> {
-    Ok(Parts::of(
-        &project.loaded.settings,
-        project.repository.checkout_root(),
-    )?)
+    Ok(Parts::of(&project.loaded.settings, project.root())?)
 }
 
 /// Returns the command of the settings, or the one that is found.
 pub fn test_command(project: &Project) -> Option<TestCommand> {
-    tm_runtime::test_command(&project.loaded.settings, project.repository.checkout_root())
+    tm_runtime::test_command(&project.loaded.settings, project.root())
 }
 
 /// Pairs can't be proven without tests.
-fn check_tests(
-    header: &JournalHeader,
-    command: Option<&TestCommand>,
-    tasks: &[Task],
-) -> Result<(), Error> {
-    let has_own = |id: &TaskId| {
-        let mut with_command = tasks.iter().filter(|task| task.test_command.is_some());
-        with_command.any(|task| task.id == *id)
-    };
-    let mut planned = header.plan.tasks.iter().filter(|_| command.is_none());
-    let unproven = planned
-        .find(|placed| placed.task.phase != Phase::None && !has_own(&placed.task.backlog_id));
-    match unproven {
+fn check_tests(header: &JournalHeader, tasks: &[Task]) -> Result<(), Error> {
+    let own = tasks.iter().filter(|task| task.test_command.is_some());
+    let own: BTreeSet<&TaskId> = own.map(|task| &task.id).collect();
+    let mut planned = header.plan.tasks.iter().map(|placed| &placed.task);
+    match planned.find(|task| task.phase != Phase::None && !own.contains(&task.backlog_id)) {
         None => Ok(()),
-        Some(placed) => Err(Error::NoTests(placed.task.id.clone())),
+        Some(unproven) => Err(Error::NoTests(unproven.id.clone())),
     }
 }
 

@@ -41,6 +41,16 @@ pub(crate) enum Whence {
     Both(String),
 }
 
+impl Whence {
+    fn tell(&self, project: &Project) {
+        match self {
+            Self::Head => {}
+            Self::Branch(name) => project.tell(&Notice::StartsAt(name)),
+            Self::Both(name) => project.tell(&Notice::StartsTogetherWith(name)),
+        }
+    }
+}
+
 impl Start {
     /// Finds where a run starts, and sets the statuses of the tasks that were read to what is true there.
     pub(crate) fn find(
@@ -53,33 +63,23 @@ impl Start {
             Some(revision) => (project.repository.resolve(revision)?, Whence::Head),
             None => start_commit(project, &backlog.tag)?,
         };
-        match whence {
-            Whence::Head => {}
-            Whence::Branch(name) => project.tell(&Notice::StartsAt(&name)),
-            Whence::Both(name) => project.tell(&Notice::StartsTogetherWith(&name)),
-        }
-        let taking = Taking {
-            repository: &project.repository,
-            start: &before,
-            run,
-        };
+        whence.tell(project);
         let CleanBase {
             commit,
             taken_back,
             standing,
-        } = clean_base(taking, &[])?;
+        } = clean(project, &before, run, &[])?;
         reopen(&mut backlog.tasks, &taken_back, &backlog.tag);
         let mut again = project.directory.reopened(&backlog.tag)?;
         again.extend(order.again.iter().cloned());
         let known = Recognised::of(&backlog.tasks, &backlog.tag, &standing, &again);
         known.apply(&mut backlog.tasks);
-        let hot_files = hot_files_in(&project.repository, &standing)?;
         Ok(Self {
             commit,
             before,
             taken_back,
             known,
-            hot_files,
+            hot_files: hot_files_in(&project.repository, &standing)?,
         })
     }
 
@@ -91,26 +91,19 @@ impl Start {
         run: &RunId,
         plan: &WavePlan,
     ) -> Result<Self, Error> {
-        let is_planned = |work: &&Work| {
+        let is_planned = |work: &Work| {
             let mut red = plan.tasks.iter().map(|placed| &placed.task);
             red.any(|task| task.phase == Phase::Red && task.id == work.task)
         };
-        let alone = self.known.tests_alone.iter().filter(is_planned);
-        let alone: Vec<Work> = alone.cloned().collect();
+        let mut alone = self.known.tests_alone.clone();
+        alone.retain(is_planned);
         if alone.is_empty() {
             return Ok(self);
         }
-        let taking = Taking {
-            repository: &project.repository,
-            start: &self.before,
-            run,
-        };
-        let CleanBase {
-            commit, taken_back, ..
-        } = clean_base(taking, &alone)?;
+        let clean = clean(project, &self.before, run, &alone)?;
         Ok(Self {
-            commit,
-            taken_back,
+            commit: clean.commit,
+            taken_back: clean.taken_back,
             ..self
         })
     }
@@ -143,14 +136,12 @@ impl Start {
             id: id.clone(),
             status,
         };
-        let done = self.known.done.iter();
-        let done = done.map(|(id, _)| change(id, Status::Done));
         let is_known = |id: &TaskId| tasks.iter().any(|task| task.id == *id);
-        let is_open = |taken: &&TakenBack| {
-            is_to_be_done(taken, tag) && is_known(&taken.task) && !self.known.is_done(&taken.task)
-        };
-        let open = self.taken_back.iter().filter(is_open);
-        let open = open.map(|taken| change(&taken.task, Status::Pending));
+        let is_open = |id: &&TaskId| is_known(id) && !self.known.is_done(id);
+        let done = self.known.done.iter().map(|(id, _)| id);
+        let done = done.map(|id| change(id, Status::Done));
+        let open = to_be_done(&self.taken_back, tag).filter(is_open);
+        let open = open.map(|id| change(id, Status::Pending));
         let changes: Vec<StatusChange> = done.chain(open).collect();
         if !changes.is_empty() {
             source.set_statuses(tag, &changes, RollUp::Parents, Some(&stamp(now())))?;
@@ -159,38 +150,52 @@ impl Start {
     }
 }
 
+/// What a run starts from when nothing stands there that was rejected, nor these tests.
+fn clean(
+    project: &Project,
+    start: &CommitId,
+    run: &RunId,
+    alone: &[Work],
+) -> Result<CleanBase, Error> {
+    let taking = Taking {
+        repository: &project.repository,
+        start,
+        run,
+    };
+    Ok(clean_base(taking, alone)?)
+}
+
 /// The files that most of the newest landings touched.
 fn hot_files_in(repository: &Repository, standing: &[Work]) -> Result<BTreeSet<String>, Error> {
     let mut landings = Vec::new();
-    for work in standing
-        .iter()
-        .filter(|work| work.kind == WorkKind::Whole)
-        .take(LANDINGS)
-    {
+    let whole = standing.iter().filter(|work| work.kind == WorkKind::Whole);
+    for work in whole.take(LANDINGS) {
         // A clone that is cut off has not what came before.
         if let Some(before) = repository.first_parent(&work.commit)? {
             landings.push(repository.changed_between(&before, &work.commit)?);
         }
     }
     let landings = landings.iter();
-    Ok(hot_files(
-        landings.map(|files| files.iter().map(String::as_str).collect()),
-    ))
+    let landings = landings.map(|files| files.iter().map(String::as_str).collect());
+    Ok(hot_files(landings))
 }
 
 /// Tasks whose work is taken back along with rejected work are to be done again.
 fn reopen(tasks: &mut [Task], taken_back: &[TakenBack], tag: &Tag) {
     for task in tasks.iter_mut().filter(|task| task.status == Status::Done) {
-        let mut taken_back = taken_back.iter().filter(|taken| is_to_be_done(taken, tag));
-        if taken_back.any(|taken| taken.task == task.id) {
+        if to_be_done(taken_back, tag).any(|id| *id == task.id) {
             task.status = Status::Pending;
         }
     }
 }
 
-/// Whether work of a tag that was taken back is to be done again: tests alone come back with what they are for.
-fn is_to_be_done(taken: &TakenBack, tag: &Tag) -> bool {
-    taken.tag == *tag && taken.why != RevertReason::TestsAlone
+/// The tasks of a tag that are to be done again, since their work was taken back: tests alone come back with what they
+/// are for.
+fn to_be_done<'t>(taken_back: &'t [TakenBack], tag: &Tag) -> impl Iterator<Item = &'t TaskId> {
+    let again = taken_back
+        .iter()
+        .filter(move |taken| taken.tag == *tag && taken.why != RevertReason::TestsAlone);
+    again.map(|taken| &taken.task)
 }
 
 /// HEAD, or the integration branch of the last run where that holds landed work which HEAD has not: tasks that are done
@@ -227,70 +232,67 @@ pub(crate) fn start_commit(project: &Project, tag: &Tag) -> Result<(CommitId, Wh
 fn is_all_in(project: &Project, tip: &CommitId, head: &CommitId) -> Result<bool, Error> {
     let there = standing(&project.repository, head)?;
     let here = standing(&project.repository, tip)?;
-    let key = |work: &'_ Work| {
-        (
-            work.tag.clone(),
-            work.run.clone(),
-            work.task.clone(),
-            work.kind,
-        )
-    };
     let there: BTreeSet<_> = there.iter().map(key).collect();
     Ok(!here.is_empty() && here.iter().all(|work| there.contains(&key(work))))
+}
+
+/// By what work is known, whatever commit holds it.
+const fn key(work: &Work) -> (&Tag, &RunId, &TaskId, WorkKind) {
+    (&work.tag, &work.run, &work.task, work.kind)
 }
 
 fn last_branch(project: &Project, tag: &Tag) -> Result<Option<(String, CommitId)>, Error> {
     let Some(last) = project.directory.live()? else {
         return of_remotes(project, tag);
     };
-    let branch = if let Ok(last) = replay(&project.directory.run(&last)?.journal()) {
-        Some(last.header.integration_branch)
-    } else {
-        // The branch of a run whose journal can't be read is known by its name.
-        let mut branches = project.repository.branches()?.into_iter();
-        branches.find(|branch| branch.contains(last.as_str()))
-    };
     // A branch that the user has deleted holds nothing.
-    Ok(branch.and_then(|branch| {
+    let known = branch_of(project, &last)?.and_then(|branch| {
         let tip = project.repository.resolve(&branch).ok()?;
         Some((branch, tip))
-    }))
+    });
+    Ok(known)
+}
+
+/// The branch of a run; where its journal can't be read, it is known by its name.
+fn branch_of(project: &Project, run: &RunId) -> Result<Option<String>, Error> {
+    if let Ok(replayed) = replay(&project.directory.run(run)?.journal()) {
+        return Ok(Some(replayed.header.integration_branch));
+    }
+    let mut branches = project.repository.branches()?.into_iter();
+    Ok(branches.find(|branch| branch.contains(run.as_str())))
 }
 
 /// The newest branch that runs of this tag landed on, here or at a remote: names of runs begin with their moment.
 fn of_remotes(project: &Project, tag: &Tag) -> Result<Option<(String, CommitId)>, Error> {
-    const ANY: &str = "00000000-000000-0000";
     let pattern = &project.loaded.settings.git.integration;
-    let name = branch_from_pattern(pattern, &[("tag", tag.as_str()), ("run", ANY)])?.to_string();
-    let Some((before, after)) = name.split_once(ANY) else {
+    let names = [("tag", tag.as_str()), ("run", ANY_RUN)];
+    let name = branch_from_pattern(pattern, &names)?.to_string();
+    let Some((before, after)) = name.split_once(ANY_RUN) else {
         return Ok(None);
     };
-    let run_of = |reference: &str| {
-        let at = reference.find(before)? + before.len();
-        let run = reference[at..].strip_suffix(after)?;
-        let is_run = run.len() >= ANY.len()
-            && run.chars().zip(ANY.chars()).all(|(one, other)| {
-                if other == '-' {
-                    one == '-'
-                } else {
-                    one.is_ascii_alphanumeric()
-                }
-            });
-        is_run.then(|| run.to_owned())
-    };
     let references = project.repository.branch_references()?;
-    let runs = references
-        .iter()
-        .filter_map(|reference| Some((run_of(reference)?, reference)));
+    let runs = references.iter().filter_map(|reference| {
+        let (_, rest) = reference.split_once(before)?;
+        let run = rest.strip_suffix(after).filter(|run| is_run(run))?;
+        Some((run, reference))
+    });
     let Some((_, newest)) = runs.max() else {
         return Ok(None);
     };
-    let short = newest
-        .strip_prefix("refs/heads/")
-        .or_else(|| newest.strip_prefix("refs/remotes/"))
-        .unwrap_or(newest);
-    Ok(Some((
-        short.to_owned(),
-        project.repository.resolve(newest)?,
-    )))
+    let local = newest.strip_prefix("refs/heads/");
+    let short = local.or_else(|| newest.strip_prefix("refs/remotes/"));
+    let tip = project.repository.resolve(newest)?;
+    Ok(Some((short.unwrap_or(newest).to_owned(), tip)))
+}
+
+/// The name of a run that there never was.
+const ANY_RUN: &str = "00000000-000000-0000";
+
+/// Whether a name is written as those of runs are.
+fn is_run(name: &str) -> bool {
+    let is_alike = |(one, other): (char, char)| match other {
+        '-' => one == '-',
+        _ => one.is_ascii_alphanumeric(),
+    };
+    name.len() >= ANY_RUN.len() && name.chars().zip(ANY_RUN.chars()).all(is_alike)
 }

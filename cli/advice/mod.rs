@@ -207,7 +207,7 @@ fn on_run(error: &Error) -> Option<&'static str> {
         Error::NoHome => "set TM_HOME",
         Error::NoRun => "`tm waves run` starts one",
         Error::UnknownRun(_) => "`tm waves list` lists the runs",
-        Error::UnreadableRun { error, .. } if is_unstarted(error) => {
+        Error::UnreadableRun { error, .. } if error.is_unstarted() => {
             "`tm waves run` starts one, `tm waves list` lists others"
         }
         Error::Unplannable { refusal, .. } if refusal.cycles.is_empty() => {
@@ -243,13 +243,6 @@ fn on_run(error: &Error) -> Option<&'static str> {
         Error::RunLive { .. } => "wait for its end, or `tm waves stop`",
         _ => return None,
     })
-}
-
-const fn is_unstarted(error: &tm_runtime::Error) -> bool {
-    matches!(
-        error,
-        tm_runtime::Error::Store(tm_store::Error::JournalUnstarted { .. })
-    )
 }
 
 /// Errors of those who look at work, judge it and pass it on, and of loops.

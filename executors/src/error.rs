@@ -4,7 +4,6 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::iter::successors;
 use std::path::{Path, PathBuf};
 
 /// Why a process could not be started or its files not be used.
@@ -80,8 +79,7 @@ impl Error {
 
     /// Returns the message with every cause behind it, on one line.
     pub fn with_causes(&self) -> String {
-        successors(std::error::Error::source(self), |cause| cause.source())
-            .fold(self.to_string(), |text, cause| format!("{text}: {cause}"))
+        tm_scheduler::with_causes(self)
     }
 }
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt;
 use std::time::Duration;
-use tm_app::with_causes;
+use tm_scheduler::with_causes;
 
 /// A call that came to nothing, with what to do about it.
 #[derive(Debug, Serialize)]

@@ -15,8 +15,6 @@ use tm_scheduler::quoted;
 
 /// The prompt that leads through a task.
 const AUTOPILOT: &str = "autopilot";
-/// The line coverage in percent that is gone for where no setting names one, as in `tm loop`.
-const COVERAGE: &str = "80";
 
 /// Returns all prompts.
 pub(crate) async fn list(server: &Server) -> Result<Vec<Prompt>, ErrorData> {
@@ -100,7 +98,6 @@ fn lead(autopilot: &Autopilot, task: Option<&str>) -> String {
 
 /// One piece of work: there is no loop around it.
 fn context(project: &Project, tag: Option<String>) -> LoopContext {
-    let threshold = project.settings().tdd.coverage_threshold;
     LoopContext {
         iteration: 1,
         iterations: 1,
@@ -110,11 +107,7 @@ fn context(project: &Project, tag: Option<String>) -> LoopContext {
         tag,
         tm: "tm".to_owned(),
         progress_file: ".taskmaster/progress.txt".to_owned(),
-        coverage_target: threshold.map_or_else(
-            || COVERAGE.to_owned(),
-            |threshold| threshold.percent().to_string(),
-        ),
-        ..LoopContext::default()
+        ..LoopContext::of(project.settings())
     }
 }
 

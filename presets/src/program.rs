@@ -10,12 +10,10 @@ impl Recipe {
     ///
     /// # Errors
     /// As `command_line`.
-    pub fn program(&self, tm: &str) -> Result<String, Error> {
-        let mut placeholders: Placeholders = KNOWN
-            .iter()
-            .map(|(name, _)| (*name, String::new()))
-            .collect();
-        placeholders.insert("tm", tm.to_owned());
+    pub fn program(&self, tm: &Path) -> Result<String, Error> {
+        let known = KNOWN.iter().map(|(name, _)| (*name, String::new()));
+        let mut placeholders: Placeholders = known.collect();
+        placeholders.insert("tm", tm.display().to_string());
         let line = self.own_line(self.command_line(&placeholders)?);
         Ok(line.into_iter().next().unwrap_or_default())
     }

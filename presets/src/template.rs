@@ -3,7 +3,7 @@
 use crate::Error;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
-use std::iter::successors;
+use tm_scheduler::with_causes;
 
 /// Returns an environment without templates: a name without a value is a mistake, and nothing is escaped.
 pub(crate) fn environment() -> Environment<'static> {
@@ -26,10 +26,8 @@ fn syntax() -> SyntaxConfig {
 
 /// The innermost template that is at fault is named, with the line.
 pub(crate) fn wrong_template(name: &str, error: &minijinja::Error) -> Error {
-    let causes = successors(std::error::Error::source(error), |cause| cause.source());
-    let why = causes.fold(error.to_string(), |why, cause| format!("{why}: {cause}"));
     Error::Template {
         name: name.to_owned(),
-        why,
+        why: with_causes(error),
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::cleaned::cleaned;
 use crate::columns;
-use crate::junit::{JunitCase, JunitDocument, JunitFault, JunitSuite};
+use crate::junit::{JunitCase, JunitFault, JunitSuite, junit_document};
 use itertools::Itertools as _;
 use std::fmt::Write as _;
-use tm_scheduler::{Audit, AuditItem, AuditOutcome, Proof};
+use tm_scheduler::{Audit, AuditItem, AuditOutcome, Proof, TaskId};
 
 /// So many characters of a commit's id are shown.
 const SHORT: usize = 12;
@@ -24,15 +24,10 @@ pub fn audit_text(audit: &Audit) -> String {
         let _ = writeln!(text, "a sample: the tests of {taken} of {of} tasks");
     }
     let heads = ["task", "commit", "kind", "", "tests", ""].map(ToOwned::to_owned);
-    let rows = audit.items.iter().map(row);
-    text += &columns(&[heads].into_iter().chain(rows).collect_vec(), None);
-    text.extend(
-        audit
-            .items
-            .iter()
-            .filter(|item| is_told_of(item))
-            .map(evidence),
-    );
+    let items = || audit.items.iter();
+    let rows = [heads].into_iter().chain(items().map(row)).collect_vec();
+    text += &columns(&rows, None);
+    text.extend(items().filter(|item| is_told_of(item)).map(evidence));
     text + "\n" + &sums(audit) + "\n"
 }
 
@@ -43,20 +38,11 @@ pub fn audit_junit(audit: &Audit) -> String {
         properties: Vec::new(),
         cases: audit.items.iter().map(case).collect(),
     };
-    JunitDocument {
-        name: "tm audit",
-        seconds: None,
-        suites: vec![suite],
-    }
-    .to_xml()
+    junit_document("tm audit", None, &[suite])
 }
 
 fn range(audit: &Audit) -> String {
-    format!(
-        "{}..{}",
-        short(audit.from.as_str()),
-        short(audit.to.as_str())
-    )
+    format!("{:.SHORT$}..{:.SHORT$}", audit.from, audit.to)
 }
 
 fn case(item: &AuditItem) -> JunitCase {
@@ -66,14 +52,10 @@ fn case(item: &AuditItem) -> JunitCase {
         message: item.what.clone(),
         details: item.evidence.clone(),
     };
-    let commit = short(item.commit.as_str());
+    let task = item.task.as_ref();
     JunitCase {
-        name: format!("{} {commit} {}", item.kind, item.subject),
-        class: item
-            .task
-            .as_ref()
-            .map_or("tm.audit", |task| task.as_str())
-            .to_owned(),
+        name: format!("{} {:.SHORT$} {}", item.kind, item.commit, item.subject),
+        class: task.map_or("tm.audit", TaskId::as_str).to_owned(),
         seconds: None,
         fault: match item.outcome {
             AuditOutcome::Shown | AuditOutcome::Flaky => None,
@@ -95,7 +77,7 @@ fn row(item: &AuditItem) -> [String; 6] {
         item.task
             .as_ref()
             .map_or_else(String::new, |task| plain(task.as_str())),
-        short(item.commit.as_str()).to_owned(),
+        format!("{:.SHORT$}", item.commit),
         item.kind.to_string(),
         item.outcome.to_string(),
         item.proof.as_ref().map_or_else(String::new, tests),
@@ -114,15 +96,8 @@ fn evidence(item: &AuditItem) -> String {
         format!(" of task {}", plain(task.as_str()))
     });
     let lines = item.evidence.trim_end().lines();
-    format!(
-        "\n{} {}{task}:\n{}",
-        item.kind,
-        short(item.commit.as_str()),
-        lines.format_with("", |line, write| write(&format_args!(
-            "    {}\n",
-            plain(line)
-        )))
-    )
+    let lines = lines.map(|line| format!("    {}\n", plain(line))).join("");
+    format!("\n{} {:.SHORT$}{task}:\n{lines}", item.kind, item.commit)
 }
 
 fn sums(audit: &Audit) -> String {
@@ -135,10 +110,6 @@ fn sums(audit: &Audit) -> String {
     let told = counts.filter(|(count, _)| *count > 0);
     told.map(|(count, outcome)| format!("{count} {outcome}"))
         .join(", ")
-}
-
-fn short(id: &str) -> &str {
-    id.get(..SHORT).unwrap_or(id)
 }
 
 /// What commits and tests say stays on its line.

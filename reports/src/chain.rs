@@ -1,7 +1,7 @@
 //! Chains of tasks that depend on each other, by how long the agents of their last attempts worked.
 
 use crate::TaskSummary;
-use crate::moment::milliseconds;
+use crate::moment::between;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The length of the longest chain up to and with each task, and the task before it in that chain.
@@ -15,10 +15,8 @@ fn chains(tasks: &[TaskSummary]) -> Chains<'_> {
         let ends = task
             .dependencies
             .iter()
-            .filter_map(|id| Some((chains.get(id.as_str())?.0, id.as_str())));
-        let (length, previous) = ends
-            .max()
-            .map_or((0, None), |(length, id)| (length, Some(id)));
+            .filter_map(|id| Some((chains.get(id.as_str())?.0, Some(id.as_str()))));
+        let (length, previous) = ends.max().unwrap_or_default();
         chains.insert(&task.id, (length + last_work(task), previous));
     }
     chains
@@ -35,9 +33,9 @@ pub(crate) fn critical_path(tasks: &[TaskSummary]) -> BTreeSet<&str> {
 /// Returns the shortest time in which the agents could have done what they did: the larger of the longest chain and the
 /// work divided by the slots.
 pub(crate) fn lower_bound(tasks: &[TaskSummary], slots: u32) -> u64 {
-    let longest = chains(tasks).into_values().map(|(length, _)| length).max();
     let work: u64 = tasks.iter().map(last_work).sum();
-    longest.unwrap_or(0).max(work / u64::from(slots))
+    let lengths = chains(tasks).into_values().map(|(length, _)| length);
+    lengths.fold(work / u64::from(slots), u64::max)
 }
 
 /// Milliseconds for which the agent of the last attempt worked.
@@ -48,12 +46,9 @@ fn last_work(task: &TaskSummary) -> u64 {
 impl crate::AttemptSummary {
     /// Returns for how many milliseconds its agent worked, as far as it has ended.
     pub(crate) fn work(&self) -> u64 {
-        let moments = self
-            .agent_started_at
-            .as_ref()
-            .zip(self.agent_ended_at.as_ref());
-        moments.map_or(0, |(began, ended)| {
-            milliseconds(ended).saturating_sub(milliseconds(began))
-        })
+        let (began, ended) = (self.agent_started_at.as_ref(), self.agent_ended_at.as_ref());
+        began
+            .zip(ended)
+            .map_or(0, |(began, ended)| between(began, ended))
     }
 }

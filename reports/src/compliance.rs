@@ -51,11 +51,19 @@ pub struct PairSummary {
     pub why_not: String,
 }
 
+impl PairSummary {
+    /// Notes that what is said of its landing can't be shown.
+    pub(crate) fn put_in_doubt(&mut self) {
+        (self.landed, self.compliant) = (false, false);
+        "its landing is in doubt".clone_into(&mut self.why_not);
+    }
+}
+
 impl TddSummary {
     /// Counts again after rows of the table were changed; how many came to an end stays as it is.
     pub(crate) fn recount(&mut self) {
         let before = self.compliant;
-        self.compliant = self.table.iter().filter(|pair| pair.compliant).count();
+        self.compliant = compliant(&self.table);
         if let Some(part) = percent(self.compliant, before) {
             self.rate = self.rate.map(|rate| rate * part / 100.0);
         }
@@ -67,22 +75,25 @@ pub(crate) fn tdd_summary(views: &[TaskView<'_>]) -> TddSummary {
         .iter()
         .map(|view| (&view.placed.task.id, view))
         .collect();
-    let greens = views
-        .iter()
-        .filter(|view| view.placed.task.phase == Phase::Green);
-    let pairs = greens.filter_map(|green| {
-        let red = by_id.get(green.placed.task.pair.as_ref()?)?;
-        Some((pair_summary(red, green), green.state.is_settled()))
+    let pairs = views.iter().filter_map(|green| {
+        let task = &green.placed.task;
+        let red = task.pair.as_ref().filter(|_| task.phase == Phase::Green)?;
+        let pair = pair_summary(by_id.get(red)?, green);
+        Some((pair, green.state.is_settled()))
     });
     let (table, settled): (Vec<PairSummary>, Vec<bool>) = pairs.unzip();
-    let compliant = table.iter().filter(|pair| pair.compliant).count();
     let settled = settled.into_iter().filter(|settled| *settled).count();
+    let compliant = compliant(&table);
     TddSummary {
         pairs: table.len(),
         compliant,
         rate: percent(compliant, settled),
         table,
     }
+}
+
+fn compliant(table: &[PairSummary]) -> usize {
+    table.iter().filter(|pair| pair.compliant).count()
 }
 
 #[expect(
@@ -132,16 +143,9 @@ fn pair_summary(red: &TaskView<'_>, green: &TaskView<'_>) -> PairSummary {
 
 /// The weaker of the proofs that hold.
 fn weaker(red: Option<&Proof>, green: Option<&Proof>) -> Option<Strength> {
-    let strengths = red
-        .into_iter()
-        .chain(green)
-        .filter(|proof| proof.holds())
-        .map(Proof::rests_on);
-    strengths.min_by_key(|strength| match strength {
-        Strength::Nothing => 0,
-        Strength::ExitStatusOnly => 1,
-        Strength::PerTest => 2,
-    })
+    let proofs = red.into_iter().chain(green);
+    let holding = proofs.filter(|proof| proof.holds());
+    holding.map(Proof::rests_on).min()
 }
 
 fn last_proof<'a>(view: &TaskView<'a>) -> Option<&'a Proof> {

@@ -3,7 +3,7 @@
 //! Does not know how a journal is compared with git.
 
 use crate::cleaned::cleaned;
-use crate::{Summary, Totals, Verdict};
+use crate::{PairSummary, Summary, TaskSummary, Totals, Verdict};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -22,41 +22,39 @@ pub struct DoubtSummary {
 pub fn with_doubts(mut summary: Summary, doubts: Vec<DoubtSummary>) -> Summary {
     for doubt in &doubts {
         let Some(id) = &doubt.task else { continue };
-        let concerned = summary
-            .tasks
-            .iter_mut()
-            .filter(|task| task.id == *id || task.pair.as_ref() == Some(id));
-        for task in concerned.filter(|task| task.landed || task.id == *id) {
-            task.landed = false;
-            task.verdict = Verdict::Fail;
-            "in doubt".clone_into(&mut task.state);
-            task.reason = Some(doubt.why.clone());
-        }
-        for pair in summary
-            .tdd
-            .table
-            .iter_mut()
+        let is_partner = |task: &TaskSummary| task.landed && task.pair.as_ref() == Some(id);
+        let tasks = summary.tasks.iter_mut();
+        tasks
+            .filter(|task| task.id == *id || is_partner(task))
+            .for_each(|task| task.put_in_doubt(&doubt.why));
+        let pairs = summary.tdd.table.iter_mut();
+        pairs
             .filter(|pair| pair.green == *id || pair.red == *id)
-        {
-            (pair.landed, pair.compliant) = (false, false);
-            "its landing is in doubt".clone_into(&mut pair.why_not);
-        }
+            .for_each(PairSummary::put_in_doubt);
     }
     summary.totals = Totals::of(&summary.tasks);
     summary.tdd.recount();
     cleaned(Summary { doubts, ..summary })
 }
 
+impl TaskSummary {
+    fn put_in_doubt(&mut self, why: &str) {
+        self.landed = false;
+        self.verdict = Verdict::Fail;
+        "in doubt".clone_into(&mut self.state);
+        self.reason = Some(why.to_owned());
+    }
+}
+
 impl fmt::Display for DoubtSummary {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { task, commit, why } = self;
-        let commit: String = commit.chars().take(12).collect();
         match task {
             Some(task) => write!(
                 formatter,
-                "task {task} is said to have landed by `{commit}`, and git does not show it: {why}"
+                "task {task} is said to have landed by `{commit:.12}`, and git does not show it: {why}"
             ),
-            None => write!(formatter, "`{commit}`: {why}"),
+            None => write!(formatter, "`{commit:.12}`: {why}"),
         }
     }
 }

@@ -6,17 +6,9 @@ use crate::layout::rendered;
 use crate::{AttemptSummary, Summary, TaskSummary, Verdict};
 use itertools::Itertools as _;
 use serde::Serialize;
+use serde_json::json;
 use std::time::Duration;
 use tm_scheduler::{Failure, GateResult, Phase, in_a_line};
-
-/// A document: suites of cases.
-#[derive(Serialize)]
-pub(crate) struct JunitDocument {
-    pub(crate) name: &'static str,
-    /// Seconds, where they are known.
-    pub(crate) seconds: Option<f64>,
-    pub(crate) suites: Vec<JunitSuite>,
-}
 
 /// Cases that belong together, and what is known of all of them.
 #[derive(Serialize)]
@@ -66,29 +58,24 @@ impl JunitFault {
     }
 }
 
-impl JunitDocument {
-    /// Returns the document as text.
-    pub(crate) fn to_xml(&self) -> String {
-        // A template escapes slashes too, which helps nobody who reads XML.
-        let text = rendered("junit.xml", self).replace("&#x2f;", "/");
-        tm_untrusted::shown(&text).replace(['\u{fffe}', '\u{ffff}'], "")
-    }
+/// Returns a document of suites of cases, with the seconds that all of it took, where they are known.
+pub(crate) fn junit_document(name: &str, seconds: Option<f64>, suites: &[JunitSuite]) -> String {
+    let document = json!({"name": name, "seconds": seconds, "suites": suites});
+    // A template escapes slashes too, which helps nobody who reads XML.
+    let text = rendered("junit.xml", &document).replace("&#x2f;", "/");
+    tm_untrusted::shown(&text).replace(['\u{fffe}', '\u{ffff}'], "")
 }
 
 /// Returns the summary of a run.
 pub fn junit_xml(summary: &Summary) -> String {
     let is_case_of_another =
-        |task: &&TaskSummary| task.phase == Phase::Red && summary.partner(task).is_some();
-    let tasks = summary
-        .tasks
-        .iter()
-        .filter(|task| !is_case_of_another(task));
-    JunitDocument {
-        name: "tm",
-        seconds: Some(seconds(summary.wall_ms)),
-        suites: tasks.map(|task| suite(summary, task)).collect(),
-    }
-    .to_xml()
+        |task: &TaskSummary| task.phase == Phase::Red && summary.partner(task).is_some();
+    let tasks = summary.tasks.iter();
+    let suites = tasks
+        .filter(|task| !is_case_of_another(task))
+        .map(|task| suite(summary, task))
+        .collect_vec();
+    junit_document("tm", Some(seconds(summary.wall_ms)), &suites)
 }
 
 fn seconds(milliseconds: u64) -> f64 {
@@ -102,25 +89,25 @@ fn suite(summary: &Summary, task: &TaskSummary) -> JunitSuite {
         Phase::None => "work",
     };
     let red = summary.partner(task).map(|red| of_work("RED", red));
+    let mut cases = red.into_iter().chain([of_work(name, task)]).collect_vec();
     let gates = task
         .attempts
         .last()
         .into_iter()
         .flat_map(AttemptSummary::gates);
-    let cases = red
-        .into_iter()
-        .chain([of_work(name, task)])
-        .chain(gates.map(|gate| of_gate(gate, task)))
-        .chain([case("landing", task, landing(task))]);
-    let strength = task.strength().map(|strength| strength.as_str().to_owned());
+    cases.extend(gates.map(|gate| of_gate(gate, task)));
+    cases.push(case("landing", task, landing(task)));
     JunitSuite {
         name: format!("{} {}", task.id, task.title),
         properties: vec![
             ("tm.branch", task.branch.clone()),
             ("tm.commit", task.commit.clone()),
-            ("tm.proof", strength),
+            (
+                "tm.proof",
+                task.strength().map(|strength| strength.as_str().to_owned()),
+            ),
         ],
-        cases: cases.collect_vec(),
+        cases,
     }
 }
 

@@ -2,14 +2,13 @@
 //!
 //! Rust decides what is shown, a template writes it; one of HTML or XML escapes whatever tasks and agents said.
 
-use crate::moment::milliseconds;
+use crate::moment::between;
 use crate::{ProofSummary, human_duration};
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::LazyLock;
 use tm_scheduler::{GateOutcome, in_a_line};
 
@@ -103,7 +102,7 @@ fn add_words(layouts: &mut Environment<'_>) {
     });
     layouts.add_filter("holds", |outcome: Serde<GateOutcome>| outcome.holds());
     layouts.add_function("took", |began: &str, ended: &str| {
-        human_duration(milliseconds(ended).saturating_sub(milliseconds(began)))
+        human_duration(between(began, ended))
     });
 }
 
@@ -119,26 +118,26 @@ pub(crate) fn nobody_called(text: &str) -> String {
 
 /// Mermaid reads `#…;` as a character reference, so everything that could end the label becomes one.
 fn mermaid(label: &str) -> String {
-    label.chars().fold(String::new(), |mut safe, letter| {
-        let _ = match letter {
-            '"' | '#' | '<' | '>' | '[' | ']' | '`' | '&' | ';' => {
-                write!(safe, "#{};", u32::from(letter))
-            }
-            '\n' | '\r' => write!(safe, " "),
-            other => write!(safe, "{other}"),
-        };
-        safe
-    })
+    let safe = |letter: char| {
+        if "\"#<>[]`&;".contains(letter) {
+            format!("#{};", u32::from(letter))
+        } else {
+            letter.to_string()
+        }
+    };
+    on_its_line(label).chars().map(safe).collect()
 }
 
 /// Returns the name by which links find a task: ids hold any character, so only plain ones stay.
 pub(crate) fn anchor(id: &str) -> String {
-    id.chars().fold("task-".to_owned(), |mut anchor, letter| {
-        let _ = if letter.is_ascii_alphanumeric() || letter == '.' {
-            write!(anchor, "{letter}")
+    let safe = |letter: char| {
+        if letter.is_ascii_alphanumeric() || letter == '.' {
+            letter.to_string()
         } else {
-            write!(anchor, "_{:x}_", u32::from(letter))
-        };
-        anchor
-    })
+            format!("_{:x}_", u32::from(letter))
+        }
+    };
+    id.chars()
+        .map(safe)
+        .fold("task-".to_owned(), |anchor, part| anchor + &part)
 }

@@ -28,8 +28,7 @@ pub use html::report_html;
 pub use junit::junit_xml;
 pub use layout::laid_out;
 pub use loop_summary::{
-    LaneFacts, LaneSummary, LoopFacts, LoopSummary, TrySummary, iteration_line, loop_text,
-    summarize_loop,
+    LaneSummary, LoopFacts, LoopSummary, TrySummary, iteration_line, loop_text, summarize_loop,
 };
 pub use moment::human_duration;
 pub use plan::{PlanJson, plan_dot, plan_json, plan_mermaid, plan_text};

@@ -4,25 +4,8 @@ use crate::human_duration;
 use crate::moment::moment;
 use serde::Serialize;
 use std::fmt::Write as _;
-use tm_scheduler::iteration::{
-    Iteration, IterationRecord, IterationStatus, LoopStatus, WorkChanges,
-};
+use tm_scheduler::iteration::{IterationRecord, IterationStatus, LoopStatus, WorkChanges};
 use tm_scheduler::{Timestamp, Tokens, exit_code};
-
-/// What the caller knows of a lane besides its machine.
-#[derive(Clone, Debug)]
-pub struct LaneFacts {
-    /// The lane: its tag.
-    pub tag: String,
-    /// How it ended.
-    pub status: LoopStatus,
-    /// Why.
-    pub reason: String,
-    /// The branch that its work is on, when that is one of tm's.
-    pub branch: Option<String>,
-    /// The progress file.
-    pub progress_file: String,
-}
 
 /// What the caller knows of the loop.
 #[derive(Clone, Debug)]
@@ -35,8 +18,6 @@ pub struct LoopFacts {
     pub agent: String,
     /// When it began.
     pub started_at: Timestamp,
-    /// When it was over.
-    pub ended_at: Timestamp,
     /// Its folder.
     pub directory: String,
 }
@@ -114,7 +95,8 @@ pub struct TrySummary {
 }
 
 impl TrySummary {
-    fn of(record: &IterationRecord) -> Self {
+    /// Returns a try as it is recorded.
+    pub fn of(record: &IterationRecord) -> Self {
         Self {
             started_at: moment(record.started_at),
             record: record.clone(),
@@ -122,70 +104,35 @@ impl TrySummary {
     }
 }
 
-/// Sums up a loop.
-pub fn summarize_loop(lanes: &[(&Iteration, LaneFacts)], facts: &LoopFacts) -> LoopSummary {
-    let worst = lanes.iter().max_by_key(|(_, lane)| badness(lane.status));
-    let lanes: Vec<LaneSummary> = lanes
-        .iter()
-        .map(|(machine, lane)| lane_summary(machine, lane))
-        .collect();
-    let records = || {
-        lanes
-            .iter()
-            .flat_map(|lane| &lane.iterations)
-            .map(|one| &one.record)
-    };
-    let costs = records().filter_map(|record| record.cost_usd);
-    let tokens = records()
-        .filter_map(|record| record.tokens)
-        .reduce(Tokens::plus);
-    let final_status = worst.map_or(LoopStatus::AllComplete, |(_, lane)| lane.status);
+/// Sums up a loop. Of several lanes, the one that a person has to look at first gives it its status.
+pub fn summarize_loop(
+    lanes: Vec<LaneSummary>,
+    facts: LoopFacts,
+    ended_at: Timestamp,
+) -> LoopSummary {
+    let worst = lanes.iter().max_by_key(|lane| lane.final_status);
+    let final_status = worst.map_or(LoopStatus::AllComplete, |lane| lane.final_status);
+    let tries = || lanes.iter().flat_map(|lane| &lane.iterations);
+    let tokens = tries().filter_map(|one| one.record.tokens);
+    let costs = tries().filter_map(|one| one.record.cost_usd);
     LoopSummary {
         version: 1,
-        loop_id: facts.loop_id.clone(),
-        prompt: facts.prompt.clone(),
-        agent: facts.agent.clone(),
+        loop_id: facts.loop_id,
+        prompt: facts.prompt,
+        agent: facts.agent,
         final_status,
-        reason: worst.map_or_else(String::new, |(_, lane)| lane.reason.clone()),
+        reason: worst.map_or_else(String::new, |lane| lane.reason.clone()),
         exit_code: exit_code::of_loop(final_status),
         total_iterations: lanes.iter().map(|lane| lane.total_iterations).sum(),
         tasks_completed: lanes.iter().map(|lane| lane.tasks_completed).sum(),
         tasks_open: lanes.iter().map(|lane| lane.tasks_open).sum(),
         started_at: moment(facts.started_at),
-        ended_at: moment(facts.ended_at),
-        wall_ms: facts.ended_at.since(facts.started_at),
-        tokens,
+        ended_at: moment(ended_at),
+        wall_ms: ended_at.since(facts.started_at),
+        tokens: tokens.reduce(Tokens::plus),
         cost_usd: costs.reduce(|sum, more| sum + more),
-        directory: facts.directory.clone(),
+        directory: facts.directory,
         lanes,
-    }
-}
-
-/// Of several lanes, the one that a person has to look at first gives the loop its status.
-const fn badness(status: LoopStatus) -> u8 {
-    match status {
-        LoopStatus::AllComplete => 0,
-        LoopStatus::MaxIterations => 1,
-        LoopStatus::Deadline => 2,
-        LoopStatus::Budget => 3,
-        LoopStatus::Blocked => 4,
-        LoopStatus::Error => 5,
-        LoopStatus::Surroundings => 6,
-        LoopStatus::Interrupted => 7,
-    }
-}
-
-fn lane_summary(machine: &Iteration, facts: &LaneFacts) -> LaneSummary {
-    LaneSummary {
-        tag: facts.tag.clone(),
-        final_status: facts.status,
-        reason: facts.reason.clone(),
-        branch: facts.branch.clone(),
-        progress_file: facts.progress_file.clone(),
-        total_iterations: machine.iterations(),
-        tasks_completed: machine.tasks_completed(),
-        tasks_open: machine.tasks_open(),
-        iterations: machine.records().iter().map(TrySummary::of).collect(),
     }
 }
 
@@ -281,8 +228,6 @@ const fn headline(status: LoopStatus) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::num::NonZeroU32;
-    use tm_scheduler::iteration::{BacklogView, Goal, LoopInput, LoopLimits, Verification};
 
     fn facts() -> LoopFacts {
         LoopFacts {
@@ -290,36 +235,22 @@ mod tests {
             prompt: "default".to_owned(),
             agent: "claude".to_owned(),
             started_at: Timestamp(0),
-            ended_at: Timestamp(65_000),
             directory: "/loops/l1".to_owned(),
         }
     }
 
-    fn lane(status: LoopStatus) -> (Iteration, LaneFacts) {
-        let iterations = NonZeroU32::new(3).expect("some");
-        let limits = LoopLimits {
-            iterations,
-            first: 1,
-            sleep_ms: 0,
-            retries: 3,
-            deadline: None,
-            max_cost_usd: None,
-        };
-        let mut machine = Iteration::new(Goal::Backlog, Verification::Off, limits);
-        machine
-            .handle(Timestamp(0), LoopInput::Begin)
-            .expect("legal");
-        machine
-            .handle(Timestamp(0), LoopInput::Looked(BacklogView::default()))
-            .expect("legal");
-        let facts = LaneFacts {
+    fn lane(status: LoopStatus) -> LaneSummary {
+        LaneSummary {
             tag: status.as_str().to_owned(),
-            status,
+            final_status: status,
             reason: "because".to_owned(),
             branch: None,
             progress_file: "p.txt".to_owned(),
-        };
-        (machine, facts)
+            total_iterations: 0,
+            tasks_completed: 0,
+            tasks_open: 0,
+            iterations: Vec::new(),
+        }
     }
 
     #[test]
@@ -330,17 +261,14 @@ mod tests {
             LoopStatus::MaxIterations,
         ]
         .map(lane);
-        let lanes: Vec<_> = lanes
-            .iter()
-            .map(|(machine, facts)| (machine, facts.clone()))
-            .collect();
-        let summary = summarize_loop(&lanes, &facts());
+        let ended_at = Timestamp(65_000);
+        let summary = summarize_loop(lanes.to_vec(), facts(), ended_at);
         assert_eq!(
             (summary.final_status, summary.exit_code, summary.lanes.len()),
             (LoopStatus::Blocked, 3, 3)
         );
         assert!(loop_text(&summary).contains("[all_complete] complete: because"));
-        let one = summarize_loop(&lanes[..1], &facts());
+        let one = summarize_loop(lanes[..1].to_vec(), facts(), ended_at);
         assert_eq!((one.exit_code, one.cost_usd), (0, None));
         assert!(
             loop_text(&one)

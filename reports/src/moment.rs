@@ -16,6 +16,11 @@ pub(crate) fn milliseconds(moment: &str) -> u64 {
     u64::try_from(parsed.as_millisecond()).unwrap_or(0)
 }
 
+/// Milliseconds between two moments of the summary.
+pub(crate) fn between(began: &str, ended: &str) -> u64 {
+    milliseconds(ended).saturating_sub(milliseconds(began))
+}
+
 /// Returns a duration in milliseconds as `850ms`, `42s`, `3m 05s`, or `2h 07m`.
 pub fn human_duration(milliseconds: u64) -> String {
     let seconds = milliseconds / 1_000;

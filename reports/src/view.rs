@@ -41,7 +41,7 @@ impl<'a> RunView<'a> {
     pub(crate) fn of(summary: &'a Summary) -> Self {
         let attempts = || summary.tasks.iter().flat_map(|task| &task.attempts);
         let is_settled = |task: &&TaskSummary| task.verdict != Verdict::NotRun || task.is_skipped();
-        let preflight = summary.preflight.as_ref();
+        let (preflight, pairs) = (summary.preflight.as_ref(), summary.tdd.table.iter());
         let nothing_is_proven = preflight.is_some_and(Preflight::nothing_is_proven);
         Self {
             sentence: sentence(summary, nothing_is_proven),
@@ -54,12 +54,7 @@ impl<'a> RunView<'a> {
             failed_attempts: attempts().filter(|one| one.failure.is_some()).count(),
             open_attempts: attempts().filter(|one| one.ended_at.is_none()).count(),
             settled: summary.tasks.iter().filter(is_settled).count(),
-            pairs: summary
-                .tdd
-                .table
-                .iter()
-                .map(|pair| pair_view(summary, pair))
-                .collect(),
+            pairs: pairs.map(|pair| pair_view(summary, pair)).collect(),
             summary,
         }
     }
@@ -82,11 +77,8 @@ impl TaskSummary {
     pub(crate) fn strength(&self) -> Option<Strength> {
         let last = self.attempts.last()?;
         self.commit.as_ref().filter(|_| last.failure.is_none())?;
-        Some(
-            last.proof
-                .as_ref()
-                .map_or(Strength::Nothing, ProofSummary::rests_on),
-        )
+        let proof = last.proof.as_ref();
+        Some(proof.map_or(Strength::Nothing, ProofSummary::rests_on))
     }
 }
 
@@ -97,6 +89,14 @@ impl ProofSummary {
 }
 
 impl AttemptSummary {
+    /// Returns the claim, or where the proof says otherwise.
+    fn claimed(&self) -> String {
+        match self.differences.as_slice() {
+            [] => self.claim.clone(),
+            differences => differences.join("; "),
+        }
+    }
+
     /// Returns what the gates said of its work, reviews without a verdict first.
     pub(crate) fn gates(&self) -> impl Iterator<Item = &GateResult> {
         let judged = self.proof.iter().flat_map(|proof| &proof.gates);
@@ -105,18 +105,10 @@ impl AttemptSummary {
 }
 
 fn pair_view<'a>(summary: &Summary, facts: &'a PairSummary) -> PairView<'a> {
-    let last = summary
-        .task(&facts.green)
-        .and_then(|green| green.attempts.last());
-    let claim = last.map_or_else(
-        || "–".to_owned(),
-        |last| match last.differences.as_slice() {
-            [] => last.claim.clone(),
-            differences => differences.join("; "),
-        },
-    );
+    let green = summary.task(&facts.green);
+    let last = green.and_then(|green| green.attempts.last());
     PairView {
-        claim,
+        claim: last.map_or_else(|| "–".to_owned(), AttemptSummary::claimed),
         proof: facts.strength.map(Strength::as_str),
         facts,
     }
@@ -124,17 +116,9 @@ fn pair_view<'a>(summary: &Summary, facts: &'a PairSummary) -> PairView<'a> {
 
 fn proofs(summary: &Summary) -> Option<String> {
     let known = summary.tasks.iter().filter_map(TaskSummary::strength);
-    let counts = known.counts_by(Strength::as_str);
-    let order = [
-        Strength::PerTest,
-        Strength::ExitStatusOnly,
-        Strength::Nothing,
-    ];
-    let told = order.iter().filter_map(|strength| {
-        let word = strength.as_str();
-        Some(format!("{} {word}", counts.get(word)?))
-    });
-    Some(told.collect_vec().join(", ")).filter(|words| !words.is_empty())
+    let counts = known.sorted().rev().dedup_with_count();
+    let words = counts.map(|(count, strength)| format!("{count} {}", strength.as_str()));
+    Some(words.collect_vec().join(", ")).filter(|words| !words.is_empty())
 }
 
 /// What happened.

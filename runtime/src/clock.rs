@@ -1,14 +1,14 @@
 //! The one place that reads the clock, and makes it one that never goes back.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tm_scheduler::Timestamp;
+use tm_scheduler::{Timestamp, milliseconds};
 
 /// Returns the time now.
 pub fn now() -> Timestamp {
     let since_epoch = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or(Duration::ZERO);
-    Timestamp(u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX))
+    Timestamp(milliseconds(since_epoch))
 }
 
 /// A clock that goes on where the system's is set back, so that pauses and deadlines of a run last as long as they

@@ -52,3 +52,10 @@ pub enum Error {
         why: String,
     },
 }
+
+impl Error {
+    /// Tells whether it is that of a journal in whose run nothing can have happened.
+    pub const fn is_unstarted(&self) -> bool {
+        matches!(self, Self::Store(tm_store::Error::JournalUnstarted { .. }))
+    }
+}

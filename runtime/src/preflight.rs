@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::Instant;
 use tm_executors::testing::{TestCommand, how_to_report};
 use tm_scheduler::preflight::{BaseMeasured, Preflight, Problem, has_failing_tests, judge_base};
-use tm_scheduler::{CommitId, TestReport, quoted};
+use tm_scheduler::{CommitId, TestReport, milliseconds, quoted};
 use tm_worktrees::{Error, Repository, TreeId};
 
 /// What becomes of a run whose base can't be tested.
@@ -130,7 +130,9 @@ pub async fn look_first(
         }
         Err(other) => return Err(other.into()),
     };
-    preflight.setup_ms = result_cache.has_setup().then(|| milliseconds(begun));
+    preflight.setup_ms = result_cache
+        .has_setup()
+        .then(|| milliseconds(begun.elapsed()));
     preflight.problems = briefly(|| submodules(&ground, checkout.path()))?;
     let how_to_report = |command: &TestCommand| how_to_report(command, checkout.path());
     let advice: Vec<String> = commands.iter().map(how_to_report).collect();
@@ -149,7 +151,7 @@ pub async fn look_first(
             advice: Some(advice),
             hidden_folder: hidden_folder.clone(),
         });
-        seen.took_ms = milliseconds(begun);
+        seen.took_ms = milliseconds(begun.elapsed());
         preflight.bases.push(seen);
         preflight.problems.extend(problem);
     }
@@ -215,10 +217,6 @@ fn cleaned(mut preflight: Preflight) -> Preflight {
             .for_each(|line| *line = tm_untrusted::clean(line));
     }
     preflight
-}
-
-fn milliseconds(begun: Instant) -> u64 {
-    u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Filters that git would call and can't, so that files are not what they stand for: pointers of LFS, for example.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -157,6 +158,11 @@ impl fmt::Display for AttemptNumber {
     }
 }
 
+/// Returns how many milliseconds a duration has.
+pub fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// A moment in milliseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -167,6 +173,12 @@ impl Timestamp {
     #[must_use]
     pub const fn plus(self, milliseconds: u64) -> Self {
         Self(self.0.saturating_add(milliseconds))
+    }
+
+    /// Returns the moment that is so much later.
+    #[must_use]
+    pub fn after(self, duration: Duration) -> Self {
+        self.plus(milliseconds(duration))
     }
 
     /// Returns the milliseconds since `earlier`, 0 when the clock went backwards.

@@ -2,6 +2,9 @@
 //!
 //! Knows texts as verdicts, git and runners write them; what follows from a failure is decided elsewhere.
 
+use std::error::Error;
+use std::iter::successors;
+
 /// So many characters are shown.
 const MOST_CHARACTERS: usize = 240;
 /// So many lines below the heading are looked at.
@@ -140,6 +143,19 @@ pub(crate) fn without_numbers(text: &str) -> String {
         }
     }
     shape
+}
+
+/// Returns the words of an error and of what caused it.
+pub fn with_causes(error: &dyn Error) -> String {
+    let causes = successors(error.source(), |&cause| cause.source());
+    let causes = causes.map(ToString::to_string);
+    causes.fold(error.to_string(), |words, cause| {
+        if words.contains(&cause) {
+            words
+        } else {
+            format!("{words}: {cause}")
+        }
+    })
 }
 
 /// Returns a text with single spaces between its words, and nothing else.

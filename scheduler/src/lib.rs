@@ -64,11 +64,11 @@ pub use history::{
     standing_work,
 };
 pub use id::{
-    AccountName, AgentName, AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp, quoted,
-    quoted_cycle,
+    AccountName, AgentName, AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp, milliseconds,
+    quoted, quoted_cycle,
 };
 pub(crate) use in_a_line::without_numbers;
-pub use in_a_line::{in_a_line, one_line};
+pub use in_a_line::{in_a_line, one_line, with_causes};
 pub use input::{Answer, Foreseen, Input, LandingRefusal, PrepareRefusal, Refactored, StopMode};
 pub use limits::{AtBreaker, Breaker, Dispatch, Edition, Landing, Limits, Overlap, Refactor};
 pub use machine::{

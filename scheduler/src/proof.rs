@@ -56,8 +56,8 @@ pub struct Proof {
     pub notes: Vec<String>,
 }
 
-/// How much a proof rests on.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+/// How much a proof rests on, the weakest first.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strength {
     /// No test was run; also what journals say from before proofs had a strength.

@@ -1,7 +1,6 @@
 //! Puts together what a loop is carried out with, and checks it before anything is started.
 
-use super::LoopOrder;
-use super::asked_for::{goal, statuses};
+use super::{LoopOrder, goal};
 use crate::error::Error;
 use crate::judging::checkouts;
 use crate::notice::Notice;
@@ -13,16 +12,15 @@ use std::time::Duration;
 use tm_executors::agent::AttemptLimits;
 use tm_executors::testing::TestCommand;
 use tm_presets::{LoopContext, LoopPrompt, Recipe, shell_word};
-use tm_runtime::loops::{CutOff, LoopHeader, LoopSetup, Place, ProgressFile, SharedCost};
-use tm_runtime::now;
+use tm_runtime::loops::{
+    CutOff, LoopHeader, LoopSetup, LoopState, Place, ProgressFile, SharedCost,
+};
+use tm_runtime::{Checkouts, now};
 use tm_scheduler::iteration::LoopLimits;
 use tm_scheduler::{CommitId, Limits, RunId, Tag, Timestamp};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::{LoopDirectory, safe_name};
 use tm_worktrees::{BranchName, WorktreePool, branch_from_pattern};
-
-/// The line coverage in percent that the preset `test-coverage` goes for when the settings name none.
-const DEFAULT_COVERAGE: &str = "80";
 
 /// What all lanes of a loop have in common.
 pub(crate) struct Common<'a> {
@@ -71,7 +69,7 @@ impl Common<'_> {
 
     async fn lane(&self, tag: Option<&Tag>) -> Result<LoopSetup, Error> {
         let settings = &self.project.loaded.settings;
-        let root = self.project.repository.checkout_root();
+        let root = self.project.root();
         let backlog = self.backlog.as_ref();
         let current = backlog.map(|(_, backlog)| &backlog.tag);
         let lane = tag.or(current).cloned();
@@ -79,18 +77,13 @@ impl Common<'_> {
         let progress = ProgressFile::new(self.progress_path(&lane));
         let backlog_path = backlog.map(|(source, _)| std::path::absolute(source.path()));
         let backlog_path = backlog_path.transpose()?;
-        let relative = |path: &PathBuf| path.strip_prefix(root).map(Path::to_owned).ok();
-        let own_files: Vec<PathBuf> = [
+        let mut own_files = vec![
             progress.path().to_owned(),
             root.join(".taskmaster/projects"),
-        ]
-        .into_iter()
-        .chain(backlog_path.clone())
-        .collect();
+        ];
+        own_files.extend(backlog_path.clone());
         let never_commit = never_commit(settings, backlog_path.as_deref(), root)?;
-        let statuses = statuses(self.order)?;
-        let elsewhere = backlog_path.as_deref().filter(|_| self.in_worktree());
-        let of_lanes = (self.tags.iter().flatten()).map(|tag| self.progress_path(tag));
+        let statuses = self.order.statuses()?;
         let tm_program = std::env::current_exe()?;
         // Last, so that nothing that fails leaves a worktree behind.
         let place = if self.in_worktree() {
@@ -98,21 +91,29 @@ impl Common<'_> {
         } else {
             Place::Checkout(root.to_owned())
         };
+        let relative = |path: &PathBuf| path.strip_prefix(root).map(Path::to_owned).ok();
+        let left_out = own_files.iter().filter_map(relative).collect();
+        // The progress files of other lanes are tm's too.
+        own_files.extend(
+            self.tags
+                .iter()
+                .flatten()
+                .map(|tag| self.progress_path(tag)),
+        );
         Ok(LoopSetup {
             id: self.id.clone(),
             goal: goal(&self.prompt),
             limits: self.limits(&lane),
             test_command: self.test_command.clone(),
             prompt: self.prompt.clone(),
-            context: self.context(tag, &lane, elsewhere, &progress),
+            context: self.context(tag, &lane, backlog_path, &progress),
             recipe: self.recipe.clone(),
             attempt_limits: self.attempt_limits(),
             backlog: backlog.map(|(source, _)| (source.clone(), ReadOptions::of_tag(&lane))),
             statuses,
             repository: self.project.repository.clone(),
-            left_out: own_files.iter().filter_map(relative).collect(),
-            // The progress files of other lanes are tm's too.
-            own_files: own_files.into_iter().chain(of_lanes).collect(),
+            left_out,
+            own_files,
             escape: settings.git.escape,
             never_commit,
             hooks: tm_runtime::run_hooks(settings),
@@ -138,54 +139,49 @@ impl Common<'_> {
     }
 
     fn limits(&self, lane: &Tag) -> LoopLimits {
-        let settings = &self.project.loaded.settings;
-        let milliseconds =
-            |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let (order, waves) = (self.order, &self.project.loaded.settings.waves);
+        let deadline = |after| self.started_at.after(after);
         LoopLimits {
-            iterations: self.order.iterations,
-            first: self
-                .cut_off_in(lane)
-                .map_or(1, |iteration| iteration.saturating_add(1)),
-            sleep_ms: self.order.sleep.saturating_mul(1_000),
-            retries: settings.waves.retries,
-            deadline: settings
-                .waves
-                .deadline
-                .map(|deadline| self.started_at.plus(milliseconds(deadline))),
-            max_cost_usd: self.order.max_cost,
+            iterations: order.iterations,
+            first: self.cut_off_in(lane).unwrap_or(0).saturating_add(1),
+            sleep_ms: order.sleep.saturating_mul(1_000),
+            retries: waves.retries,
+            deadline: waves.deadline.map(deadline),
+            max_cost_usd: order.max_cost,
         }
+    }
+
+    /// The last state of a loop that was cut off, by what it is known by.
+    fn cut_off(&self, is_it: impl Fn(&LoopState) -> bool) -> Option<&LoopState> {
+        let mut states = self.cut_off.iter().map(|cut_off| &cut_off.state);
+        states.find(|state| is_it(state))
     }
 
     /// The iteration in which the loop before was cut off, when it wrote into the same progress file.
     fn cut_off_in(&self, lane: &Tag) -> Option<u32> {
         let path = self.progress_path(lane);
-        let mut cut_off = self.cut_off.iter();
-        let before = cut_off.find(|cut_off| cut_off.state.progress_file == path)?;
-        Some(before.state.iteration).filter(|iteration| *iteration > 0)
+        let before = self.cut_off(|state| state.progress_file == path)?;
+        Some(before.iteration).filter(|iteration| *iteration > 0)
     }
 
     fn progress_path(&self, lane: &Tag) -> PathBuf {
-        let root = self.project.repository.checkout_root();
         let path = match &self.order.progress_file {
             Some(path) => self.order.start.join(path),
-            None => root.join(".taskmaster/loop-progress.txt"),
+            None => self.project.root().join(".taskmaster/loop-progress.txt"),
         };
         if !self.order.parallel {
             return path;
         }
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let extension = path
-            .extension()
-            .map_or_else(String::new, |text| format!(".{}", text.to_string_lossy()));
         let lane = safe_name(&lane.as_str().into());
-        path.with_file_name(format!("{stem}-{lane}{extension}"))
+        let of_lane = path.with_file_name(format!("{stem}-{lane}"));
+        of_lane.with_added_extension(path.extension().unwrap_or_default())
     }
 
     /// The worktree of a loop that was cut off in this lane, its branch and where that began, for one that works in one.
     fn left(&self, lane: &Tag) -> Option<&(PathBuf, String, CommitId)> {
-        let mut cut_off = self.cut_off.iter();
-        let before = cut_off.find(|cut_off| cut_off.state.lane == *lane)?;
-        let worktree = before.state.worktree.as_ref();
+        let before = self.cut_off(|state| state.lane == *lane)?;
+        let worktree = before.worktree.as_ref();
         worktree.filter(|(path, ..)| self.in_worktree() && path.join(".git").exists())
     }
 
@@ -195,73 +191,54 @@ impl Common<'_> {
 
     /// A worktree on a branch of its own, or the one of a loop that was cut off, with everything that is in it.
     async fn worktree(&self, lane: &Tag) -> Result<Place, Error> {
-        let repository = &self.project.repository;
-        let base = repository.resolve("HEAD")?;
-        let name = safe_name(&lane.as_str().into());
+        let (project, name) = (self.project, safe_name(&lane.as_str().into()));
         let copies = self.directory.path().join("lanes").join(&name);
-        let checkouts = |pool, base| checkouts(self.project, pool, base, &copies);
-        if let Some((path, branch, base)) = self.left(lane)
-            && let Some(folder) = path.parent()
+        if let Some(left) = self.left(lane)
+            && let Some(folder) = left.0.parent()
         {
-            let checkouts = checkouts(WorktreePool::open(repository, folder)?, base.clone())?;
-            let worktree = checkouts.take_over(path, &BranchName::new(branch.clone())?, base)?;
-            self.project.tell(&Notice::GoesOnWith(branch));
-            return Ok(Place::Worktree {
-                checkouts: Box::new(checkouts),
-                worktree: Box::new(worktree),
-            });
+            let pool = WorktreePool::open(&project.repository, folder)?;
+            return taken_over(
+                project,
+                checkouts(project, pool, left.2.clone(), &copies)?,
+                left,
+            );
         }
+        let base = project.repository.resolve("HEAD")?;
         // A folder for each lane: a lane that ends cleans up its own.
-        let pool = self.project.worktrees(&format!("{}-{name}", self.id))?;
-        let checkouts = checkouts(pool, base.clone())?;
+        let pool = project.worktrees(&format!("{}-{name}", self.id))?;
+        let checkouts = checkouts(project, pool, base.clone(), &copies)?;
         let names = [("tag", lane.as_str()), ("run", self.id.as_str())];
-        let branch =
-            repository.free_branch(&branch_from_pattern("tm/{tag}/loop-{run}", &names)?)?;
-        if self.project.loaded.settings.worktree.setup.is_some() {
-            self.project.tell(&Notice::SetsUp);
-        }
-        let made = unless_interrupted(Place::new_worktree(checkouts.clone(), &branch, &base)).await;
-        let made = made.and_then(|made| made.map_err(Error::from));
-        if made.is_err() {
-            self.project.warn(&checkouts.close().await);
-            // It need not have come to be.
-            let _stays = repository.remove_branch(&branch, &base);
-        }
-        made
+        let branch = branch_from_pattern("tm/{tag}/loop-{run}", &names)?;
+        new_worktree(project, &checkouts, (&branch, &base)).await
     }
 
     fn context(
         &self,
         tag: Option<&Tag>,
         lane: &Tag,
-        elsewhere: Option<&Path>,
+        backlog: Option<PathBuf>,
         progress: &ProgressFile,
     ) -> LoopContext {
+        let order = self.order;
         // In a worktree, the backlog is the one of the checkout, which all agents share.
-        let named = self.order.backlog.as_ref();
-        let named = named.and_then(|path| std::path::absolute(self.order.start.join(path)).ok());
-        let backlog = elsewhere.map(Path::to_owned).or(named);
-        let word = |path: &Path| shell_word(&path.display().to_string());
-        let flags: String = backlog
-            .map(|path| format!(" --backlog {}", word(&path)))
-            .into_iter()
-            .chain(tag.map(|tag| format!(" --tag {}", shell_word(tag.as_str()))))
-            .collect();
+        let is_told = self.in_worktree() || order.backlog.is_some();
+        let backlog = backlog
+            .filter(|_| is_told)
+            .map(|path| (" --backlog ", word(&path)));
+        let of_tag = tag.map(|tag| (" --tag ", shell_word(tag.as_str())));
+        let flags = backlog.into_iter().chain(of_tag);
         let first = self.cut_off_in(lane).unwrap_or(0);
-        let threshold = self.project.loaded.settings.tdd.coverage_threshold;
         LoopContext {
-            iterations: first.saturating_add(self.order.iterations.get()),
+            iterations: first.saturating_add(order.iterations.get()),
             tag: tag.map(ToString::to_string),
             tm: std::env::current_exe().map_or_else(|_| "tm".to_owned(), |path| word(&path)),
-            flags,
-            statuses: self.order.status.join(","),
+            flags: flags
+                .map(|(flag, value)| flag.to_owned() + &value)
+                .collect(),
+            statuses: order.status.join(","),
             progress_file: progress.path().display().to_string(),
             test_command: self.test_command.as_ref().map(ToString::to_string),
-            coverage_target: threshold.map_or_else(
-                || DEFAULT_COVERAGE.to_owned(),
-                |threshold| threshold.percent().to_string(),
-            ),
-            ..LoopContext::default()
+            ..LoopContext::of(&self.project.loaded.settings)
         }
     }
 
@@ -279,4 +256,44 @@ impl Common<'_> {
             source,
         })
     }
+}
+
+/// A path as a word of a command.
+fn word(path: &Path) -> String {
+    shell_word(&path.display().to_string())
+}
+
+/// Goes on in the worktree of a loop that was cut off, with everything that is in it.
+fn taken_over(
+    project: &Project,
+    checkouts: Checkouts,
+    (path, branch, base): &(PathBuf, String, CommitId),
+) -> Result<Place, Error> {
+    let worktree = checkouts.take_over(path, &BranchName::new(branch.clone())?, base)?;
+    project.tell(&Notice::GoesOnWith(branch));
+    Ok(Place::Worktree {
+        checkouts: Box::new(checkouts),
+        worktree: Box::new(worktree),
+    })
+}
+
+/// Makes a worktree on a branch of that name, or a like one that is free.
+async fn new_worktree(
+    project: &Project,
+    checkouts: &Checkouts,
+    (branch, base): (&BranchName, &CommitId),
+) -> Result<Place, Error> {
+    let repository = &project.repository;
+    let branch = repository.free_branch(branch)?;
+    if project.loaded.settings.worktree.setup.is_some() {
+        project.tell(&Notice::SetsUp);
+    }
+    let made = unless_interrupted(Place::new_worktree(checkouts.clone(), &branch, base)).await;
+    let made = made.and_then(|made| made.map_err(Error::from));
+    if made.is_err() {
+        project.warn(&checkouts.close().await);
+        // It need not have come to be.
+        let _stays = repository.remove_branch(&branch, base);
+    }
+    made
 }

@@ -1,26 +1,29 @@
 //! A loop: one agent after the other, each with a fresh context, until there is nothing left to do.
 
-mod asked_for;
 mod lane;
 
 use crate::after::{OnComplete, channels, deliver};
 use crate::error::Error;
 use crate::holding::{Waiting, end_abandoned, lock, stop_orders, while_held};
+use crate::notice;
 use crate::plan::new_id;
 use crate::project::Project;
-use asked_for::{agent, goal, prompt, tags, verification};
+use crate::setup::{find_program, presets, test_command};
 use lane::Common;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
-use tm_reports::{LaneFacts, LoopFacts, LoopSummary, summarize_loop};
+use tm_config::{AgentCommand, Argument, PromptDelivery};
+use tm_executors::testing::TestCommand;
+use tm_presets::{LoopContext, LoopPrompt, Recipe, loop_prompt, recipe};
+use tm_reports::{LaneSummary, LoopFacts, LoopSummary, TrySummary, summarize_loop};
 use tm_runtime::loops::{LoopSetup, SharedCost, TagLoopOutcome, TaggedLoopEvent, run_loops};
 use tm_runtime::notices::{Channel, Notice};
 use tm_runtime::now;
 use tm_runtime::preflight::BrokenBase;
 use tm_scheduler::iteration::{Goal, LoopStatus};
-use tm_scheduler::{StopMode, Tag, Timestamp};
-use tm_store::backlog::{Backlog, BacklogSource};
+use tm_scheduler::{Status, StopMode, Tag, Timestamp};
+use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::{LoopDirectory, RunLock, write_json};
 
 /// What a loop is to do; the settings say with whom.
@@ -100,11 +103,11 @@ impl Loop {
     /// Something is not there that it needs, or a run is live.
     pub async fn ready(project: Project, order: &LoopOrder) -> Result<Self, Error> {
         let channels = channels(&order.notify)?;
-        let prompt = prompt(order)?;
-        let recipe = agent(&project, order)?;
-        let test_command = verification(&project, order)?;
-        let backlog = backlog(&project, order, goal(&prompt))?;
-        let tags = tags(order, backlog.as_ref())?;
+        let prompt = order.prompt()?;
+        let recipe = order.agent(&project)?;
+        let test_command = order.verification(&project)?;
+        let backlog = order.backlog(&project, goal(&prompt))?;
+        let tags = order.tags(backlog.as_ref())?;
         let mut lock = lock(&project, Waiting::Refuse)?;
         let cut_off = end_abandoned(&project).await?;
         let started_at = now();
@@ -117,7 +120,6 @@ impl Loop {
             prompt: prompt.name(),
             agent: recipe.name.clone(),
             started_at,
-            ended_at: started_at,
             directory: directory.path().display().to_string(),
         };
         let common = Common {
@@ -157,25 +159,20 @@ impl Loop {
     pub async fn run(self, listener: impl FnMut(&TaggedLoopEvent)) -> Result<EndedLoop, Error> {
         let Self {
             lanes,
-            mut facts,
+            facts,
             mut lock,
             after,
-            ..
+            started_at,
         } = self;
-        let file = |lane: &LoopSetup| lane.progress.path().display().to_string();
-        let progress: BTreeMap<Tag, String> = lanes
-            .iter()
-            .map(|lane| (lane.lane.clone(), file(lane)))
-            .collect();
         let (sender, stops) = stop_orders()?;
         let work = run_loops(lanes, stops, listener);
         // A loop that is over hears nothing.
         let stop = || sender.send(StopMode::Gently).unwrap_or_default();
         let (outcomes, kept) = Box::pin(while_held(&mut lock, work, stop)).await;
         let outcomes = outcomes?;
-        let ended = outcomes.iter().map(|outcome| outcome.ended_at);
-        facts.ended_at = ended.max().unwrap_or(facts.started_at);
-        let summary = summary(&outcomes, &progress, &facts);
+        let ended = outcomes.iter().map(|outcome| outcome.ended_at).max();
+        let lanes = outcomes.into_iter().map(lane_summary).collect();
+        let summary = summarize_loop(lanes, facts, ended.unwrap_or(started_at));
         write_json(&after.directory.summary_json(), &summary)?;
         Ok(EndedLoop {
             summary,
@@ -189,15 +186,14 @@ impl Loop {
 impl EndedLoop {
     /// Runs the command for completion, and delivers the notices.
     pub async fn tell(&self) {
-        let summary = &self.summary;
         let After {
             project,
             directory,
-            on_complete: command,
+            on_complete,
             channels,
         } = &self.after;
-        let root = project.repository.checkout_root();
-        if let (Some(command), LoopStatus::AllComplete) = (command, summary.final_status) {
+        let (summary, root) = (&self.summary, project.root());
+        if let (Some(command), LoopStatus::AllComplete) = (on_complete, summary.final_status) {
             let status = summary.final_status.as_str();
             let completed = OnComplete {
                 command,
@@ -221,37 +217,122 @@ impl EndedLoop {
     }
 }
 
-/// The backlog, which only a loop through it needs.
-fn backlog(
-    project: &Project,
-    order: &LoopOrder,
-    goal: Goal,
-) -> Result<Option<(BacklogSource, Backlog)>, Error> {
-    let path = order.backlog.as_ref().map(|path| order.start.join(path));
-    let tag = order.tag.first().map(String::as_str);
-    let is_needed = goal == Goal::Backlog || order.parallel || path.is_some() || tag.is_some();
-    match project.backlog(path.as_deref(), tag, None) {
-        Ok(found) => Ok(Some(found)),
-        Err(error) if is_needed => Err(error),
-        Err(_) => Ok(None),
+/// The preset `default` works through the backlog, whoever wrote it; all others end when the agent says so.
+fn goal(prompt: &LoopPrompt) -> Goal {
+    match prompt {
+        LoopPrompt::Preset(preset) if preset.name == "default" => Goal::Backlog,
+        LoopPrompt::Preset(_) | LoopPrompt::File { .. } => Goal::Marker,
     }
 }
 
-fn summary(
-    outcomes: &[TagLoopOutcome],
-    progress: &BTreeMap<Tag, String>,
-    facts: &LoopFacts,
-) -> LoopSummary {
-    let lane = |outcome: &'_ TagLoopOutcome| LaneFacts {
+/// What a loop is asked for, looked up and checked before anything is started.
+impl LoopOrder {
+    /// The prompt, told apart as a preset or a path.
+    fn prompt(&self) -> Result<LoopPrompt, Error> {
+        let prompt = loop_prompt(&self.prompt, &self.start, &presets(&self.start))?;
+        // A mistake in a preset of the user's own is told now.
+        prompt.render(&LoopContext::default())?;
+        Ok(prompt)
+    }
+
+    /// The agent, whose program must be there.
+    fn agent(&self, project: &Project) -> Result<Recipe, Error> {
+        let settings = &project.loaded.settings;
+        if self.sandbox {
+            let recipe = in_sandbox(recipe("claude", settings)?);
+            find_program(&recipe).map_err(|error| Error::NoSandbox(Box::new(error)))?;
+            return Ok(recipe);
+        }
+        let recipe = recipe(settings.agent.for_phase("none"), settings)?;
+        find_program(&recipe)?;
+        if self.max_cost.is_some() && !recipe.output.tells_cost() {
+            project.tell(&notice::Notice::CostUntold(&recipe.name));
+        }
+        Ok(recipe)
+    }
+
+    /// The test command, when one must pass after each iteration.
+    fn verification(&self, project: &Project) -> Result<Option<TestCommand>, Error> {
+        let found = self.verify.then(|| test_command(project));
+        let found = found.map(|command| command.ok_or(Error::NothingToVerifyWith));
+        found.transpose()
+    }
+
+    /// The statuses that are asked for.
+    fn statuses(&self) -> Result<Vec<Status>, Error> {
+        let read = |text: &String| match Status::from(text.trim()) {
+            Status::Other(other) => Err(Error::UnknownStatus(other)),
+            status => Ok(status),
+        };
+        self.status.iter().map(read).collect()
+    }
+
+    /// The backlog, which only a loop through it needs.
+    fn backlog(
+        &self,
+        project: &Project,
+        goal: Goal,
+    ) -> Result<Option<(BacklogSource, Backlog)>, Error> {
+        let path = self.backlog.as_ref().map(|path| self.start.join(path));
+        let tag = self.tag.first().map(String::as_str);
+        let is_needed = goal == Goal::Backlog || self.parallel || path.is_some() || tag.is_some();
+        match project.backlog(path.as_deref(), tag, None) {
+            Err(_) if !is_needed => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
+    /// The tags of the lanes; `None` for the one that is current.
+    fn tags(&self, backlog: Option<&(BacklogSource, Backlog)>) -> Result<Vec<Option<Tag>>, Error> {
+        let given = self.tag.iter().map(|tag| Tag::from(tag.as_str()));
+        let given: BTreeSet<Tag> = given.collect();
+        let tags = match (self.parallel, given.len()) {
+            (false, 0) => return Ok(vec![None]),
+            (false, 2..) => return Err(Error::SeveralTags),
+            (true, 0) => backlog.map(open_tags).transpose()?.unwrap_or_default(),
+            (false, 1) | (true, 1..) => given.into_iter().collect(),
+        };
+        if tags.is_empty() {
+            return Err(Error::NoOpenTags);
+        }
+        Ok(tags.into_iter().map(Some).collect())
+    }
+}
+
+/// Claude Code in a Docker sandbox.
+fn in_sandbox(claude: Recipe) -> Recipe {
+    let words = "docker sandbox run claude -p".split(' ');
+    let words = words.map(|word| Argument::Single(word.to_owned()));
+    Recipe {
+        command: Some(AgentCommand::Arguments(words.collect())),
+        prompt: PromptDelivery::Arg,
+        ..claude
+    }
+}
+
+/// The tags that have open tasks.
+fn open_tags((source, backlog): &(BacklogSource, Backlog)) -> Result<Vec<Tag>, Error> {
+    let mut open = Vec::new();
+    for tag in &backlog.tags {
+        let tasks = source.read(&ReadOptions::of_tag(tag))?.tasks;
+        if tasks.iter().any(|task| task.status.is_open()) {
+            open.push(tag.clone());
+        }
+    }
+    Ok(open)
+}
+
+fn lane_summary(outcome: TagLoopOutcome) -> LaneSummary {
+    let machine = outcome.machine;
+    LaneSummary {
         tag: outcome.lane.to_string(),
-        status: outcome.status,
-        reason: outcome.reason.clone(),
-        branch: outcome.branch.clone(),
-        progress_file: progress.get(&outcome.lane).cloned().unwrap_or_default(),
-    };
-    let lanes = outcomes.iter();
-    let lanes: Vec<_> = lanes
-        .map(|outcome| (&outcome.machine, lane(outcome)))
-        .collect();
-    summarize_loop(&lanes, facts)
+        final_status: outcome.status,
+        reason: outcome.reason,
+        branch: outcome.branch,
+        progress_file: outcome.progress_file,
+        total_iterations: machine.iterations(),
+        tasks_completed: machine.tasks_completed(),
+        tasks_open: machine.tasks_open(),
+        iterations: machine.records().iter().map(TrySummary::of).collect(),
+    }
 }

@@ -3,8 +3,8 @@
 
 use super::doubted::{Doubted, DoubtedWork};
 use crate::error::Error;
-use crate::project::{KnownRun, Project};
-use crate::status::{liveness, shown_summary};
+use crate::project::Project;
+use crate::report::{liveness, shown_summary};
 use std::collections::BTreeSet;
 use tm_reports::{Summary, TaskSummary};
 use tm_runtime::Replayed;
@@ -50,15 +50,17 @@ impl TaskBranch {
         TaskId::from(self.task.id.as_str())
     }
 
+    fn decision(&self) -> Option<&Decision> {
+        self.review.as_ref().map(|review| &review.decision)
+    }
+
     /// Tells whether somebody rejected it.
     pub fn is_rejected(&self) -> bool {
-        matches!(
-            &self.review,
-            Some(Review {
-                decision: Decision::Rejected { .. },
-                ..
-            })
-        )
+        matches!(self.decision(), Some(Decision::Rejected { .. }))
+    }
+
+    pub(super) fn is_approved(&self) -> bool {
+        self.decision() == Some(&Decision::Approved)
     }
 }
 
@@ -80,17 +82,12 @@ impl ReviewedRun {
         let run = project.replayed(run)?;
         let liveness = liveness(&project, &run.replayed);
         let summary = shown_summary(&project, &run, run.replayed.last_input_at, liveness);
-        let KnownRun {
-            directory,
-            replayed,
-        } = run;
-        let doubted = Doubted::of(&project, &replayed.header);
         Ok(Self {
+            doubted: Doubted::of(&project, &run.replayed.header),
             project,
-            directory,
-            replayed,
+            directory: run.directory,
+            replayed: run.replayed,
             summary,
-            doubted,
         })
     }
 
@@ -125,18 +122,15 @@ impl ReviewedRun {
     /// # Errors
     /// There is no such task, or none of its work is proven.
     pub fn branch_of(&self, id: &str) -> Result<TaskBranch, Error> {
-        let run = &self.summary.run_id;
-        let Some(task) = self.summary.tasks.iter().find(|task| task.id == id) else {
-            return Err(Error::UnknownTask {
-                task: id.to_owned(),
-                run: run.clone(),
-            });
-        };
-        let unproven = || Error::Unproven {
+        let task = self.summary.tasks.iter().find(|task| task.id == id);
+        let task = task.ok_or_else(|| Error::UnknownTask {
+            task: id.to_owned(),
+            run: self.summary.run_id.clone(),
+        })?;
+        self.branch(task)?.ok_or_else(|| Error::Unproven {
             task: id.to_owned(),
             state: task.state.clone(),
-        };
-        self.branch(task)?.ok_or_else(unproven)
+        })
     }
 
     fn branch(&self, task: &TaskSummary) -> Result<Option<TaskBranch>, Error> {
@@ -146,10 +140,8 @@ impl ReviewedRun {
             return Ok(None);
         };
         let id = TaskId::from(task.id.as_str());
-        let review = self.directory.review(&id)?;
-        let built_on_rejected =
-            self.doubted
-                .of_task(&id, &self.replayed.header.run_id, review.as_ref());
+        let (run, review) = (&self.replayed.header.run_id, self.directory.review(&id)?);
+        let built_on_rejected = self.doubted.of_task(&id, run, review.as_ref());
         let is_over =
             |review: &Review| built_on_rejected.is_empty() || review.decision != Decision::Approved;
         Ok(Some(TaskBranch {
@@ -198,11 +190,11 @@ impl ReviewedRun {
     /// # Errors
     /// git refused.
     pub fn conflicts(&self, branch: &TaskBranch) -> Result<Vec<String>, Error> {
-        let head = self.project.repository.head()?.commit;
-        Ok(match self.project.repository.land(&head, &branch.commit)? {
-            Landing::AlreadyLanded | Landing::Clean(_) => Vec::new(),
-            Landing::Conflict(conflict) => conflict.files,
-        })
+        let repository = &self.project.repository;
+        match repository.land(&repository.head()?.commit, &branch.commit)? {
+            Landing::AlreadyLanded | Landing::Clean(_) => Ok(Vec::new()),
+            Landing::Conflict(conflict) => Ok(conflict.files),
+        }
     }
 
     /// Returns, for each branch, the files in which it conflicts when all are merged one after the other into the branch
@@ -233,13 +225,9 @@ impl ReviewedRun {
 fn in_landing_order(tasks: &[TaskSummary]) -> Vec<&TaskSummary> {
     let ended = |task: &TaskSummary| {
         let with = task.pair.as_ref().filter(|_| task.phase == Phase::Red);
-        let of = with
-            .and_then(|green| tasks.iter().find(|other| other.id == *green))
-            .unwrap_or(task);
-        of.attempts
-            .last()
-            .and_then(|attempt| attempt.ended_at.clone())
-            .unwrap_or_default()
+        let green = with.and_then(|green| tasks.iter().find(|other| other.id == *green));
+        let last = green.unwrap_or(task).attempts.last();
+        last.and_then(|attempt| attempt.ended_at.clone())
     };
     let mut ordered: Vec<&TaskSummary> = tasks.iter().collect();
     ordered.sort_by_cached_key(|task| (!task.landed, ended(task), task.phase != Phase::Red));

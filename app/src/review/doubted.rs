@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use tm_reports::Summary;
 use tm_runtime::JournalHeader;
 use tm_runtime::standing::{Ledger, Rejected, standing};
-use tm_scheduler::{RunId, Task, TaskId, Work, WorkKind};
+use tm_scheduler::{RunId, Task, TaskId, Work, WorkKind, quoted};
 use tm_store::run::Review;
 
 /// Work that was built on rejected work.
@@ -45,13 +45,11 @@ impl Doubted {
         let backlog = project.backlog_of(header);
         let tasks = backlog.map_or_else(|_| Vec::new(), |(_, backlog)| backlog.tasks);
         let works = standing(&project.repository, &tip).unwrap_or_default();
+        let is_meant = |work: &&Work| work.tag == header.tag && work.kind != WorkKind::Refactor;
         let mut doubts = Vec::new();
-        for work in works
-            .iter()
-            .filter(|work| work.tag == header.tag && work.kind != WorkKind::Refactor)
-        {
+        for work in works.iter().filter(is_meant) {
             let found = built_on(project, &ledger, work, &tasks);
-            doubts.extend(found.into_iter().map(|on| Doubt {
+            doubts.extend(found.map(|on| Doubt {
                 task: work.task.clone(),
                 run: work.run.clone(),
                 on,
@@ -75,60 +73,58 @@ impl Doubted {
 
     /// Returns the work, whichever run did it, that nobody has looked at since.
     pub(crate) fn works(&self, project: &Project) -> Vec<DoubtedWork> {
-        let works: BTreeSet<(&TaskId, &RunId)> = self
-            .doubts
-            .iter()
-            .map(|doubt| (&doubt.task, &doubt.run))
-            .collect();
-        let work = |(task, run): (&TaskId, &RunId)| {
-            let on = self.of_task(task, run, review(project, run, task).as_ref());
-            (!on.is_empty()).then(|| DoubtedWork {
+        let works = self.doubts.iter().map(|doubt| (&doubt.task, &doubt.run));
+        let works: BTreeSet<(&TaskId, &RunId)> = works.collect();
+        let works = works.into_iter().filter_map(|(task, run)| {
+            Some(DoubtedWork {
                 task: task.clone(),
                 run: run.clone(),
-                why: describe(&on),
+                why: self.why(project, run, task)?,
             })
-        };
-        works.into_iter().filter_map(work).collect()
+        });
+        works.collect()
+    }
+
+    /// What is said of the work of a run on a task that nobody has looked at since.
+    fn why(&self, project: &Project, run: &RunId, task: &TaskId) -> Option<String> {
+        let directory = project.directory.run(run).ok();
+        let review = directory.and_then(|directory| directory.review(task).ok()?);
+        let on = self.of_task(task, run, review.as_ref());
+        let words = format!(
+            "built on {}, which was rejected since: judge it anew",
+            quoted(&on)
+        );
+        (!on.is_empty()).then(|| tm_untrusted::clean(&words))
     }
 
     /// Says so in the summary of a run.
     pub(crate) fn tell(&self, project: &Project, run: &RunId, summary: &mut Summary) {
         for task in &mut summary.tasks {
-            let id = TaskId::from(task.id.as_str());
-            let on = self.of_task(&id, run, review(project, run, &id).as_ref());
-            if let Some(last) = task.attempts.last_mut().filter(|_| !on.is_empty()) {
-                last.differences.push(describe(&on));
+            let why = self.why(project, run, &task.id.as_str().into());
+            if let Some(last) = task.attempts.last_mut() {
+                last.differences.extend(why);
             }
         }
     }
 }
 
-fn review(project: &Project, run: &RunId, task: &TaskId) -> Option<Review> {
-    project.directory.run(run).ok()?.review(task).ok()?
-}
-
-/// What is said of work that was built on these tasks.
-fn describe(on: &[String]) -> String {
-    tm_untrusted::clean(&format!(
-        "built on `{}`, which was rejected since: judge it anew",
-        on.join("`, `")
-    ))
-}
-
-fn built_on(project: &Project, ledger: &Ledger, work: &Work, tasks: &[Task]) -> Vec<Rejected> {
+fn built_on(
+    project: &Project,
+    ledger: &Ledger,
+    work: &Work,
+    tasks: &[Task],
+) -> impl Iterator<Item = Rejected> {
     let needs = needed(&work.task, tasks);
     let is_needed =
         |rejected: &Rejected| rejected.tag == work.tag && needs.contains(&rejected.task);
-    if !ledger.iter().any(is_needed) {
-        return Vec::new();
+    let mut found = Vec::new();
+    if ledger.iter().any(is_needed) {
+        // Work that began when it had been taken back was not built on it.
+        let below = standing(&project.repository, &work.commit).unwrap_or_default();
+        found = ledger.standing_among(&below);
+        found.retain(|(rejected, _)| is_needed(rejected));
     }
-    // Work that began when it had been taken back was not built on it.
-    let below = standing(&project.repository, &work.commit).unwrap_or_default();
-    let found = ledger
-        .standing_among(&below)
-        .into_iter()
-        .map(|(rejected, _)| rejected);
-    found.filter(is_needed).collect()
+    found.into_iter().map(|(rejected, _)| rejected)
 }
 
 /// All that a task depends on, directly or not; tests are no task of their own there.
@@ -137,10 +133,8 @@ fn needed(task: &TaskId, tasks: &[Task]) -> BTreeSet<TaskId> {
     let mut needed = BTreeSet::new();
     let mut open = vec![&id];
     while let Some(next) = open.pop() {
-        let found = tasks
-            .iter()
-            .chain(tasks.iter().flat_map(|task| &task.subtasks))
-            .find(|task| task.id == *next);
+        let subtasks = tasks.iter().flat_map(|task| &task.subtasks);
+        let found = tasks.iter().chain(subtasks).find(|task| task.id == *next);
         for before in found.into_iter().flat_map(|task| &task.dependencies) {
             if *before != id && needed.insert(before.clone()) {
                 open.push(before);

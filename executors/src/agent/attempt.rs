@@ -13,7 +13,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tm_scheduler::{
-    AgentReport, Ended, OutputFormat, ResultFile, ServiceRefusal, StopMode, Timestamp,
+    AgentReport, Ended, OutputFormat, ResultFile, ServiceRefusal, StopMode, Timestamp, milliseconds,
 };
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -361,5 +361,5 @@ fn now() -> Timestamp {
     let since_epoch = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    Timestamp(u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX))
+    Timestamp(milliseconds(since_epoch))
 }

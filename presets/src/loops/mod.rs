@@ -9,6 +9,7 @@ use minijinja::value::Serde;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use tm_config::Settings;
 use tm_scheduler::quoted;
 
 /// The embedded presets, in the order in which people think of them.
@@ -105,6 +106,21 @@ pub struct LoopContext {
     pub test_command: Option<String>,
     /// The line coverage in percent that `test-coverage` goes for.
     pub coverage_target: String,
+}
+
+/// The line coverage in percent that `test-coverage` goes for when the settings name none.
+const DEFAULT_COVERAGE: &str = "80";
+
+impl LoopContext {
+    /// Returns a context with what the settings say.
+    pub fn of(settings: &Settings) -> Self {
+        let threshold = settings.tdd.coverage_threshold;
+        let target = threshold.map(|threshold| threshold.percent().to_string());
+        Self {
+            coverage_target: target.unwrap_or_else(|| DEFAULT_COVERAGE.to_owned()),
+            ..Self::default()
+        }
+    }
 }
 
 /// Tells whether a prompt is named by its path: it holds a `/` or `\`, or ends like the name of a file.

@@ -394,7 +394,7 @@ fn tm_speaks_with_a_program_of_the_protocol_and_the_program_is_looked_for() {
     );
     assert_eq!(words[0], values()["tm"]);
     assert_eq!(
-        (mine.program("/bin/tm").unwrap(), mine.account()),
+        (mine.program("/bin/tm".as_ref()).unwrap(), mine.account()),
         ("agent".to_owned(), "agent".to_owned())
     );
     let careful = recipe(

@@ -127,7 +127,7 @@ fn middle(task: &TaskSummary, places: &BTreeMap<&str, (usize, usize)>) -> usize 
     let heights: Vec<usize> = task
         .dependencies
         .iter()
-        .filter_map(|id| places.get(id.as_str()).map(|(_, y)| *y))
+        .filter_map(|id| Some(places.get(id.as_str())?.1))
         .collect();
     heights.iter().sum::<usize>() / heights.len().max(1)
 }

@@ -25,13 +25,15 @@ struct Page<'a> {
 /// Returns the report as HTML.
 pub fn report_html(summary: &Summary) -> String {
     let critical = &critical_path(&summary.tasks);
-    let page = Page {
-        run: RunView::of(summary),
-        critical,
-        timeline: Timeline::new(summary, critical),
-        graph: Graph::new(summary, critical),
-    };
-    rendered("report.html", &page)
+    rendered(
+        "report.html",
+        &Page {
+            run: RunView::of(summary),
+            critical,
+            timeline: Timeline::new(summary, critical),
+            graph: Graph::new(summary, critical),
+        },
+    )
 }
 
 #[cfg(test)]

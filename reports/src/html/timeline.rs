@@ -1,6 +1,6 @@
 //! Where each attempt stands in the picture of slots over time.
 
-use crate::moment::milliseconds;
+use crate::moment::between;
 use crate::{AttemptSummary, Summary, TaskSummary, human_duration};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -101,17 +101,14 @@ fn ticks(whole: u64) -> impl Iterator<Item = u64> {
     const HOUR: u64 = 60 * MINUTE;
     const DAY: u64 = 24 * HOUR;
     let below_a_second = [1, 2, 5, 10, 20, 50, 100, 200, 500];
-    let sexagesimal = [1, 2, 5, 10, 15, 30].into_iter();
-    let steps = below_a_second
+    let sexagesimal = [1, 2, 5, 10, 15, 30];
+    let mut steps = below_a_second
         .into_iter()
-        .chain(sexagesimal.clone().map(|count| count * SECOND))
+        .chain(sexagesimal.map(|count| count * SECOND))
         .chain(sexagesimal.map(|count| count * MINUTE))
         .chain([1, 2, 3, 6, 12].map(|count| count * HOUR))
         .chain((1..).map(|count| count * DAY));
-    let step = steps
-        .into_iter()
-        .find(|step| whole / step <= 6)
-        .unwrap_or(whole);
+    let step = steps.find(|step| whole / step <= 6).unwrap_or(whole);
     (0..=whole / step).map(move |number| number * step)
 }
 
@@ -130,15 +127,12 @@ fn row(slot: usize) -> u32 {
 
 /// From the moment at which an attempt got its slot to the end of its agent, the earliest first.
 fn spans(summary: &Summary) -> Vec<Span<'_>> {
-    let began = milliseconds(&summary.started_at);
-    let since = |moment: &str| milliseconds(moment).saturating_sub(began);
+    let since = |moment: &str| between(&summary.started_at, moment);
     let mut spans = Vec::new();
     for task in &summary.tasks {
         for attempt in &task.attempts {
-            let ended = attempt
-                .agent_ended_at
-                .as_ref()
-                .or(attempt.ended_at.as_ref());
+            let agent_ended_at = attempt.agent_ended_at.as_ref();
+            let ended = agent_ended_at.or(attempt.ended_at.as_ref());
             let start = since(&attempt.started_at);
             let end = since(ended.unwrap_or(&summary.ended_at)).max(start);
             spans.push(Span {
@@ -156,10 +150,8 @@ fn spans(summary: &Summary) -> Vec<Span<'_>> {
 impl<'a> Span<'a> {
     fn bar(&self, critical: &BTreeSet<&str>, x: Range<u32>, y: u32) -> Bar<'a> {
         let (task, attempt) = (self.task, self.attempt);
-        let is_last = task
-            .attempts
-            .last()
-            .is_some_and(|last| std::ptr::eq(last, attempt));
+        let last = task.attempts.last();
+        let is_last = last.is_some_and(|last| std::ptr::eq(last, attempt));
         let (class, became) = match attempt.failure {
             Some(failure) => ("fail", failure.as_str()),
             None if is_last => (task.verdict.as_str(), task.state.as_str()),

@@ -8,8 +8,8 @@ use crate::cleaned::cleaned;
 use crate::compliance::tdd_summary;
 use crate::moment::moment;
 use tm_scheduler::{
-    AttemptRecord, ClaimStatus, CommitId, Phase, Proof, ResultFile, RunStatus, Scheduler, State,
-    TaskId, TaskView, Timestamp, exit_code,
+    AttemptRecord, Claim, ClaimStatus, CommitId, Phase, PlacedTask, Proof, ResultFile, RunStatus, Scheduler,
+    State, TaskId, TaskView, Timestamp, exit_code,
 };
 
 /// Computes the summary. Its texts are safe to show, whoever wrote them, and so is every report that is made of it.
@@ -21,35 +21,28 @@ fn computed(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
     let mut views: Vec<TaskView<'_>> = scheduler.tasks().collect();
     views.sort_by(|left, right| left.placed.task.id.cmp(&right.placed.task.id));
     let tasks: Vec<TaskSummary> = views.iter().map(task_summary).collect();
-    let waves = scheduler.plan().waves();
+    let (slots, ended) = (scheduler.limits().slots.get(), scheduler.ended());
+    let ids = |wave: &Vec<&PlacedTask>| {
+        wave.iter()
+            .map(|placed| placed.task.id.to_string())
+            .collect()
+    };
     Summary {
         version: 1,
         run_id: facts.run_id.to_string(),
-        status: scheduler
-            .ended()
-            .map_or("running", RunStatus::as_str)
-            .to_owned(),
-        exit_code: scheduler
-            .ended()
-            .map(|status| exit_code::of_run(status, scheduler.stop_reason())),
+        status: ended.map_or("running", RunStatus::as_str).to_owned(),
+        exit_code: ended.map(|status| exit_code::of_run(status, scheduler.stop_reason())),
         tag: facts.tag.to_string(),
         base_commit: facts.base_commit.to_string(),
         integration_branch: facts.integration_branch.clone(),
         integration_commit: facts.integration_commit.to_string(),
-        max_parallel: scheduler.limits().slots.get(),
+        max_parallel: slots,
         dispatch: scheduler.limits().dispatch,
         started_at: moment(facts.started_at),
         ended_at: moment(facts.ended_at),
         wall_ms: facts.ended_at.since(facts.started_at),
-        lower_bound_ms: lower_bound(&tasks, scheduler.limits().slots.get()),
-        waves: waves
-            .iter()
-            .map(|wave| {
-                wave.iter()
-                    .map(|placed| placed.task.id.to_string())
-                    .collect()
-            })
-            .collect(),
+        lower_bound_ms: lower_bound(&tasks, slots),
+        waves: scheduler.plan().waves().iter().map(ids).collect(),
         walls: cooldown_summaries(scheduler, facts.ended_at),
         doubts: Vec::new(),
         preflight: facts.preflight.clone(),
@@ -103,10 +96,14 @@ fn task_summary(view: &TaskView<'_>) -> TaskSummary {
 fn verdict(view: &TaskView<'_>) -> Verdict {
     match view.state {
         State::Held { .. } | State::Landed { .. } => {
-            if view.attempts.last().and_then(claim) == Some(ClaimStatus::Partial) {
-                Verdict::Partial
-            } else {
-                Verdict::Pass
+            match view
+                .attempts
+                .last()
+                .and_then(claim)
+                .map(|claim| claim.status)
+            {
+                Some(ClaimStatus::Partial) => Verdict::Partial,
+                Some(ClaimStatus::Pass | ClaimStatus::Fail) | None => Verdict::Pass,
             }
         }
         State::Failed { .. } => Verdict::Fail,
@@ -124,9 +121,9 @@ fn verdict(view: &TaskView<'_>) -> Verdict {
     }
 }
 
-fn claim(record: &AttemptRecord) -> Option<ClaimStatus> {
+fn claim(record: &AttemptRecord) -> Option<&Claim> {
     match &record.report()?.result {
-        ResultFile::Claimed(claim) => Some(claim.status),
+        ResultFile::Claimed(claim) => Some(claim),
         ResultFile::Missing | ResultFile::Malformed(_) => None,
     }
 }
@@ -134,12 +131,10 @@ fn claim(record: &AttemptRecord) -> Option<ClaimStatus> {
 fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
     let (report, failed) = (record.report(), record.failed());
     let (tokens, cost_usd) = record.spent();
-    let claim = claim(record).map_or("none", ClaimStatus::as_str);
+    let claim = claim(record).map_or("none", |claim| claim.status.as_str());
     AttemptSummary {
         n: record.number.0,
-        agent: report
-            .map(|report| report.agent.clone())
-            .or_else(|| Some(record.agent.to_string())),
+        agent: Some(report.map_or_else(|| record.agent.to_string(), |report| report.agent.clone())),
         ended: report.map(|report| report.ended.as_str().to_owned()),
         exit_code: report.and_then(|report| report.ended.exit_code()),
         started_at: moment(record.started_at),
@@ -161,10 +156,8 @@ fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
         proof: record.proof().map(proof_summary),
         unreviewed: record.unreviewed.clone(),
         refactor: record.refactored().map(|refactored| {
-            refactored
-                .dropped
-                .clone()
-                .unwrap_or_else(|| "kept".to_owned())
+            let dropped = refactored.dropped.as_deref();
+            dropped.unwrap_or("kept").to_owned()
         }),
         tokens,
         cost_usd,
@@ -190,11 +183,8 @@ fn proof_summary(proof: &Proof) -> ProofSummary {
 }
 
 fn differences(record: &AttemptRecord, phase: Phase) -> Vec<String> {
-    let result = record.report().map(|report| &report.result);
-    match (result, record.proof()) {
-        (Some(ResultFile::Claimed(claim)), Some(proof)) => claim.differences(proof, phase),
-        (_, _) => Vec::new(),
-    }
+    let claimed = claim(record).zip(record.proof());
+    claimed.map_or_else(Vec::new, |(claim, proof)| claim.differences(proof, phase))
 }
 
 impl Totals {

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use tm_config::Settings;
 use tm_executors::engine::Executor;
-use tm_scheduler::CommitId;
+use tm_scheduler::{CommitId, milliseconds};
 use tm_worktrees::{BranchName, BranchStart, JudgeCheckout, Lister, Worktree, WorktreePool};
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -102,7 +102,7 @@ impl Checkouts {
             Role::Agent => format!("worktree {name}"),
             Role::Judge => format!("checkout {name} for judging"),
         };
-        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let took_ms = milliseconds(*took);
         tracing::info!(place, took_ms, ?why, "set up");
         if let Some(told) = self.told.get() {
             // Nobody listens once the run has ended.

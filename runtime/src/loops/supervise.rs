@@ -26,6 +26,8 @@ pub struct TagLoopOutcome {
     pub reason: String,
     /// The branch that its work is on, when that is one of tm's.
     pub branch: Option<String>,
+    /// The progress file.
+    pub progress_file: String,
     /// When it was over.
     pub ended_at: Timestamp,
 }

@@ -224,6 +224,7 @@ impl TagLoop {
     async fn finish(self, status: LoopStatus, reason: String) -> Result<TagLoopOutcome, Error> {
         let ended_at = now();
         let progress = &self.setup.progress;
+        let progress_file = progress.path().display().to_string();
         self.warn_of(progress.end(&self.machine, status, &reason, ended_at));
         self.write_state(Some(status))?;
         let (lane, branch) = (self.setup.lane.clone(), self.setup.place.branch());
@@ -252,6 +253,7 @@ impl TagLoop {
             status,
             reason,
             branch,
+            progress_file,
             ended_at,
         })
     }

@@ -165,22 +165,22 @@ pub struct IterationRecord {
 }
 
 words! {
-    /// How a loop ends.
+    /// How a loop ends; the later, the sooner a person has to look.
     pub enum LoopStatus {
         /// There is nothing left to do.
         AllComplete = "all_complete",
         /// All iterations are used up.
         MaxIterations = "max_iterations",
+        /// The time is used up.
+        Deadline = "deadline",
+        /// The money is used up.
+        Budget = "budget",
         /// The agent, or everything that is open, is held up.
         Blocked = "blocked",
         /// Too many failures in a row, or one that trying again does not help.
         Error = "error",
         /// The surroundings, such as a full disk, let no agent be started.
         Surroundings = "surroundings",
-        /// The time is used up.
-        Deadline = "deadline",
-        /// The money is used up.
-        Budget = "budget",
         /// It was stopped from outside.
         Interrupted = "interrupted",
     }
