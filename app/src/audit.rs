@@ -57,26 +57,27 @@ pub async fn audit(project: &Project, order: &AuditOrder) -> Result<Audit, Error
 }
 
 fn range(project: &Project, named: Option<&str>) -> Result<Range, Error> {
-    match named {
-        Some(range) => match range.split_once("..") {
-            Some((_, to)) if to.starts_with('.') => Err(Error::ThreeDots),
-            Some((from, to)) => Ok(Range {
-                from: revision(project, from)?,
-                to: revision(project, to)?,
-            }),
-            None => of_run(project, range),
-        },
-        None => of_nothing(project),
+    let Some(range) = named else {
+        return of_nothing(project);
+    };
+    match range.split_once("..") {
+        Some((_, to)) if to.starts_with('.') => Err(Error::ThreeDots),
+        Some((from, to)) => Ok(Range {
+            from: revision(project, from)?,
+            to: revision(project, to)?,
+        }),
+        None => of_run(project, range),
     }
 }
 
 /// The commit that a name stands for: here, or at the remote where only that is known.
 fn revision(project: &Project, name: &str) -> Result<CommitId, Error> {
     let name = if name.is_empty() { "HEAD" } else { name };
-    let repository = &project.repository;
-    let at_remote = |_| repository.resolve(&format!("refs/remotes/origin/{name}"));
-    let found = repository.resolve(name).or_else(at_remote);
-    found.map_err(Error::UnknownRange)
+    let (repository, at_remote) = (&project.repository, format!("refs/remotes/origin/{name}"));
+    let found = repository.resolve(name);
+    found
+        .or_else(|_| repository.resolve(&at_remote))
+        .map_err(Error::UnknownRange)
 }
 
 /// A run of this project, the branch of one, or any branch.
@@ -108,15 +109,11 @@ fn known_run(project: &Project, id: &RunId) -> Result<Option<(CommitId, String)>
 
 /// Where a run began before it took back what had been rejected: that is a part of what it did.
 fn before_taking_back(project: &Project, mut base: CommitId) -> Result<CommitId, Error> {
+    let repository = &project.repository;
     let is_of_tm =
         |(name, value): &(String, String)| name == "Phase" && value.trim() == TAKEN_BACK_PHASE;
-    while project
-        .repository
-        .past(&base)?
-        .trailers
-        .iter()
-        .any(is_of_tm)
-        && let Some(before) = project.repository.first_parent(&base)?
+    while repository.past(&base)?.trailers.iter().any(is_of_tm)
+        && let Some(before) = repository.first_parent(&base)?
     {
         base = before;
     }
@@ -152,15 +149,13 @@ fn is_of_run(commit: &PastCommit) -> bool {
 
 /// Where a history left the default branch, the remote's or the one here; `None` where that has everything.
 fn parted(project: &Project, tip: &CommitId) -> Result<Option<CommitId>, Error> {
-    let Some(name) = project.repository.default_branch()? else {
+    let repository = &project.repository;
+    let Some(name) = repository.default_branch()? else {
         return Ok(None);
     };
-    for reference in [
-        format!("refs/remotes/origin/{name}"),
-        format!("refs/heads/{name}"),
-    ] {
-        if let Ok(default) = project.repository.resolve(&reference)
-            && let Some(base) = project.repository.merge_base(tip, &default)?
+    for namespace in ["refs/remotes/origin", "refs/heads"] {
+        if let Ok(default) = repository.resolve(&format!("{namespace}/{name}"))
+            && let Some(base) = repository.merge_base(tip, &default)?
             && base != *tip
         {
             return Ok(Some(base));

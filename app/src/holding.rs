@@ -40,7 +40,7 @@ pub(crate) fn lock(project: &Project, waiting: Waiting) -> Result<RunLock, Error
                 if let Some(system) = lock.unreliable_file_system() {
                     project.tell(&Notice::UnreliableLock(system));
                 }
-                refuse_under_way(project.repository.checkout_root())?;
+                refuse_under_way(project.root())?;
                 return Ok(lock);
             }
             Err(tm_store::Error::Held(_)) if waiting == Waiting::Wait => {
@@ -54,10 +54,9 @@ pub(crate) fn lock(project: &Project, waiting: Waiting) -> Result<RunLock, Error
 /// Refuses other kinds of runs while one of autopilot goes on in the repository: its commits would look like escapes.
 fn refuse_under_way(root: &Path) -> Result<(), Error> {
     let project = autopilot::Project::open(root, Environment::of_process())?;
-    match under_way(&project)? {
-        None => Ok(()),
-        Some((run, place)) => Err(Error::AutopilotUnderWay { run, place }),
-    }
+    under_way(&project)?.map_or(Ok(()), |(run, place)| {
+        Err(Error::AutopilotUnderWay { run, place })
+    })
 }
 
 /// Ends what a tm that was killed left running, but for agents of a run, which are adopted, before anything else is started.

@@ -5,7 +5,6 @@
 
 mod after;
 mod audit;
-mod autopilot;
 mod commit_trial;
 mod committing;
 pub mod detached;
@@ -33,7 +32,6 @@ mod verify;
 
 pub use after::AfterRun;
 pub use audit::{AuditOrder, audit};
-pub use autopilot::Autopilot;
 pub use commit_trial::{Trial, hooks, signing};
 pub use error::Error;
 pub use gates::check_gates;

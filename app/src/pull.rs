@@ -235,8 +235,8 @@ fn below<'b>(
     earlier: &'b [TaskBranch],
     branch: &TaskBranch,
 ) -> Result<Option<&'b str>, Error> {
-    let repository = &run.project.repository;
     for earlier in earlier.iter().rev() {
+        let repository = &run.project.repository;
         if repository.is_ancestor(&earlier.commit, &branch.commit)? {
             return Ok(Some(earlier.branch.as_str()));
         }
@@ -246,10 +246,9 @@ fn below<'b>(
 
 /// The tasks with work that have no pull request.
 fn left_out(run: &ReviewedRun, all: &[PullRequest]) -> Result<Vec<String>, Error> {
-    let branches = run.branches()?.into_iter();
-    let mut ids: Vec<String> = branches.map(|branch| branch.task.id).collect();
-    ids.retain(|id| !all.iter().any(|pull| pull.tasks.contains(id)));
-    Ok(ids)
+    let mut branches = run.branches()?;
+    branches.retain(|branch| !all.iter().any(|pull| pull.tasks.contains(&branch.task.id)));
+    Ok(branches.into_iter().map(|branch| branch.task.id).collect())
 }
 
 /// The arguments that open a pull request.

@@ -216,8 +216,8 @@ pub(crate) fn shown_summary(
     ended_at: Timestamp,
     liveness: Liveness,
 ) -> Summary {
-    let (scheduler, header) = (&run.replayed.scheduler, &run.replayed.header);
-    let summary = whole_summary(project, scheduler, header, ended_at);
+    let replayed = &run.replayed;
+    let summary = whole_summary(project, &replayed.scheduler, &replayed.header, ended_at);
     match liveness {
         Liveness::Live => summary,
         Liveness::Over => with_doubts(summary, doubts(project, run)),

@@ -240,7 +240,8 @@ impl Ended {
         let Some(why) = self.outcome.scheduler.trouble() else {
             return Ok(self.outcome);
         };
-        let why = why.strip_prefix("failed to ").unwrap_or(why);
-        Err(Error::RunParked(why.to_owned()))
+        Err(Error::RunParked(
+            why.trim_start_matches("failed to ").to_owned(),
+        ))
     }
 }

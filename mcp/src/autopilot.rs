@@ -14,10 +14,10 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, tool, tool_router};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tm_app::{Autopilot, BrokenBase};
+use tm_app::BrokenBase;
 use tm_runtime::autopilot::{
-    Cleanup, CommitRequest, Committed, CompleteRequest, Completed, Ended, FinalizeRequest, Force,
-    NextAction, StartRequest, Started, StatusView, UnitResult, WorkUnit,
+    self, Cleanup, CommitRequest, Committed, CompleteRequest, Completed, Ended, FinalizeRequest,
+    Force, NextAction, StartRequest, Started, StatusView, UnitResult, WorkUnit,
 };
 use tm_scheduler::autopilot::TddPhase;
 use tokio::runtime::Handle;
@@ -69,8 +69,7 @@ impl Server {
         context: RequestContext<RoleServer>,
     ) -> Result<Json<Started>, Refusal> {
         let work = self.json(move |server| {
-            let folder = server.folder(start_call.project_root.as_deref());
-            let autopilot = Autopilot::open(&folder, None, None)?;
+            let project = server.project(start_call.project_root.as_deref())?;
             let options = start_call.options.unwrap_or_default();
             let request = StartRequest {
                 task: start_call.task_id,
@@ -85,9 +84,9 @@ impl Server {
                 },
             };
             if start_call.dry_run {
-                autopilot.preview(&request)
+                autopilot::preview(&project, &request)
             } else {
-                Handle::current().block_on(autopilot.start(&request))
+                Handle::current().block_on(autopilot::start(&project, &request))
             }
         });
         told(&context, TESTS, work).await
@@ -102,7 +101,7 @@ impl Server {
         &self,
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<NextAction>, Refusal> {
-        self.json(move |server| server.autopilot(&place)?.next())
+        self.json(move |server| autopilot::next(&server.project_of(&place)?))
             .await
     }
 
@@ -118,7 +117,6 @@ impl Server {
     ) -> Result<Json<Completed>, Refusal> {
         let work = self.json(move |server| {
             let request = CompleteRequest {
-                run: None,
                 phase: report.phase.map(|phase| match phase {
                     PhaseName::Red => TddPhase::Red,
                     PhaseName::Green => TddPhase::Green,
@@ -129,7 +127,10 @@ impl Server {
                 files: report.files,
                 failure: None,
             };
-            Handle::current().block_on(server.autopilot(&report.place)?.complete(request))
+            Handle::current().block_on(autopilot::complete(
+                &server.project_of(&report.place)?,
+                &request,
+            ))
         });
         told(&context, TESTS, work).await
     }
@@ -144,13 +145,15 @@ impl Server {
     ) -> Result<Json<Committed>, Refusal> {
         self.json(move |server| {
             let request = CommitRequest {
-                run: None,
                 subtask: call.subtask_id.map(Into::into),
                 message: call.message,
                 files: call.files,
                 made: None,
             };
-            Handle::current().block_on(server.autopilot(&call.place)?.commit(request))
+            Handle::current().block_on(autopilot::commit(
+                &server.project_of(&call.place)?,
+                &request,
+            ))
         })
         .await
     }
@@ -167,11 +170,13 @@ impl Server {
     ) -> Result<Json<Ended>, Refusal> {
         let work = self.json(move |server| {
             let request = FinalizeRequest {
-                run: None,
                 counts: call.test_results.map(Into::into),
                 coverage: call.coverage,
             };
-            Handle::current().block_on(server.autopilot(&call.place)?.finalize(request))
+            Handle::current().block_on(autopilot::finalize(
+                &server.project_of(&call.place)?,
+                &request,
+            ))
         });
         told(&context, TESTS, work).await
     }
@@ -185,7 +190,7 @@ impl Server {
         &self,
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<Started>, Refusal> {
-        self.json(move |server| server.autopilot(&place)?.resume())
+        self.json(move |server| autopilot::resume(&server.project_of(&place)?))
             .await
     }
 
@@ -197,7 +202,7 @@ impl Server {
         &self,
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<Ended>, Refusal> {
-        self.json(move |server| server.autopilot(&place)?.pause())
+        self.json(move |server| autopilot::pause(&server.project_of(&place)?))
             .await
     }
 
@@ -216,7 +221,7 @@ impl Server {
             } else {
                 Cleanup::Keep
             };
-            server.autopilot(&call.place)?.abort(cleanup)
+            autopilot::abort(&server.project_of(&call.place)?, cleanup)
         })
         .await
     }
@@ -231,7 +236,7 @@ impl Server {
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<Status>, Refusal> {
         self.json(move |server| {
-            let run = server.autopilot(&place)?.status()?;
+            let run = autopilot::status(&server.project_of(&place)?)?;
             let active = run.is_some();
             Ok::<_, Refusal>(Status { active, run })
         })
@@ -248,7 +253,7 @@ impl Server {
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<NextWorkUnit>, Refusal> {
         self.json(move |server| {
-            let work_unit = server.autopilot(&place)?.next_work_unit()?;
+            let work_unit = autopilot::next_work_unit(&server.project_of(&place)?)?;
             Ok::<_, Refusal>(NextWorkUnit { work_unit })
         })
         .await
@@ -264,8 +269,9 @@ impl Server {
         context: RequestContext<RoleServer>,
     ) -> Result<Json<NextAction>, Refusal> {
         let work = self.json(move |server| {
-            let completed = server.autopilot(&call.place)?;
-            Handle::current().block_on(completed.complete_unit(&call.work_unit_id, &call.result))
+            let project = server.project_of(&call.place)?;
+            let completed = autopilot::complete_unit(&project, &call.work_unit_id, &call.result);
+            Handle::current().block_on(completed)
         });
         told(&context, TESTS, work).await
     }
@@ -279,7 +285,7 @@ impl Server {
         &self,
         Parameters(place): Parameters<Where>,
     ) -> Result<CallToolResult, Refusal> {
-        self.blocking(move |server| server.autopilot(&place)?.state())
+        self.blocking(move |server| autopilot::run_state(&server.project_of(&place)?))
             .await
             .map(CallToolResult::structured)
     }

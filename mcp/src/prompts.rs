@@ -1,16 +1,14 @@
 //! Prompts: each preset of loops as one piece of work, and the way through a task with autopilot.
 
 use crate::answer::Refusal;
-use crate::autopilot::Where;
 use crate::server::Server;
 use rmcp::ErrorData;
 use rmcp::model::{
     GetPromptRequestParams, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage,
     Role,
 };
-use tm_app::Autopilot;
 use tm_presets::{LoopContext, LoopPreset, LoopPrompt, loop_presets};
-use tm_runtime::autopilot::{GUIDE, Project};
+use tm_runtime::autopilot::{GUIDE, Project, prompt};
 use tm_scheduler::quoted;
 
 /// The prompt that leads through a task.
@@ -54,8 +52,8 @@ pub(crate) async fn get(
     let arguments = request.arguments.unwrap_or_default();
     let words = server.blocking(move |server| {
         if request.name == AUTOPILOT {
-            let autopilot = server.autopilot(&Where::default())?;
-            return Ok(lead(&autopilot, text(&arguments, "task").as_deref()));
+            let project = server.project(None)?;
+            return Ok(lead(&project, text(&arguments, "task").as_deref()));
         }
         filled(server, &request.name, text(&arguments, "tag"))
     });
@@ -80,12 +78,12 @@ fn filled(server: &Server, name: &str, tag: Option<String>) -> Result<String, Re
 }
 
 /// What an agent is told that does a task, or goes on with the one under way.
-fn lead(autopilot: &Autopilot, task: Option<&str>) -> String {
+fn lead(project: &Project, task: Option<&str>) -> String {
     let begin = match task {
         Some(task) => {
             format!("Work on task {task}: call `autopilot_start` with `taskId` \"{task}\".")
         }
-        None => match autopilot.prompt() {
+        None => match prompt(project) {
             Ok(step) => format!("A run is under way. Its step is this:\n\n{step}"),
             Err(_none_is) => {
                 "Ask which task to work on, unless it is clear: `next_task` names the next one."

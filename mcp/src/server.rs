@@ -17,8 +17,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _, tool_handler};
 use std::path::{Path, PathBuf};
-use tm_app::Autopilot;
-use tm_runtime::autopilot::{Error as AutopilotError, GUIDE, Project};
+use tm_runtime::autopilot::{Environment, Error as AutopilotError, GUIDE, Project};
 
 /// Where the server works when a call names no project, and with what.
 #[derive(Clone, Debug)]
@@ -57,12 +56,16 @@ impl Server {
 
     /// Opens the project that a call names, or the server's own.
     pub(crate) fn project(&self, root: Option<&str>) -> Result<Project, AutopilotError> {
-        Ok(Autopilot::open(&self.folder(root), None, None)?.project)
+        Project::open(&self.folder(root), Environment::of_process())
     }
 
-    /// Opens the run that a call names.
-    pub(crate) fn autopilot(&self, of: &Where) -> Result<Autopilot, AutopilotError> {
-        Autopilot::open(&self.folder(of.project_root.as_deref()), None, of.run())
+    /// Opens the project of the run that a call names.
+    pub(crate) fn project_of(&self, of: &Where) -> Result<Project, AutopilotError> {
+        let environment = Environment {
+            run: of.run(),
+            ..Environment::of_process()
+        };
+        Project::open(&self.folder(of.project_root.as_deref()), environment)
     }
 
     pub(crate) fn folder(&self, root: Option<&str>) -> PathBuf {

@@ -22,6 +22,9 @@ use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::{LoopDirectory, safe_name};
 use tm_worktrees::{BranchName, WorktreePool, branch_from_pattern};
 
+/// How long an agent may work when the settings name no time.
+const DEFAULT_TIMEOUT: Duration = Duration::from_mins(Limits::DEFAULT_TIMEOUT_MINUTES);
+
 /// What all lanes of a loop have in common.
 pub(crate) struct Common<'a> {
     pub(crate) project: &'a Project,
@@ -128,13 +131,12 @@ impl Common<'_> {
     }
 
     fn attempt_limits(&self) -> AttemptLimits {
-        let settings = &self.project.loaded.settings.agent;
-        let default = Duration::from_mins(Limits::DEFAULT_TIMEOUT_MINUTES);
+        let agent = &self.project.loaded.settings.agent;
         AttemptLimits {
-            timeout: settings.timeout.unwrap_or(default),
-            stall: settings.stall,
-            grace: settings.grace,
-            log_bytes: settings.max_log_bytes(),
+            timeout: agent.timeout.unwrap_or(DEFAULT_TIMEOUT),
+            stall: agent.stall,
+            grace: agent.grace,
+            log_bytes: agent.max_log_bytes(),
         }
     }
 
@@ -180,9 +182,12 @@ impl Common<'_> {
 
     /// The worktree of a loop that was cut off in this lane, its branch and where that began, for one that works in one.
     fn left(&self, lane: &Tag) -> Option<&(PathBuf, String, CommitId)> {
-        let before = self.cut_off(|state| state.lane == *lane)?;
-        let worktree = before.worktree.as_ref();
-        worktree.filter(|(path, ..)| self.in_worktree() && path.join(".git").exists())
+        let worktree = self
+            .cut_off(|state| state.lane == *lane)?
+            .worktree
+            .as_ref()?;
+        let is_there = self.in_worktree() && worktree.0.join(".git").exists();
+        is_there.then_some(worktree)
     }
 
     const fn in_worktree(&self) -> bool {

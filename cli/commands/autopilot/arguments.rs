@@ -234,7 +234,6 @@ impl CompleteArguments {
     /// Returns what is asked for.
     pub(super) fn request(self) -> Result<CompleteRequest, Error> {
         Ok(CompleteRequest {
-            run: None,
             phase: self.phase.map(|phase| match phase {
                 PhaseArgument::Red => TddPhase::Red,
                 PhaseArgument::Green => TddPhase::Green,
@@ -252,7 +251,6 @@ impl CommitArguments {
     /// Returns what is asked for.
     pub(super) fn request(self) -> CommitRequest {
         CommitRequest {
-            run: None,
             subtask: self.subtask.as_deref().map(Into::into),
             message: self.message,
             files: self.files,
@@ -265,7 +263,6 @@ impl FinalizeArguments {
     /// Returns what is asked for.
     pub(super) fn request(self) -> Result<FinalizeRequest, Error> {
         Ok(FinalizeRequest {
-            run: None,
             counts: self.results.as_deref().map(parse_counts).transpose()?,
             coverage: self.coverage,
         })

@@ -16,9 +16,8 @@ use serde_json::{Value, json};
 use std::io::{IsTerminal as _, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
-use tm_app::Autopilot;
 use tm_reports::laid_out;
-use tm_runtime::autopilot::{Error, GUIDE, Started};
+use tm_runtime::autopilot::{self, Environment, Error, GUIDE, Project, Started};
 use tm_scheduler::RunId;
 
 /// How often the log of a run that is watched is read again.
@@ -47,33 +46,39 @@ impl AutopilotArguments {
             Some(root) => start.join(root),
             None => start.to_owned(),
         };
-        let backlog = self.backlog.map(|path| start.join(path));
-        let run = self.command.run().map(RunId::from);
+        let environment = Environment {
+            backlog: self.backlog.map(|path| start.join(path)),
+            run: self.command.run().map(RunId::from),
+            ..Environment::of_process()
+        };
         let screen = Screen {
-            autopilot: Autopilot::open(&folder, backlog, run)?,
+            project: Project::open(&folder, environment)?,
             json: self.json,
         };
-        let autopilot = &screen.autopilot;
+        let project = &screen.project;
         match self.command {
             AutopilotCommand::Start(start) => Box::pin(screen.start(&start)).await,
             AutopilotCommand::Resume(resume) => {
-                screen.begun(&autopilot.resume()?, resume.interactive).await
+                screen
+                    .begun(&autopilot::resume(project)?, resume.interactive)
+                    .await
             }
-            AutopilotCommand::Next(_) => screen.show(&autopilot.next()?, "next"),
+            AutopilotCommand::Next(_) => screen.show(&autopilot::next(project)?, "next"),
             AutopilotCommand::Complete(complete) => {
-                let completed = autopilot.complete(complete.request()?).await?;
+                let completed = autopilot::complete(project, &complete.request()?).await?;
                 screen.show(&completed, "completed")
             }
             AutopilotCommand::Commit(commit) => {
-                let committed = autopilot.commit(commit.request()).await?;
+                let committed = autopilot::commit(project, &commit.request()).await?;
                 screen.show(&committed, "committed")
             }
             AutopilotCommand::Finalize(finalize) => {
-                screen.show(&autopilot.finalize(finalize.request()?).await?, "ended")
+                let ended = autopilot::finalize(project, &finalize.request()?).await?;
+                screen.show(&ended, "ended")
             }
             AutopilotCommand::Status(_) => screen.status(),
             AutopilotCommand::Watch(_) => screen.watch(),
-            AutopilotCommand::Pause(_) => screen.show(&autopilot.pause()?, "ended"),
+            AutopilotCommand::Pause(_) => screen.show(&autopilot::pause(project)?, "ended"),
             AutopilotCommand::Abort(abort) => screen.abort(&abort),
             AutopilotCommand::Prompt(_) => screen.prompt(),
             AutopilotCommand::Guide => Ok(0),
@@ -83,7 +88,7 @@ impl AutopilotArguments {
 
 /// Where answers go: one JSON document, or words.
 struct Screen {
-    autopilot: Autopilot,
+    project: Project,
     json: bool,
 }
 
@@ -97,20 +102,20 @@ impl Screen {
     }
 
     async fn start(&self, arguments: &StartArguments) -> Result {
-        let request = arguments.request();
+        let (project, request) = (&self.project, arguments.request());
         if arguments.dry_run {
-            return self.show(&self.autopilot.preview(&request)?, "preview");
+            return self.show(&autopilot::preview(project, &request)?, "preview");
         }
         if arguments.resume
-            && let Some(resumed) = self.autopilot.resume_of(&arguments.task)?
+            && let Some(resumed) = autopilot::resume_of(project, &arguments.task)?
         {
             return self.begun(&resumed, arguments.interactive).await;
         }
         if self.asks(arguments.no_confirm) {
-            print_data(&words("preview", &self.autopilot.preview(&request)?));
+            print_data(&words("preview", &autopilot::preview(project, &request)?));
             confirm("start the run", "Start?")?;
         }
-        let started = self.autopilot.start(&request).await?;
+        let started = autopilot::start(project, &request).await?;
         self.begun(&started, arguments.interactive).await
     }
 
@@ -122,14 +127,14 @@ impl Screen {
     async fn begun(&self, started: &Started, interactive: bool) -> Result {
         self.show(started, "started")?;
         if interactive {
-            interactive::work(&self.autopilot).await?;
+            interactive::work(&self.project).await?;
         }
         Ok(0)
     }
 
     fn status(&self) -> Result {
         let none = "there has been no run in this checkout";
-        match self.autopilot.status()? {
+        match autopilot::status(&self.project)? {
             Some(view) => return self.show(&view, "status"),
             None if self.json => return print_json(&json!({"active": false, "message": none})),
             None => say!("{none}; `tm autopilot start ID` begins one"),
@@ -141,11 +146,12 @@ impl Screen {
         if self.asks(arguments.force) {
             confirm("abort the run", "Give the run up?")?;
         }
-        self.show(&self.autopilot.abort(arguments.cleanup())?, "ended")
+        let ended = autopilot::abort(&self.project, arguments.cleanup())?;
+        self.show(&ended, "ended")
     }
 
     fn prompt(&self) -> Result {
-        let text = self.autopilot.prompt()?;
+        let text = autopilot::prompt(&self.project)?;
         if self.json {
             return print_json(&json!({"prompt": text}));
         }
@@ -155,10 +161,10 @@ impl Screen {
 
     /// Prints events as they come, until the run is over or its files are gone.
     fn watch(&self) -> Result {
-        let (autopilot, path) = self.autopilot.clone().watched()?;
+        let (project, path) = autopilot::watched(&self.project)?;
         let mut shown = 0;
         loop {
-            let view = autopilot.status().ok().flatten();
+            let view = autopilot::status(&project).ok().flatten();
             shown += self.print_whole_lines(&path, shown);
             if view.is_none_or(|view| matches!(view.status.as_str(), "completed" | "aborted")) {
                 return Ok(0);

@@ -17,14 +17,12 @@ use std::path::Path;
 use tm_config::Verify;
 use tm_presets::CommitWords;
 use tm_scheduler::autopilot::{Action, IllegalStep, Order, TddPhase, TestCounts};
-use tm_scheduler::{CommitId, RunId, Status, Task, TaskId, quoted};
+use tm_scheduler::{CommitId, Status, Task, TaskId, quoted};
 use tm_worktrees::{BranchName, CommitFiles};
 
 /// What is to be committed.
 #[derive(Clone, Debug, Default)]
 pub struct CommitRequest {
-    /// The run; the current one where it is not said.
-    pub run: Option<RunId>,
     /// The subtask; the one under way where it is not said.
     pub subtask: Option<TaskId>,
     /// The words of the message, instead of tm's; trailers are added.
@@ -40,7 +38,7 @@ pub struct CommitRequest {
 /// # Errors
 /// It is not time for that, HEAD is not on the run's branch, a hook refused, or there is nothing to commit.
 pub async fn commit(project: &Project, request: &CommitRequest) -> Result<Committed, Error> {
-    let mut session = Session::open(project, request.run.as_ref())?;
+    let mut session = Session::open(project)?;
     let subtask = expected(&session, request)?;
     project.refuse_waves("commit")?;
     let branch = session.assert_on_branch()?;

@@ -11,18 +11,16 @@ use super::verify;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tm_config::Verify;
+use tm_scheduler::TaskId;
 use tm_scheduler::autopilot::{
     PhaseReport, Stage, Step, TddPhase, TestCounts, Verdict, VerdictKind,
 };
-use tm_scheduler::{RunId, TaskId};
 use tm_store::run::write_json;
 use tm_worktrees::TreeId;
 
 /// What an agent reports.
 #[derive(Clone, Debug, Default)]
 pub struct CompleteRequest {
-    /// The run; the current one where it is not said.
-    pub run: Option<RunId>,
     /// The phase; the one under way where it is not said.
     pub phase: Option<TddPhase>,
     /// The subtask; the one under way where it is not said.
@@ -42,7 +40,7 @@ pub struct CompleteRequest {
 /// # Errors
 /// It is not time for that, or the report does not allow the next step.
 pub async fn complete(project: &Project, request: &CompleteRequest) -> Result<Completed, Error> {
-    let mut session = Session::open(project, request.run.as_ref())?;
+    let mut session = Session::open(project)?;
     let failure = request.failure.as_deref();
     let mut report = PhaseReport {
         phase: request.phase,

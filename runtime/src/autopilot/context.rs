@@ -11,8 +11,8 @@ use crate::conventional::stem;
 use std::fmt::Write as _;
 use std::path::Path;
 use tm_executors::testing::framework_of;
+use tm_scheduler::Task;
 use tm_scheduler::verdict::is_test_path;
-use tm_scheduler::{RunId, Task};
 use tm_worktrees::slug;
 
 /// So many existing test files are named.
@@ -154,8 +154,8 @@ const LONGEST_RULES: usize = 64 * 1024;
 ///
 /// # Errors
 /// There is no such run.
-pub fn prompt(project: &Project, id: Option<&RunId>) -> Result<String, Error> {
-    let open = OpenRun::open(project, id)?;
+pub fn prompt(project: &Project) -> Result<String, Error> {
+    let open = OpenRun::open(project)?;
     let action = open.state.machine.next();
     let next = open.next_action()?;
     let mut parts: Vec<String> = RULES

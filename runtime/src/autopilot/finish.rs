@@ -11,15 +11,13 @@ use tm_config::Verify;
 use tm_scheduler::autopilot::{
     Action, IllegalStep, Order, Stage, TestCounts, Verdict, judge_final,
 };
-use tm_scheduler::{RunId, Status, TaskId, quoted};
+use tm_scheduler::{Status, TaskId, quoted};
 use tm_store::run::write_json;
 use tm_worktrees::BranchName;
 
 /// How the whole suite went.
 #[derive(Clone, Debug, Default)]
 pub struct FinalizeRequest {
-    /// The run; the current one where it is not said.
-    pub run: Option<RunId>,
     /// The counts of the whole suite; where they are not said, tm runs it.
     pub counts: Option<TestCounts>,
     /// The coverage in percent.
@@ -31,7 +29,7 @@ pub struct FinalizeRequest {
 /// # Errors
 /// Something is not committed, or the whole suite does not pass.
 pub async fn finalize(project: &Project, request: &FinalizeRequest) -> Result<Ended, Error> {
-    let mut session = Session::open(project, request.run.as_ref())?;
+    let mut session = Session::open(project)?;
     let next = session.state.machine.next();
     if next != Action::Finalize {
         let wanted = "finalize the run".to_owned();
@@ -104,8 +102,8 @@ fn set_task_done(session: &Session<'_>) -> Result<Option<String>, Error> {
 ///
 /// # Errors
 /// There is no such run, or it is paused or over.
-pub fn pause(project: &Project, id: Option<&RunId>) -> Result<Ended, Error> {
-    let mut session = Session::open(project, id)?;
+pub fn pause(project: &Project) -> Result<Ended, Error> {
+    let mut session = Session::open(project)?;
     session.state.machine.handle(&Order::Pause)?;
     session.save(&[
         json!({"event": "run:paused", "why": "asked", "subtaskId": session.state.current()}),
@@ -129,8 +127,8 @@ pub enum Cleanup {
 ///
 /// # Errors
 /// There is no such run, it is over, or its branch can't be left.
-pub fn abort(project: &Project, id: Option<&RunId>, cleanup: Cleanup) -> Result<Ended, Error> {
-    let mut session = Session::open(project, id)?;
+pub fn abort(project: &Project, cleanup: Cleanup) -> Result<Ended, Error> {
+    let mut session = Session::open(project)?;
     let kept = match cleanup {
         // Leaving the branch can fail over uncommitted work, so it comes before anything is written.
         Cleanup::Remove => Some(retire(&session)?),

@@ -32,6 +32,6 @@ pub use error::{Error, ErrorKind};
 pub use finish::{Cleanup, FinalizeRequest, abort, finalize, pause};
 pub use next::{next, next_work_unit};
 pub use project::{Environment, Project};
-pub use start::{Force, StartRequest, preview, resume, start};
-pub use status::{activity, run_state, status, under_way};
+pub use start::{Force, StartRequest, preview, resume, resume_of, start};
+pub use status::{run_state, status, under_way, watched};
 pub use units::{UnitPhase, UnitResult, complete_unit};

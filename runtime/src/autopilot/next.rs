@@ -10,24 +10,24 @@ use super::error::Error;
 use super::project::Project;
 use super::session::{OpenRun, piece};
 use tm_config::Verify;
+use tm_scheduler::Task;
 use tm_scheduler::autopilot::{Action, Step, TestCounts};
 use tm_scheduler::verdict::is_test_path;
-use tm_scheduler::{RunId, Task};
 
 /// Returns what is to be done next in the run that is named, or in the current one.
 ///
 /// # Errors
 /// There is no such run.
-pub fn next(project: &Project, id: Option<&RunId>) -> Result<NextAction, Error> {
-    OpenRun::open(project, id)?.next_action()
+pub fn next(project: &Project) -> Result<NextAction, Error> {
+    OpenRun::open(project)?.next_action()
 }
 
 /// Returns the piece of work under way; `None` where nothing of the kind is.
 ///
 /// # Errors
 /// There is no such run.
-pub fn next_work_unit(project: &Project, id: Option<&RunId>) -> Result<Option<WorkUnit>, Error> {
-    Ok(OpenRun::open(project, id)?.next_action()?.work_unit)
+pub fn next_work_unit(project: &Project) -> Result<Option<WorkUnit>, Error> {
+    Ok(OpenRun::open(project)?.next_action()?.work_unit)
 }
 
 impl OpenRun<'_> {

@@ -28,6 +28,8 @@ pub struct Environment {
     pub tag: Option<Tag>,
     /// A backlog that somebody named.
     pub backlog: Option<PathBuf>,
+    /// A run that somebody named; calls are about the current one otherwise.
+    pub run: Option<RunId>,
 }
 
 impl Environment {
@@ -38,6 +40,7 @@ impl Environment {
             home: variable("TM_HOME").map(PathBuf::from),
             tag: variable("TASKMASTER_TAG").map(|tag| Tag::new(tag.to_string_lossy())),
             backlog: None,
+            run: None,
         }
     }
 }
@@ -79,6 +82,14 @@ impl Project {
             waves,
             surroundings,
         })
+    }
+
+    /// Returns the same project for calls about this run.
+    #[must_use]
+    pub fn with_run(&self, run: RunId) -> Self {
+        let mut project = self.clone();
+        project.surroundings.run = Some(run);
+        project
     }
 
     /// Returns the places of the runs of every checkout of the repository, each with the top of the checkout.

@@ -34,13 +34,17 @@ pub(super) struct OpenRun<'a> {
 
 impl<'a> OpenRun<'a> {
     /// Opens the run that is named, or the current one.
-    pub(super) fn open(project: &'a Project, id: Option<&RunId>) -> Result<Self, Error> {
-        let id = if let Some(id) = id {
+    pub(super) fn open(project: &'a Project) -> Result<Self, Error> {
+        let id = if let Some(id) = &project.surroundings.run {
             id.clone()
         } else {
             let current = project.folder.current_runs()?.into_iter().next();
             current.ok_or(Error::NoRun)?.run_id
         };
+        Self::of(project, id)
+    }
+
+    fn of(project: &'a Project, id: RunId) -> Result<Self, Error> {
         let run = project.folder.run(&id).ok();
         let run = run.filter(|run| run.state().exists());
         let run = run.ok_or(Error::UnknownRun(id))?;
@@ -132,9 +136,9 @@ impl<'a> Session<'a> {
     }
 
     /// Opens the run that is named, or the current one.
-    pub(super) fn open(project: &'a Project, id: Option<&RunId>) -> Result<Self, Error> {
+    pub(super) fn open(project: &'a Project) -> Result<Self, Error> {
         let lock = Self::lock(project)?;
-        let open = OpenRun::open(project, id)?;
+        let open = OpenRun::open(project)?;
         if open.run.last_event() < open.state.event_count {
             // A crash came between the state and what follows from it.
             open.write_what_follows(open.unit_under_way().as_ref())?;
@@ -208,7 +212,7 @@ pub(super) fn pause_others(project: &Project, keep: &RunId) -> Result<(), Error>
         if current.run_id == *keep || current.status != PointerStatus::InProgress {
             continue;
         }
-        let mut other = OpenRun::open(project, Some(&current.run_id))?;
+        let mut other = OpenRun::of(project, current.run_id)?;
         if !matches!(other.state.machine.stage(), Stage::Paused { .. }) {
             other.state.machine.handle(&Order::Pause)?;
         }

@@ -1,12 +1,13 @@
 //! Begins a run, or goes on with one that is paused or was cut off.
 
-use super::answers::Started;
+use super::answers::{Started, StatusView};
 use super::commit;
 use super::commit::check_templates;
 use super::error::Error;
 use super::project::Project;
 use super::session::{OpenRun, Session, pause_others};
 use super::state::{RunState, VERSION};
+use super::status::status;
 use super::verify::look;
 use crate::now;
 use crate::preflight::BrokenBase;
@@ -14,7 +15,7 @@ use serde_json::json;
 use tm_scheduler::autopilot::{
     Autopilot, AutopilotRules, OpenDependencies, Order, Stage, WorkItem, work_order,
 };
-use tm_scheduler::{RunId, Tag, Task, TaskId};
+use tm_scheduler::{Tag, Task, TaskId};
 use tm_store::autopilot::{PointerStatus, autopilot_run_id};
 use tm_worktrees::{BranchName, branch_from_pattern, slug};
 
@@ -110,8 +111,8 @@ pub async fn start(project: &Project, request: &StartRequest) -> Result<Started,
 ///
 /// # Errors
 /// There is no such run, it is over, or waves are at work.
-pub fn resume(project: &Project, id: Option<&RunId>) -> Result<Started, Error> {
-    let mut session = Session::open(project, id)?;
+pub fn resume(project: &Project) -> Result<Started, Error> {
+    let mut session = Session::open(project)?;
     project.refuse_waves("resume a run")?;
     let mut events = Vec::new();
     if matches!(session.state.machine.stage(), Stage::Paused { .. })
@@ -130,6 +131,19 @@ pub fn resume(project: &Project, id: Option<&RunId>) -> Result<Started, Error> {
     session.save(&events)?;
     let message = format!("resumed `{}`", session.state.run_id);
     finish(&session, message, Vec::new())
+}
+
+/// Goes on with the unfinished run of a task; `None` where the current one is not that.
+///
+/// # Errors
+/// It can't be gone on with.
+pub fn resume_of(project: &Project, task: &str) -> Result<Option<Started>, Error> {
+    let is_meant = |view: &StatusView| {
+        view.task_id == task && matches!(view.status.as_str(), "in-progress" | "paused")
+    };
+    let current = status(project)?.filter(is_meant);
+    let run = current.map(|view| project.with_run(view.run_id.into()));
+    run.map(|run| resume(&run)).transpose()
 }
 
 /// Makes the branch and takes the first subtask in hand, as far as that has not happened yet.

@@ -19,8 +19,8 @@ use tm_store::run::read_json;
 ///
 /// # Errors
 /// There is no run of that name, or its files can't be read.
-pub fn status(project: &Project, id: Option<&RunId>) -> Result<Option<StatusView>, Error> {
-    match OpenRun::open(project, id) {
+pub fn status(project: &Project) -> Result<Option<StatusView>, Error> {
+    match OpenRun::open(project) {
         Ok(open) => Ok(Some(view(&open))),
         Err(Error::NoRun) => Ok(None),
         Err(error) => Err(error),
@@ -31,18 +31,22 @@ pub fn status(project: &Project, id: Option<&RunId>) -> Result<Option<StatusView
 ///
 /// # Errors
 /// There is no such run.
-pub fn run_state(project: &Project, id: Option<&RunId>) -> Result<serde_json::Value, Error> {
-    let open = OpenRun::open(project, id)?;
+pub fn run_state(project: &Project) -> Result<serde_json::Value, Error> {
+    let open = OpenRun::open(project)?;
     let unit = open.work_unit(&open.state.machine.next())?;
     Ok(open.state.file(unit.as_ref()))
 }
 
-/// Returns the log of events of a run.
+/// Returns the project for calls about the run itself, whatever becomes the current one meanwhile, and its log of events.
 ///
 /// # Errors
 /// There is no such run.
-pub fn activity(project: &Project, id: Option<&RunId>) -> Result<PathBuf, Error> {
-    Ok(OpenRun::open(project, id)?.run.activity())
+pub fn watched(project: &Project) -> Result<(Project, PathBuf), Error> {
+    let open = OpenRun::open(project)?;
+    Ok((
+        project.with_run(open.state.run_id.clone()),
+        open.run.activity(),
+    ))
 }
 
 /// Returns the run that waves would disturb, and its checkout: one that goes on with the next call, in any checkout of

@@ -11,8 +11,8 @@ use super::session::OpenRun;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tm_scheduler::CommitId;
 use tm_scheduler::autopilot::{IllegalStep, TddPhase, TestCounts};
-use tm_scheduler::{CommitId, RunId};
 
 /// The phase of a piece of work.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, JsonSchema)]
@@ -72,15 +72,14 @@ pub struct UnitResult {
 /// Another piece is under way, or the result does not allow the next step.
 pub async fn complete_unit(
     project: &Project,
-    run: Option<&RunId>,
     unit: &str,
     result: &UnitResult,
 ) -> Result<NextAction, Error> {
-    expect(project, run, unit, result.phase)?;
+    expect(project, unit, result.phase)?;
     let phase = match result.phase {
         UnitPhase::Red => TddPhase::Red,
         UnitPhase::Green => TddPhase::Green,
-        UnitPhase::Commit => return commit_unit(project, run, result).await,
+        UnitPhase::Commit => return commit_unit(project, result).await,
     };
     let counts = TestCounts::of(
         result.tests_passed,
@@ -89,7 +88,6 @@ pub async fn complete_unit(
     );
     let why = result.error.as_deref().unwrap_or("it was not done");
     let request = CompleteRequest {
-        run: run.cloned(),
         phase: Some(phase),
         subtask: None,
         counts: Some(counts),
@@ -100,30 +98,20 @@ pub async fn complete_unit(
     Ok(complete(project, &request).await?.next_action)
 }
 
-async fn commit_unit(
-    project: &Project,
-    run: Option<&RunId>,
-    result: &UnitResult,
-) -> Result<NextAction, Error> {
+async fn commit_unit(project: &Project, result: &UnitResult) -> Result<NextAction, Error> {
     if !result.success {
         // Nothing has changed: the commit is still what comes next.
-        return OpenRun::open(project, run)?.next_action();
+        return OpenRun::open(project)?.next_action();
     }
     let request = CommitRequest {
-        run: run.cloned(),
         made: result.commit_sha.clone(),
         ..CommitRequest::default()
     };
     Ok(commit(project, &request).await?.next_action)
 }
 
-fn expect(
-    project: &Project,
-    run: Option<&RunId>,
-    unit: &str,
-    phase: UnitPhase,
-) -> Result<(), Error> {
-    let open = OpenRun::open(project, run)?;
+fn expect(project: &Project, unit: &str, phase: UnitPhase) -> Result<(), Error> {
+    let open = OpenRun::open(project)?;
     let next = open.state.machine.next();
     let word = match phase {
         UnitPhase::Red => "RED",
