@@ -5,7 +5,7 @@ use crate::judging::{Judging, parallel};
 use crate::project::Project;
 use crate::setup::parts;
 use std::num::NonZeroUsize;
-use tm_reports::cleaned_audit;
+use tm_reports::cleaned;
 use tm_runtime::audit::{AuditOrder as Order, AuditTests, audit as look_through};
 use tm_runtime::{replay, rules};
 use tm_scheduler::{Audit, CommitId, RunId, TAKEN_BACK_PHASE};
@@ -52,7 +52,7 @@ pub async fn audit(project: &Project, order: &AuditOrder) -> Result<Audit, Error
     let audit = look_through(&order, &judging.result_cache).await;
     project.warn(&judging.result_cache.close().await);
     audit
-        .map(cleaned_audit)
+        .map(cleaned)
         .map_err(Error::unjudged("audit the history"))
 }
 
@@ -102,17 +102,15 @@ fn known_run(project: &Project, id: &RunId) -> Result<Option<(CommitId, String)>
     if !project.directory.runs()?.contains(id) {
         return Ok(None);
     }
-    let replayed = replay(&project.directory.run(id)?.journal())?;
-    let base = before_taking_back(project, replayed.header.base_commit)?;
-    Ok(Some((base, replayed.header.integration_branch)))
+    let header = replay(&project.directory.run(id)?.journal())?.header;
+    let base = before_taking_back(project, header.base_commit)?;
+    Ok(Some((base, header.integration_branch)))
 }
 
 /// Where a run began before it took back what had been rejected: that is a part of what it did.
 fn before_taking_back(project: &Project, mut base: CommitId) -> Result<CommitId, Error> {
     let repository = &project.repository;
-    let is_of_tm =
-        |(name, value): &(String, String)| name == "Phase" && value.trim() == TAKEN_BACK_PHASE;
-    while repository.past(&base)?.trailers.iter().any(is_of_tm)
+    while repository.past(&base)?.says("Phase", TAKEN_BACK_PHASE)
         && let Some(before) = repository.first_parent(&base)?
     {
         base = before;
@@ -143,8 +141,7 @@ fn of_nothing(project: &Project) -> Result<Range, Error> {
 }
 
 fn is_of_run(commit: &PastCommit) -> bool {
-    let says = |name: &str| commit.trailers.iter().any(|(key, _)| key == name);
-    says("Task") && says("Run")
+    commit.has("Task") && commit.has("Run")
 }
 
 /// Where a history left the default branch, the remote's or the one here; `None` where that has everything.

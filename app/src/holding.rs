@@ -30,10 +30,8 @@ pub enum Waiting {
 
 /// Takes the run lock, or says who has it.
 pub(crate) fn lock(project: &Project, waiting: Waiting) -> Result<RunLock, Error> {
-    let command_line = std::env::args_os()
-        .map(|word| without_secret(&word.to_string_lossy()))
-        .collect();
-    let holder = Holder::this_process(now(), command_line);
+    let words = command_line().map(|word| without_secret(&word));
+    let holder = Holder::this_process(now(), words.collect());
     loop {
         match RunLock::acquire(&project.directory, &holder) {
             Ok(lock) => {
@@ -75,6 +73,11 @@ pub(crate) async fn end_abandoned(project: &Project) -> Result<Vec<CutOff>, Erro
         project.tell(&Notice::LoopCutOff(cut_off));
     }
     Ok(found)
+}
+
+/// The words that this process was started with.
+pub(crate) fn command_line() -> impl Iterator<Item = String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned())
 }
 
 /// A word of the command line as others may see it: the path of a URL, as of a webhook, may be a secret.

@@ -2,6 +2,7 @@
 
 use crate::after::AfterRun;
 use crate::error::Error;
+use crate::holding::command_line;
 use crate::notice::Notice;
 use crate::plan::limits;
 use crate::project::{KnownRun, Project};
@@ -31,13 +32,10 @@ pub(crate) struct Manifest {
 impl Manifest {
     /// Returns what a run is started with now.
     pub(crate) fn new(project: &Project, after: AfterRun) -> Self {
-        let words = std::env::args_os();
         Self {
             version: 1,
             tm_version: env!("CARGO_PKG_VERSION").to_owned(),
-            command_line: words
-                .map(|word| word.to_string_lossy().into_owned())
-                .collect(),
+            command_line: command_line().collect(),
             overrides: project.given.clone(),
             after,
         }

@@ -9,10 +9,10 @@ use crate::setup::{by_id, parts};
 use std::collections::BTreeMap;
 use tm_reports::DoubtSummary;
 use tm_runtime::audit::{AuditOrder, AuditTests, doubts, landed_since, proven_tips};
-use tm_runtime::{JournalHeader, rules};
+use tm_runtime::{JournalHeader, Replayed, rules};
 use tm_scheduler::{AuditItem, State, TaskId};
 use tm_store::run::{RunDirectory, write_json};
-use tm_worktrees::WorktreePool;
+use tm_worktrees::{Repository, WorktreePool};
 
 /// Whether the tests of what a journal says was proven are run again after an unclean end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -35,28 +35,21 @@ pub(crate) async fn prove_again(
     } = run;
     let (header, scheduler) = (&replayed.header, &replayed.scheduler);
     let pool = project.worktrees(header.run_id.as_str())?;
-    let doubts = doubts(pool.repository(), &header.base_commit, scheduler)?;
-    if let Some(doubt) = doubts.into_iter().next() {
-        return Err(Error::JournalDoubted {
-            header: Box::new(header.clone()),
-            doubt: Box::new(doubt),
-        });
-    }
+    refuse_doubted_journal(pool.repository(), replayed)?;
     let proven = scheduler.tasks().filter(|view| is_proven(view.state));
-    let proven = proven.count();
+    let tasks = proven.count();
     // A journal that tells of an end which no process reported may have been written by anybody.
     let ended_cleanly = scheduler.ended().is_some() && directory.summary_json().exists();
-    if trust == JournalTrust::Trusted && directory.doubts().exists() {
+    let is_trusted = trust == JournalTrust::Trusted;
+    if is_trusted && directory.doubts().exists() {
         // The user knows why it could not be shown.
         remember(directory, &[])?;
     }
-    if proven == 0 || ended_cleanly || trust == JournalTrust::Trusted {
+    if tasks == 0 || ended_cleanly || is_trusted {
         return Ok(());
     }
-    project.tell(&Notice::ProvesAgain {
-        run: &header.run_id,
-        tasks: proven,
-    });
+    let run_id = &header.run_id;
+    project.tell(&Notice::ProvesAgain { run: run_id, tasks });
     let found = not_shown(project, run, pool).await?;
     remember(directory, &found)?;
     match found.into_iter().next() {
@@ -64,6 +57,18 @@ pub(crate) async fn prove_again(
         Some(item) => Err(Error::NotShownAgain {
             header: Box::new(header.clone()),
             item: Box::new(item),
+        }),
+    }
+}
+
+/// What the journal says has landed has to be what git has.
+fn refuse_doubted_journal(repository: &Repository, run: &Replayed) -> Result<(), Error> {
+    let doubts = doubts(repository, &run.header.base_commit, &run.scheduler)?;
+    match doubts.into_iter().next() {
+        None => Ok(()),
+        Some(doubt) => Err(Error::JournalDoubted {
+            header: Box::new(run.header.clone()),
+            doubt: Box::new(doubt),
         }),
     }
 }
@@ -117,8 +122,7 @@ fn own_commands(
     project: &Project,
     header: &JournalHeader,
 ) -> Result<BTreeMap<TaskId, String>, Error> {
-    let (_, backlog) = project.backlog_of(header)?;
-    let tasks = by_id(&backlog.tasks).into_iter();
+    let tasks = by_id(&project.backlog_of(header)?.1.tasks).into_iter();
     let own = tasks.filter_map(|(id, task)| Some((id, task.test_command?)));
     Ok(own.collect())
 }

@@ -235,10 +235,14 @@ fn below<'b>(
     earlier: &'b [TaskBranch],
     branch: &TaskBranch,
 ) -> Result<Option<&'b str>, Error> {
-    for earlier in earlier.iter().rev() {
-        let repository = &run.project.repository;
-        if repository.is_ancestor(&earlier.commit, &branch.commit)? {
-            return Ok(Some(earlier.branch.as_str()));
+    for TaskBranch {
+        branch: name,
+        commit,
+        ..
+    } in earlier.iter().rev()
+    {
+        if run.project.repository.is_ancestor(commit, &branch.commit)? {
+            return Ok(Some(name.as_str()));
         }
     }
     Ok(None)

@@ -145,9 +145,10 @@ const ACTIVITY_BYTES: u64 = 256 * 1024 * 1024;
 /// The set-ups that a run's activity tells of.
 fn setups(run: &RunDirectory) -> SetupSummary {
     let text = tm_untrusted::read(&run.activity(), ACTIVITY_BYTES).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    let took = text.lines().filter_map(setup_ms);
-    took.fold(SetupSummary::default(), SetupSummary::and)
+    String::from_utf8_lossy(&text)
+        .lines()
+        .filter_map(setup_ms)
+        .fold(SetupSummary::default(), SetupSummary::and)
 }
 
 /// The milliseconds that a set-up took of which an event tells.

@@ -290,9 +290,9 @@ const ANY_RUN: &str = "00000000-000000-0000";
 
 /// Whether a name is written as those of runs are.
 fn is_run(name: &str) -> bool {
-    let is_alike = |(one, other): (char, char)| match other {
-        '-' => one == '-',
-        _ => one.is_ascii_alphanumeric(),
-    };
-    name.len() >= ANY_RUN.len() && name.chars().zip(ANY_RUN.chars()).all(is_alike)
+    let shape = name.chars().map(|letter| match letter {
+        letter if letter.is_ascii_alphanumeric() => '0',
+        letter => letter,
+    });
+    shape.collect::<String>().starts_with(ANY_RUN)
 }

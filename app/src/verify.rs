@@ -6,8 +6,8 @@ use crate::project::Project;
 use crate::setup::{never_commit, parts, test_command};
 use std::path::{Path, PathBuf};
 use tm_executors::testing::TestCommand;
-use tm_runtime::{RedCommit, Replayed, StepError, Work, prove, red_commit, rules};
-use tm_scheduler::{CommitId, Phase, Proof, TaskId};
+use tm_runtime::{JournalHeader, RedCommit, Replayed, StepError, Work, prove, red_commit, rules};
+use tm_scheduler::{CommitId, Phase, Proof, RunId, TaskId, TaskView};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::safe_name;
 use tm_worktrees::{Repository, TreeId};
@@ -105,32 +105,19 @@ fn of_task(
     let Replayed {
         header, scheduler, ..
     } = project.replayed(run)?.replayed;
-    let (task, run) = (TaskId::from(id), &header.run_id);
-    let unknown = || Error::UnknownTarget {
+    let view = scheduler.task(&TaskId::from(id));
+    let view = view.ok_or_else(|| Error::UnknownTarget {
         name: id.to_owned(),
-        run: run.clone(),
-    };
-    let view = scheduler.task(&task).ok_or_else(unknown)?;
+        run: header.run_id.clone(),
+    })?;
     let planned = &view.placed.task;
-    let nothing = || Error::NothingToJudge(id.to_owned());
-    let mut attempts = view.attempts.iter().rev();
-    let placed = attempts.find_map(|record| Some((record, record.place()?)));
-    let (record, place) = placed.ok_or_else(nothing)?;
-    let commit = if let Some(commit) = record.commit().or_else(|| view.state.commit()) {
-        commit.clone()
-    } else {
-        let (task, number) = (safe_name(&task), record.number);
-        let kept = format!("refs/tm/salvage/{run}/{task}/{number}");
-        project.repository.resolve(&kept).map_err(|_| nothing())?
-    };
+    let work = work_of(project, &header.run_id, &view);
+    let (began, commit) = work.ok_or_else(|| Error::NothingToJudge(id.to_owned()))?;
     let red = planned.pair.as_ref();
     let red = red.and_then(|red| RedCommit::of(scheduler.task(red)?.attempts.last()?));
-    let base = base(project, order)?.unwrap_or_else(|| place.base.clone());
+    let base = base(project, order)?.unwrap_or(began);
     let tree = project.repository.tree_of(&commit)?;
-    let (_, backlog) = project.backlog_of(&header)?;
-    let mut tasks = backlog.tasks.into_iter();
-    let own = tasks.find(|one| one.id == planned.backlog_id);
-    let own = own.and_then(|one| one.test_command);
+    let own = own_command(project, &header, &planned.backlog_id)?;
     let command = match own.filter(|_| !is_command_given(project)) {
         Some(own) => Some(TestCommand::shell(&own, test_command(project).as_ref())),
         None => of_parts(project, (&base, &tree), red.as_ref())?,
@@ -143,6 +130,32 @@ fn of_task(
         red,
         command,
     })
+}
+
+/// What the last attempt with a worktree began with, and its work: its commit, or what was kept of it when it failed.
+fn work_of(project: &Project, run: &RunId, view: &TaskView<'_>) -> Option<(CommitId, CommitId)> {
+    let mut attempts = view.attempts.iter().rev();
+    let (record, place) = attempts.find_map(|record| Some((record, record.place()?)))?;
+    let commit = record.commit().or_else(|| view.state.commit());
+    let kept = || {
+        let (task, number) = (safe_name(&view.placed.task.id), record.number);
+        let kept = format!("refs/tm/salvage/{run}/{task}/{number}");
+        project.repository.resolve(&kept).ok()
+    };
+    Some((place.base.clone(), commit.cloned().or_else(kept)?))
+}
+
+/// The test command that a task of the backlog has itself.
+fn own_command(
+    project: &Project,
+    header: &JournalHeader,
+    id: &TaskId,
+) -> Result<Option<String>, Error> {
+    let (_, backlog) = project.backlog_of(header)?;
+    let mut tasks = backlog.tasks.into_iter();
+    Ok(tasks
+        .find(|task| task.id == *id)
+        .and_then(|task| task.test_command))
 }
 
 /// The command that was asked for, or those of the parts that the work touches.
@@ -164,7 +177,7 @@ fn is_command_given(project: &Project) -> bool {
 /// Everything in a checkout, committed or not, but for what is never committed.
 fn of_checkout(project: &Project, order: &VerifyOrder, folder: &Path) -> Result<Target, Error> {
     let repository = &project.repository;
-    let root = repository.checkout_root();
+    let root = project.root();
     let phase = order.phase.unwrap_or(Phase::None);
     let whole = repository.tree_of_checkout(root)?;
     let base = match base(project, order)? {
@@ -178,15 +191,16 @@ fn of_checkout(project: &Project, order: &VerifyOrder, folder: &Path) -> Result<
     let never_commit = never_commit(&project.loaded.settings, Some(&backlog), root)?;
     let (tree, _) = repository.without(&never_commit, &whole, &base)?;
     // A GREEN without a run is built on its RED.
-    let mut red = None;
-    if phase == Phase::Green {
-        red = repository.first_parent(&base)?.map(|below| RedCommit {
-            base: below,
-            commit: base.clone(),
-            tests: Vec::new(),
-            unloaded: Vec::new(),
-        });
-    }
+    let below = match phase {
+        Phase::Green => repository.first_parent(&base)?,
+        Phase::Red | Phase::None => None,
+    };
+    let red = below.map(|below| RedCommit {
+        base: below,
+        commit: base.clone(),
+        tests: Vec::new(),
+        unloaded: Vec::new(),
+    });
     Ok(Target {
         name: folder.display().to_string(),
         phase,

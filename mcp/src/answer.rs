@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt;
 use std::time::Duration;
+use tm_reports::cleaned;
 use tm_scheduler::with_causes;
 
 /// A call that came to nothing, with what to do about it.
@@ -85,7 +86,7 @@ pub(crate) fn cleaned_result(mut result: CallToolResult) -> CallToolResult {
     result.structured_content = result.structured_content.map(cleaned);
     for block in &mut result.content {
         if let ContentBlock::Text(content) = block {
-            let document = serde_json::from_str(&content.text).map(cleaned);
+            let document = serde_json::from_str::<Value>(&content.text).map(cleaned);
             content.text = document.map_or_else(
                 |_| tm_untrusted::clean(&content.text),
                 |document| document.to_string(),
@@ -93,21 +94,6 @@ pub(crate) fn cleaned_result(mut result: CallToolResult) -> CallToolResult {
         }
     }
     result
-}
-
-/// Returns a document whose texts have no orders to a terminal and no secrets in them; its keys stay.
-fn cleaned(mut document: Value) -> Value {
-    match &mut document {
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        Value::String(text) => *text = tm_untrusted::clean(text),
-        Value::Array(values) => values
-            .iter_mut()
-            .for_each(|value| *value = cleaned(value.take())),
-        Value::Object(fields) => fields
-            .values_mut()
-            .for_each(|value| *value = cleaned(value.take())),
-    }
-    document
 }
 
 /// How often a client that wants to know is told that a call is at work.

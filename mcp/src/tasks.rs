@@ -217,15 +217,10 @@ impl Server {
         self.json(move |server| {
             let (_, backlog) = server.read(&call.backlog)?;
             let view_of = |id| {
-                let mut all = backlog
-                    .tasks
-                    .iter()
-                    .flat_map(|task| std::iter::once(task).chain(&task.subtasks));
-                let found = all.find(|task| task.id == id);
+                let found = Task::with_subtasks(&backlog.tasks).find(|task| task.id == id);
                 let unknown = || Refusal::of_words(&format!("find the task `{id}`"), None);
-                found
-                    .map(|task| view(task, Depth::Everything))
-                    .ok_or_else(unknown)
+                let task = found.ok_or_else(unknown)?;
+                Ok::<_, Refusal>(view(task, Depth::Everything))
             };
             let tasks: Vec<TaskView> = ids(&call.id).map(view_of).collect::<Result<_, _>>()?;
             Ok::<_, Refusal>(Tasks {

@@ -1,6 +1,5 @@
 //! An audit of a history as text and as `JUnit` XML.
 
-use crate::cleaned::cleaned;
 use crate::columns;
 use crate::junit::{JunitCase, JunitFault, JunitSuite, junit_document};
 use itertools::Itertools as _;
@@ -9,11 +8,6 @@ use tm_scheduler::{Audit, AuditItem, AuditOutcome, Proof, TaskId};
 
 /// So many characters of a commit's id are shown.
 const SHORT: usize = 12;
-
-/// Returns the audit with no text in it that is an order to a terminal, or a secret.
-pub fn cleaned_audit(audit: Audit) -> Audit {
-    cleaned(audit)
-}
 
 /// Returns the audit for people: a line for each commit, and what the tests said where something could not be shown.
 pub fn audit_text(audit: &Audit) -> String {

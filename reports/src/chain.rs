@@ -34,8 +34,10 @@ pub(crate) fn critical_path(tasks: &[TaskSummary]) -> BTreeSet<&str> {
 /// work divided by the slots.
 pub(crate) fn lower_bound(tasks: &[TaskSummary], slots: u32) -> u64 {
     let work: u64 = tasks.iter().map(last_work).sum();
-    let lengths = chains(tasks).into_values().map(|(length, _)| length);
-    lengths.fold(work / u64::from(slots), u64::max)
+    chains(tasks)
+        .into_values()
+        .map(|(length, _)| length)
+        .fold(work / u64::from(slots), u64::max)
 }
 
 /// Milliseconds for which the agent of the last attempt worked.

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Returns a value whose texts have no orders to a terminal and no secrets in them.
-pub(crate) fn cleaned<T: Serialize + DeserializeOwned>(value: T) -> T {
+pub fn cleaned<T: Serialize + DeserializeOwned>(value: T) -> T {
     let Ok(mut tree) = serde_json::to_value(&value) else {
         return value;
     };
@@ -25,11 +25,11 @@ fn clean(value: &mut Value) -> bool {
             *text = clean;
             is_changed
         }
-        Value::Array(values) => values
-            .iter_mut()
-            .fold(false, |changed, value| clean(value) | changed),
-        Value::Object(fields) => fields
-            .iter_mut()
-            .fold(false, |changed, (_, value)| clean(value) | changed),
+        Value::Array(values) => clean_all(values.iter_mut()),
+        Value::Object(fields) => clean_all(fields.values_mut()),
     }
+}
+
+fn clean_all<'v>(values: impl Iterator<Item = &'v mut Value>) -> bool {
+    values.fold(false, |is_changed, value| clean(value) | is_changed)
 }

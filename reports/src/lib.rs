@@ -20,7 +20,8 @@ mod summary;
 mod traces;
 mod view;
 
-pub use audit::{audit_junit, audit_text, cleaned_audit};
+pub use audit::{audit_junit, audit_text};
+pub use cleaned::cleaned;
 pub use columns::columns;
 pub use compliance::{PairSummary, TddSummary};
 pub use doubts::{DoubtSummary, with_doubts};

@@ -77,8 +77,11 @@ impl TaskSummary {
     pub(crate) fn strength(&self) -> Option<Strength> {
         let last = self.attempts.last()?;
         self.commit.as_ref().filter(|_| last.failure.is_none())?;
-        let proof = last.proof.as_ref();
-        Some(proof.map_or(Strength::Nothing, ProofSummary::rests_on))
+        Some(
+            last.proof
+                .as_ref()
+                .map_or(Strength::Nothing, ProofSummary::rests_on),
+        )
     }
 }
 

@@ -26,6 +26,19 @@ pub struct PastCommit {
     pub message: String,
 }
 
+impl PastCommit {
+    /// Tells whether a trailer of this name is there.
+    pub fn has(&self, name: &str) -> bool {
+        self.trailers.iter().any(|(key, _)| key == name)
+    }
+
+    /// Tells whether a trailer says this.
+    pub fn says(&self, name: &str, value: &str) -> bool {
+        let mut trailers = self.trailers.iter();
+        trailers.any(|(key, said)| key == name && said.trim() == value)
+    }
+}
+
 /// Who a commit says has written it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Author {

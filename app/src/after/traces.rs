@@ -1,6 +1,7 @@
 //! Sends the traces of a run to an OpenTelemetry collector when the run is over. The environment says whether and where,
 //! with the variables that every program with OpenTelemetry reads.
 
+use percent_encoding::percent_decode_str;
 use tm_reports::{Summary, traces_json};
 use tm_runtime::notices::post_json;
 
@@ -39,18 +40,26 @@ fn collector(variable: impl Fn(&str) -> Option<String>) -> Option<Collector> {
     let url = set("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").or_else(all)?;
     let headers =
         set("OTEL_EXPORTER_OTLP_TRACES_HEADERS").or_else(|| set("OTEL_EXPORTER_OTLP_HEADERS"));
-    let mut resource = pairs(&set("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default());
-    if let Some(name) = set("OTEL_SERVICE_NAME") {
-        resource.retain(|(key, _)| key != "service.name");
-        resource.push(("service.name".to_owned(), name));
-    } else if !resource.iter().any(|(key, _)| key == "service.name") {
-        resource.push(("service.name".to_owned(), "tm".to_owned()));
-    }
+    let resource = pairs(&set("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default());
     Some(Collector {
         url,
         headers: pairs(&headers.unwrap_or_default()),
-        resource,
+        resource: with_service(resource, set("OTEL_SERVICE_NAME")),
     })
+}
+
+/// What is said of the service, with its name.
+fn with_service(
+    mut resource: Vec<(String, String)>,
+    name: Option<String>,
+) -> Vec<(String, String)> {
+    let is_name = |(key, _): &(String, String)| key == "service.name";
+    if name.is_some() || !resource.iter().any(is_name) {
+        resource.retain(|pair| !is_name(pair));
+        let name = name.unwrap_or_else(|| "tm".to_owned());
+        resource.push(("service.name".to_owned(), name));
+    }
+    resource
 }
 
 /// `key=value` pairs with commas between them, as in the specification; values may be percent-encoded.
@@ -63,19 +72,7 @@ fn pairs(text: &str) -> Vec<(String, String)> {
 }
 
 fn decoded(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let code = tail
-            .get(..2)
-            .and_then(|digits| std::str::from_utf8(digits).ok());
-        let code = code
-            .filter(|_| *first == b'%')
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(code.unwrap_or(*first));
-        rest = if code.is_some() { &tail[2..] } else { tail };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

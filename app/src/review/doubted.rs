@@ -133,8 +133,7 @@ fn needed(task: &TaskId, tasks: &[Task]) -> BTreeSet<TaskId> {
     let mut needed = BTreeSet::new();
     let mut open = vec![&id];
     while let Some(next) = open.pop() {
-        let subtasks = tasks.iter().flat_map(|task| &task.subtasks);
-        let found = tasks.iter().chain(subtasks).find(|task| task.id == *next);
+        let found = Task::with_subtasks(tasks).find(|task| task.id == *next);
         for before in found.into_iter().flat_map(|task| &task.dependencies) {
             if *before != id && needed.insert(before.clone()) {
                 open.push(before);

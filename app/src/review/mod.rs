@@ -155,13 +155,9 @@ impl ReviewedRun {
         let mut found = Vec::new();
         let mut next = Some(branch.commit.clone());
         while let Some(commit) = next {
-            let trailers = repository.past(&commit)?.trailers;
-            let has = |name: &str, is_it: &dyn Fn(&str) -> bool| {
-                let mut trailers = trailers.iter();
-                trailers.any(|(key, value)| key == name && is_it(value.trim()))
-            };
-            let is_own = has("Task", &|id| id == task) && has("Run", &|id| id == run);
-            if commit != branch.commit && !(is_own && has("Phase", &|_| true)) {
+            let past = repository.past(&commit)?;
+            let is_own = past.says("Task", task) && past.says("Run", run) && past.has("Phase");
+            if commit != branch.commit && !is_own {
                 break;
             }
             next = repository.first_parent(&commit)?;

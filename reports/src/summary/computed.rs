@@ -8,8 +8,8 @@ use crate::cleaned::cleaned;
 use crate::compliance::tdd_summary;
 use crate::moment::moment;
 use tm_scheduler::{
-    AttemptRecord, Claim, ClaimStatus, CommitId, Phase, PlacedTask, Proof, ResultFile, RunStatus, Scheduler,
-    State, TaskId, TaskView, Timestamp, exit_code,
+    AttemptRecord, Claim, ClaimStatus, CommitId, Phase, PlacedTask, Proof, ResultFile, RunStatus,
+    Scheduler, State, TaskId, TaskView, Timestamp, exit_code,
 };
 
 /// Computes the summary. Its texts are safe to show, whoever wrote them, and so is every report that is made of it.
