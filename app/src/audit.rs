@@ -73,10 +73,14 @@ fn range(project: &Project, named: Option<&str>) -> Result<Range, Error> {
 /// The commit that a name stands for: here, or at the remote where only that is known.
 fn revision(project: &Project, name: &str) -> Result<CommitId, Error> {
     let name = if name.is_empty() { "HEAD" } else { name };
-    let (repository, at_remote) = (&project.repository, format!("refs/remotes/origin/{name}"));
-    let found = repository.resolve(name);
-    found
-        .or_else(|_| repository.resolve(&at_remote))
+    project
+        .repository
+        .resolve(name)
+        .or_else(|_| {
+            project
+                .repository
+                .resolve(&format!("refs/remotes/origin/{name}"))
+        })
         .map_err(Error::UnknownRange)
 }
 

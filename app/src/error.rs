@@ -6,10 +6,10 @@ use crate::lost_landings::LostLandings;
 use std::io;
 use std::path::PathBuf;
 use tm_reports::DoubtSummary;
+use tm_runtime::JournalHeader;
 use tm_runtime::audit::Doubt;
 use tm_runtime::preflight::BrokenTests;
 use tm_runtime::standing::NotTakenBack;
-use tm_runtime::{JournalHeader, StepError};
 use tm_scheduler::{AuditItem, RunId, Status, TaskId, Unplannable, quoted, with_causes};
 use tm_store::backlog::BacklogError;
 use tm_store::run::Holder;
@@ -383,14 +383,4 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
-}
-
-impl Error {
-    /// Returns what makes an error of trouble with judging.
-    pub(crate) fn unjudged(what: impl Into<String>) -> impl FnOnce(StepError) -> Self {
-        move |why| Self::Unjudged {
-            what: what.into(),
-            why: why.to_string(),
-        }
-    }
 }

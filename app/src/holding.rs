@@ -52,8 +52,8 @@ pub(crate) fn lock(project: &Project, waiting: Waiting) -> Result<RunLock, Error
 /// Refuses other kinds of runs while one of autopilot goes on in the repository: its commits would look like escapes.
 fn refuse_under_way(root: &Path) -> Result<(), Error> {
     let project = autopilot::Project::open(root, Environment::of_process())?;
-    under_way(&project)?.map_or(Ok(()), |(run, place)| {
-        Err(Error::AutopilotUnderWay { run, place })
+    Error::refuse(under_way(&project)?, |(run, place)| {
+        Error::AutopilotUnderWay { run, place }
     })
 }
 

@@ -70,13 +70,8 @@ pub(crate) fn passable(
 /// # Errors
 /// One is.
 pub fn refuse_live(project: &Project, what: &'static str) -> Result<(), Error> {
-    match RunLock::holder(&project.directory)? {
-        None => Ok(()),
-        Some(holder) => Err(Error::RunLive {
-            what,
-            holder: Box::new(holder),
-        }),
-    }
+    let holder = RunLock::holder(&project.directory)?.map(Box::new);
+    Error::refuse(holder, |holder| Error::RunLive { what, holder })
 }
 
 /// Refuses to pass on a branch of a run in which work stands that somebody rejected, in this run or before it.
@@ -84,12 +79,8 @@ pub(crate) fn refuse_rejected(run: &ReviewedRun, branch: &BranchName) -> Result<
     let Some(tip) = run.project.repository.branch_tip(branch)? else {
         return Ok(());
     };
-    let rejected = run.rejected_in(&tip)?;
-    if rejected.is_empty() {
-        Ok(())
-    } else {
-        Err(Error::WorkRejected(rejected))
-    }
+    let rejected = Some(run.rejected_in(&tip)?);
+    Error::refuse(rejected.filter(|ids| !ids.is_empty()), Error::WorkRejected)
 }
 
 /// Returns the branch that the user is on.

@@ -52,25 +52,19 @@ pub(crate) async fn prove_again(
     project.tell(&Notice::ProvesAgain { run: run_id, tasks });
     let found = not_shown(project, run, pool).await?;
     remember(directory, &found)?;
-    match found.into_iter().next() {
-        None => Ok(()),
-        Some(item) => Err(Error::NotShownAgain {
-            header: Box::new(header.clone()),
-            item: Box::new(item),
-        }),
-    }
+    Error::refuse(found.into_iter().next(), |item| Error::NotShownAgain {
+        header: Box::new(header.clone()),
+        item: Box::new(item),
+    })
 }
 
 /// What the journal says has landed has to be what git has.
 fn refuse_doubted_journal(repository: &Repository, run: &Replayed) -> Result<(), Error> {
     let doubts = doubts(repository, &run.header.base_commit, &run.scheduler)?;
-    match doubts.into_iter().next() {
-        None => Ok(()),
-        Some(doubt) => Err(Error::JournalDoubted {
-            header: Box::new(run.header.clone()),
-            doubt: Box::new(doubt),
-        }),
-    }
+    Error::refuse(doubts.into_iter().next(), |doubt| Error::JournalDoubted {
+        header: Box::new(run.header.clone()),
+        doubt: Box::new(doubt),
+    })
 }
 
 /// Writes down what could not be shown, so that no report says of it that it has landed.

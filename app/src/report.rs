@@ -245,10 +245,7 @@ fn doubts(project: &Project, run: &KnownRun) -> Vec<DoubtSummary> {
 
 /// Refuses to pass on the work of a run of which something is in doubt.
 pub(crate) fn refuse_doubted(summary: &Summary) -> Result<(), Error> {
-    let Some(doubt) = summary.doubts.first() else {
-        return Ok(());
-    };
-    Err(Error::WorkDoubted {
+    Error::refuse(summary.doubts.first(), |doubt| Error::WorkDoubted {
         run: summary.run_id.clone(),
         branch: summary.integration_branch.clone(),
         doubt: Box::new(doubt.clone()),

@@ -284,10 +284,11 @@ fn check_tests(header: &JournalHeader, tasks: &[Task]) -> Result<(), Error> {
     let own = tasks.iter().filter(|task| task.test_command.is_some());
     let own: BTreeSet<&TaskId> = own.map(|task| &task.id).collect();
     let mut planned = header.plan.tasks.iter().map(|placed| &placed.task);
-    match planned.find(|task| task.phase != Phase::None && !own.contains(&task.backlog_id)) {
-        None => Ok(()),
-        Some(unproven) => Err(Error::NoTests(unproven.id.clone())),
-    }
+    let is_unproven =
+        |task: &&PlannedTask| task.phase != Phase::None && !own.contains(&task.backlog_id);
+    Error::refuse(planned.find(is_unproven), |task| {
+        Error::NoTests(task.id.clone())
+    })
 }
 
 /// The patterns of the settings, and the backlog itself.

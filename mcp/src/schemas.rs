@@ -19,13 +19,9 @@ fn plain<'v>(values: impl Iterator<Item = &'v mut Value>) {
                 let is_width = |format: &str| {
                     format.trim_start_matches('u').starts_with("int") || format == "double"
                 };
-                if fields
-                    .get("format")
-                    .and_then(Value::as_str)
-                    .is_some_and(is_width)
-                {
-                    fields.remove("format");
-                }
+                fields.retain(|name, value| {
+                    name != "format" || !value.as_str().is_some_and(is_width)
+                });
                 plain(fields.values_mut());
             }
             Value::Array(values) => plain(values.iter_mut()),

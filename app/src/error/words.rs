@@ -1,6 +1,7 @@
-//! Puts errors into words.
+//! Makes errors of what was found, and puts them into words.
 
-use tm_runtime::JournalHeader;
+use super::Error;
+use tm_runtime::{JournalHeader, StepError};
 use tm_scheduler::AuditItem;
 
 pub(super) fn not_shown(header: &JournalHeader, item: &AuditItem) -> String {
@@ -14,4 +15,19 @@ pub(super) fn not_shown(header: &JournalHeader, item: &AuditItem) -> String {
         words = words + "\n" + item.evidence.trim_end();
     }
     tm_untrusted::clean(&words)
+}
+
+impl Error {
+    /// Refuses to go on where something was found that forbids it.
+    pub(crate) fn refuse<T>(found: Option<T>, error: impl FnOnce(T) -> Self) -> Result<(), Self> {
+        found.map_or(Ok(()), |found| Err(error(found)))
+    }
+
+    /// Returns what makes an error of trouble with judging.
+    pub(crate) fn unjudged(what: impl Into<String>) -> impl FnOnce(StepError) -> Self {
+        move |why| Self::Unjudged {
+            what: what.into(),
+            why: why.to_string(),
+        }
+    }
 }

@@ -301,8 +301,9 @@ impl LoopOrder {
 
 /// Claude Code in a Docker sandbox.
 fn in_sandbox(claude: Recipe) -> Recipe {
-    let words = "docker sandbox run claude -p".split(' ');
-    let words = words.map(|word| Argument::Single(word.to_owned()));
+    let words = "docker sandbox run claude -p"
+        .split(' ')
+        .map(|word| Argument::Single(word.to_owned()));
     Recipe {
         command: Some(AgentCommand::Arguments(words.collect())),
         prompt: PromptDelivery::Arg,
