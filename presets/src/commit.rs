@@ -1,8 +1,7 @@
 //! The words of commit messages by a template of the user's own; what tm needs to find its commits again is not in them.
 
 use crate::Error;
-use crate::template::{environment, wrong_template};
-use minijinja::value::Serde;
+use crate::template::filled;
 use serde::Serialize;
 
 /// The setting, as it is named in errors.
@@ -36,10 +35,7 @@ pub struct CommitWords {
 /// # Errors
 /// It is no template, speaks of what there is not, or comes out empty.
 pub fn commit_message(template: &str, words: &CommitWords) -> Result<String, Error> {
-    let rendered = environment().render_named_str(SETTING, template, Serde(words));
-    let text = rendered
-        .map_err(|error| wrong_template(SETTING, &error))?
-        .replace('\0', "");
+    let text = filled(SETTING, template, words)?.replace('\0', "");
     let text = text.trim();
     if text.is_empty() {
         return Err(Error::Template {

@@ -17,7 +17,6 @@ mod placeholders;
 mod program;
 mod prompts;
 mod recipes;
-mod review;
 mod shell;
 mod template;
 
@@ -31,10 +30,9 @@ pub use loops::{
 pub use placeholders::Placeholders;
 pub use prompts::{
     Evidence, Prompt, PromptContext, PromptTask, PromptTemplate, RedReport, RejectedWork,
-    check_prompts, prompt_templates, render,
+    ReviewContext, check_prompts, prompt_templates, render, review_prompt,
 };
 pub use recipes::{Granted, Recipe, recipe, recipe_names, recipes};
-pub use review::{ReviewContext, review_prompt};
 pub use shell::shell_word;
 
 /// No prompt is longer.

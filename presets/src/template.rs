@@ -2,7 +2,9 @@
 
 use crate::Error;
 use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use serde::Serialize;
 use tm_scheduler::with_causes;
 
 /// Returns an environment without templates: a name without a value is a mistake, and nothing is escaped.
@@ -22,6 +24,13 @@ fn syntax() -> SyntaxConfig {
         .lstrip_blocks(true)
         .keep_trailing_newline(true);
     builder.build().expect("the usual delimiters are valid")
+}
+
+/// Returns what a template makes of a value.
+pub(crate) fn filled(name: &str, text: &str, context: &impl Serialize) -> Result<String, Error> {
+    environment()
+        .render_named_str(name, text, Serde(context))
+        .map_err(|error| wrong_template(name, &error))
 }
 
 /// The innermost template that is at fault is named, with the line.

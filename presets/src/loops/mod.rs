@@ -3,9 +3,8 @@
 //! A preset is a template; a prompt that is named by its path is text and stays as it is. Both stand in one frame, which
 //! says what the loop knows and how it ends.
 
-use crate::template::{environment, wrong_template};
+use crate::template::filled;
 use crate::{Error, is_not_there};
-use minijinja::value::Serde;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -260,9 +259,7 @@ impl LoopPrompt {
     pub fn body(&self, context: &LoopContext) -> Result<String, Error> {
         match self {
             Self::File { text, .. } => Ok(text.clone()),
-            Self::Preset(preset) => environment()
-                .render_named_str(&preset.name, &preset.text, Serde(context))
-                .map_err(|error| wrong_template(&preset.name, &error)),
+            Self::Preset(preset) => filled(&preset.name, &preset.text, context),
         }
     }
 
@@ -276,9 +273,7 @@ impl LoopPrompt {
             context,
             body: body.trim_end(),
         };
-        environment()
-            .render_named_str("frame", FRAME, Serde(&framed))
-            .map_err(|error| wrong_template("frame", &error))
+        filled("frame", FRAME, &framed)
     }
 }
 

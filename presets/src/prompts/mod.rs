@@ -2,7 +2,7 @@
 //!
 //! Task text is filled in as text: what looks like a template in it stays as it is.
 
-use crate::template::{self, wrong_template};
+use crate::template::{self, filled, wrong_template};
 use crate::{Error, is_not_there};
 use minijinja::Environment;
 use minijinja::value::Serde;
@@ -213,6 +213,46 @@ fn own(name: &str, folder: &Path) -> Result<Option<String>, Error> {
         Err(error) if is_not_there(&error) => Ok(None),
         Err(error) => Err(Error::prompt_file(&path)(error)),
     }
+}
+
+/// What a reviewer is told.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ReviewContext {
+    /// The task's id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Its description.
+    pub description: String,
+    /// Its details.
+    pub details: String,
+    /// How it is to be tested.
+    pub test_strategy: String,
+    /// What has to hold.
+    pub acceptance_criteria: Vec<String>,
+    /// The kind of work.
+    pub phase: String,
+    /// What the project says besides.
+    pub own_words: String,
+    /// The difference, or its beginning.
+    pub diff: String,
+    /// The file with all of it.
+    pub diff_file: String,
+    /// Whether the difference is longer.
+    pub is_cut: bool,
+    /// Where the verdict goes.
+    pub verdict_file: String,
+}
+
+/// The prompt of a reviewer.
+const REVIEW: &str = include_str!("../../gates/review.md");
+
+/// Returns the prompt of a reviewer.
+///
+/// # Errors
+/// The prompt can't be filled in.
+pub fn review_prompt(context: &ReviewContext) -> Result<String, Error> {
+    filled("review", REVIEW, context)
 }
 
 #[cfg(test)]
