@@ -2,7 +2,8 @@
 
 use crate::error::Error;
 use crate::setup::with_program;
-use tm_config::{Gate, GatePhase, Settings};
+use tm_config::{Gate, GatePhase, Settings, is_plain_name};
+use tm_executors::findings::check_pattern;
 use tm_presets::recipe;
 
 /// Refuses gates that can't be asked.
@@ -11,13 +12,11 @@ use tm_presets::recipe;
 /// One can't be asked.
 pub fn check_gates(settings: &Settings) -> Result<(), Error> {
     for (number, gate) in settings.gates.iter().enumerate() {
-        if !is_name(&gate.name) {
+        if !is_plain_name(&gate.name) {
             return wrong(gate, "a name has letters, digits, `-` and `_`");
         }
-        if settings.gates[..number]
-            .iter()
-            .any(|other| other.name == gate.name)
-        {
+        let mut before = settings.gates[..number].iter();
+        if before.any(|other| other.name == gate.name) {
             return wrong(gate, "there are two of that name");
         }
         match (&gate.command, &gate.agent) {
@@ -38,25 +37,14 @@ fn wrong(gate: &Gate, why: impl Into<String>) -> Result<(), Error> {
     })
 }
 
-fn is_name(name: &str) -> bool {
-    !name.is_empty()
-        && name
-            .chars()
-            .all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
-}
-
 fn of_command(gate: &Gate) -> Result<(), Error> {
     if gate.prompt.is_some() || gate.max_tokens.is_some() {
         return wrong(gate, "`prompt` and `max_tokens` are for agents");
     }
-    match gate
-        .lines
-        .as_deref()
-        .map(tm_executors::findings::check_pattern)
-    {
-        Some(Err(error)) => wrong(gate, format!("`lines` is no regular expression: {error}")),
-        Some(Ok(())) | None => Ok(()),
-    }
+    let pattern = gate.lines.as_deref().map(check_pattern).transpose();
+    pattern
+        .map(drop)
+        .or_else(|error| wrong(gate, format!("`lines` is no regular expression: {error}")))
 }
 
 fn of_agent(gate: &Gate, agent: &str, settings: &Settings) -> Result<(), Error> {

@@ -115,7 +115,7 @@ impl TryFrom<Written> for PhaseAgent {
     fn try_from(written: Written) -> Result<Self, Self::Error> {
         let (agent, model) = match written {
             // A map that is written as one text is none.
-            Written::Name(name) if !is_agent_name(&name) => {
+            Written::Name(name) if !is_plain_name(&name) => {
                 return Err("a text that is no name of an agent");
             }
             Written::Name(name) => (Some(name), None),
@@ -128,8 +128,8 @@ impl TryFrom<Written> for PhaseAgent {
     }
 }
 
-/// Names of agents become parts of file names.
-pub(crate) fn is_agent_name(name: &str) -> bool {
+/// Tells whether a name can be that of an agent or of a gate: those become parts of file names.
+pub fn is_plain_name(name: &str) -> bool {
     let is_allowed =
         |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
     !name.is_empty() && name.chars().all(is_allowed)

@@ -26,6 +26,7 @@ mod yaml;
 
 pub use agent::{
     Agent, AgentRecipe, ByPhase, PermissionMode, PhaseAgent, PromptDelivery, RefusalPatterns,
+    is_plain_name,
 };
 pub use breaker::Breaker;
 pub use command::{AgentCommand, Argument, CommandLine, Commands};

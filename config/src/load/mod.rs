@@ -2,7 +2,7 @@
 //!
 //! Knows the order of the layers; does not know what any setting means.
 
-use crate::agent::is_agent_name;
+use crate::agent::is_plain_name;
 use crate::key::Key;
 use crate::layer::{Entry, Layer, describe, wrong_type};
 use crate::lines::line_of;
@@ -195,7 +195,7 @@ fn problem(entry: &Entry) -> Option<Error> {
     let Entry { key, value, source } = entry;
     if let [section, agent, ..] = key.names()
         && section == "agents"
-        && !is_agent_name(agent)
+        && !is_plain_name(agent)
     {
         return Some(Error::AgentName {
             name: agent.clone(),
