@@ -201,10 +201,11 @@ pub(crate) enum Liveness {
 pub(crate) fn liveness(project: &Project, replayed: &Replayed) -> Liveness {
     let id = &replayed.header.run_id;
     let is_its_own = |holder: &Holder| holder.run_id.as_ref().is_none_or(|held| held == id);
+    if replayed.scheduler.ended().is_some() {
+        return Liveness::Over;
+    }
     match RunLock::holder(&project.directory) {
-        Ok(Some(holder)) if replayed.scheduler.ended().is_none() && is_its_own(&holder) => {
-            Liveness::Live
-        }
+        Ok(Some(holder)) if is_its_own(&holder) => Liveness::Live,
         Ok(_) | Err(_) => Liveness::Over,
     }
 }

@@ -200,7 +200,7 @@ pub(crate) fn preflight(
         .transpose()?;
     tm_presets::check_prompts(&project.root().join(".taskmaster/prompts"))?;
     let test_command = test_command(project);
-    if test_command.is_none() && parts(project)?.is_empty() {
+    if parts(project)?.is_empty() && test_command.is_none() {
         check_tests(header, tasks)?;
     }
     Ok((agents, test_command))
