@@ -285,8 +285,9 @@ async fn open(run: &ReviewedRun, one: &PullRequest, order: &PullOrder) -> Result
 }
 
 async fn open_already(run: &ReviewedRun, branch: &str) -> Result<Option<String>, Error> {
-    let words = "pr list --state open --json url --head".split(' ');
-    let words: Vec<&str> = words.chain([branch]).collect();
+    let words = [
+        "pr", "list", "--head", branch, "--state", "open", "--json", "url",
+    ];
     let said = call(run, &words).await?;
     let found: Value = serde_json::from_str(&said).map_err(|error| Error::Hub {
         call: "pr list".to_owned(),
