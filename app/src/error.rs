@@ -2,7 +2,7 @@
 
 mod words;
 
-use crate::lost_landings::LostLandings;
+use crate::proving_again::LostLandings;
 use std::io;
 use std::path::PathBuf;
 use tm_reports::DoubtSummary;

@@ -1,18 +1,23 @@
 //! Before a run is taken up: what its journal says has landed is what git has, and after an unclean end it is proven
 //! again, since nobody watched over the journal while tm was gone.
+//!
+//! Nothing can be built on landed work whose commits are not in the repository any more, so such a run is not gone on with:
+//! somebody deleted the integration branch, and git collected what nothing held then.
 
 use crate::error::Error;
+use crate::interrupted::landed;
 use crate::judging::{checkouts, parallel, result_cache};
 use crate::notice::Notice;
 use crate::project::{KnownRun, Project};
 use crate::setup::{by_id, parts};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use tm_reports::DoubtSummary;
 use tm_runtime::audit::{AuditOrder, AuditTests, doubts, landed_since, proven_tips};
 use tm_runtime::{JournalHeader, Replayed, rules};
-use tm_scheduler::{AuditItem, State, TaskId};
+use tm_scheduler::{AuditItem, CommitId, Scheduler, State, TaskId, quoted};
 use tm_store::run::{RunDirectory, write_json};
-use tm_worktrees::{Repository, WorktreePool};
+use tm_worktrees::{BranchName, Repository, WorktreePool};
 
 /// Whether the tests of what a journal says was proven are run again after an unclean end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -119,4 +124,108 @@ fn own_commands(
     let tasks = by_id(&project.backlog_of(header)?.1.tasks).into_iter();
     let own = tasks.filter_map(|(id, task)| Some((id, task.test_command?)));
     Ok(own.collect())
+}
+
+/// Returns the newest of the merges that is not in the repository any more.
+pub(crate) fn gone(
+    repository: &Repository,
+    landed: &[CommitId],
+) -> Result<Option<CommitId>, Error> {
+    Ok(repository.missing(landed)?.pop())
+}
+
+/// Refuses to go on where landed work is gone, and says how to go on from what is left.
+pub(crate) fn refuse_lost_landings(
+    repository: &Repository,
+    replayed: &Replayed,
+) -> Result<(), Error> {
+    let landed = landed(&replayed.scheduler);
+    let Some(gone) = gone(repository, &landed)? else {
+        return Ok(());
+    };
+    let kept = branches_with_work(repository, &replayed.scheduler)?;
+    let proven = replayed.scheduler.tasks();
+    let proven = proven.filter(|view| view.state.commit().is_some());
+    let ids = proven.map(|view| view.placed.task.backlog_id.clone());
+    Err(Error::LandingsLost(Box::new(LostLandings {
+        branch: replayed.header.integration_branch.clone(),
+        gone,
+        needed: without_parts(repository, &kept)?,
+        kept: kept.into_iter().map(|(branch, _)| branch).collect(),
+        ids: ids.collect(),
+    })))
+}
+
+/// Landed work whose commits are gone, and what there is of it still.
+#[derive(Clone, Debug)]
+pub struct LostLandings {
+    /// The integration branch.
+    pub branch: String,
+    /// The newest merge that is gone.
+    pub gone: CommitId,
+    /// The branches of tasks that hold proven work, in the order in which they were proven.
+    pub kept: Vec<BranchName>,
+    /// Those of them that together hold everything.
+    pub needed: Vec<BranchName>,
+    /// The tasks of which there was proven work.
+    pub ids: BTreeSet<TaskId>,
+}
+
+impl fmt::Display for LostLandings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            branch, gone, kept, ..
+        } = self;
+        write!(
+            formatter,
+            "go on with the integration branch `{branch}`: the commit `{gone}`, where work of this run landed, is not in \
+             the repository any more; "
+        )?;
+        match quoted(kept) {
+            none if none.is_empty() => {
+                formatter.write_str("no branch of a task holds proven work any more")
+            }
+            names => write!(formatter, "the proven work is still on {names}"),
+        }
+    }
+}
+
+/// The branches of tasks that hold proven work, in the order in which they were proven.
+fn branches_with_work(
+    repository: &Repository,
+    scheduler: &Scheduler,
+) -> Result<Vec<(BranchName, CommitId)>, Error> {
+    let mut found = Vec::new();
+    let last = scheduler.tasks().filter_map(|view| view.attempts.last());
+    let done = last.filter_map(|record| Some((record, record.place()?, record.commit()?)));
+    for (record, place, commit) in done {
+        let branch = BranchName::new(place.branch.clone())?;
+        if let Some(tip) = repository.branch_tip(&branch)?
+            && repository.is_ancestor(commit, &tip)?
+        {
+            found.push((record.ended_at(), branch, tip));
+        }
+    }
+    found.sort_by_key(|(ended_at, ..)| *ended_at);
+    let found = found.into_iter();
+    Ok(found.map(|(_, branch, tip)| (branch, tip)).collect())
+}
+
+/// The branches that no later one contains.
+fn without_parts(
+    repository: &Repository,
+    kept: &[(BranchName, CommitId)],
+) -> Result<Vec<BranchName>, Error> {
+    let mut needed: Vec<&(BranchName, CommitId)> = Vec::new();
+    for candidate in kept.iter().rev() {
+        let mut is_in_another = false;
+        for (_, tip) in &needed {
+            is_in_another = is_in_another || repository.is_ancestor(&candidate.1, tip)?;
+        }
+        if !is_in_another {
+            needed.push(candidate);
+        }
+    }
+    let needed = needed.into_iter().rev();
+    Ok(needed.map(|(branch, _)| branch.clone()).collect())
 }

@@ -2,11 +2,11 @@
 
 use crate::error::Error;
 use crate::judging::{checkouts, result_cache};
-use crate::lost_landings::gone;
 use crate::notice::Notice;
 use crate::plan::{PlanOrder, options};
 use crate::preflight::before_run;
 use crate::project::Project;
+use crate::proving_again::gone;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tm_config::{Inputs, Settings};
