@@ -69,16 +69,16 @@ pub fn signing(project: &Project) -> Result<Trial, Error> {
     Ok(match project.repository.try_to_sign()? {
         Signing::Off => Trial::Good("commits are not signed".to_owned()),
         Signing::Works(format) => Trial::Good(format!("commits are signed ({format})")),
-        Signing::Fails { output, settings } => {
-            let lines: Vec<&str> = output
-                .lines()
-                .filter(|line| !line.trim().is_empty())
-                .collect();
-            let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n  ");
-            Trial::Bad(Error::NotSigned {
-                output: tm_untrusted::clean(&last),
-                settings,
-            })
-        }
+        Signing::Fails { output, settings } => Trial::Bad(Error::NotSigned {
+            output: tm_untrusted::clean(&last_lines(&output)),
+            settings,
+        }),
     })
+}
+
+/// The last lines that hold anything.
+fn last_lines(output: &str) -> String {
+    let lines = output.lines().filter(|line| !line.trim().is_empty());
+    let lines: Vec<&str> = lines.collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n  ")
 }

@@ -105,13 +105,17 @@ pub(crate) fn resumed_limits(project: &Project, before: &Limits) -> Limits {
 
 /// The merges that have landed, the oldest first where that can be told.
 pub(crate) fn landed(scheduler: &Scheduler) -> Vec<CommitId> {
-    let landed = |view: TaskView<'_>| match view.state {
-        State::Landed { merge, .. } => Some((view.attempts.last()?.ended_at(), merge.clone())),
-        _ => None,
-    };
-    let mut merges: Vec<_> = scheduler.tasks().filter_map(landed).collect();
+    let mut merges: Vec<_> = scheduler.tasks().filter_map(merge).collect();
     merges.sort();
     merges.into_iter().map(|(_, merge)| merge).collect()
+}
+
+/// The merge by which a task has landed, and when its last attempt ended.
+fn merge(view: TaskView<'_>) -> Option<(Option<Timestamp>, CommitId)> {
+    match view.state {
+        State::Landed { merge, .. } => Some((view.attempts.last()?.ended_at(), merge.clone())),
+        _ => None,
+    }
 }
 
 /// The work that was landing.

@@ -116,17 +116,8 @@ pub fn reading(project: &Project) -> Option<(TestCommand, Reading)> {
 /// The settings make no sense.
 pub fn plan_json(project: &Project, planned: &Planned) -> Result<Value, Error> {
     let mut document = json!(tm_reports::plan_json(&planned.plan, &planned.limits));
-    let agent = |recipe: &Recipe| {
-        let granted = recipe.granted().ok().flatten();
-        json!({
-            "agent": recipe.name,
-            "model": recipe.model,
-            "account": recipe.account(),
-            "permissions": granted.map(|granted| granted.mode),
-        })
-    };
     for (phase, recipes) in choices(project) {
-        document["agents"][phase.as_str()] = recipes.iter().map(agent).collect();
+        document["agents"][phase.as_str()] = recipes.iter().map(agent_json).collect();
     }
     document["tests"] = json!(reading(project).map(
         |(command, reading)| json!({"command": command.to_string(), "results": reading.as_str()})
@@ -136,6 +127,16 @@ pub fn plan_json(project: &Project, planned: &Planned) -> Result<Value, Error> {
         document["test_parts"] = json!(lines);
     }
     Ok(document)
+}
+
+fn agent_json(recipe: &Recipe) -> Value {
+    let granted = recipe.granted().ok().flatten();
+    json!({
+        "agent": recipe.name,
+        "model": recipe.model,
+        "account": recipe.account(),
+        "permissions": granted.map(|granted| granted.mode),
+    })
 }
 
 /// Returns a name that no other run or loop has.

@@ -74,16 +74,17 @@ fn refuse_doubted_journal(repository: &Repository, run: &Replayed) -> Result<(),
 
 /// Writes down what could not be shown, so that no report says of it that it has landed.
 fn remember(directory: &RunDirectory, found: &[AuditItem]) -> Result<(), Error> {
-    let doubt = |item: &AuditItem| DoubtSummary {
-        task: item.task.as_ref().map(ToString::to_string),
-        commit: item.commit.to_string(),
-        why: format!(
-            "its work can't be shown again ({}): {}",
-            item.outcome, item.what
-        ),
-    };
     let doubts: Vec<DoubtSummary> = found.iter().map(doubt).collect();
     Ok(write_json(&directory.doubts(), &doubts)?)
+}
+
+fn doubt(item: &AuditItem) -> DoubtSummary {
+    let (outcome, what) = (item.outcome, &item.what);
+    DoubtSummary {
+        task: item.task.as_ref().map(ToString::to_string),
+        commit: item.commit.to_string(),
+        why: format!("its work can't be shown again ({outcome}): {what}"),
+    }
 }
 
 const fn is_proven(state: &State) -> bool {

@@ -52,16 +52,17 @@ fn forget_rejections(
     scheduler: &Scheduler,
     JournalHeader { tag, run_id, .. }: &JournalHeader,
 ) -> Result<(), Error> {
-    let is_done = |view: &TaskView<'_>| {
-        view.placed.task.phase != Phase::Red
-            && matches!(view.state, State::Landed { .. } | State::Held { .. })
-    };
     for view in scheduler.tasks().filter(is_done) {
         let (directory, task) = (&project.directory, &view.placed.task.backlog_id);
         directory.forget_rejections(tag, task, |kept| kept.run != *run_id)?;
         directory.close_again(tag, task)?;
     }
     Ok(())
+}
+
+fn is_done(view: &TaskView<'_>) -> bool {
+    let holds = matches!(view.state, State::Landed { .. } | State::Held { .. });
+    holds && view.placed.task.phase != Phase::Red
 }
 
 /// Writes the reports where the user wants them too; trouble with that is told.
@@ -102,15 +103,9 @@ pub(crate) fn whole_summary(
 
 /// Adds how much the work of each task changes.
 fn measure(project: &Project, tasks: &mut [TaskSummary]) {
-    let pair = |task: &TaskSummary| {
-        Some((
-            CommitId::new(task.base_commit.as_deref()?),
-            CommitId::new(task.commit.as_deref()?),
-        ))
-    };
-    let pairs: Vec<(CommitId, CommitId)> = tasks.iter().filter_map(pair).collect();
+    let pairs: Vec<(CommitId, CommitId)> = tasks.iter().filter_map(ends).collect();
     let stats = project.repository.diffstats(&pairs).unwrap_or_default();
-    let changed = tasks.iter_mut().filter(|task| pair(task).is_some());
+    let changed = tasks.iter_mut().filter(|task| ends(task).is_some());
     for (task, stat) in changed.zip(stats) {
         // A commit that the user has had collected has no size any more.
         task.diffstat = stat.map(|stat| DiffstatSummary {
@@ -119,6 +114,12 @@ fn measure(project: &Project, tasks: &mut [TaskSummary]) {
             deletions: stat.deletions,
         });
     }
+}
+
+/// What the work of a task was built on, and the work.
+fn ends(task: &TaskSummary) -> Option<(CommitId, CommitId)> {
+    let (base, commit) = (task.base_commit.as_deref()?, task.commit.as_deref()?);
+    Some((CommitId::new(base), CommitId::new(commit)))
 }
 
 /// Returns the facts of a run for its summary.

@@ -41,6 +41,11 @@ pub(crate) enum Whence {
     Both(String),
 }
 
+fn change(id: &TaskId, status: Status) -> StatusChange {
+    let id = id.clone();
+    StatusChange { id, status }
+}
+
 impl Whence {
     fn tell(&self, project: &Project) {
         match self {
@@ -132,10 +137,6 @@ impl Start {
         source: &BacklogSource,
         Backlog { tag, tasks, .. }: &Backlog,
     ) -> Result<(), Error> {
-        let change = |id: &TaskId, status: Status| StatusChange {
-            id: id.clone(),
-            status,
-        };
         let is_known = |id: &TaskId| tasks.iter().any(|task| task.id == *id);
         let is_open = |id: &&TaskId| is_known(id) && !self.known.is_done(id);
         let done = self.known.done.iter().map(|(id, _)| id);

@@ -45,19 +45,19 @@ pub(crate) fn steers(project: &Project) -> Result<Steers, Error> {
 /// None is live, or it can't be reached.
 pub fn steer(project: &Project, ask: &Ask) -> Result<Reply, Error> {
     match call(&project.directory, ask) {
-        Err(CallError::Nobody) => {
-            let wanted = wanted(ask);
-            Err(match RunLock::holder(&project.directory)? {
-                None => Error::NoLiveRun { wanted },
-                Some(holder) if is_loop(&holder) => Error::LoopLive { wanted },
-                Some(holder) => Error::Unreachable {
-                    wanted,
-                    holder: Box::new(holder),
-                },
-            })
-        }
+        Err(CallError::Nobody) => Err(nobody(project, wanted(ask))?),
         answered => Ok(answered?),
     }
+}
+
+/// Why nobody could be asked.
+fn nobody(project: &Project, wanted: String) -> Result<Error, Error> {
+    let holder = RunLock::holder(&project.directory)?.map(Box::new);
+    Ok(match holder {
+        None => Error::NoLiveRun { wanted },
+        Some(holder) if is_loop(&holder) => Error::LoopLive { wanted },
+        Some(holder) => Error::Unreachable { wanted, holder },
+    })
 }
 
 /// Asks whatever is live to stop, the run or the loop.
@@ -77,8 +77,7 @@ pub fn stop(project: &Project, mode: StopMode) -> Result<Reply, Error> {
 }
 
 fn stop_by_signal(holder: Holder, mode: StopMode) -> Result<Reply, Error> {
-    let pid = holder.pid.filter(|_| holder.is_alive());
-    let Some(pid) = pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)) else {
+    let Some(pid) = pid_of(&holder) else {
         return Err(Error::NotOnThisMachine(Box::new(holder)));
     };
     let signal = || kill_process(pid, Signal::TERM).map_err(std::io::Error::from);
@@ -88,6 +87,12 @@ fn stop_by_signal(holder: Holder, mode: StopMode) -> Result<Reply, Error> {
         signal()?;
     }
     Ok(Reply::done(format!("asked to stop: {holder}")))
+}
+
+/// The process of a holder that is alive on this machine.
+fn pid_of(holder: &Holder) -> Option<Pid> {
+    let pid = holder.pid.filter(|_| holder.is_alive())?;
+    Pid::from_raw(i32::try_from(pid).ok()?)
 }
 
 /// Lets a paused run go on; `None` when no run is live that could be meant.

@@ -55,25 +55,16 @@ impl AfterRun {
     /// # Errors
     /// There is no current folder.
     pub(crate) fn or(&self, before: &Self) -> std::io::Result<Self> {
-        let report_dir = self
-            .report_dir
-            .as_ref()
-            .map(std::path::absolute)
-            .transpose()?;
-        let Self {
-            ci,
-            on_complete,
-            notify,
-            ..
-        } = self.clone();
+        let report_dir = self.report_dir.as_ref().map(std::path::absolute);
+        let (now, before) = (self.clone(), before.clone());
         Ok(Self {
-            report_dir: report_dir.or_else(|| before.report_dir.clone()),
-            ci: ci.or_else(|| before.ci.clone()),
-            on_complete: on_complete.or_else(|| before.on_complete.clone()),
-            notify: if notify.is_empty() {
-                before.notify.clone()
+            report_dir: report_dir.transpose()?.or(before.report_dir),
+            ci: now.ci.or(before.ci),
+            on_complete: now.on_complete.or(before.on_complete),
+            notify: if now.notify.is_empty() {
+                before.notify
             } else {
-                notify
+                now.notify
             },
         })
     }
@@ -185,11 +176,7 @@ async fn run(project: &Project, completed: OnComplete<'_>) -> Result<(), String>
     let ended = run_within(&tree, LIMIT)
         .await
         .map_err(|error| error.with_causes())?;
-    let fresh = tm_untrusted::size(&log)
-        .saturating_sub(shown)
-        .min(MOST_SHOWN);
-    let printed = tm_untrusted::read_end(&log, fresh).unwrap_or_default();
-    let printed = tm_untrusted::clean(&String::from_utf8_lossy(&printed));
+    let printed = printed_since(&log, shown);
     if !printed.is_empty() {
         project.tell(&notice::Notice::Printed(printed.trim_end()));
     }
@@ -204,6 +191,13 @@ async fn run(project: &Project, completed: OnComplete<'_>) -> Result<(), String>
             LIMIT.as_secs() / 60
         )),
     }
+}
+
+/// What was printed since a log had so many bytes, its end at the most.
+fn printed_since(log: &Path, shown: u64) -> String {
+    let fresh = tm_untrusted::size(log).saturating_sub(shown);
+    let printed = tm_untrusted::read_end(log, fresh.min(MOST_SHOWN)).unwrap_or_default();
+    tm_untrusted::clean(&String::from_utf8_lossy(&printed))
 }
 
 pub(crate) fn warn(project: &Project, outcome: Result<(), String>) {

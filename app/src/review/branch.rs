@@ -223,13 +223,14 @@ impl ReviewedRun {
 
 /// RED comes before its GREEN, with which it lands; what has not landed comes last.
 fn in_landing_order(tasks: &[TaskSummary]) -> Vec<&TaskSummary> {
-    let ended = |task: &TaskSummary| {
-        let with = task.pair.as_ref().filter(|_| task.phase == Phase::Red);
-        let green = with.and_then(|green| tasks.iter().find(|other| other.id == *green));
-        let last = green.unwrap_or(task).attempts.last();
-        last.and_then(|attempt| attempt.ended_at.clone())
-    };
     let mut ordered: Vec<&TaskSummary> = tasks.iter().collect();
-    ordered.sort_by_cached_key(|task| (!task.landed, ended(task), task.phase != Phase::Red));
+    ordered.sort_by_cached_key(|task| (!task.landed, ended(task, tasks), task.phase != Phase::Red));
     ordered
+}
+
+/// When the last attempt at a task ended, or at the GREEN with which it lands.
+fn ended(task: &TaskSummary, tasks: &[TaskSummary]) -> Option<String> {
+    let with = task.pair.as_ref().filter(|_| task.phase == Phase::Red);
+    let green = with.and_then(|green| tasks.iter().find(|other| other.id == *green));
+    green.unwrap_or(task).attempts.last()?.ended_at.clone()
 }

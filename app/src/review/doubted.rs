@@ -17,6 +17,17 @@ struct Doubt {
     on: Rejected,
 }
 
+impl Doubt {
+    fn is_of(&self, task: &TaskId, run: &RunId) -> bool {
+        (&self.task, &self.run) == (task, run)
+    }
+
+    /// Whether nobody has looked at the work since what it was built on was rejected.
+    fn is_open(&self, review: Option<&Review>) -> bool {
+        review.is_none_or(|review| review.at < self.on.at)
+    }
+}
+
 /// Work of which a person is to say anew whether it is good.
 #[derive(Clone, Debug)]
 pub struct DoubtedWork {
@@ -65,10 +76,12 @@ impl Doubted {
         run: &RunId,
         review: Option<&Review>,
     ) -> Vec<String> {
-        let of_work = |doubt: &&Doubt| (&doubt.task, &doubt.run) == (task, run);
-        let is_newer = |doubt: &&Doubt| review.is_none_or(|review| review.at < doubt.on.at);
-        let found = self.doubts.iter().filter(of_work).filter(is_newer);
-        found.map(|doubt| doubt.on.task.to_string()).collect()
+        let mut found: Vec<&Doubt> = self.doubts.iter().collect();
+        found.retain(|doubt| doubt.is_of(task, run) && doubt.is_open(review));
+        found
+            .iter()
+            .map(|doubt| doubt.on.task.to_string())
+            .collect()
     }
 
     /// Returns the work, whichever run did it, that nobody has looked at since.
