@@ -3,6 +3,7 @@
 //! Where there is a choice, the command is the one whose results can be read test by test. How its runner is asked for
 //! them is not decided here.
 
+use super::frameworks::FRAMEWORKS;
 use super::{TestCommand, has, matching, package_of, text_of};
 use std::path::Path;
 use tm_scheduler::ResultFormat;
@@ -17,25 +18,26 @@ pub struct DetectedTestCommand {
 }
 
 /// How a test command is found.
-struct Rule {
+#[derive(Debug)]
+pub(super) struct Rule {
     /// Any of these files tells of it, in this order; they may have wildcards.
-    files: &'static [&'static str],
+    pub(super) files: &'static [&'static str],
     /// Whether such a file does.
-    tells: fn(&Path, &str) -> bool,
+    pub(super) tells: fn(&Path, &str) -> bool,
     /// What it was found by, in words, where that is not the file.
-    because: Option<&'static str>,
+    pub(super) because: Option<&'static str>,
     /// The command; `{}` stands for the program, or how it is called.
-    command: &'static str,
+    pub(super) command: &'static str,
     /// What stands for it where a file is there and holds a word; the first counts.
-    programs: &'static [(&'static str, &'static str, &'static str)],
+    pub(super) programs: &'static [(&'static str, &'static str, &'static str)],
     /// What stands for it elsewhere.
-    otherwise: &'static str,
-    format: ResultFormat,
+    pub(super) otherwise: &'static str,
+    pub(super) format: ResultFormat,
     /// Where it leaves its results, when it writes them into the tree.
-    results: Option<&'static str>,
+    pub(super) results: Option<&'static str>,
 }
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     files: &[],
     tells: |_, _| true,
     because: None,
@@ -46,8 +48,8 @@ const RULE: Rule = Rule {
     results: None,
 };
 
-/// Every rule; the first that fits counts.
-const RULES: [Rule; 16] = [
+/// What comes before the rules of the frameworks.
+const FIRST: [Rule; 2] = [
     Rule {
         files: &["run-tests.sh"],
         command: "sh run-tests.sh",
@@ -67,111 +69,10 @@ const RULES: [Rule; 16] = [
         otherwise: "npm test --silent",
         ..RULE
     },
-    Rule {
-        files: &[".config/nextest.toml"],
-        tells: |root, _| has(root, "Cargo.toml") && which::which("cargo-nextest").is_ok(),
-        command: "cargo nextest run --no-fail-fast",
-        format: ResultFormat::Nextest,
-        ..RULE
-    },
-    Rule {
-        files: &["Cargo.toml"],
-        command: "cargo test --no-fail-fast",
-        format: ResultFormat::Cargo,
-        ..RULE
-    },
-    Rule {
-        files: &[
-            "pytest.ini",
-            "conftest.py",
-            "tests/conftest.py",
-            "tox.ini",
-            "pyproject.toml",
-            "setup.cfg",
-            "requirements.txt",
-            "requirements-dev.txt",
-            "Pipfile",
-        ],
-        tells: |root, file| {
-            ["pytest.ini", "conftest.py", "tests/conftest.py"].contains(&file)
-                || mentions(root, file, "pytest")
-        },
-        command: "{} pytest",
-        programs: &[("uv.lock", "", "uv run"), ("poetry.lock", "", "poetry run")],
-        otherwise: "python3 -m",
-        ..RULE
-    },
-    Rule {
-        files: &["tests/test*.py"],
-        because: Some("test files in Python"),
-        command: "python3 -m unittest discover -v -s tests{}",
-        programs: &[("tests/__init__.py", "", " -t .")],
-        format: ResultFormat::Unittest,
-        ..RULE
-    },
-    Rule {
-        files: &["test/test*.py"],
-        because: Some("test files in Python"),
-        command: "python3 -m unittest discover -v -s test{}",
-        programs: &[("test/__init__.py", "", " -t .")],
-        format: ResultFormat::Unittest,
-        ..RULE
-    },
-    Rule {
-        files: &["go.mod"],
-        command: "go test -json ./...",
-        format: ResultFormat::Go,
-        ..RULE
-    },
-    Rule {
-        files: &["pom.xml"],
-        command: "{} --batch-mode test",
-        programs: &[("mvnw", "", "./mvnw")],
-        otherwise: "mvn",
-        format: ResultFormat::Junit,
-        results: Some("**/target/surefire-reports/TEST-*.xml"),
-        ..RULE
-    },
-    Rule {
-        files: &["build.gradle", "build.gradle.kts"],
-        command: "{} test --continue",
-        programs: &[("gradlew", "", "./gradlew")],
-        otherwise: "gradle",
-        format: ResultFormat::Junit,
-        results: Some("**/build/test-results/test/TEST-*.xml"),
-        ..RULE
-    },
-    Rule {
-        files: &["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"],
-        command: "{} --log-junit \"$TM_RESULTS\"",
-        programs: &[
-            ("composer.json", "phpunit/phpunit", "vendor/bin/phpunit"),
-            ("composer.lock", "phpunit/phpunit", "vendor/bin/phpunit"),
-        ],
-        otherwise: "phpunit",
-        format: ResultFormat::Junit,
-        ..RULE
-    },
-    Rule {
-        files: &[".rspec", "spec/*_spec.rb"],
-        because: Some("spec/"),
-        command: "{}rspec",
-        programs: &[("Gemfile.lock", "", "bundle exec ")],
-        ..RULE
-    },
-    Rule {
-        files: &["*.sln", "*.slnx", "*.csproj", "*.fsproj"],
-        because: Some("a project of .NET"),
-        command: "dotnet test --no-restore",
-        format: ResultFormat::ExitStatus,
-        ..RULE
-    },
-    Rule {
-        files: &["Package.swift"],
-        command: "swift test --parallel --xunit-output \"$TM_RESULTS\"",
-        format: ResultFormat::Junit,
-        ..RULE
-    },
+];
+
+/// What comes behind them.
+const LAST: [Rule; 2] = [
     Rule {
         files: &["Makefile", "makefile", "GNUmakefile"],
         tells: has_test_target,
@@ -194,28 +95,31 @@ const EACH_TAP_FILE: &str = "bad=0; for file in t/*.t; do echo \"# Subtest: $fil
 
 /// Returns the test command of the project in `root`, `None` when nothing tells of one.
 pub fn detect_test_command(root: &Path) -> Option<DetectedTestCommand> {
-    let is_there =
-        |rule: &Rule, file: &str| !matching(root, file).is_empty() && (rule.tells)(root, file);
-    let found = |rule: &'static Rule| {
-        rule.files
-            .iter()
-            .find(|file| is_there(rule, file))
-            .map(|file| (rule, *file))
-    };
-    let (rule, file) = RULES.iter().find_map(found)?;
-    let holds =
-        |(file, word, _): &&(&str, &str, &str)| has(root, file) && mentions(root, file, word);
-    let program = rule.programs.iter().find(holds);
-    let program = program.map_or(rule.otherwise, |(_, _, program)| program);
-    let command = TestCommand {
-        format: rule.format,
-        results: rule.results.map(ToOwned::to_owned),
-        ..TestCommand::shell(&rule.command.replace("{}", program), None)
-    };
-    Some(DetectedTestCommand {
-        command,
-        because: rule.because.unwrap_or(file).to_owned(),
-    })
+    let of_frameworks = FRAMEWORKS.iter().flat_map(|row| row.detected_by);
+    let mut rules = FIRST.iter().chain(of_frameworks).chain(&LAST);
+    rules.find_map(|rule| Some(rule.command(root, rule.fits(root)?)))
+}
+
+impl Rule {
+    /// Returns the file of a project that tells of it.
+    pub(super) fn fits(&self, root: &Path) -> Option<&'static str> {
+        let tells = |file: &&str| !matching(root, file).is_empty() && (self.tells)(root, file);
+        self.files.iter().copied().find(tells)
+    }
+
+    fn command(&self, root: &Path, file: &str) -> DetectedTestCommand {
+        let holds =
+            |(file, word, _): &&(&str, &str, &str)| has(root, file) && mentions(root, file, word);
+        let program = self.programs.iter().find(holds);
+        let program = program.map_or(self.otherwise, |(_, _, program)| program);
+        let command = TestCommand {
+            format: self.format,
+            results: self.results.map(ToOwned::to_owned),
+            ..TestCommand::shell(&self.command.replace("{}", program), None)
+        };
+        let because = self.because.unwrap_or(file).to_owned();
+        DetectedTestCommand { command, because }
+    }
 }
 
 fn has_test_script(root: &Path) -> bool {
@@ -231,7 +135,7 @@ fn has_test_target(root: &Path, makefile: &str) -> bool {
 }
 
 /// Nothing is mentioned everywhere.
-fn mentions(root: &Path, name: &str, word: &str) -> bool {
+pub(super) fn mentions(root: &Path, name: &str, word: &str) -> bool {
     word.is_empty() || text_of(root, name).is_some_and(|text| text.contains(word))
 }
 

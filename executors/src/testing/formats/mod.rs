@@ -7,7 +7,7 @@ mod junit;
 mod nextest;
 mod node;
 mod pytest;
-mod rspec;
+pub(super) mod rspec;
 mod tap;
 #[cfg(test)]
 mod tests;

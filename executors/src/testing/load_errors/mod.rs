@@ -9,7 +9,6 @@ pub(super) mod javascript;
 mod mistakes;
 mod project;
 pub(super) mod python;
-pub(super) mod ruby;
 pub(super) mod rust;
 mod sources;
 pub(super) mod tap;
@@ -42,12 +41,12 @@ pub(super) fn load_errors(output: &str, folders: &[PathBuf]) -> Vec<LoadError> {
 
 /// Collects errors, bounded.
 pub(super) struct Found<'a> {
-    project: &'a Project,
+    pub(super) project: &'a Project,
     errors: Vec<LoadError>,
 }
 
 impl Found<'_> {
-    fn add(&mut self, cause: LoadCause, file: Option<&str>, text: &str) {
+    pub(super) fn add(&mut self, cause: LoadCause, file: Option<&str>, text: &str) {
         let text = text.trim_end();
         let error = LoadError {
             cause,
@@ -61,7 +60,7 @@ impl Found<'_> {
 }
 
 /// An item that is missing, or anything else.
-const fn cause(is_missing_item: bool) -> LoadCause {
+pub(super) const fn cause(is_missing_item: bool) -> LoadCause {
     if is_missing_item {
         LoadCause::MissingItem
     } else {
