@@ -82,8 +82,9 @@ fn write_besides(project: &Project, summary: &Summary, folder: &Path) {
 /// The folder can't be written.
 pub fn write_reports(summary: &Summary, folder: &Path) -> Result<(), Error> {
     write_json(&folder.join("summary.json"), summary)?;
-    for (name, layout) in REPORTS {
-        tm_store::atomic::replace_own(&folder.join(name), layout(summary).as_bytes())?;
+    for report in &REPORTS {
+        let text = (report.layout)(summary);
+        tm_store::atomic::replace_own(&folder.join(report.file), text.as_bytes())?;
     }
     Ok(())
 }

@@ -5,14 +5,14 @@ use crate::advice::first_parents;
 use crate::display::{json_text, print_data, print_json};
 use crate::failure::{ExitCode, Result};
 use crate::project::open;
-use clap::Args;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 use tm_app::{KnownRun, Project, write_reports};
 use tm_executors::agent::{LogEnd, LogReader};
 use tm_executors::process::run_attended;
-use tm_reports::{Summary, junit_xml, metrics_text, report_html, status_text, summary_markdown};
+use tm_reports::{REPORTS, RunReport, Summary, metrics_text, status_text};
 use tm_runtime::replay;
 use tm_scheduler::preflight::Preflight;
 use tm_scheduler::{AttemptNumber, AttemptRecord, RunId, TaskId};
@@ -62,25 +62,53 @@ pub(crate) struct ReportArguments {
 }
 
 /// Forms of a report; Markdown when none is given.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
-)]
 #[derive(Args)]
-#[group(multiple = false)]
+#[group(id = FORM, multiple = false)]
 struct ReportForm {
     /// For programs.
     #[arg(long)]
     json: bool,
-    /// One page of HTML, on stdout.
-    #[arg(long)]
-    html: bool,
-    /// `JUnit` XML, on stdout.
-    #[arg(long)]
-    junit: bool,
+    /// One of the reports that a run leaves.
+    #[command(flatten)]
+    report: ShownReport,
     /// Write `report.html` into the run's folder, and show it in the browser.
     #[arg(long)]
     open: bool,
+}
+
+/// The group of flags of which one may be given.
+const FORM: &str = "form";
+
+/// One of the reports that a run leaves, by its flag.
+struct ShownReport(&'static RunReport);
+
+impl Args for ShownReport {
+    fn augment_args(command: Command) -> Command {
+        let flag = |(name, help)| Arg::new(name).long(name).help(help).group(FORM);
+        let flags = REPORTS.iter().filter_map(|report| report.flag).map(flag);
+        command.args(flags.map(|flag| flag.action(ArgAction::SetTrue)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ShownReport {
+    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
+        let is_asked_for =
+            |report: &&RunReport| report.flag.is_some_and(|(name, _)| matches.get_flag(name));
+        let mut reports = REPORTS.iter();
+        Ok(Self(reports.find(is_asked_for).unwrap_or(&REPORTS[0])))
+    }
+
+    fn update_from_arg_matches(
+        &mut self,
+        matches: &ArgMatches,
+    ) -> std::result::Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// `tm waves logs`.
@@ -128,11 +156,10 @@ impl Perform for ReportArguments {
             show(&directory).await?;
             return Ok(tell_doubts(&summary));
         }
-        print_data(&match self.form {
-            ReportForm { json: true, .. } => json_text(&summary)?,
-            ReportForm { html: true, .. } => report_html(&summary),
-            ReportForm { junit: true, .. } => junit_xml(&summary),
-            ReportForm { .. } => summary_markdown(&summary),
+        print_data(&if self.form.json {
+            json_text(&summary)?
+        } else {
+            (self.form.report.0.layout)(&summary)
         });
         Ok(tell_doubts(&summary))
     }

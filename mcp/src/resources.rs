@@ -12,6 +12,8 @@ use rmcp::model::{
 use serde_json::json;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use tm_reports::REPORTS;
 use tm_runtime::autopilot::Project;
 use tm_scheduler::RunId;
 
@@ -24,22 +26,16 @@ const LONGEST: u64 = 4 * 1024 * 1024;
 type Kind = (&'static str, &'static str, &'static str);
 
 const WAVES: &str = "tm://waves/";
-const OF_WAVES: [Kind; 7] = [
-    ("summary.md", "text/markdown", "the summary of the run"),
+static OF_WAVES: LazyLock<Vec<Kind>> = LazyLock::new(|| {
+    let reports = REPORTS.iter();
+    let reports = reports.map(|report| (report.file, report.media_type, report.about));
+    reports.chain(BESIDE_REPORTS).collect()
+});
+const BESIDE_REPORTS: [Kind; 4] = [
     (
         "summary.json",
         "application/json",
         "the summary of the run, for programs",
-    ),
-    (
-        "report.html",
-        "text/html",
-        "the report of the run, in one page",
-    ),
-    (
-        "junit.xml",
-        "application/xml",
-        "the results of the run, for CI systems",
     ),
     (
         "plan.md",
@@ -181,7 +177,7 @@ pub(crate) fn files_of(template: &str) -> Vec<String> {
     let kinds: &[Kind] = if template.starts_with(AUTOPILOT) {
         &OF_AUTOPILOT
     } else {
-        &OF_WAVES
+        OF_WAVES.as_slice()
     };
     kinds.iter().map(|(name, ..)| (*name).to_owned()).collect()
 }

@@ -25,8 +25,6 @@ pub use cleaned::cleaned;
 pub use columns::columns;
 pub use compliance::{PairSummary, TddSummary};
 pub use doubts::{DoubtSummary, with_doubts};
-pub use html::report_html;
-pub use junit::junit_xml;
 pub use layout::laid_out;
 pub use loop_summary::{
     LaneSummary, LoopFacts, LoopSummary, TrySummary, iteration_line, loop_text, summarize_loop,
@@ -34,7 +32,7 @@ pub use loop_summary::{
 pub use moment::human_duration;
 pub use plan::{PlanJson, plan_dot, plan_json, plan_mermaid, plan_text};
 pub use pull_request::{PullRequestText, run_pull_request, task_pull_request};
-pub use run_reports::{Layout, REPORTS, metrics_text, status_text, summary_markdown};
+pub use run_reports::{REPORTS, RunReport, metrics_text, status_text, summary_markdown};
 pub use summary::{
     AttemptSummary, DiffstatSummary, ProofSummary, RunFacts, SetupSummary, Summary, TaskSummary,
     Totals, Verdict, WallSummary, summarize,

@@ -8,14 +8,44 @@ use crate::{Summary, TaskSummary, columns};
 use itertools::Itertools as _;
 use tm_scheduler::{Failure, Strength};
 
-/// A report of a run.
-pub type Layout = fn(&Summary) -> String;
+/// A report that every run leaves.
+#[derive(Debug)]
+pub struct RunReport {
+    /// Its file.
+    pub file: &'static str,
+    /// Its media type (RFC 6838).
+    pub media_type: &'static str,
+    /// What it is, for programs that list it.
+    pub about: &'static str,
+    /// The flag of `tm waves report` that shows it, and its help; none for the one that is shown without a flag.
+    pub flag: Option<(&'static str, &'static str)>,
+    /// Lays it out.
+    pub layout: fn(&Summary) -> String,
+}
 
-/// The reports that a run leaves, by their files.
-pub const REPORTS: [(&str, Layout); 3] = [
-    ("summary.md", summary_markdown),
-    ("report.html", report_html),
-    ("junit.xml", junit_xml),
+/// The reports that a run leaves.
+pub static REPORTS: [RunReport; 3] = [
+    RunReport {
+        file: "summary.md",
+        media_type: "text/markdown",
+        about: "the summary of the run",
+        flag: None,
+        layout: summary_markdown,
+    },
+    RunReport {
+        file: "report.html",
+        media_type: "text/html",
+        about: "the report of the run, in one page",
+        flag: Some(("html", "One page of HTML, on stdout")),
+        layout: report_html,
+    },
+    RunReport {
+        file: "junit.xml",
+        media_type: "application/xml",
+        about: "the results of the run, for CI systems",
+        flag: Some(("junit", "`JUnit` XML, on stdout")),
+        layout: junit_xml,
+    },
 ];
 
 /// Returns the summary as Markdown, for the screen, for `summary.md` and for a CI step summary alike: what happened in a
