@@ -62,8 +62,10 @@ impl fmt::Display for DoubtSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::html::report_html;
+    use crate::junit::junit_xml;
     use crate::tests::summary;
-    use crate::{junit_xml, metrics_text, report_html, status_text, summary_markdown};
+    use crate::{metrics_text, status_text, summary_markdown};
 
     fn doubted() -> Summary {
         let why = "its merge is not on the integration branch\u{1b}[2J".to_owned();

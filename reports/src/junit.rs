@@ -67,7 +67,7 @@ pub(crate) fn junit_document(name: &str, seconds: Option<f64>, suites: &[JunitSu
 }
 
 /// Returns the summary of a run.
-pub fn junit_xml(summary: &Summary) -> String {
+pub(crate) fn junit_xml(summary: &Summary) -> String {
     let is_case_of_another =
         |task: &TaskSummary| task.phase == Phase::Red && summary.partner(task).is_some();
     let tasks = summary.tasks.iter();

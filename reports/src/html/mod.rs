@@ -23,7 +23,7 @@ struct Page<'a> {
 }
 
 /// Returns the report as HTML.
-pub fn report_html(summary: &Summary) -> String {
+pub(crate) fn report_html(summary: &Summary) -> String {
     let critical = &critical_path(&summary.tasks);
     rendered(
         "report.html",

@@ -135,5 +135,5 @@ fn is_missing_item(exception: &str, words: &str, found: &Found<'_>) -> bool {
 fn is_own(name: &str, found: &Found<'_>) -> bool {
     let top = name.split('/').next().unwrap_or(name);
     name.starts_with(['/', '.'])
-        || !found.project.depends_on(top) && !found.project.depends_on(&name.replace('/', "-"))
+        || !found.depends_on(top) && !found.depends_on(&name.replace('/', "-"))
 }

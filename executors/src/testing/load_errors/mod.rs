@@ -41,11 +41,16 @@ pub(super) fn load_errors(output: &str, folders: &[PathBuf]) -> Vec<LoadError> {
 
 /// Collects errors, bounded.
 pub(super) struct Found<'a> {
-    pub(super) project: &'a Project,
+    project: &'a Project,
     errors: Vec<LoadError>,
 }
 
 impl Found<'_> {
+    /// Tells whether the project names a package among those that it needs.
+    pub(super) fn depends_on(&self, name: &str) -> bool {
+        self.project.depends_on(name)
+    }
+
     pub(super) fn add(&mut self, cause: LoadCause, file: Option<&str>, text: &str) {
         let text = text.trim_end();
         let error = LoadError {
