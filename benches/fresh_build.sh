@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Measures what a stranger waits for: the release build and the dev build from an empty target folder, the demo after
-# the dev build, the crates of the default features and the size of the program.
+# the dev build, and the build after an edit of the program's own crate; besides, the crates of the default features,
+# with tm's own, and the size of the program.
 #
 #   benches/fresh_build.sh              the last commit
 #   benches/fresh_build.sh OLD NEW …    several revisions in turn, each with its ratio to the first
@@ -44,10 +45,12 @@ for revision in "${@:-HEAD}"; do
     rm -rf target
     dev=($(timed cargo build --locked))
     demo=($(timed cargo run --locked --quiet -- demo "$folder/demo-$commit"))
+    printf '\n#[expect(dead_code)]\nfn edited() {}\n' >>cli/main.rs
+    edit=($(timed cargo build --locked))
     cd "$repository"
     rm -rf "$folder/$commit" "$folder/demo-$commit"
-    row=("${release[@]}" "${dev[@]}" "${demo[0]}" "$crates" "$((size / 1000000))")
-    names=("release s" "release CPU s" "dev s" "dev CPU s" "demo s" "crates" "program MB")
+    row=("${release[@]}" "${dev[@]}" "${demo[0]}" "${edit[0]}" "$crates" "$((size / 1000000))")
+    names=("release s" "release CPU s" "dev s" "dev CPU s" "demo s" "edit s" "crates" "program MB")
     [ -n "$first" ] || first=${row[*]}
     read -ra base <<<"$first"
     echo "$commit"
