@@ -29,7 +29,7 @@ bench-judge *programs:
 
 # Runs the demo.
 demo:
-    cargo run --release -- demo
+    cargo run -- demo
 
 # Does what CI does.
 ci:
