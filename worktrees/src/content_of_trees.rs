@@ -24,11 +24,12 @@ impl Repository {
     /// # Errors
     /// There is no such commit or tree.
     pub fn changed_files(&self, from: &dyn Treeish, to: &dyn Treeish) -> Result<Vec<Change>> {
-        let change = |(path, kind): &(Vec<u8>, ChangeKind)| Change {
-            path: name_of(path),
-            kind: *kind,
-        };
-        Ok(self.differing(from, to)?.iter().map(change).collect())
+        let differing = self.differing(from, to)?.into_iter();
+        let changes = differing.map(|(path, kind)| Change {
+            path: name_of(&path),
+            kind,
+        });
+        Ok(changes.collect())
     }
 
     /// As `changed_files`, their paths alone.

@@ -42,7 +42,7 @@ impl Repository {
         let lines =
             patterns_file(patterns).or_failed_to("write patterns into", std::env::temp_dir())?;
         let from = format!("--exclude-from={}", lines.path().display());
-        files(self.git("ls-files --others --ignored -z").arg(&from))
+        files(self.git("ls-files --others --ignored -z").arg(from))
     }
 }
 

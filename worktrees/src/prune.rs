@@ -265,8 +265,8 @@ impl Repository {
 /// What becomes of a worktree at a commit with nothing besides, by whether anything names the commit.
 fn where_kept(git: Git, head: &str) -> Result<Judgement> {
     let contains = format!("--contains={head}");
-    let call = git.arg(contains);
-    Ok(if call.line("refs/heads refs/tm").text()?.is_empty() {
+    let named = git.arg(contains).line("refs/heads refs/tm").text()?;
+    Ok(if named.is_empty() {
         (Pruned::Kept, "its commit is on no branch")
     } else {
         (Pruned::Removed, "its work is on a branch")

@@ -122,12 +122,11 @@ impl Settings {
 
     /// Returns where hooks are.
     pub(crate) fn hooks(&self, repository: &Repository) -> HooksFolder {
-        match self.last(HOOKS_PATH).map(Path::new) {
-            Some(path) if path != repository.common_dir().join("hooks") => {
-                HooksFolder::Named(path.to_owned())
-            }
-            Some(_) | None => HooksFolder::OfRepository,
-        }
+        let usual = repository.common_dir().join("hooks");
+        let named = self.last(HOOKS_PATH).map(PathBuf::from);
+        named
+            .filter(|path| *path != usual)
+            .map_or(HooksFolder::OfRepository, HooksFolder::Named)
     }
 }
 

@@ -172,8 +172,7 @@ impl Repository {
     /// git refused, or the object store can't be written.
     pub fn with_merged(&self, marked: &TreeId, files: &[MergedFile<'_>]) -> Result<TreeId> {
         let files = files.iter().map(|MergedFile { of, content }| {
-            let path = of.path.as_os_str().as_bytes();
-            (of.mode.clone(), path, content.as_slice())
+            (of.mode.clone(), of.path.as_os_str().as_bytes(), &**content)
         });
         self.tree_with_files(marked, files)
     }

@@ -16,22 +16,10 @@ use tm_scheduler::Coverage;
 type Lines = (u64, u64);
 
 /// Where reports usually are, those of whole projects first; the end of the name tells the format.
-const PLACES: [&str; 14] = [
-    "coverage/coverage-summary.json",
-    "coverage-summary.json",
-    "coverage/lcov.info",
-    "lcov.info",
-    "coverage/lcov-report/lcov.info",
-    "target/llvm-cov/lcov.info",
-    "coverage.lcov",
-    "coverage.json",
-    "target/llvm-cov/coverage.json",
-    "coverage/coverage.json",
-    "coverage.xml",
-    "cobertura.xml",
-    "coverage/cobertura-coverage.xml",
-    "target/cobertura.xml",
-];
+const PLACES: &str = "coverage/coverage-summary.json coverage-summary.json coverage/lcov.info lcov.info \
+    coverage/lcov-report/lcov.info target/llvm-cov/lcov.info coverage.lcov coverage.json \
+    target/llvm-cov/coverage.json coverage/coverage.json coverage.xml cobertura.xml \
+    coverage/cobertura-coverage.xml target/cobertura.xml";
 
 /// So much of a report is read at the most.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -41,7 +29,7 @@ const COARSENESS: Duration = Duration::from_millis(20);
 
 /// Returns what the report says that a command wrote into the worktree which began at `started`; `None` without one.
 pub fn read(worktree: &Path, started: SystemTime) -> Option<Coverage> {
-    PLACES.iter().find_map(|place| {
+    PLACES.split_whitespace().find_map(|place| {
         let path = worktree.join(place);
         let is_fresh = std::fs::symlink_metadata(&path)
             .ok()?
@@ -60,7 +48,7 @@ pub fn read(worktree: &Path, started: SystemTime) -> Option<Coverage> {
         Some(Coverage {
             covered,
             total,
-            source: (*place).to_owned(),
+            source: place.to_owned(),
         })
     })
 }

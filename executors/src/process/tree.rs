@@ -100,10 +100,8 @@ impl ProcessTree {
     /// Asks the program politely to stop, with those of its descendants that are in its group, as a terminal does.
     pub fn ask_to_stop(&self, stop_signal: StopSignal) {
         let Some(leader) = self.leader else { return };
-        for process in registry::members(self.id)
-            .iter()
-            .filter(|process| process.group == leader.pid)
-        {
+        let members = registry::members(self.id);
+        for process in members.iter().filter(|one| one.group == leader.pid) {
             signal::send(process.identity, signal::of_stop(stop_signal));
         }
     }

@@ -192,12 +192,9 @@ fn chooses(calls: &[Call], runner: &Runner) -> bool {
 
 /// Tells whether an argument, or the one after it, names a reporter of mocha, jest or vitest that tm can't read.
 fn is_for_people(word: &str, next: &str) -> bool {
-    const REPORTERS: [&str; 11] = [
-        "basic", "default", "dot", "landing", "list", "min", "nyan", "progress", "spec", "tree",
-        "verbose",
-    ];
+    const REPORTERS: &str = "basic default dot landing list min nyan progress spec tree verbose";
     let name = word.split_once('=').map_or(next, |(_, name)| name);
-    REPORTERS.contains(&name)
+    names(REPORTERS, name)
 }
 
 /// Whether pytest is told to stop at a failure.

@@ -3,8 +3,8 @@
 //!
 //! Pure: knows a tree by its paths and a reader. What the tests themselves reach is code or test, whoever else names it.
 
-use super::TestCommand;
 use super::references::{Calls, calls, imports, is_script, module_files, resolved};
+use super::{TestCommand, names};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::verdict::is_test_path;
@@ -13,9 +13,7 @@ use tm_scheduler::verdict::is_test_path;
 const MOST_FILES: usize = 300;
 
 /// Folders of code by the conventions of many languages: what a script calls there is what is tested.
-const CODE: [&str; 9] = [
-    "src", "lib", "app", "bin", "cmd", "pkg", "internal", "server", "dist",
-];
+const CODE: &str = "src lib app bin cmd pkg internal server dist";
 
 /// The files of a tree.
 pub struct TreeFiles<'a> {
@@ -165,7 +163,7 @@ impl Walk<'_> {
 
     fn is_code(&self, path: &str) -> bool {
         let top = path.split_once('/').map(|(top, _)| top);
-        self.tested.contains(path) || top.is_some_and(|top| CODE.contains(&top))
+        self.tested.contains(path) || top.is_some_and(|top| names(CODE, top))
     }
 
     fn follow(&mut self) {

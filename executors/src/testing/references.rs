@@ -3,7 +3,7 @@
 //!
 //! Knows no tree: a reference is a list of paths that it may mean.
 
-use super::name_in;
+use super::{name_in, names};
 use crate::patterns::part;
 
 patterns! {
@@ -29,10 +29,8 @@ pub(super) struct Calls {
 }
 
 /// Programs that run or source the file that is named next.
-const INTERPRETERS: [&str; 19] = [
-    ".", "source", "sh", "bash", "dash", "zsh", "ksh", "python", "python3", "node", "deno", "bun",
-    "tsx", "ts-node", "perl", "ruby", "php", "exec", "env",
-];
+const INTERPRETERS: &str =
+    ". source sh bash dash zsh ksh python python3 node deno bun tsx ts-node perl ruby php exec env";
 
 /// Returns what the commands in a text call.
 pub(super) fn calls(text: &str) -> Calls {
@@ -65,7 +63,7 @@ fn of_command(words: &[&str], calls: &mut Calls) {
                 calls.modules.extend(rest.get(1).map(ToString::to_string));
             }
             _ if is_sourcing(words, index) => calls.sourced.extend(plain(rest).take(1)),
-            _ if INTERPRETERS.contains(&program) => calls.files.extend(plain(rest).take(2)),
+            _ if names(INTERPRETERS, program) => calls.files.extend(plain(rest).take(2)),
             // A path is called where it stands first, or where it is named as scripts are.
             _ if index == 0 || word.starts_with("./") || has_end_of_script(word) => {
                 calls.files.push((*word).to_owned());
@@ -82,11 +80,8 @@ fn is_sourcing(words: &[&str], index: usize) -> bool {
 }
 
 fn has_end_of_script(word: &str) -> bool {
-    [
-        ".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".rb", ".pl", ".mk",
-    ]
-    .iter()
-    .any(|end| word.ends_with(end))
+    let mut ends = ".sh .bash .py .js .mjs .cjs .rb .pl .mk".split(' ');
+    ends.any(|end| word.ends_with(end))
 }
 
 /// Words that are no flags and no assignments.
@@ -121,10 +116,7 @@ fn script(words: &[&str]) -> Option<String> {
 pub(super) fn is_script(path: &str, text: &str) -> bool {
     let name = name_in(path);
     match name.rsplit_once('.') {
-        Some((_, extension)) => [
-            "sh", "bash", "zsh", "mk", "py", "js", "mjs", "cjs", "ts", "rb", "pl", "t",
-        ]
-        .contains(&extension),
+        Some((_, extension)) => names("sh bash zsh mk py js mjs cjs ts rb pl t", extension),
         None => text.starts_with("#!"),
     }
 }

@@ -57,17 +57,10 @@ pub fn is_tool_settings(path: &str) -> bool {
     const NAMES: &str = "Makefile makefile GNUmakefile justfile Justfile noxfile.py conftest.py CMakeLists.txt pom.xml \
         deno.json turbo.json nx.json";
     const BEGINNINGS: [&str; 3] = ["tsconfig", "jsconfig", "babel.config"];
-    const OF_OTHERS: [&str; 7] = [
-        ".gitignore",
-        ".gitattributes",
-        ".editorconfig",
-        ".dockerignore",
-        "Cargo.toml",
-        "pyproject.toml",
-        "go.mod",
-    ];
+    const OF_OTHERS: &str =
+        ".gitignore .gitattributes .editorconfig .dockerignore Cargo.toml pyproject.toml go.mod";
     let name = name_in(path);
-    !OF_OTHERS.contains(&name)
+    !names(OF_OTHERS, name)
         && (name.starts_with('.')
             || name.contains(".config.")
             || names(NAMES, name)

@@ -9,18 +9,9 @@ const INTERPRETER: &str = ".venv/bin/python";
 /// Tools with a lock file.
 const LOCKED: [&str; 4] = ["uv", "Poetry", "PDM", "Pipenv"];
 /// Lists of packages, in the order in which they are installed.
-const LISTS: [&str; 10] = [
-    "requirements.txt",
-    "requirements-dev.txt",
-    "requirements-test.txt",
-    "requirements_dev.txt",
-    "requirements_test.txt",
-    "dev-requirements.txt",
-    "test-requirements.txt",
-    "requirements/dev.txt",
-    "requirements/test.txt",
-    "requirements/tests.txt",
-];
+const LISTS: &str = "requirements.txt requirements-dev.txt requirements-test.txt requirements_dev.txt requirements_test.txt \
+    dev-requirements.txt test-requirements.txt requirements/dev.txt requirements/test.txt \
+    requirements/tests.txt";
 /// Groups of packages that are needed to work on a project.
 const GROUPS: [&str; 5] = ["dev", "develop", "test", "tests", "testing"];
 /// Files that say that pytest runs the tests.
@@ -37,7 +28,10 @@ pub(super) fn add(root: &Path, found: &mut Vec<FoundTool>) -> bool {
 }
 
 fn unlocked(root: &Path) -> Option<FoundTool> {
-    let lists: Vec<&str> = LISTS.into_iter().filter(|name| has(root, name)).collect();
+    let lists: Vec<&str> = LISTS
+        .split_whitespace()
+        .filter(|name| has(root, name))
+        .collect();
     let (file, mut arguments) = match lists.first() {
         Some(first) => (
             *first,

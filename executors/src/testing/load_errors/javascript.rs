@@ -2,6 +2,7 @@
 
 use super::{Found, cause};
 use crate::patterns::part;
+use crate::testing::names;
 use regex::Regex;
 use tm_scheduler::LoadCause;
 
@@ -28,9 +29,7 @@ const LINES_OF_STACK: usize = 30;
 const LINES_OF_EXCERPT: u32 = 5;
 
 /// TypeScript's codes for names, modules, exports and properties that are not there.
-const MISSING: [&str; 9] = [
-    "TS2304", "TS2305", "TS2307", "TS2339", "TS2551", "TS2552", "TS2613", "TS2614", "TS2724",
-];
+const MISSING: &str = "TS2304 TS2305 TS2307 TS2339 TS2551 TS2552 TS2613 TS2614 TS2724";
 
 pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
     if !SIGN.is_match(output) {
@@ -102,5 +101,5 @@ fn is_missing_in_typescript(code: &str, words: &str, found: &Found<'_>) -> bool 
     let module = words
         .strip_prefix("Cannot find module '")
         .and_then(|rest| rest.split('\'').next());
-    MISSING.contains(&code) && module.is_none_or(|module| is_own(module, found))
+    names(MISSING, code) && module.is_none_or(|module| is_own(module, found))
 }

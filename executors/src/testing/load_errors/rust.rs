@@ -3,6 +3,7 @@
 use super::project::Project;
 use super::{Found, cause};
 use crate::patterns::part;
+use crate::testing::names;
 use tm_scheduler::LoadCause;
 
 patterns! {
@@ -14,10 +15,8 @@ patterns! {
 }
 
 /// Codes of errors that name something which is not there: functions, types, traits, modules, methods, fields, macros.
-const MISSING: [&str; 18] = [
-    "E0026", "E0404", "E0405", "E0407", "E0412", "E0422", "E0423", "E0424", "E0425", "E0432",
-    "E0433", "E0531", "E0560", "E0574", "E0576", "E0599", "E0603", "E0609",
-];
+const MISSING: &str = "E0026 E0404 E0405 E0407 E0412 E0422 E0423 E0424 E0425 E0432 E0433 E0531 E0560 E0574 E0576 E0599 E0603 \
+    E0609";
 
 pub(in crate::testing) fn find(output: &str, found: &mut Found<'_>) {
     if !output.contains("could not compile") {
@@ -99,7 +98,7 @@ fn is_missing_item(code: &str, headline: &str, block: &str, found: &Found<'_>) -
     match UNLINKED.captures(block) {
         Some(unlinked) => found.project.owns(&unlinked[1]),
         None => {
-            MISSING.contains(&code) || code.is_empty() && headline.starts_with("cannot find macro")
+            names(MISSING, code) || code.is_empty() && headline.starts_with("cannot find macro")
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the Rust of a project defines, as far as a look at its text tells: enough to know its own names from others'.
 
-use regex::Captures;
+use regex::Regex;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -54,10 +54,12 @@ impl Sources {
     }
 
     fn add(&mut self, text: &str) {
-        let names = |found: Captures<'_>| found[1].to_owned();
-        self.defined.extend(DEFINED.captures_iter(text).map(names));
-        self.extended
-            .extend(IMPLEMENTED.captures_iter(text).map(names));
+        let names = |pattern: &Regex| -> Vec<String> {
+            let found = pattern.captures_iter(text);
+            found.map(|found| found[1].to_owned()).collect()
+        };
+        self.defined.extend(names(&DEFINED));
+        self.extended.extend(names(&IMPLEMENTED));
         self.has_trait |= TRAIT.is_match(text);
     }
 
