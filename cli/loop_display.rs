@@ -1,4 +1,4 @@
-//! What people see while a loop goes on: a spinner a lane on a terminal, lines without one, nothing for programs.
+//! What people see while a loop goes on: a spinner a tag on a terminal, lines without one, nothing for programs.
 
 use crate::display::{Output, print_line};
 use crate::screen::clock;
@@ -27,21 +27,21 @@ pub(crate) struct LoopDisplay {
     began: Timestamp,
     output: Output,
     talk: Talk,
-    lanes: usize,
+    tags: usize,
     bars: Option<MultiProgress>,
     spinners: BTreeMap<Tag, ProgressBar>,
 }
 
 impl LoopDisplay {
     /// Chooses by what is asked for and by what stderr is.
-    pub(crate) fn new(output: Output, talk: Talk, lanes: usize, began: Timestamp) -> Self {
+    pub(crate) fn new(output: Output, talk: Talk, tags: usize, began: Timestamp) -> Self {
         let is_live =
             output == Output::People && talk != Talk::Everything && std::io::stderr().is_terminal();
         Self {
             began,
             output,
             talk,
-            lanes,
+            tags,
             bars: is_live.then(MultiProgress::new),
             spinners: BTreeMap::new(),
         }
@@ -54,27 +54,27 @@ impl LoopDisplay {
                 say!("warning: {message}");
             }
             (_, Output::Json) => {}
-            (LoopEvent::Output(line), Output::People) => self.printed(&told.lane, line),
+            (LoopEvent::Output(line), Output::People) => self.printed(&told.tag, line),
             (event, Output::People) => {
-                self.move_spinner(&told.lane, event);
+                self.move_spinner(&told.tag, event);
                 for line in self.lines(event) {
-                    self.say(told.at, &told.lane, &line);
+                    self.say(told.at, &told.tag, &line);
                 }
             }
         }
     }
 
-    fn printed(&self, lane: &Tag, line: &str) {
+    fn printed(&self, tag: &Tag, line: &str) {
         if self.talk == Talk::Everything {
-            say!("{}  | {line}", self.label(lane));
-        } else if let Some(spinner) = self.spinners.get(lane) {
-            spinner.set_message(format!("{}{} · {line}", self.label(lane), spinner.prefix()));
+            say!("{}  | {line}", self.label(tag));
+        } else if let Some(spinner) = self.spinners.get(tag) {
+            spinner.set_message(format!("{}{} · {line}", self.label(tag), spinner.prefix()));
         }
     }
 
-    fn move_spinner(&mut self, lane: &Tag, event: &LoopEvent) {
+    fn move_spinner(&mut self, tag: &Tag, event: &LoopEvent) {
         let Some(bars) = &self.bars else { return };
-        if let Some(old) = self.spinners.remove(lane) {
+        if let Some(old) = self.spinners.remove(tag) {
             old.finish_and_clear();
         }
         let what = match event {
@@ -100,10 +100,10 @@ impl LoopDisplay {
                 .unwrap_or_else(|_| ProgressStyle::default_spinner())
                 .tick_chars("|/-\\ "),
         );
-        spinner.set_message(format!("{}{what}", self.label(lane)));
+        spinner.set_message(format!("{}{what}", self.label(tag)));
         spinner.set_prefix(what);
         spinner.enable_steady_tick(Duration::from_millis(250));
-        self.spinners.insert(lane.clone(), spinner);
+        self.spinners.insert(tag.clone(), spinner);
     }
 
     /// The lines of an event that stay on the screen.
@@ -169,19 +169,19 @@ impl LoopDisplay {
         }
     }
 
-    fn label(&self, lane: &Tag) -> String {
-        if self.lanes > 1 {
-            format!("[{lane}] ")
+    fn label(&self, tag: &Tag) -> String {
+        if self.tags > 1 {
+            format!("[{tag}] ")
         } else {
             String::new()
         }
     }
 
-    fn say(&self, at: Timestamp, lane: &Tag, line: &str) {
+    fn say(&self, at: Timestamp, tag: &Tag, line: &str) {
         let line = format!(
             "[{}] {}{line}",
             clock(at.since(self.began)),
-            self.label(lane)
+            self.label(tag)
         );
         match &self.bars {
             Some(bars) => bars.suspend(|| print_line(&line)),

@@ -248,11 +248,6 @@ impl Project {
 
 /// Where runs are kept: the settings, `TM_HOME` and the home folder decide.
 fn home_of(loaded: &Loaded, repository: &Repository) -> Result<Home, Error> {
-    home(
-        &loaded.settings.storage,
-        repository,
-        Environment::of_process().home.as_deref(),
-        std::env::home_dir().as_deref(),
-    )
-    .ok_or(Error::NoHome)
+    let tm_home = Environment::of_process().home;
+    home(&loaded.settings.storage, repository, tm_home.as_deref()).ok_or(Error::NoHome)
 }

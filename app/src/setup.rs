@@ -88,8 +88,6 @@ pub(crate) async fn run_setup(
         own_files,
         executor: project.executor(),
         tm_program: std::env::current_exe()?,
-        stall: settings.agent.stall,
-        grace: settings.agent.grace,
         header,
         settings,
         repository,

@@ -141,7 +141,7 @@ impl Perform for LoopArguments {
         };
         let (output, no_output) = (Output::from(self.json), self.no_output);
         let ready = Loop::ready(project, &self.order(start)).await?;
-        let mut display = LoopDisplay::new(output, talk, ready.lanes.len(), ready.started_at);
+        let mut display = LoopDisplay::new(output, talk, ready.tag_loops.len(), ready.started_at);
         let ended = ready.run(|told| display.told(told)).await;
         display.finish();
         let mut ended = ended?;
@@ -151,8 +151,8 @@ impl Perform for LoopArguments {
         }
         let summary = &mut ended.summary;
         if no_output {
-            let lanes = summary.lanes.iter_mut();
-            let tries = lanes.flat_map(|lane| &mut lane.iterations);
+            let tag_loops = summary.tag_loops.iter_mut();
+            let tries = tag_loops.flat_map(|one| &mut one.iterations);
             tries.for_each(|one| one.record.final_message.clear());
         }
         if output == Output::Json {
@@ -203,7 +203,11 @@ impl LoopArguments {
 }
 
 fn next_commands(summary: &LoopSummary) {
-    for branch in summary.lanes.iter().filter_map(|lane| lane.branch.as_ref()) {
+    for branch in summary
+        .tag_loops
+        .iter()
+        .filter_map(|one| one.branch.as_ref())
+    {
         say!("next: `git log --stat ..{branch}`, and `git merge {branch}` when you are content");
     }
     match summary.final_status {

@@ -27,7 +27,7 @@ pub use compliance::{PairSummary, TddSummary};
 pub use doubts::{DoubtSummary, with_doubts};
 pub use layout::laid_out;
 pub use loop_summary::{
-    LaneSummary, LoopFacts, LoopSummary, TrySummary, iteration_line, loop_text, summarize_loop,
+    LoopFacts, LoopSummary, TagLoopSummary, TrySummary, iteration_line, loop_text, summarize_loop,
 };
 pub use moment::human_duration;
 pub use plan::{PlanJson, plan_dot, plan_json, plan_mermaid, plan_text};

@@ -33,13 +33,13 @@ pub struct LoopSummary {
     pub prompt: String,
     /// The agent.
     pub agent: String,
-    /// How it ended: as its lane did, or the worst of several.
+    /// How it ended: as that of its tag did, or the worst of several.
     pub final_status: LoopStatus,
     /// Why.
     pub reason: String,
     /// The exit code of tm.
     pub exit_code: u8,
-    /// Iterations of all lanes.
+    /// Iterations of all tags.
     pub total_iterations: u32,
     /// Tasks that became done, as the backlog says.
     pub tasks_completed: usize,
@@ -57,13 +57,14 @@ pub struct LoopSummary {
     pub cost_usd: Option<f64>,
     /// The loop's folder.
     pub directory: String,
-    /// Each lane.
-    pub lanes: Vec<LaneSummary>,
+    /// The loop of each tag.
+    #[serde(rename = "lanes")]
+    pub tag_loops: Vec<TagLoopSummary>,
 }
 
-/// A lane in one value.
+/// The loop of a tag in one value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LaneSummary {
+pub struct TagLoopSummary {
     /// Its tag.
     pub tag: String,
     /// How it ended.
@@ -104,15 +105,17 @@ impl TrySummary {
     }
 }
 
-/// Sums up a loop. Of several lanes, the one that a person has to look at first gives it its status.
+/// Sums up a loop. Of the loops of several tags, the one that a person has to look at first gives it its status.
 pub fn summarize_loop(
-    lanes: Vec<LaneSummary>,
+    tag_loops: Vec<TagLoopSummary>,
     facts: LoopFacts,
     ended_at: Timestamp,
 ) -> LoopSummary {
-    let worst = lanes.iter().max_by_key(|lane| lane.final_status);
-    let final_status = worst.map_or(LoopStatus::AllComplete, |lane| lane.final_status);
-    let tries = || lanes.iter().flat_map(|lane| &lane.iterations);
+    let worst = tag_loops
+        .iter()
+        .max_by_key(|tag_loop| tag_loop.final_status);
+    let final_status = worst.map_or(LoopStatus::AllComplete, |tag_loop| tag_loop.final_status);
+    let tries = || tag_loops.iter().flat_map(|tag_loop| &tag_loop.iterations);
     let tokens = tries().filter_map(|one| one.record.tokens);
     let costs = tries().filter_map(|one| one.record.cost_usd);
     LoopSummary {
@@ -121,33 +124,41 @@ pub fn summarize_loop(
         prompt: facts.prompt,
         agent: facts.agent,
         final_status,
-        reason: worst.map_or_else(String::new, |lane| lane.reason.clone()),
+        reason: worst.map_or_else(String::new, |tag_loop| tag_loop.reason.clone()),
         exit_code: exit_code::of_loop(final_status),
-        total_iterations: lanes.iter().map(|lane| lane.total_iterations).sum(),
-        tasks_completed: lanes.iter().map(|lane| lane.tasks_completed).sum(),
-        tasks_open: lanes.iter().map(|lane| lane.tasks_open).sum(),
+        total_iterations: tag_loops
+            .iter()
+            .map(|tag_loop| tag_loop.total_iterations)
+            .sum(),
+        tasks_completed: tag_loops
+            .iter()
+            .map(|tag_loop| tag_loop.tasks_completed)
+            .sum(),
+        tasks_open: tag_loops.iter().map(|tag_loop| tag_loop.tasks_open).sum(),
         started_at: moment(facts.started_at),
         ended_at: moment(ended_at),
         wall_ms: ended_at.since(facts.started_at),
         tokens: tokens.reduce(Tokens::plus),
         cost_usd: costs.reduce(|sum, more| sum + more),
         directory: facts.directory,
-        lanes,
+        tag_loops,
     }
 }
 
 /// Returns the summary as text for a terminal.
 pub fn loop_text(summary: &LoopSummary) -> String {
-    let is_one = summary.lanes.len() == 1;
-    let tag = |lane: &LaneSummary| {
+    let is_one = summary.tag_loops.len() == 1;
+    let tag = |tag_loop: &TagLoopSummary| {
         if is_one {
             String::new()
         } else {
-            format!("[{}] ", lane.tag)
+            format!("[{}] ", tag_loop.tag)
         }
     };
-    let lanes = summary.lanes.iter();
-    let mut text: String = lanes.map(|lane| tag(lane) + &lane_text(lane)).collect();
+    let tag_loops = summary.tag_loops.iter();
+    let mut text: String = tag_loops
+        .map(|tag_loop| tag(tag_loop) + &tag_loop_text(tag_loop))
+        .collect();
     text += &human_duration(summary.wall_ms);
     if let Some(tokens) = summary.tokens {
         let _ = write!(text, ", {} tokens", tokens.input + tokens.output);
@@ -159,25 +170,25 @@ pub fn loop_text(summary: &LoopSummary) -> String {
     text
 }
 
-fn lane_text(lane: &LaneSummary) -> String {
-    let mut text = format!("{}: {}\n", headline(lane.final_status), lane.reason);
-    for one in &lane.iterations {
+fn tag_loop_text(tag_loop: &TagLoopSummary) -> String {
+    let mut text = format!("{}: {}\n", headline(tag_loop.final_status), tag_loop.reason);
+    for one in &tag_loop.iterations {
         let _ = writeln!(text, "  {}", iteration_line(&one.record));
     }
-    let tries = lane.iterations.iter();
+    let tries = tag_loop.iterations.iter();
     let failed = tries.filter(|one| one.record.status == IterationStatus::Error);
     let _ = writeln!(
         text,
         "  {}, {} of them failed; {} completed, {} open",
-        counted(lane.total_iterations as usize, "iteration"),
+        counted(tag_loop.total_iterations as usize, "iteration"),
         failed.count(),
-        counted(lane.tasks_completed, "task"),
-        lane.tasks_open
+        counted(tag_loop.tasks_completed, "task"),
+        tag_loop.tasks_open
     );
-    if let Some(branch) = &lane.branch {
+    if let Some(branch) = &tag_loop.branch {
         let _ = writeln!(text, "  branch {branch}");
     }
-    text + "  progress " + &lane.progress_file + "\n"
+    text + "  progress " + &tag_loop.progress_file + "\n"
 }
 
 fn counted(number: usize, what: &str) -> String {
@@ -239,8 +250,8 @@ mod tests {
         }
     }
 
-    fn lane(status: LoopStatus) -> LaneSummary {
-        LaneSummary {
+    fn tag_loop(status: LoopStatus) -> TagLoopSummary {
+        TagLoopSummary {
             tag: status.as_str().to_owned(),
             final_status: status,
             reason: "because".to_owned(),
@@ -254,21 +265,25 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_lane_gives_the_loop_its_status_and_exit_code() {
-        let lanes = [
+    fn the_worst_tag_gives_the_loop_its_status_and_exit_code() {
+        let tag_loops = [
             LoopStatus::AllComplete,
             LoopStatus::Blocked,
             LoopStatus::MaxIterations,
         ]
-        .map(lane);
+        .map(tag_loop);
         let ended_at = Timestamp(65_000);
-        let summary = summarize_loop(lanes.to_vec(), facts(), ended_at);
+        let summary = summarize_loop(tag_loops.to_vec(), facts(), ended_at);
         assert_eq!(
-            (summary.final_status, summary.exit_code, summary.lanes.len()),
+            (
+                summary.final_status,
+                summary.exit_code,
+                summary.tag_loops.len()
+            ),
             (LoopStatus::Blocked, 3, 3)
         );
         assert!(loop_text(&summary).contains("[all_complete] complete: because"));
-        let one = summarize_loop(lanes[..1].to_vec(), facts(), ended_at);
+        let one = summarize_loop(tag_loops[..1].to_vec(), facts(), ended_at);
         assert_eq!((one.exit_code, one.cost_usd), (0, None));
         assert!(
             loop_text(&one)

@@ -5,14 +5,14 @@
 //! come too. What another repository's run or backlog is, is open to it: an agent may develop tm itself, or run it in
 //! its tests.
 
-use crate::home;
+use crate::setup::{home, tm_home};
 use crate::waves::steering::{Ask, call};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use tm_config::Inputs;
 use tm_executors::process::{Ancestor, ProcessIdentity, env_markers_of, lineage};
 use tm_scheduler::{AttemptNumber, RunId, TaskId};
-use tm_store::run::{Holder, RunLock};
+use tm_store::run::{Holder, ProjectDirectory, RunLock};
 use tm_worktrees::{Repository, common_dir_around};
 
 /// The variable that tells what runs in an attempt of waves which repository that is of: the folder that all worktrees
@@ -20,7 +20,7 @@ use tm_worktrees::{Repository, common_dir_around};
 pub const REPOSITORY: &str = "TM_REPOSITORY";
 
 /// A process of a run of waves that is not its user's.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct AgentCaller {
     /// The run, where that is known.
     pub run: Option<RunId>,
@@ -31,14 +31,26 @@ pub struct AgentCaller {
 impl AgentCaller {
     /// Reads the variables of an attempt.
     fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
-        let (task, attempt) = (
-            variable("TM_TASK_ID")?,
-            variable("TM_ATTEMPT")?.parse().ok()?,
-        );
         Some(Self {
-            run: Some(RunId::from(variable("TM_RUN_ID")?.as_str())),
-            attempt: Some((task.as_str().into(), AttemptNumber(attempt))),
+            run: Some(variable("TM_RUN_ID")?.into()),
+            attempt: Some((
+                variable("TM_TASK_ID")?.into(),
+                AttemptNumber(variable("TM_ATTEMPT")?.parse().ok()?),
+            )),
         })
+    }
+
+    /// Looks for a process that was started in an attempt of waves on this repository.
+    fn marked(lineage: &[Ancestor], repository: &Path) -> Option<Self> {
+        let is_repository = |found: &Path| {
+            found == repository || found.canonicalize().is_ok_and(|found| found == repository)
+        };
+        lineage
+            .iter()
+            .filter(|one| {
+                (one.variable(REPOSITORY)).is_some_and(|found| is_repository(found.as_ref()))
+            })
+            .find_map(|one| Self::of(|name| one.variable(name)))
     }
 }
 
@@ -80,11 +92,12 @@ pub fn refuse_to_agents(
     folders: impl FnOnce() -> Vec<PathBuf>,
 ) -> Result<(), RefusedToAgent> {
     let lineage = lineage(std::process::id());
+    let caller_in = |folder: &PathBuf| {
+        let repository = common_dir_around(folder)?;
+        caller(&lineage, &repository, || RunLock::holder_in(&repository))
+    };
     for folder in folders() {
-        let Some(repository) = common_dir_around(&folder) else {
-            continue;
-        };
-        if let Some(caller) = caller(&lineage, &repository, || RunLock::holder_in(&repository)) {
+        if let Some(caller) = caller_in(&folder) {
             tell_the_run(what, &folder);
             let what = what.to_owned();
             return Err(RefusedToAgent { what, caller });
@@ -95,36 +108,25 @@ pub fn refuse_to_agents(
 
 /// Returns who calls, if that is an agent of this process's run, or something that one or the run's tests started.
 pub(crate) fn caller_of_own_run(lineage: &[Ancestor], repository: &Path) -> Option<AgentCaller> {
-    let marked = lineage
-        .iter()
-        .find_map(|ancestor| in_attempt_on(ancestor, repository));
-    marked.or_else(|| {
+    AgentCaller::marked(lineage, repository).or_else(|| {
         let env_markers = env_markers_of(lineage.first()?.identity.pid);
         let variable = |name: &str| {
-            Some(
-                env_markers
-                    .as_ref()?
-                    .iter()
-                    .find(|(mark, _)| mark == name)?
-                    .1
-                    .clone(),
-            )
+            let mut markers = env_markers.iter().flatten();
+            let (_, value) = markers.find(|(mark, _)| mark == name)?;
+            Some(value.clone())
         };
-        let own = ProcessIdentity::of(std::process::id());
-        let is_descendant = || {
-            lineage
-                .iter()
-                .skip(1)
-                .any(|ancestor| Some(ancestor.identity) == own)
-        };
-        let nameless = || {
-            (env_markers.is_some() || is_descendant()).then_some(AgentCaller {
-                run: None,
-                attempt: None,
-            })
-        };
-        AgentCaller::of(variable).or_else(nameless)
+        AgentCaller::of(variable).or_else(|| {
+            let own = ProcessIdentity::of(std::process::id());
+            let is_nameless = env_markers.is_some() || descends(lineage, |from| Some(from) == own);
+            is_nameless.then(AgentCaller::default)
+        })
     })
+}
+
+/// Tells whether the first process descends from one that is meant.
+fn descends(lineage: &[Ancestor], is_meant: impl Fn(ProcessIdentity) -> bool) -> bool {
+    let mut ancestors = lineage.iter().skip(1);
+    ancestors.any(|ancestor| is_meant(ancestor.identity))
 }
 
 fn caller(
@@ -132,60 +134,29 @@ fn caller(
     repository: &Path,
     holder: impl FnOnce() -> Option<Holder>,
 ) -> Option<AgentCaller> {
-    let marked = lineage
-        .iter()
-        .find_map(|ancestor| in_attempt_on(ancestor, repository));
-    marked.or_else(|| {
+    AgentCaller::marked(lineage, repository).or_else(|| {
         let holder = holder().filter(|holder| holder.has_attempts && holder.is_alive())?;
-        let is_descendant = lineage
-            .iter()
-            .skip(1)
-            .any(|ancestor| Some(ancestor.identity.pid) == holder.pid);
-        is_descendant.then_some(AgentCaller {
+        let is_of_run = descends(lineage, |from| Some(from.pid) == holder.pid);
+        is_of_run.then_some(AgentCaller {
             run: holder.run_id,
             attempt: None,
         })
     })
 }
 
-/// Tells whether a process was started in an attempt of waves on this repository.
-fn in_attempt_on(ancestor: &Ancestor, repository: &Path) -> Option<AgentCaller> {
-    let found = ancestor.variable(REPOSITORY).map(PathBuf::from);
-    let is_of = found.is_some_and(|found| {
-        found == repository || found.canonicalize().is_ok_and(|found| found == repository)
-    });
-    if is_of {
-        AgentCaller::of(|name| ancestor.variable(name))
-    } else {
-        None
-    }
-}
-
 /// Tells the live run what was refused, so that its report can; one that can't be reached is not told.
 fn tell_the_run(what: &str, folder: &Path) {
-    let project = || {
-        let repository = Repository::discover(folder).ok()?;
-        let settings = tm_config::load(&Inputs::from_process(repository.checkout_root()))
-            .ok()?
-            .settings;
-        let tm_home = std::env::var_os("TM_HOME")
-            .filter(|home| !home.is_empty())
-            .map(PathBuf::from);
-        let home = home(
-            &settings.storage,
-            &repository,
-            tm_home.as_deref(),
-            std::env::home_dir().as_deref(),
-        )?;
-        home.project(repository.common_dir()).ok()
+    let refused = Ask::Refused {
+        what: what.to_owned(),
     };
-    let told = project().map(|project| {
-        call(
-            &project,
-            &Ask::Refused {
-                what: what.to_owned(),
-            },
-        )
-    });
+    let told = project_around(folder).map(|project| call(&project, &refused));
     tracing::debug!(?told, what, "refused to an agent");
+}
+
+/// Where the runs of the repository around a folder are.
+fn project_around(folder: &Path) -> Option<ProjectDirectory> {
+    let repository = Repository::discover(folder).ok()?;
+    let loaded = tm_config::load(&Inputs::from_process(repository.checkout_root())).ok()?;
+    let home = home(&loaded.settings.storage, &repository, tm_home().as_deref())?;
+    home.project(repository.common_dir()).ok()
 }

@@ -2,7 +2,8 @@
 //!
 //! Pure: knows no git.
 
-use std::collections::BTreeMap;
+use itertools::Itertools as _;
+use std::cmp::Reverse;
 use tm_scheduler::verdict::is_test_path;
 
 /// Folders that hold other things and name nothing.
@@ -38,10 +39,7 @@ const CONTAINERS: [&str; 27] = [
 
 /// Returns a text in one line, without control characters.
 pub(crate) fn one_line(text: &str) -> String {
-    text.split(|character: char| character.is_whitespace() || character.is_control())
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
+    tm_scheduler::one_line(&text.replace(char::is_control, " "))
 }
 
 /// The title as the rest of a subject line: lower case at its beginning, but for names and abbreviations.
@@ -61,11 +59,7 @@ pub(crate) fn summary(title: &str) -> String {
 /// The conventional type: by the files where they are all of one kind, else by the title.
 pub(crate) fn commit_type(files: &[String], title: &str, default: &str) -> String {
     let all = |is: fn(&str) -> bool| !files.is_empty() && files.iter().all(|file| is(file));
-    let first = title
-        .split_whitespace()
-        .next()
-        .unwrap_or_default()
-        .to_lowercase();
+    let first = title.split_whitespace().next().unwrap_or_default();
     let by_files = if all(is_test_path) {
         Some("test")
     } else if all(is_document) {
@@ -75,7 +69,7 @@ pub(crate) fn commit_type(files: &[String], title: &str, default: &str) -> Strin
     } else {
         None
     };
-    let by_title = match first.as_str() {
+    let by_title = match first.to_lowercase().as_str() {
         "fix" | "fixes" | "correct" | "repair" => Some("fix"),
         "refactor" | "restructure" | "simplify" | "rename" => Some("refactor"),
         _ => None,
@@ -84,14 +78,16 @@ pub(crate) fn commit_type(files: &[String], title: &str, default: &str) -> Strin
 }
 
 fn is_document(path: &str) -> bool {
-    let endings = [".md", ".mdx", ".rst", ".adoc"];
-    let folders = ["docs/", "doc/"];
-    endings.iter().any(|ending| path.ends_with(ending))
-        || folders.iter().any(|folder| path.starts_with(folder))
+    ["docs/", "doc/"]
+        .iter()
+        .any(|folder| path.starts_with(folder))
+        || [".md", ".mdx", ".rst", ".adoc"]
+            .iter()
+            .any(|ending| path.ends_with(ending))
 }
 
 fn is_tooling(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = file_name(path);
     let is_hidden = path.starts_with('.');
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     let is_settings = !path.contains('/')
@@ -113,17 +109,12 @@ pub(crate) fn scope(files: &[String]) -> String {
     } else {
         of_work
     };
-    let mut votes: BTreeMap<String, usize> = BTreeMap::new();
-    for file in files {
-        *votes.entry(scope_of(file)).or_default() += 1;
-    }
-    let mut best = (String::new(), 0);
-    for (scope, count) in votes.into_iter().filter(|(scope, _)| !scope.is_empty()) {
-        if count > best.1 {
-            best = (scope, count);
-        }
-    }
-    best.0
+    let scopes = files.into_iter().map(|file| scope_of(file));
+    let votes = scopes.filter(|scope| !scope.is_empty()).counts();
+    let best = votes
+        .into_iter()
+        .min_by_key(|(scope, count)| (Reverse(*count), scope.clone()));
+    best.map_or_else(String::new, |(scope, _)| scope)
 }
 
 /// The first folder that names something, else the file without its endings and marks of tests.
@@ -138,6 +129,11 @@ fn scope_of(path: &str) -> String {
         .chars()
         .filter(|character| !" ()[]{}:\"'\\".contains(*character))
         .collect()
+}
+
+/// The last part of a path.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// `schema` for `schema.test.ts`, `test_schema.py`, `schema_spec.rb` and `SchemaTest.java`.

@@ -45,9 +45,9 @@ pub enum Error {
     /// A step answered what can't come: a broken invariant of tm itself.
     #[error("a step gave an answer that can't come")]
     Impossible(#[from] IllegalInput),
-    /// A lane of a loop broke off: a broken invariant of tm itself.
-    #[error("carry out a lane of the loop: {why}")]
-    LaneLost {
+    /// The loop of a tag broke off: a broken invariant of tm itself.
+    #[error("carry out the loop of a tag: {why}")]
+    TagLoopLost {
         /// What happened.
         why: String,
     },

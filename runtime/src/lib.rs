@@ -31,7 +31,9 @@ pub use checkouts::{Checkouts, preparation};
 pub use clock::now;
 pub use error::Error;
 pub use proving::{Parts, RedCommit, TestResultCache, Work, prove, red_commit};
-pub use setup::{content_rules, environment, executor, home, rules, run_hooks, test_command};
+pub use setup::{
+    attempt_limits, content_rules, environment, executor, home, rules, run_hooks, test_command,
+};
 pub use step_error::StepError;
 pub use waves::steering;
 pub use waves::{

@@ -49,9 +49,10 @@ impl FromStr for Channel {
 
     fn from_str(text: &str) -> Result<Self, UnknownChannel> {
         let is_url = |url: &str| {
-            ["http://", "https://"]
-                .iter()
-                .any(|scheme| url.len() > scheme.len() && url.starts_with(scheme))
+            let rest = url
+                .strip_prefix("http://")
+                .or_else(|| url.strip_prefix("https://"));
+            rest.is_some_and(|rest| !rest.is_empty())
         };
         let channel = match text.split_once('+') {
             _ if text == "desktop" => return Ok(Self::Desktop),
@@ -79,48 +80,68 @@ pub struct Notice<T> {
     pub summary: T,
 }
 
+/// Why a notice was not delivered, in words that follow "failed to". A URL may hold a secret, so its host alone is named.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotDelivered {
+    /// It can't be written as JSON.
+    #[error("write a notice: {0}")]
+    Unwritten(#[from] serde_json::Error),
+    /// This tm posts nothing.
+    #[error(transparent)]
+    NotBuilt(#[from] UnknownChannel),
+    /// The server did not take it.
+    #[error("post a notice to `{host}`: {why}")]
+    NotTaken {
+        /// The server.
+        host: String,
+        /// What it answered, or why it could not.
+        why: String,
+    },
+    /// tm itself broke off.
+    #[error("post a notice: {0}")]
+    BrokenOff(#[from] tokio::task::JoinError),
+    /// This machine has no program that shows it.
+    #[error("show a notice: there is neither `notify-send` nor `osascript`")]
+    NoProgram,
+    /// The program did not show it.
+    #[error("show a notice: `{0}` failed")]
+    NotShown(&'static str),
+    /// The program could not be run.
+    #[error("{}", .0.with_causes())]
+    NotRun(tm_executors::Error),
+}
+
 impl Channel {
     /// Delivers a notice.
     ///
     /// # Errors
-    /// Says why it was not delivered, in words that follow "failed to".
+    /// Says why it was not delivered.
     pub async fn deliver<T: Serialize + Sync>(
         &self,
         notice: &Notice<T>,
         scratch: &Path,
-    ) -> Result<(), String> {
-        match self {
-            Self::Desktop => show(&notice.text, scratch).await,
-            Self::Webhook(url) => {
-                let body = serde_json::to_string(notice)
-                    .map_err(|error| format!("write a notice: {error}"))?;
-                post_aside(url, body).await
-            }
-            Self::Chat(service, url) => post_aside(url, service.body(&notice.text)).await,
-        }
+    ) -> Result<(), NotDelivered> {
+        let (url, body) = match self {
+            Self::Desktop => return show(&notice.text, scratch).await,
+            Self::Webhook(url) => (url.clone(), serde_json::to_string(notice)?),
+            Self::Chat(service, url) => (url.clone(), service.body(&notice.text)),
+        };
+        tokio::task::spawn_blocking(move || post_json(&url, &[], body)).await?
     }
 }
 
 impl ChatService {
     fn body(self, text: &str) -> String {
-        match self {
+        let body = match self {
             Self::Slack => serde_json::json!({"text": text}),
             Self::Discord => {
-                let end = text
-                    .char_indices()
-                    .nth(2_000)
-                    .map_or(text.len(), |(end, _)| end);
-                serde_json::json!({"content": text[..end]})
+                let shown: String = text.chars().take(2_000).collect();
+                serde_json::json!({"content": shown})
             }
-        }
-        .to_string()
+        };
+        body.to_string()
     }
-}
-
-async fn post_aside(url: &str, body: String) -> Result<(), String> {
-    let url = url.to_owned();
-    let posted = tokio::task::spawn_blocking(move || post_json(&url, &[], body)).await;
-    posted.map_err(|error| format!("post a notice: {error}"))?
 }
 
 /// Says that this tm posts nothing.
@@ -128,75 +149,73 @@ async fn post_aside(url: &str, body: String) -> Result<(), String> {
 /// # Errors
 /// Always.
 #[cfg(not(feature = "webhooks"))]
-pub fn post_json(_: &str, _: &[(String, String)], _: String) -> Result<(), String> {
-    Err(UnknownChannel::NotBuilt.to_string())
+pub fn post_json(_: &str, _: &[(String, String)], _: String) -> Result<(), NotDelivered> {
+    Err(UnknownChannel::NotBuilt.into())
 }
 
 /// Posts JSON to a server, with headers besides, and waits for its answer.
 ///
 /// # Errors
-/// Says why it was not taken, in words that follow "failed to". The URL may hold a secret, so they name its host alone.
+/// Says why it was not taken.
 #[cfg(feature = "webhooks")]
-pub fn post_json(url: &str, headers: &[(String, String)], body: String) -> Result<(), String> {
-    let host = url
-        .split('/')
-        .nth(2)
-        .unwrap_or_default()
-        .rsplit('@')
-        .next()
-        .unwrap_or_default();
+pub fn post_json(
+    url: &str,
+    headers: &[(String, String)],
+    body: String,
+) -> Result<(), NotDelivered> {
+    let host = url.split('/').nth(2).unwrap_or_default();
+    let host = host.rsplit('@').next().unwrap_or_default();
     let is_here = ["127.", "localhost", "[::1]"]
         .iter()
         .any(|loopback| host.starts_with(loopback));
-    let config = ureq::Agent::config_builder().timeout_global(Some(LIMIT));
-    // A proxy of the environment can't reach this machine.
-    let agent: ureq::Agent = if is_here {
-        config.proxy(None).build()
-    } else {
-        config.build()
+    let mut config = ureq::Agent::config_builder().timeout_global(Some(LIMIT));
+    if is_here {
+        // A proxy of the environment can't reach this machine.
+        config = config.proxy(None);
     }
-    .into();
-    let request = agent.post(url).header("Content-Type", "application/json");
-    let request = headers.iter().fold(request, |request, (name, value)| {
-        request.header(name, value)
-    });
-    let sent = request.send(body);
-    sent.map(drop)
-        .map_err(|error| format!("post a notice to `{host}`: {error}"))
+    let agent: ureq::Agent = config.build().into();
+    let mut request = agent.post(url).header("Content-Type", "application/json");
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    match request.send(body) {
+        Ok(_taken) => Ok(()),
+        Err(error) => Err(NotDelivered::NotTaken {
+            host: host.to_owned(),
+            why: error.to_string(),
+        }),
+    }
 }
 
-async fn show(text: &str, scratch: &Path) -> Result<(), String> {
-    let (program, arguments) = if which::which("notify-send").is_ok() {
-        (
-            "notify-send",
-            vec![
-                "--app-name=tm".to_owned(),
-                "--".to_owned(),
-                "tm".to_owned(),
-                text.to_owned(),
-            ],
-        )
-    } else if which::which("osascript").is_ok() {
+/// The programs that show a notice, with the arguments before its text.
+const PROGRAMS: [(&str, &[&str]); 2] = [
+    ("notify-send", &["--app-name=tm", "--", "tm"]),
+    (
+        "osascript",
         // The text is an argument of the script, never a part of it.
-        let script =
-            "on run words\ndisplay notification (item 1 of words) with title \"tm\"\nend run";
-        (
-            "osascript",
-            vec!["-e".to_owned(), script.to_owned(), text.to_owned()],
-        )
-    } else {
-        return Err("show a notice: there is neither `notify-send` nor `osascript`".to_owned());
-    };
+        &[
+            "-e",
+            "on run words\ndisplay notification (item 1 of words) with title \"tm\"\nend run",
+        ],
+    ),
+];
+
+async fn show(text: &str, scratch: &Path) -> Result<(), NotDelivered> {
+    let is_there = |(program, _): &&(&str, &[&str])| which::which(program).is_ok();
+    let (program, arguments) = PROGRAMS
+        .iter()
+        .find(is_there)
+        .ok_or(NotDelivered::NoProgram)?;
     let command = TreeCommand {
         program: program.into(),
-        arguments: arguments.into_iter().map(Into::into).collect(),
+        arguments: arguments.iter().chain([&text]).map(Into::into).collect(),
         working_folder: scratch.to_owned(),
         ..TreeCommand::default()
     };
     match run_captured(command, LIMIT).await {
         Ok(answer) if answer.has_succeeded() => Ok(()),
-        Ok(_) => Err(format!("show a notice: `{program}` failed")),
-        Err(error) => Err(error.with_causes()),
+        Ok(_) => Err(NotDelivered::NotShown(program)),
+        Err(error) => Err(NotDelivered::NotRun(error)),
     }
 }
 
@@ -293,7 +312,8 @@ mod tests {
         let refused = channel
             .deliver(&notice, Path::new("/"))
             .await
-            .expect_err("refused");
+            .expect_err("refused")
+            .to_string();
         assert!(
             refused.contains(&address.to_string()) && !refused.contains("secret"),
             "{refused}"

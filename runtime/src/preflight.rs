@@ -89,15 +89,6 @@ impl BrokenTests {
     }
 }
 
-/// What is looked at.
-#[derive(Debug)]
-pub(crate) struct Ground<'a> {
-    /// The repository.
-    pub(crate) repository: &'a Repository,
-    /// The tree of the base.
-    pub(crate) tree: TreeId,
-}
-
 /// Looks at a base, and runs these test commands there; raw output goes into `scratch`.
 ///
 /// # Errors
@@ -109,12 +100,9 @@ pub async fn look_first(
     scratch: &Path,
 ) -> Result<Preflight, StepError> {
     let repository = result_cache.repository();
-    let ground = Ground {
-        repository,
-        tree: briefly(|| repository.tree_of(base))?,
-    };
+    let tree = briefly(|| repository.tree_of(base))?;
     let mut preflight = Preflight {
-        problems: briefly(|| filters(&ground))?,
+        problems: briefly(|| filters(repository, &tree))?,
         ..Preflight::default()
     };
     if !preflight.is_good() {
@@ -133,16 +121,17 @@ pub async fn look_first(
     preflight.setup_ms = result_cache
         .has_setup()
         .then(|| milliseconds(begun.elapsed()));
-    preflight.problems = briefly(|| submodules(&ground, checkout.path()))?;
+    preflight.problems = briefly(|| submodules(repository, &tree, checkout.path()))?;
     let how_to_report = |command: &TestCommand| how_to_report(command, checkout.path());
     let advice: Vec<String> = commands.iter().map(how_to_report).collect();
     let hidden_folder = hidden_folder(checkout.path());
     drop(checkout);
-    let paths = briefly(|| repository.paths(&ground.tree))?;
+    let paths = briefly(|| repository.paths(&tree))?;
     let paths: Vec<String> = paths.into_iter().collect();
     for (command, advice) in commands.iter().zip(advice) {
         let begun = Instant::now();
-        let (report, again) = measured(base, command, result_cache, scratch).await?;
+        let log = (scratch, "base-again");
+        let (report, again) = measured(base, command, result_cache, log).await?;
         let (mut seen, problem) = judge_base(BaseMeasured {
             command: &command.to_string(),
             report: &report,
@@ -163,106 +152,102 @@ async fn measured(
     base: &CommitId,
     command: &TestCommand,
     result_cache: &TestResultCache,
-    scratch: &Path,
+    log: (&Path, &str),
 ) -> Result<(TestReport, Option<TestReport>), StepError> {
     let report = result_cache.at(base, command).await;
-    if !has_failing_tests(&report) {
-        return Ok((report, None));
+    let mut again = None;
+    if has_failing_tests(&report) {
+        again = Some(result_cache.measure(base, command, log).await?);
     }
-    let again = result_cache
-        .measure(base, command, (scratch, "base-again"))
-        .await?;
-    Ok((report, Some(again)))
+    Ok((report, again))
 }
 
 /// The folder of a path whose name begins with a dot.
 fn hidden_folder(path: &Path) -> Option<String> {
-    let is_hidden = |folder: &&Path| {
-        let name = folder.file_name().map(OsStr::as_encoded_bytes);
-        name.is_some_and(|name| name.starts_with(b"."))
-    };
-    let hidden = path.ancestors().filter(is_hidden).last()?;
-    Some(hidden.display().to_string())
+    let is_hidden = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
+    let hidden = path
+        .ancestors()
+        .filter(|folder| folder.file_name().is_some_and(is_hidden));
+    Some(hidden.last()?.display().to_string())
+}
+
+fn problem(check: &str, what: String, hint: &str) -> Problem {
+    Problem {
+        check: check.to_owned(),
+        what,
+        last_lines: Vec::new(),
+        hint: hint.to_owned(),
+    }
 }
 
 /// What is said where nothing runs tests.
 pub fn no_test_command() -> Problem {
-    Problem {
-        check: "tests".to_owned(),
-        what: "there is no test command, and none was found".to_owned(),
-        last_lines: Vec::new(),
-        hint: "set `test.command` in .taskmaster/tm.yaml, or pass `--test-command`".to_owned(),
-    }
+    let what = "there is no test command, and none was found".to_owned();
+    let hint = "set `test.command` in .taskmaster/tm.yaml, or pass `--test-command`";
+    problem("tests", what, hint)
 }
 
 fn of_setup(failed: &SetupFailed) -> Problem {
+    let hint = format!(
+        "`worktree.setup` in .taskmaster/tm.yaml is that command; all that it printed is in `{}`",
+        failed.log.display()
+    );
     Problem {
-        check: "set-up".to_owned(),
-        what: format!("`{}` {}", failed.command, failed.end),
         last_lines: failed.last_lines.clone(),
-        hint: format!(
-            "`worktree.setup` in .taskmaster/tm.yaml is that command; all that it printed is in `{}`",
-            failed.log.display()
-        ),
+        ..problem(
+            "set-up",
+            format!("`{}` {}", failed.command, failed.end),
+            &hint,
+        )
     }
 }
 
 /// What tests and programs print has no orders to a terminal and no secrets in it.
 fn cleaned(mut preflight: Preflight) -> Preflight {
     for problem in &mut preflight.problems {
-        problem.what = tm_untrusted::clean(&problem.what);
-        problem
-            .last_lines
-            .iter_mut()
-            .for_each(|line| *line = tm_untrusted::clean(line));
+        let texts = problem.last_lines.iter_mut().chain([&mut problem.what]);
+        texts.for_each(|text| *text = tm_untrusted::clean(text));
     }
     preflight
 }
 
 /// Filters that git would call and can't, so that files are not what they stand for: pointers of LFS, for example.
-fn filters(ground: &Ground<'_>) -> Result<Vec<Problem>, Error> {
-    let mut problems = Vec::new();
-    for need in ground.repository.filters(&ground.tree)? {
-        let program = need
-            .command
-            .as_deref()
-            .and_then(|command| command.split_whitespace().next());
-        let missing = match program {
-            None => "git knows no such filter here".to_owned(),
-            // A program that is given its place, or its name in quotes, is not looked for.
-            Some(program)
-                if which::which(program).is_err() && !program.contains(['"', '\'', '/', '$']) =>
-            {
-                format!("`{program}` is not there")
-            }
-            Some(_) => continue,
+fn filters(repository: &Repository, tree: &TreeId) -> Result<Vec<Problem>, Error> {
+    let needs = repository.filters(tree)?.into_iter();
+    let problems = needs.filter_map(|need| {
+        let missing = missing(need.command.as_deref())?;
+        let name = need.name;
+        let what = format!("`{}` has the filter `{name}`, and {missing}", need.file);
+        let hint = if name == "lfs" {
+            "install git-lfs, then `git lfs install` and `git lfs pull`; `worktree.lfs: off` leaves its pointers"
+        } else {
+            &format!("set `filter.{name}.clean` and `filter.{name}.smudge` with `git config`")
         };
-        let hint = match need.name.as_str() {
-            "lfs" => {
-                "install git-lfs, then `git lfs install` and `git lfs pull`; `worktree.lfs: off` leaves its pointers"
-                    .to_owned()
-            }
-            name => format!("set `filter.{name}.clean` and `filter.{name}.smudge` with `git config`"),
-        };
-        problems.push(Problem {
-            check: "filters".to_owned(),
-            what: format!(
-                "`{}` has the filter `{}`, and {missing}",
-                need.file, need.name
-            ),
-            last_lines: Vec::new(),
-            hint,
-        });
-    }
-    Ok(problems)
+        Some(problem("filters", what, hint))
+    });
+    Ok(problems.collect())
+}
+
+/// What a filter with this command lacks.
+fn missing(command: Option<&str>) -> Option<String> {
+    let Some(program) = command.and_then(|command| command.split_whitespace().next()) else {
+        return Some("git knows no such filter here".to_owned());
+    };
+    // A program that is given its place, or its name in quotes, is not looked for.
+    let is_named = !program.contains(['"', '\'', '/', '$']);
+    (is_named && which::which(program).is_err()).then(|| format!("`{program}` is not there"))
 }
 
 /// Repositories within the repository of which a checkout has an empty folder.
-fn submodules(ground: &Ground<'_>, folder: &Path) -> Result<Vec<Problem>, Error> {
-    if !ground.repository.brings_submodules() {
+fn submodules(
+    repository: &Repository,
+    tree: &TreeId,
+    folder: &Path,
+) -> Result<Vec<Problem>, Error> {
+    if !repository.brings_submodules() {
         return Ok(Vec::new());
     }
-    let nested = ground.repository.nested_repositories(&ground.tree)?;
+    let nested = repository.nested_repositories(tree)?;
     let is_empty = |path: &String| {
         std::fs::read_dir(folder.join(path)).map_or(true, |mut entries| entries.next().is_none())
     };
@@ -270,12 +255,11 @@ fn submodules(ground: &Ground<'_>, folder: &Path) -> Result<Vec<Problem>, Error>
     if empty.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(vec![Problem {
-        check: "submodules".to_owned(),
-        what: format!("nothing is in {empty}"),
-        last_lines: Vec::new(),
-        hint: "`worktree.submodules: auto` in .taskmaster/tm.yaml fills them from your own checkout; `git submodule update \
-               --init` brings there what is missing"
-            .to_owned(),
-    }])
+    let hint = "`worktree.submodules: auto` in .taskmaster/tm.yaml fills them from your own checkout; `git submodule update \
+                --init` brings there what is missing";
+    Ok(vec![problem(
+        "submodules",
+        format!("nothing is in {empty}"),
+        hint,
+    )])
 }

@@ -1,8 +1,11 @@
 //! What the settings mean to the crates that carry them out, and where tm keeps what runs leave behind: the settings,
 //! `TM_HOME` and the user's home folder decide.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tm_config::{CommitHooks, CoverageThreshold, Settings, Storage, StorageLocation};
+use tm_executors::agent::AttemptLimits;
 use tm_executors::engine::Executor;
 use tm_executors::environment::EnvironmentRules;
 use tm_executors::testing::{TestCommand, detect_test_command};
@@ -51,15 +54,23 @@ pub(crate) fn with_settings(found: TestCommand, test: &tm_config::Test) -> TestC
 
 /// Returns how the settings have the environment of a project's commands built.
 pub fn environment(test: &tm_config::Test) -> EnvironmentRules {
-    let text =
-        |value: &Option<tm_config::Text>| value.as_ref().map(|text| text.as_str().to_owned());
+    let text = |value: &tm_config::Text| value.as_str().to_owned();
+    let added = test.env.iter();
     EnvironmentRules {
         home: test.home,
-        added: test
-            .env
-            .iter()
-            .map(|(name, value)| (name.clone(), text(value)))
+        added: added
+            .map(|(name, value)| (name.clone(), value.as_ref().map(text)))
             .collect(),
+    }
+}
+
+/// Returns what an agent may use that has so much time.
+pub fn attempt_limits(agent: &tm_config::Agent, timeout: Duration) -> AttemptLimits {
+    AttemptLimits {
+        timeout,
+        stall: agent.stall,
+        grace: agent.grace,
+        log_bytes: agent.max_log_bytes(),
     }
 }
 
@@ -93,13 +104,20 @@ pub fn rules(settings: &Settings) -> Rules {
 
 /// Returns the folder for a repository: `.taskmaster` of its main checkout with `storage.location: project`, else
 /// `TM_HOME`, else `storage.base_path`, else `~/.taskmaster`; `None` where that needs a home folder and there is none.
-pub fn home(
-    storage: &Storage,
-    repository: &Repository,
-    tm_home: Option<&Path>,
-    user_home: Option<&Path>,
-) -> Option<Home> {
-    place(storage, &main_checkout(repository), tm_home, user_home).map(Home::new)
+pub fn home(storage: &Storage, repository: &Repository, tm_home: Option<&Path>) -> Option<Home> {
+    let user_home = std::env::home_dir();
+    let main = main_checkout(repository);
+    place(storage, &main, tm_home, user_home.as_deref()).map(Home::new)
+}
+
+/// Returns the `TM_HOME` of this process.
+pub(crate) fn tm_home() -> Option<PathBuf> {
+    variable("TM_HOME").map(PathBuf::from)
+}
+
+/// Returns a variable of this process that is not empty.
+pub(crate) fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 fn place(
@@ -127,10 +145,12 @@ fn place(
 /// All worktrees of a repository share one place: that of its main checkout.
 fn main_checkout(repository: &Repository) -> PathBuf {
     let common = repository.common_dir();
-    let is_usual = common.file_name().is_some_and(|name| name == ".git");
-    let main = common.parent().filter(|_| is_usual);
-    main.unwrap_or_else(|| repository.checkout_root())
-        .to_owned()
+    if common.ends_with(".git")
+        && let Some(main) = common.parent()
+    {
+        return main.to_owned();
+    }
+    repository.checkout_root().to_owned()
 }
 
 #[cfg(test)]

@@ -34,27 +34,23 @@ impl StepError {
     pub(crate) fn of(error: &(dyn StdError + 'static)) -> Self {
         let mut causes = std::iter::successors(Some(error), |&error| error.source());
         let cause = causes.find_map(cause_of).unwrap_or(Cause::Task);
-        Self {
-            why: describe(error),
-            cause,
-            review: None,
-        }
+        Self::caused_by(cause, describe(error))
     }
 
     /// Returns trouble that is the task's own.
     pub(crate) fn of_task(why: impl Into<String>) -> Self {
-        Self {
-            why: why.into(),
-            cause: Cause::Task,
-            review: None,
-        }
+        Self::caused_by(Cause::Task, why.into())
     }
 
     /// Returns trouble that somebody has to see to before anything goes on.
     pub(crate) fn of_surroundings(why: impl Into<String>) -> Self {
+        Self::caused_by(Cause::Surroundings, why.into())
+    }
+
+    const fn caused_by(cause: Cause, why: String) -> Self {
         Self {
-            why: why.into(),
-            cause: Cause::Surroundings,
+            why,
+            cause,
             review: None,
         }
     }
@@ -89,13 +85,11 @@ impl StepError {
 
     /// Returns the answer to a step: that of the surroundings, or another one where they are not to blame.
     pub(crate) fn answer(self, otherwise: impl FnOnce(String) -> Answer) -> Answer {
-        match (self.cause, self.review) {
-            (Cause::Surroundings, Some(review)) => Answer::Unreviewed {
-                why: self.why,
-                review,
-            },
-            (Cause::Surroundings, None) => Answer::InfrastructureFailed(self.why),
-            (Cause::Collected | Cause::Task, _) => otherwise(self.why),
+        let Self { why, cause, review } = self;
+        match (cause, review) {
+            (Cause::Surroundings, Some(review)) => Answer::Unreviewed { why, review },
+            (Cause::Surroundings, None) => Answer::InfrastructureFailed(why),
+            (Cause::Collected | Cause::Task, _) => otherwise(why),
         }
     }
 }
@@ -146,14 +140,10 @@ fn cause_of(error: &(dyn StdError + 'static)) -> Option<Cause> {
 
 /// An error with its causes.
 pub(crate) fn describe(error: &dyn StdError) -> String {
-    let mut words = format!("failed to {error}");
-    let mut source = error.source();
-    while let Some(cause) = source {
-        words.push_str(": ");
-        words.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    words
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
+    causes.fold(format!("failed to {error}"), |words, cause| {
+        format!("{words}: {cause}")
+    })
 }
 
 /// Does what waits for git or the disk for no more than a moment, without leaving the task; the others of its thread go on
@@ -163,16 +153,14 @@ where
     StepError: From<E>,
 {
     let done = tokio::task::block_in_place(|| catch_unwind(AssertUnwindSafe(work)));
-    match done {
-        Ok(done) => Ok(done?),
-        Err(panic) => Err(StepError::of_task(words_of_panic(panic.as_ref()))),
-    }
+    let done = done.map_err(|panic| StepError::of_task(words_of_panic(panic.as_ref())));
+    Ok(done??)
 }
 
 /// What a panic says; what was under way is lost, and what it worked on may be an agent's.
 pub(crate) fn words_of_panic(panic: &(dyn Any + Send)) -> String {
-    let words = panic.downcast_ref::<&str>().copied();
-    let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let words = panic.downcast_ref().map(String::as_str);
+    let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
     format!("tm broke off: {}", words.unwrap_or("without a word"))
 }
 
@@ -184,10 +172,15 @@ where
     T: Send + 'static,
     E: StdError + Send + 'static,
 {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done.map_err(StepError::from),
-        Err(error) => Err(StepError::of_task(error.to_string())),
-    }
+    Ok(in_background(work).await??)
+}
+
+/// Runs what waits for the disk or for git away from the loop, and returns what it came to, unless that broke off.
+pub(crate) async fn in_background<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, StepError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| StepError::of_task(error.to_string()))
 }
 
 #[cfg(test)]

@@ -463,7 +463,7 @@ fn tags_are_looped_over_side_by_side() {
 #[test]
 fn agents_of_lanes_side_by_side_are_named_when_the_checkout_changes_and_other_worktrees_are_looked_at()
  {
-    // The second lane's agent is at work until the first has written where neither may.
+    // The second loop's agent is at work until the first has written where neither may.
     let agent = "case \"$TM_TAG $TM_ITERATION\" in\n\
                  'a 1') cat \"$AGENT_FOLDER/gate\" > /dev/null; echo mine > \"$AGENT_FOLDER/other/from-agent\"\n\
                  echo hello > \"$AGENT_FOLDER/checkout/hello.txt\" ;;\n\

@@ -101,7 +101,7 @@ fn a_webhook_is_told_how_the_loop_ended() {
         let (mut stream, _) = listener.accept().expect("a connection");
         let mut request = Vec::new();
         let mut buffer = [0; 4096];
-        // The document ends with the end of the lanes, the last of its keys.
+        // The document ends with the end of `lanes`, the last of its keys.
         while !request.ends_with(b"]}}") {
             let read = stream.read(&mut buffer).expect("bytes");
             request.extend_from_slice(&buffer[..read]);

@@ -126,7 +126,8 @@ pub(crate) async fn deliver<T: Serialize + Sync>(
     scratch: &Path,
 ) {
     for channel in channels {
-        warn(project, channel.deliver(notice, scratch).await);
+        let delivered = channel.deliver(notice, scratch).await;
+        warn(project, delivered.map_err(|error| error.to_string()));
     }
 }
 

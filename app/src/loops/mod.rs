@@ -1,6 +1,6 @@
 //! A loop: one agent after the other, each with a fresh context, until there is nothing left to do.
 
-mod lane;
+mod tag_loops;
 
 use crate::after::{OnComplete, channels, deliver};
 use crate::error::Error;
@@ -9,14 +9,14 @@ use crate::notice;
 use crate::plan::new_id;
 use crate::project::Project;
 use crate::setup::{find_program, presets, test_command};
-use lane::Common;
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use tag_loops::Common;
 use tm_config::{AgentCommand, Argument, PromptDelivery};
 use tm_executors::testing::TestCommand;
 use tm_presets::{LoopContext, LoopPrompt, Recipe, loop_prompt, recipe};
-use tm_reports::{LaneSummary, LoopFacts, LoopSummary, TrySummary, summarize_loop};
+use tm_reports::{LoopFacts, LoopSummary, TagLoopSummary, TrySummary, summarize_loop};
 use tm_runtime::loops::{LoopSetup, SharedCost, TagLoopOutcome, TaggedLoopEvent, run_loops};
 use tm_runtime::notices::{Channel, Notice};
 use tm_runtime::now;
@@ -70,7 +70,7 @@ pub struct Loop {
     /// When it begins.
     pub started_at: Timestamp,
     /// What goes on at the same time.
-    pub lanes: Vec<LoopSetup>,
+    pub tag_loops: Vec<LoopSetup>,
     facts: LoopFacts,
     lock: RunLock,
     after: After,
@@ -136,7 +136,7 @@ impl Loop {
             cut_off,
             cost: SharedCost::default(),
         };
-        let lanes = common.lanes().await?;
+        let tag_loops = common.tag_loops().await?;
         let after = After {
             project,
             directory,
@@ -145,7 +145,7 @@ impl Loop {
         };
         Ok(Self {
             started_at,
-            lanes,
+            tag_loops,
             facts,
             lock,
             after,
@@ -158,21 +158,21 @@ impl Loop {
     /// It can't go on.
     pub async fn run(self, listener: impl FnMut(&TaggedLoopEvent)) -> Result<EndedLoop, Error> {
         let Self {
-            lanes,
+            tag_loops,
             facts,
             mut lock,
             after,
             started_at,
         } = self;
         let (sender, stops) = stop_orders()?;
-        let work = run_loops(lanes, stops, listener);
+        let work = run_loops(tag_loops, stops, listener);
         // A loop that is over hears nothing.
         let stop = || sender.send(StopMode::Gently).unwrap_or_default();
         let (outcomes, kept) = Box::pin(while_held(&mut lock, work, stop)).await;
         let outcomes = outcomes?;
         let ended = outcomes.iter().map(|outcome| outcome.ended_at).max();
-        let lanes = outcomes.into_iter().map(lane_summary).collect();
-        let summary = summarize_loop(lanes, facts, ended.unwrap_or(started_at));
+        let tag_loops = outcomes.into_iter().map(tag_loop_summary).collect();
+        let summary = summarize_loop(tag_loops, facts, ended.unwrap_or(started_at));
         write_json(&after.directory.summary_json(), &summary)?;
         Ok(EndedLoop {
             summary,
@@ -282,7 +282,7 @@ impl LoopOrder {
         }
     }
 
-    /// The tags of the lanes; `None` for the one that is current.
+    /// The tags that have loops; `None` for the one that is current.
     fn tags(&self, backlog: Option<&(BacklogSource, Backlog)>) -> Result<Vec<Option<Tag>>, Error> {
         let given = self.tag.iter().map(|tag| Tag::from(tag.as_str()));
         let given: BTreeSet<Tag> = given.collect();
@@ -323,10 +323,10 @@ fn open_tags((source, backlog): &(BacklogSource, Backlog)) -> Result<Vec<Tag>, E
     Ok(open)
 }
 
-fn lane_summary(outcome: TagLoopOutcome) -> LaneSummary {
+fn tag_loop_summary(outcome: TagLoopOutcome) -> TagLoopSummary {
     let machine = outcome.machine;
-    LaneSummary {
-        tag: outcome.lane.to_string(),
+    TagLoopSummary {
+        tag: outcome.tag.to_string(),
         final_status: outcome.status,
         reason: outcome.reason,
         branch: outcome.branch,

@@ -15,8 +15,7 @@ pub(crate) struct ConcurrentAttempts {
 struct Agent {
     /// Unlike that of any other agent.
     began: (Instant, usize),
-    task: TaskId,
-    attempt: AttemptNumber,
+    of: (TaskId, AttemptNumber),
     ended: Option<Instant>,
     /// What people should know of it, a sentence each.
     noticed: Vec<String>,
@@ -43,20 +42,13 @@ pub(crate) struct Meanwhile {
 
 impl ConcurrentAttempts {
     /// Notes that the agent of an attempt begins.
-    pub(crate) fn begin(
-        self: &Arc<Self>,
-        task: &TaskId,
-        attempt: AttemptNumber,
-    ) -> ConcurrentAttempt {
+    pub(crate) fn begin(self: &Arc<Self>, of: (TaskId, AttemptNumber)) -> ConcurrentAttempt {
         let mut agents = self.agents();
-        let began = (
-            Instant::now(),
-            agents.last().map_or(0, |last| last.began.1 + 1),
-        );
+        let number = agents.last().map_or(0, |last| last.began.1 + 1);
+        let began = (Instant::now(), number);
         agents.push(Agent {
             began,
-            task: task.clone(),
-            attempt,
+            of,
             ended: None,
             noticed: Vec::new(),
         });
@@ -69,10 +61,7 @@ impl ConcurrentAttempts {
     /// Notes something about an agent, or about all that are at work where it can't be told which one it was; tells
     /// whether that is news.
     pub(crate) fn notice(&self, of: Option<&(TaskId, AttemptNumber)>, words: &str) -> bool {
-        let is_meant = |agent: &Agent| match of {
-            Some((task, attempt)) => agent.task == *task && agent.attempt == *attempt,
-            None => agent.ended.is_none(),
-        };
+        let is_meant = |agent: &Agent| of.map_or(agent.ended.is_none(), |of| agent.of == *of);
         let mut is_news = false;
         for agent in self.agents().iter_mut().filter(|agent| is_meant(agent)) {
             if agent.noticed.len() < NOTICED && !agent.noticed.iter().any(|known| known == words) {
@@ -95,11 +84,9 @@ impl ConcurrentAttempt {
         let Some(own) = agents.iter().find(|agent| agent.began == self.began) else {
             return Meanwhile::default();
         };
-        let others = agents.iter().filter(|agent| agent.task != own.task);
+        let others = agents.iter().filter(|agent| agent.of.0 != own.of.0);
         let meanwhile = others.filter(|agent| agent.ended.is_none_or(|ended| ended >= own.began.0));
-        let mut others: Vec<_> = meanwhile
-            .map(|agent| (agent.task.clone(), agent.attempt))
-            .collect();
+        let mut others: Vec<_> = meanwhile.map(|agent| agent.of.clone()).collect();
         others.dedup();
         Meanwhile {
             noticed: own.noticed.clone(),
@@ -111,7 +98,7 @@ impl ConcurrentAttempt {
 impl Drop for ConcurrentAttempt {
     fn drop(&mut self) {
         let mut agents = self.all.agents();
-        if let Some(own) = agents.iter_mut().find(|agent| agent.began == self.began) {
+        for own in agents.iter_mut().filter(|agent| agent.began == self.began) {
             own.ended = Some(Instant::now());
         }
         forget(&mut agents);
@@ -120,16 +107,10 @@ impl Drop for ConcurrentAttempt {
 
 /// Drops those that ended before any began that is still at work: nobody asks for them any more.
 fn forget(agents: &mut Vec<Agent>) {
-    let oldest = agents
-        .iter()
-        .filter(|agent| agent.ended.is_none())
-        .map(|agent| agent.began.0)
-        .min();
-    agents.retain(|agent| match (agent.ended, oldest) {
-        (None, _) => true,
-        (Some(ended), Some(oldest)) => ended >= oldest,
-        (Some(_), None) => false,
-    });
+    let at_work = agents.iter().filter(|agent| agent.ended.is_none());
+    let oldest = at_work.map(|agent| agent.began.0).min();
+    let is_asked_for = |ended| oldest.is_some_and(|oldest| ended >= oldest);
+    agents.retain(|agent| agent.ended.is_none_or(is_asked_for));
 }
 
 #[cfg(test)]
@@ -141,13 +122,13 @@ mod tests {
     #[test]
     fn what_is_noticed_is_kept_once_and_of_whom_it_was() {
         let all = Arc::<ConcurrentAttempts>::default();
-        let [one, other] = ["1", "2"].map(TaskId::from);
-        let (first, second) = (all.begin(&one, FIRST), all.begin(&other, FIRST));
-        assert!(all.notice(Some(&(one.clone(), FIRST)), "a"));
-        assert!(!all.notice(Some(&(one.clone(), FIRST)), "a"));
+        let [one, other] = ["1", "2"].map(|id| (TaskId::from(id), FIRST));
+        let (first, second) = (all.begin(one.clone()), all.begin(other));
+        assert!(all.notice(Some(&one), "a"));
+        assert!(!all.notice(Some(&one), "a"));
         assert!(all.notice(None, "b"));
         for number in 0..100 {
-            all.notice(Some(&(one.clone(), FIRST)), &number.to_string());
+            all.notice(Some(&one), &number.to_string());
         }
         assert!(!all.notice(Some(&("3".into(), FIRST)), "c"));
         assert_eq!(first.end().noticed.len(), NOTICED);
@@ -157,7 +138,7 @@ mod tests {
     #[test]
     fn only_those_are_named_who_were_at_work_in_the_same_time() {
         let all = Arc::<ConcurrentAttempts>::default();
-        let begin = |task: &str| all.begin(&task.into(), FIRST);
+        let begin = |task: &str| all.begin((task.into(), FIRST));
         let names = |agent: ConcurrentAttempt| -> Vec<String> {
             agent
                 .end()

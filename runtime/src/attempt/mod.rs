@@ -1,8 +1,307 @@
-//! One attempt of an agent, whoever asks for it: a wave, a review, an iteration of a loop.
+//! Starts the agent of an attempt, or sees one to its end that another process started, and looks at what changed
+//! meanwhile that is none of its business. The one way to an agent, for waves, gates and loops.
+//!
+//! Knows recipes and folders of attempts, neither tasks nor what a prompt says; what follows from a report is decided in
+//! the scheduler.
 
 mod concurrent;
-mod runner;
 
 pub(crate) use concurrent::ConcurrentAttempts;
-pub(crate) use runner::{Attempt, AttemptRunner, Ran, Start, Workplace};
-pub(crate) use runner::{Launch, not_started};
+
+use crate::now;
+use crate::step_error::{StepError, blocking, in_background};
+use itertools::Itertools as _;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tm_config::{Escape, PromptDelivery};
+use tm_executors::agent::{
+    AgentCommand, AttemptLimits, Progress, RefusalPatterns, adopt_attempt, run_attempt,
+};
+use tm_executors::engine::Executor;
+use tm_executors::process::{Inherited, Stdin, TreeCommand};
+use tm_presets::{Placeholders, Recipe};
+use tm_scheduler::{AgentReport, AttemptNumber, Ended, RunId, StopMode, Tag, TaskId};
+use tm_store::run::AttemptDirectory;
+use tm_worktrees::{CheckoutSnapshot, OtherWorktrees, Repository};
+use tokio::sync::watch;
+
+/// What agents may not touch, and who else is at work.
+#[derive(Clone, Debug)]
+pub(crate) struct AttemptRunner {
+    pub(crate) repository: Repository,
+    /// Files in the user's checkout that tm itself writes.
+    pub(crate) own_files: Vec<PathBuf>,
+    /// The folder of the project, below which tm's own worktrees are.
+    pub(crate) own_folder: PathBuf,
+    pub(crate) workplace: Workplace,
+    /// What follows when the user's checkout changed.
+    pub(crate) escape: Escape,
+    pub(crate) concurrent: Arc<ConcurrentAttempts>,
+}
+
+/// Where an agent works.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Workplace {
+    /// In the user's checkout: what changes there is its work.
+    Checkout,
+    /// Elsewhere: what changes in the user's checkout is an escape.
+    Elsewhere,
+}
+
+/// Whether an agent is started, or taken over.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Start {
+    New,
+    Adopt,
+}
+
+/// One agent that is to run.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    pub(crate) task: TaskId,
+    pub(crate) number: AttemptNumber,
+    pub(crate) start: Start,
+    pub(crate) command: AgentCommand,
+    pub(crate) orders: watch::Receiver<Option<StopMode>>,
+}
+
+/// What came of an agent.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// Its report, with what it changed elsewhere and what was noticed of it.
+    pub(crate) report: AgentReport,
+    /// Changes of the user's checkout that are told and fail nobody.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl AttemptRunner {
+    /// Returns the folder of the project that a folder of a run or of a loop is in.
+    pub(crate) fn project_of(directory: &Path) -> PathBuf {
+        directory.ancestors().nth(2).unwrap_or(directory).to_owned()
+    }
+
+    /// Runs the agent to its end; `afterwards` is done with its report while it is looked what changed elsewhere.
+    ///
+    /// # Errors
+    /// It could not be started, or its end not be seen; no process of it is left.
+    pub(crate) async fn run(
+        &self,
+        attempt: Attempt,
+        progress: impl FnMut(Progress) + Send,
+        afterwards: impl FnOnce(&AgentReport) + Send,
+    ) -> Result<Ran, StepError> {
+        let Attempt {
+            task,
+            number,
+            start,
+            command,
+            orders,
+        } = attempt;
+        let (checkout, elsewhere) = tokio::join!(self.checkout(), self.elsewhere());
+        let at_work = self.concurrent.begin((task, number));
+        let ended = match start {
+            Start::New => run_attempt(command, orders, progress).await,
+            Start::Adopt => adopt_attempt(command, orders, progress).await,
+        };
+        let mut report = ended?;
+        let (changes, changed_elsewhere, ()) = tokio::join!(
+            self.changes_since(checkout),
+            self.changed_elsewhere(elsewhere),
+            async { afterwards(&report) }
+        );
+        let meanwhile = at_work.end();
+        report.noticed.extend(meanwhile.noticed);
+        let (mut warned_of, changes) = (Vec::new(), changes.unwrap_or_default());
+        match self.escape {
+            Escape::Fail => report.escape = changes,
+            Escape::Warn => warned_of = changes,
+        }
+        if !report.escape.is_empty() && !meanwhile.others.is_empty() {
+            report.noticed.push(suspects(&meanwhile.others));
+        }
+        report.noticed.extend(changed_elsewhere);
+        let warning = |what: &String| format!("the user's checkout changed: {what}");
+        let warnings = warned_of.iter().map(warning).collect();
+        Ok(Ran { report, warnings })
+    }
+
+    /// The user's checkout as it is now; `None` when it is not looked at, or can't be.
+    async fn checkout(&self) -> Option<CheckoutSnapshot> {
+        if self.workplace == Workplace::Checkout {
+            return None;
+        }
+        let own = self.clone();
+        let look = move || CheckoutSnapshot::take(&own.repository, &own.own_files);
+        seen("the checkout", look).await
+    }
+
+    async fn changes_since(&self, before: Option<CheckoutSnapshot>) -> Option<Vec<String>> {
+        let (before, after) = (before?, self.checkout().await?);
+        let repository = self.repository.clone();
+        let changes = in_background(move || before.changes(&after, &repository));
+        changes.await.ok()
+    }
+
+    /// The user's other worktrees as they are now; `None` when they can't be looked at.
+    async fn elsewhere(&self) -> Option<OtherWorktrees> {
+        let own = self.clone();
+        let look = move || OtherWorktrees::take(&own.repository, &own.own_folder);
+        seen("other worktrees", look).await
+    }
+
+    /// What changed there since, one sentence.
+    async fn changed_elsewhere(&self, before: Option<OtherWorktrees>) -> Option<String> {
+        let changes = before?.changes(&self.elsewhere().await?);
+        let words = format!(
+            "while it worked, other worktrees changed: {}",
+            changes.join(", ")
+        );
+        (!changes.is_empty()).then_some(words)
+    }
+}
+
+/// What a look shows; `None` where nothing can be seen.
+async fn seen<T: Send + 'static>(
+    place: &str,
+    look: impl FnOnce() -> Result<T, tm_worktrees::Error> + Send + 'static,
+) -> Option<T> {
+    let seen = blocking(look).await;
+    seen.inspect_err(|error| tracing::warn!(%error, "nobody sees what agents change in {place}"))
+        .ok()
+}
+
+/// Says who else may have changed the user's checkout.
+fn suspects(others: &[(TaskId, AttemptNumber)]) -> String {
+    let names = others
+        .iter()
+        .map(|(task, attempt)| format!("`{task}` attempt {attempt}"))
+        .join(", ");
+    format!(
+        "it can't be told which agent changed the checkout: at work in the same time were {names}"
+    )
+}
+
+/// One start of one agent.
+#[derive(Debug)]
+pub(crate) struct Launch<'a> {
+    pub(crate) recipe: &'a Recipe,
+    pub(crate) executor: &'a Executor,
+    pub(crate) directory: &'a AttemptDirectory,
+    pub(crate) worktree: &'a Path,
+    pub(crate) prompt: &'a str,
+    pub(crate) task_id: String,
+    pub(crate) phase: &'a str,
+    pub(crate) attempt: u32,
+    pub(crate) tag: &'a Tag,
+    pub(crate) run_id: &'a RunId,
+    /// This program.
+    pub(crate) tm_program: &'a Path,
+    /// What the agent's environment has besides the paths that every start has.
+    pub(crate) variables: Vec<(OsString, OsString)>,
+    /// The variables by which every process of this start is known, and unlike those of any other.
+    pub(crate) env_markers: Vec<(String, String)>,
+    pub(crate) limits: AttemptLimits,
+}
+
+impl Launch<'_> {
+    /// Writes the prompt and returns everything that starting the agent needs.
+    ///
+    /// What others wrote into the prompt, be it a task, an agent or a test, has no secrets in it.
+    pub(crate) fn prepare(self) -> Result<AgentCommand, StepError> {
+        let prompt = tm_untrusted::clean(self.prompt);
+        Launch {
+            prompt: &prompt,
+            ..self
+        }
+        .prepare_as_it_is()
+    }
+
+    fn prepare_as_it_is(self) -> Result<AgentCommand, StepError> {
+        let Launch {
+            recipe,
+            directory,
+            worktree,
+            ..
+        } = self;
+        directory.create()?;
+        let written = tm_store::atomic::replace_own(&directory.prompt(), self.prompt.as_bytes());
+        written.map_err(|source| tm_store::Error::Write {
+            path: directory.prompt(),
+            source,
+        })?;
+        let placeholders = self.placeholders();
+        let line = recipe.command_line(&placeholders)?;
+        let own = recipe.environment(&placeholders)?;
+        let mut line = line.into_iter().map(OsString::from);
+        Ok(AgentCommand {
+            tree: TreeCommand {
+                program: line.next().unwrap_or_default(),
+                arguments: line.collect(),
+                working_folder: worktree.to_owned(),
+                environment: self.environment(own),
+                inherited: Inherited::AllBut(recipe.dropped.clone()),
+                stdin: match recipe.prompt {
+                    PromptDelivery::Stdin => Stdin::File(directory.prompt()),
+                    PromptDelivery::Arg | PromptDelivery::File => Stdin::Closed,
+                },
+                stdout: directory.stdout(),
+                stderr: directory.stderr(),
+                env_markers: self.env_markers,
+            },
+            identity_file: directory.agent(),
+            result_file: directory.result(),
+            agent: recipe.name.clone(),
+            executor: self.executor.clone(),
+            limits: self.limits,
+            polite_stop: recipe.stop,
+            watched_folder: worktree.to_owned(),
+            output: recipe.output,
+            refusal_patterns: RefusalPatterns {
+                rate_limited: recipe.rate_limited.clone(),
+                auth: recipe.auth.clone(),
+            },
+        })
+    }
+
+    /// What a recipe may name.
+    fn placeholders(&self) -> Placeholders {
+        let directory = self.directory;
+        Placeholders::from([
+            ("prompt", self.prompt.to_owned()),
+            ("prompt_file", directory.prompt().display().to_string()),
+            ("result_file", directory.result().display().to_string()),
+            ("context_file", directory.context().display().to_string()),
+            ("attempt_folder", directory.path().display().to_string()),
+            ("worktree", self.worktree.display().to_string()),
+            ("task_id", self.task_id.clone()),
+            ("phase", self.phase.to_owned()),
+            ("attempt", self.attempt.to_string()),
+            ("tag", self.tag.to_string()),
+            ("run_id", self.run_id.to_string()),
+            ("tm", self.tm_program.display().to_string()),
+        ])
+    }
+
+    /// The recipe's own variables, then those of every start, then those of this one; a later one wins.
+    fn environment(&self, own: Vec<(String, String)>) -> Vec<(OsString, OsString)> {
+        let directory = self.directory;
+        let paths: [(OsString, OsString); 4] = [
+            ("TM_WORKTREE".into(), self.worktree.into()),
+            ("TM_PROMPT_FILE".into(), directory.prompt().into()),
+            ("TM_RESULT_FILE".into(), directory.result().into()),
+            ("TM_CONTEXT_FILE".into(), directory.context().into()),
+        ];
+        let own = own
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        own.chain(paths)
+            .chain(self.variables.iter().cloned())
+            .collect()
+    }
+}
+
+/// The report of an agent that could not be started.
+pub(crate) fn not_started(recipe: &Recipe, why: String) -> AgentReport {
+    AgentReport::new(recipe.name.clone(), now(), now(), Ended::NotStarted(why))
+}

@@ -11,7 +11,9 @@ use crate::proving::TestResultCache;
 use crate::step_error::{StepError, briefly};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use tm_scheduler::{AuditItem, AuditKind, CommitId, Phase, Scheduler, State, TaskId, TaskView};
+use tm_scheduler::{
+    AttemptRecord, AuditItem, AuditKind, CommitId, Phase, Place, Scheduler, State, TaskId, TaskView,
+};
 use tm_worktrees::{Author, BranchName, Error, MergedTree, PastCommit, Repository, TreeId};
 
 /// Something that a journal says and git does not.
@@ -38,7 +40,7 @@ pub fn doubts(
     base: &CommitId,
     run: &Scheduler,
 ) -> Result<Vec<Doubt>, Error> {
-    let merges: Vec<CommitId> = landed(run).map(|(_, _, merge)| merge.clone()).collect();
+    let merges = merges(run);
     if merges.is_empty() {
         return Ok(Vec::new());
     }
@@ -94,7 +96,7 @@ pub fn doubts_of_looks(
     branch: &str,
     run: &Scheduler,
 ) -> Vec<Doubt> {
-    let merges: Vec<CommitId> = landed(run).map(|(_, _, merge)| merge.clone()).collect();
+    let merges = merges(run);
     if merges.is_empty() {
         return Vec::new();
     }
@@ -107,8 +109,7 @@ pub fn doubts_of_looks(
         };
         meant.map(doubt).collect()
     };
-    let gone = repository.missing(&merges);
-    let gone = gone.unwrap_or_else(|_| merges.clone());
+    let gone = (repository.missing(&merges)).unwrap_or_else(|_| merges.clone());
     if !gone.is_empty() {
         let is_gone = |merge: &CommitId| gone.contains(merge);
         return of(&is_gone, "its merge is not in the repository");
@@ -143,6 +144,10 @@ fn landed(run: &Scheduler) -> impl Iterator<Item = (TaskView<'_>, &CommitId, &Co
     })
 }
 
+fn merges(run: &Scheduler) -> Vec<CommitId> {
+    landed(run).map(|(_, _, merge)| merge.clone()).collect()
+}
+
 fn wrong_landing(
     repository: &Repository,
     view: &TaskView<'_>,
@@ -167,17 +172,14 @@ fn wrong_landing(
             "the tree of `{commit}` is not the one that was proven, `{tree}`"
         )));
     }
-    let resolution = Claims::of(&merge.trailers)
-        .ok()
-        .and_then(|claims| claims.resolution);
-    Ok(
-        match repository.merged_tree(head, brought, &merge.tree, resolution)? {
-            MergedTree::AsMerged | MergedTree::Resolved => None,
-            MergedTree::Other | MergedTree::Conflict(_) => {
-                Some("its tree is not what its parents give".to_owned())
-            }
-        },
-    )
+    let claims = Claims::of(&merge.trailers).unwrap_or_default();
+    let merged = repository.merged_tree(head, brought, &merge.tree, claims.resolution)?;
+    Ok(match merged {
+        MergedTree::AsMerged | MergedTree::Resolved => None,
+        MergedTree::Other | MergedTree::Conflict(_) => {
+            Some("its tree is not what its parents give".to_owned())
+        }
+    })
 }
 
 /// The tree that the journal says was proven last; `None` where it says none.
@@ -195,7 +197,7 @@ pub fn proven_tips(
     base: &CommitId,
     run: &Scheduler,
 ) -> Result<Vec<CommitId>, Error> {
-    let merges: Vec<CommitId> = landed(run).map(|(_, _, merge)| merge.clone()).collect();
+    let merges = merges(run);
     let mut tips = BTreeSet::new();
     if !merges.is_empty() {
         tips.insert(repository.newest(base, &merges)?);
@@ -228,10 +230,8 @@ pub async fn landed_since(
     }
     if order.tests != AuditTests::None {
         let judge = judge(order, result_cache);
-        for view in run
-            .tasks()
-            .filter(|view| matches!(view.state, State::Committing))
-        {
+        let is_committing = |view: &TaskView<'_>| matches!(view.state, State::Committing);
+        for view in run.tasks().filter(is_committing) {
             items.extend(uncommitted(&judge, &view, run, own_commands).await?);
         }
     }
@@ -247,17 +247,13 @@ async fn uncommitted(
     own_commands: &BTreeMap<TaskId, String>,
 ) -> Result<Option<AuditItem>, StepError> {
     let task = &view.placed.task;
-    let (Some(record), Some(tree)) = (view.attempts.last(), proven_tree(view)) else {
+    let place = view.attempts.last().and_then(AttemptRecord::place);
+    let (Some(Place { base, .. }), Some(tree)) = (place, proven_tree(view)) else {
         return Ok(None);
     };
-    let Some(base) = record.place().map(|place| place.base.clone()) else {
-        return Ok(None);
-    };
-    let red = task
-        .pair
-        .as_ref()
-        .filter(|_| task.phase == Phase::Green)
-        .and_then(|red| run.task(red));
+    let base = base.clone();
+    let red = task.pair.as_ref().filter(|_| task.phase == Phase::Green);
+    let red = red.and_then(|red| run.task(red)?.state.commit().cloned());
     let id = briefly(|| judge.result_cache.repository().commit_to_test(&tree, &base))?;
     let commit = PastCommit {
         id,
@@ -268,13 +264,10 @@ async fn uncommitted(
         trailers: Vec::new(),
         message: String::new(),
     };
+    let own_command = own_commands.get(&task.backlog_id);
     let claims = Claims {
         task: Some(task.id.clone()),
-        test_commands: own_commands
-            .get(&task.backlog_id)
-            .cloned()
-            .into_iter()
-            .collect(),
+        test_commands: own_command.into_iter().cloned().collect(),
         ..Claims::default()
     };
     let kind = match task.phase {
@@ -282,15 +275,12 @@ async fn uncommitted(
         Phase::Green => AuditKind::Green,
         Phase::None => AuditKind::Work,
     };
-    let red = red.and_then(|red| red.state.commit().cloned());
-    let item = judge
-        .task(&TaskWork {
-            commit,
-            claims,
-            kind,
-            base,
-            red,
-        })
-        .await;
-    Ok(Some(item))
+    let work = TaskWork {
+        commit,
+        claims,
+        kind,
+        base,
+        red,
+    };
+    Ok(Some(judge.task(&work).await))
 }

@@ -1,19 +1,17 @@
 //! Does the proof of one commit of a history again, with the judgement of a run.
 
 use super::structure::{PastMerge, TaskWork, item, words_of};
-use super::words::{
-    BASE_WITH_RED, KNOWN_TREE, NO_COMMAND, NOTHING_RUNS, last_words, listed, refusal, resolved,
-    shown, with_notes,
-};
 use crate::proving::{TestResultCache, Work, prove, prove_same_behaviour, red_commit};
 use crate::step_error::StepError;
 use crate::waves::{Landed, judged_merge};
+use itertools::Itertools as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tm_executors::testing::TestCommand;
+use tm_scheduler::merging::Resolution;
 use tm_scheduler::verdict::{Rules, judge_plain, needs_rerun};
 use tm_scheduler::{
-    AuditItem, AuditKind, AuditOutcome, CommitId, LoadCause, Phase, Proof, TestReport,
+    AuditItem, AuditKind, AuditOutcome, CommandEnd, CommitId, LoadCause, Phase, Proof, TestReport,
 };
 use tm_worktrees::MergePreview;
 
@@ -107,14 +105,14 @@ impl Judge {
         let Some(command) = &self.command else {
             return cannot_run(item, NO_COMMAND);
         };
-        let case = Case {
+        self.shown(Case {
             item,
             subject: Subject::Whole,
             before: from,
             command,
             shown: shown(AuditKind::Whole),
-        };
-        self.shown(case).await
+        })
+        .await
     }
 
     async fn shown(&self, case: Case<'_>) -> AuditItem {
@@ -222,24 +220,19 @@ impl Judge {
         if named.is_empty() {
             return self.command.clone();
         }
-        let known = self
-            .command
-            .as_ref()
-            .map(TestCommand::each)
-            .unwrap_or_default();
+        let known = self.command.as_ref().map(TestCommand::each);
+        let known = known.unwrap_or_default();
+        let new = |text: &String| {
+            let new = TestCommand::shell(text, self.command.as_ref());
+            if named.len() > 1 {
+                new.with_label()
+            } else {
+                new
+            }
+        };
         let one = |text: &String| {
-            let found = known
-                .iter()
-                .find(|known| known.to_string() == *text)
-                .cloned();
-            let new = || TestCommand::shell(text, self.command.as_ref());
-            found.unwrap_or_else(|| {
-                if named.len() > 1 {
-                    new().with_label()
-                } else {
-                    new()
-                }
-            })
+            let found = known.iter().find(|known| known.to_string() == *text);
+            found.cloned().unwrap_or_else(|| new(text))
         };
         TestCommand::together(named.iter().map(one).collect())
     }
@@ -247,11 +240,9 @@ impl Judge {
     /// Why nothing can be said, where nothing of the tests runs here or what was there before does not load.
     async fn cannot_run(&self, case: &Case<'_>, proof: &Proof) -> Option<String> {
         let before = self.result_cache.at(case.before, case.command).await;
+        let mut errors = before.load_errors.iter();
         if !proof.holds()
-            && let Some(error) = before
-                .load_errors
-                .iter()
-                .find(|error| error.cause == LoadCause::Other)
+            && let Some(error) = errors.find(|error| error.cause == LoadCause::Other)
         {
             let words = error.text.lines().next().unwrap_or_default();
             return Some(format!("{NOTHING_RUNS}: {words}"));
@@ -287,5 +278,89 @@ fn cannot_run(item: AuditItem, why: &str) -> AuditItem {
         outcome: AuditOutcome::CannotRun,
         what: why.to_owned(),
         ..item
+    }
+}
+
+/// What is wanting where there is no test command.
+const NO_COMMAND: &str =
+    "there is no test command, and none was found: set `test.command`, or pass `--test-command`";
+/// What is wanting where nothing runs.
+const NOTHING_RUNS: &str = "the tests can't be run in a clean checkout here, before it neither: install what they need, \
+                            or name another command with `--test-command`";
+/// What is said of a merge that brings a RED to where its GREEN begins.
+const BASE_WITH_RED: &str =
+    "its tree is what its parents give; the GREEN that begins there is judged with it";
+/// What is said of a merge whose very tree was judged before.
+const KNOWN_TREE: &str = "its tree is what its parents give, and was shown before";
+
+fn last_words(report: &TestReport) -> String {
+    let mut lines = report.output_tail.lines().rev().map(str::trim);
+    let last = match &report.end {
+        CommandEnd::NotStarted(why) => Some(why.as_str()),
+        _ => lines.find(|line| !line.is_empty()),
+    };
+    last.map_or_else(String::new, |line| format!(": {line}"))
+}
+
+/// What is said of a merge whose parents conflict in lines.
+const fn resolved(resolution: Resolution) -> &'static str {
+    match resolution {
+        Resolution::Union => {
+            "its tree is what its parents give with the added lines of both, and what passed alone passes merged"
+        }
+        Resolution::LockFile => {
+            "its tree is what its parents give but for lock files in conflict, and what passed alone passes merged"
+        }
+        Resolution::Driver | Resolution::Agent => {
+            "its tree is what its parents give but for files in conflict, and what passed alone passes merged"
+        }
+    }
+}
+
+/// What is said of what holds.
+pub(super) const fn shown(kind: AuditKind) -> &'static str {
+    match kind {
+        AuditKind::Red => "its new tests fail for what is missing",
+        AuditKind::Green => {
+            "the tests of its RED are unchanged and pass, nothing that passed before fails"
+        }
+        AuditKind::Work => "nothing that passed before fails",
+        AuditKind::Refactor => "no test is changed, nothing that passed before fails",
+        AuditKind::Landing | AuditKind::Merge => {
+            "its tree is what its parents give, and what passed alone passes merged"
+        }
+        AuditKind::TakenBack => "its tree is what taking back gives",
+        AuditKind::Statuses => "it changes statuses of the backlog and nothing else",
+        AuditKind::History | AuditKind::Uncovered => "nothing",
+        AuditKind::Whole => {
+            "nothing that passed at the beginning fails at the end, and no new test fails"
+        }
+    }
+}
+
+fn with_notes(shown: &str, proof: &Proof) -> String {
+    let waived = proof.waived.iter();
+    let waived = waived.map(|reason| format!("waived: {reason}"));
+    let notes = waived.chain(proof.notes.iter().cloned());
+    [shown.to_owned()].into_iter().chain(notes).join("; ")
+}
+
+fn refusal(proof: &Proof) -> String {
+    let why = proof.evidence.lines().next().unwrap_or_default();
+    let why = why.trim_end_matches(':');
+    let reason = proof.reason.map(|reason| format!("{reason}: "));
+    let of_old = match proof.regressions.as_slice() {
+        [] => String::new(),
+        names => format!(" ({})", listed(names)),
+    };
+    format!("{}{why}{of_old}", reason.unwrap_or_default())
+}
+
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 3;
+    let first = names[..names.len().min(MOST)].join(", ");
+    match names.len().saturating_sub(MOST) {
+        0 => first,
+        more => format!("{first} and {more} more"),
     }
 }

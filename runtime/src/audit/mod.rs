@@ -5,12 +5,13 @@
 
 use crate::proving::TestResultCache;
 use crate::step_error::{StepError, briefly};
+use itertools::Itertools as _;
 use judge::Judge;
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use structure::{Sorted, TaskWork, item, sorted};
+use structure::{PastMerge, Sorted, TaskWork, item, sorted};
 use tm_executors::testing::TestCommand;
 use tm_scheduler::verdict::Rules;
 use tm_scheduler::{Audit, AuditItem, AuditKind, AuditOutcome, AuditSample, CommitId};
@@ -22,11 +23,10 @@ mod judge;
 mod statuses;
 mod structure;
 mod trailers;
-mod words;
 
 pub use journal::{Doubt, doubts, doubts_of_looks, landed_since, proven_tips};
 pub use statuses::{STATUSES_PHASE, is_same_but_for_statuses};
-pub(crate) use trailers::{MADE_IN, TEST_COMMAND, as_value};
+pub(crate) use trailers::{MADE_IN, TEST_COMMAND, as_value, values};
 
 /// Which tests of a history are run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -101,14 +101,12 @@ async fn judged(
     result_cache: &Arc<TestResultCache>,
 ) -> Result<Vec<AuditItem>, StepError> {
     let judge = judge(order, result_cache);
-    let mut items: Vec<Option<AuditItem>> = sorted.iter().map(|_| None).collect();
-    let (slots, mut under_way) = (
-        Arc::new(Semaphore::new(order.parallel.max(1))),
-        JoinSet::new(),
-    );
+    let mut items = BTreeMap::new();
+    let slots = Arc::new(Semaphore::new(order.parallel.max(1)));
+    let mut under_way = JoinSet::new();
     for (position, one) in sorted.iter().enumerate() {
         match one {
-            Sorted::Finding(finding) => items[position] = Some(finding.as_ref().clone()),
+            Sorted::Finding(finding) => drop(items.insert(position, finding.as_ref().clone())),
             Sorted::Task(work) if sample.holds(&work.commit.id) => {
                 let (judge, work, slots) = (judge.clone(), work.clone(), Arc::clone(&slots));
                 under_way.spawn(async move {
@@ -117,27 +115,26 @@ async fn judged(
                 });
             }
             Sorted::Task(work) => {
-                items[position] = Some(item(&work.commit, &work.claims, work.kind));
+                items.insert(position, item(&work.commit, &work.claims, work.kind));
             }
             Sorted::Merge(_) => {}
         }
     }
     while let Some(done) = under_way.join_next().await {
         let (position, item) = done.map_err(|error| StepError::of_task(error.to_string()))?;
-        items[position] = Some(item);
+        items.insert(position, item);
     }
     for (position, one) in sorted.iter().enumerate() {
         if let Sorted::Merge(merge) = one {
-            let mut parents = merge.commit.parents.iter();
-            let is_asked = sample.is_all() || parents.any(|parent| sample.holds(parent));
-            items[position] = Some(if is_asked {
+            let item = if sample.asks_of(merge) {
                 judge.merge(merge).await
             } else {
                 item(&merge.commit, &merge.claims, merge.kind())
-            });
+            };
+            items.insert(position, item);
         }
     }
-    Ok(items.into_iter().flatten().collect())
+    Ok(items.into_values().collect())
 }
 
 fn judge(order: &AuditOrder, result_cache: &Arc<TestResultCache>) -> Judge {
@@ -179,7 +176,7 @@ async fn whole(
 }
 
 /// The commits whose tests are run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Sample {
     chosen: BTreeSet<CommitId>,
     size: AuditSample,
@@ -190,32 +187,19 @@ impl Sample {
     /// Chooses by a digest of each task's commit and the newest one; a pair, and what improved it, is one task.
     fn of(sorted: &[Sorted], tests: AuditTests, newest: &CommitId) -> Self {
         let tasks = tasks(sorted);
-        let mut order: Vec<(Vec<u8>, &Vec<CommitId>)> = tasks
-            .iter()
-            .map(|(first, commits)| {
-                (
-                    Sha256::digest(format!("{newest} {first}")).to_vec(),
-                    commits,
-                )
-            })
-            .collect();
-        order.sort();
-        let most = match tests {
-            AuditTests::All => order.len(),
-            AuditTests::Sample(most) => most.min(order.len()),
+        let of = tasks.len();
+        let taken = match tests {
+            AuditTests::All => of,
+            AuditTests::Sample(most) => most.min(of),
             AuditTests::None => 0,
         };
-        let chosen = order
-            .iter()
-            .take(most)
-            .flat_map(|(_, commits)| commits.iter().cloned())
-            .collect();
+        let digest = |first: &CommitId| Sha256::digest(format!("{newest} {first}")).to_vec();
+        let order = tasks
+            .into_iter()
+            .sorted_by_cached_key(|(first, _)| digest(first));
         Self {
-            chosen,
-            size: AuditSample {
-                taken: most,
-                of: order.len(),
-            },
+            chosen: order.take(taken).flat_map(|(_, commits)| commits).collect(),
+            size: AuditSample { taken, of },
             tests,
         }
     }
@@ -224,8 +208,10 @@ impl Sample {
         self.chosen.contains(commit)
     }
 
-    pub(super) fn is_all(&self) -> bool {
-        self.tests == AuditTests::All
+    /// Whether the tests of a merge are run: where all are, or where one of those that it merges is chosen.
+    fn asks_of(&self, merge: &PastMerge) -> bool {
+        let mut parents = merge.commit.parents.iter();
+        self.tests == AuditTests::All || parents.any(|parent| self.holds(parent))
     }
 
     pub(super) const fn size(&self) -> AuditSample {
@@ -235,19 +221,15 @@ impl Sample {
 
 /// The commits of each task, under the first one that stands for itself.
 fn tasks(sorted: &[Sorted]) -> BTreeMap<CommitId, Vec<CommitId>> {
-    let works = || {
-        sorted.iter().filter_map(|one| match one {
-            Sorted::Task(work) => Some(work),
-            Sorted::Merge(_) | Sorted::Finding(_) => None,
-        })
-    };
+    let works = || sorted.iter().filter_map(Sorted::task);
     let green_of: BTreeMap<&CommitId, &CommitId> = works()
         .filter_map(|work| Some((work.red.as_ref()?, &work.commit.id)))
         .collect();
     let stands_for = |work: &TaskWork| match work.kind {
-        AuditKind::Red => green_of
-            .get(&work.commit.id)
-            .map_or_else(|| work.commit.id.clone(), |&green| green.clone()),
+        AuditKind::Red => {
+            let green = green_of.get(&work.commit.id).copied();
+            green.unwrap_or(&work.commit.id).clone()
+        }
         AuditKind::Refactor => work.base.clone(),
         AuditKind::Green
         | AuditKind::Work
@@ -261,10 +243,8 @@ fn tasks(sorted: &[Sorted]) -> BTreeMap<CommitId, Vec<CommitId>> {
     };
     let mut tasks: BTreeMap<CommitId, Vec<CommitId>> = BTreeMap::new();
     for work in works() {
-        tasks
-            .entry(stands_for(work))
-            .or_default()
-            .push(work.commit.id.clone());
+        let commits = tasks.entry(stands_for(work)).or_default();
+        commits.push(work.commit.id.clone());
     }
     tasks
 }

@@ -1,8 +1,11 @@
 //! Tells whether a commit sets statuses of a backlog and does nothing else. Runs no test.
 
+use super::trailers::values;
+use itertools::Itertools as _;
 use serde_json::Value;
 use std::path::Path;
 use tm_scheduler::CommitId;
+use tm_scheduler::verdict::Change;
 use tm_worktrees::{Error, PastCommit, Repository};
 
 /// What the trailer `Phase` says of a commit that sets statuses.
@@ -16,28 +19,17 @@ pub(super) fn other_than_statuses(
     commit: &PastCommit,
     base: &CommitId,
 ) -> Result<Option<String>, Error> {
-    let named = commit
-        .trailers
-        .iter()
-        .find(|(name, _)| name == "Backlog")
-        .map(|(_, path)| path.as_str());
-    let Some(path) = named else {
-        return Ok(Some(
-            "no trailer `Backlog` says which file it changes".to_owned(),
-        ));
+    let Some(path) = values(&commit.trailers, "Backlog").next() else {
+        let why = "no trailer `Backlog` says which file it changes";
+        return Ok(Some(why.to_owned()));
     };
     let changed = repository.changed_files(base, &commit.id)?;
-    if let Some(other) = changed.iter().find(|file| file.path != path) {
-        return Ok(Some(format!(
-            "it changes `{}`, which is not the backlog",
-            other.path
-        )));
+    if let Some(Change { path, .. }) = changed.iter().find(|file| file.path != path) {
+        let why = format!("it changes `{path}`, which is not the backlog");
+        return Ok(Some(why));
     }
-    let (before, after) = (
-        repository.text_at(base, path)?,
-        repository.text_at(&commit.id, path)?,
-    );
-    let is_same = match (before, after) {
+    let before = repository.text_at(base, path)?;
+    let is_same = match (before, repository.text_at(&commit.id, path)?) {
         (Some(before), Some(after)) => is_same_but_for_statuses(path, &before, &after),
         (before, after) => before == after,
     };
@@ -46,38 +38,29 @@ pub(super) fn other_than_statuses(
 
 /// Tells whether two texts of a backlog differ in statuses alone, and in when they were set.
 pub fn is_same_but_for_statuses(path: &str, one: &str, other: &str) -> bool {
-    if Path::new(path)
-        .extension()
-        .is_some_and(|extension| extension == "json")
-    {
+    if Path::new(path).extension() == Some("json".as_ref()) {
         let value = |text: &str| serde_json::from_str(text).ok().map(without_statuses);
         return value(one).is_some_and(|one| value(other) == Some(one));
     }
     let is_status = |line: &str| {
-        line.trim_start()
-            .trim_start_matches("- ")
-            .starts_with("status:")
+        let key = line.trim_start().trim_start_matches("- ");
+        key.starts_with("status:")
     };
-    one.lines().count() == other.lines().count()
-        && one
-            .lines()
-            .zip(other.lines())
-            .all(|(one, other)| one == other || is_status(one) && is_status(other))
+    one.lines().zip_longest(other.lines()).all(|lines| {
+        lines
+            .both()
+            .is_some_and(|(one, other)| one == other || is_status(one) && is_status(other))
+    })
 }
 
 fn without_statuses(value: Value) -> Value {
     match value {
-        Value::Object(object) => {
-            let others = object
-                .into_iter()
-                .filter(|(key, _)| !STAMPS.contains(&key.as_str()));
-            Value::Object(
-                others
-                    .map(|(key, value)| (key, without_statuses(value)))
-                    .collect(),
-            )
-        }
-        Value::Array(values) => Value::Array(values.into_iter().map(without_statuses).collect()),
+        Value::Object(object) => object
+            .into_iter()
+            .filter(|(key, _)| !STAMPS.contains(&key.as_str()))
+            .map(|(key, value)| (key, without_statuses(value)))
+            .collect(),
+        Value::Array(values) => values.into_iter().map(without_statuses).collect(),
         other => other,
     }
 }

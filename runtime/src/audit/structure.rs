@@ -3,10 +3,11 @@
 //! The rule that makes an audit whole: each commit of the range is in exactly one of the three, so nothing is in what a
 //! stranger clones that is not judged, is not what merging its parents gives, or is not named.
 
+use super::judge::shown;
 use super::statuses::{STATUSES_PHASE, other_than_statuses};
 use super::trailers::Claims;
-use super::words::shown;
 use crate::standing::takes_back_as_said;
+use itertools::Itertools as _;
 use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::{AuditItem, AuditKind, AuditOutcome, CommitId, TAKEN_BACK_PHASE};
 use tm_worktrees::{Error, MergedTree, PastCommit, Repository};
@@ -24,7 +25,7 @@ pub(super) struct TaskWork {
 }
 
 /// A merge whose tree is what its parents give.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct PastMerge {
     pub(super) commit: PastCommit,
     pub(super) claims: Claims,
@@ -41,11 +42,21 @@ impl PastMerge {
 }
 
 /// One commit, sorted.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Sorted {
     Task(TaskWork),
     Merge(PastMerge),
     Finding(Box<AuditItem>),
+}
+
+impl Sorted {
+    /// Returns the work of a task, where it is that.
+    pub(super) const fn task(&self) -> Option<&TaskWork> {
+        match self {
+            Self::Task(work) => Some(work),
+            Self::Merge(_) | Self::Finding(_) => None,
+        }
+    }
 }
 
 /// Sorts the commits that any of `tips` has and `from` has not, each after its parents.
@@ -93,20 +104,22 @@ pub(super) fn words_of(commands: &[String]) -> Option<String> {
     match commands {
         [] => None,
         [one] => Some(one.clone()),
-        several => {
-            let each: Vec<String> = several.iter().map(|one| format!("({one})")).collect();
-            Some(each.join(" && "))
-        }
+        several => Some(several.iter().map(|one| format!("({one})")).join(" && ")),
     }
 }
 
-fn of_agent(commit: &PastCommit, claims: &Claims) -> AuditItem {
-    let what =
-        "an agent's own words and steps: no proof is of it, and what it did lands by its task's commit".to_owned();
-    AuditItem {
-        what,
-        ..item(commit, claims, AuditKind::History)
-    }
+fn of_agent(commit: &PastCommit, claims: &Claims) -> Sorted {
+    let what = "an agent's own words and steps: no proof is of it, and what it did lands by its task's commit";
+    let item = item(commit, claims, AuditKind::History);
+    found(item, AuditOutcome::NotTested, what)
+}
+
+fn found(item: AuditItem, outcome: AuditOutcome, what: &str) -> Sorted {
+    Sorted::Finding(Box::new(AuditItem {
+        outcome,
+        what: what.to_owned(),
+        ..item
+    }))
 }
 
 struct Sorter<'a> {
@@ -146,17 +159,14 @@ impl Sorter<'_> {
     fn sort(&self, commit: &PastCommit) -> Result<Sorted, Error> {
         let claims = match Claims::of(&commit.trailers) {
             Ok(claims) => claims,
-            Err(name) => {
-                let why = format!("its trailers say two things for `{name}`");
-                let none = Claims::default();
+            Err(contradiction) => {
+                let (why, none) = (contradiction.to_string(), Claims::default());
                 return Ok(finding(commit, &none, AuditKind::Uncovered, &why));
             }
         };
         match commit.parents.as_slice() {
             [] => Ok(uncovered(commit, &claims, "it has no parent")),
-            [_] if self.histories.contains(&commit.id) => {
-                Ok(Sorted::Finding(Box::new(of_agent(commit, &claims))))
-            }
+            [_] if self.histories.contains(&commit.id) => Ok(of_agent(commit, &claims)),
             [base] => self.work(commit, claims, base),
             [base, _] if self.history_of(commit).is_some() => self.work(commit, claims, base),
             [one, other] => self.merge(commit, claims, (one, other)),
@@ -229,9 +239,14 @@ impl Sorter<'_> {
     }
 
     fn is_on_work_of(&self, base: &CommitId, claims: &Claims) -> Result<bool, Error> {
-        let below = Claims::of(&self.past(base)?.trailers).unwrap_or_default();
+        let below = self.claims_of(base)?;
         let is_work = matches!(below.kind(), Some(AuditKind::Green | AuditKind::Work));
         Ok(is_work && below.is_of_same_work(claims))
+    }
+
+    /// What a commit says of itself; nothing where that contradicts itself.
+    fn claims_of(&self, commit: &CommitId) -> Result<Claims, Error> {
+        Ok(Claims::of(&self.past(commit)?.trailers).unwrap_or_default())
     }
 
     /// A commit of the range, or of what lies before it.
@@ -249,7 +264,7 @@ impl Sorter<'_> {
         (one, other): (&CommitId, &CommitId),
     ) -> Result<Sorted, Error> {
         let (kind, repository) = (claims.kind_of_merge(), self.repository);
-        let landed = Claims::of(&self.past(other)?.trailers).unwrap_or_default();
+        let landed = self.claims_of(other)?;
         let resolution = claims.resolution;
         let why = match repository.merged_tree(one, other, &commit.tree, resolution)? {
             MergedTree::AsMerged | MergedTree::Resolved if kind == AuditKind::Landing => {
@@ -300,14 +315,11 @@ fn looked_at(
     kind: AuditKind,
     fault: Option<String>,
 ) -> Sorted {
-    if let Some(why) = fault {
-        return finding(commit, claims, kind, &why);
+    let item = item(commit, claims, kind);
+    match fault {
+        Some(why) => found(item, AuditOutcome::NotShown, &why),
+        None => found(item, AuditOutcome::Shown, shown(kind)),
     }
-    Sorted::Finding(Box::new(AuditItem {
-        outcome: AuditOutcome::Shown,
-        what: shown(kind).to_owned(),
-        ..item(commit, claims, kind)
-    }))
 }
 
 fn uncovered(commit: &PastCommit, claims: &Claims, why: &str) -> Sorted {
@@ -316,9 +328,6 @@ fn uncovered(commit: &PastCommit, claims: &Claims, why: &str) -> Sorted {
 }
 
 fn finding(commit: &PastCommit, claims: &Claims, kind: AuditKind, what: &str) -> Sorted {
-    Sorted::Finding(Box::new(AuditItem {
-        outcome: AuditOutcome::NotShown,
-        what: what.to_owned(),
-        ..item(commit, claims, kind)
-    }))
+    let item = item(commit, claims, kind);
+    found(item, AuditOutcome::NotShown, what)
 }

@@ -1,5 +1,6 @@
 //! What the trailers of a commit say of it: the words in which a run writes down what it proved.
 
+use itertools::Itertools as _;
 use tm_scheduler::merging::Resolution;
 use tm_scheduler::{AuditKind, RunId, TaskId};
 
@@ -27,13 +28,13 @@ impl Claims {
     /// Reads them.
     ///
     /// # Errors
-    /// The trailer that says two things.
-    pub(super) fn of(trailers: &[(String, String)]) -> Result<Self, String> {
+    /// A trailer says two things.
+    pub(super) fn of(trailers: &[(String, String)]) -> Result<Self, Contradiction> {
         Ok(Self {
             task: one(trailers, "Task")?.map(TaskId::from),
             run: one(trailers, "Run")?.map(RunId::from),
             phase: one(trailers, "Phase")?.map(ToOwned::to_owned),
-            test_commands: each(trailers, TEST_COMMAND).map(command_of).collect(),
+            test_commands: values(trailers, TEST_COMMAND).map(command_of).collect(),
             made_in: one(trailers, MADE_IN)?.map(ToOwned::to_owned),
             resolution: one(trailers, Resolution::TRAILER)?.and_then(Resolution::of),
         })
@@ -72,19 +73,25 @@ impl Claims {
     }
 }
 
-fn one<'a>(trailers: &'a [(String, String)], name: &str) -> Result<Option<&'a str>, String> {
-    let first = each(trailers, name).next();
-    if each(trailers, name).any(|other| Some(other) != first) {
-        return Err(name.to_owned());
+/// The trailers of a commit contradict each other.
+#[derive(Debug, Eq, PartialEq, thiserror::Error)]
+#[error("its trailers say two things for `{0}`")]
+pub(super) struct Contradiction(String);
+
+fn one<'a>(trailers: &'a [(String, String)], name: &str) -> Result<Option<&'a str>, Contradiction> {
+    match values(trailers, name).all_equal_value() {
+        Err(Some(_two)) => Err(Contradiction(name.to_owned())),
+        all => Ok(all.ok()),
     }
-    Ok(first)
 }
 
-fn each<'a>(trailers: &'a [(String, String)], name: &str) -> impl Iterator<Item = &'a str> {
-    trailers
-        .iter()
-        .filter(move |(key, _)| key == name)
-        .map(|(_, value)| value.as_str())
+/// Returns the values of the trailers of a name.
+pub(crate) fn values<'a>(
+    trailers: &'a [(String, String)],
+    name: &str,
+) -> impl Iterator<Item = &'a str> {
+    let named = trailers.iter().filter(move |(key, _)| key == name);
+    named.map(|(_, value)| value.as_str())
 }
 
 /// Returns a test command as the value of a trailer: as it is where one line holds it, else as a text of JSON.
@@ -140,6 +147,6 @@ mod tests {
             trailer("Phase", "red"),
             trailer("Phase", "none"),
         ];
-        assert_eq!(Claims::of(&two), Err("Phase".to_owned()));
+        assert_eq!(Claims::of(&two), Err(Contradiction("Phase".to_owned())));
     }
 }

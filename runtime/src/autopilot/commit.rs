@@ -9,7 +9,9 @@ use super::project::Project;
 use super::session::Session;
 use super::units::{self as ledger, UnitRecord, UnitStatus};
 use super::verify;
+use crate::audit::values;
 use crate::conventional::{commit_type, one_line, scope, summary};
+use itertools::Itertools as _;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -111,10 +113,8 @@ fn expected(session: &Session<'_>, request: &CommitRequest) -> Result<TaskId, Er
             Ok(subtask.clone())
         }
         _ => {
-            let wanted = match meant {
-                Some(meant) => format!("commit `{meant}`"),
-                None => "commit".to_owned(),
-            };
+            let of = meant.map_or_else(String::new, |meant| format!(" `{meant}`"));
+            let wanted = format!("commit{of}");
             Err(IllegalStep { wanted, next }.into())
         }
     }
@@ -169,10 +169,8 @@ fn make(
     let message = session.message(&piece, &files, request.message.as_deref())?;
     let hooks = crate::run_hooks(&project.settings);
     let commit = project.checkout.commit(branch, &message, which, hooks)?;
-    Ok(match commit {
-        Some(commit) => Some((commit, left_over(project)?)),
-        None => None,
-    })
+    let made = |commit| Ok((commit, left_over(project)?));
+    commit.map(made).transpose()
 }
 
 /// Takes up the commit of a call that was cut off before the state knew of it.
@@ -189,7 +187,7 @@ pub(super) fn resume(session: &mut Session<'_>) -> Result<(), Error> {
 
 /// Names what a commit of some files alone left uncommitted: it will be part of the next one.
 fn left_over(project: &Project) -> Result<Vec<String>, Error> {
-    let names = quoted(project.changed_paths()?.iter().map(|path| path.display()));
+    let names = quoted(project.changed_files()?);
     let warning = || format!("these stay uncommitted: {names}");
     Ok((!names.is_empty()).then(warning).into_iter().collect())
 }
@@ -203,10 +201,9 @@ fn is_of_this_run(
 ) -> Result<bool, Error> {
     let trailers = session.repository().past(commit)?.trailers;
     let (run, task) = (session.state.run_id.as_str(), format!("#{subtask} "));
-    let is_run = |(name, value): &(String, String)| name == "Run" && value == run;
-    let is_task =
-        |(name, value): &(String, String)| name == "Task" && format!("{value} ").starts_with(&task);
-    let is_named = trailers.iter().any(is_run) && trailers.iter().any(is_task);
+    let is_task = |value: &str| format!("{value} ").starts_with(&task);
+    let is_named =
+        values(&trailers, "Run").contains(&run) && values(&trailers, "Task").any(is_task);
     Ok(is_named && session.changed_by_hooks(commit)?.is_empty())
 }
 
@@ -241,7 +238,7 @@ fn settle(session: &mut Session<'_>, subtask: &TaskId, commit: &CommitId) -> Res
 }
 
 /// Everything that a message speaks of.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Subject<'a> {
     /// The pattern of the first line.
     pub(super) template: &'a str,
@@ -264,20 +261,20 @@ pub(super) fn commit_message(subject: &Subject<'_>) -> Result<String, Error> {
         (Some(message), _) => message.replace('\0', "").trim().to_owned(),
         (None, Some(template)) => tm_presets::commit_message(template, &commit_words(subject))?,
         (None, None) => {
+            let (template, default_type) = (subject.template, subject.default_type);
+            let line = subject_line(template, default_type, subject.subtask, subject.files)?;
             let body = subject.subtask.description.replace('\0', "");
-            format!("{}\n\n{}", subject_line(subject)?, body.trim())
-                .trim_end()
-                .to_owned()
+            format!("{line}\n\n{}", body.trim()).trim_end().to_owned()
         }
     };
     let title = one_line(&subject.subtask.title);
     let id = one_line(subject.subtask.id.as_str());
-    let _ = write!(
+    let _ = writeln!(
         text,
-        "\n\nTask: #{id} - {title}\nPhase: COMMIT\nTag: {}\n",
-        one_line(subject.tag)
+        "\n\nTask: #{id} - {title}\nPhase: COMMIT\nTag: {}\nTests: {} passing",
+        one_line(subject.tag),
+        subject.tests.passed
     );
-    let _ = writeln!(text, "Tests: {} passing", subject.tests.passed);
     if let Some(coverage) = subject.coverage {
         let _ = writeln!(text, "Coverage: {coverage}% lines");
     }
@@ -299,25 +296,26 @@ fn commit_words(subject: &Subject<'_>) -> CommitWords {
     }
 }
 
-fn subject_line(subject: &Subject<'_>) -> Result<String, Error> {
-    let scope = scope(subject.files);
+fn subject_line(
+    template: &str,
+    default_type: &str,
+    Task { id, title, .. }: &Task,
+    files: &[String],
+) -> Result<String, Error> {
+    let scope = scope(files);
     let values = BTreeMap::from([
-        (
-            "type",
-            commit_type(subject.files, &subject.subtask.title, subject.default_type),
-        ),
+        ("type", commit_type(files, title, default_type)),
         ("scope", scope.clone()),
-        ("msg", summary(&subject.subtask.title)),
-        ("taskId", one_line(subject.subtask.id.as_str())),
+        ("msg", summary(title)),
+        ("taskId", one_line(id.as_str())),
     ]);
     // A scope that nothing tells leaves no empty parentheses.
     let template = if scope.is_empty() {
-        subject.template.replace("({scope})", "")
+        template.replace("({scope})", "")
     } else {
-        subject.template.into()
+        template.to_owned()
     };
-    let line = tm_scheduler::fill(&template, &values)?;
-    Ok(one_line(&line))
+    Ok(one_line(&tm_scheduler::fill(&template, &values)?))
 }
 
 /// Refuses patterns that can't be filled, before anything is begun.
@@ -325,21 +323,7 @@ pub(super) fn check_templates(template: &str, own_template: Option<&str>) -> Res
     own_template
         .map(tm_presets::check_commit_template)
         .transpose()?;
-    let subtask = Task::new("1", "x");
-    let (tests, files) = (TestCounts::default(), Vec::new());
-    let subject = Subject {
-        template,
-        own_template: None,
-        default_type: "feat",
-        subtask: &subtask,
-        files: &files,
-        tag: "",
-        run: "",
-        tests,
-        coverage: None,
-        message: None,
-    };
-    subject_line(&subject).map(drop)
+    subject_line(template, "feat", &Task::new("1", "x"), &[]).map(drop)
 }
 
 #[cfg(test)]
@@ -399,21 +383,8 @@ mod tests {
         assert!(check_templates("{type}: {msg}", None).is_ok());
         assert!(check_templates("{typ}: {msg}", None).is_err());
         let subtask = Task::new("1", "Parse {type} in JSON");
-        let files = Vec::new();
-        let subject = Subject {
-            template: "{type}({scope}): {msg}",
-            own_template: None,
-            default_type: "feat",
-            subtask: &subtask,
-            files: &files,
-            tag: "",
-            run: "",
-            tests: TestCounts::default(),
-            coverage: None,
-            message: None,
-        };
         assert_eq!(
-            subject_line(&subject).unwrap(),
+            subject_line("{type}({scope}): {msg}", "feat", &subtask, &[]).unwrap(),
             "feat: parse {type} in JSON"
         );
     }

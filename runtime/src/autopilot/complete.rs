@@ -97,11 +97,11 @@ pub async fn complete(project: &Project, request: &CompleteRequest) -> Result<Co
 
 /// Keeps what held, so that what follows can be held against it.
 fn keep(session: &mut Session<'_>, phase: TddPhase, tree: &TreeId) -> Result<(), Error> {
-    match phase {
+    if phase == TddPhase::Green {
+        session.state.green_kept = Some(tree.to_string());
+    } else if session.state.red_kept.is_none() {
         // What tm has proven is kept already.
-        TddPhase::Red if session.state.red_kept.is_some() => {}
-        TddPhase::Red => drop(session.keep_red(tree)?),
-        TddPhase::Green => session.state.green_kept = Some(tree.to_string()),
+        session.keep_red(tree)?;
     }
     Ok(())
 }
@@ -225,7 +225,7 @@ impl Taken {
 }
 
 /// Counts as they are written: what is missing is 0, a missing total is the sum.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
     passed: Option<u64>,
@@ -240,20 +240,10 @@ struct Written {
 /// # Errors
 /// The text is in neither form, or says neither how many passed nor how many failed.
 pub fn parse_counts(text: &str) -> Result<TestCounts, Error> {
-    let failed = |why: String| Error::Results {
+    let written = counts(text).map_err(|why| Error::Results {
         text: text.to_owned(),
         why,
-    };
-    let written = if text.trim_start().starts_with('{') {
-        serde_json::from_str(text).map_err(|error| failed(error.to_string()))?
-    } else {
-        pairs(text).map_err(failed)?
-    };
-    if written == Written::default() || (written.passed, written.failed) == (None, None) {
-        return Err(failed(
-            "it says neither how many tests passed nor how many failed".to_owned(),
-        ));
-    }
+    })?;
     let counts = TestCounts::of(
         written.passed.unwrap_or(0),
         written.failed.unwrap_or(0),
@@ -265,33 +255,60 @@ pub fn parse_counts(text: &str) -> Result<TestCounts, Error> {
     })
 }
 
-fn pairs(text: &str) -> Result<Written, String> {
+/// What is wrong with counts.
+#[derive(Debug, thiserror::Error)]
+pub enum NoCounts {
+    /// They are no JSON, or other JSON.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// Something is no pair.
+    #[error("`{0}` is not `<name>:<number>`")]
+    NoPair(String),
+    /// A number is none.
+    #[error("`{0}` is no number of tests")]
+    NoNumber(String),
+    /// A name is none.
+    #[error("`{0}` is none of passed, failed, skipped, total")]
+    NoName(String),
+    /// A name is there twice.
+    #[error("`{0}` is there twice")]
+    Twice(String),
+    /// Nothing is said.
+    #[error("it says neither how many tests passed nor how many failed")]
+    Nothing,
+}
+
+fn counts(text: &str) -> Result<Written, NoCounts> {
+    let written: Written = if text.trim_start().starts_with('{') {
+        serde_json::from_str(text)?
+    } else {
+        pairs(text)?
+    };
+    if (written.passed, written.failed) == (None, None) {
+        return Err(NoCounts::Nothing);
+    }
+    Ok(written)
+}
+
+fn pairs(text: &str) -> Result<Written, NoCounts> {
     let mut written = Written::default();
-    for part in text
-        .split(',')
-        .map(str::trim)
-        .filter(|part| !part.is_empty())
-    {
+    let parts = text.split(',').map(str::trim);
+    for part in parts.filter(|part| !part.is_empty()) {
         let Some((name, number)) = part.split_once([':', '=']) else {
-            return Err(format!("`{part}` is not `<name>:<number>`"));
+            return Err(NoCounts::NoPair(part.to_owned()));
         };
-        let number = number
-            .trim()
-            .parse()
-            .map_err(|_| format!("`{}` is no number of tests", number.trim()))?;
-        let place = match name.trim() {
+        let (name, number) = (name.trim(), number.trim());
+        let no_number = |_| NoCounts::NoNumber(number.to_owned());
+        let count = number.parse().map_err(no_number)?;
+        let place = match name {
             "passed" => &mut written.passed,
             "failed" => &mut written.failed,
             "skipped" => &mut written.skipped,
             "total" => &mut written.total,
-            other => {
-                return Err(format!(
-                    "`{other}` is none of passed, failed, skipped, total"
-                ));
-            }
+            other => return Err(NoCounts::NoName(other.to_owned())),
         };
-        if place.replace(number).is_some() {
-            return Err(format!("`{}` is there twice", name.trim()));
+        if place.replace(count).is_some() {
+            return Err(NoCounts::Twice(name.to_owned()));
         }
     }
     Ok(written)

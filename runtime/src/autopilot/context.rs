@@ -7,7 +7,7 @@ use super::error::Error;
 use super::next::instructions;
 use super::project::Project;
 use super::session::OpenRun;
-use crate::conventional::stem;
+use crate::conventional::{file_name, stem};
 use std::fmt::Write as _;
 use std::path::Path;
 use tm_executors::testing::framework_of;
@@ -54,34 +54,22 @@ impl Tests {
 
     /// Where the tests of a subtask could go: beside the others and named like them.
     pub(super) fn file_for(&self, subtask: &Task) -> String {
-        let words = slug(&subtask.title).replace('-', "_");
-        let words = if words.is_empty() {
-            "work".to_owned()
-        } else {
-            words
-        };
-        let like = self.existing.iter().find(|path| has_mark(path));
-        match like {
-            Some(path) => {
-                let (folder, name) = path
-                    .rsplit_once('/')
-                    .map_or(("", path.as_str()), |(folder, name)| (folder, name));
-                let named = name.replacen(stem(name), &words, 1);
-                if folder.is_empty() {
-                    named
-                } else {
-                    format!("{folder}/{named}")
-                }
-            }
-            None => self.default_file.replace("{}", &words),
+        let mut words = slug(&subtask.title).replace('-', "_");
+        if words.is_empty() {
+            words.push_str("work");
         }
+        let Some(path) = self.existing.iter().find(|path| has_mark(path)) else {
+            return self.default_file.replace("{}", &words);
+        };
+        let name = file_name(path);
+        let folder = &path[..path.len() - name.len()];
+        format!("{folder}{}", name.replacen(stem(name), &words, 1))
     }
 }
 
 /// Whether a name itself says that it is a test; a helper in a folder of tests is no example to follow.
 fn has_mark(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let lower = name.to_lowercase();
+    let lower = file_name(path).to_lowercase();
     lower.contains("test") || lower.contains("spec") || lower.strip_suffix(".t").is_some()
 }
 
@@ -116,23 +104,19 @@ pub(super) fn expected_files(root: &Path, subtask: &Task) -> Vec<String> {
 
 /// Whether a word is a path within the project: relative, with an ending, leading nowhere else.
 fn is_path(word: &str) -> bool {
-    let name = word.rsplit('/').next().unwrap_or(word);
-    let ending = name.rsplit_once('.').map_or(
-        "",
-        |(stem, ending)| if stem.is_empty() { "" } else { ending },
-    );
-    let is_word = |text: &str| {
-        text.chars()
-            .all(|character| character.is_ascii_alphanumeric())
-    };
-    let is_plain = word
-        .chars()
-        .all(|character| character.is_ascii_alphanumeric() || "._-/@+".contains(character));
-    is_plain
+    let ending = file_name(word).rsplit_once('.');
+    let ending = ending.filter(|(stem, _)| !stem.is_empty());
+    let is_of_path = |letter: char| letter.is_ascii_alphanumeric() || "._-/@+".contains(letter);
+    word.chars().all(is_of_path)
         && !word.starts_with('/')
         && !word.split('/').any(|part| part == "..")
-        && (1..=5).contains(&ending.len())
-        && is_word(ending)
+        && ending.is_some_and(|(_, ending)| is_ending(ending, word))
+}
+
+/// Whether a word ends as a file does, and not as a domain or an abbreviation.
+fn is_ending(ending: &str, word: &str) -> bool {
+    (1..=5).contains(&ending.len())
+        && ending.chars().all(|letter| letter.is_ascii_alphanumeric())
         && ending.starts_with(|first: char| first.is_ascii_alphabetic())
         && (word.contains('/') || !matches!(ending, "g" | "e" | "com" | "org" | "io"))
 }

@@ -1,10 +1,11 @@
 //! What can go wrong when autopilot is asked for something; what to do about it is for the caller to say.
 
+use super::complete::NoCounts;
 use crate::preflight::BrokenTests;
 use std::fmt;
 use std::path::PathBuf;
 use tm_scheduler::autopilot::{IllegalStep, Unstartable, Verdict};
-use tm_scheduler::{CommitId, RunId, TaskId};
+use tm_scheduler::{CommitId, RunId, TaskId, quoted};
 use tm_store::run::Holder;
 
 /// Why a call came to nothing; texts follow "failed to".
@@ -131,7 +132,7 @@ pub enum Error {
         /// The report.
         text: String,
         /// What is wrong with it.
-        why: String,
+        why: NoCounts,
     },
     /// A report names no results.
     #[error("complete a phase: no results are given")]
@@ -203,11 +204,12 @@ const SHOWN: usize = 5;
 /// Some names, and how many more there are.
 pub(super) fn listed(names: impl ExactSizeIterator<Item = impl fmt::Display>) -> String {
     let more = names.len().saturating_sub(SHOWN);
-    let mut shown: Vec<String> = names.take(SHOWN).map(|name| format!("`{name}`")).collect();
-    if more > 0 {
-        shown.push(format!("and {more} more"));
+    let shown = quoted(names.take(SHOWN));
+    if more == 0 {
+        shown
+    } else {
+        format!("{shown}, and {more} more")
     }
-    shown.join(", ")
 }
 
 fn named(paths: &[PathBuf]) -> String {

@@ -11,7 +11,7 @@ use tm_config::Verify;
 use tm_scheduler::autopilot::{
     Action, IllegalStep, Order, Stage, TestCounts, Verdict, judge_final,
 };
-use tm_scheduler::{Status, TaskId, quoted};
+use tm_scheduler::{Status, Task, TaskId, quoted};
 use tm_store::run::write_json;
 use tm_worktrees::BranchName;
 
@@ -85,14 +85,13 @@ async fn judge(
 
 /// Sets the task done when all of it is; otherwise says what is left.
 fn set_task_done(session: &Session<'_>) -> Result<Option<String>, Error> {
-    let task = session.task();
-    let left = task
-        .subtasks
+    let Task { id, subtasks, .. } = session.task();
+    let left = subtasks
         .iter()
         .filter(|subtask| !subtask.status.satisfies_dependants());
     let left = quoted(left.map(|subtask| &subtask.id));
     if left.is_empty() {
-        session.set_statuses(&[(task.id, Status::Done)])?;
+        session.set_statuses(&[(id, Status::Done)])?;
         return Ok(None);
     }
     Ok(Some(format!("the task is not set done: {left} are not")))
@@ -184,9 +183,8 @@ fn restore_statuses(session: &Session<'_>, cleanup: Cleanup) -> Result<(), Error
         let is_committed = item(id).is_some_and(|item| commit_of(&item.progress).is_some());
         is_committed && cleanup == Cleanup::Keep && *id != state.task_id
     };
-    let task = session.task();
-    let back: Vec<(TaskId, Status)> = std::iter::once(&task)
-        .chain(&task.subtasks)
+    let tasks = [session.task()];
+    let back: Vec<(TaskId, Status)> = Task::with_subtasks(&tasks)
         .map(|task| &task.id)
         .filter(|id| is_of_run(id) && !stays(id))
         .filter_map(|id| Some((id.clone(), state.statuses_before.get(id)?.clone())))

@@ -25,8 +25,8 @@ pub use answers::{
     WorkUnit, WorkUnitContext,
 };
 pub use commit::{CommitRequest, commit};
-pub use complete::parse_counts;
 pub use complete::{CompleteRequest, complete};
+pub use complete::{NoCounts, parse_counts};
 pub use context::{GUIDE, prompt};
 pub use error::{Error, ErrorKind};
 pub use finish::{Cleanup, FinalizeRequest, abort, finalize, pause};

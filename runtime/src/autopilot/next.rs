@@ -13,6 +13,7 @@ use tm_config::Verify;
 use tm_scheduler::Task;
 use tm_scheduler::autopilot::{Action, Step, TestCounts};
 use tm_scheduler::verdict::is_test_path;
+use tm_worktrees::TreeId;
 
 /// Returns what is to be done next in the run that is named, or in the current one.
 ///
@@ -114,46 +115,39 @@ impl OpenRun<'_> {
     /// The id of the piece of work under way; a further try has a number.
     pub(super) fn unit_id(&self, action: &Action) -> Option<String> {
         let subtask = self.state.machine.current()?;
-        let phase = match action {
-            Action::Red { .. } => "RED",
-            Action::Green { .. } => "GREEN",
-            Action::Commit { .. } => "COMMIT",
-            Action::Finalize | Action::Complete | Action::Resume | Action::Start { .. } => {
-                return None;
-            }
-        };
         let (attempt, _) = self.state.attempts();
-        let number = if attempt > 1 && phase != "COMMIT" {
+        let number = if attempt > 1 {
             format!("-{attempt}")
         } else {
             String::new()
         };
-        Some(format!("workUnit-{}-{phase}{number}", subtask.id))
+        let phase = match action {
+            Action::Red { .. } => format!("RED{number}"),
+            Action::Green { .. } => format!("GREEN{number}"),
+            Action::Commit { .. } => "COMMIT".to_owned(),
+            Action::Finalize | Action::Complete | Action::Resume | Action::Start { .. } => {
+                return None;
+            }
+        };
+        Some(format!("workUnit-{}-{phase}", subtask.id))
     }
 
     fn context(&self, task: &Task, subtask: &Task, tests: &Tests) -> WorkUnitContext {
         let finished = self.state.completed();
-        let dependencies = subtask
-            .dependencies
-            .iter()
-            .map(ToString::to_string)
-            .filter(|id| {
-                finished.contains(id)
-                    || task
-                        .subtasks
-                        .iter()
-                        .any(|other| other.id.as_str() == id && !other.status.is_open())
-            });
+        let is_over = |id: &String| {
+            let mut subtasks = task.subtasks.iter();
+            subtasks.any(|other| other.id.as_str() == id && !other.status.is_open())
+        };
+        let dependencies = subtask.dependencies.iter().map(ToString::to_string);
+        let dependencies = dependencies.filter(|id| finished.contains(id) || is_over(id));
+        let test_command = self.project.test_command(Some(task));
         WorkUnitContext {
             task_id: task.id.to_string(),
             task_title: task.title.clone(),
             subtask_title: subtask.title.clone(),
             subtask_description: subtask.description.clone(),
             dependencies: dependencies.collect(),
-            test_command: self
-                .project
-                .test_command(Some(task))
-                .map(|command| command.to_string()),
+            test_command: test_command.map(|command| command.to_string()),
             project_root: self.project.root().display().to_string(),
             test_pattern: tests.pattern.to_owned(),
             existing_tests: tests.existing.clone(),
@@ -207,101 +201,94 @@ impl OpenRun<'_> {
         action: &Action,
         changed: &[String],
     ) -> Result<Vec<Precondition>, Error> {
-        let one = |name: &str, description: &str, met| Precondition {
-            name: name.to_owned(),
-            description: description.to_owned(),
-            met,
-        };
-        let on_branch = self
-            .repository()
-            .head()
-            .is_ok_and(|head| head.branch.as_deref() == Some(&self.state.branch));
-        let mut preconditions = vec![one(
-            "on-branch",
-            "the checkout is on the run's branch",
-            on_branch,
-        )];
-        let holds = self.holds_its_commits().unwrap_or(false);
-        preconditions.push(one(
-            "commits",
-            "the branch holds everything that the run has committed",
-            holds,
-        ));
-        // What is there is taken as a tree only where something is asked of it.
-        let tree = if matches!(action, Action::Red { .. }) {
-            None
-        } else {
-            Some(self.tree()?)
-        };
-        if let Some(tree) = &tree {
-            let files = self
-                .state
-                .red_kept
-                .as_ref()
-                .map_or(0, |red| red.files.len());
-            let is_there = files > 0 && self.tests_changed(tree)?.is_empty();
-            preconditions.push(one(
-                "tests",
-                "the tests of RED are there, as RED left them",
-                is_there,
-            ));
+        let mut preconditions = vec![self.on_branch(), self.holds_commits()];
+        if matches!(action, Action::Red { .. }) {
+            let is_clean = changed.is_empty() || self.state.attempts().0 > 1;
+            let description = "nothing but tests of an earlier try is uncommitted";
+            preconditions.push(precondition("clean", description, is_clean));
+            return Ok(preconditions);
         }
-        preconditions.push(match (action, &tree) {
-            (_, None) => one(
-                "clean",
-                "nothing but tests of an earlier try is uncommitted",
-                changed.is_empty() || self.state.attempts().0 > 1,
-            ),
-            (Action::Green { .. }, Some(_)) => self.red_complete(),
-            (_, Some(tree)) => {
-                let is_same =
-                    self.state.green_kept.is_some() && self.changed_since_green(tree)?.is_empty();
-                one(
-                    "green-complete",
-                    "what is there is what GREEN held with",
-                    is_same,
-                )
-            }
+        // What is there is taken as a tree only where something is asked of it.
+        let tree = self.tree()?;
+        preconditions.push(self.red_tests(&tree)?);
+        preconditions.push(match action {
+            Action::Green { .. } => self.red_complete(),
+            _ => self.green_complete(&tree)?,
         });
         Ok(preconditions)
     }
 
+    fn on_branch(&self) -> Precondition {
+        let branch = Some(&*self.state.branch);
+        let head = self.repository().head();
+        let is_there = head.is_ok_and(|head| head.branch.as_deref() == branch);
+        precondition("on-branch", "the checkout is on the run's branch", is_there)
+    }
+
+    fn holds_commits(&self) -> Precondition {
+        let holds = self.holds_its_commits().unwrap_or(false);
+        let description = "the branch holds everything that the run has committed";
+        precondition("commits", description, holds)
+    }
+
+    fn red_tests(&self, tree: &TreeId) -> Result<Precondition, Error> {
+        let kept = self.state.red_kept.as_ref();
+        let are_there =
+            kept.is_some_and(|red| !red.files.is_empty()) && self.tests_changed(tree)?.is_empty();
+        Ok(precondition(
+            "tests",
+            "the tests of RED are there, as RED left them",
+            are_there,
+        ))
+    }
+
+    fn green_complete(&self, tree: &TreeId) -> Result<Precondition, Error> {
+        let is_same = self.state.green_kept.is_some() && self.changed_since_green(tree)?.is_empty();
+        let description = "what is there is what GREEN held with";
+        Ok(precondition("green-complete", description, is_same))
+    }
+
     /// Tests that tm has seen failing are told from those that were said to fail.
     fn red_complete(&self) -> Precondition {
-        let said =
-            matches!(self.state.machine.step(), Some(Step::Green { red, .. }) if red.failed > 0);
         let (description, met) = match self.project.settings.autopilot.verify {
-            Verify::Run => (
-                "tm has seen tests of RED fail",
-                self.state.red_proven.is_some(),
-            ),
-            Verify::Reported => ("tests of RED were reported to fail", said),
+            Verify::Run => {
+                let is_proven = self.state.red_proven.is_some();
+                ("tm has seen tests of RED fail", is_proven)
+            }
+            Verify::Reported => {
+                let step = self.state.machine.step();
+                let is_said = matches!(step, Some(Step::Green { red, .. }) if red.failed > 0);
+                ("tests of RED were reported to fail", is_said)
+            }
         };
-        Precondition {
-            name: "red-complete".to_owned(),
-            description: description.to_owned(),
-            met,
-        }
+        precondition("red-complete", description, met)
+    }
+}
+
+fn precondition(name: &str, description: &str, met: bool) -> Precondition {
+    Precondition {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        met,
     }
 }
 
 fn red_context(subtask: &Task, tests: &Tests) -> RedContext {
-    let criteria = if subtask.acceptance_criteria.is_empty() {
-        let texts = [&subtask.test_strategy, &subtask.description, &subtask.title];
-        texts
-            .into_iter()
-            .find(|text| !text.is_empty())
-            .into_iter()
-            .cloned()
-            .collect()
-    } else {
-        subtask.acceptance_criteria.clone()
-    };
     RedContext {
         test_file: tests.file_for(subtask),
         test_framework: tests.framework.to_owned(),
-        acceptance_criteria: criteria,
+        acceptance_criteria: criteria(subtask),
     }
+}
+
+/// What must be true at the end: where nothing is said, what else is said of the subtask.
+fn criteria(subtask: &Task) -> Vec<String> {
+    if !subtask.acceptance_criteria.is_empty() {
+        return subtask.acceptance_criteria.clone();
+    }
+    let mut texts = [&subtask.test_strategy, &subtask.description, &subtask.title].into_iter();
+    let said = texts.find(|text| !text.is_empty());
+    said.into_iter().cloned().collect()
 }
 
 fn in_one_sentence(action: &Action) -> String {
@@ -326,28 +313,21 @@ fn in_one_sentence(action: &Action) -> String {
 
 /// Returns the command that does it, or ends it; without counts where nobody asks for them.
 fn command(action: &Action, project: &Project) -> Option<String> {
-    let command = action.command()?;
-    Some(
-        match (
-            project.settings.autopilot.verify,
-            command.split_once(" --results"),
-        ) {
-            (Verify::Run, Some((command, _))) => command.to_owned(),
-            (_, _) => command,
-        },
-    )
+    let mut command = action.command()?;
+    if project.settings.autopilot.verify == Verify::Run
+        && let Some(results) = command.find(" --results")
+    {
+        command.truncate(results);
+    }
+    Some(command)
 }
 
 /// Returns what to do, step by step.
 pub(super) fn instructions(action: &Action, unit: Option<&WorkUnit>, project: &Project) -> String {
     let runs_tests = project.settings.autopilot.verify == Verify::Run;
     let context = unit.map(|unit| &unit.context);
-    let tests = match context {
-        Some(context) => context.test_command.clone(),
-        None => project
-            .test_command(None)
-            .map(|command| command.to_string()),
-    };
+    let of_project = || Some(project.test_command(None)?.to_string());
+    let tests = context.map_or_else(of_project, |context| context.test_command.clone());
     let tests = tests.unwrap_or_else(|| "the test command".to_owned());
     let report = if runs_tests {
         "Report; tm runs the tests itself and judges what it sees".to_owned()
@@ -357,9 +337,8 @@ pub(super) fn instructions(action: &Action, unit: Option<&WorkUnit>, project: &P
     let command = command(action, project).unwrap_or_default();
     match action {
         Action::Red { .. } => {
-            let file = context
-                .and_then(|context| context.red_phase.as_ref())
-                .map_or("", |red| red.test_file.as_str());
+            let red = context.and_then(|context| context.red_phase.as_ref());
+            let file = red.map_or("", |red| red.test_file.as_str());
             format!(
                 "1. Write tests for this subtask, for example in `{file}`. Do not implement anything yet.\n\
                  2. Make sure that they fail because the behaviour is missing.\n3. {report}: `{command}`."

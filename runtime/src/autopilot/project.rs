@@ -1,7 +1,7 @@
 //! The checkout that autopilot works in: its settings, its backlog, the place of its runs.
 
 use super::error::Error;
-use crate::home;
+use crate::setup::{home, tm_home, variable};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tm_config::{Inputs, Settings, StorageLocation};
@@ -35,9 +35,8 @@ pub struct Environment {
 impl Environment {
     /// Returns those of this process.
     pub fn of_process() -> Self {
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         Self {
-            home: variable("TM_HOME").map(PathBuf::from),
+            home: tm_home(),
             tag: variable("TASKMASTER_TAG").map(|tag| Tag::new(tag.to_string_lossy())),
             backlog: None,
             run: None,
@@ -64,14 +63,8 @@ impl Project {
     pub fn open(start: &Path, surroundings: Environment) -> Result<Self, Error> {
         let checkout = Checkout::of(Repository::discover(start)?);
         let settings = tm_config::load(&Inputs::from_process(checkout.root()))?.settings;
-        let user_home = std::env::home_dir();
-        let home = home(
-            &settings.storage,
-            checkout.repository(),
-            surroundings.home.as_deref(),
-            user_home.as_deref(),
-        );
-        let home = home.ok_or(Error::NoHome)?;
+        let tm_home = surroundings.home.as_deref();
+        let home = home(&settings.storage, checkout.repository(), tm_home).ok_or(Error::NoHome)?;
         let waves = home.project(checkout.repository().common_dir())?;
         let folder = folder(&settings, &home, checkout.git_dir(), checkout.root())?;
         Ok(Self {
@@ -155,18 +148,12 @@ impl Project {
         if let Some(path) = &self.surroundings.backlog {
             return Ok(BacklogSource::at(path)?);
         }
-        let here = BacklogSource::find(self.root());
-        let main = self
-            .checkout
-            .repository()
-            .common_dir()
-            .parent()
-            .filter(|main| *main != self.root());
-        match (here, main) {
-            (Ok(found), _) => Ok(found),
-            (Err(error), None) => Err(error.into()),
-            (Err(error), Some(main)) => BacklogSource::find(main).map_err(|_| error.into()),
-        }
+        let main = self.repository().common_dir().parent();
+        Ok(BacklogSource::find(self.root()).or_else(|error| {
+            let main = main.filter(|main| *main != self.root());
+            let found = main.and_then(|main| BacklogSource::find(main).ok());
+            found.ok_or(error)
+        })?)
     }
 
     /// Reads the backlog.
@@ -175,10 +162,9 @@ impl Project {
     /// There is none, or it can't be read.
     pub fn backlog(&self, tag: Option<&Tag>) -> Result<(BacklogSource, Backlog), Error> {
         let source = self.backlog_source()?;
-        let environment_tag = self.surroundings.tag.clone();
         let backlog = source.read(&ReadOptions {
             tag: tag.cloned(),
-            environment_tag,
+            environment_tag: self.surroundings.tag.clone(),
             group: None,
         })?;
         Ok((source, backlog))
@@ -187,13 +173,10 @@ impl Project {
     /// Returns what is never committed: the patterns of the settings, and the backlog.
     pub(super) fn never_commit(&self) -> Result<PathPatterns, Error> {
         let mut patterns = self.settings.git.never_commit.clone();
-        if let Ok(source) = self.backlog_source() {
-            let within = source
-                .path()
-                .strip_prefix(self.root())
-                .ok()
-                .map(|path| format!("/{}", path.display()));
-            patterns.extend(within);
+        if let Ok(source) = self.backlog_source()
+            && let Ok(path) = source.path().strip_prefix(self.root())
+        {
+            patterns.push(format!("/{}", path.display()));
         }
         Ok(PathPatterns::new(&patterns)?)
     }
@@ -205,28 +188,26 @@ impl Project {
 
     /// As `changed_paths`, as text.
     pub(super) fn changed_files(&self) -> Result<Vec<String>, Error> {
-        let paths = self.changed_paths()?.into_iter();
-        Ok(paths
-            .map(|path| path.to_string_lossy().into_owned())
-            .collect())
+        let paths = self.changed_paths()?;
+        let texts = paths.iter().map(|path| path.to_string_lossy().into_owned());
+        Ok(texts.collect())
     }
 
     /// Refuses what is not committed.
     pub(super) fn assert_committed(&self) -> Result<(), Error> {
-        let paths = self.changed_paths()?;
-        if paths.is_empty() {
-            Ok(())
-        } else {
-            Err(Error::Uncommitted { paths })
+        match self.changed_paths()? {
+            paths if paths.is_empty() => Ok(()),
+            paths => Err(Error::Uncommitted { paths }),
         }
     }
 
     /// Returns the command that runs the tests of a task.
     pub(super) fn test_command(&self, task: Option<&Task>) -> Option<TestCommand> {
         let found = crate::test_command(&self.settings, self.root());
-        let own = task.and_then(|task| task.test_command.as_deref());
-        own.map(|own| TestCommand::shell(own, found.as_ref()))
-            .or(found)
+        match task.and_then(|task| task.test_command.as_deref()) {
+            Some(own) => Some(TestCommand::shell(own, found.as_ref())),
+            None => found,
+        }
     }
 
     /// Refuses while waves of agents are at work here: their agents' checkouts are watched for foreign changes.

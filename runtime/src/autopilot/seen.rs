@@ -45,18 +45,16 @@ impl OpenRun<'_> {
     pub(super) fn assert_nothing_on_top(&self) -> Result<(), Error> {
         self.assert_holds_its_commits()?;
         let repository = self.repository();
-        if repository.tree_of(&repository.head()?.commit)?
-            == repository.tree_of(&self.state.head)?
-        {
+        let tip = repository.tree_of(&repository.head()?.commit)?;
+        if tip == repository.tree_of(&self.state.head)? {
             return Ok(());
         }
-        Err(Error::Unjudged {
-            commit: self.state.head.clone(),
-        })
+        let commit = self.state.head.clone();
+        Err(Error::Unjudged { commit })
     }
 
     /// Returns the files of tests that were added or changed since the run's last commit, and hold something.
-    pub(super) fn tests_written(&self, tree: &TreeId) -> Result<Vec<String>, Error> {
+    fn tests_written(&self, tree: &TreeId) -> Result<Vec<String>, Error> {
         let mut tests = Vec::new();
         for file in self.changes(tree)? {
             if file.kind != ChangeKind::Deleted && self.holds_tests(&file, tree)? {
@@ -94,8 +92,7 @@ impl OpenRun<'_> {
 
     /// Returns what differs from the tree with which GREEN held; nothing where it was not kept.
     pub(super) fn changed_since_green(&self, tree: &TreeId) -> Result<Vec<String>, Error> {
-        let green = self.state.green_kept.clone().map(TreeId::new);
-        match green.filter(|green| green != tree) {
+        match self.state.green_kept.clone().map(TreeId::new) {
             Some(green) => Ok(self.repository().changed_between(&green, tree)?),
             None => Ok(Vec::new()),
         }
@@ -129,13 +126,10 @@ impl OpenRun<'_> {
 
     /// Judges what a report on GREEN says by what is there; `None` when nothing speaks against it.
     pub(super) fn against_green(&self, tree: &TreeId) -> Result<Option<Verdict>, Error> {
-        let changed = self.tests_changed(tree)?;
-        if changed.is_empty() {
-            return Ok(None);
-        }
-        let why = format!("tests of RED were changed: {}", listed(changed.iter()));
+        let changed = listed(self.tests_changed(tree)?.iter());
+        let why = format!("tests of RED were changed: {changed}");
         let advice = "leave the tests of RED as they were, and change the code";
-        Ok(Some(Verdict::refused(why, advice)))
+        Ok((!changed.is_empty()).then(|| Verdict::refused(why, advice)))
     }
 }
 

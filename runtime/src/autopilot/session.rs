@@ -10,9 +10,11 @@ use super::state::RunState;
 use super::status::markdown;
 use super::units as ledger;
 use crate::now;
+use itertools::Itertools as _;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
+use std::slice::from_ref;
 use std::time::Duration;
 use tm_scheduler::autopilot::{Order, Stage};
 use tm_scheduler::{RunId, Status, Tag, Task, TaskId};
@@ -103,7 +105,7 @@ impl<'a> OpenRun<'a> {
 
 /// Returns a subtask of a task, or the task itself where it is its own only piece of work.
 pub(super) fn piece(task: &Task, id: &TaskId, title: &str) -> Task {
-    let mut all = std::iter::once(task).chain(&task.subtasks);
+    let mut all = Task::with_subtasks(from_ref(task));
     let found = all.find(|piece| piece.id == *id).cloned();
     found.unwrap_or_else(|| Task::new(id.clone(), title))
 }
@@ -178,19 +180,16 @@ impl<'a> Session<'a> {
     /// Writes statuses into the backlog; a task that is not there any more is left out.
     pub(super) fn set_statuses(&self, wanted: &[(TaskId, Status)]) -> Result<(), Error> {
         let (source, backlog) = self.project.backlog(Some(&self.state.tag))?;
-        let all = backlog.tasks.iter();
-        let known: BTreeMap<&TaskId, &Status> = all
-            .flat_map(|task| std::iter::once(task).chain(&task.subtasks))
+        let known: BTreeMap<&TaskId, &Status> = Task::with_subtasks(&backlog.tasks)
             .map(|task| (&task.id, &task.status))
             .collect();
-        let changes: Vec<StatusChange> = wanted
-            .iter()
-            .filter(|(id, status)| known.get(id).is_some_and(|old| *old != status))
-            .map(|(id, status)| StatusChange {
-                id: id.clone(),
-                status: status.clone(),
-            })
-            .collect();
+        let is_other =
+            |(id, status): &&(TaskId, Status)| known.get(id).is_some_and(|known| *known != status);
+        let change = |(id, status): &(TaskId, Status)| StatusChange {
+            id: id.clone(),
+            status: status.clone(),
+        };
+        let changes: Vec<StatusChange> = wanted.iter().filter(is_other).map(change).collect();
         if !changes.is_empty() {
             source.set_statuses(&backlog.tag, &changes, RollUp::None, Some(&stamp(now())))?;
         }
@@ -199,10 +198,11 @@ impl<'a> Session<'a> {
 
     /// The statuses that say what is under way: the task, and the subtask at hand.
     pub(super) fn under_way(&self) -> Vec<(TaskId, Status)> {
-        let state = &self.state;
-        let current = state.machine.current().map(|item| &item.id);
-        let ids = std::iter::once(&state.task_id).chain(current);
-        ids.map(|id| (id.clone(), Status::InProgress)).collect()
+        [&self.state.task_id]
+            .into_iter()
+            .chain(self.state.machine.current().map(|item| &item.id))
+            .map(|id| (id.clone(), Status::InProgress))
+            .collect()
     }
 }
 
@@ -232,27 +232,20 @@ fn renamed(project: &Project, state: &RunState) -> Option<Tag> {
     if !matches!(gone, Error::Backlog(BacklogError::UnknownTag { .. })) {
         return None;
     }
-    let tags = project.backlog(None).ok()?.1.tags;
-    let tasks_of = |tag: &Tag| {
-        project
-            .backlog(Some(tag))
-            .map(|(_, backlog)| backlog.tasks)
-            .unwrap_or_default()
+    let (_, backlog) = project.backlog(None).ok()?;
+    let holds = |tag: &Tag| {
+        let backlog = project.backlog(Some(tag));
+        backlog.is_ok_and(|(_, backlog)| holds(&backlog.tasks, state))
     };
-    only(tags.into_iter().filter(|tag| holds(&tasks_of(tag), state)))
+    backlog.tags.into_iter().filter(holds).exactly_one().ok()
 }
 
 /// Whether these tasks are those that the run was started from: its task under its title, with all of its pieces.
 fn holds(tasks: &[Task], state: &RunState) -> bool {
-    let Some(task) = tasks.iter().find(|task| task.id == state.task_id) else {
+    let is_of_run = |task: &&Task| (&task.id, &task.title) == (&state.task_id, &state.task_title);
+    let Some(task) = tasks.iter().find(is_of_run) else {
         return false;
     };
-    let is_there =
-        |id: &TaskId| task.id == *id || task.subtasks.iter().any(|subtask| subtask.id == *id);
-    task.title == state.task_title && state.machine.items().iter().all(|item| is_there(&item.id))
-}
-
-fn only<T>(mut found: impl Iterator<Item = T>) -> Option<T> {
-    let first = found.next()?;
-    found.next().is_none().then_some(first)
+    let is_there = |id: &TaskId| Task::with_subtasks(from_ref(task)).any(|piece| piece.id == *id);
+    state.machine.items().iter().all(|item| is_there(&item.id))
 }

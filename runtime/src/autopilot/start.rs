@@ -179,13 +179,12 @@ fn set_up(session: &mut Session<'_>) -> Result<(), Error> {
 
 /// Leaves out subtasks that the backlog has as finished by now.
 fn skip_finished(session: &mut Session<'_>) -> Result<(), Error> {
-    let subtasks = session.task().subtasks.into_iter();
-    let finished: Vec<TaskId> = subtasks
-        .filter(|subtask| subtask.status.satisfies_dependants())
-        .map(|subtask| subtask.id)
-        .collect();
-    if matches!(session.state.machine.stage(), Stage::SubtaskLoop(_)) && !finished.is_empty() {
-        session.state.machine.handle(&Order::Skip(finished))?;
+    let mut finished = session.task().subtasks;
+    finished.retain(|subtask| subtask.status.satisfies_dependants());
+    let machine = &mut session.state.machine;
+    if matches!(machine.stage(), Stage::SubtaskLoop(_)) && !finished.is_empty() {
+        let finished = finished.into_iter().map(|subtask| subtask.id);
+        machine.handle(&Order::Skip(finished.collect()))?;
     }
     Ok(())
 }
@@ -267,29 +266,28 @@ fn check(project: &Project, request: &StartRequest) -> Result<Checked, Error> {
 }
 
 fn refuse_unfinished(project: &Project, force: Force) -> Result<(), Error> {
-    let unfinished = |status| matches!(status, PointerStatus::InProgress | PointerStatus::Paused);
     // What can't be read stands in the way of both.
-    let runs = project.folder.current_runs()?.into_iter();
-    let mut in_the_way = runs.filter(|run| force == Force::No && unfinished(run.status));
-    match in_the_way.next() {
-        None => Ok(()),
-        Some(run) => Err(Error::Unfinished {
-            run: run.run_id,
-            task: run.task_id,
-            status: run.status.as_str(),
-        }),
+    for run in project.folder.current_runs()? {
+        let is_over = matches!(
+            run.status,
+            PointerStatus::Completed | PointerStatus::Aborted
+        );
+        if force == Force::No && !is_over {
+            return Err(Error::Unfinished {
+                run: run.run_id,
+                task: run.task_id,
+                status: run.status.as_str(),
+            });
+        }
     }
+    Ok(())
 }
 
 fn refuse_unclean(project: &Project) -> Result<(), Error> {
-    if !project.settings.autopilot.require_clean_working_tree {
-        return Ok(());
-    }
-    let paths = project.changed_paths()?;
-    if paths.is_empty() {
-        Ok(())
-    } else {
-        Err(Error::Unclean { paths })
+    let is_asked = project.settings.autopilot.require_clean_working_tree;
+    match project.changed_paths()? {
+        paths if is_asked && !paths.is_empty() => Err(Error::Unclean { paths }),
+        _ => Ok(()),
     }
 }
 
@@ -330,8 +328,7 @@ fn new_state(project: &Project, checked: &Checked) -> Result<RunState, Error> {
     }
     let task = &checked.task;
     let machine = Autopilot::new(task.id.clone(), checked.items.clone(), checked.rules);
-    let statuses = std::iter::once(task)
-        .chain(&task.subtasks)
+    let statuses = Task::with_subtasks(std::slice::from_ref(task))
         .map(|task| (task.id.clone(), task.status.clone()));
     Ok(RunState {
         version: VERSION,

@@ -16,7 +16,7 @@ use tm_store::backlog::stamp;
 pub(super) const VERSION: u32 = 1;
 
 /// Everything that a run needs to go on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RunState {
     pub(super) version: u32,
@@ -56,7 +56,7 @@ pub(super) struct RunState {
 }
 
 /// The work of a RED that holds: its commit is on no branch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct KeptRed {
     pub(super) commit: CommitId,

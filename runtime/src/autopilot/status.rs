@@ -7,10 +7,9 @@ use super::session::OpenRun;
 use super::state::{RunState, commit_of};
 use crate::now;
 use serde_json::Value;
-use std::fmt::Write as _;
 use std::path::PathBuf;
-use tm_scheduler::autopilot::Progress;
-use tm_scheduler::{RunId, TaskId};
+use tm_scheduler::RunId;
+use tm_scheduler::autopilot::{Progress, WorkItem};
 use tm_store::autopilot::{AutopilotRun, PointerStatus};
 use tm_store::backlog::stamp;
 use tm_store::run::read_json;
@@ -31,7 +30,7 @@ pub fn status(project: &Project) -> Result<Option<StatusView>, Error> {
 ///
 /// # Errors
 /// There is no such run.
-pub fn run_state(project: &Project) -> Result<serde_json::Value, Error> {
+pub fn run_state(project: &Project) -> Result<Value, Error> {
     let open = OpenRun::open(project)?;
     let unit = open.work_unit(&open.state.machine.next())?;
     Ok(open.state.file(unit.as_ref()))
@@ -68,19 +67,7 @@ fn view(open: &OpenRun<'_>) -> StatusView {
     let state = &open.state;
     let (attempt_number, _) = state.attempts();
     let until = state.ended_at.unwrap_or_else(now);
-    let current = state.current();
-    let subtasks = state.machine.items().iter().map(|item| SubtaskStatus {
-        id: item.id.to_string(),
-        title: item.title.clone(),
-        status: match item.progress {
-            Progress::Committed(_) => "completed",
-            Progress::Skipped => "skipped",
-            Progress::Open if current.as_deref() == Some(item.id.as_str()) => "in-progress",
-            Progress::Open => "pending",
-        }
-        .to_owned(),
-        commit: commit_of(&item.progress).map(ToString::to_string),
-    });
+    let subtask = |item| subtask(item, state.machine.current());
     StatusView {
         active: true,
         run_id: state.run_id.to_string(),
@@ -91,12 +78,12 @@ fn view(open: &OpenRun<'_>) -> StatusView {
         branch_name: state.branch.clone(),
         phase: state.phase().to_owned(),
         tdd_phase: state.tdd_phase().map(ToOwned::to_owned),
-        current_subtask: current.clone(),
+        current_subtask: state.current(),
         current_phase: state.current_phase(),
         attempt_number,
         max_attempts: state.max_attempts(),
         progress: state.progress(),
-        subtasks: subtasks.collect(),
+        subtasks: state.machine.items().iter().map(subtask).collect(),
         commits: state.commits().len(),
         start_time: stamp(state.started_at),
         end_time: state.ended_at.map(stamp),
@@ -104,6 +91,21 @@ fn view(open: &OpenRun<'_>) -> StatusView {
         last_test_results: state.last_test_results.clone(),
         run_directory: open.run.path().display().to_string(),
         next_command: state.machine.next().command(),
+    }
+}
+
+fn subtask(item: &WorkItem, current: Option<&WorkItem>) -> SubtaskStatus {
+    let status = match item.progress {
+        Progress::Committed(_) => "completed",
+        Progress::Skipped => "skipped",
+        Progress::Open if current.is_some_and(|current| current.id == item.id) => "in-progress",
+        Progress::Open => "pending",
+    };
+    SubtaskStatus {
+        id: item.id.to_string(),
+        title: item.title.clone(),
+        status: status.to_owned(),
+        commit: commit_of(&item.progress).map(ToString::to_string),
     }
 }
 
@@ -119,60 +121,44 @@ fn duration(milliseconds: u64) -> String {
 
 /// Returns the report of a run that is over, in Markdown: what was committed, and what was said of the tests.
 pub(super) fn markdown(state: &RunState, run: &AutopilotRun) -> String {
-    let mut text = format!(
-        "# Task {}: {}\n\n",
+    let head = format!(
+        "# Task {}: {}\n\nRun `{}` is {}.\n\n- Branch `{}`, from `{}`\n- From {} to {}\n- {} of {} subtasks are finished\n\n",
         state.task_id,
-        one_cell(&state.task_title)
-    );
-    let ended = state.ended_at.unwrap_or(state.updated_at);
-    let _ = writeln!(
-        text,
-        "Run `{}` is {}.\n",
+        one_cell(&state.task_title),
         state.run_id,
-        state.status().as_str()
-    );
-    let _ = writeln!(
-        text,
-        "- Branch `{}`, from `{}`",
-        state.branch, state.base_commit
-    );
-    let _ = writeln!(
-        text,
-        "- From {} to {}",
+        state.status().as_str(),
+        state.branch,
+        state.base_commit,
         stamp(state.started_at),
-        stamp(ended)
-    );
-    let _ = writeln!(
-        text,
-        "- {} of {} subtasks are finished\n",
+        stamp(state.ended_at.unwrap_or(state.updated_at)),
         state.completed().len(),
         state.machine.items().len()
     );
-    text.push_str("| subtask | | RED | GREEN | coverage |\n|---|---|---|---|---|\n");
-    for item in state.machine.items() {
-        let outcome = match &item.progress {
-            Progress::Open => "open".to_owned(),
-            Progress::Skipped => "finished elsewhere".to_owned(),
-            Progress::Committed(commit) => format!("`{}`", short(commit)),
-        };
-        let green = results(run, &item.id, "green");
-        let _ = writeln!(
-            text,
-            "| {} {} | {outcome} | {} | {} | {} |",
-            item.id,
-            one_cell(&item.title),
-            counts(run, &item.id, "red"),
-            counts(run, &item.id, "green"),
-            green
-                .and_then(|green| green["coverage"].as_f64())
-                .map_or_else(String::new, |percent| format!("{percent} %")),
-        );
-    }
-    text
+    let rows = state.machine.items().iter().map(|item| row(item, run));
+    let table = "| subtask | | RED | GREEN | coverage |\n|---|---|---|---|---|\n";
+    head + table + &rows.collect::<String>()
 }
 
-fn counts(run: &AutopilotRun, subtask: &TaskId, phase: &str) -> String {
-    let Some(results) = results(run, subtask, phase) else {
+/// What came of a subtask, as a row of the table.
+fn row(item: &WorkItem, run: &AutopilotRun) -> String {
+    let outcome = match &item.progress {
+        Progress::Open => "open".to_owned(),
+        Progress::Skipped => "finished elsewhere".to_owned(),
+        Progress::Committed(commit) => format!("`{}`", short(commit)),
+    };
+    let results = |phase| read_json::<Value>(&run.test_results(&item.id, phase)).ok();
+    let results = ["red", "green"].map(results);
+    let [red, green] = results.each_ref().map(|results| counts(results.as_ref()));
+    let coverage = results[1]
+        .as_ref()
+        .and_then(|green| green["coverage"].as_f64());
+    let coverage = coverage.map_or_else(String::new, |percent| format!("{percent} %"));
+    let (id, title) = (&item.id, one_cell(&item.title));
+    format!("| {id} {title} | {outcome} | {red} | {green} | {coverage} |\n")
+}
+
+fn counts(results: Option<&Value>) -> String {
+    let Some(results) = results else {
         return String::new();
     };
     let number = |name: &str| results[name].as_u64().unwrap_or(0);
@@ -180,10 +166,6 @@ fn counts(run: &AutopilotRun, subtask: &TaskId, phase: &str) -> String {
 }
 
 /// What was reported last, where it can be read.
-fn results(run: &AutopilotRun, subtask: &TaskId, phase: &str) -> Option<Value> {
-    read_json(&run.test_results(subtask, phase)).ok()
-}
-
 /// Text that stays in its cell.
 fn one_cell(text: &str) -> String {
     crate::conventional::one_line(text).replace('|', "\\|")

@@ -129,7 +129,7 @@ fn expect(project: &Project, unit: &str, phase: UnitPhase) -> Result<(), Error> 
 }
 
 /// One piece of work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct UnitRecord {
     /// Such as `workUnit-1.2-RED`.

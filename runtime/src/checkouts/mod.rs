@@ -11,10 +11,10 @@ pub(crate) use not_ready::NotReady;
 
 use crate::locked;
 use crate::setup::environment;
-use crate::step_error::{StepError, blocking, briefly, describe};
+use crate::step_error::{StepError, blocking, briefly, describe, in_background};
 use crate::waves::{RunEvent, StepMessage};
 use not_ready::{not_ready, of_content};
-use ports::Ports;
+use ports::{Ports, name_of};
 use preparation::{
     Error, Preparation, PreparationBasis, PrepareReport, Prepared, PreparedPlace, Role,
 };
@@ -69,17 +69,15 @@ impl Checkouts {
             environment: environment(&settings.test),
             executor,
         })?;
-        let ports = Ports::of(pool.folder());
-        let (known, noticed, told) = (Arc::default(), Arc::default(), Arc::default());
         Ok(Self {
+            ports: Ports::of(pool.folder()),
             pool,
             preparation,
             base,
             folder,
-            known,
-            ports,
-            noticed,
-            told,
+            known: Arc::default(),
+            noticed: Arc::default(),
+            told: Arc::default(),
         })
     }
 
@@ -97,7 +95,7 @@ impl Checkouts {
         if !self.has_setup() {
             return;
         }
-        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let name = name_of(folder);
         let place = match role {
             Role::Agent => format!("worktree {name}"),
             Role::Judge => format!("checkout {name} for judging"),
@@ -130,6 +128,10 @@ impl Checkouts {
         locked(&self.known)
     }
 
+    fn known_of(&self, checkout: &Path) -> Prepared {
+        self.known().get(checkout).cloned().unwrap_or_default()
+    }
+
     /// Gives out a checkout of a commit that no agent ever had, clean and ready.
     pub(crate) async fn judge(&self, commit: &CommitId) -> Result<JudgeCheckout, NotReady> {
         let mut checkout = self.free_checkout(commit).await?;
@@ -140,13 +142,8 @@ impl Checkouts {
         checkout = self.check_out(checkout, commit, &state).await?;
         let place = self.place(checkout.path(), Role::Judge, checkout.lister());
         let named = self.named_files(commit)?;
-        if self
-            .preparation
-            .unprepared(&place, &state, &named)
-            .await
-            .map_err(StepError::from)?
-            .is_some()
-        {
+        let unprepared = self.preparation.unprepared(&place, &state, &named).await;
+        if unprepared.map_err(StepError::from)?.is_some() {
             let is_as_at_start = named == self.named_files(&self.base)?;
             let source = if is_as_at_start { &self.base } else { commit };
             checkout = self
@@ -176,8 +173,7 @@ impl Checkouts {
     /// Gives out a checkout of a commit that no agent ever had, clean, for what needs nothing that a set-up makes.
     pub(crate) async fn unprepared(&self, commit: &CommitId) -> Result<JudgeCheckout, StepError> {
         let checkout = self.free_checkout(commit).await?;
-        let state = self.known().get(checkout.path()).cloned();
-        let state = state.unwrap_or_default();
+        let state = self.known_of(checkout.path());
         Ok(self.check_out(checkout, commit, &state).await?)
     }
 
@@ -190,21 +186,19 @@ impl Checkouts {
         let (preparation, commit, state) =
             (self.preparation.clone(), commit.clone(), state.clone());
         let is_of_base = commit == self.base;
-        let checked_out = tokio::task::spawn_blocking(move || {
+        let checked_out = in_background(move || {
             let kept = preparation.kept(&state, || checkout.untracked())?;
             checkout.check_out(&commit, &kept)?;
-            Ok::<_, tm_worktrees::Error>(checkout)
+            Ok(checkout)
         });
-        match checked_out.await {
-            Ok(checked_out) => checked_out.map_err(|error| of_content(&error, is_of_base)),
-            Err(error) => Err(NotReady::StepError(StepError::of_task(error.to_string()))),
-        }
+        let checked_out = checked_out.await?;
+        checked_out.map_err(|error| of_content(&error, is_of_base))
     }
 
     /// Puts back what a command set for all checkouts, although tm's own folder is all that it was shown.
     pub(crate) fn look_at_hooks(&self) -> Option<String> {
-        let found = briefly(|| self.pool.repository().put_hooks_path_back());
-        let words = found.unwrap_or_else(|trouble| Some(trouble.into()))?;
+        let words = briefly(|| self.pool.repository().put_hooks_path_back())
+            .unwrap_or_else(|trouble| Some(trouble.into()))?;
         locked(&self.noticed).push(words.clone());
         Some(words)
     }
@@ -221,12 +215,11 @@ impl Checkouts {
         let (commit, must_contain) = (base.clone(), must_contain.to_vec());
         let worktree = blocking(move || {
             let kept = |path: &Path, lister: &Lister| {
-                let known = checkouts.known().get(path).cloned().unwrap_or_default();
+                let known = checkouts.known_of(path);
                 checkouts.preparation.kept(&known, || lister.untracked())
             };
-            checkouts
-                .pool
-                .check_out(&branch, &start, &commit, &must_contain, kept)
+            let pool = &checkouts.pool;
+            pool.check_out(&branch, &start, &commit, &must_contain, kept)
         })
         .await?;
         self.made_ready(worktree).await
@@ -319,8 +312,7 @@ impl Checkouts {
     }
 
     fn log_of(&self, what: &str, folder: &Path) -> PathBuf {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        self.folder.join(format!("{what}-{name}.log"))
+        self.folder.join(format!("{what}-{}.log", name_of(folder)))
     }
 
     /// Runs the tear-down in every checkout that is ready, and removes the copies; returns what people should know.
@@ -347,12 +339,8 @@ impl Checkouts {
         let _with_the_folder = std::fs::remove_dir_all(self.folder.join("copies"));
         let pool = self.pool.clone();
         let closed = tokio::task::spawn_blocking(move || pool.close()).await;
-        warnings.extend(
-            closed
-                .ok()
-                .and_then(Result::err)
-                .map(|error| format!("failed to {error}")),
-        );
+        let trouble = closed.ok().and_then(Result::err);
+        warnings.extend(trouble.map(|error| format!("failed to {error}")));
         warnings
     }
 }

@@ -24,9 +24,15 @@ impl From<NotReady> for Error {
     fn from(error: NotReady) -> Self {
         match error {
             NotReady::Setup(failed) => Self::Setup(failed),
-            other => Self::BrokenOff {
-                why: StepError::from(other).into(),
-            },
+            other => StepError::from(other).into(),
+        }
+    }
+}
+
+impl From<StepError> for Error {
+    fn from(trouble: StepError) -> Self {
+        Self::BrokenOff {
+            why: trouble.into(),
         }
     }
 }
@@ -57,6 +63,6 @@ pub(super) fn not_ready(error: Error, is_as_at_start: bool) -> NotReady {
     match error {
         Error::Setup(failed) if is_as_at_start => NotReady::Setup(failed),
         Error::Setup(failed) => NotReady::OfTree(format!("failed to {failed}")),
-        error => NotReady::StepError(StepError::of(&error)),
+        error => StepError::from(error).into(),
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::locked;
 use rustix::process::geteuid;
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File};
 use std::io::Write as _;
@@ -49,10 +50,7 @@ impl Ports {
     /// taken, it has none.
     pub(crate) fn variables(&self, checkout: &Path) -> Vec<(OsString, OsString)> {
         let slot = slot_of(checkout);
-        let port = slot
-            .checked_sub(1)
-            .and_then(|index| Some((self.block(index / SLOTS)?, index % SLOTS)));
-        let port = port.map(|(block, index)| FIRST + (block * SLOTS + index) * PER_SLOT);
+        let port = self.port(slot);
         let port = port.map(|port| ("TM_PORT".into(), port.to_string().into()));
         [("TM_SLOT".into(), slot.to_string().into())]
             .into_iter()
@@ -60,9 +58,15 @@ impl Ports {
             .collect()
     }
 
-    fn block(&self, number: u32) -> Option<u32> {
+    /// The first port of a slot.
+    fn port(&self, slot: u32) -> Option<u32> {
+        let index = slot.checked_sub(1)?;
+        let block = self.block(usize::try_from(index / SLOTS).ok()?)?;
+        Some(FIRST + (block * SLOTS + index % SLOTS) * PER_SLOT)
+    }
+
+    fn block(&self, number: usize) -> Option<u32> {
         let mut leases = locked(&self.leases);
-        let number = usize::try_from(number).ok()?;
         while leases.len() <= number {
             let key = format!("{} {}", self.key, leases.len());
             leases.push(folder().and_then(|folder| Lease::take(&folder, &key)));
@@ -74,19 +78,17 @@ impl Ports {
 impl Lease {
     /// Takes the block that this run had before, or the first that nobody has.
     fn take(folder: &Path, key: &str) -> Option<Self> {
-        let path = |block: u32| folder.join(block.to_string());
         let had = |block: &u32| {
-            tm_untrusted::read(&path(*block), 4096).is_ok_and(|found| found == key.as_bytes())
+            let found = tm_untrusted::read(&folder.join(block.to_string()), 4096);
+            found.is_ok_and(|found| found == key.as_bytes())
         };
-        let before = (0..BLOCKS).find(had);
-        before
-            .into_iter()
-            .chain(0..BLOCKS)
-            .find_map(|block| Self::lock(&path(block), block, key))
+        let before = (0..BLOCKS).find(had).into_iter();
+        let mut blocks = before.chain(0..BLOCKS);
+        blocks.find_map(|block| Self::lock(folder, block, key))
     }
 
-    fn lock(path: &Path, block: u32, key: &str) -> Option<Self> {
-        let mut lock = tm_untrusted::append(path).ok()?;
+    fn lock(folder: &Path, block: u32, key: &str) -> Option<Self> {
+        let mut lock = tm_untrusted::append(&folder.join(block.to_string())).ok()?;
         lock.try_lock().ok()?;
         lock.set_len(0).ok()?;
         lock.write_all(key.as_bytes()).ok()?;
@@ -96,15 +98,14 @@ impl Lease {
 
 /// The number of a checkout: those of agents and those of judges are counted together.
 fn slot_of(checkout: &Path) -> u32 {
-    let name = checkout
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    name.rsplit('-')
-        .next()
-        .and_then(|number| number.parse().ok())
-        .unwrap_or(0)
+    let name = name_of(checkout);
+    let number = name.rsplit('-').next().unwrap_or_default();
+    number.parse().unwrap_or(0)
+}
+
+/// The name of a checkout's folder.
+pub(super) fn name_of(checkout: &Path) -> Cow<'_, str> {
+    checkout.file_name().unwrap_or_default().to_string_lossy()
 }
 
 /// The folder of the locks: one for all runs of this user, whatever their settings are.

@@ -2,8 +2,8 @@
 //! open, and what of that nothing holds up.
 
 use super::setup::env_markers;
-use super::supervise::Teller;
-use super::{LoopEvent, LoopSetup, Place};
+
+use super::{LoopEvent, LoopSetup, Place, Teller};
 use crate::attempt::{
     Attempt, AttemptRunner, ConcurrentAttempts, Launch, Ran, Start, Workplace, not_started,
 };
@@ -17,11 +17,11 @@ use tm_presets::LoopContext;
 use tm_scheduler::iteration::{AgentEnd, BacklogView, LoopInput, WorkChanges};
 use tm_scheduler::{AgentReport, AttemptNumber, Status, StopMode, Task, TaskId};
 use tm_store::run::AttemptDirectory;
-use tm_worktrees::WorkSnapshot;
+use tm_worktrees::{Error, WorkSnapshot};
 use tokio::sync::watch;
 
 /// Which try at which iteration, and what went wrong before.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Try {
     pub(super) iteration: u32,
     pub(super) attempt: u32,
@@ -37,7 +37,7 @@ pub(super) async fn run_agent(
     orders: watch::Receiver<Option<StopMode>>,
     teller: &Teller,
 ) -> Result<AgentEnd, StepError> {
-    let before = snapshot(&setup).await;
+    let before = with_setup(&setup, snapshot).await;
     let mut end = match ran(&setup, &this, (concurrent, orders), teller).await {
         Ok(end) => end,
         Err(trouble) if trouble.is_of_surroundings() => return Err(trouble),
@@ -79,12 +79,12 @@ async fn ran(
     (concurrent, orders): (Arc<ConcurrentAttempts>, watch::Receiver<Option<StopMode>>),
     teller: &Teller,
 ) -> Result<AgentEnd, StepError> {
-    let lane = setup.lane.as_str();
-    let directory = setup.directory.attempt(lane, this.iteration, this.attempt);
+    let tag = setup.tag.as_str();
+    let directory = setup.directory.attempt(tag, this.iteration, this.attempt);
     let (command, prompt) = command(setup, this, &directory)?;
     let output = command.output;
     let attempt = Attempt {
-        task: format!("{lane} iteration-{}", this.iteration).into(),
+        task: format!("{tag} iteration-{}", this.iteration).into(),
         number: AttemptNumber(this.attempt),
         start: Start::New,
         command,
@@ -114,16 +114,20 @@ async fn ran(
     Ok(ended(report, said.message, prompt))
 }
 
-async fn snapshot(setup: &Arc<LoopSetup>) -> Result<WorkSnapshot, StepError> {
+/// Does what waits for git away from the loop.
+async fn with_setup<T: Send + 'static>(
+    setup: &Arc<LoopSetup>,
+    work: impl FnOnce(&LoopSetup) -> Result<T, Error> + Send + 'static,
+) -> Result<T, StepError> {
     let setup = Arc::clone(setup);
-    blocking(move || snapshot_now(&setup)).await
+    blocking(move || work(&setup)).await
 }
 
 /// The folder as it is now, through git folders that nobody else chose.
-fn snapshot_now(setup: &LoopSetup) -> Result<WorkSnapshot, tm_worktrees::Error> {
-    match &setup.place {
-        Place::Checkout(_) => setup.repository.work_snapshot(),
-        Place::Worktree { worktree, .. } => worktree.work_snapshot(),
+fn snapshot(setup: &LoopSetup) -> Result<WorkSnapshot, Error> {
+    match setup.place.worktree() {
+        Some(worktree) => worktree.work_snapshot(),
+        None => setup.repository.work_snapshot(),
     }
 }
 
@@ -132,7 +136,7 @@ fn runner(setup: &LoopSetup, concurrent: Arc<ConcurrentAttempts>) -> AttemptRunn
         repository: setup.repository.clone(),
         own_files: setup.own_files.clone(),
         own_folder: AttemptRunner::project_of(setup.directory.path()),
-        workplace: match &setup.place {
+        workplace: match setup.place {
             Place::Checkout(_) => Workplace::Checkout,
             Place::Worktree { .. } => Workplace::Elsewhere,
         },
@@ -145,12 +149,10 @@ async fn work_since(
     setup: &Arc<LoopSetup>,
     before: Result<WorkSnapshot, StepError>,
 ) -> Result<WorkChanges, StepError> {
-    let (setup, before) = (Arc::clone(setup), before?);
-    let work = blocking(move || {
-        let after = snapshot_now(&setup)?;
-        setup
-            .repository
-            .work_between(&before, &after, &setup.left_out)
+    let before = before?;
+    let work = with_setup(setup, move |setup| {
+        let (repository, after) = (&setup.repository, snapshot(setup)?);
+        repository.work_between(&before, &after, &setup.left_out)
     });
     let work = work.await?;
     Ok(WorkChanges {
@@ -165,18 +167,16 @@ async fn work_since(
 
 /// In a worktree, nothing is left uncommitted: its folder goes away, its branch stays.
 async fn commit_rest(setup: &Arc<LoopSetup>, iteration: u32) -> Result<(), StepError> {
-    let setup = Arc::clone(setup);
-    let committed = blocking(move || match &setup.place {
-        Place::Checkout(_) => Ok(None),
-        Place::Worktree { worktree, .. } => {
-            let message = format!(
-                "loop: what iteration {iteration} left uncommitted\n\nTag: {}\nRun: {}\n",
-                setup.lane, setup.id
-            );
-            worktree.commit_rest(&setup.never_commit, &message, setup.hooks)
-        }
-    });
-    committed.await.map(drop)
+    let commit = move |setup: &LoopSetup| {
+        let Some(worktree) = setup.place.worktree() else {
+            return Ok(());
+        };
+        let what = format!("what iteration {iteration} left uncommitted");
+        let message = setup.message(&what);
+        let committed = worktree.commit_rest(&setup.never_commit, &message, setup.hooks);
+        committed.map(drop)
+    };
+    with_setup(setup, commit).await
 }
 
 /// Writes the prompt and returns everything that starting the agent needs, and the prompt.
@@ -186,15 +186,12 @@ fn command(
     directory: &AttemptDirectory,
 ) -> Result<(AgentCommand, String), StepError> {
     let unread = |error| {
-        StepError::of_task(format!(
-            "failed to read `{}`: {error}",
-            setup.progress.path().display()
-        ))
+        let path = setup.progress.path().display();
+        StepError::of_task(format!("failed to read `{path}`: {error}"))
     };
-    let progress = setup.progress.tail().map_err(unread)?;
     let context = LoopContext {
         iteration: this.iteration,
-        progress,
+        progress: setup.progress.tail().map_err(unread)?,
         last_failure: this.last_failure.clone(),
         ..setup.context.clone()
     };
@@ -205,23 +202,17 @@ fn command(
         directory,
         worktree: setup.place.folder(),
         prompt: &prompt,
-        placeholders: placeholders(setup, this),
+        task_id: format!("iteration-{}", this.iteration),
+        phase: "none",
+        attempt: this.attempt,
+        tag: &setup.tag,
+        run_id: &setup.id,
+        tm_program: &setup.tm_program,
         variables: variables(setup, this),
-        env_markers: env_markers(&setup.id, &setup.lane, this.iteration, this.attempt),
+        env_markers: env_markers(&setup.id, &setup.tag, this.iteration, this.attempt),
         limits: setup.attempt_limits,
     };
     Ok((launch.prepare()?, prompt))
-}
-
-fn placeholders(setup: &LoopSetup, this: &Try) -> Vec<(&'static str, String)> {
-    vec![
-        ("task_id", format!("iteration-{}", this.iteration)),
-        ("phase", "none".to_owned()),
-        ("attempt", this.attempt.to_string()),
-        ("tag", setup.lane.to_string()),
-        ("run_id", setup.id.to_string()),
-        ("tm", setup.tm_program.display().to_string()),
-    ]
 }
 
 fn variables(setup: &LoopSetup, this: &Try) -> Vec<(OsString, OsString)> {
@@ -263,44 +254,31 @@ pub(super) async fn look(setup: &LoopSetup) -> LoopInput {
 }
 
 fn view(tasks: &[Task], statuses: &[Status]) -> BacklogView {
-    let all: BTreeMap<TaskId, Status> = tasks
-        .iter()
-        .flat_map(|task| std::iter::once(task).chain(&task.subtasks))
-        .map(pair)
+    let all: BTreeMap<TaskId, Status> = Task::with_subtasks(tasks)
+        .map(|task| (task.id.clone(), task.status.clone()))
         .collect();
-    let is_wanted = |status: &Status| {
+    let is_open = |task: &&Task| {
         if statuses.is_empty() {
-            status.is_open()
+            task.status.is_open()
         } else {
-            statuses.contains(status)
+            statuses.contains(&task.status)
         }
     };
-    let is_held_up = |task: &&Task| {
-        let open = |id: &TaskId| {
-            all.get(id)
-                .is_some_and(|status| !status.satisfies_dependants())
-        };
-        task.status != Status::InProgress && task.dependencies.iter().any(open)
+    let is_unfinished = |id: &TaskId| {
+        let status = all.get(id);
+        status.is_some_and(|status| !status.satisfies_dependants())
     };
-    let open: Vec<&Task> = tasks
-        .iter()
-        .filter(|task| is_wanted(&task.status))
-        .collect();
-    let ids = |tasks: &[&Task]| tasks.iter().map(|task| task.id.clone()).collect();
-    let workable: Vec<&Task> = open
-        .iter()
-        .copied()
-        .filter(|task| !is_held_up(task))
-        .collect();
+    let is_workable = |task: &&Task| {
+        task.status == Status::InProgress || !task.dependencies.iter().any(is_unfinished)
+    };
+    let open = || tasks.iter().filter(is_open);
     BacklogView {
-        open: ids(&open),
-        workable: ids(&workable),
+        open: open().map(|task| task.id.clone()).collect(),
+        workable: (open().filter(is_workable))
+            .map(|task| task.id.clone())
+            .collect(),
         statuses: all,
     }
-}
-
-fn pair(task: &Task) -> (TaskId, Status) {
-    (task.id.clone(), task.status.clone())
 }
 
 #[cfg(test)]

@@ -53,9 +53,8 @@ impl ProgressFile {
     /// Returns its end, from the beginning of a line.
     pub fn tail(&self) -> io::Result<String> {
         let bytes = match tm_untrusted::read_end(&self.path, TAIL_BYTES) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
-            Err(error) => return Err(error),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            read => read?,
         };
         let text = String::from_utf8_lossy(&bytes);
         let whole_lines = if (bytes.len() as u64) < TAIL_BYTES {
@@ -71,11 +70,11 @@ impl ProgressFile {
         if let Some(folder) = self.path.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        let mut text = format!("# Loop progress\n# Started: {}\n", stamp(header.started_at));
-        let _ = writeln!(
-            text,
-            "# Preset: {}\n# Max iterations: {}",
-            header.prompt, header.iterations
+        let mut text = format!(
+            "# Loop progress\n# Started: {}\n# Preset: {}\n# Max iterations: {}\n",
+            stamp(header.started_at),
+            header.prompt,
+            header.iterations
         );
         if let Some(tag) = header.tag {
             let _ = writeln!(text, "# Tag: {tag}");

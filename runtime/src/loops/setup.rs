@@ -1,31 +1,33 @@
-//! Everything that one lane of a loop is carried out with, put together by the caller before it begins.
+//! Everything that the loop of one tag is carried out with, put together by the caller before it begins; and what it leaves
+//! for whoever comes after a crash, and what is done with that then.
 
 use super::ProgressFile;
 use crate::checkouts::{Checkouts, preparation};
-use crate::locked;
 use crate::step_error::blocking;
+use crate::{Error, locked, now};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use tm_config::Escape;
-use tm_executors::agent::AttemptLimits;
+use tm_executors::agent::{AttemptLimits, end_abandoned};
 use tm_executors::engine::Executor;
 use tm_executors::testing::TestCommand;
 use tm_presets::{LoopContext, LoopPrompt, Recipe};
-use tm_scheduler::iteration::{Goal, LoopInput, LoopLimits};
+use tm_scheduler::iteration::{Goal, LoopInput, LoopLimits, LoopStatus};
 use tm_scheduler::{CommitId, RunId, Status, Tag, Timestamp};
 use tm_store::backlog::{BacklogSource, ReadOptions};
-use tm_store::run::LoopDirectory;
+use tm_store::run::{LoopDirectory, ProjectDirectory, read_json, write_json};
 use tm_worktrees::{BranchName, BranchStart, PathPatterns, Repository, Worktree};
 
-/// One lane of a loop.
+/// The loop of one tag.
 #[derive(Debug)]
 pub struct LoopSetup {
     /// The loop.
     pub id: RunId,
-    /// The lane: its tag, or the tag of the backlog that is current.
-    pub lane: Tag,
+    /// The tag that was asked for, or the one of the backlog that is current.
+    pub tag: Tag,
     /// What it works towards.
     pub goal: Goal,
     /// What it may use.
@@ -66,11 +68,11 @@ pub struct LoopSetup {
     pub directory: LoopDirectory,
     /// This program.
     pub tm_program: PathBuf,
-    /// What all lanes have spent.
+    /// What the loops of all tags have spent.
     pub cost: SharedCost,
 }
 
-/// Where the agents of a lane work.
+/// Where the agents of a loop work.
 #[derive(Debug)]
 pub enum Place {
     /// In the user's checkout.
@@ -94,15 +96,20 @@ impl Place {
         branch: &BranchName,
         base: &CommitId,
     ) -> Result<Self, preparation::Error> {
-        let worktree = Box::new(
-            checkouts
-                .worktree(branch, &BranchStart::New, base, &[])
-                .await?,
-        );
+        let made = checkouts.worktree(branch, &BranchStart::New, base, &[]);
+        let worktree = Box::new(made.await?);
         Ok(Self::Worktree {
             checkouts: Box::new(checkouts),
             worktree,
         })
+    }
+
+    /// Returns the worktree, where it is one.
+    pub(super) fn worktree(&self) -> Option<&Worktree> {
+        match self {
+            Self::Checkout(_) => None,
+            Self::Worktree { worktree, .. } => Some(worktree),
+        }
     }
 
     /// Returns its folder.
@@ -126,18 +133,15 @@ impl Place {
 
     /// Returns its branch, when it is one of tm's.
     pub fn branch(&self) -> Option<String> {
-        match self {
-            Self::Checkout(_) => None,
-            Self::Worktree { worktree, .. } => Some(worktree.branch().to_string()),
-        }
+        Some(self.worktree()?.branch().to_string())
     }
 }
 
-/// What each lane has spent in US dollars, and which services refuse for now.
+/// What the loop of each tag has spent in US dollars, and which services refuse for now.
 #[derive(Clone, Debug, Default)]
 pub struct SharedCost(Arc<Mutex<BTreeMap<Tag, Standing>>>);
 
-/// Where a lane stands, as far as that bears on others.
+/// Where a tag's loop stands, as far as that bears on others.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Standing {
     pub(super) spent: f64,
@@ -148,31 +152,34 @@ pub(super) struct Standing {
 }
 
 impl SharedCost {
-    /// Records where a lane stands, and returns what the machine is to know of the others.
-    pub(super) fn exchange(&self, lane: &Tag, own: Standing) -> Vec<LoopInput> {
+    /// Records where a loop stands, and returns what the machine is to know of the others.
+    pub(super) fn exchange(&self, tag: &Tag, own: Standing) -> Vec<LoopInput> {
         let mut all = locked(&self.0);
-        let others = || {
-            all.iter()
-                .filter(|(other, _)| *other != lane)
-                .map(|(_, standing)| standing)
-        };
-        let spent = others().map(|other| other.spent).sum();
+        let others = || all.iter().filter(|(other, _)| *other != tag);
+        let spent = others().map(|(_, other)| other.spent).sum();
         let limited = others()
-            .filter(|other| other.account == own.account)
-            .filter_map(|other| other.limited_until)
+            .filter(|(_, other)| other.account == own.account)
+            .filter_map(|(_, other)| other.limited_until)
             .max();
-        all.insert(lane.clone(), own);
+        all.insert(tag.clone(), own);
         let limited = limited.map(LoopInput::LimitedElsewhere);
-        std::iter::once(LoopInput::SpentElsewhere(spent))
+        [LoopInput::SpentElsewhere(spent)]
+            .into_iter()
             .chain(limited)
             .collect()
     }
 }
 
 impl LoopSetup {
+    /// The message of a commit of what agents left.
+    pub(super) fn message(&self, what: &str) -> String {
+        format!("loop: {what}\n\nTag: {}\nRun: {}\n", self.tag, self.id)
+    }
+
     /// Gives the worktree back, whose work is on its branch; what could not be committed is kept under a name of tm's.
     /// Returns what people should know.
     pub async fn give_back(self) -> Vec<String> {
+        let rest = self.message("what was left uncommitted");
         let Place::Worktree {
             checkouts,
             worktree,
@@ -180,12 +187,8 @@ impl LoopSetup {
         else {
             return Vec::new();
         };
-        let lane = tm_store::run::safe_name(&self.lane.as_str().into());
-        let reference = format!("refs/tm/salvage/{}/{lane}/1", self.id);
-        let rest = format!(
-            "loop: what was left uncommitted\n\nTag: {}\nRun: {}\n",
-            self.lane, self.id
-        );
+        let tag = tm_store::run::safe_name(&self.tag.as_str().into());
+        let reference = format!("refs/tm/salvage/{}/{tag}/1", self.id);
         let (never_commit, hooks) = (self.never_commit, self.hooks);
         let released = blocking(move || {
             // A loop that was cut off may have left something, and a hook may refuse it.
@@ -202,14 +205,102 @@ impl LoopSetup {
 /// The variables of a try, for whoever looks for its processes later.
 pub(super) fn env_markers(
     id: &RunId,
-    lane: &Tag,
+    tag: &Tag,
     iteration: u32,
     attempt: u32,
 ) -> Vec<(String, String)> {
     vec![
         ("TM_RUN_ID".to_owned(), id.to_string()),
-        ("TM_TAG".to_owned(), lane.to_string()),
+        ("TM_TAG".to_owned(), tag.to_string()),
         ("TM_TASK_ID".to_owned(), format!("iteration-{iteration}")),
         ("TM_ATTEMPT".to_owned(), attempt.to_string()),
     ]
+}
+
+/// Where a tag's loop stands: `state-<tag>.json`, replaced before each agent is started.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct LoopState {
+    /// The version of this format.
+    pub version: u32,
+    /// The loop.
+    pub id: RunId,
+    /// The tag.
+    #[serde(rename = "lane")]
+    pub tag: Tag,
+    /// The progress file.
+    pub progress_file: PathBuf,
+    /// The iteration that was begun last, 0 before the first.
+    pub iteration: u32,
+    /// Whether it is under way.
+    pub is_under_way: bool,
+    /// The try at it.
+    pub attempt: u32,
+    /// The worktree, its branch and where that began, when the loop works in one.
+    pub worktree: Option<(PathBuf, String, CommitId)>,
+    /// How it ended; nothing while it goes on.
+    pub ended: Option<LoopStatus>,
+}
+
+impl LoopState {
+    pub(super) fn write(&self, directory: &LoopDirectory) -> Result<(), Error> {
+        Ok(write_json(&directory.state(self.tag.as_str()), self)?)
+    }
+}
+
+/// A loop that was cut off: tm was killed, or the machine.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct CutOff {
+    /// Where it stood.
+    pub state: LoopState,
+    /// Processes of its agent that were still there, and have been ended.
+    pub ended_processes: u32,
+}
+
+/// Finds loops that were cut off, ends what their agents left running, and notes it in their progress files.
+///
+/// For whoever holds the run lock: nobody else can be working on them.
+///
+/// # Errors
+/// A state can't be read or written.
+pub async fn clean_up(project: &ProjectDirectory) -> Result<Vec<CutOff>, Error> {
+    let mut found = Vec::new();
+    // Whoever took the lock since has cleaned up what was before, so only the last loop can be unfinished.
+    let Some(last) = project.loops()?.pop() else {
+        return Ok(found);
+    };
+    let directory = project.loop_directory(&last)?;
+    for mut state in states(&directory)? {
+        if state.ended.is_some() {
+            continue;
+        }
+        let cut_off = state.clone();
+        let attempt = directory.attempt(state.tag.as_str(), state.iteration, state.attempt);
+        let env_markers = env_markers(&state.id, &state.tag, state.iteration, state.attempt);
+        let ended_processes =
+            end_abandoned(&crate::executor(project), &attempt.agent(), &env_markers).await;
+        if let Err(error) = ProgressFile::new(state.progress_file.clone()).cut_off(&state, now()) {
+            // A progress file that somebody has removed with its folder needs no note.
+            tracing::warn!(%error, "the progress file can't be written");
+        }
+        state.ended = Some(LoopStatus::Interrupted);
+        state.write(&directory)?;
+        found.push(CutOff {
+            state: cut_off,
+            ended_processes,
+        });
+    }
+    Ok(found)
+}
+
+fn states(directory: &LoopDirectory) -> Result<Vec<LoopState>, Error> {
+    let entries = std::fs::read_dir(directory.path())
+        .into_iter()
+        .flatten()
+        .flatten();
+    let is_state = |name: &str| {
+        name.strip_suffix(".json")
+            .is_some_and(|name| name.starts_with("state-"))
+    };
+    let files = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_state));
+    files.map(|entry| Ok(read_json(&entry.path())?)).collect()
 }

@@ -1,24 +1,26 @@
-//! One lane: the machine, and one step at a time that it hears from.
+//! The loop of one tag: the machine, and one step at a time that it hears from.
 
 use super::agent::look;
 use super::agent::{Try, run_agent};
 use super::setup::Standing;
-use super::supervise::Teller;
-use super::{LoopEvent, LoopSetup, LoopState, Place, TagLoopOutcome};
+
+use super::{LoopEvent, LoopSetup, LoopState, TagLoopOutcome, Teller};
 use crate::attempt::ConcurrentAttempts;
 use crate::{Error, now};
+use itertools::Itertools as _;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 use tm_executors::testing::{TestPlace, run_tests};
 use tm_scheduler::iteration::{
     Iteration, IterationRecord, IterationStatus, LoopEffect, LoopInput, LoopStatus, Verification,
 };
-use tm_scheduler::{CommandEnd, StopMode, TestOutcome, TestReport};
+use tm_scheduler::{CommandEnd, StopMode, TestOutcome, TestReport, Timestamp};
 use tokio::sync::watch;
 
 type Step = Pin<Box<dyn Future<Output = LoopInput> + Send>>;
 
-/// A lane that goes on.
+/// A tag's loop that goes on.
 pub(super) struct TagLoop {
     setup: Arc<LoopSetup>,
     machine: Iteration,
@@ -70,7 +72,7 @@ impl TagLoop {
                 Ok(_) = stop.wait_for(|stop| *stop), if !self.is_stopping() => self.stopping(),
                 input = &mut self.step => input,
             };
-            for told in self.setup.cost.exchange(&self.setup.lane, self.standing()) {
+            for told in self.setup.cost.exchange(&self.setup.tag, self.standing()) {
                 self.machine.handle(now(), told)?;
             }
             let effects = self.machine.handle(now(), input)?;
@@ -82,11 +84,10 @@ impl TagLoop {
     }
 
     fn standing(&self) -> Standing {
-        let (spent, limited_until) = (self.machine.cost_usd(), self.machine.limited_until());
         Standing {
-            spent,
+            spent: self.machine.cost_usd(),
             account: self.setup.recipe.account(),
-            limited_until,
+            limited_until: self.machine.limited_until(),
         }
     }
 
@@ -99,7 +100,7 @@ impl TagLoop {
         LoopInput::Stop
     }
 
-    /// Has the effects performed; returns how the lane ends, when it does.
+    /// Has the effects performed; returns how the loop ends, when it does.
     fn perform(&mut self, effects: Vec<LoopEffect>) -> Result<Option<(LoopStatus, String)>, Error> {
         for effect in effects {
             let setup = Arc::clone(&self.setup);
@@ -111,18 +112,12 @@ impl TagLoop {
                     self.run_agent(setup, iteration, attempt)?;
                 }
                 LoopEffect::Verify => {
-                    let command = setup
-                        .test_command
-                        .as_ref()
-                        .map(ToString::to_string)
-                        .unwrap_or_default();
+                    let command = setup.test_command.as_ref().map(ToString::to_string);
+                    let command = command.unwrap_or_default();
                     self.teller.tell(LoopEvent::Verifying { command });
-                    self.step = Box::pin(verify(
-                        setup,
-                        self.iteration,
-                        self.attempt,
-                        self.orders.subscribe(),
-                    ));
+                    let (iteration, attempt) = (self.iteration, self.attempt);
+                    let orders = self.orders.subscribe();
+                    self.step = Box::pin(verify(setup, iteration, attempt, orders));
                 }
                 LoopEffect::Record(record) => self.record(record)?,
                 LoopEffect::Sleep { until, waits_out } => {
@@ -130,11 +125,7 @@ impl TagLoop {
                         until,
                         failure: waits_out,
                     });
-                    let pause = std::time::Duration::from_millis(until.since(now()));
-                    self.step = Box::pin(async move {
-                        tokio::time::sleep(pause).await;
-                        LoopInput::Woke
-                    });
+                    self.step = Box::pin(wake(until));
                 }
                 // The order has been given when the stop was heard.
                 LoopEffect::StopStep => {}
@@ -153,17 +144,13 @@ impl TagLoop {
         (self.iteration, self.attempt, self.is_under_way) = (iteration, attempt, true);
         self.write_state(None)?;
         self.before = setup.progress.length();
-        let last = setup.context.iterations;
         self.teller.tell(LoopEvent::IterationStarted {
             iteration,
-            last,
+            last: setup.context.iterations,
             attempt,
         });
-        let failed = self
-            .machine
-            .records()
-            .last()
-            .filter(|record| record.status == IterationStatus::Error);
+        let last = self.machine.records().last();
+        let failed = last.filter(|record| record.status == IterationStatus::Error);
         let this = Try {
             iteration,
             attempt,
@@ -198,18 +185,14 @@ impl TagLoop {
 
     fn write_state(&self, ended: Option<LoopStatus>) -> Result<(), Error> {
         let setup = &self.setup;
-        let worktree = match &setup.place {
-            Place::Checkout(_) => None,
-            Place::Worktree { worktree, .. } => Some((
-                worktree.path().to_owned(),
-                worktree.branch().to_string(),
-                worktree.base().clone(),
-            )),
-        };
+        let worktree = setup.place.worktree().map(|worktree| {
+            let branch = worktree.branch().to_string();
+            (worktree.path().to_owned(), branch, worktree.base().clone())
+        });
         let state = LoopState {
             version: 1,
             id: setup.id.clone(),
-            lane: setup.lane.clone(),
+            tag: setup.tag.clone(),
             progress_file: setup.progress.path().to_owned(),
             iteration: self.iteration,
             is_under_way: self.is_under_way,
@@ -227,7 +210,7 @@ impl TagLoop {
         let progress_file = progress.path().display().to_string();
         self.warn_of(progress.end(&self.machine, status, &reason, ended_at));
         self.write_state(Some(status))?;
-        let (lane, branch) = (self.setup.lane.clone(), self.setup.place.branch());
+        let (tag, branch) = (self.setup.tag.clone(), self.setup.place.branch());
         let Self {
             setup,
             machine,
@@ -248,7 +231,7 @@ impl TagLoop {
             tasks_completed: machine.tasks_completed(),
         });
         Ok(TagLoopOutcome {
-            lane,
+            tag,
             machine,
             status,
             reason,
@@ -257,6 +240,12 @@ impl TagLoop {
             ended_at,
         })
     }
+}
+
+async fn wake(until: Timestamp) -> LoopInput {
+    let pause = Duration::from_millis(until.since(now()));
+    tokio::time::sleep(pause).await;
+    LoopInput::Woke
 }
 
 /// Runs the tests where the agent worked; a stop cuts them off.
@@ -269,9 +258,8 @@ async fn verify(
     let Some(command) = &setup.test_command else {
         return LoopInput::Verified(Ok(()));
     };
-    let directory = setup
-        .directory
-        .attempt(setup.lane.as_str(), iteration, attempt);
+    let tag = setup.tag.as_str();
+    let directory = setup.directory.attempt(tag, iteration, attempt);
     let (executor, variables) = (&setup.executor, &setup.place.variables());
     let place = TestPlace {
         worktree: setup.place.folder(),
@@ -291,41 +279,35 @@ fn is_green(report: &TestReport) -> bool {
     report.end.succeeded() && report.broken.is_none()
 }
 
+/// So many failing tests are named.
+const SHOWN: usize = 5;
+
 fn what_fails(report: &TestReport) -> String {
-    const SHOWN: usize = 5;
-    let failed: Vec<&str> = report
-        .tests
-        .iter()
-        .filter(|(_, outcome)| **outcome == TestOutcome::Failed)
-        .map(|(name, _)| name.as_str())
-        .collect();
-    let tail = || {
-        report
-            .output_tail
-            .lines()
-            .rev()
-            .map(str::trim)
-            .find(|line| !line.is_empty())
-            .unwrap_or_default()
-    };
-    match (&report.end, failed.as_slice()) {
+    match (&report.end, &report.broken) {
         (CommandEnd::NotStarted(why), _) => format!("they could not be started: {why}"),
         (CommandEnd::TimedOut, _) => "they did not end within their limit".to_owned(),
-        (_, []) => match &report.broken {
-            Some(broken) => broken.clone(),
-            None => format!(
-                "the command fails: {}",
-                tail().chars().take(200).collect::<String>()
-            ),
-        },
-        (_, failed) => {
-            let more = if failed.len() > SHOWN { ", …" } else { "" };
-            format!(
-                "{} of {} fail: {}{more}",
-                failed.len(),
-                report.tests.len(),
-                failed[..failed.len().min(SHOWN)].join(", ")
-            )
-        }
+        (_, broken) => failing_tests(report)
+            .or(broken.clone())
+            .unwrap_or_else(|| last_line(report)),
     }
+}
+
+fn failing_tests(report: &TestReport) -> Option<String> {
+    let is_failed = |(_, outcome): &(_, &TestOutcome)| **outcome == TestOutcome::Failed;
+    let failed = report.tests.iter().filter(is_failed);
+    let (failed, all) = (
+        failed.map(|(name, _)| name).collect_vec(),
+        report.tests.len(),
+    );
+    let more = if failed.len() > SHOWN { ", …" } else { "" };
+    let shown = failed.iter().take(SHOWN).join(", ");
+    let words = format!("{} of {all} fail: {shown}{more}", failed.len());
+    (!failed.is_empty()).then_some(words)
+}
+
+fn last_line(report: &TestReport) -> String {
+    let mut lines = report.output_tail.lines().rev().map(str::trim);
+    let last = lines.find(|line| !line.is_empty()).unwrap_or_default();
+    let shown: String = last.chars().take(200).collect();
+    format!("the command fails: {shown}")
 }

@@ -40,14 +40,15 @@ impl StartTree {
 
     /// The files that hold tests, or decide how they are run.
     pub(super) fn watched(&self) -> &BTreeSet<String> {
-        let is_whole = |path: &str| runner_file(path, &self.closure) == RunnerFile::Whole;
-        let is_of_tests = |path: &&String| is_test_path(path) && is_source(path) || is_whole(path);
-        let watched = || self.paths.iter().filter(is_of_tests).cloned().collect();
-        self.watched.get_or_init(watched)
+        let is_of_tests =
+            |path: &&String| is_test_path(path) && is_source(path) || decides(path, &self.closure);
+        let watched = || self.paths.iter().filter(is_of_tests).cloned();
+        self.watched.get_or_init(|| watched().collect())
     }
 }
 
 /// What RED did to the tree.
+#[derive(Default)]
 pub(super) struct Brought {
     /// Every file that it changed.
     pub(super) files: Vec<RedFile>,
@@ -59,24 +60,20 @@ pub(super) struct Brought {
     pub(super) led_to: Vec<(String, String)>,
 }
 
+/// Whether all of a file decides how tests are run.
+fn decides(path: &str, closure: &Closure) -> bool {
+    runner_file(path, closure) == RunnerFile::Whole
+}
+
 /// Files that were there before, and that hold tests or decide how they are run; and new ones that do.
 pub(super) fn changed_tests(changes: &[Change], closure: &Closure) -> Vec<String> {
-    let decides = |path: &str| runner_file(path, closure) == RunnerFile::Whole;
-    let is_changed = |change: &&Change| match change.kind {
+    let is_of_tests = |Change { path, kind }: &&Change| {
         // A package of tests runs its own file before any test.
-        ChangeKind::Added => {
-            decides(&change.path)
-                || is_test_path(&change.path) && change.path.ends_with("/__init__.py")
-        }
-        ChangeKind::Modified | ChangeKind::Deleted => {
-            is_test_path(&change.path) || decides(&change.path)
-        }
+        let may_be_new = *kind != ChangeKind::Added || path.ends_with("/__init__.py");
+        is_test_path(path) && may_be_new || decides(path, closure)
     };
-    changes
-        .iter()
-        .filter(is_changed)
-        .map(|change| change.path.clone())
-        .collect()
+    let changed = changes.iter().filter(is_of_tests);
+    changed.map(|change| change.path.clone()).collect()
 }
 
 impl Brought {
@@ -95,17 +92,15 @@ impl Brought {
         };
         let with_text = |file: &RedFile| Some((file.path.clone(), file.text.clone()?));
         let tests = files.iter().filter(holds_tests).filter_map(with_text);
-        let tests = tests.collect();
         let links = repository.links(&repository.tree_of(to)?)?;
         let led_to = files.iter().filter(|file| links.contains_key(&file.path));
-        let led_to = led_to
-            .filter_map(|file| Some((file.path.clone(), leads_to(&file.path, &links)?)))
-            .collect();
+        let led_to =
+            led_to.filter_map(|file| Some((file.path.clone(), leads_to(&file.path, &links)?)));
         Ok(Self {
-            files,
+            tests: tests.collect(),
+            led_to: led_to.collect(),
             test_files,
-            tests,
-            led_to,
+            files,
         })
     }
 
@@ -150,9 +145,12 @@ impl Prover<'_> {
         Ok(before.as_deref().and_then(section) != after.as_deref().and_then(section))
     }
 
-    /// What RED did, as far as GREEN is held to it.
-    pub(super) fn brought(&self, red: &RedCommit) -> Result<Brought, StepError> {
-        briefly(|| Brought::read(self.repository(), red))
+    /// What RED did, as far as GREEN is held to it; nothing without one.
+    pub(super) fn brought(&self, red: Option<&RedCommit>) -> Result<Brought, StepError> {
+        match red {
+            Some(red) => briefly(|| Brought::read(self.repository(), red)),
+            None => Ok(Brought::default()),
+        }
     }
 
     /// Test files, and sections of tests, that are no longer RED's. What landed meanwhile is in the base already.
@@ -195,9 +193,7 @@ impl Prover<'_> {
             |tests: &[String]| closure_in(self.repository(), tree, paths, self.command, tests);
         let closure = follow(tests);
         // Only where code would count as runner is it asked which code the other tests reach.
-        let is_code = |change: &Change| {
-            is_source(&change.path) && runner_file(&change.path, &closure) == RunnerFile::Whole
-        };
+        let is_code = |change: &Change| is_source(&change.path) && decides(&change.path, &closure);
         if !changes.iter().any(is_code) {
             return closure;
         }

@@ -18,20 +18,20 @@ impl Prover<'_> {
     pub(super) async fn green(&self) -> Result<(Proof, TestReport), StepError> {
         let base = self.base().await;
         let changes = self.changes()?;
-        let Some(red) = &self.work.red else {
-            return self.green_without_red(&base, &changes).await;
-        };
+        // A GREEN of which no RED is known is held to what was there before.
+        let red = self.work.red.as_ref();
         let brought = self.brought(red)?;
-        let (mut facts, tampered) = (facts(red, &brought), self.tampered(&brought, &changes)?);
+        let tampered = self.tampered(&brought, &changes)?;
         let closure = self.closure(&changes, &brought.test_files)?;
         let runner = self.changed_settings(&changes, &closure)?;
-        let without_red = self.without_red(red).await?;
+        let without_red = match red {
+            Some(red) => self.without_red(red).await?,
+            None => base.clone(),
+        };
         let after = self.measure("work").await?;
         let rerun = self.rerun(&base, &after).await?;
-        // A command without names has to pass as a whole, whatever it did before.
-        facts
-            .new_tests
-            .extend(told_by_exit_status(self.command, &after));
+        let facts = red.map(|red| facts(red, &brought, told_by_exit_status(self.command, &after)));
+        let facts = facts.unwrap_or_default();
         let green = GreenWork {
             base: &base,
             without_red: &without_red,
@@ -47,7 +47,7 @@ impl Prover<'_> {
         if proof.holds() {
             proof = self.as_before(proof, &green, &files).await?;
         }
-        if proof.holds() {
+        if let Some(red) = red.filter(|_| proof.holds()) {
             // Run before RED is: it differs from the work in tests alone, so that what is built for the work stays.
             // Judged after RED, which tells better which file bent the runner.
             let canary = self.canary(&brought).await?;
@@ -56,38 +56,6 @@ impl Prover<'_> {
                 proof = self.canary_is_told_of(proof, red, &green, canary).await?;
             }
         }
-        Ok((proof, after))
-    }
-
-    /// A GREEN of which no RED is known is held to what was there before.
-    async fn green_without_red(
-        &self,
-        base: &TestReport,
-        changes: &[Change],
-    ) -> Result<(Proof, TestReport), StepError> {
-        let closure = self.closure(changes, &[])?;
-        let runner = self.changed_settings(changes, &closure)?;
-        let after = self.measure("work").await?;
-        let rerun = self.rerun(base, &after).await?;
-        let green = GreenWork {
-            base,
-            without_red: base,
-            after: &after,
-            rerun: rerun.as_ref(),
-            red: &RedFacts::default(),
-            tampered: &[],
-            runner: &runner,
-        };
-        let proof = judge_green(&green, self.work.rules);
-        let files = AsBefore {
-            tests: changed_tests(changes, &closure),
-            frozen: Vec::new(),
-        };
-        let proof = if proof.holds() {
-            self.as_before(proof, &green, &files).await?
-        } else {
-            proof
-        };
         Ok((proof, after))
     }
 
@@ -110,14 +78,13 @@ impl Prover<'_> {
     }
 
     /// The results at GREEN's base without RED's work: at RED's own base, or at what RED's work was merged into.
-    pub(super) async fn without_red(&self, red: &RedCommit) -> Result<TestReport, StepError> {
-        let commit = if self.work.base == red.commit {
-            red.base.clone()
-        } else {
-            let parent = briefly(|| self.repository().first_parent(&self.work.base))?;
-            parent.unwrap_or_else(|| red.base.clone())
-        };
-        Ok(self.result_cache.at(&commit, self.command).await)
+    async fn without_red(&self, red: &RedCommit) -> Result<TestReport, StepError> {
+        let mut parent = None;
+        if self.work.base != red.commit {
+            parent = briefly(|| self.repository().first_parent(&self.work.base))?;
+        }
+        let commit = parent.as_ref().unwrap_or(&red.base);
+        Ok(self.result_cache.at(commit, self.command).await)
     }
 }
 
@@ -142,12 +109,12 @@ fn as_before(brought: &Brought, changes: &[Change], tests: Vec<String>) -> AsBef
     AsBefore { tests, frozen }
 }
 
-fn facts(red: &RedCommit, brought: &Brought) -> RedFacts {
-    let files = brought.tests.iter().map(|(path, _)| path.clone()).collect();
+/// What RED was. A command without names has to pass as a whole, whatever it did before.
+fn facts(red: &RedCommit, brought: &Brought, without_names: Vec<String>) -> RedFacts {
     RedFacts {
-        new_tests: red.tests.clone(),
+        new_tests: [red.tests.clone(), without_names].concat(),
         unloaded: red.unloaded.clone(),
-        files,
+        files: brought.tests.iter().map(|(path, _)| path.clone()).collect(),
     }
 }
 
@@ -167,12 +134,12 @@ pub struct RedCommit {
 impl RedCommit {
     /// Returns that of an attempt, as it is written down; `None` before it was proven and committed.
     pub fn of(attempt: &AttemptRecord) -> Option<Self> {
-        let proof = attempt.proof()?;
+        let proof = attempt.proof()?.clone();
         Some(Self {
             base: attempt.place()?.base.clone(),
             commit: attempt.commit()?.clone(),
-            tests: proof.new.clone(),
-            unloaded: proof.unloaded.clone(),
+            tests: proof.new,
+            unloaded: proof.unloaded,
         })
     }
 }
@@ -193,10 +160,8 @@ pub async fn red_commit(
         let changes = repository.changed_files(&base, commit)?;
         Ok::<_, Error>((base, changes))
     })?;
-    let (before, after) = (
-        result_cache.at(&base, command).await,
-        result_cache.at(commit, command).await,
-    );
+    let before = result_cache.at(&base, command).await;
+    let after = result_cache.at(commit, command).await;
     let test_files = test_files_of_red(&changes);
     let work = RedWork {
         base: &before,
@@ -220,19 +185,14 @@ impl Prover<'_> {
         let test_files = self.red_files(&changes)?;
         let base = self.base().await;
         let after = self.measure("work").await?;
-        let rerun = if old_tests_got_worse(&base, &after) {
-            Some(self.measure("again").await?)
-        } else {
-            None
-        };
-        let is_only_tests = changes
-            .iter()
-            .all(|change| test_files.contains(&change.path));
-        let without_tests = if after.load_errors.is_empty() || is_only_tests {
-            None
-        } else {
-            Some(self.measure_with(&test_files, "without-tests").await?)
-        };
+        let (mut rerun, mut without_tests) = (None, None);
+        if old_tests_got_worse(&base, &after) {
+            rerun = Some(self.measure("again").await?);
+        }
+        let is_other = |change: &Change| !test_files.contains(&change.path);
+        if !after.load_errors.is_empty() && changes.iter().any(is_other) {
+            without_tests = Some(self.measure_with(&test_files, "without-tests").await?);
+        }
         let red = RedWork {
             base: &base,
             after: &after,

@@ -147,18 +147,19 @@ fn of_tree(proof: Proof, work: &Work) -> Proof {
 
 /// What is proven where there is no test command.
 fn without_tests(phase: Phase) -> Proof {
-    let why = "there is no test command, and none was found";
-    match phase {
-        Phase::Red => Proof::refused(Failure::RedCannotRun, Reason::CannotRun, why),
-        Phase::Green => Proof::refused(Failure::GreenFailing, Reason::CannotRun, why),
+    let failure = match phase {
+        Phase::Red => Failure::RedCannotRun,
+        Phase::Green => Failure::GreenFailing,
         Phase::None => {
             let note = "no test command: that something changed is all that was proven";
-            Proof {
+            return Proof {
                 notes: vec![note.to_owned()],
                 ..Proof::default()
-            }
+            };
         }
-    }
+    };
+    let why = "there is no test command, and none was found";
+    Proof::refused(failure, Reason::CannotRun, why)
 }
 
 struct Prover<'a> {
@@ -243,15 +244,10 @@ impl<'a> Prover<'a> {
 
     /// The results of a commit, just measured, whatever is known of it.
     async fn measure_at(&self, commit: &CommitId, name: &str) -> Result<TestReport, StepError> {
-        let report = self
-            .result_cache
-            .measure_watching(
-                commit,
-                self.command,
-                (&self.work.scratch, name),
-                Some(&self.start),
-            )
-            .await?;
+        let log = (self.work.scratch.as_path(), name);
+        let measured =
+            (self.result_cache).measure_watching(commit, self.command, log, Some(&self.start));
+        let report = measured.await?;
         self.write(name, &report)?;
         locked(&self.rewritten).extend(report.rewritten.iter().cloned());
         Ok(report)
@@ -261,7 +257,7 @@ impl<'a> Prover<'a> {
         let path = self.work.scratch.join(format!("tests-{name}.json"));
         // Where no checkout could be made, nothing has made the folder either.
         std::fs::create_dir_all(&self.work.scratch)?;
-        tm_store::run::write_json(&path, report).map_err(StepError::from)
+        Ok(tm_store::run::write_json(&path, report)?)
     }
 
     async fn rerun(

@@ -40,14 +40,9 @@ impl Parts {
                 command,
             })
         };
-        let parts = settings
-            .test
-            .parts
-            .iter()
-            .map(part)
-            .collect::<Result<_, Error>>()?;
+        let parts = settings.test.parts.iter().map(part);
         Ok(Self {
-            parts,
+            parts: parts.collect::<Result<_, Error>>()?,
             elsewhere: test_command(settings, root),
         })
     }
@@ -134,18 +129,10 @@ impl Parts {
 
     /// Returns lines for people and agents that say which command is for which files; none without parts.
     pub fn lines(&self) -> Vec<String> {
-        if self.is_empty() {
-            return Vec::new();
-        }
-        let of_parts = self
-            .parts
-            .iter()
-            .map(|part| format!("{}: {}", part.patterns.join(", "), part.command));
-        let elsewhere = self
-            .elsewhere
-            .iter()
-            .map(|command| format!("all else: {command}"));
-        of_parts.chain(elsewhere).collect()
+        let line = |part: &Part| format!("{}: {}", part.patterns.join(", "), part.command);
+        let elsewhere = self.elsewhere.iter().filter(|_| !self.is_empty());
+        let elsewhere = elsewhere.map(|command| format!("all else: {command}"));
+        self.parts.iter().map(line).chain(elsewhere).collect()
     }
 }
 

@@ -134,8 +134,7 @@ impl TestResultCache {
         start: Option<&StartTree>,
     ) -> Result<TestReport, StepError> {
         if command.parts.is_empty() {
-            let log = (scratch, name);
-            return self.measure_one(commit, command, log, start).await;
+            return (self.measure_one(commit, command, (scratch, name), start)).await;
         }
         let mut reports = Vec::new();
         for (number, part) in command.parts.iter().enumerate() {
@@ -202,14 +201,14 @@ impl TestResultCache {
             executor: &self.executor,
             variables: &variables,
         };
-        for pause in START_AGAIN_AFTER {
+        let mut pauses = START_AGAIN_AFTER.into_iter();
+        loop {
             let report = run_tests(command, place, name).await;
-            if !matches!(report.end, CommandEnd::NotStarted(_)) {
-                return report;
+            match (&report.end, pauses.next()) {
+                (CommandEnd::NotStarted(_), Some(pause)) => tokio::time::sleep(pause).await,
+                (_, _) => return report,
             }
-            tokio::time::sleep(pause).await;
         }
-        run_tests(command, place, name).await
     }
 }
 

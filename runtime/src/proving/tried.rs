@@ -36,11 +36,9 @@ impl Prover<'_> {
     ) -> Result<Proof, StepError> {
         let then = self.result_cache.at(&red.commit, self.command).await;
         let judged = judged.paths();
-        let changes = self.changes()?;
-        let others = changes.into_iter().map(|change| change.path);
-        let others: Vec<String> = others
-            .filter(|path| !is_source(path) && !judged.contains(path))
-            .collect();
+        let others = self.changes()?.into_iter().map(|change| change.path);
+        let others = others.filter(|path| !is_source(path) && !judged.contains(path));
+        let others: Vec<String> = others.collect();
         let mut with_others = None;
         // Where RED's tests pass at GREEN's base already, something else that landed has turned them.
         if !others.is_empty() && red_again(green.red, &then, green.base) == RedAgain::Fails {
@@ -75,9 +73,10 @@ impl Prover<'_> {
         files: &[String],
         name: &str,
     ) -> Result<TestReport, StepError> {
-        let (repository, base) = (self.repository(), &self.work.base);
-        let tree = briefly(|| repository.tree_of(base))?;
-        let commit = briefly(|| repository.with_files_of(&tree, files, &self.commit))?;
+        let repository = self.repository();
+        let commit = briefly(|| {
+            repository.with_files_of(&repository.tree_of(&self.work.base)?, files, &self.commit)
+        })?;
         self.measure_at(&commit, name).await
     }
 
@@ -94,12 +93,11 @@ impl Prover<'_> {
                 "no test of RED could be changed into one that can't pass, so none was tried",
             ));
         }
-        let texts: Vec<_> = changed
-            .iter()
-            .map(|(path, canary)| (path.clone(), canary.text.clone()))
-            .collect();
+        let text = |(path, canary): &(String, Changed)| (path.clone(), canary.text.clone());
+        let texts: Vec<_> = changed.iter().map(text).collect();
+        let results = self.measure_texts(None, &texts, "canary").await?;
         Ok(CanaryRun::Tried {
-            results: Box::new(self.measure_texts(None, &texts, "canary").await?),
+            results: Box::new(results),
             changed,
         })
     }
@@ -124,9 +122,8 @@ impl Prover<'_> {
         };
         let missed = self.seen_without_work(red, &changed).await?;
         if missed.is_empty() {
-            proof.notes.push(
-                "tests that can't pass were tried, and nothing could be told by them".to_owned(),
-            );
+            let note = "tests that can't pass were tried, and nothing could be told by them";
+            proof.notes.push(note.to_owned());
             return Ok(proof);
         }
         Ok(canary_was_missed(proof, &results, &missed))
@@ -165,9 +162,8 @@ impl Prover<'_> {
             let Some(text) = self.control(red, path, canary)? else {
                 continue;
             };
-            let control = self
-                .measure_texts(Some(&red.base), &[(path.clone(), text)], "canary-control")
-                .await?;
+            let (base, texts) = (Some(&red.base), [(path.clone(), text)]);
+            let control = self.measure_texts(base, &texts, "canary-control").await?;
             if control_tells(&before, &control) {
                 seen.push(path.clone());
             }
@@ -228,13 +224,11 @@ impl Prover<'_> {
             return Ok(proof);
         }
         let base = self.measure_at(&self.work.base, "base-again").await?;
-        let files: Vec<String> = files
-            .into_iter()
-            .filter(|path| !base.rewritten.contains(path))
-            .collect();
+        files.retain(|path| !base.rewritten.contains(path));
         if files.is_empty() {
             return Ok(proof);
         }
+        let files: Vec<String> = files.into_iter().collect();
         Ok(tests_were_rewritten(proof, &files, self.work.rules))
     }
 }

@@ -6,6 +6,7 @@
 //! back until then.
 
 use super::standing;
+use itertools::Itertools as _;
 use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::{CommitId, RunId, TAKEN_BACK_PHASE, Tag, TaskId, Work, WorkKind, one_line};
 use tm_store::run::safe_name;
@@ -26,6 +27,13 @@ pub struct RejectedCommit {
 }
 
 impl RejectedCommit {
+    pub(super) fn new(commit: &CommitId, task: &TaskId) -> Self {
+        Self {
+            commit: commit.clone(),
+            task: task.clone(),
+        }
+    }
+
     /// Returns the line of a message that names it.
     pub(super) fn line(&self, name: &str) -> String {
         format!("{name}: {} {}\n", self.commit, self.task)
@@ -72,10 +80,11 @@ impl Rejected {
     /// # Errors
     /// git refused.
     pub fn keep(&self, repository: &Repository) -> Result<(), Error> {
-        let newest = self.rejects.first().map(|rejected| rejected.commit.clone());
-        let Some(newest) = newest else { return Ok(()) };
-        let tree = repository.tree_of(&newest)?;
-        let record = repository.commit_tree(&tree, &[&newest], &self.message())?;
+        let Some(RejectedCommit { commit: newest, .. }) = self.rejects.first() else {
+            return Ok(());
+        };
+        let tree = repository.tree_of(newest)?;
+        let record = repository.commit_tree(&tree, &[newest], &self.message())?;
         repository.keep(&place(&self.tag, &self.task, &self.run), &record)
     }
 
@@ -98,7 +107,6 @@ impl Rejected {
         let message = &told.message;
         let title = message.lines().next()?.split_once(": ")?.1;
         let reason = message.lines().filter_map(|line| line.strip_prefix('>'));
-        let reason: Vec<&str> = reason.map(str::trim).collect();
         let after = message.rsplit("\n\n").next()?;
         let values = |name: &'static str| {
             let named = after.lines().filter_map(|line| line.split_once(": "));
@@ -115,7 +123,7 @@ impl Rejected {
             run: values("Run").next()?.into(),
             rejects: values(REJECTS).filter_map(RejectedCommit::of).collect(),
             keeps: values(KEEPS).find_map(RejectedCommit::of),
-            reason: reason.join("\n"),
+            reason: reason.map(str::trim).join("\n"),
             at: values("At").next().unwrap_or_default().to_owned(),
         })
     }
@@ -138,7 +146,7 @@ impl Rejected {
     }
 
     /// Returns the commit that held exactly this work before it was squashed: the one that was rejected.
-    pub fn commit_of(&self, work: &Work) -> CommitId {
+    pub fn commit_of<'a>(&'a self, work: &'a Work) -> &'a CommitId {
         let all = self.rejects.iter().chain(&self.keeps);
         let mut of_task = all.filter(|one| one.task == work.task);
         // A further commit that improves the code is the newest of its task.
@@ -146,7 +154,11 @@ impl Rejected {
             WorkKind::Refactor => of_task.next(),
             WorkKind::Red | WorkKind::Whole => of_task.next_back(),
         };
-        found.map_or(&work.commit, |one| &one.commit).clone()
+        found.map_or(&work.commit, |one| &one.commit)
+    }
+
+    fn of_work(&self) -> (&Tag, &TaskId, &RunId) {
+        (&self.tag, &self.task, &self.run)
     }
 }
 
@@ -163,10 +175,8 @@ impl Ledger {
     /// git refused.
     pub fn read(repository: &Repository) -> Result<Self, Error> {
         let references = repository.references_below(PLACE)?;
-        let commits: Vec<CommitId> = references
-            .iter()
-            .map(|(_, commit)| commit.clone())
-            .collect();
+        let commits = references.iter().map(|(_, commit)| commit.clone());
+        let commits: Vec<CommitId> = commits.collect();
         let told = repository.told_of(&commits)?;
         let found = references.iter().filter_map(|(reference, commit)| {
             Rejected::of(reference, told.iter().find(|told| told.id == *commit)?)
@@ -194,7 +204,7 @@ impl Ledger {
         for rejected in self.rejected.iter().rev() {
             let own = works.iter().filter(|work| rejected.concerns(work));
             let own: Vec<Work> = own.cloned().collect();
-            let is_new = seen.insert((&rejected.tag, &rejected.task, &rejected.run));
+            let is_new = seen.insert(rejected.of_work());
             if is_new && own.iter().any(|work| rejected.rejects(work)) {
                 found.push((rejected.clone(), own));
             }
@@ -213,23 +223,15 @@ impl Ledger {
         task: &TaskId,
         run: &RunId,
     ) -> Result<(), Error> {
-        let of_work = |rejected: &&Rejected| {
-            (&rejected.tag, &rejected.task, &rejected.run) == (tag, task, run)
-        };
-        self.rejected
-            .iter()
-            .filter(of_work)
-            .try_for_each(|one| repository.forget(&one.reference, &one.record))
+        let all = self.rejected.iter();
+        let mut of_work = all.filter(|rejected| rejected.of_work() == (tag, task, run));
+        of_work.try_for_each(|one| repository.forget(&one.reference, &one.record))
     }
 }
 
 fn place(tag: &Tag, task: &TaskId, run: &RunId) -> String {
-    format!(
-        "{PLACE}/{}/{}/{}",
-        name(tag.as_str()),
-        name(task.as_str()),
-        name(run.as_str())
-    )
+    let names = [tag.as_str(), task.as_str(), run.as_str()].map(name);
+    format!("{PLACE}/{}", names.join("/"))
 }
 
 /// A part of a reference's name: what a file may be called, but for what git does not let be.
@@ -241,10 +243,9 @@ fn name(text: &str) -> String {
 
 /// Words of people within a message: no line of them is a trailer.
 pub(super) fn quoted(text: &str) -> String {
-    text.trim()
-        .lines()
+    let lines = text.trim().lines();
+    lines
         .map(|line| format!("> {}", line.trim_end()))
-        .collect::<Vec<_>>()
         .join("\n")
 }
 
@@ -299,11 +300,9 @@ pub fn kept_tests(
         .filter_map(|(task, kept)| Some((task, kept?)))
         .collect();
     if !kept.is_empty() {
-        let works = standing(repository, base)?;
-        let is_whole = |work: &Work, task: &TaskId| {
-            (&work.tag, &work.task, work.kind) == (tag, task, WorkKind::Whole)
-        };
-        kept.retain(|task, _| !works.iter().any(|work| is_whole(work, task)));
+        let mut works = standing(repository, base)?;
+        works.retain(|work| (&work.tag, work.kind) == (tag, WorkKind::Whole));
+        kept.retain(|task, _| works.iter().all(|work| work.task != *task));
     }
     Ok(kept)
 }

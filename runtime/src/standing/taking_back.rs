@@ -5,9 +5,9 @@
 //! that always ends, at the latest with the tree from before it. Where lines alone did not put work together with what
 //! had landed, the merge by which it landed is taken back. What people committed never is.
 
-use super::by_landing::{by_its_landing, people_changed};
 use super::ledger::{KEEPS, quoted};
 use super::{Ledger, Rejected, RejectedCommit, standing};
+use super::{by_its_landing, changes_any, people_changed};
 use std::collections::BTreeMap;
 use tm_scheduler::{CommitId, RunId, TAKEN_BACK_PHASE, TAKES_BACK, Tag, TaskId, Work, WorkKind};
 use tm_worktrees::{Error, Repository, TakenBackTree};
@@ -89,7 +89,7 @@ pub enum NotTakenBack {
 }
 
 /// All work on a task in one run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Group {
     task: TaskId,
     title: String,
@@ -108,10 +108,9 @@ pub(super) struct Group {
 impl Group {
     /// What is taken back, with the task as its trailers name it.
     fn taken(&self) -> impl Iterator<Item = RejectedCommit> {
-        self.commits.iter().map(|one| RejectedCommit {
-            commit: self.landing.as_ref().unwrap_or(&one.commit).clone(),
-            task: one.task.clone(),
-        })
+        let commit = |one| self.landing.as_ref().unwrap_or(one);
+        let commits = self.commits.iter();
+        commits.map(move |one| RejectedCommit::new(commit(&one.commit), &one.task))
     }
 }
 
@@ -211,7 +210,8 @@ fn taken_back(taking: Taking<'_>, groups: &[Group]) -> Result<Tried, Error> {
     for (position, group) in groups.iter().enumerate() {
         let mut commits: Vec<CommitId> = group.taken().map(|one| one.commit).collect();
         commits.dedup();
-        let tree = match taking.repository.taken_back(&onto, &commits)? {
+        let repository = taking.repository;
+        let tree = match repository.taken_back(&onto, &commits)? {
             TakenBackTree::Clean(tree) => tree,
             TakenBackTree::Conflict { commit, conflict } => {
                 return Ok(Tried::Conflict(Conflict {
@@ -221,9 +221,7 @@ fn taken_back(taking: Taking<'_>, groups: &[Group]) -> Result<Tried, Error> {
                 }));
             }
         };
-        onto = taking
-            .repository
-            .commit_as_user(&tree, &[&onto], &message(group, taking.run))?;
+        onto = repository.commit_as_user(&tree, &[&onto], &message(group, taking.run))?;
         taken_back.push(TakenBack {
             task: group.task.clone(),
             tag: group.tag.clone(),
@@ -258,13 +256,10 @@ fn message(group: &Group, run: &RunId) -> String {
 }
 
 fn of_rejected(rejected: &Rejected, own: &[Work], works: &[Work]) -> Group {
-    let commit = |work: &Work| RejectedCommit {
-        commit: if is_alone(work, works) {
-            work.commit.clone()
-        } else {
-            rejected.commit_of(work)
-        },
-        task: work.task.clone(),
+    let commit = |work: &Work| {
+        let own = Some(&work.commit).filter(|_| is_alone(work, works));
+        let commit = own.unwrap_or_else(|| rejected.commit_of(work));
+        RejectedCommit::new(commit, &work.task)
     };
     Group {
         task: rejected.task.clone(),
@@ -280,10 +275,7 @@ fn of_rejected(rejected: &Rejected, own: &[Work], works: &[Work]) -> Group {
 
 fn of_work(named_by: &Work, own: &[&Work], works: &[Work], why: RevertReason) -> Group {
     let task = named_by.task.as_str();
-    let commit = |work: &Work| RejectedCommit {
-        commit: work.commit.clone(),
-        task: work.task.clone(),
-    };
+    let commit = |work: &Work| RejectedCommit::new(&work.commit, &work.task);
     Group {
         task: TaskId::from(task.strip_suffix(":red").unwrap_or(task)),
         title: named_by.titles.first().cloned().unwrap_or_default(),
@@ -305,11 +297,8 @@ fn newest<'w>(own: impl Iterator<Item = &'w Work>, works: &[Work]) -> usize {
 
 /// Whether a commit holds this work and no other.
 fn is_alone(work: &Work, works: &[Work]) -> bool {
-    works
-        .iter()
-        .filter(|other| other.commit == work.commit)
-        .count()
-        == 1
+    let same = works.iter().filter(|other| other.commit == work.commit);
+    same.count() == 1
 }
 
 /// Later work that touches these files, each with all of its task.
@@ -328,15 +317,12 @@ fn in_the_way(
     let taken: Vec<&CommitId> = taken.map(|one| &one.commit).collect();
     let is_taken = |work: &Work| taken.contains(&&work.commit);
     let mut found: BTreeMap<usize, Group> = BTreeMap::new();
-    for work in works[..*below]
-        .iter()
-        .filter(|work| !is_taken(work) && is_alone(work, works))
-    {
+    let is_left = |work: &&Work| !is_taken(work) && is_alone(work, works);
+    for work in works[..*below].iter().filter(is_left) {
         let Some(before) = repository.first_parent(&work.commit)? else {
             continue;
         };
-        let changed = repository.changed_files(&before, &work.commit)?;
-        if changed.iter().any(|change| files.contains(&change.path)) {
+        if changes_any(repository, (&before, &work.commit), files)? {
             let (named_by, own) = whole(repository, work, works)?;
             let group = of_work(named_by, &own, works, RevertReason::InTheWay(task.clone()));
             found.insert(group.position, group);
@@ -352,11 +338,8 @@ fn whole<'w>(
     works: &'w [Work],
 ) -> Result<(&'w Work, Vec<&'w Work>), Error> {
     let of_run = |other: &&Work| (&other.tag, &other.run) == (&work.tag, &work.run);
-    for implementation in works
-        .iter()
-        .filter(of_run)
-        .filter(|other| other.kind == WorkKind::Whole)
-    {
+    let is_whole = |other: &&Work| of_run(other) && other.kind == WorkKind::Whole;
+    for implementation in works.iter().filter(is_whole) {
         let mut below = repository.parents(&implementation.commit)?;
         for parent in below.clone() {
             below.extend(repository.parents(&parent)?);

@@ -2,7 +2,7 @@
 //!
 //! Worktrees travel with the steps: a step is given the worktree that it works in and gives it back with its answer.
 
-use crate::attempt::{ConcurrentAttempts, Start};
+use crate::attempt::Start;
 use crate::callers::AgentCaller;
 use crate::step_error::{StepError, blocking, words_of_panic};
 use crate::waves::looking_ahead::LookingAhead;
@@ -71,9 +71,8 @@ pub(crate) struct EffectRunner {
     /// Tasks of the backlog that joined the run.
     joined: BTreeMap<TaskId, Task>,
     statuses: StatusWriter,
-    concurrent: Arc<ConcurrentAttempts>,
     ahead: LookingAhead,
-    sender: mpsc::UnboundedSender<StepMessage>,
+    shared: StepShared,
     receiver: mpsc::UnboundedReceiver<StepMessage>,
     worktrees: BTreeMap<TaskId, Held>,
     orders: BTreeMap<TaskId, watch::Sender<Option<StopMode>>>,
@@ -87,13 +86,17 @@ impl EffectRunner {
         let (sender, receiver) = mpsc::unbounded_channel();
         let setup = Arc::new(setup);
         setup.checkouts.tell_through(sender.clone());
+        let statuses = StatusWriter::start(&setup, sender.clone());
         Self {
-            statuses: StatusWriter::start(&setup, sender.clone()),
-            concurrent: Arc::default(),
+            shared: StepShared {
+                ledger: Arc::clone(&statuses.ledger),
+                concurrent: Arc::default(),
+                messages: sender,
+            },
+            statuses,
             ahead: LookingAhead::default(),
             setup,
             joined: BTreeMap::new(),
-            sender,
             receiver,
             worktrees: BTreeMap::new(),
             orders: BTreeMap::new(),
@@ -148,15 +151,10 @@ impl EffectRunner {
             }
             Effect::Tell(_) => return,
         };
+        let agent = |timeout_ms, start| WorkStep::Agent { timeout_ms, start };
         let work = match step {
-            AttemptStep::RunAgent { timeout_ms } => {
-                let start = Start::New;
-                WorkStep::Agent { timeout_ms, start }
-            }
-            AttemptStep::Adopt { timeout_ms } => {
-                let start = Start::Adopt;
-                WorkStep::Agent { timeout_ms, start }
-            }
+            AttemptStep::RunAgent { timeout_ms } => agent(timeout_ms, Start::New),
+            AttemptStep::Adopt { timeout_ms } => agent(timeout_ms, Start::Adopt),
             AttemptStep::Prove => WorkStep::Prove,
             AttemptStep::Commit => WorkStep::Commit,
             AttemptStep::Refactor { commit, timeout_ms } => {
@@ -209,7 +207,7 @@ impl EffectRunner {
     /// Looks whether work that is under way will conflict with what has just landed.
     fn look_ahead(&mut self, tip: &CommitId, scheduler: &Scheduler) {
         for look in self.ahead.moved(tip, scheduler) {
-            let (setup, sender) = (Arc::clone(&self.setup), self.sender.clone());
+            let (setup, sender) = (Arc::clone(&self.setup), self.shared.messages.clone());
             self.looks.spawn_blocking(move || {
                 if let Some(input) = look.look(&setup) {
                     // Nobody listens once the run has ended.
@@ -220,12 +218,8 @@ impl EffectRunner {
     }
 
     fn context(&self, attempt: (&TaskId, AttemptNumber), scheduler: &Scheduler) -> StepContext {
-        let shared = StepShared {
-            ledger: self.statuses.ledger(),
-            concurrent: Arc::clone(&self.concurrent),
-            messages: self.sender.clone(),
-        };
-        let mut context = StepContext::new(Arc::clone(&self.setup), shared, scheduler, attempt);
+        let (setup, shared) = (Arc::clone(&self.setup), self.shared.clone());
+        let mut context = StepContext::new(setup, shared, scheduler, attempt);
         if let Some(joined) = self.joined.get(&context.planned.backlog_id) {
             context.task = joined.clone();
         }
@@ -250,34 +244,32 @@ impl EffectRunner {
         let read = blocking(move || setup.backlog.read(&options)).await;
         let failed = |reason, why: &str| Reply::failed(reason, format!("add task `{id}`: {why}"));
         let backlog = read.map_err(|trouble| failed("backlog", &trouble.to_string()))?;
-        let planning = &self.setup.planning;
+        let (setup, planning) = (&self.setup, &self.setup.planning);
         let planned = addition(&backlog.tasks, id, planning, run)
             .map_err(|refusal| Reply::refused(&refusal))?;
-        let task = of_unit(&backlog.tasks, planning.unit)
-            .into_iter()
-            .find(|task| task.id == *id);
+        let mut tasks = of_unit(&backlog.tasks, planning.unit).into_iter();
+        let task = tasks.find(|task| task.id == *id);
         let task = task.expect("the addition was found in this backlog");
-        let has_command = self.setup.test_command.is_some()
-            || !self.setup.parts.is_empty()
-            || task.test_command.is_some();
+        let has_command =
+            setup.test_command.is_some() || !setup.parts.is_empty() || task.test_command.is_some();
         if !has_command && planned.iter().any(|planned| planned.phase != Phase::None) {
-            return Err(failed(
-                "no-test-command",
-                "there is no test command to prove it with",
-            ));
+            let why = "there is no test command to prove it with";
+            return Err(failed("no-test-command", why));
         }
         Ok((planned, task))
     }
 
     /// Takes in a task that joins the run.
     pub(crate) fn take_in(&mut self, task: Task) {
-        self.statuses.ledger().begin(&task.id, &task.status);
+        self.shared.ledger.begin(&task.id, &task.status);
         self.joined.insert(task.id.clone(), task);
     }
 
     /// Notes what was refused to an agent, or to something that it started; tells whether that is news.
     pub(crate) fn note_refusal(&self, caller: &AgentCaller, words: &str) -> bool {
-        self.concurrent.notice(caller.attempt.as_ref(), words)
+        self.shared
+            .concurrent
+            .notice(caller.attempt.as_ref(), words)
     }
 
     fn worktree(&mut self, task: &TaskId, attempt: AttemptNumber) -> Option<Worktree> {
@@ -290,7 +282,7 @@ impl EffectRunner {
         of: (TaskId, AttemptNumber),
         step: impl Future<Output = StepDone> + Send + 'static,
     ) {
-        let sender = self.sender.clone();
+        let sender = self.shared.messages.clone();
         self.steps.spawn(async move {
             let done = answered(of, step).await;
             // Nobody listens once the run has ended; what the step did is found by the next process.
@@ -300,16 +292,14 @@ impl EffectRunner {
 
     fn release(&mut self, task: &TaskId, attempt: AttemptNumber, keep: Keep) {
         self.ahead.end(task);
-        let Some(worktree) = self.worktree(task, attempt) else {
-            return;
-        };
-        let setup = Arc::clone(&self.setup);
-        let task = task.clone();
-        let returning = setup.checkouts.pool().returning();
-        self.releases.spawn_blocking(move || {
-            let _until_then = returning;
-            steps::release(&setup, &task, attempt, worktree, keep)
-        });
+        if let Some(worktree) = self.worktree(task, attempt) {
+            let (setup, task) = (Arc::clone(&self.setup), task.clone());
+            let returning = setup.checkouts.pool().returning();
+            self.releases.spawn_blocking(move || {
+                let _until_then = returning;
+                steps::release(&setup, &task, attempt, worktree, keep)
+            });
+        }
     }
 
     /// Ends everything that is still under way, gives worktrees back, writes the last statuses; returns what people
@@ -330,10 +320,8 @@ impl EffectRunner {
         if status == RunStatus::Completed || status == RunStatus::Failed {
             warnings.extend(self.setup.checkouts.close().await);
         }
-        (
-            warnings.into_iter().map(RunEvent::Warning).collect(),
-            statuses,
-        )
+        let warnings = warnings.into_iter().map(RunEvent::Warning);
+        (warnings.collect(), statuses)
     }
 }
 

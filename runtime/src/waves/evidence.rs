@@ -3,11 +3,12 @@
 //! What tasks found out is kept in one file and chosen for a prompt: by kinship, by size, each thing once.
 
 use crate::waves::steps::StepContext;
+use itertools::Itertools as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use tm_presets::{Evidence, Prompt, PromptContext, PromptTask, RedReport, RejectedWork};
-use tm_scheduler::{Phase, Task, TaskId};
+use tm_scheduler::{AttemptRecord, Phase, Reason, Task, TaskId};
 
 /// So many bytes of one attempt's evidence go into a prompt.
 const EVIDENCE_BYTES: usize = 6 * 1024;
@@ -68,8 +69,7 @@ pub(crate) fn prompt_context(
 /// Attempts that were not charged, such as one that ran into a limit of a service, come on top.
 fn attempts_allowed(context: &StepContext) -> u32 {
     let earlier = context.earlier.iter();
-    let uncharged = earlier.filter(|record| !record.is_charged()).count();
-    let uncharged = u32::try_from(uncharged).unwrap_or(u32::MAX);
+    let uncharged: u32 = earlier.map(|record| u32::from(!record.is_charged())).sum();
     (context.setup.header.limits.retries + 1).saturating_add(uncharged)
 }
 
@@ -87,53 +87,45 @@ fn prompt_task(task: &Task) -> PromptTask {
 /// The details, followed by the subtasks as steps.
 fn with_steps(task: &Task) -> String {
     let mut details = task.details.clone();
-    for subtask in &task.subtasks {
+    for step in &task.subtasks {
         let _ = write!(
             details,
             "\n- {} {}: {}",
-            subtask.id, subtask.title, subtask.description
+            step.id, step.title, step.description
         );
-        if !subtask.details.is_empty() {
-            let _ = write!(details, "\n  {}", subtask.details.replace('\n', "\n  "));
+        if !step.details.is_empty() {
+            let _ = write!(details, "\n  {}", step.details.replace('\n', "\n  "));
         }
     }
     details.trim_start().to_owned()
 }
 
 fn evidence(context: &StepContext) -> Vec<Evidence> {
-    let failed = context
-        .earlier
-        .iter()
-        .filter_map(|record| Some((record, record.failed()?)));
-    failed
-        .map(|(record, failed)| Evidence {
-            attempt: record.number.0,
-            failure: failed.failure.to_string(),
-            text: bounded_end(&with_last_words(record), EVIDENCE_BYTES),
-            what_to_try: tm_presets::what_to_try(failed.failure.as_str(), reason(record))
-                .to_owned(),
-        })
-        .collect()
+    context.earlier.iter().filter_map(evidence_of).collect()
 }
 
-fn reason(record: &tm_scheduler::AttemptRecord) -> Option<&'static str> {
-    let of_proof = || record.proof().and_then(|proof| proof.reason);
-    (record.failed())
-        .and_then(|failed| failed.questioned)
-        .or_else(of_proof)
-        .map(tm_scheduler::Reason::as_str)
+fn evidence_of(record: &AttemptRecord) -> Option<Evidence> {
+    let failed = record.failed()?;
+    let of_proof = || record.proof()?.reason;
+    let reason = failed.questioned.or_else(of_proof).map(Reason::as_str);
+    Some(Evidence {
+        attempt: record.number.0,
+        failure: failed.failure.to_string(),
+        text: bounded_end(&with_last_words(record), EVIDENCE_BYTES),
+        what_to_try: tm_presets::what_to_try(failed.failure.as_str(), reason).to_owned(),
+    })
 }
 
 /// The evidence, what was noticed, and what the agent said last where nothing was measured.
-fn with_last_words(record: &tm_scheduler::AttemptRecord) -> String {
+fn with_last_words(record: &AttemptRecord) -> String {
     let mut text = record.evidence().to_owned();
-    for noticed in record.report().iter().flat_map(|report| &report.noticed) {
+    let Some(report) = record.report() else {
+        return text;
+    };
+    for noticed in &report.noticed {
         let _ = write!(text, "\n{noticed}");
     }
-    let last_words = record
-        .report()
-        .map(|report| report.last_words.trim())
-        .unwrap_or_default();
+    let last_words = report.last_words.trim();
     if record.proof().is_none() && !last_words.is_empty() {
         let _ = write!(text, "\n\nIts last words:\n\n{last_words}");
     }
@@ -153,7 +145,7 @@ fn bounded_end(text: &str, bytes: usize) -> String {
 }
 
 /// So many bytes go into a prompt, and so many of what one task found out.
-pub(crate) const NOTES_BYTES: usize = 16 * 1024;
+const NOTES_BYTES: usize = 16 * 1024;
 const ENTRY_BYTES: usize = 4 * 1024;
 
 /// The line before what a task found out; people who read the file as Markdown don't see it.
@@ -171,7 +163,7 @@ pub(crate) fn entry(task: &TaskId, title: &str, text: &str) -> String {
 
 /// Chooses from the file what a task may want to know: first what was found out by those that it builds on, `ancestors`, the
 /// nearest first, then the latest of all others. What another one said already is left out.
-pub(crate) fn notes_for(file: &str, ancestors: &[TaskId], bytes: usize) -> String {
+fn notes_for(file: &str, ancestors: &[TaskId], bytes: usize) -> String {
     let entries = &entries(file);
     let near = ancestors
         .iter()
@@ -194,10 +186,9 @@ pub(crate) fn notes_for(file: &str, ancestors: &[TaskId], bytes: usize) -> Strin
             None => drop(left_out.insert(task)),
         }
     }
-    let mut notes = chosen.into_values().collect::<Vec<_>>().join("\n\n");
+    let mut notes = chosen.into_values().join("\n\n");
     if !left_out.is_empty() {
-        let names: Vec<&str> = left_out.into_iter().take(20).map(TaskId::as_str).collect();
-        let names = names.join(", ");
+        let names = left_out.into_iter().take(20).join(", ");
         let _ = write!(
             notes,
             "\n\n[… left out for its length: what {names} found out …]"

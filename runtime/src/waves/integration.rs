@@ -4,6 +4,7 @@
 //! more is built on it until that is seen to: what others put there nobody has proven.
 
 use crate::Error;
+use crate::audit::values;
 use crate::locked;
 use std::sync::Mutex;
 use tm_scheduler::CommitId;
@@ -19,7 +20,7 @@ pub struct Integration {
 }
 
 /// What tm knows of the branch.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Known {
     /// The newest merge that is known to have landed, or what the run started from.
     landed: CommitId,
@@ -57,11 +58,8 @@ impl Integration {
             Some(found) if is_unfinished(&repository, &newest, &found, landing)? => found,
             Some(_) | None => newest.clone(),
         };
-        let integration = Self {
-            repository,
-            branch,
-            known: Mutex::new(Known { landed: newest, at }),
-        };
+        let integration = Self::lost(repository, branch, newest);
+        locked(&integration.known).at = at;
         let tip = integration.tip()?;
         let was_deleted = tip.was_deleted && !is_new;
         Ok((integration, Tip { was_deleted, ..tip }))
@@ -117,14 +115,11 @@ impl Integration {
     /// Somebody else moved it (`tm_worktrees::Error::Moved`), it is protected, or git refused.
     pub(crate) fn advance(&self, merge: &CommitId) -> Result<(), tm_worktrees::Error> {
         let mut known = locked(&self.known);
-        let start = BranchStart::Reuse {
-            expected: known.at.clone(),
-        };
+        let expected = known.at.clone();
+        let start = BranchStart::Reuse { expected };
         self.repository.move_branch(&self.branch, merge, &start)?;
-        *known = Known {
-            landed: merge.clone(),
-            at: merge.clone(),
-        };
+        known.at = merge.clone();
+        known.landed = merge.clone();
         drop(known);
         Ok(())
     }
@@ -145,10 +140,8 @@ fn is_unfinished(
         return Ok(false);
     }
     let trailers = repository.past(found)?.trailers;
-    let resolution = trailers
-        .iter()
-        .find(|(name, _)| name == Resolution::TRAILER);
-    let resolution = resolution.and_then(|(_, word)| Resolution::of(word));
+    let resolution = values(&trailers, Resolution::TRAILER).next();
+    let resolution = resolution.and_then(Resolution::of);
     match repository.merged_tree(newest, second, &repository.tree_of(found)?, resolution)? {
         MergedTree::AsMerged | MergedTree::Resolved => Ok(true),
         MergedTree::Other | MergedTree::Conflict(_) => Ok(false),

@@ -3,7 +3,8 @@
 //! Costs something only when the integration branch moves: one look into each worktree in which somebody works.
 
 use crate::waves::run_setup::Shared;
-use std::collections::{BTreeMap, BTreeSet};
+use itertools::Itertools as _;
+use std::collections::BTreeMap;
 use tm_scheduler::{AttemptNumber, CommitId, Foreseen, Input, Scheduler, TaskId};
 use tm_worktrees::{Error, Landing, Looker, Repository, Worktree};
 
@@ -15,7 +16,7 @@ pub(crate) struct LookingAhead {
 }
 
 /// One look that is to be made.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Look {
     task: TaskId,
     attempt: AttemptNumber,
@@ -66,27 +67,25 @@ impl LookingAhead {
 impl Look {
     /// Merges what is there now with what has landed, and returns what is foreseen; nothing where that can't be told.
     pub(crate) fn look(&self, setup: &Shared) -> Option<Input> {
-        let seen = self
-            .conflict(setup)
+        let foreseen = self
+            .foreseen(&setup.repository)
             .inspect_err(|error| tracing::debug!(%error, "no look ahead"));
-        let (files, with) = seen.ok()?;
-        Some(Input::Foreseen(Foreseen {
+        foreseen.ok().map(Input::Foreseen)
+    }
+
+    fn foreseen(&self, repository: &Repository) -> Result<Foreseen, Error> {
+        let work = self.looker.commit()?;
+        let (mut files, mut with) = (Vec::new(), Vec::new());
+        if let Landing::Conflict(conflict) = repository.land_united(&self.tip, &work)? {
+            files = conflict.files;
+            with = landed_tasks(repository, (&work, &self.tip), &files, &self.task)?;
+        }
+        Ok(Foreseen {
             task: self.task.clone(),
             attempt: self.attempt,
             files,
             with,
-        }))
-    }
-
-    fn conflict(&self, setup: &Shared) -> Result<(Vec<String>, Vec<TaskId>), Error> {
-        let repository = &setup.repository;
-        let work = self.looker.commit()?;
-        let Landing::Conflict(conflict) = repository.land_united(&self.tip, &work)? else {
-            return Ok((Vec::new(), Vec::new()));
-        };
-        let between = (&work, &self.tip);
-        let with = landed_tasks(repository, between, &conflict.files, &self.task)?;
-        Ok((conflict.files, with))
+        })
     }
 }
 
@@ -97,7 +96,10 @@ pub(crate) fn landed_tasks(
     files: &[String],
     own: &TaskId,
 ) -> Result<Vec<TaskId>, Error> {
-    let named = repository.trailers_between(from, to, files, "Task")?;
-    let tasks: BTreeSet<TaskId> = named.into_iter().map(TaskId::from).collect();
-    Ok(tasks.into_iter().filter(|task| task != own).collect())
+    let others = repository
+        .trailers_between(from, to, files, "Task")?
+        .into_iter()
+        .map(TaskId::from)
+        .filter(|task| task != own);
+    Ok(others.sorted().dedup().collect())
 }

@@ -3,10 +3,10 @@
 use super::{Integration, JournalHeader};
 use crate::checkouts::Checkouts;
 use crate::proving::{Parts, TestResultCache};
+use itertools::Itertools as _;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 use tm_config::Settings;
 use tm_executors::engine::Executor;
 use tm_executors::testing::TestCommand;
@@ -42,10 +42,10 @@ impl AgentChoice {
 
     /// Returns the recipe of an agent for a phase; the first choice when the settings know it no more.
     pub(crate) fn recipe(&self, phase: Phase, agent: Option<&AgentName>) -> &Recipe {
-        let recipes = self.of_phase(phase);
-        let is_named = |recipe: &&Recipe| agent.is_some_and(|agent| recipe.name == agent.as_str());
-        let named = recipes.iter().find(is_named).or(recipes.first());
-        named.expect("every kind of work has an agent")
+        let (recipes, name) = (self.of_phase(phase), agent.map(AgentName::as_str));
+        let mut named = recipes.iter().filter(|recipe| Some(&*recipe.name) == name);
+        let recipe = named.next().or(recipes.first());
+        recipe.expect("every kind of work has an agent")
     }
 
     /// Returns what the scheduler is to know of them.
@@ -61,13 +61,8 @@ impl AgentChoice {
 
     /// Returns the agents, each once, in the order of their first mention.
     pub fn all(&self) -> Vec<&Recipe> {
-        let mut all: Vec<&Recipe> = Vec::new();
-        for recipe in self.red.iter().chain(&self.green).chain(&self.plain) {
-            if !all.iter().any(|known| known.name == recipe.name) {
-                all.push(recipe);
-            }
-        }
-        all
+        let all = self.red.iter().chain(&self.green).chain(&self.plain);
+        all.unique_by(|recipe| &recipe.name).collect()
     }
 }
 
@@ -123,10 +118,6 @@ pub struct RunSetup {
     pub own_files: Vec<PathBuf>,
     /// This program.
     pub tm_program: PathBuf,
-    /// The limit without output and without file changes.
-    pub stall: Option<Duration>,
-    /// The time to end after the result, or when the run stops.
-    pub grace: Duration,
 }
 
 impl RunSetup {

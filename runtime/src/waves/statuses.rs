@@ -27,7 +27,7 @@ const AGAIN_AFTER: [Duration; 3] = [
 pub(crate) struct StatusWriter {
     sender: Option<mpsc::UnboundedSender<(TaskId, Status)>>,
     task: JoinHandle<Result<(), StepError>>,
-    ledger: Arc<Ledger>,
+    pub(crate) ledger: Arc<Ledger>,
 }
 
 /// The statuses that tm wrote, or is about to write: the last one of each task, and the one before.
@@ -56,19 +56,18 @@ impl Ledger {
     /// Sets the statuses back that somebody else has changed, because tm alone owns those of its run; returns what was
     /// found, in words.
     pub(crate) fn set_back(&self, setup: &RunSetup) -> Vec<String> {
-        let changed = self.changed_by_others(setup);
-        for (task, _, ours) in &changed {
+        let set_back = |(task, found, ours): (TaskId, Status, Status)| {
+            let words = format!(
+                "somebody set the status of task {task} to `{found}`; it is set back to `{ours}`"
+            );
             if let Some(sender) = self.sender.upgrade() {
                 // The writer lives as long as a sender.
-                let _writer_is_gone = sender.send((task.clone(), ours.clone()));
+                let _writer_is_gone = sender.send((task, ours));
             }
-        }
-        let words = |(task, found, ours): (TaskId, Status, Status)| {
-            format!(
-                "somebody set the status of task {task} to `{found}`; it is set back to `{ours}`"
-            )
+            words
         };
-        changed.into_iter().map(words).collect()
+        let changed = self.changed_by_others(setup);
+        changed.into_iter().map(set_back).collect()
     }
 
     /// Returns the tasks of the run whose status somebody else has changed: what it is, and what tm made it.
@@ -90,11 +89,10 @@ impl Ledger {
             .collect();
         let written = locked(&self.written);
         let joined = locked(&self.joined);
+        let of_setup = |task| setup.tasks.get(task).map(|task| &task.status);
         let changed = written.iter().filter_map(|(task, (before, last))| {
             let found = found.get(task)?;
-            let at_start = joined
-                .get(task)
-                .or_else(|| setup.tasks.get(task).map(|task| &task.status));
+            let at_start = joined.get(task).or_else(|| of_setup(task));
             let is_ours = found == last || Some(found) == before.as_ref().or(at_start);
             (!is_ours).then(|| (task.clone(), found.clone(), last.clone()))
         });
@@ -116,10 +114,6 @@ impl StatusWriter {
             task,
             ledger: Arc::new(ledger),
         }
-    }
-
-    pub(crate) fn ledger(&self) -> Arc<Ledger> {
-        Arc::clone(&self.ledger)
     }
 
     pub(crate) fn set(&self, task: TaskId, status: Status) {
@@ -172,13 +166,11 @@ async fn write(setup: &Shared, pending: &BTreeMap<TaskId, Status>) -> Result<(),
     if pending.is_empty() {
         return Ok(());
     }
-    let mut changes: Vec<StatusChange> = pending
-        .iter()
-        .map(|(task, status)| StatusChange {
-            id: task.clone(),
-            status: status.clone(),
-        })
-        .collect();
+    let change = |(task, status): (&TaskId, &Status)| StatusChange {
+        id: task.clone(),
+        status: status.clone(),
+    };
+    let mut changes: Vec<StatusChange> = pending.iter().map(change).collect();
     changes.extend(subtasks_of_done(setup, pending));
     let setup = Arc::clone(setup);
     let written = blocking(move || {

@@ -186,9 +186,9 @@ impl LoopDirectory {
         create_durable(&self.path)
     }
 
-    /// Returns the file that says where a lane of the loop stands, for whoever comes after a crash.
-    pub fn state(&self, lane: &str) -> PathBuf {
-        self.path.join(format!("state-{}.json", encode(lane)))
+    /// Returns the file that says where the loop of a tag stands, for whoever comes after a crash.
+    pub fn state(&self, tag: &str) -> PathBuf {
+        self.path.join(format!("state-{}.json", encode(tag)))
     }
 
     files! {
@@ -199,10 +199,10 @@ impl LoopDirectory {
     }
 
     /// Returns the folder of one try at an iteration, which need not exist.
-    pub fn attempt(&self, lane: &str, iteration: u32, attempt: u32) -> AttemptDirectory {
+    pub fn attempt(&self, tag: &str, iteration: u32, attempt: u32) -> AttemptDirectory {
         let iteration = format!("iteration-{iteration}");
-        let lane = self.path.join("lanes").join(encode(lane));
-        let path = lane.join(iteration).join(format!("attempt-{attempt}"));
+        let of_tag = self.path.join("lanes").join(encode(tag));
+        let path = of_tag.join(iteration).join(format!("attempt-{attempt}"));
         AttemptDirectory::new(path)
     }
 }

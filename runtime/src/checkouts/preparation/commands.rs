@@ -1,11 +1,11 @@
-//! A checkout that is to be made ready, and the commands of its set-up: one after the other, as tests are run, a process
-//! tree with a limit, written down while it goes on, of which nothing is left afterwards.
+//! A checkout that is to be made ready, why it could not be, and the commands of its set-up: one after the other, as tests
+//! are run, a process tree with a limit, written down while it goes on, of which nothing is left afterwards.
 
-use super::error::{Error, SetupEnd, SetupFailed};
 use super::folder::Folder;
+use itertools::Itertools as _;
 use std::ffi::OsString;
 use std::fmt;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,23 +55,19 @@ impl CommandPlace<'_> {
         self.executor.end_abandoned().await?;
         // What an earlier, interrupted set-up printed is no part of this one.
         match std::fs::remove_file(self.log) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(Error::file("remove", self.log)(error));
-            }
-            Ok(()) | Err(_) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            removed => removed.map_err(Error::file("remove", self.log))?,
         }
         let deadline = Instant::now() + self.limit;
         for command in commands {
             if let Some(end) = self.run(command, deadline).await? {
-                let last_lines = last_lines(self.log).unwrap_or_default();
-                let command = describe(command);
-                return Err(SetupFailed {
-                    command,
+                let failed = SetupFailed {
+                    command: describe(command),
                     end,
-                    last_lines,
+                    last_lines: last_lines(self.log).unwrap_or_default(),
                     log: self.log.to_owned(),
-                }
-                .into());
+                };
+                return Err(failed.into());
             }
         }
         Ok(())
@@ -128,16 +124,11 @@ fn describe(command: &CommandLine) -> String {
     }
 }
 
-fn last_lines(log: &Path) -> std::io::Result<Vec<String>> {
-    let text = tm_untrusted::clean(&String::from_utf8_lossy(&tm_untrusted::read_end(
-        log, TAIL_BYTES,
-    )?));
-    let lines: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
-    let last = lines[lines.len().saturating_sub(TAIL_LINES)..].iter();
-    Ok(last.map(|line| (*line).to_owned()).collect())
+fn last_lines(log: &Path) -> io::Result<Vec<String>> {
+    let end = tm_untrusted::read_end(log, TAIL_BYTES)?;
+    let text = tm_untrusted::clean(&String::from_utf8_lossy(&end));
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    Ok(lines.tail(TAIL_LINES).map(str::to_owned).collect())
 }
 
 /// Who works in a checkout.
@@ -170,7 +161,12 @@ pub struct PreparedPlace {
 
 impl PreparedPlace {
     pub(super) fn open(&self) -> Result<Folder, Error> {
-        Folder::open(&self.folder).map_err(Error::file("open", &self.folder))
+        Folder::open(&self.folder).map_err(self.failed_to("open"))
+    }
+
+    /// Wraps what the system says about it.
+    pub(super) fn failed_to(&self, action: &'static str) -> impl FnOnce(io::Error) -> Error {
+        Error::file(action, &self.folder)
     }
 }
 
@@ -182,4 +178,98 @@ impl fmt::Debug for PreparedPlace {
             .field("role", &self.role)
             .finish_non_exhaustive()
     }
+}
+
+/// Why a worktree could not be made ready; the texts follow "failed to".
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A command of the set-up failed: the fault of nobody's work.
+    #[error(transparent)]
+    Setup(#[from] SetupFailed),
+    /// A file or folder can't be read or changed.
+    #[error("{action} `{}`", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The copies that were made when the run began are not what they were.
+    #[error(
+        "use the copies of ignored files in `{}`: `{}` was changed since the run began, so they prove nothing any more; \
+         start a new run",
+        folder.display(),
+        changed.display()
+    )]
+    CopiesChanged {
+        /// Where the copies are.
+        folder: PathBuf,
+        /// What was changed.
+        changed: PathBuf,
+    },
+    /// A pattern can't be read, or git refused.
+    #[error(transparent)]
+    Git(#[from] tm_worktrees::Error),
+    /// A program could not be written down or watched.
+    #[error(transparent)]
+    Process(#[from] tm_executors::Error),
+    /// What was copied could not be written down or read.
+    #[error(transparent)]
+    Store(#[from] tm_store::Error),
+    /// git or the disk refused, or tm itself broke off.
+    #[error("make a worktree ready: {why}")]
+    BrokenOff {
+        /// What happened.
+        why: String,
+    },
+}
+
+/// A command that is to make a worktree ready, or to clear up after it, and failed.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("set up a worktree: `{command}` {end}; all it printed is in `{}`{}", log.display(), quoted(last_lines))]
+pub struct SetupFailed {
+    /// The command.
+    pub command: String,
+    /// How it ended.
+    pub end: SetupEnd,
+    /// The last lines that it printed.
+    pub last_lines: Vec<String>,
+    /// The file with all that it printed.
+    pub log: PathBuf,
+}
+
+/// How a command ended.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum SetupEnd {
+    /// With this exit code.
+    #[error("exited with code {0}")]
+    Exited(i32),
+    /// By a signal.
+    #[error("was killed by a signal")]
+    Killed,
+    /// It was ended when the time for all commands was over.
+    #[error("was ended after {} seconds, which is `worktree.setup_timeout`", .0.as_secs())]
+    TimedOut(Duration),
+    /// It could not be started.
+    #[error("could not be started: {0}")]
+    NotStarted(String),
+}
+
+impl Error {
+    /// Wraps what the system says about a file.
+    pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::File {
+            action,
+            path,
+            source,
+        }
+    }
+}
+
+fn quoted(lines: &[String]) -> String {
+    lines.iter().flat_map(|line| ["\n  ", line]).collect()
 }

@@ -5,6 +5,7 @@
 //! can share blocks until one side writes, it does. Scripts of a virtual environment, `.pth` files and launchers name the
 //! folder that they were made in: left so, a copy would run what is in the user's checkout, which is not to be judged.
 
+use super::Error;
 use super::folder::{Folder, kind};
 use rustix::fs::{FileType, Mode, OFlags, openat, readlinkat, symlinkat};
 use rustix::io::Errno;
@@ -31,14 +32,10 @@ impl Copying<'_> {
     /// Copies what is at a place in one folder to the same place in another; what is there already stays as it is. Git's
     /// own files are left out, and what is neither file, folder nor link.
     pub(super) fn copy(&self, from: &Folder, to: &Folder, place: &Path) -> Result<(), CopyError> {
-        let failed = |source| CopyError {
-            path: place.to_owned(),
-            source,
-        };
-        let Some((from, name)) = from.parent_of(place).map_err(failed)? else {
+        let Some((from, name)) = from.parent_of(place).map_err(failed(place))? else {
             return Ok(());
         };
-        let Some((to, _)) = to.make_parent_of(place).map_err(failed)? else {
+        let Some((to, _)) = to.make_parent_of(place).map_err(failed(place))? else {
             return Ok(());
         };
         self.copy_entry(&from, &to, name, place)
@@ -54,17 +51,13 @@ impl Copying<'_> {
         if name == ".git" || self.left_out.iter().any(|left_out| left_out == path) {
             return Ok(());
         }
-        let failed = |source| CopyError {
-            path: path.to_owned(),
-            source,
-        };
-        let Some(stat) = from.stat(name).map_err(failed)? else {
+        let Some(stat) = from.stat(name).map_err(failed(path))? else {
             return Ok(());
         };
         match kind(&stat) {
             FileType::Directory => self.copy_folder(from, to, name, path),
-            FileType::RegularFile => self.copy_file(from, to, name).map_err(failed),
-            FileType::Symlink => self.copy_link(from, to, name).map_err(failed),
+            FileType::RegularFile => self.copy_file(from, to, name).map_err(failed(path)),
+            FileType::Symlink => self.copy_link(from, to, name).map_err(failed(path)),
             _ => Ok(()),
         }
     }
@@ -76,26 +69,20 @@ impl Copying<'_> {
         name: &OsStr,
         path: &Path,
     ) -> Result<(), CopyError> {
-        let failed = |source| CopyError {
-            path: path.to_owned(),
-            source,
-        };
-        let is_new = to.stat(name).map_err(failed)?.is_none();
-        let from = from.child(name).map_err(failed)?;
+        let is_new = to.stat(name).map_err(failed(path))?.is_none();
+        let from = from.child(name).map_err(failed(path))?;
         let to = match to.make_child(name) {
-            Ok(to) => to,
             // A file or a link of the tree's own is in its place.
             Err(_) if !is_new => return Ok(()),
-            Err(error) => return Err(failed(error)),
+            to => to.map_err(failed(path))?,
         };
-        for name in from.names().map_err(failed)? {
+        for name in from.names().map_err(failed(path))? {
             self.copy_entry(&from, &to, &name, &path.join(&name))?;
         }
         if is_new {
-            from.as_file()
-                .metadata()
-                .and_then(|like| set_times_and_mode(to.as_file(), &like))
-                .map_err(failed)?;
+            let like = from.as_file().metadata();
+            like.and_then(|like| set_times_and_mode(to.as_file(), &like))
+                .map_err(failed(path))?;
         }
         Ok(())
     }
@@ -139,10 +126,10 @@ impl Copying<'_> {
     fn copy_link(&self, from: &Folder, to: &Folder, name: &OsStr) -> io::Result<()> {
         let target = readlinkat(from, name, Vec::new())?;
         let target = Path::new(OsStr::from_bytes(target.to_bytes()));
-        let target = self
-            .moved
-            .map_or_else(|| target.to_owned(), |moved| moved.target(target));
-        link(to, name, &target)
+        match self.moved {
+            Some(moved) => link(to, name, &moved.target(target)),
+            None => link(to, name, target),
+        }
     }
 }
 
@@ -183,6 +170,20 @@ pub(super) struct CopyError {
     pub(super) source: io::Error,
 }
 
+impl CopyError {
+    /// Returns the error, with the folder to which or from which was copied.
+    pub(super) fn in_folder(self, folder: &Path) -> Error {
+        Error::file("copy", &folder.join(self.path))(self.source)
+    }
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
+    move |source| CopyError {
+        path: path.to_owned(),
+        source,
+    }
+}
+
 /// From where to where things were copied.
 #[derive(Debug)]
 pub(super) struct Moved {
@@ -201,8 +202,7 @@ impl Moved {
     /// Returns where a link leads from the new place.
     pub(super) fn target(&self, target: &Path) -> PathBuf {
         match target.strip_prefix(&self.from) {
-            Ok(rest) if rest.as_os_str().is_empty() => self.to.clone(),
-            Ok(rest) => self.to.join(rest),
+            Ok(rest) => self.to.iter().chain(rest).collect(),
             Err(_) => target.to_owned(),
         }
     }
@@ -216,12 +216,9 @@ impl Moved {
         let (mut text, mut taken) = (Vec::new(), 0);
         while let Some(start) = find(&bytes, taken, from) {
             let end = start + from.len();
+            let is_whole = is_whole(&bytes[..start], &bytes[end..]);
             text.extend_from_slice(&bytes[taken..start]);
-            text.extend_from_slice(if is_whole(&bytes[..start], &bytes[end..]) {
-                to
-            } else {
-                from
-            });
+            text.extend_from_slice(if is_whole { to } else { from });
             taken = end;
         }
         if taken == 0 || bytes.contains(&0) {
@@ -257,15 +254,9 @@ fn is_whole(before: &[u8], after: &[u8]) -> bool {
 
 /// Returns where bytes are found next.
 fn find(bytes: &[u8], from: usize, wanted: &[u8]) -> Option<usize> {
-    let first = *wanted.first()?;
-    let starts = bytes
-        .iter()
-        .enumerate()
-        .skip(from)
-        .filter(|&(_, &byte)| byte == first);
-    starts
-        .map(|(start, _)| start)
-        .find(|&start| bytes[start..].starts_with(wanted))
+    let first = wanted.first();
+    (from..bytes.len())
+        .find(|&start| bytes.get(start) == first && bytes[start..].starts_with(wanted))
 }
 
 #[cfg(test)]

@@ -104,9 +104,9 @@ impl Folder {
         let mut names = Vec::new();
         for entry in Dir::read_from(self)? {
             let entry = entry?;
-            let name = entry.file_name().to_bytes();
-            if name != b"." && name != b".." {
-                names.push(OsStr::from_bytes(name).to_owned());
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "." && name != ".." {
+                names.push(name.to_owned());
             }
         }
         Ok(names)
@@ -187,14 +187,15 @@ impl Removal<'_> {
     }
 
     fn move_up(&mut self, parent: &Folder, name: &OsStr) -> io::Result<()> {
-        loop {
+        let new = loop {
             self.number += 1;
             let new = OsString::from(format!(".tm-removed-{}", self.number));
             if self.top.stat(&new)?.is_none() {
-                renameat(parent, name, self.top, &new)?;
-                self.moved_up.push(new);
-                return Ok(());
+                break new;
             }
-        }
+        };
+        renameat(parent, name, self.top, &new)?;
+        self.moved_up.push(new);
+        Ok(())
     }
 }

@@ -3,6 +3,7 @@
 //! Every change of a file moves its `ctime`, which no program can set. Does not know what the files are for.
 
 use super::folder::{Folder, kind};
+use itertools::Itertools as _;
 use rustix::fs::{FileType, Mode, Stat, readlinkat};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ const TICK: Duration = Duration::from_millis(20);
 const COARSE_TICK: Duration = Duration::from_secs(2);
 
 /// Prepared files and folders by their places in the checkout.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Manifest {
     roots: BTreeMap<PathBuf, Node>,
 }
@@ -51,7 +52,7 @@ struct Facts {
 }
 
 /// How a checkout differs from what was prepared.
-#[derive(Debug, Default, Eq, PartialEq)]
+#[derive(Debug, Default)]
 pub(super) struct Differences {
     /// The first thing that is gone or is not what it was.
     pub(super) changed: Option<PathBuf>,
@@ -88,10 +89,9 @@ impl Manifest {
         folder: &Folder,
         caches: &PathPatterns,
     ) -> io::Result<Differences> {
-        let mut differences = Differences::default();
         let mut comparison = Comparison {
             caches,
-            found: &mut differences,
+            found: Differences::default(),
         };
         for (place, node) in &self.roots {
             match folder.parent_of(place)? {
@@ -102,7 +102,7 @@ impl Manifest {
                 break;
             }
         }
-        Ok(differences)
+        Ok(comparison.found)
     }
 
     /// Returns how long to wait until a change of any of the files is sure to get another time than it has now.
@@ -207,17 +207,13 @@ impl Node {
 
 /// Returns the text of a digest.
 pub(super) fn hexadecimal(digest: &[u8]) -> String {
-    let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or_default();
-    digest
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
-        .collect()
+    format!("{:02x}", digest.iter().format(""))
 }
 
 /// A look at what is there now, against what was prepared.
 struct Comparison<'a> {
     caches: &'a PathPatterns,
-    found: &'a mut Differences,
+    found: Differences,
 }
 
 impl Comparison<'_> {
@@ -283,18 +279,14 @@ impl Facts {
     }
 
     fn to_text(self) -> String {
-        let Self {
-            kind,
-            mode,
-            inode,
-            size,
-            modified,
-            changed,
-        } = self;
         format!(
-            "{} {} {inode} {size} {modified} {changed}\n",
-            kind.as_raw_mode(),
-            mode.as_raw_mode()
+            "{} {} {} {} {} {}\n",
+            self.kind.as_raw_mode(),
+            self.mode.as_raw_mode(),
+            self.inode,
+            self.size,
+            self.modified,
+            self.changed
         )
     }
 }

@@ -7,20 +7,19 @@
 
 mod commands;
 mod copying;
-mod error;
 mod folder;
 mod manifest;
 mod snapshot;
 #[cfg(test)]
 mod tests;
 
-pub use commands::{PreparedPlace, Role, Untracked};
-pub use error::{Error, SetupEnd, SetupFailed};
+pub use commands::{Error, PreparedPlace, Role, SetupEnd, SetupFailed, Untracked};
 
+use crate::step_error::in_background;
 pub(crate) use commands::CommandPlace;
 use manifest::{Manifest, hexadecimal};
 use sha2::{Digest as _, Sha256};
-use snapshot::{Snapshot, Wanted};
+use snapshot::Snapshot;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -114,27 +113,13 @@ impl Preparation {
     /// # Errors
     /// A pattern can't be read, something can't be copied, or copies of this run were changed since they were made.
     pub fn begin(basis: PreparationBasis) -> Result<Self, Error> {
-        let PreparationBasis {
-            repository,
-            settings,
-            folder,
-            own_folders,
-            environment,
-            executor,
-        } = basis;
-        let wanted = Wanted {
-            repository: &repository,
-            copy: &settings.copy,
-            link: &settings.link,
-            own_folders: &own_folders,
-        };
         let shared = Shared {
-            setup_when: PathPatterns::new(&settings.setup_when)?,
-            caches: PathPatterns::new(&settings.cache)?,
-            snapshot: Snapshot::begin(&wanted, &folder)?,
-            settings,
-            environment,
-            executor,
+            setup_when: PathPatterns::new(&basis.settings.setup_when)?,
+            caches: PathPatterns::new(&basis.settings.cache)?,
+            snapshot: Snapshot::begin(&basis)?,
+            settings: basis.settings,
+            environment: basis.environment,
+            executor: basis.executor,
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -178,20 +163,15 @@ impl Preparation {
         if !self.has_caches() {
             return Ok(state.places().map(Path::to_owned).collect());
         }
-        let untracked = untracked()?;
-        let caches = untracked
-            .iter()
-            .filter(|path| self.shared.caches.covers(path))
-            .cloned();
+        let Shared {
+            caches, settings, ..
+        } = &*self.shared;
+        let listed = untracked()?.into_iter().filter(|path| caches.covers(path));
         // One within a folder of which nothing is tracked is listed with that folder alone.
-        let deeper = self
-            .shared
-            .settings
-            .cache
-            .iter()
-            .map(|pattern| PathBuf::from(pattern.trim_matches('/')));
+        let deeper = settings.cache.iter();
+        let deeper = deeper.map(|pattern| pattern.trim_matches('/').into());
         let prepared = state.places().map(Path::to_owned);
-        Ok(prepared.chain(caches).chain(deeper).collect())
+        Ok(prepared.chain(listed).chain(deeper).collect())
     }
 
     /// Tells why a checkout is not ready, if so. What was added to the prepared folders is removed.
@@ -210,8 +190,9 @@ impl Preparation {
         if done.digest != self.shared.digest(place.role, named_files) {
             return Ok(Some(Unprepared::OtherFiles));
         }
-        let (shared, place) = (Arc::clone(&self.shared), place.clone());
-        blocking(move || shared.restore(&place, &done.manifest)).await
+        let restore =
+            move |shared: &Shared, place: &PreparedPlace| shared.restore(place, &done.manifest);
+        self.in_background(place, restore).await
     }
 
     /// Makes a checkout ready, which is done with a look when it is ready already. Its tracked files are those of the
@@ -235,12 +216,10 @@ impl Preparation {
         let begun = Instant::now();
         // Whatever becomes of this, it is not what it was.
         *state = Prepared::default();
-        let (shared, here) = (Arc::clone(&self.shared), place.clone());
-        blocking(move || shared.renew(&here)).await?;
+        self.in_background(place, Shared::renew).await?;
         self.run(place, commands(self.shared.settings.setup.as_ref()))
             .await?;
-        let (shared, here) = (Arc::clone(&self.shared), place.clone());
-        let manifest = blocking(move || shared.take_manifest(&here)).await?;
+        let manifest = self.in_background(place, Shared::take_manifest).await?;
         tokio::time::sleep(manifest.unsettled(SystemTime::now())).await;
         let digest = self.shared.digest(place.role, named_files);
         *state = Prepared {
@@ -262,20 +241,29 @@ impl Preparation {
     }
 
     async fn run(&self, place: &PreparedPlace, commands: &[CommandLine]) -> Result<(), Error> {
-        if commands.is_empty() {
-            return Ok(());
-        }
         let shared = &self.shared;
-        CommandPlace {
+        let place = CommandPlace {
             folder: &place.folder,
             log: &place.log,
             limit: shared.settings.setup_timeout,
             environment: &shared.environment,
             executor: &shared.executor,
             variables: &place.variables,
+        };
+        match commands {
+            [] => Ok(()),
+            commands => place.run_all(commands).await,
         }
-        .run_all(commands)
-        .await
+    }
+
+    /// Does what waits for the disk away from the loop.
+    async fn in_background<T: Send + 'static>(
+        &self,
+        place: &PreparedPlace,
+        work: impl FnOnce(&Shared, &PreparedPlace) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (shared, place) = (Arc::clone(&self.shared), place.clone());
+        in_background(move || work(&shared, &place)).await?
     }
 }
 
@@ -285,11 +273,10 @@ impl Shared {
         let setup = commands(self.settings.setup.as_ref());
         // Without commands nothing is made of the files.
         let named_files = if setup.is_empty() { "" } else { named_files };
-        let digest = Sha256::digest(format!(
+        hexadecimal(&Sha256::digest(format!(
             "1 {role:?} {:?} {setup:?} {named_files:?}",
             self.snapshot.digest()
-        ));
-        hexadecimal(&digest)
+        )))
     }
 
     /// Removes what was added to prepared folders; tells what is not as it was made.
@@ -298,33 +285,28 @@ impl Shared {
         place: &PreparedPlace,
         manifest: &Manifest,
     ) -> Result<Option<Unprepared>, Error> {
-        let reading = |source| Error::file("read", &place.folder)(source);
-        let folder = place.open()?;
-        let differences = manifest
-            .differences(&folder, &self.caches)
-            .map_err(reading)?;
+        let differences = manifest.differences(&place.open()?, &self.caches);
+        let differences = differences.map_err(place.failed_to("read"))?;
         if let Some(changed) = differences.changed {
             return Ok(Some(Unprepared::Changed(changed)));
         }
         if !differences.added.is_empty() {
             // A file of the tree may lie in a prepared folder.
-            let untracked = (place.untracked)()?;
-            let strange = differences
-                .added
-                .iter()
-                .flat_map(|added| untracked_at(added, &untracked))
-                .collect::<Vec<_>>();
-            folder::remove(&folder, &strange, &self.caches)
-                .map_err(Error::file("clean", &place.folder))?;
+            let (added, untracked) = (differences.added.iter(), (place.untracked)()?);
+            let strange = added.flat_map(|added| untracked_at(added, &untracked));
+            self.remove(place, &strange.collect::<Vec<_>>())?;
         }
         Ok(None)
     }
 
+    fn remove(&self, place: &PreparedPlace, what: &[PathBuf]) -> Result<(), Error> {
+        let removed = folder::remove(&place.open()?, what, &self.caches);
+        removed.map_err(place.failed_to("clean"))
+    }
+
     /// Throws away everything untracked but caches, and puts the copies in.
     fn renew(&self, place: &PreparedPlace) -> Result<(), Error> {
-        let untracked = (place.untracked)()?;
-        folder::remove(&place.open()?, &untracked, &self.caches)
-            .map_err(Error::file("clean", &place.folder))?;
+        self.remove(place, &(place.untracked)()?)?;
         self.snapshot.put_into(&place.folder, place.role)
     }
 
@@ -334,8 +316,8 @@ impl Shared {
             return Ok(Manifest::default());
         }
         let untracked = (place.untracked)()?;
-        Manifest::take(&place.open()?, &untracked, &self.caches)
-            .map_err(Error::file("read", &place.folder))
+        let manifest = Manifest::take(&place.open()?, &untracked, &self.caches);
+        manifest.map_err(place.failed_to("read"))
     }
 }
 
@@ -350,29 +332,14 @@ fn commands(commands: Option<&Commands>) -> &[CommandLine] {
     commands.map_or(&[], Commands::all)
 }
 
-/// Does what waits for the disk away from the loop.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) => Err(Error::BrokenOff {
-            why: error.to_string(),
-        }),
-    }
-}
-
 /// The untracked part of what is at a path.
 fn untracked_at(path: &Path, untracked: &[PathBuf]) -> Vec<PathBuf> {
-    if untracked
-        .iter()
-        .any(|untracked| path.starts_with(untracked))
-    {
+    if untracked.iter().any(|found| path.starts_with(found)) {
         return vec![path.to_owned()];
     }
     untracked
         .iter()
-        .filter(|untracked| untracked.starts_with(path))
+        .filter(|found| found.starts_with(path))
         .cloned()
         .collect()
 }

@@ -3,17 +3,17 @@
 //! Worktrees get their copies from here, so that nothing that an agent does to the checkout later reaches a judge. The
 //! copies are looked at each time before they are used, also by the process that takes the run up.
 
+use super::Error;
 use super::copying::Copying;
 use super::copying::Moved;
-use super::error::Error;
 use super::folder::{Folder, remove};
 use super::manifest::Manifest;
-use super::{Role, copying};
+use super::{PreparationBasis, Role, copying};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use tm_worktrees::{PathPatterns, Repository};
+use tm_worktrees::PathPatterns;
 
 /// The file in a checkout's root that names what is copied, as `.gitignore` is written.
 const INCLUDE_FILE: &str = ".worktreeinclude";
@@ -42,47 +42,17 @@ struct Record {
     digest: String,
 }
 
-/// What is to be copied out of which checkout.
-pub(super) struct Wanted<'a> {
-    pub(super) repository: &'a Repository,
-    pub(super) copy: &'a [String],
-    pub(super) link: &'a [String],
-    /// tm's own folders, which are never copied.
-    pub(super) own_folders: &'a [PathBuf],
-}
-
 impl Snapshot {
-    /// Takes up the copies in `folder`, or makes them there.
-    pub(super) fn begin(wanted: &Wanted<'_>, folder: &Path) -> Result<Self, Error> {
-        let (files, written) = (folder.join("files"), folder.join("record.json"));
-        let checkout = wanted.repository.checkout_root().to_owned();
-        if written.exists() {
-            let record: Record = tm_store::run::read_json(&written)?;
-            let manifest = manifest_of(&files, &record)?;
-            if manifest.digest() != record.digest {
-                return Err(Error::CopiesChanged {
-                    folder: files.clone(),
-                    changed: files,
-                });
-            }
-            return Ok(Self {
-                checkout,
-                files,
-                record,
-                manifest,
-            });
-        }
-        let mut record = wanted.places()?;
-        let mut manifest = Manifest::default();
-        if !record.is_empty() {
-            copy_out(wanted, &record, folder, &files)?;
-            manifest = manifest_of(&files, &record)?;
-            std::thread::sleep(manifest.unsettled(SystemTime::now()));
-            record.digest = manifest.digest();
-            tm_store::run::write_json(&written, &record)?;
-        }
+    /// Takes up the copies in the folder of the run, or makes them there.
+    pub(super) fn begin(basis: &PreparationBasis) -> Result<Self, Error> {
+        let (files, written) = (basis.folder.join("files"), basis.folder.join("record.json"));
+        let (record, manifest) = if written.exists() {
+            taken_up(&files, &written)?
+        } else {
+            copied_out(basis, &files, &written)?
+        };
         Ok(Self {
-            checkout,
+            checkout: basis.repository.checkout_root().to_owned(),
             files,
             record,
             manifest,
@@ -114,9 +84,8 @@ impl Snapshot {
         let copies =
             paths(&self.record.copied).chain(links.clone().filter(|_| role == Role::Judge));
         for place in copies {
-            copying
-                .copy(&from, &to, place)
-                .map_err(|error| Error::file("copy", &folder.join(error.path))(error.source))?;
+            let copied = copying.copy(&from, &to, place);
+            copied.map_err(|error| error.in_folder(folder))?;
         }
         for place in links.filter(|_| role == Role::Agent) {
             self.link(&to, place)
@@ -133,14 +102,11 @@ impl Snapshot {
     }
 
     fn assert_untouched(&self) -> Result<(), Error> {
-        let differences = self
-            .manifest
-            .differences(&open(&self.files)?, &PathPatterns::default());
+        let folder = open(&self.files)?;
+        let differences = self.manifest.differences(&folder, &PathPatterns::default());
         let differences = differences.map_err(Error::file("read", &self.files))?;
-        match differences
-            .changed
-            .or_else(|| differences.added.into_iter().next())
-        {
+        let mut changed = differences.changed.into_iter().chain(differences.added);
+        match changed.next() {
             Some(changed) => Err(Error::CopiesChanged {
                 folder: self.files.clone(),
                 changed,
@@ -150,22 +116,19 @@ impl Snapshot {
     }
 }
 
-impl Wanted<'_> {
+impl PreparationBasis {
     /// Finds what is to be copied and what is to be linked, nothing twice.
     fn places(&self) -> Result<Record, Error> {
         let included = include_file(self.repository.checkout_root())?;
         let own = self.own_places();
         let is_own = |path: &PathBuf| own.iter().any(|own| path.starts_with(own));
         let find = |patterns: &[String]| -> Result<Vec<PathBuf>, Error> {
-            Ok(self
-                .repository
-                .ignored_paths(patterns)?
-                .into_iter()
-                .filter(|path| !is_own(path))
-                .collect())
+            let mut found = self.repository.ignored_paths(patterns)?;
+            found.retain(|path| !is_own(path));
+            Ok(found)
         };
-        let linked = find(self.link)?;
-        let mut copied = find(self.copy)?;
+        let linked = find(&self.settings.link)?;
+        let mut copied = find(&self.settings.copy)?;
         copied.extend(find(&included)?);
         copied.sort();
         copied.dedup();
@@ -194,30 +157,59 @@ impl Record {
     fn is_empty(&self) -> bool {
         self.copied.is_empty() && self.linked.is_empty()
     }
+
+    fn places(&self) -> impl Iterator<Item = &Path> {
+        paths(&self.copied).chain(paths(&self.linked))
+    }
+}
+
+/// The copies of this run that were made before.
+fn taken_up(files: &Path, written: &Path) -> Result<(Record, Manifest), Error> {
+    let record: Record = tm_store::run::read_json(written)?;
+    let manifest = manifest_of(files, &record)?;
+    if manifest.digest() == record.digest {
+        return Ok((record, manifest));
+    }
+    Err(Error::CopiesChanged {
+        folder: files.to_owned(),
+        changed: files.to_owned(),
+    })
+}
+
+/// Makes the copies, where there is anything to copy.
+fn copied_out(
+    basis: &PreparationBasis,
+    files: &Path,
+    written: &Path,
+) -> Result<(Record, Manifest), Error> {
+    let mut record = basis.places()?;
+    if record.is_empty() {
+        return Ok((record, Manifest::default()));
+    }
+    copy_out(basis, &record, files)?;
+    let manifest = manifest_of(files, &record)?;
+    std::thread::sleep(manifest.unsettled(SystemTime::now()));
+    record.digest = manifest.digest();
+    tm_store::run::write_json(written, &record)?;
+    Ok((record, manifest))
 }
 
 /// Copies everything out of the checkout; what a process that died has left is thrown away first.
-fn copy_out(
-    wanted: &Wanted<'_>,
-    record: &Record,
-    folder: &Path,
-    files: &Path,
-) -> Result<(), Error> {
+fn copy_out(basis: &PreparationBasis, record: &Record, files: &Path) -> Result<(), Error> {
+    let folder = &basis.folder;
     std::fs::create_dir_all(folder).map_err(Error::file("create", folder))?;
     remove(&open(folder)?, &["files".into()], &PathPatterns::default())
         .map_err(Error::file("remove", files))?;
     std::fs::create_dir(files).map_err(Error::file("create", files))?;
-    let root = wanted.repository.checkout_root();
+    let root = basis.repository.checkout_root();
     let (from, to) = (open(root)?, open(files)?);
-    let own = wanted.own_places();
     let copying = Copying {
-        left_out: &own,
+        left_out: &basis.own_places(),
         moved: None,
     };
-    for place in paths(&record.copied).chain(paths(&record.linked)) {
-        copying
-            .copy(&from, &to, place)
-            .map_err(|error| Error::file("copy", &root.join(error.path))(error.source))?;
+    for place in record.places() {
+        let copied = copying.copy(&from, &to, place);
+        copied.map_err(|error| error.in_folder(root))?;
     }
     Ok(())
 }
@@ -226,10 +218,7 @@ fn manifest_of(files: &Path, record: &Record) -> Result<Manifest, Error> {
     if record.is_empty() {
         return Ok(Manifest::default());
     }
-    let places: Vec<PathBuf> = paths(&record.copied)
-        .chain(paths(&record.linked))
-        .map(Path::to_owned)
-        .collect();
+    let places: Vec<PathBuf> = record.places().map(Path::to_owned).collect();
     let manifest = Manifest::take(&open(files)?, &places, &PathPatterns::default());
     manifest.map_err(Error::file("read", files))
 }
@@ -245,16 +234,12 @@ fn paths(names: &[OsString]) -> impl Iterator<Item = &Path> + Clone {
 /// The lines of the file that names what is copied; none where there is no such file, or something else in its place.
 fn include_file(root: &Path) -> Result<Vec<String>, Error> {
     let path = root.join(INCLUDE_FILE);
-    if !path
-        .symlink_metadata()
-        .is_ok_and(|metadata| metadata.is_file())
-    {
+    let metadata = path.symlink_metadata();
+    if !metadata.is_ok_and(|metadata| metadata.is_file()) {
         return Ok(Vec::new());
     }
-    let text =
-        tm_untrusted::read_beginning(&path, INCLUDE_BYTES).map_err(Error::file("read", &path))?;
-    Ok(String::from_utf8_lossy(&text)
-        .lines()
-        .map(str::to_owned)
-        .collect())
+    let text = tm_untrusted::read_beginning(&path, INCLUDE_BYTES);
+    let text = text.map_err(Error::file("read", &path))?;
+    let text = String::from_utf8_lossy(&text);
+    Ok(text.lines().map(str::to_owned).collect())
 }

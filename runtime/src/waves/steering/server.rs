@@ -2,9 +2,9 @@
 //!
 //! Knows nothing of the run but who belongs to it: agents may look, and not steer. Whatever comes over the socket is answered by a line, or ends that one connection.
 
-use super::Steer;
-use super::protocol::{Ask, Reply};
+use super::{Ask, Reply, Steer};
 use crate::callers::{AgentCaller, caller_of_own_run};
+use crate::setup::variable;
 use std::io;
 use std::os::unix::net::UnixListener as StdListener;
 use std::path::{Path, PathBuf};
@@ -50,11 +50,8 @@ impl SteeringSocket {
         project: &ProjectDirectory,
         steers: mpsc::UnboundedSender<Steer>,
     ) -> Result<Self, tm_store::Error> {
-        let runtime_folder =
-            std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
+        let runtime_folder = variable("XDG_RUNTIME_DIR").map(PathBuf::from).into_iter();
         let others: Vec<PathBuf> = runtime_folder
-            .map(PathBuf::from)
-            .into_iter()
             .chain([std::env::temp_dir(), "/tmp".into()])
             .collect();
         let (control, listener) = ControlSocket::open(project, &others, |path| {
@@ -241,9 +238,10 @@ async fn hear(ask: Ask, caller: &Caller, steers: &mpsc::UnboundedSender<Steer>) 
 
 async fn put(ask: Ask, steers: &mpsc::UnboundedSender<Steer>) -> Reply {
     let (sender, receiver) = oneshot::channel();
-    let sent = steers.send(Steer::Ask(ask, sender)).is_ok();
-    let reply = if sent { receiver.await.ok() } else { None };
-    reply.unwrap_or_else(|| Reply::failed("over", "ask the run: it is over"))
+    // What a run that is over does not take is dropped, and nobody answers then.
+    drop(steers.send(Steer::Ask(ask, sender)));
+    let reply = receiver.await;
+    reply.unwrap_or_else(|_| Reply::failed("over", "ask the run: it is over"))
 }
 
 async fn answer(writer: &mut OwnedWriteHalf, reply: &Reply) -> io::Result<()> {

@@ -4,14 +4,15 @@ use super::context::StepContext;
 use super::prepare::with_kept_tests;
 use crate::attempt::{Launch, Start, not_started};
 use crate::callers::REPOSITORY;
+use crate::setup::attempt_limits;
 use crate::step_error::{StepError, briefly};
 use crate::waves::evidence::{entry, prompt_context, prompt_of};
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
-use tm_executors::agent::{AgentCommand, AttemptLimits};
+use tm_executors::agent::AgentCommand;
 use tm_presets::{Prompt, PromptContext, RejectedWork};
-use tm_scheduler::{AgentReport, AgentVerdict, Answer, CommitId, StopMode, judge_agent};
+use tm_scheduler::{AgentReport, AgentVerdict, Answer, CommitId, Place, StopMode, judge_agent};
 use tm_worktrees::Worktree;
 use tokio::sync::watch;
 
@@ -31,23 +32,20 @@ pub(super) async fn run_agent(
         Ok(None) => {}
         Err(trouble) => return trouble.answer(Answer::WorkLost),
     }
-    let ran = match command_of(context, worktree, timeout_ms) {
-        Ok(command) => {
-            let tell = |progress| context.tell_agent(progress);
-            let afterwards = |report: &AgentReport| {
-                // Goes through what will be proven.
-                if matches!(judge_agent(report), AgentVerdict::WorthProving) {
-                    let never_commit = &context.setup.never_commit;
-                    tokio::task::block_in_place(|| worktree.capture_ahead(never_commit));
-                }
-            };
-            context
-                .run_agent((start, command, orders), tell, afterwards)
-                .await
+    let afterwards = |report: &AgentReport| {
+        // Goes through what will be proven.
+        if matches!(judge_agent(report), AgentVerdict::WorthProving) {
+            let never_commit = &context.setup.never_commit;
+            tokio::task::block_in_place(|| worktree.capture_ahead(never_commit));
         }
-        Err(trouble) => Err(trouble),
     };
-    let mut report = match ran {
+    let ran = async {
+        let command = command_of(context, worktree, timeout_ms)?;
+        let tell = |progress| context.tell_agent(progress);
+        let started = (start, command, orders);
+        context.run_agent(started, tell, afterwards).await
+    };
+    let mut report = match ran.await {
         Ok(report) => report,
         Err(trouble) => {
             let not_started = |why| not_started(context.recipe(), why);
@@ -100,13 +98,8 @@ pub(super) fn command(
     let checkout = context.repository().checkout_root();
     let own_prompts = checkout.join(".taskmaster/prompts");
     let prompt = tm_presets::render(prompt, &prompt_context, &own_prompts)?;
-    launch_of(
-        context,
-        worktree,
-        &prompt,
-        Duration::from_millis(timeout_ms),
-    )
-    .prepare()
+    let timeout = Duration::from_millis(timeout_ms);
+    launch_of(context, worktree, &prompt, timeout).prepare()
 }
 
 /// What an agent of the attempt is started with.
@@ -123,15 +116,15 @@ pub(super) fn launch_of<'a>(
         directory: &context.directory,
         worktree,
         prompt,
-        placeholders: placeholders(context),
+        task_id: context.id().to_string(),
+        phase: context.phase().as_str(),
+        attempt: context.attempt.0,
+        tag: &setup.header.tag,
+        run_id: &setup.header.run_id,
+        tm_program: &setup.tm_program,
         variables: variables(context, worktree),
         env_markers: env_markers(context),
-        limits: AttemptLimits {
-            timeout,
-            stall: setup.stall,
-            grace: setup.grace,
-            log_bytes: setup.settings.agent.max_log_bytes(),
-        },
+        limits: attempt_limits(&setup.settings.agent, timeout),
     }
 }
 
@@ -148,14 +141,9 @@ fn red_files(context: &StepContext) -> Result<Vec<String>, StepError> {
 fn rejected_work(context: &StepContext) -> Vec<RejectedWork> {
     let rejections = context.setup.rejections.get(&context.planned.backlog_id);
     let is_in_base = |commit: &CommitId| {
+        let is_below = |place: &Place| context.repository().is_ancestor(commit, &place.base);
         // A commit that is not there any more is in no base.
-        let base = context.place.as_ref().map(|place| &place.base);
-        base.is_some_and(|base| {
-            context
-                .repository()
-                .is_ancestor(commit, base)
-                .unwrap_or(false)
-        })
+        (context.place.as_ref()).is_some_and(|place| is_below(place).unwrap_or(false))
     };
     let of = |rejection: &tm_store::run::Rejection| RejectedWork {
         is_in_base: is_in_base(&rejection.commit),
@@ -166,24 +154,13 @@ fn rejected_work(context: &StepContext) -> Vec<RejectedWork> {
     rejections.into_iter().flatten().map(of).collect()
 }
 
-fn placeholders(context: &StepContext) -> Vec<(&'static str, String)> {
-    vec![
-        ("task_id", context.id().to_string()),
-        ("phase", context.phase().to_string()),
-        ("attempt", context.attempt.to_string()),
-        ("tag", context.setup.header.tag.to_string()),
-        ("run_id", context.setup.header.run_id.to_string()),
-        ("tm", context.setup.tm_program.display().to_string()),
-    ]
-}
-
 /// The variables by which every process of the attempt is known, and unlike those of any other.
 fn env_markers(context: &StepContext) -> Vec<(String, String)> {
-    let marker = |name: &str, value: String| (name.to_owned(), value);
+    let run = &context.setup.header.run_id;
     vec![
-        marker("TM_RUN_ID", context.setup.header.run_id.to_string()),
-        marker("TM_TASK_ID", context.id().to_string()),
-        marker("TM_ATTEMPT", context.attempt.to_string()),
+        ("TM_RUN_ID".to_owned(), run.to_string()),
+        ("TM_TASK_ID".to_owned(), context.id().to_string()),
+        ("TM_ATTEMPT".to_owned(), context.attempt.to_string()),
     ]
 }
 
@@ -240,19 +217,16 @@ fn collect_learnings(context: &StepContext) {
         Ok(bytes) => tm_untrusted::clean(&String::from_utf8_lossy(&bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
         Err(error) => {
-            return context.tell_output(format!(
-                "what the agent found out could not be read: {error}"
-            ));
+            let words = format!("what the agent found out could not be read: {error}");
+            return context.tell_output(words);
         }
     };
     if text.trim().is_empty() {
         return;
     }
     let entry = entry(context.id(), &context.planned.title, &text);
-    let path = context.setup.directory.context();
-    if let Err(error) =
-        tm_untrusted::append(&path).and_then(|mut file| file.write_all(entry.as_bytes()))
-    {
+    let file = tm_untrusted::append(&context.setup.directory.context());
+    if let Err(error) = file.and_then(|mut file| file.write_all(entry.as_bytes())) {
         context.tell_output(format!(
             "what the agent found out could not be kept: {error}"
         ));

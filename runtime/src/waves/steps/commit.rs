@@ -145,7 +145,7 @@ fn commit_now(
     hooked: &Hooked,
     parents: &[&CommitId],
 ) -> Result<CommitId, Error> {
-    let repository = &context.setup.repository;
+    let repository = context.repository();
     let commit = repository.commit_as_user(&hooked.tree, parents, &hooked.message)?;
     repository.assert_tree_of(&commit, &hooked.tree)?;
     worktree.put_branch_at(&commit, &context.salvage_name(context.attempt))?;
@@ -184,9 +184,8 @@ async fn hooked(
 /// Whether there may be hooks, and the settings have them run for a commit of this phase.
 fn runs_hooks(context: &StepContext, phase: &str) -> bool {
     let hooks = context.setup.settings.git.hooks;
-    let is_of_red = phase == Phase::Red.as_str();
     hooks != CommitHooks::Off
-        && !(hooks == CommitHooks::Commit && is_of_red)
+        && (hooks == CommitHooks::On || phase != Phase::Red.as_str())
         && context.repository().may_have_hooks(HookedWork::Commit)
 }
 
@@ -217,10 +216,8 @@ const RED_AND_HOOKS: &str = "A RED can't pass a hook that runs the tests, since 
  .taskmaster/tm.yaml runs the hooks for all commits but those of a RED, `git.hooks: off` for none.";
 
 fn refused(error: &Error) -> StepError {
-    if error.is_of_surroundings() {
-        return StepError::of(error);
-    }
     StepError::of_task(match error {
+        _ if error.is_of_surroundings() => return StepError::of(error),
         Error::CommitRefused { why, output } => format!("{why}\n{output}"),
         Error::HookRefused { hook, why, output } => hook_words(hook, why, output),
         other => describe(other),
@@ -246,11 +243,12 @@ pub(super) async fn with_hooks(
 
 /// What a hook said, its point first.
 pub(super) fn hook_words(hook: &str, why: &str, output: &str) -> String {
-    let point = match why {
-        "" => " and says nothing".to_owned(),
-        why => format!(": {why}"),
+    let said = if why.is_empty() {
+        " and says nothing"
+    } else {
+        ": "
     };
     let end = output.len().saturating_sub(HOOK_BYTES);
     let output = &output[output.ceil_char_boundary(end)..];
-    format!("the hook `{hook}` refuses it{point}\n{output}")
+    format!("the hook `{hook}` refuses it{said}{why}\n{output}")
 }

@@ -3,13 +3,14 @@
 use super::agent::Orders;
 use crate::attempt::{Attempt, AttemptRunner, ConcurrentAttempts, Ran, Start, Workplace};
 use crate::audit::{TEST_COMMAND, as_value};
-use crate::proving::{RedCommit, TestResultCache};
+use crate::proving::{Parts, RedCommit, TestResultCache};
 use crate::step_error::{StepError, briefly};
 use crate::waves::cleaned::cleaned;
 use crate::waves::effect_runner::{RunEvent, StepMessage};
 use crate::waves::resolving::{Mending, carried_over};
 use crate::waves::run_setup::Shared;
 use crate::waves::statuses::Ledger;
+use itertools::Itertools as _;
 use std::sync::Arc;
 use tm_executors::agent::{AgentCommand, Progress};
 use tm_executors::testing::TestCommand;
@@ -19,7 +20,7 @@ use tm_scheduler::{
     Scheduler, Task, TaskId, Tokens,
 };
 use tm_store::run::AttemptDirectory;
-use tm_worktrees::{Repository, TreeId, Worktree};
+use tm_worktrees::{Error, Repository, TreeId, Worktree};
 use tokio::sync::mpsc;
 
 /// A step that is over.
@@ -136,25 +137,33 @@ impl StepContext {
 
     /// Returns the command that proves the task as far as that is known before its work is: its own, or the project's.
     pub(crate) fn test_command(&self) -> Option<TestCommand> {
-        self.own_command().or_else(|| {
-            self.setup
-                .test_command
-                .clone()
-                .filter(|_| self.setup.parts.is_empty())
-        })
+        let setup = &self.setup;
+        let of_project = setup.test_command.as_ref();
+        let of_project = || of_project.filter(|_| setup.parts.is_empty()).cloned();
+        self.own_command().or_else(of_project)
     }
 
     /// Returns the words for that, or for how the work will decide it.
     pub(crate) fn test_words(&self) -> Option<String> {
-        let parts = &self.setup.parts;
-        let of_parts = || (!parts.is_empty()).then(|| parts.lines().join("; "));
-        let command = self.test_command();
-        command.as_ref().map(ToString::to_string).or_else(of_parts)
+        let parts = self.setup.parts.lines();
+        self.test_command()
+            .map(|command| command.to_string())
+            .or_else(|| (!parts.is_empty()).then(|| parts.join("; ")))
     }
 
     fn own_command(&self) -> Option<TestCommand> {
         let own = self.task.test_command.as_ref()?;
         Some(TestCommand::shell(own, self.setup.test_command.as_ref()))
+    }
+
+    fn own_command_or(
+        &self,
+        of_parts: impl FnOnce(&Parts, &Repository) -> Result<Option<TestCommand>, Error>,
+    ) -> Result<Option<TestCommand>, StepError> {
+        match self.own_command() {
+            Some(own) => Ok(Some(own)),
+            None => briefly(|| of_parts(&self.setup.parts, self.repository())),
+        }
     }
 
     /// Returns what proves work: the task's own command, or those of the parts that the work and its RED touch.
@@ -166,13 +175,9 @@ impl StepContext {
         base: &CommitId,
         tree: &TreeId,
     ) -> Result<Option<TestCommand>, StepError> {
-        match self.own_command() {
-            Some(own) => Ok(Some(own)),
-            None => briefly(|| {
-                let (parts, red) = (&self.setup.parts, self.red.as_ref());
-                parts.of_work(self.repository(), base, tree, red)
-            }),
-        }
+        self.own_command_or(|parts, repository| {
+            parts.of_work(repository, base, tree, self.red.as_ref())
+        })
     }
 
     /// Returns what proves a merge: the task's own command, or those of the parts that either side touches.
@@ -184,22 +189,15 @@ impl StepContext {
         head: &CommitId,
         commit: &CommitId,
     ) -> Result<Option<TestCommand>, StepError> {
-        match self.own_command() {
-            Some(own) => Ok(Some(own)),
-            None => briefly(|| self.setup.parts.of_merge(self.repository(), head, commit)),
-        }
+        self.own_command_or(|parts, repository| parts.of_merge(repository, head, commit))
     }
 
     /// Returns the trailers that name what proved something, where it is not just the project's command.
     pub(crate) fn command_trailers(&self, command: Option<&TestCommand>) -> String {
         let is_said = self.task.test_command.is_some() || !self.setup.parts.is_empty();
-        let each = command
-            .filter(|_| is_said)
-            .map(TestCommand::each)
-            .unwrap_or_default();
-        let line =
-            |one: &TestCommand| [TEST_COMMAND, ": ", &as_value(&one.to_string()), "\n"].concat();
-        each.iter().map(line).collect()
+        let each = command.filter(|_| is_said).map(TestCommand::each);
+        let line = |one: &TestCommand| format!("{TEST_COMMAND}: {}\n", as_value(&one.to_string()));
+        each.unwrap_or_default().iter().map(line).collect()
     }
 
     /// Returns what was seen of the work before it was improved.
@@ -231,11 +229,11 @@ impl StepContext {
     pub(crate) fn assert_proven(&self, commit: &CommitId) -> Result<(), StepError> {
         let record = self.record.as_ref();
         let proof = record.and_then(AttemptRecord::proof_of_commit);
-        match proof.and_then(|proof| proof.tree.clone()) {
-            Some(tree) => briefly(|| self.repository().assert_tree_of(commit, &TreeId::new(tree))),
-            // A journal from before trees were named: the merged tree is tested in any case.
-            None => Ok(()),
+        if let Some(tree) = proof.and_then(|proof| proof.tree.clone()) {
+            return briefly(|| self.repository().assert_tree_of(commit, &TreeId::new(tree)));
         }
+        // A journal from before trees were named: the merged tree is tested in any case.
+        Ok(())
     }
 
     /// Runs an agent of the attempt to its end; `afterwards` is done with its report while it is looked what changed
@@ -313,20 +311,13 @@ impl StepContext {
 
 /// The tasks whose landed work the last attempt that did not land conflicts with.
 fn rivals(id: &TaskId, scheduler: &Scheduler, setup: &Shared) -> Vec<Task> {
-    let records = scheduler
-        .task(id)
-        .map(|view| view.attempts)
-        .unwrap_or_default();
-    let conflict = records.iter().rev().find_map(|record| record.conflict());
-    let names = conflict
-        .map(|conflict| conflict.with.as_slice())
-        .unwrap_or_default();
-    let mut ids: Vec<&TaskId> = names
-        .iter()
+    let records = scheduler.task(id).map(|view| view.attempts);
+    let mut records = records.unwrap_or_default().iter().rev();
+    let conflict = records.find_map(AttemptRecord::conflict);
+    let names = conflict.into_iter().flat_map(|conflict| &conflict.with);
+    names
         .filter_map(|name| Some(&scheduler.task(name)?.placed.task.backlog_id))
-        .collect();
-    ids.dedup();
-    ids.into_iter()
+        .dedup()
         .filter_map(|id| setup.tasks.get(id).cloned())
         .collect()
 }

@@ -9,7 +9,7 @@ use crate::proving::TestResultCache;
 use crate::step_error::{StepError, briefly};
 use crate::waves::attestation::attest;
 use crate::waves::looking_ahead::landed_tasks;
-use crate::waves::resolving::{Climbed, Rung, climb, mending};
+use crate::waves::resolving::{NotResolved, Rung, climb, mending};
 use std::path::Path;
 use tm_config::{CommitHooks, GatePhase};
 use tm_executors::testing::TestCommand;
@@ -88,11 +88,12 @@ async fn resolved_or_refused(
 ) -> Result<Option<Answer>, StepError> {
     let mut tried = Vec::new();
     for rung in Rung::ALL {
-        let (tree, how) = match climb(context, conflict, rung).await? {
-            Climbed::Tree(tree, how) => (tree, how),
-            Climbed::No => continue,
-            Climbed::Failed(why) => {
-                tried.push(why);
+        let (tree, how) = match climb(context, conflict, rung).await {
+            Ok(Some(resolved)) => resolved,
+            Ok(None) => continue,
+            Err(NotResolved::Undone(trouble)) => return Err(trouble),
+            Err(why) => {
+                tried.push(why.to_string());
                 continue;
             }
         };
@@ -174,7 +175,7 @@ fn advanced(context: &StepContext, merge: &CommitId) -> Result<(), Error> {
 }
 
 /// A merge that may land, and how it is tested.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Landed<'a> {
     pub(crate) preview: &'a MergePreview,
     pub(crate) merge: &'a CommitId,
@@ -229,7 +230,7 @@ fn landed_since(
 }
 
 /// Makes the merge a commit, and asserts that it is what its parents give.
-pub(super) async fn merge_of(
+async fn merge_of(
     context: &StepContext,
     preview: &MergePreview,
     command: Option<&TestCommand>,
@@ -273,17 +274,13 @@ async fn hooked(
 }
 
 fn message(context: &StepContext, subject: &str, command: Option<&TestCommand>) -> String {
-    let header = &context.setup.header;
-    let title = one_line(&context.planned.title);
     // A task's own command is named by the task's commit alone.
-    let commands = if context.setup.parts.is_empty() {
-        String::new()
-    } else {
-        context.command_trailers(command)
-    };
+    let command = command.filter(|_| !context.setup.parts.is_empty());
+    let commands = context.command_trailers(command);
     format!(
-        "{subject}: {title}\n\nTask: {}\nRun: {}\n{commands}",
+        "{subject}: {}\n\nTask: {}\nRun: {}\n{commands}",
+        one_line(&context.planned.title),
         context.id(),
-        header.run_id
+        context.setup.header.run_id
     )
 }

@@ -7,10 +7,11 @@ use super::context::StepContext;
 use crate::audit::{MADE_IN, TEST_COMMAND};
 use crate::conventional::{commit_type, scope};
 use crate::step_error::{StepError, briefly};
+use itertools::Itertools as _;
 use tm_executors::testing::TestCommand;
 use tm_presets::CommitWords;
 use tm_scheduler::merging::Resolution;
-use tm_scheduler::{CommitId, Phase, TAKES_BACK, TITLE};
+use tm_scheduler::{CommitId, Phase, Proof, TAKES_BACK, TITLE};
 use tm_worktrees::HookedWork;
 
 /// The phase of a further commit that improves GREEN's code, as its trailer says it.
@@ -25,32 +26,27 @@ pub(super) fn message(
     let changed = briefly(|| context.repository().changed_files(on, tree))?;
     let command = context.command_of_work(on, tree)?;
     let files: Vec<String> = changed.into_iter().map(|file| file.path).collect();
-    let templated = templated(context, &files, phase);
-    if *phase == REFACTOR {
-        let subject =
-            templated.unwrap_or_else(|| format!("Refactor: {}", one_line(&context.planned.title)));
-        return Ok(format!(
-            "{subject}\n\n{}",
-            trailers(context, REFACTOR, command.as_ref())
-        ));
+    let title = one_line(&context.planned.title);
+    let subject = templated(context, &files, phase).unwrap_or_else(|| match context.phase() {
+        _ if *phase == REFACTOR => format!("Refactor: {title}"),
+        Phase::Red => format!("Add tests for: {title}"),
+        Phase::Green | Phase::None => title,
+    });
+    let trailers = trailers(context, phase, command.as_ref());
+    let measured = match *phase {
+        REFACTOR => String::new(),
+        _ => (context.proof()).map_or_else(|| "Tests: none\n".to_owned(), measured),
+    };
+    Ok(format!("{subject}\n\n{trailers}{measured}"))
+}
+
+/// The trailers that say what was measured.
+fn measured(proof: &Proof) -> String {
+    let tests = format!("Tests: {} passed, {} failed\n", proof.passed, proof.failed);
+    match proof.coverage {
+        Some(coverage) => format!("{tests}Coverage: {:.1} %\n", coverage.after),
+        None => tests,
     }
-    let proof = context.proof();
-    let tests = proof.map_or_else(
-        || "none".to_owned(),
-        |proof| format!("{} passed, {} failed", proof.passed, proof.failed),
-    );
-    let coverage = proof.and_then(|proof| proof.coverage);
-    let coverage = coverage.map_or_else(String::new, |coverage| {
-        format!("Coverage: {:.1} %\n", coverage.after)
-    });
-    let subject = templated.unwrap_or_else(|| match context.phase() {
-        Phase::Red => format!("Add tests for: {}", one_line(&context.planned.title)),
-        Phase::Green | Phase::None => one_line(&context.planned.title),
-    });
-    Ok(format!(
-        "{subject}\n\n{}Tests: {tests}\n{coverage}",
-        trailers(context, phase, command.as_ref())
-    ))
 }
 
 /// The words of the user's template; `None` without one. It was checked before the run, so where it fails on this task
@@ -88,19 +84,14 @@ fn templated(context: &StepContext, files: &[String], phase: &str) -> Option<Str
 
 fn trailers(context: &StepContext, phase: &str, command: Option<&TestCommand>) -> String {
     let header = &context.setup.header;
-    let (task, tag) = (
-        one_line(context.id().as_str()),
-        one_line(header.tag.as_str()),
-    );
+    let task = one_line(context.id().as_str());
+    let tag = one_line(header.tag.as_str());
     let command = context.command_trailers(command);
     let resolution = context.carried_over().map_or_else(String::new, |_| {
         format!("{}: {}\n", Resolution::TRAILER, Resolution::Agent)
     });
-    format!(
-        "Task: {task}\nPhase: {phase}\nTag: {tag}\nRun: {}\n{}{command}{resolution}",
-        header.run_id,
-        title(context)
-    )
+    let (run, title) = (&header.run_id, title(context));
+    format!("Task: {task}\nPhase: {phase}\nTag: {tag}\nRun: {run}\n{title}{command}{resolution}")
 }
 
 /// The trailer with the title, where the first line may be another one.
@@ -116,12 +107,9 @@ fn title(context: &StepContext) -> String {
 
 /// Text from a backlog can't add lines of its own to a message.
 pub(super) fn one_line(text: &str) -> String {
-    let line = tm_scheduler::one_line(text);
-    if line.is_empty() {
-        "untitled".to_owned()
-    } else {
-        line
-    }
+    let line = Some(tm_scheduler::one_line(text));
+    let line = line.filter(|line| !line.is_empty());
+    line.unwrap_or_else(|| "untitled".to_owned())
 }
 
 /// The names of tm's trailers; nobody else writes them.
@@ -160,21 +148,15 @@ pub(super) fn with_own_trailers(hooked: &str, given: &str) -> String {
     let hooked = without_words_of_ours(hooked, given);
     let (mut body, mut theirs) = (hooked.trim_end(), Vec::new());
     while let Some((before, block)) = last_block(body) {
-        let kept = block
-            .lines()
-            .filter(|line| !is_own(line))
-            .map(str::to_owned);
-        theirs.splice(0..0, kept);
+        theirs.splice(0..0, block.lines().filter(|line| !is_own(line)));
         body = before.trim_end();
     }
-    let paragraphs = body
-        .split("\n\n")
-        .map(without_own)
-        .filter(|paragraph| !paragraph.trim().is_empty());
-    let body = paragraphs.collect::<Vec<_>>().join("\n\n");
-    let mut trailers: Vec<String> = own.lines().map(str::to_owned).collect();
-    trailers.extend(theirs);
-    format!("{}\n\n{}\n", body.trim_end(), trailers.join("\n"))
+    let paragraphs = body.split("\n\n").map(without_own);
+    let body = paragraphs
+        .filter(|paragraph| !paragraph.trim().is_empty())
+        .join("\n\n");
+    let trailers = own.lines().chain(theirs).join("\n");
+    format!("{}\n\n{trailers}\n", body.trim_end())
 }
 
 /// Returns a message without lines that history takes for tm's word on a task, but for those of another message, which is
@@ -185,8 +167,7 @@ pub(super) fn without_words_of_ours(message: &str, own: &str) -> String {
         BELIEVED.iter().any(|name| text.starts_with(name))
             && !own.lines().any(|known| known == *line)
     };
-    let kept: Vec<&str> = message.lines().filter(|line| !is_forged(line)).collect();
-    kept.join("\n")
+    message.lines().filter(|line| !is_forged(line)).join("\n")
 }
 
 /// The last paragraph where all of it is trailers, with what comes before; a subject alone is none.
@@ -200,12 +181,9 @@ fn last_block(message: &str) -> Option<(&str, &str)> {
 }
 
 fn is_trailer(line: &str) -> bool {
-    line.split_once(": ").is_some_and(|(name, _)| {
-        !name.is_empty()
-            && name
-                .chars()
-                .all(|character| character.is_ascii_alphanumeric() || character == '-')
-    })
+    let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    line.split_once(": ")
+        .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(is_of_name))
 }
 
 fn is_own(line: &str) -> bool {
@@ -220,8 +198,8 @@ pub(super) fn is_of_tm(name: &str) -> bool {
 /// A paragraph in the midst of which tm's trailers stand, since something was written right behind them.
 fn without_own(paragraph: &str) -> String {
     let is_whole = paragraph.lines().next().is_some_and(is_own);
-    let lines = paragraph.lines().filter(|line| !is_whole || !is_own(line));
-    lines.collect::<Vec<_>>().join("\n")
+    let mut lines = paragraph.lines().filter(|line| !is_whole || !is_own(line));
+    lines.join("\n")
 }
 
 #[cfg(test)]

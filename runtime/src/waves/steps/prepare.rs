@@ -103,8 +103,7 @@ fn lay_out_carried_work(context: &StepContext, worktree: &Worktree) -> Result<()
         return Ok(());
     };
     let repository = context.repository();
-    let laid_out = briefly(|| repository.commit_to_test(&mending.tree, worktree.base()))?;
-    briefly(|| worktree.go_back_to(&laid_out))
+    briefly(|| worktree.go_back_to(&repository.commit_to_test(&mending.tree, worktree.base())?))
 }
 
 /// Returns where the integration branch is, and what the task starts from there.
@@ -158,13 +157,11 @@ fn branch(context: &StepContext, base: &CommitId) -> Result<(BranchName, BranchS
 
 /// Opens the worktree of an attempt that another process prepared.
 pub(super) fn taken_over(context: &StepContext) -> Result<Worktree, StepError> {
-    let Some(place) = &context.place else {
-        return Err(StepError::of_task("its worktree was never made"));
-    };
-    let checkouts = &context.setup.checkouts;
+    let never_made = || StepError::of_task("its worktree was never made");
+    let place = context.place.as_ref().ok_or_else(never_made)?;
     briefly(|| {
         let branch = BranchName::new(place.branch.clone())?;
-        checkouts.take_over(place.worktree.as_ref(), &branch, &place.base)
+        (context.setup.checkouts).take_over(place.worktree.as_ref(), &branch, &place.base)
     })
 }
 
@@ -213,12 +210,13 @@ pub(crate) fn release(
     worktree: Worktree,
     keep: Keep,
 ) -> Option<String> {
-    if keep == Keep::Salvage {
-        let reference = setup.salvage_name(task, attempt);
-        let message = format!("tm: work of attempt {attempt} at task {task} that did not land");
-        if let Err(error) = worktree.salvage(&reference, &message) {
-            return Some(describe(&error));
+    let released = || {
+        if keep == Keep::Salvage {
+            let reference = setup.salvage_name(task, attempt);
+            let message = format!("tm: work of attempt {attempt} at task {task} that did not land");
+            worktree.salvage(&reference, &message)?;
         }
-    }
-    worktree.release().err().map(|error| describe(&error))
+        worktree.release()
+    };
+    released().err().map(|error| describe(&error))
 }

@@ -4,8 +4,9 @@ use super::context::StepContext;
 use super::gates::{Gated, gate_phase, gated};
 use crate::proving::{Work, prove as prove_work};
 use crate::step_error::{StepError, briefly, describe};
+use itertools::Itertools as _;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tm_scheduler::{Answer, CommitId, Failure, Proof, Reason};
 use tm_worktrees::{Captured, Error, ObjectCheck, TreeId, Worktree};
 
@@ -38,21 +39,16 @@ async fn proof_of(
     base: &CommitId,
     tree: &TreeId,
 ) -> Result<Proof, StepError> {
-    let (repository, work) = (
-        context.repository(),
-        work(context, base.clone(), tree.clone())?,
-    );
+    let repository = context.repository();
+    let work = work(context, base.clone(), tree.clone())?;
     let fault = match context.mending(base)? {
         Some(mending) => briefly(|| mending.fault(repository, tree))?,
         None => None,
     };
     if let Some(fault) = fault {
         let why = format!("what was made of the conflict is no resolution of it: {fault}");
-        return Ok(Proof::refused(
-            Failure::Conflict,
-            Reason::ConflictNotResolved,
-            why,
-        ));
+        let reason = Reason::ConflictNotResolved;
+        return Ok(Proof::refused(Failure::Conflict, reason, why));
     }
     let proof = prove_work(&work, context.result_cache()).await?;
     let gated_work = Gated {
@@ -77,25 +73,21 @@ fn not_taken(error: &Error) -> Answer {
         Error::GitFilesChanged { .. } | Error::NotOwn { .. } => Reason::GitFilesChanged,
         _ => Reason::WorkNotTaken,
     };
-    Answer::Proved(Proof::refused(
-        Failure::WorkRefused,
-        reason,
-        describe(error),
-    ))
+    let why = describe(error);
+    Answer::Proved(Proof::refused(Failure::WorkRefused, reason, why))
 }
 
 /// Names what is not part of the work: to people where it holds, and to the next attempt where it does not.
 fn with_left_out(mut proof: Proof, captured: &Captured) -> Proof {
-    if !captured.never_committed.is_empty() {
-        proof.notes.push(format!(
-            "changed, and never committed: {}",
-            listed(&captured.never_committed)
-        ));
-    }
-    if captured.ignored.is_empty() {
-        return proof;
+    let never_committed = listed(&captured.never_committed);
+    if !never_committed.is_empty() {
+        let note = format!("changed, and never committed: {never_committed}");
+        proof.notes.push(note);
     }
     let ignored = listed(&captured.ignored);
+    if ignored.is_empty() {
+        return proof;
+    }
     if !proof.holds() {
         let _ = write!(
             proof.evidence,
@@ -111,11 +103,7 @@ fn with_left_out(mut proof: Proof, captured: &Captured) -> Proof {
 }
 
 fn listed(paths: &[PathBuf]) -> String {
-    paths
-        .iter()
-        .map(|path| Path::display(path).to_string())
-        .collect::<Vec<_>>()
-        .join(", ")
+    paths.iter().map(|path| path.display()).join(", ")
 }
 
 /// The work of an attempt as it is judged.

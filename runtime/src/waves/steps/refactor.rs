@@ -3,7 +3,7 @@
 //! Nothing that goes wrong here costs GREEN its work: whatever is not kept is put aside, and GREEN's commit stands.
 
 use super::agent::{Orders, command};
-use super::commit::{Committed, Proven, committed};
+use super::commit::{Proven, committed};
 use super::context::StepContext;
 use super::gates::{Gated, gated};
 use super::message::REFACTOR;
@@ -120,17 +120,14 @@ async fn improve(
     commit: &CommitId,
     (timeout_ms, orders): (u64, Orders),
 ) -> Result<Outcome, StepError> {
-    let prompt = (Prompt::Refactor, Vec::new());
-    let ran = match command(context, worktree.path(), timeout_ms, prompt) {
-        Ok(command) => {
-            let tell = |progress| context.tell_agent(progress);
-            context
-                .run_agent((Start::New, command, orders), tell, |_| {})
-                .await
-        }
-        Err(trouble) => Err(trouble),
+    let ran = async {
+        let prompt = (Prompt::Refactor, Vec::new());
+        let command = command(context, worktree.path(), timeout_ms, prompt)?;
+        let tell = |progress| context.tell_agent(progress);
+        let started = (Start::New, command, orders);
+        context.run_agent(started, tell, |_| {}).await
     };
-    let report = match ran {
+    let report = match ran.await {
         Ok(report) => report,
         Err(trouble) if trouble.is_of_surroundings() => return Err(trouble),
         Err(trouble) => return Ok(Outcome::dropped(None, trouble.into())),
@@ -158,25 +155,25 @@ async fn of_work(
     worktree: &Worktree,
     commit: &CommitId,
 ) -> (Option<Proof>, Result<CommitId, String>) {
-    match judged(context, worktree, commit).await {
-        Ok(proof) if proof.holds() => {
-            let (proof, kept) = keep(context, worktree, commit, proof).await;
-            (Some(proof), kept)
-        }
-        Ok(proof) => {
-            let why = in_a_line(&proof.evidence);
-            (Some(proof), Err(why))
-        }
-        Err(trouble) => (unreviewed(&trouble), Err(trouble.into())),
+    let proof = match judged(context, worktree, commit).await {
+        Ok(proof) => proof,
+        Err(trouble) => return (unreviewed(&trouble), Err(trouble.into())),
+    };
+    if !proof.holds() {
+        let why = in_a_line(&proof.evidence);
+        return (Some(proof), Err(why));
     }
+    let (proof, kept) = keep(context, worktree, commit, proof).await;
+    (Some(proof), kept)
 }
 
 /// What a reviewer without a verdict spent stands where one with a verdict would.
 fn unreviewed(trouble: &StepError) -> Option<Proof> {
-    let refused = || Proof::refused(Failure::GateFailed, Reason::GateFailed, trouble.to_string());
-    trouble.review().map(|review| Proof {
-        gates: vec![review.clone()],
-        ..refused()
+    let review = trouble.review()?.clone();
+    let refused = Proof::refused(Failure::GateFailed, Reason::GateFailed, trouble.to_string());
+    Some(Proof {
+        gates: vec![review],
+        ..refused
     })
 }
 
@@ -210,24 +207,18 @@ async fn keep(
     proof: Proof,
 ) -> (Proof, Result<CommitId, String>) {
     let Some(tree) = proof.tree.clone().map(TreeId::new) else {
-        return (
-            proof,
-            Err("there is no test command to prove it with".to_owned()),
-        );
+        let why = "there is no test command to prove it with";
+        return (proof, Err(why.to_owned()));
     };
     let proven = Proven {
         tree,
         phase: REFACTOR,
     };
     match committed(context, worktree, proven, green).await {
-        Ok(Committed {
-            commit,
-            proof: of_hooks,
-            note,
-        }) => {
-            let mut proof = of_hooks.unwrap_or(proof);
-            proof.notes.extend(note);
-            (proof, Ok(commit))
+        Ok(committed) => {
+            let mut proof = committed.proof.unwrap_or(proof);
+            proof.notes.extend(committed.note);
+            (proof, Ok(committed.commit))
         }
         Err(why) => (proof, Err(why.into())),
     }

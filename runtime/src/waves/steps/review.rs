@@ -7,6 +7,7 @@ use super::gates::Gated;
 use crate::attempt::{Launch, Start};
 use crate::step_error::{StepError, briefly};
 use serde::Deserialize;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 use tm_config::Gate;
@@ -47,10 +48,14 @@ enum Decision {
 /// Adds what one try of a review has spent.
 fn add(spent: &mut GateResult, mut report: AgentReport) {
     report.forget_impossible_figures();
-    let tokens = spent.tokens.into_iter().chain(report.tokens);
-    spent.tokens = tokens.reduce(Tokens::plus);
-    let cost = spent.cost_usd.into_iter().chain(report.cost_usd);
-    spent.cost_usd = cost.reduce(|sum, more| sum + more);
+    spent.tokens = [spent.tokens, report.tokens]
+        .into_iter()
+        .flatten()
+        .reduce(Tokens::plus);
+    spent.cost_usd = [spent.cost_usd, report.cost_usd]
+        .into_iter()
+        .flatten()
+        .reduce(|sum, more| sum + more);
 }
 
 /// Asks the reviewer of a gate, again where there is no verdict.
@@ -67,9 +72,9 @@ pub(super) async fn review(
             .directory
             .review(&gate.name, next_number(context, gate));
         let why = match asked(context, gate, work, &directory, &mut review).await {
-            Ok(Ok(verdict)) => return Ok(with_verdict(review, verdict)),
-            Ok(Err(why)) => why,
-            Err(trouble) => return Err(trouble.with_review(review)),
+            Ok(verdict) => return Ok(with_verdict(review, verdict)),
+            Err(NoVerdict::Undone(trouble)) => return Err(trouble.with_review(review)),
+            Err(why) => why.to_string(),
         };
         context.tell_warning(format!(
             "the gate `{}` has no verdict on {}: {why}",
@@ -141,16 +146,50 @@ async fn end_what_was_left(context: &StepContext, gate: &Gate) -> Result<(), Ste
     Ok(())
 }
 
-/// One start; an error in words where there is no verdict.
+/// Why there is no verdict.
+#[derive(Debug, thiserror::Error)]
+enum NoVerdict {
+    #[error("the user's checkout changed while it worked: {}", .0.join(", "))]
+    Escaped(Vec<String>),
+    #[error("it ended with {}", .0.map_or("a signal".to_owned(), |code| code.to_string()))]
+    Exited(Option<i32>),
+    #[error("it did not end within {} seconds", .0.as_secs())]
+    TimedOut(Duration),
+    #[error("it neither printed nor wrote anything")]
+    Stalled,
+    #[error("{0}")]
+    NotStarted(String),
+    #[error("it used more tokens than it may")]
+    UsedUp,
+    #[error("it was gone")]
+    Gone,
+    #[error("its verdict can't be read: {0}")]
+    Unreadable(io::Error),
+    #[error("its verdict makes no sense: {0}")]
+    Senseless(serde_json::Error),
+    #[error("it rejects the work without a reason")]
+    WithoutReason,
+    /// Nobody could be asked.
+    #[error("{0}")]
+    Undone(StepError),
+}
+
+impl From<StepError> for NoVerdict {
+    fn from(trouble: StepError) -> Self {
+        Self::Undone(trouble)
+    }
+}
+
+/// One start.
 async fn asked(
     context: &StepContext,
     gate: &Gate,
     work: &Gated<'_>,
     directory: &AttemptDirectory,
     spent: &mut GateResult,
-) -> Result<Result<Verdict, String>, StepError> {
-    directory.create()?;
-    let folder = tempfile::tempdir_in(directory.path())?;
+) -> Result<Verdict, NoVerdict> {
+    directory.create().map_err(StepError::from)?;
+    let folder = tempfile::tempdir_in(directory.path()).map_err(StepError::from)?;
     let diff = laid_out(context, work, folder.path(), directory)?;
     let prompt = prompt(context, gate, &diff, directory)?;
     let start = (folder.path(), prompt.as_str(), gate.limit());
@@ -172,40 +211,25 @@ async fn asked(
     let (ended, escape) = (report.ended.clone(), report.escape.clone());
     add(spent, report);
     if !escape.is_empty() {
-        return Ok(Err(format!(
-            "the user's checkout changed while it worked: {}",
-            escape.join(", ")
-        )));
+        return Err(NoVerdict::Escaped(escape));
     }
-    Ok(match &ended {
-        Ended::Exited(Some(0)) => verdict(&directory.result()),
-        Ended::Exited(code) => Err(format!(
-            "it ended with {}",
-            code.map_or("a signal".to_owned(), |code| code.to_string())
-        )),
-        Ended::TimedOut => Err(format!(
-            "it did not end within {} seconds",
-            gate.limit().as_secs()
-        )),
-        Ended::Stalled => Err("it neither printed nor wrote anything".to_owned()),
-        Ended::NotStarted(why) => Err(why.clone()),
-        Ended::Killed => Err("it used more tokens than it may".to_owned()),
-        Ended::Lingered | Ended::Lost => Err("it was gone".to_owned()),
+    Err(match ended {
+        Ended::Exited(Some(0)) => return verdict(&directory.result()),
+        Ended::Exited(code) => NoVerdict::Exited(code),
+        Ended::TimedOut => NoVerdict::TimedOut(gate.limit()),
+        Ended::Stalled => NoVerdict::Stalled,
+        Ended::NotStarted(why) => NoVerdict::NotStarted(why),
+        Ended::Killed => NoVerdict::UsedUp,
+        Ended::Lingered | Ended::Lost => NoVerdict::Gone,
     })
 }
 
-fn verdict(file: &Path) -> Result<Verdict, String> {
-    let text = tm_untrusted::read(file, VERDICT_BYTES)
-        .map_err(|error| format!("its verdict can't be read: {error}"))?;
-    let verdict: Verdict = serde_json::from_slice(&text)
-        .map_err(|error| format!("its verdict makes no sense: {error}"))?;
-    if verdict.verdict == Decision::Reject
-        && verdict
-            .reasons
-            .iter()
-            .all(|reason| reason.trim().is_empty())
-    {
-        return Err("it rejects the work without a reason".to_owned());
+fn verdict(file: &Path) -> Result<Verdict, NoVerdict> {
+    let text = tm_untrusted::read(file, VERDICT_BYTES).map_err(NoVerdict::Unreadable)?;
+    let verdict: Verdict = serde_json::from_slice(&text).map_err(NoVerdict::Senseless)?;
+    let mut reasons = verdict.reasons.iter();
+    if verdict.verdict == Decision::Reject && reasons.all(|reason| reason.trim().is_empty()) {
+        return Err(NoVerdict::WithoutReason);
     }
     Ok(verdict)
 }

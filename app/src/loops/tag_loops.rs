@@ -15,7 +15,7 @@ use tm_presets::{LoopContext, LoopPrompt, Recipe, shell_word};
 use tm_runtime::loops::{
     CutOff, LoopHeader, LoopSetup, LoopState, Place, ProgressFile, SharedCost,
 };
-use tm_runtime::{Checkouts, now};
+use tm_runtime::{Checkouts, attempt_limits, now};
 use tm_scheduler::iteration::LoopLimits;
 use tm_scheduler::{CommitId, Limits, RunId, Tag, Timestamp};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
@@ -25,7 +25,7 @@ use tm_worktrees::{BranchName, WorktreePool, branch_from_pattern};
 /// How long an agent may work when the settings name no time.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(Limits::DEFAULT_TIMEOUT_MINUTES);
 
-/// What all lanes of a loop have in common.
+/// What the loops of all tags have in common.
 pub(crate) struct Common<'a> {
     pub(crate) project: &'a Project,
     pub(crate) order: &'a LoopOrder,
@@ -42,42 +42,45 @@ pub(crate) struct Common<'a> {
 }
 
 impl Common<'_> {
-    /// Puts the lanes together, each with its worktree when it works in one, and has the tests run there that must pass.
-    pub(crate) async fn lanes(&self) -> Result<Vec<LoopSetup>, Error> {
-        let mut lanes = Vec::new();
-        if let Err(error) = self.put_together(&mut lanes).await {
-            for lane in lanes {
-                self.project.warn(&lane.give_back().await);
+    /// Puts the loops of all tags together, each with its worktree when it works in one, and has the tests run there that
+    /// must pass.
+    pub(crate) async fn tag_loops(&self) -> Result<Vec<LoopSetup>, Error> {
+        let mut tag_loops = Vec::new();
+        if let Err(error) = self.put_together(&mut tag_loops).await {
+            for tag_loop in tag_loops {
+                self.project.warn(&tag_loop.give_back().await);
             }
             return Err(error);
         }
-        Ok(lanes)
+        Ok(tag_loops)
     }
 
-    async fn put_together(&self, lanes: &mut Vec<LoopSetup>) -> Result<(), Error> {
+    async fn put_together(&self, tag_loops: &mut Vec<LoopSetup>) -> Result<(), Error> {
         for tag in &self.tags {
-            let lane = self.lane(tag.as_ref()).await?;
-            lanes.push(lane);
+            let tag_loop = self.tag_loop(tag.as_ref()).await?;
+            tag_loops.push(tag_loop);
         }
         // All begin at the same commit, but for those that go on with what another one left half done.
-        let begins = lanes.iter().find(|lane| self.left(&lane.lane).is_none());
-        if let (Some(command), Some(lane)) = (&self.test_command, begins) {
-            before_loop(self.project, command, &lane.place, self.order.broken).await?;
+        let begins = tag_loops
+            .iter()
+            .find(|begun| self.left(&begun.tag).is_none());
+        if let (Some(command), Some(begun)) = (&self.test_command, begins) {
+            before_loop(self.project, command, &begun.place, self.order.broken).await?;
         }
-        for (tag, lane) in self.tags.iter().zip(lanes) {
-            self.begin(&lane.progress, tag.as_ref(), &lane.lane)?;
+        for (asked_for, tag_loop) in self.tags.iter().zip(tag_loops) {
+            self.begin(&tag_loop.progress, asked_for.as_ref(), &tag_loop.tag)?;
         }
         Ok(())
     }
 
-    async fn lane(&self, tag: Option<&Tag>) -> Result<LoopSetup, Error> {
+    async fn tag_loop(&self, asked_for: Option<&Tag>) -> Result<LoopSetup, Error> {
         let settings = &self.project.loaded.settings;
         let root = self.project.root();
         let backlog = self.backlog.as_ref();
         let current = backlog.map(|(_, backlog)| &backlog.tag);
-        let lane = tag.or(current).cloned();
-        let lane = lane.unwrap_or_else(|| Tag::from("master"));
-        let progress = ProgressFile::new(self.progress_path(&lane));
+        let tag = asked_for.or(current).cloned();
+        let tag = tag.unwrap_or_else(|| Tag::from("master"));
+        let progress = ProgressFile::new(self.progress_path(&tag));
         let backlog_path = backlog.map(|(source, _)| std::path::absolute(source.path()));
         let backlog_path = backlog_path.transpose()?;
         let mut own_files = vec![
@@ -90,13 +93,13 @@ impl Common<'_> {
         let tm_program = std::env::current_exe()?;
         // Last, so that nothing that fails leaves a worktree behind.
         let place = if self.in_worktree() {
-            self.worktree(&lane).await?
+            self.worktree(&tag).await?
         } else {
             Place::Checkout(root.to_owned())
         };
         let relative = |path: &PathBuf| path.strip_prefix(root).map(Path::to_owned).ok();
         let left_out = own_files.iter().filter_map(relative).collect();
-        // The progress files of other lanes are tm's too.
+        // The progress files of other tags are tm's too.
         own_files.extend(
             self.tags
                 .iter()
@@ -106,13 +109,13 @@ impl Common<'_> {
         Ok(LoopSetup {
             id: self.id.clone(),
             goal: goal(&self.prompt),
-            limits: self.limits(&lane),
+            limits: self.limits(&tag),
             test_command: self.test_command.clone(),
             prompt: self.prompt.clone(),
-            context: self.context(tag, &lane, backlog_path, &progress),
+            context: self.context(asked_for, &tag, backlog_path, &progress),
             recipe: self.recipe.clone(),
             attempt_limits: self.attempt_limits(),
-            backlog: backlog.map(|(source, _)| (source.clone(), ReadOptions::of_tag(&lane))),
+            backlog: backlog.map(|(source, _)| (source.clone(), ReadOptions::of_tag(&tag))),
             statuses,
             repository: self.project.repository.clone(),
             left_out,
@@ -126,26 +129,21 @@ impl Common<'_> {
             directory: self.directory.clone(),
             tm_program,
             cost: self.cost.clone(),
-            lane,
+            tag,
         })
     }
 
     fn attempt_limits(&self) -> AttemptLimits {
         let agent = &self.project.loaded.settings.agent;
-        AttemptLimits {
-            timeout: agent.timeout.unwrap_or(DEFAULT_TIMEOUT),
-            stall: agent.stall,
-            grace: agent.grace,
-            log_bytes: agent.max_log_bytes(),
-        }
+        attempt_limits(agent, agent.timeout.unwrap_or(DEFAULT_TIMEOUT))
     }
 
-    fn limits(&self, lane: &Tag) -> LoopLimits {
+    fn limits(&self, tag: &Tag) -> LoopLimits {
         let (order, waves) = (self.order, &self.project.loaded.settings.waves);
         let deadline = |after| self.started_at.after(after);
         LoopLimits {
             iterations: order.iterations,
-            first: self.cut_off_in(lane).unwrap_or(0).saturating_add(1),
+            first: self.cut_off_in(tag).unwrap_or(0).saturating_add(1),
             sleep_ms: order.sleep.saturating_mul(1_000),
             retries: waves.retries,
             deadline: waves.deadline.map(deadline),
@@ -160,13 +158,13 @@ impl Common<'_> {
     }
 
     /// The iteration in which the loop before was cut off, when it wrote into the same progress file.
-    fn cut_off_in(&self, lane: &Tag) -> Option<u32> {
-        let path = self.progress_path(lane);
+    fn cut_off_in(&self, tag: &Tag) -> Option<u32> {
+        let path = self.progress_path(tag);
         let before = self.cut_off(|state| state.progress_file == path)?;
         Some(before.iteration).filter(|iteration| *iteration > 0)
     }
 
-    fn progress_path(&self, lane: &Tag) -> PathBuf {
+    fn progress_path(&self, tag: &Tag) -> PathBuf {
         let path = match &self.order.progress_file {
             Some(path) => self.order.start.join(path),
             None => self.project.root().join(".taskmaster/loop-progress.txt"),
@@ -175,17 +173,14 @@ impl Common<'_> {
             return path;
         }
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let lane = safe_name(&lane.as_str().into());
-        let of_lane = path.with_file_name(format!("{stem}-{lane}"));
-        of_lane.with_added_extension(path.extension().unwrap_or_default())
+        let tag = safe_name(&tag.as_str().into());
+        let of_tag = path.with_file_name(format!("{stem}-{tag}"));
+        of_tag.with_added_extension(path.extension().unwrap_or_default())
     }
 
-    /// The worktree of a loop that was cut off in this lane, its branch and where that began, for one that works in one.
-    fn left(&self, lane: &Tag) -> Option<&(PathBuf, String, CommitId)> {
-        let worktree = self
-            .cut_off(|state| state.lane == *lane)?
-            .worktree
-            .as_ref()?;
+    /// The worktree of a loop that was cut off at this tag, its branch and where that began, for one that works in one.
+    fn left(&self, tag: &Tag) -> Option<&(PathBuf, String, CommitId)> {
+        let worktree = self.cut_off(|state| state.tag == *tag)?.worktree.as_ref()?;
         let is_there = self.in_worktree() && worktree.0.join(".git").exists();
         is_there.then_some(worktree)
     }
@@ -195,10 +190,10 @@ impl Common<'_> {
     }
 
     /// A worktree on a branch of its own, or the one of a loop that was cut off, with everything that is in it.
-    async fn worktree(&self, lane: &Tag) -> Result<Place, Error> {
-        let (project, name) = (self.project, safe_name(&lane.as_str().into()));
+    async fn worktree(&self, tag: &Tag) -> Result<Place, Error> {
+        let (project, name) = (self.project, safe_name(&tag.as_str().into()));
         let copies = self.directory.path().join("lanes").join(&name);
-        if let Some(left) = self.left(lane)
+        if let Some(left) = self.left(tag)
             && let Some(folder) = left.0.parent()
         {
             let pool = WorktreePool::open(&project.repository, folder)?;
@@ -209,18 +204,18 @@ impl Common<'_> {
             );
         }
         let base = project.repository.resolve("HEAD")?;
-        // A folder for each lane: a lane that ends cleans up its own.
+        // A folder for each loop: one that ends cleans up its own.
         let pool = project.worktrees(&format!("{}-{name}", self.id))?;
         let checkouts = checkouts(project, pool, base.clone(), &copies)?;
-        let names = [("tag", lane.as_str()), ("run", self.id.as_str())];
+        let names = [("tag", tag.as_str()), ("run", self.id.as_str())];
         let branch = branch_from_pattern("tm/{tag}/loop-{run}", &names)?;
         new_worktree(project, &checkouts, (&branch, &base)).await
     }
 
     fn context(
         &self,
-        tag: Option<&Tag>,
-        lane: &Tag,
+        asked_for: Option<&Tag>,
+        tag: &Tag,
         backlog: Option<PathBuf>,
         progress: &ProgressFile,
     ) -> LoopContext {
@@ -230,12 +225,12 @@ impl Common<'_> {
         let backlog = backlog
             .filter(|_| is_told)
             .map(|path| (" --backlog ", word(&path)));
-        let of_tag = tag.map(|tag| (" --tag ", shell_word(tag.as_str())));
+        let of_tag = asked_for.map(|tag| (" --tag ", shell_word(tag.as_str())));
         let flags = backlog.into_iter().chain(of_tag);
-        let first = self.cut_off_in(lane).unwrap_or(0);
+        let first = self.cut_off_in(tag).unwrap_or(0);
         LoopContext {
             iterations: first.saturating_add(order.iterations.get()),
-            tag: tag.map(ToString::to_string),
+            tag: asked_for.map(ToString::to_string),
             tm: std::env::current_exe().map_or_else(|_| "tm".to_owned(), |path| word(&path)),
             flags: flags
                 .map(|(flag, value)| flag.to_owned() + &value)
@@ -248,13 +243,18 @@ impl Common<'_> {
     }
 
     /// Notes the beginning in the progress file.
-    fn begin(&self, progress: &ProgressFile, tag: Option<&Tag>, lane: &Tag) -> Result<(), Error> {
+    fn begin(
+        &self,
+        progress: &ProgressFile,
+        asked_for: Option<&Tag>,
+        tag: &Tag,
+    ) -> Result<(), Error> {
         let written = progress.begin(&LoopHeader {
             started_at: now(),
             prompt: self.prompt.name(),
             iterations: self.order.iterations.get(),
-            tag: tag.map(Tag::as_str),
-            cut_off: self.cut_off_in(lane),
+            tag: asked_for.map(Tag::as_str),
+            cut_off: self.cut_off_in(tag),
         });
         written.map_err(|source| Error::ProgressUnwritten {
             path: progress.path().to_owned(),
