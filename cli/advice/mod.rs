@@ -210,7 +210,7 @@ fn on_run(error: &Error) -> Option<&'static str> {
         Error::UnreadableRun { error, .. } if error.is_unstarted() => {
             "`tm waves run` starts one, `tm waves list` lists others"
         }
-        Error::Unplannable { refusal, .. } if refusal.cycles.is_empty() => {
+        Error::Unplannable { refusal, .. } if !refusal.has_cycles() => {
             "correct the ids named above in the backlog"
         }
         Error::Unplannable { .. } => {

@@ -40,6 +40,21 @@ pub enum Problem {
     },
 }
 
+impl Problem {
+    /// Returns the problem that tasks wait for each other.
+    pub(crate) fn of_cycle(tasks: Vec<TaskId>) -> Self {
+        match tasks.as_slice() {
+            [task] => Self::Itself { task: task.clone() },
+            _ => Self::Circular { tasks },
+        }
+    }
+
+    /// Tells whether tasks wait for each other, or one for itself.
+    pub(crate) const fn is_cycle(&self) -> bool {
+        matches!(self, Self::Itself { .. } | Self::Circular { .. })
+    }
+}
+
 /// Returns all problems of a backlog: repeated ids, then each task's own in the order of the backlog, then cycles.
 pub fn problems(tasks: &[Task]) -> Vec<Problem> {
     let nodes: Vec<&Task> = Task::with_subtasks(tasks).collect();
@@ -63,7 +78,6 @@ pub fn problems(tasks: &[Task]) -> Vec<Problem> {
     own.sort_by_key(|(position, _)| *position);
     let duplicates = graph.duplicates.into_iter();
     duplicates
-        .map(|task| Problem::Duplicate { task })
         .chain(own.into_iter().map(|(_, problem)| problem))
         .chain(cycles.into_iter().map(|tasks| Problem::Circular { tasks }))
         .collect()

@@ -9,62 +9,50 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every reason for which a backlog can't be planned.
-#[derive(Clone, Debug, Default, Eq, PartialEq, thiserror::Error)]
-#[error("{}", self.describe())]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{}", in_words(problems))]
 pub struct Unplannable {
-    /// Ids that more than one task has.
-    pub duplicates: Vec<TaskId>,
-    /// Tasks with a dependency that no task has: (task, dependency).
-    pub unknown: Vec<(TaskId, TaskId)>,
-    /// Tasks that wait for each other, each group in the order of its cycle where it is a plain one.
-    pub cycles: Vec<Vec<TaskId>>,
+    /// Repeated ids, dependencies on what is not there, tasks that wait for each other: one at least.
+    pub problems: Vec<Problem>,
+}
+
+fn in_words(problems: &[Problem]) -> String {
+    let words: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    words.join("; ")
 }
 
 impl Unplannable {
-    /// Tells whether there is no reason at all.
-    pub const fn is_empty(&self) -> bool {
-        self.duplicates.is_empty() && self.unknown.is_empty() && self.cycles.is_empty()
-    }
-
-    fn describe(&self) -> String {
-        let duplicates = self.duplicates.iter().cloned();
-        let missing = |(task, dependency): (TaskId, TaskId)| Problem::Missing { task, dependency };
-        let circular = |tasks: Vec<TaskId>| match tasks.as_slice() {
-            [task] => Problem::Itself { task: task.clone() },
-            _ => Problem::Circular { tasks },
-        };
-        let problems = duplicates
-            .map(|task| Problem::Duplicate { task })
-            .chain(self.unknown.iter().cloned().map(missing))
-            .chain(self.cycles.iter().cloned().map(circular));
-        let reasons: Vec<String> = problems.map(|problem| problem.to_string()).collect();
-        reasons.join("; ")
+    /// Tells whether tasks wait for each other, or one for itself.
+    pub fn has_cycles(&self) -> bool {
+        self.problems.iter().any(Problem::is_cycle)
     }
 }
 
 /// A dependency that was cut to break a cycle: (task, dependency).
 pub type CutDependency = (TaskId, TaskId);
 
-/// Returns where each id stands, of several with one id the last, and the ids that stand there more than once, in order.
+/// Returns where each id stands, of several with one id the last, and which stand there more than once, in order.
 ///
 /// Found by their texts: comparing ids as people count is dear.
 pub(crate) fn positions<'t>(
     ids: impl IntoIterator<Item = &'t TaskId>,
-) -> (BTreeMap<&'t str, usize>, Vec<TaskId>) {
+) -> (BTreeMap<&'t str, usize>, Vec<Problem>) {
     let (mut positions, mut duplicates) = (BTreeMap::new(), BTreeSet::new());
     for (position, id) in ids.into_iter().enumerate() {
         if positions.insert(id.as_str(), position).is_some() {
             duplicates.insert(id.clone());
         }
     }
-    (positions, duplicates.into_iter().collect())
+    let duplicates = duplicates.into_iter();
+    let problems = duplicates.map(|task| Problem::Duplicate { task });
+    (positions, problems.collect())
 }
 
 /// A graph of ids, by their positions, with an edge from each dependency to what depends on it.
 pub(crate) struct IdGraph<'t> {
     ids: Vec<&'t TaskId>,
     graph: DiGraph<(), ()>,
-    pub(crate) duplicates: Vec<TaskId>,
+    pub(crate) duplicates: Vec<Problem>,
     /// Dependencies that no id is, each with the position of what depends on it.
     pub(crate) unknown: Vec<(usize, &'t TaskId)>,
 }
@@ -150,16 +138,15 @@ impl TaskGraph {
             dependencies.map(move |dependency| (position, dependency))
         });
         let graph = IdGraph::new(ids, dependencies);
-        let unknown = graph.unknown.iter();
-        let refusal = Unplannable {
-            cycles: graph.cycles(),
-            unknown: unknown
-                .map(|&(task, id)| (tasks[task].id.clone(), id.clone()))
-                .collect(),
-            duplicates: graph.duplicates,
+        let cycles = graph.cycles().into_iter().map(Problem::of_cycle);
+        let missing = |(task, dependency): (usize, &TaskId)| Problem::Missing {
+            task: tasks[task].id.clone(),
+            dependency: dependency.clone(),
         };
-        if !refusal.is_empty() {
-            return Err(refusal);
+        let mut problems = graph.duplicates;
+        problems.extend(graph.unknown.into_iter().map(missing).chain(cycles));
+        if !problems.is_empty() {
+            return Err(Unplannable { problems });
         }
         let edges = graph.graph;
         let order = toposort(&edges, None).expect("there is no cycle");
@@ -243,7 +230,10 @@ mod tests {
             })
             .collect();
         let refusal = TaskGraph::new(tasks).expect_err("one cycle");
-        assert_eq!(refusal.cycles.len(), 1);
-        assert_eq!(refusal.cycles[0].len(), 100_000);
+        assert_eq!(refusal.problems.len(), 1);
+        let Problem::Circular { tasks } = &refusal.problems[0] else {
+            panic!("{refusal}");
+        };
+        assert_eq!(tasks.len(), 100_000);
     }
 }

@@ -147,13 +147,9 @@ struct Selection {
 
 impl Selection {
     fn new(tasks: &[Task], only: &[TaskId]) -> Result<Self, Unplannable> {
-        let (positions, duplicates) = positions(tasks.iter().map(|task| &task.id));
-        let mut refusal = Unplannable {
-            duplicates,
-            ..Unplannable::default()
-        };
+        let (positions, mut problems) = positions(tasks.iter().map(|task| &task.id));
         let find = |id: &TaskId| Some(&tasks[*positions.get(id.as_str())?]);
-        let wanted = wanted(only, find, &mut refusal);
+        let wanted = wanted(only, find, &mut problems);
         let is_wanted = |task: &&Task| wanted.as_ref().is_none_or(|ids| ids.contains(&task.id));
         let is_finished = |task: &&Task| task.status.satisfies_dependants();
         let mut selection = Self {
@@ -163,27 +159,30 @@ impl Selection {
         };
         let open = tasks.iter().filter(|task| task.status.is_open());
         for task in open.filter(is_wanted) {
-            selection.take(task.clone(), find, &mut refusal);
+            selection.take(task.clone(), find, &mut problems);
         }
         selection.hold_dependants();
-        if refusal.is_empty() {
-            Ok(selection)
-        } else {
-            Err(selection.with_cycles(refusal))
+        if problems.is_empty() {
+            return Ok(selection);
         }
+        problems.extend(selection.cycles());
+        Err(Unplannable { problems })
     }
 
     fn take<'t>(
         &mut self,
         mut task: Task,
         find: impl Fn(&TaskId) -> Option<&'t Task>,
-        refusal: &mut Unplannable,
+        problems: &mut Vec<Problem>,
     ) {
         let mut waits_for = Vec::new();
         task.dependencies.retain(|dependency| {
             let status = find(dependency).map(|task| &task.status);
             match status {
-                None => refusal.unknown.push((task.id.clone(), dependency.clone())),
+                None => problems.push(Problem::Missing {
+                    task: task.id.clone(),
+                    dependency: dependency.clone(),
+                }),
                 Some(status) if status.satisfies_dependants() || status.is_open() => {}
                 Some(status) => waits_for.push((dependency.clone(), status.clone())),
             }
@@ -231,14 +230,14 @@ impl Selection {
         }
     }
 
-    /// Adds the cycles to a refusal for other reasons, so that one error names all.
-    fn with_cycles(self, mut refusal: Unplannable) -> Unplannable {
+    /// Returns the cycles among the open tasks, so that one error names all that is wrong.
+    fn cycles(&self) -> Vec<Problem> {
         let open: Vec<&Task> = self.open.iter().collect();
         let alone = pair(&open, TddMode::Off, RedStart::AfterDependencies);
-        if let Err(found) = TaskGraph::new(alone.tasks) {
-            refusal.cycles = found.cycles;
-        }
-        refusal
+        let refused = TaskGraph::new(alone.tasks).err();
+        let mut problems = refused.map_or_else(Vec::new, |refused| refused.problems);
+        problems.retain(Problem::is_cycle);
+        problems
     }
 }
 
@@ -246,7 +245,7 @@ impl Selection {
 fn wanted<'t>(
     only: &'t [TaskId],
     find: impl Fn(&TaskId) -> Option<&'t Task>,
-    refusal: &mut Unplannable,
+    problems: &mut Vec<Problem>,
 ) -> Option<BTreeSet<&'t TaskId>> {
     if only.is_empty() {
         return None;
@@ -258,7 +257,10 @@ fn wanted<'t>(
             Some(task) if wanted.insert(id) && task.status.is_open() => {
                 stack.extend(&task.dependencies);
             }
-            None if only.contains(id) => refusal.unknown.push((id.clone(), id.clone())),
+            None if only.contains(id) => {
+                let (task, dependency) = (id.clone(), id.clone());
+                problems.push(Problem::Missing { task, dependency });
+            }
             Some(_) | None => {}
         }
     }
@@ -269,7 +271,7 @@ fn wanted<'t>(
 fn cut_cycles(planned: &mut [PlannedTask]) -> Vec<CutDependency> {
     let tasks: Vec<Task> = planned.iter().map(as_task).collect();
     let cut = repairs(&tasks, CycleRepair::Cut).into_iter();
-    let cut = cut.filter(|(_, problem)| !matches!(problem, Problem::Missing { .. }));
+    let cut = cut.filter(|(_, problem)| problem.is_cycle());
     let cut: Vec<CutDependency> = cut.map(|(edge, _)| edge).collect();
     for (id, dependency) in &cut {
         for task in planned.iter_mut().filter(|task| task.id == *id) {
@@ -442,8 +444,11 @@ mod tests {
         assert_eq!(
             WavePlan::new(&tasks, &options)
                 .expect_err("a refusal")
-                .unknown,
-            [("9".into(), "9".into())]
+                .problems,
+            [Problem::Missing {
+                task: "9".into(),
+                dependency: "9".into()
+            }]
         );
     }
 
@@ -477,6 +482,7 @@ mod tests {
             task("2", Priority::Medium, &["1"]),
         ];
         let refusal = WavePlan::new(&tasks, &off()).expect_err("a refusal");
-        assert_eq!((refusal.unknown.len(), refusal.cycles.len()), (1, 1));
+        assert!(refusal.has_cycles());
+        assert_eq!(refusal.problems.len(), 2);
     }
 }

@@ -132,12 +132,11 @@ impl Reader {
         if let Some(at) = member(value, &["priority"])
             && let Some(priority) = at.plain()
         {
-            match Priority::parse(&priority) {
-                Some(priority) => task.priority = priority,
-                None => {
-                    let message = format!("`{priority}` is not known; read as `medium`");
-                    self.warn(at, Some(&id), "priority", message);
-                }
+            if let Some(priority) = Priority::parse(&priority) {
+                task.priority = priority;
+            } else {
+                let message = format!("`{priority}` is not known; read as `medium`");
+                self.warn(at, Some(&id), "priority", message);
             }
         }
         let complexity = member(value, &["complexity"]).and_then(Value::plain);
