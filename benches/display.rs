@@ -10,7 +10,7 @@ mod screen;
 
 use indicatif::{ProgressDrawTarget, TermLike};
 use rustix::time::{ClockId, clock_gettime};
-use screen::{Charset, Colours, Live, Screen, clock};
+use screen::{Charset, Colours, Live, Look, Screen, clock};
 use std::num::NonZeroU32;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tm_benches::layered_backlog;
@@ -132,13 +132,13 @@ fn now() -> Timestamp {
 
 fn sink(charset: Charset, colours: Colours) -> Screen {
     let target = ProgressDrawTarget::term_like(Box::new(Sink));
-    Screen::on(
-        target,
-        Box::new(|| (200, 60)),
-        Box::new(|_| {}),
+    let look = Look {
+        width: 200,
+        height: 60,
         charset,
         colours,
-    )
+    };
+    Screen::on(target, Box::new(|| (200, 60)), Box::new(|_| {}), look)
 }
 
 /// A terminal that takes everything and shows nothing.

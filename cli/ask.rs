@@ -1,6 +1,6 @@
 //! Questions to people.
 
-use crate::failure::{ExitCode, Result};
+use crate::failure::Result;
 use console::{Key, Term};
 use std::io::{self, IsTerminal as _};
 
@@ -13,23 +13,25 @@ pub(crate) fn is_answered() -> bool {
 pub(crate) fn confirmed(question: &str, default: bool) -> io::Result<bool> {
     let terminal = Term::stderr();
     if !terminal.is_term() {
-        return Err(io::Error::new(
-            io::ErrorKind::NotConnected,
-            "not a terminal",
-        ));
+        return Err(io::Error::other("not a terminal"));
     }
     let choice = if default { "[Y/n]" } else { "[y/N]" };
     terminal.write_str(&format!("{question} {choice} "))?;
-    let answer = loop {
-        match terminal.read_key()? {
-            Key::Char('y' | 'Y') => break true,
-            Key::Char('n' | 'N') => break false,
-            Key::Enter => break default,
-            _ => {}
-        }
-    };
+    let answer = key(&terminal, default)?;
     terminal.write_line(if answer { "yes" } else { "no" })?;
     Ok(answer)
+}
+
+/// The first key that is an answer.
+fn key(terminal: &Term, default: bool) -> io::Result<bool> {
+    loop {
+        match terminal.read_key()? {
+            Key::Char('y' | 'Y') => return Ok(true),
+            Key::Char('n' | 'N') => return Ok(false),
+            Key::Enter => return Ok(default),
+            _ => {}
+        }
+    }
 }
 
 /// Asks before something of the user's changes, unless they have said yes already.
@@ -46,9 +48,7 @@ pub(crate) fn allowed(
         return Ok(true);
     }
     if !is_answered() {
-        return Err(failure!("ask whether to {what}: there is no terminal")
-            .code(ExitCode::Usage)
-            .hint(hint));
+        return Err(failure!("ask whether to {what}: there is no terminal").usage(hint));
     }
     Ok(confirmed(&question(), false)?)
 }

@@ -1,66 +1,77 @@
 //! What people see while a run goes on: a screen on a terminal, lines without one, one JSON event a line for programs.
 
+use crate::environment::{is_dumb, is_in_unicode, is_without_colours};
 use crate::failure::Result;
 use crate::logging;
-use crate::screen::{Charset, Colours, Live, Screen, clock};
+use crate::screen::{Charset, Colours, Live, Look, Screen, clock};
 use crate::words;
 use indicatif::ProgressDrawTarget;
+use serde::Serialize;
 use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
+use tm_reports::laid_out;
 use tm_runtime::{RunEvent, now};
 use tm_scheduler::{Event, Scheduler, Timestamp};
 
 /// How a run is shown.
 #[derive(Debug)]
-pub(crate) enum Display {
+pub(crate) struct Display {
+    /// When the run, or this part of it, began.
+    began: Timestamp,
+    form: Form,
+}
+
+#[derive(Debug)]
+enum Form {
     /// A screen that moves, on a terminal.
-    Live {
-        /// When the run, or this part of it, began.
-        began: Timestamp,
-        /// The screen.
-        live: Box<Live>,
-    },
+    Live(Live),
     /// A line an event.
-    Lines {
-        /// When the run, or this part of it, began.
-        began: Timestamp,
-    },
+    Lines,
     /// A JSON event a line, on stdout.
     Json,
 }
 
 impl Display {
     /// Chooses by what is asked for and by what stderr is.
-    pub(crate) fn choose(json: Output, began: Timestamp) -> Self {
-        match (json, is_live()) {
-            (Output::Json, _) => Self::Json,
-            (Output::People, true) => Self::Live {
-                began,
-                live: Box::new(Live::begin(began, terminal(), now)),
-            },
-            (Output::People, false) => Self::Lines { began },
-        }
+    pub(crate) fn choose(output: Output, began: Timestamp) -> Self {
+        let form = if output == Output::Json {
+            Form::Json
+        } else if is_live() {
+            Form::Live(Live::begin(began, terminal(), now))
+        } else {
+            Form::Lines
+        };
+        Self { began, form }
     }
 
     /// Shows one thing that happened.
     pub(crate) fn told(&mut self, at: Timestamp, run_event: &RunEvent, scheduler: &Scheduler) {
-        match self {
-            Self::Json => json_line(at, run_event),
-            Self::Lines { began } => {
-                if let Some(line) = words::told(run_event) {
-                    print_toned(&format!("[{}] {line}", clock(at.since(*began))));
+        let line = || Some(stamped(self.began, at, &words::told(run_event)?));
+        match &mut self.form {
+            Form::Json => json_line(at, run_event),
+            Form::Lines => line().iter().for_each(|line| print_toned(line)),
+            Form::Live(live) => {
+                note(live, run_event);
+                let milestone = line().filter(|_| words::is_milestone(run_event));
+                if let Some(line) = milestone {
+                    live.print(line);
                 }
+                live.show(at, scheduler);
             }
-            Self::Live { began, live } => show(live, *began, at, run_event, scheduler),
         }
     }
 
     /// Clears what moves.
     pub(crate) fn finish(&mut self) {
-        if let Self::Live { live, .. } = self {
+        if let Form::Live(live) = &mut self.form {
             live.finish();
         }
     }
+}
+
+/// Returns a line behind the time since something began.
+pub(crate) fn stamped(began: Timestamp, at: Timestamp, line: &str) -> String {
+    format!("[{}] {line}", clock(at.since(began)))
 }
 
 /// For whom output is.
@@ -78,31 +89,18 @@ impl From<bool> for Output {
     }
 }
 
-/// Tells the screen what happened.
-fn show(
-    live: &mut Live,
-    began: Timestamp,
-    at: Timestamp,
-    run_event: &RunEvent,
-    scheduler: &Scheduler,
-) {
+/// Tells the screen what an agent said, and that it says no more.
+fn note(live: &mut Live, run_event: &RunEvent) {
     match run_event {
         RunEvent::Output { task, line, tokens } => live.heard(task, line, *tokens),
         RunEvent::Event(Event::AttemptEnded { task, .. }) => live.forget(task),
-        RunEvent::Event(_) | RunEvent::Warning(_) | RunEvent::Setup { .. } | RunEvent::Pulse => {}
+        _ => {}
     }
-    if words::is_milestone(run_event)
-        && let Some(line) = words::told(run_event)
-    {
-        live.print(format!("[{}] {line}", clock(at.since(began))));
-    }
-    live.show(at, scheduler);
 }
 
 /// Whether stderr is a terminal that can move its cursor, and nobody else writes there.
 fn is_live() -> bool {
-    let is_dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
-    std::io::stderr().is_terminal() && !is_dumb && !logging::is_on_stderr()
+    std::io::stderr().is_terminal() && !is_dumb() && !logging::is_on_stderr()
 }
 
 /// The screen of the terminal that stderr is.
@@ -111,9 +109,18 @@ fn terminal() -> Screen {
         ProgressDrawTarget::stderr(),
         Box::new(size),
         Box::new(print_toned),
-        charset(),
-        colours(),
+        look(),
     )
+}
+
+fn look() -> Look {
+    let (width, height) = size();
+    Look {
+        width,
+        height,
+        charset: charset(),
+        colours: colours(),
+    }
 }
 
 fn size() -> (usize, usize) {
@@ -122,14 +129,7 @@ fn size() -> (usize, usize) {
 }
 
 fn charset() -> Charset {
-    let set = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .into_iter()
-        .filter_map(std::env::var_os)
-        .find(|value| !value.is_empty());
-    let name = set
-        .map(|value| value.to_string_lossy().to_ascii_lowercase())
-        .unwrap_or_default();
-    if name.contains("utf-8") || name.contains("utf8") {
+    if is_in_unicode() {
         Charset::Unicode
     } else {
         Charset::Ascii
@@ -137,8 +137,7 @@ fn charset() -> Charset {
 }
 
 fn colours() -> Colours {
-    let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    if !is_unwanted && console::colors_enabled_stderr() {
+    if !is_without_colours() && console::colors_enabled_stderr() {
         Colours::On
     } else {
         Colours::Off
@@ -146,23 +145,19 @@ fn colours() -> Colours {
 }
 
 fn json_line(at: Timestamp, run_event: &RunEvent) {
-    match run_event {
-        RunEvent::Event(event) => json_event(at, event),
-        RunEvent::Warning(warning) => {
-            json_event(at, &json!({"event": "warning", "message": warning}));
-        }
+    let event = match run_event {
+        RunEvent::Event(event) => return json_event(at, event),
+        RunEvent::Warning(warning) => json!({"event": "warning", "message": warning}),
         RunEvent::Setup { place, took_ms } => {
-            json_event(
-                at,
-                &json!({"event": "setup:done", "place": place, "took_ms": took_ms}),
-            );
+            json!({"event": "setup:done", "place": place, "took_ms": took_ms})
         }
-        RunEvent::Output { .. } | RunEvent::Pulse => {}
-    }
+        RunEvent::Output { .. } | RunEvent::Pulse => return,
+    };
+    json_event(at, &event);
 }
 
 /// Prints an event on stdout, one JSON document on a line.
-pub(crate) fn json_event(at: Timestamp, event: &impl serde::Serialize) {
+pub(crate) fn json_event(at: Timestamp, event: &impl Serialize) {
     if let Ok(line) = tm_store::run::event_line(at, event) {
         print_own(&line);
     }
@@ -198,14 +193,36 @@ pub(crate) fn print_data(text: &str) {
     print_own(&tm_untrusted::shown(text));
 }
 
+/// Prints an answer: for programs as one JSON document, for people as its layout writes it.
+pub(crate) fn print_answer(
+    output: impl Into<Output>,
+    answer: &impl Serialize,
+    layout: &str,
+) -> Result {
+    print_either(output, answer, || laid_out(layout, answer))
+}
+
+/// Prints an answer: for programs as one JSON document, for people in words.
+pub(crate) fn print_either(
+    output: impl Into<Output>,
+    answer: &impl Serialize,
+    words: impl FnOnce() -> String,
+) -> Result {
+    if output.into() == Output::Json {
+        return print_json(answer);
+    }
+    print_data(&words());
+    Ok(0)
+}
+
 /// Prints a JSON document on stdout, which is all that a command had to do.
-pub(crate) fn print_json(document: &impl serde::Serialize) -> Result {
+pub(crate) fn print_json(document: &impl Serialize) -> Result {
     print_data(&json_text(document)?);
     Ok(0)
 }
 
 /// Returns a JSON document as it is printed.
-pub(crate) fn json_text(document: &impl serde::Serialize) -> Result<String> {
+pub(crate) fn json_text(document: &impl Serialize) -> Result<String> {
     Ok(format!("{}\n", serde_json::to_string_pretty(document)?))
 }
 

@@ -40,6 +40,13 @@ impl ExitCode {
     }
 }
 
+impl ExitCode {
+    /// Returns the number, or 0 where all is well.
+    pub(crate) const fn unless(self, is_well: bool) -> u8 {
+        if is_well { 0 } else { self.number() }
+    }
+}
+
 /// An error on its way to the screen.
 #[derive(Debug)]
 pub(crate) struct CommandFailure {
@@ -67,6 +74,11 @@ impl CommandFailure {
         self
     }
 
+    /// Says that the command line makes no sense, and what would.
+    pub(crate) fn usage(self, hint: impl Into<String>) -> Self {
+        self.code(ExitCode::Usage).hint(hint)
+    }
+
     /// Sets the exit code.
     pub(crate) const fn code(mut self, code: ExitCode) -> Self {
         self.code = code;
@@ -75,15 +87,27 @@ impl CommandFailure {
 
     /// Prints it for people.
     pub(crate) fn print(&self) {
-        say!("error: failed to {}", self.message);
+        say!("error: {self}");
         if let Some(hint) = &self.hint {
             say!("hint: {hint}");
         }
     }
 
+    /// Prints it for programs and returns its exit code.
+    pub(crate) fn print_for_programs(&self) -> u8 {
+        data!("{:#}\n", self.document());
+        self.code.number()
+    }
+
     /// Returns it for programs.
     pub(crate) fn document(&self) -> Value {
         json!({"success": false, "error": self.message, "hint": self.hint, "exitCode": self.code.number()})
+    }
+}
+
+impl fmt::Display for CommandFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "failed to {}", self.message)
     }
 }
 

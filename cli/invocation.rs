@@ -3,13 +3,12 @@
 //! What steers a run, lands work or changes a backlog is refused to the agents of waves on that repository. Everything
 //! else is open to them, and everything in other repositories.
 
-use crate::advice::FOR_AGENTS;
-use crate::commands::Arguments;
-use crate::failure::{CommandFailure, ExitCode, Result};
+use crate::commands::{Arguments, source_of};
+use crate::environment::folder_in;
+use crate::failure::Result;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _};
 use std::path::{Path, PathBuf};
 use tm_runtime::callers::refuse_to_agents;
-use tm_store::backlog::BacklogSource;
 
 /// Groups of commands that agents may use too, whatever is added to them.
 const OPEN_GROUPS: [&str; 5] = ["agents", "autopilot", "config", "mcp", "presets"];
@@ -93,11 +92,7 @@ impl Invocation {
         let Some(name) = self.of_user() else {
             return Ok(());
         };
-        refuse_to_agents(&name, || self.folders(start)).map_err(|refused| {
-            CommandFailure::from(refused)
-                .code(ExitCode::Refused)
-                .hint(FOR_AGENTS)
-        })
+        Ok(refuse_to_agents(&name, || self.folders(start))?)
     }
 
     /// What the command is called, where it is the user's alone.
@@ -118,16 +113,17 @@ impl Invocation {
     /// Where the command works, and where the backlog lies that it changes, with links followed.
     fn folders(&self, start: &Path) -> Vec<PathBuf> {
         let path = |flag| self.given.try_get_one::<PathBuf>(flag).ok().flatten();
-        let start = path("project").map_or_else(|| start.to_owned(), |project| start.join(project));
-        let backlog = match path("backlog").or_else(|| path("file")) {
-            Some(path) => Some(start.join(path)),
-            None => BacklogSource::find(&start)
-                .ok()
-                .map(|source| source.path().to_owned()),
-        };
-        let backlog = backlog.and_then(|path| Some(path.canonicalize().ok()?.parent()?.to_owned()));
+        let start = folder_in(start, path("project").map(PathBuf::as_path));
+        let named = path("backlog").or_else(|| path("file"));
+        let backlog = folder_of_backlog(&start, named.map(PathBuf::as_path));
         std::iter::once(start).chain(backlog).collect()
     }
+}
+
+fn folder_of_backlog(start: &Path, named: Option<&Path>) -> Option<PathBuf> {
+    let source = source_of(start, named).ok()?;
+    let path = source.path().canonicalize().ok()?;
+    Some(path.parent()?.to_owned())
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! What people see while a loop goes on: a spinner a tag on a terminal, lines without one, nothing for programs.
 
-use crate::display::{Output, print_line};
-use crate::screen::clock;
+use crate::display::{Output, print_line, stamped};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
-use std::io::IsTerminal as _;
+use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 use tm_reports::{human_duration, iteration_line};
 use tm_runtime::loops::{LoopEvent, TaggedLoopEvent};
+use tm_scheduler::iteration::IterationRecord;
 use tm_scheduler::{Tag, Timestamp};
 
 /// How much of what agents print is shown.
@@ -28,145 +28,80 @@ pub(crate) struct LoopDisplay {
     output: Output,
     talk: Talk,
     tags: usize,
-    bars: Option<MultiProgress>,
-    spinners: BTreeMap<Tag, ProgressBar>,
+    spinners: Option<Spinners>,
 }
 
 impl LoopDisplay {
     /// Chooses by what is asked for and by what stderr is.
     pub(crate) fn new(output: Output, talk: Talk, tags: usize, began: Timestamp) -> Self {
-        let is_live =
-            output == Output::People && talk != Talk::Everything && std::io::stderr().is_terminal();
+        let is_quiet = output == Output::People && talk != Talk::Everything;
+        let is_live = is_quiet && io::stderr().is_terminal();
         Self {
             began,
             output,
             talk,
             tags,
-            bars: is_live.then(MultiProgress::new),
-            spinners: BTreeMap::new(),
+            spinners: is_live.then(Spinners::default),
         }
     }
 
     /// Shows one thing that happened.
     pub(crate) fn told(&mut self, told: &TaggedLoopEvent) {
         match (&told.event, self.output) {
-            (LoopEvent::Warning { message }, Output::Json) => {
-                say!("warning: {message}");
-            }
+            (LoopEvent::Warning { message }, Output::Json) => say!("warning: {message}"),
             (_, Output::Json) => {}
             (LoopEvent::Output(line), Output::People) => self.printed(&told.tag, line),
-            (event, Output::People) => {
-                self.move_spinner(&told.tag, event);
-                for line in self.lines(event) {
-                    self.say(told.at, &told.tag, &line);
-                }
-            }
+            (_, Output::People) => self.happened(told),
+        }
+    }
+
+    fn happened(&mut self, TaggedLoopEvent { at, tag, event }: &TaggedLoopEvent) {
+        let label = self.label(tag);
+        if let Some(spinners) = &mut self.spinners {
+            spinners.put(tag, &label, under_way(event));
+        }
+        for line in self.lines(event) {
+            self.print(&stamped(self.began, *at, &format!("{label}{line}")));
+        }
+    }
+
+    fn print(&self, line: &str) {
+        match &self.spinners {
+            Some(spinners) => spinners.bars.suspend(|| print_line(line)),
+            None => print_line(line),
         }
     }
 
     fn printed(&self, tag: &Tag, line: &str) {
+        let label = self.label(tag);
         if self.talk == Talk::Everything {
-            say!("{}  | {line}", self.label(tag));
-        } else if let Some(spinner) = self.spinners.get(tag) {
-            spinner.set_message(format!("{}{} · {line}", self.label(tag), spinner.prefix()));
+            say!("{label}  | {line}");
+        } else if let Some(spinner) = self.spinner(tag) {
+            spinner.set_message(format!("{label}{} · {line}", spinner.prefix()));
         }
     }
 
-    fn move_spinner(&mut self, tag: &Tag, event: &LoopEvent) {
-        let Some(bars) = &self.bars else { return };
-        if let Some(old) = self.spinners.remove(tag) {
-            old.finish_and_clear();
-        }
-        let what = match event {
-            LoopEvent::IterationStarted {
-                iteration, last, ..
-            } => format!("iteration {iteration} of {last}"),
-            LoopEvent::Verifying { command } => format!("running `{command}`"),
-            LoopEvent::Waiting {
-                failure: Some(failure),
-                ..
-            } => format!("waiting: {}", failure.as_str()),
-            LoopEvent::Waiting { failure: None, .. } => "pausing".to_owned(),
-            LoopEvent::Started { .. }
-            | LoopEvent::Output(_)
-            | LoopEvent::IterationEnded { .. }
-            | LoopEvent::Ended { .. }
-            | LoopEvent::Warning { .. } => return,
-        };
-        let spinner = bars.add(ProgressBar::new_spinner());
-        let style = ProgressStyle::with_template("{spinner} {elapsed_precise} {wide_msg}");
-        spinner.set_style(
-            style
-                .unwrap_or_else(|_| ProgressStyle::default_spinner())
-                .tick_chars("|/-\\ "),
-        );
-        spinner.set_message(format!("{}{what}", self.label(tag)));
-        spinner.set_prefix(what);
-        spinner.enable_steady_tick(Duration::from_millis(250));
-        self.spinners.insert(tag.clone(), spinner);
+    fn spinner(&self, tag: &Tag) -> Option<&ProgressBar> {
+        self.spinners.as_ref()?.by_tag.get(tag)
     }
 
     /// The lines of an event that stay on the screen.
     fn lines(&self, event: &LoopEvent) -> Vec<String> {
+        let is_live = self.spinners.is_some();
         match event {
-            LoopEvent::Started {
-                prompt,
-                iterations,
-                branch,
-                ..
-            } => {
-                let place = branch
-                    .as_ref()
-                    .map_or_else(String::new, |branch| format!(" on `{branch}`"));
-                vec![format!(
-                    "loop of up to {iterations} iterations of `{prompt}`{place}"
-                )]
-            }
-            LoopEvent::IterationStarted { .. } if self.bars.is_some() => Vec::new(),
-            LoopEvent::IterationStarted {
-                iteration,
-                last,
-                attempt: 1,
-            } => {
-                vec![format!("iteration {iteration} of {last} started")]
-            }
-            LoopEvent::IterationStarted {
-                iteration,
-                last,
-                attempt,
-            } => {
-                vec![format!(
-                    "iteration {iteration} of {last} started again (try {attempt})"
-                )]
-            }
-            LoopEvent::IterationEnded { record } => {
-                let mut lines = vec![format!("iteration {}", iteration_line(record).trim_start())];
-                if self.talk == Talk::FinalMessages {
-                    lines.extend(
-                        record
-                            .final_message
-                            .lines()
-                            .map(|line| format!("    {line}")),
-                    );
-                }
-                lines
-            }
-            LoopEvent::Waiting {
-                until,
-                failure: Some(failure),
-            } => {
-                let pause = human_duration(until.since(tm_runtime::now()));
-                vec![format!("waiting {pause} because of {}", failure.as_str())]
-            }
-            LoopEvent::Warning { message } => vec![format!("warning: {message}")],
-            LoopEvent::Verifying { command } if self.bars.is_none() => {
-                vec![format!("running `{command}`")]
-            }
-            LoopEvent::Verifying { .. }
-            | LoopEvent::Waiting { failure: None, .. }
-            | LoopEvent::Output(_)
-            | LoopEvent::Ended { .. } => Vec::new(),
+            LoopEvent::IterationStarted { .. } | LoopEvent::Verifying { .. } if is_live => vec![],
+            LoopEvent::IterationEnded { record } => self.ended(record),
+            event => line(event).into_iter().collect(),
         }
+    }
+
+    fn ended(&self, record: &IterationRecord) -> Vec<String> {
+        let mut lines = vec![format!("iteration {}", iteration_line(record).trim_start())];
+        if self.talk == Talk::FinalMessages {
+            let said = record.final_message.lines();
+            lines.extend(said.map(|line| format!("    {line}")));
+        }
+        lines
     }
 
     fn label(&self, tag: &Tag) -> String {
@@ -177,22 +112,88 @@ impl LoopDisplay {
         }
     }
 
-    fn say(&self, at: Timestamp, tag: &Tag, line: &str) {
-        let line = format!(
-            "[{}] {}{line}",
-            clock(at.since(self.began)),
-            self.label(tag)
-        );
-        match &self.bars {
-            Some(bars) => bars.suspend(|| print_line(&line)),
-            None => print_line(&line),
-        }
-    }
-
     /// Clears what moves.
     pub(crate) fn finish(&mut self) {
-        for spinner in self.spinners.values() {
-            spinner.finish_and_clear();
-        }
+        let spinners = self.spinners.iter().flat_map(|all| all.by_tag.values());
+        spinners.for_each(ProgressBar::finish_and_clear);
     }
+}
+
+/// A spinner for each tag, as long as something goes on there.
+#[derive(Debug, Default)]
+struct Spinners {
+    bars: MultiProgress,
+    by_tag: BTreeMap<Tag, ProgressBar>,
+}
+
+impl Spinners {
+    /// Says what goes on in a tag now.
+    fn put(&mut self, tag: &Tag, label: &str, what: Option<String>) {
+        if let Some(old) = self.by_tag.remove(tag) {
+            old.finish_and_clear();
+        }
+        let Some(what) = what else { return };
+        let style = ProgressStyle::with_template("{spinner} {elapsed_precise} {wide_msg}");
+        let style = style.expect("the template is well formed");
+        let spinner = self.bars.add(ProgressBar::new_spinner());
+        spinner.set_style(style.tick_chars("|/-\\ "));
+        spinner.set_message(format!("{label}{what}"));
+        spinner.set_prefix(what);
+        spinner.enable_steady_tick(Duration::from_millis(250));
+        self.by_tag.insert(tag.clone(), spinner);
+    }
+}
+
+/// What goes on after an event.
+fn under_way(event: &LoopEvent) -> Option<String> {
+    Some(match event {
+        LoopEvent::IterationStarted {
+            iteration, last, ..
+        } => format!("iteration {iteration} of {last}"),
+        LoopEvent::Verifying { command } => format!("running `{command}`"),
+        LoopEvent::Waiting { failure, .. } => match failure {
+            Some(failure) => format!("waiting: {}", failure.as_str()),
+            None => "pausing".to_owned(),
+        },
+        LoopEvent::Started { .. }
+        | LoopEvent::Output(_)
+        | LoopEvent::IterationEnded { .. }
+        | LoopEvent::Ended { .. }
+        | LoopEvent::Warning { .. } => return None,
+    })
+}
+
+/// The line of an event of which one is enough.
+fn line(event: &LoopEvent) -> Option<String> {
+    Some(match event {
+        LoopEvent::Started {
+            prompt,
+            iterations,
+            branch,
+            ..
+        } => {
+            let place = branch.as_ref().map(|branch| format!(" on `{branch}`"));
+            let place = place.unwrap_or_default();
+            format!("loop of up to {iterations} iterations of `{prompt}`{place}")
+        }
+        LoopEvent::IterationStarted {
+            iteration,
+            last,
+            attempt: 1,
+        } => format!("iteration {iteration} of {last} started"),
+        LoopEvent::IterationStarted {
+            iteration,
+            last,
+            attempt,
+        } => format!("iteration {iteration} of {last} started again (try {attempt})"),
+        LoopEvent::Waiting { until, failure } => {
+            let pause = human_duration(until.since(tm_runtime::now()));
+            format!("waiting {pause} because of {}", failure.as_ref()?.as_str())
+        }
+        LoopEvent::Warning { message } => format!("warning: {message}"),
+        LoopEvent::Verifying { command } => format!("running `{command}`"),
+        LoopEvent::IterationEnded { .. } | LoopEvent::Output(_) | LoopEvent::Ended { .. } => {
+            return None;
+        }
+    })
 }

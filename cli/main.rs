@@ -7,6 +7,7 @@ mod advice;
 mod ask;
 mod commands;
 mod display;
+mod environment;
 mod failure;
 mod flags;
 mod invocation;
@@ -24,6 +25,7 @@ mod words;
 use commands::{Arguments, Perform as _};
 use failure::Result;
 use invocation::Invocation;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -59,12 +61,15 @@ fn run(arguments: Arguments, invocation: &Invocation) -> Result {
 }
 
 async fn perform(arguments: Arguments, invocation: &Invocation) -> Result {
-    let start = match &arguments.directory {
-        Some(directory) => directory
-            .canonicalize()
-            .map_err(|error| failure!("work in `{}`: {error}", directory.display()))?,
-        None => std::env::current_dir()?,
-    };
+    let start = folder(&arguments)?;
     invocation.refuse_agents(&start)?;
     arguments.command.perform(&start).await
+}
+
+/// The folder to work in.
+fn folder(arguments: &Arguments) -> Result<PathBuf> {
+    match &arguments.directory {
+        Some(directory) => project::named_folder(Path::new(""), directory),
+        None => Ok(std::env::current_dir()?),
+    }
 }

@@ -1,7 +1,6 @@
 //! Notices as words. Pure, but for the printing.
 
 use crate::display::{json_event, print_toned};
-use crate::words::short;
 use itertools::Itertools as _;
 use std::io::IsTerminal as _;
 use tm_app::Notice;
@@ -121,20 +120,19 @@ fn statuses_committed(ids: &[TaskId], branch: &str) -> String {
 
 fn taken_back(taken: &TakenBack) -> String {
     let TakenBack { task, why, by, .. } = taken;
-    let short = short(by.as_str());
     tm_untrusted::clean(&match why {
         RevertReason::Rejected(reason) => {
             let first = reason.lines().next().unwrap_or_default();
-            format!("taking back `{task}` ({short}), which was rejected: {first}")
+            format!("taking back `{task}` ({by:.10}), which was rejected: {first}")
         }
         RevertReason::InTheWay(other) => {
             format!(
-                "taking back `{task}` too ({short}), and doing it again: it changed the same lines as `{other}`"
+                "taking back `{task}` too ({by:.10}), and doing it again: it changed the same lines as `{other}`"
             )
         }
         RevertReason::TestsAlone => {
             format!(
-                "taking back the tests of `{task}` ({short}) until its implementation lands: they come back with it"
+                "taking back the tests of `{task}` ({by:.10}) until its implementation lands: they come back with it"
             )
         }
     })

@@ -1,8 +1,8 @@
 //! Screens of all sizes, with and without colour and Unicode.
 
-use crate::screen::board::{Board, Said, Totals};
 use crate::screen::layout::{Look, lines};
 use crate::screen::text::{Charset, Colours, clock, roughly, short_count};
+use crate::screen::{Board, Said, Totals};
 use console::measure_text_width;
 use proptest::prelude::*;
 use std::num::NonZeroU32;

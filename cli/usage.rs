@@ -3,60 +3,70 @@
 use crate::failure::{CommandFailure, ExitCode};
 use clap::Error;
 use clap::error::{ContextKind, ContextValue};
-use serde_json::Value;
+use itertools::Itertools as _;
 use std::ffi::OsString;
 use tm_scheduler::one_line;
 
 /// Prints what is wrong and returns the exit code: 0 for help and version, 2 for anything else.
 pub(crate) fn told(error: &Error, words: impl Iterator<Item = OsString>) -> u8 {
     if error.use_stderr() && wants_json(words) {
-        data!("{:#}\n", document(error));
-    } else {
-        // A closed pipe is the reader's decision.
-        let _printed = error.print();
+        return failure(error).print_for_programs();
     }
+    // A closed pipe is the reader's decision.
+    let _printed = error.print();
     u8::try_from(error.exit_code()).unwrap_or(ExitCode::Usage.number())
 }
 
 /// Whether JSON was asked for, as far as words show that no parser understood.
 fn wants_json(words: impl Iterator<Item = OsString>) -> bool {
-    let words: Vec<String> = words
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
-    let options = words.split(|word| word == "--").next().unwrap_or_default();
-    let is_format =
-        |pair: &[String]| matches!(pair[0].as_str(), "--format" | "-f") && pair[1] == "json";
-    options
-        .iter()
-        .any(|word| word == "--json" || word == "--format=json")
-        || options.windows(2).any(is_format)
+    let options = words.take_while(|word| word != "--").collect_vec();
+    options.iter().any(is_json) || options.iter().tuple_windows().any(names_json)
 }
 
-fn document(error: &Error) -> Value {
+fn is_json(word: &OsString) -> bool {
+    word == "--json" || word == "--format=json"
+}
+
+fn names_json((flag, form): (&OsString, &OsString)) -> bool {
+    (flag == "--format" || flag == "-f") && form == "json"
+}
+
+fn failure(error: &Error) -> CommandFailure {
     let text = error.render().to_string();
     let message = text.split("\n\n").next().unwrap_or_default();
-    CommandFailure::new(one_line(message.trim_start_matches("error: ")))
-        .code(ExitCode::Usage)
-        .hint(hint(error))
-        .document()
+    CommandFailure::new(one_line(message.trim_start_matches("error: "))).usage(hint(error))
 }
 
 /// What clap guesses was meant, else how the command is called.
 fn hint(error: &Error) -> String {
-    let guesses = [
-        ContextKind::SuggestedArg,
-        ContextKind::SuggestedSubcommand,
-        ContextKind::SuggestedValue,
-    ];
-    let guess = guesses.into_iter().find_map(|kind| match error.get(kind)? {
+    guess(error).map_or_else(|| usage(error), |guess| format!("did you mean `{guess}`?"))
+}
+
+fn usage(error: &Error) -> String {
+    match error.get(ContextKind::Usage) {
+        Some(ContextValue::StyledStr(usage)) => one_line(&usage.to_string()),
+        _ => "`--help` says what there is".to_owned(),
+    }
+}
+
+/// Where clap leaves what it guesses.
+const GUESSES: [ContextKind; 3] = [
+    ContextKind::SuggestedArg,
+    ContextKind::SuggestedSubcommand,
+    ContextKind::SuggestedValue,
+];
+
+fn guess(error: &Error) -> Option<String> {
+    GUESSES
+        .into_iter()
+        .find_map(|kind| words_of(error.get(kind)?))
+}
+
+fn words_of(guess: &ContextValue) -> Option<String> {
+    match guess {
         ContextValue::String(word) => Some(word.clone()),
         ContextValue::Strings(words) => Some(words.join("` or `")),
         _ => None,
-    });
-    match (guess, error.get(ContextKind::Usage)) {
-        (Some(guess), _) => format!("did you mean `{guess}`?"),
-        (None, Some(ContextValue::StyledStr(usage))) => one_line(&usage.to_string()),
-        (None, _) => "`--help` says what there is".to_owned(),
     }
 }
 
@@ -65,9 +75,10 @@ mod tests {
     use super::*;
     use crate::commands::Arguments;
     use clap::Parser as _;
+    use serde_json::Value;
 
     fn said(words: &[&str]) -> Value {
-        document(&Arguments::try_parse_from(words).err().expect("an error"))
+        failure(&Arguments::try_parse_from(words).err().expect("an error")).document()
     }
 
     #[test]

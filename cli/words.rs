@@ -17,7 +17,7 @@ pub(crate) fn told(run_event: &RunEvent) -> Option<String> {
             "{place} is set up, which took {}",
             human_duration(*took_ms)
         )),
-        RunEvent::Output { .. } | RunEvent::Pulse => None,
+        _ => None,
     }
 }
 
@@ -125,14 +125,14 @@ fn attempt_event(event: &Event) -> Option<String> {
             commit,
             branch,
         } => {
-            format!("{task} committed {} on {branch}", short(commit.as_str()))
+            format!("{task} committed {commit:.10} on {branch}")
         }
         Event::RefactorEnded {
             task,
             dropped: None,
             commit,
         } => {
-            format!("{task} improved as {}", short(commit.as_str()))
+            format!("{task} improved as {commit:.10}")
         }
         Event::RefactorEnded {
             task,
@@ -154,16 +154,17 @@ fn agent_event(event: &Event) -> Option<String> {
         Event::AgentAvailable { account } => format!("`{account}` may be asked again"),
         Event::AgentRefused {
             agent, what_to_do, ..
-        } => {
-            let hint = if what_to_do.is_empty() {
-                String::new()
-            } else {
-                format!("; hint: {what_to_do}")
-            };
-            format!("`{agent}` is not started any more, its service refused the credentials{hint}")
-        }
+        } => refused(agent, what_to_do),
         _ => return None,
     })
+}
+
+fn refused(agent: &AgentName, what_to_do: &str) -> String {
+    let hint = match what_to_do {
+        "" => String::new(),
+        what_to_do => format!("; hint: {what_to_do}"),
+    };
+    format!("`{agent}` is not started any more, its service refused the credentials{hint}")
 }
 
 fn task_event(event: &Event) -> Option<String> {
@@ -180,11 +181,8 @@ fn task_event(event: &Event) -> Option<String> {
             commit,
             resolution,
         } => {
-            format!(
-                "{task} landed as {}{}",
-                short(commit.as_str()),
-                resolution.map_or("", resolved)
-            )
+            let how = resolution.map_or("", resolved);
+            format!("{task} landed as {commit:.10}{how}")
         }
         Event::TaskFailed {
             task,
@@ -233,20 +231,17 @@ pub(crate) const fn resolved(resolution: Resolution) -> &'static str {
 
 /// A limit of a service, with the moment at which it ends.
 fn limited(agent: &AgentName, account: &AccountName, until: Timestamp, declared: bool) -> String {
-    let who = if agent.as_str() == account.as_str() {
-        format!("`{agent}`")
-    } else {
-        format!("`{agent}` ({account})")
+    let account = match account.as_str() {
+        own if own == agent.as_str() => String::new(),
+        other => format!(" ({other})"),
     };
     let why = if declared {
         "as its service says"
     } else {
         "then its service is asked again"
     };
-    format!(
-        "{who} is at a limit: everybody who shares it waits until {}, {why}",
-        moment(until)
-    )
+    let until = moment(until);
+    format!("`{agent}`{account} is at a limit: everybody who shares it waits until {until}, {why}")
 }
 
 /// Returns a moment as a clock at the wall shows it, with its date and zone.
@@ -261,17 +256,17 @@ pub(crate) fn moment(at: Timestamp) -> String {
     }
 }
 
+/// Whether a letter may stand in a name that other programs take apart.
+pub(crate) const fn is_of_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_')
+}
+
 const fn phase_word(phase: Phase) -> &'static str {
     match phase {
         Phase::Red => " RED",
         Phase::Green => " GREEN",
         Phase::None => "",
     }
-}
-
-/// Returns the beginning of a commit's id.
-pub(crate) fn short(commit: &str) -> &str {
-    commit.get(..10).unwrap_or(commit)
 }
 
 #[cfg(test)]

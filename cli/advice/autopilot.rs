@@ -1,16 +1,27 @@
 //! What to do about an error of autopilot.
 
-use super::NO_BACKLOG;
-use tm_runtime::autopilot::Error;
-use tm_scheduler::CommitId;
+use super::{Advice, AnyError, NO_BACKLOG};
+use crate::failure::ExitCode;
+use tm_runtime::autopilot::{Error, ErrorKind};
 use tm_scheduler::autopilot::Unstartable;
 
-fn short(commit: &CommitId) -> &str {
-    commit.as_str().get(..12).unwrap_or_default()
+pub(super) fn on_autopilot(error: &AnyError) -> Option<Advice> {
+    let error: &Error = error.downcast_ref()?;
+    Some((code(error.kind()), hint(error)))
 }
 
-/// Returns what to do about it, with the next command to type.
-pub(super) fn hint(error: &Error) -> Option<String> {
+const fn code(kind: ErrorKind) -> ExitCode {
+    match kind {
+        ErrorKind::StepError => ExitCode::Error,
+        ErrorKind::Usage => ExitCode::Usage,
+        ErrorKind::Refused => ExitCode::Refused,
+        ErrorKind::Unstartable => ExitCode::Unplannable,
+        ErrorKind::Busy => ExitCode::Busy,
+    }
+}
+
+/// What to do about it, with the next command to type.
+fn hint(error: &Error) -> Option<String> {
     let text = match error {
         Error::Illegal(illegal) => {
             return illegal.next.command().map(|command| format!("`{command}`"));
@@ -54,14 +65,12 @@ pub(super) fn hint(error: &Error) -> Option<String> {
         Error::ForeignCommit(_) => "leave the commit to tm: `tm autopilot commit`",
         Error::Rewritten { commit } => {
             return Some(format!(
-                "`git reset --soft {}` puts it back and leaves every file",
-                short(commit)
+                "`git reset --soft {commit:.12}` puts it back and leaves every file"
             ));
         }
         Error::Unjudged { commit } => {
-            let commit = short(commit);
             return Some(format!(
-                "`git branch kept && git reset --keep {commit}` takes them away and keeps them"
+                "`git branch kept && git reset --keep {commit:.12}` takes them away and keeps them"
             ));
         }
         Error::ChangedSince { .. } => {
@@ -101,12 +110,13 @@ fn of_git(error: &tm_worktrees::Error) -> Option<String> {
 }
 
 fn unstartable(error: &Unstartable) -> String {
-    match error {
-        Unstartable::Subtask { task, .. } => format!("`tm autopilot start {task}` runs its task"),
-        Unstartable::Waiting { .. } => "do that first, or start with `--force`".to_owned(),
-        Unstartable::NothingOpen(_) => {
-            "set a subtask back to pending to work on it again".to_owned()
+    let text = match error {
+        Unstartable::Subtask { task, .. } => {
+            return format!("`tm autopilot start {task}` runs its task");
         }
-        _ => "look at the backlog: `tm waves plan` names what is wrong with it".to_owned(),
-    }
+        Unstartable::Waiting { .. } => "do that first, or start with `--force`",
+        Unstartable::NothingOpen(_) => "set a subtask back to pending to work on it again",
+        _ => "look at the backlog: `tm waves plan` names what is wrong with it",
+    };
+    text.to_owned()
 }

@@ -4,38 +4,42 @@ mod autopilot;
 mod presets;
 
 use crate::failure::ExitCode;
+use autopilot::on_autopilot;
 use itertools::Itertools as _;
 pub(crate) use presets::on_recipe;
-use std::error::Error as AnyError;
 use tm_app::{BrokenTests, Error, LostLandings};
 use tm_runtime::JournalHeader;
-use tm_runtime::autopilot::ErrorKind;
 use tm_runtime::callers::RefusedToAgent;
 use tm_runtime::notices::UnknownChannel;
 use tm_runtime::standing::NotTakenBack;
 use tm_store::backlog::{BacklogError, Refusal};
 
+/// An error of any crate.
+type AnyError = dyn std::error::Error + 'static;
 /// The exit code, and the next command to type or what to change.
 type Advice = (ExitCode, Option<String>);
 
 /// What to do where there is no backlog.
 const NO_BACKLOG: &str = "`tm init` makes one, `--backlog PATH` names one";
 /// What an agent does that may not steer its run.
-pub(crate) const FOR_AGENTS: &str =
+const FOR_AGENTS: &str =
     "what should change about the run or its tasks goes into your result: `tm result --issue TEXT`";
 /// What to do when an agent can't be used.
 const CHOOSE_AN_AGENT: &str =
     "`--agent NAME` chooses another agent, `--agent-command COMMAND` any command";
 
 /// Returns what to do about an error.
-pub(crate) fn on(error: &(dyn AnyError + 'static)) -> Advice {
+pub(crate) fn on(error: &AnyError) -> Advice {
     let known = [
         on_app,
         on_autopilot,
         on_git,
         on_store,
         on_backlog,
-        on_others,
+        on_presets,
+        on_settings,
+        on_agent,
+        on_channel,
     ];
     known
         .into_iter()
@@ -57,16 +61,21 @@ fn coded(code: ExitCode, words: impl Into<String>) -> Advice {
     (code, Some(words.into()))
 }
 
-fn on_others(error: &(dyn AnyError + 'static)) -> Option<Advice> {
-    if let Some(error) = error.downcast_ref::<tm_presets::Error>() {
-        return Some((ExitCode::Error, on_recipe(error)));
-    }
-    if error.is::<tm_config::Error>() {
-        return Some(hint("`tm config schema` lists every setting"));
-    }
-    if error.is::<RefusedToAgent>() {
-        return Some(coded(ExitCode::Refused, FOR_AGENTS));
-    }
+fn on_presets(error: &AnyError) -> Option<Advice> {
+    Some((ExitCode::Error, on_recipe(error.downcast_ref()?)))
+}
+
+fn on_settings(error: &AnyError) -> Option<Advice> {
+    let is_known = error.is::<tm_config::Error>();
+    is_known.then(|| hint("`tm config schema` lists every setting"))
+}
+
+fn on_agent(error: &AnyError) -> Option<Advice> {
+    let is_refused = error.is::<RefusedToAgent>();
+    is_refused.then(|| coded(ExitCode::Refused, FOR_AGENTS))
+}
+
+fn on_channel(error: &AnyError) -> Option<Advice> {
     let words = match error.downcast_ref()? {
         UnknownChannel::Unknown(_) => "`--notify desktop`, or `--notify URL`",
         UnknownChannel::NotBuilt => "build it with `--features webhooks`",
@@ -74,7 +83,7 @@ fn on_others(error: &(dyn AnyError + 'static)) -> Option<Advice> {
     Some(coded(ExitCode::Usage, words))
 }
 
-fn on_git(error: &(dyn AnyError + 'static)) -> Option<Advice> {
+fn on_git(error: &AnyError) -> Option<Advice> {
     Some(match error.downcast_ref()? {
         tm_worktrees::Error::NoRepository { .. } => {
             hint("run `git init`, commit something, then `tm init`")
@@ -84,21 +93,19 @@ fn on_git(error: &(dyn AnyError + 'static)) -> Option<Advice> {
     })
 }
 
-fn on_store(error: &(dyn AnyError + 'static)) -> Option<Advice> {
-    Some(match error.downcast_ref()? {
-        tm_store::Error::Held(holder) if tm_app::is_loop(holder) => coded(
-            ExitCode::Busy,
-            "a loop works through the same backlog; `tm waves stop` stops it, `tm waves run --wait` waits for it",
-        ),
-        tm_store::Error::Held(_) => coded(
-            ExitCode::Busy,
-            "`tm waves status` shows it, `tm waves stop` stops it, `tm waves run --wait` waits for it",
-        ),
-        _ => return None,
-    })
+fn on_store(error: &AnyError) -> Option<Advice> {
+    let tm_store::Error::Held(holder) = error.downcast_ref()? else {
+        return None;
+    };
+    let words = if tm_app::is_loop(holder) {
+        "a loop works through the same backlog; `tm waves stop` stops it, `tm waves run --wait` waits for it"
+    } else {
+        "`tm waves status` shows it, `tm waves stop` stops it, `tm waves run --wait` waits for it"
+    };
+    Some(coded(ExitCode::Busy, words))
 }
 
-fn on_backlog(error: &(dyn AnyError + 'static)) -> Option<Advice> {
+fn on_backlog(error: &AnyError) -> Option<Advice> {
     Some(hint(match error.downcast_ref()? {
         BacklogError::NotFound { .. } => "`tm init` makes one, `--file PATH` names one",
         BacklogError::UnknownTag { .. } => "name one of these with `--tag`",
@@ -107,18 +114,7 @@ fn on_backlog(error: &(dyn AnyError + 'static)) -> Option<Advice> {
             refusal: Refusal::UnknownTasks(_),
             ..
         } => "`tm list --with-subtasks` lists the ids",
-        BacklogError::Refused {
-            refusal: Refusal::UnknownTag(_),
-            ..
-        } => "`tm tags` lists the tags",
-        BacklogError::Refused {
-            refusal: Refusal::Crosses { .. },
-            ..
-        } => "`--ignore-dependencies` removes these dependencies",
-        BacklogError::Refused {
-            refusal: Refusal::Taken(_),
-            ..
-        } => "choose another name",
+        BacklogError::Refused { refusal, .. } => on_refusal(refusal)?,
         BacklogError::Syntax { .. } => {
             "correct it there; `git log -p` on the file shows what it was"
         }
@@ -127,16 +123,13 @@ fn on_backlog(error: &(dyn AnyError + 'static)) -> Option<Advice> {
     }))
 }
 
-fn on_autopilot(error: &(dyn AnyError + 'static)) -> Option<Advice> {
-    let error: &tm_runtime::autopilot::Error = error.downcast_ref()?;
-    let code = match error.kind() {
-        ErrorKind::StepError => ExitCode::Error,
-        ErrorKind::Usage => ExitCode::Usage,
-        ErrorKind::Refused => ExitCode::Refused,
-        ErrorKind::Unstartable => ExitCode::Unplannable,
-        ErrorKind::Busy => ExitCode::Busy,
-    };
-    Some((code, autopilot::hint(error)))
+fn on_refusal(refusal: &Refusal) -> Option<&'static str> {
+    Some(match refusal {
+        Refusal::UnknownTag(_) => "`tm tags` lists the tags",
+        Refusal::Crosses { .. } => "`--ignore-dependencies` removes these dependencies",
+        Refusal::Taken(_) => "choose another name",
+        _ => return None,
+    })
 }
 
 fn on_runtime(error: &tm_runtime::Error) -> Option<Advice> {
@@ -152,7 +145,7 @@ fn on_runtime(error: &tm_runtime::Error) -> Option<Advice> {
 }
 
 /// Errors of calls: those from below as they are, all others by their code and their words.
-fn on_app(error: &(dyn AnyError + 'static)) -> Option<Advice> {
+fn on_app(error: &AnyError) -> Option<Advice> {
     Some(match error.downcast_ref()? {
         Error::Git(error) => on(error),
         Error::Store(error) => on(error),

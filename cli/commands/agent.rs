@@ -8,18 +8,19 @@ use super::Perform;
 use crate::failure::Result;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use tm_executors::acp::{AcpCommand, AcpEnd, Allowed, drive};
 use tm_executors::agent::ResultDraft;
-use tm_scheduler::{Claim, ClaimStatus, TaskId};
+use tm_scheduler::{Claim, ClaimStatus};
+use tm_store::run::safe_name;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// `tm result`.
 #[derive(Args)]
 pub(crate) struct ResultArguments {
     /// What you claim.
-    #[arg(long, value_enum)]
+    #[arg(long)]
     status: ClaimArgument,
     /// Tests that passed.
     #[arg(long, value_name = "N")]
@@ -49,6 +50,16 @@ enum ClaimArgument {
     Fail,
 }
 
+impl From<ClaimArgument> for ClaimStatus {
+    fn from(claimed: ClaimArgument) -> Self {
+        match claimed {
+            ClaimArgument::Pass => Self::Pass,
+            ClaimArgument::Partial => Self::Partial,
+            ClaimArgument::Fail => Self::Fail,
+        }
+    }
+}
+
 /// `tm replay`.
 #[derive(Args)]
 pub(crate) struct Replay {
@@ -60,11 +71,7 @@ pub(crate) struct Replay {
 impl Perform for ResultArguments {
     async fn perform(self, _: &Path) -> Result {
         let claim = Claim {
-            status: match self.status {
-                ClaimArgument::Pass => ClaimStatus::Pass,
-                ClaimArgument::Partial => ClaimStatus::Partial,
-                ClaimArgument::Fail => ClaimStatus::Fail,
-            },
+            status: self.status.into(),
             tests_passed: self.tests_passed,
             tests_failed: self.tests_failed,
             files: self.files,
@@ -99,17 +106,10 @@ impl Perform for Replay {
         let number: u32 = attempt
             .parse()
             .map_err(|_| failure!("replay: `TM_ATTEMPT` is `{attempt}`, which is no number"))?;
-        let stem = tm_store::run::safe_name(&TaskId::from(task.as_str()));
-        // An attempt that was lost leaves a gap: the last recording before it is the one to go on with.
-        let mut recorded = (1..=number)
-            .rev()
-            .map(|number| format!("{stem}.{number}.patch"));
-        let name = recorded
-            .find(|name| self.recordings.join(name).is_file())
-            .ok_or_else(|| {
-                let folder = self.recordings.display();
-                failure!("find a recording for attempt {number} at `{task}` in `{folder}`")
-            })?;
+        let name = self.recording(&task, number).ok_or_else(|| {
+            let folder = self.recordings.display();
+            failure!("find a recording for attempt {number} at `{task}` in `{folder}`")
+        })?;
         let path = self.recordings.join(&name);
         let patch = std::fs::read(&path)
             .map_err(|error| failure!("read the recording `{}`: {error}", path.display()))?;
@@ -119,6 +119,17 @@ impl Perform for Replay {
             Some(result) => write_result(Path::new(&result), Claim::of(ClaimStatus::Pass)),
             None => Ok(0),
         }
+    }
+}
+
+impl Replay {
+    /// An attempt that was lost leaves a gap: the last recording before it is the one to go on with.
+    fn recording(&self, task: &str, attempt: u32) -> Option<String> {
+        let stem = safe_name(&task.into());
+        (1..=attempt)
+            .rev()
+            .map(|attempt| format!("{stem}.{attempt}.patch"))
+            .find(|name| self.recordings.join(name).is_file())
     }
 }
 
@@ -132,7 +143,7 @@ pub(crate) struct AcpAgentArguments {
     #[arg(long, value_name = "DIR")]
     writable: Vec<PathBuf>,
     /// The program and its arguments.
-    #[arg(required = true, last = true, value_name = "COMMAND")]
+    #[arg(required = true, last = true)]
     command: Vec<OsString>,
 }
 
@@ -148,13 +159,21 @@ enum AllowArgument {
     Edits,
 }
 
+impl From<AllowArgument> for Allowed {
+    fn from(allowed: AllowArgument) -> Self {
+        match allowed {
+            AllowArgument::Everything => Self::Everything,
+            AllowArgument::Worktree => Self::Worktree,
+            AllowArgument::Edits => Self::Edits,
+        }
+    }
+}
+
 impl Perform for AcpAgentArguments {
     /// Has the program carry out the prompt on standard input; what happens goes to standard output, one JSON object a
     /// line.
     async fn perform(self, start: &Path) -> Result {
-        let mut prompt = String::new();
-        std::io::stdin()
-            .read_to_string(&mut prompt)
+        let prompt = std::io::read_to_string(std::io::stdin())
             .map_err(|error| failure!("read the prompt from standard input: {error}"))?;
         let mut words = self.command.into_iter();
         let command = AcpCommand {
@@ -162,30 +181,30 @@ impl Perform for AcpAgentArguments {
             arguments: words.collect(),
             worktree: start.to_owned(),
             writable: self.writable.into_iter().chain(attempt_folder()).collect(),
-            allowed: match self.allow {
-                AllowArgument::Everything => Allowed::Everything,
-                AllowArgument::Worktree => Allowed::Worktree,
-                AllowArgument::Edits => Allowed::Edits,
-            },
+            allowed: self.allow.into(),
             prompt,
-        };
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let stop = async move {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
         };
         let tell = |line: serde_json::Value| {
             // A log that can't be written ends nothing: the work counts, not the words about it.
             let _full_disk = writeln!(std::io::stdout().lock(), "{line}");
         };
-        Ok(match drive(command, stop, tell).await? {
+        Ok(match drive(command, stopped()?, tell).await? {
             AcpEnd::Done => 0,
             AcpEnd::NotDone => 1,
         })
     }
+}
+
+/// Ends when tm is told to stop.
+fn stopped() -> Result<impl Future<Output = ()>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
 }
 
 /// Where the agent leaves its result and what it found out.

@@ -1,6 +1,7 @@
 //! Tells CI systems how a run ended, each in its own way. Trouble with it changes nothing about the run.
 
 use crate::display::{print_data, print_own};
+use crate::environment::variable;
 use clap::ValueEnum;
 use itertools::Itertools as _;
 use std::io::Write as _;
@@ -64,7 +65,7 @@ fn chosen(system: Option<CiSystem>, variable: impl Fn(&str) -> Option<String>) -
 }
 
 fn step_summary(summary: &Summary) -> Result<(), String> {
-    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else {
+    let Some(path) = variable("GITHUB_STEP_SUMMARY") else {
         return Ok(());
     };
     let opened = std::fs::OpenOptions::new()

@@ -66,10 +66,7 @@ impl Perform for Demo {
     async fn perform(self, _: &Path) -> Result {
         let folder = match &self.folder {
             Some(folder) => new_folder(folder)?,
-            None => tempfile::Builder::new()
-                .prefix("tm-demo-")
-                .tempdir()?
-                .keep(),
+            None => tempfile::TempDir::with_prefix("tm-demo-")?.keep(),
         };
         fill(&folder)?;
         tm_worktrees::create_repository(&folder, "Start of the demo")?;
@@ -88,12 +85,8 @@ impl Perform for Demo {
 fn fill(folder: &Path) -> Result<()> {
     let own = folder.join(".taskmaster");
     let recordings = own.join("recordings");
-    for (path, text) in FILES {
-        write(&folder.join(path), text)?;
-    }
-    for (path, text) in RECORDINGS {
-        write(&recordings.join(path), text)?;
-    }
+    write_all(folder, &FILES)?;
+    write_all(&recordings, &RECORDINGS)?;
     let settings = serde_json::json!({
         "agent": {"default": "replay"},
         "agents": {"replay": {"env": {"TM_REPLAY_DIR": recordings}}},
@@ -103,19 +96,26 @@ fn fill(folder: &Path) -> Result<()> {
     write(&own.join("tm.yaml"), &json_text(&settings)?)
 }
 
+fn write_all(folder: &Path, files: &[DemoFile]) -> Result<()> {
+    let mut files = files.iter();
+    files.try_for_each(|(path, text)| write(&folder.join(path), text))
+}
+
 fn new_folder(folder: &Path) -> Result<PathBuf> {
-    let is_free = match std::fs::read_dir(folder) {
-        Ok(mut entries) => entries.next().is_none(),
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-    };
-    if !is_free {
-        return Err(
-            failure!("make the demo in `{}`: it is not empty", folder.display())
-                .hint("name a folder that is not there"),
-        );
+    if !is_free(folder) {
+        let place = folder.display();
+        return Err(failure!("make the demo in `{place}`: it is not empty")
+            .hint("name a folder that is not there"));
     }
     std::fs::create_dir_all(folder)?;
     Ok(folder.canonicalize()?)
+}
+
+fn is_free(folder: &Path) -> bool {
+    match std::fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
 }
 
 /// Writes a file, in folders that are made for it.

@@ -1,7 +1,8 @@
 //! `tm doctor`: everything that a run needs, with a hint for each finding.
 
+use super::plan::how_read;
 use super::{Perform, surroundings};
-use crate::display::print_json;
+use crate::display::{print_data, print_json};
 use crate::failure::{CommandFailure, Result};
 use crate::project::open;
 use clap::Args;
@@ -12,10 +13,10 @@ use tm_app::{
     Error, PlanOrder, Project, Trial, check_gates, find_program, hooks, parts, signing,
     test_command,
 };
-use tm_executors::testing::{
-    Reading, TestCommand, detect_test_command, expected_reading, how_to_report,
-};
-use tm_scheduler::preflight::{Base, BaseState};
+use tm_config::Settings;
+use tm_executors::testing::{detect_test_command, expected_reading};
+use tm_reports::laid_out;
+use tm_scheduler::preflight::{Base, BaseState, Problem};
 use tm_store::run::RunLock;
 
 /// Below so many bytes a run may not have room for its worktrees.
@@ -85,6 +86,18 @@ impl Finding {
     ) -> Self {
         seen.map_or_else(|failure| Self::failed(what, failure), found)
     }
+
+    /// A finding for each of several, or why they can't be looked at.
+    fn each<T, E: Into<CommandFailure>>(
+        what: &'static str,
+        seen: Result<impl IntoIterator<Item = T>, E>,
+        found: impl Fn(T) -> Self,
+    ) -> Vec<Self> {
+        match seen {
+            Ok(all) => all.into_iter().map(found).collect(),
+            Err(failure) => vec![Self::failed(what, failure)],
+        }
+    }
 }
 
 impl Perform for DoctorArguments {
@@ -120,16 +133,8 @@ impl Perform for DoctorArguments {
 impl DoctorArguments {
     /// Prints findings for people; programs get all of them at the end.
     fn print(&self, findings: &[Finding]) {
-        for finding in findings.iter().filter(|_| !self.json) {
-            let sign = match finding.weight {
-                Weight::Good => "ok  ",
-                Weight::Note => "note",
-                Weight::Bad => "BAD ",
-            };
-            data!("{sign}  {:8}  {}\n", finding.what, finding.found);
-            if let Some(hint) = &finding.hint {
-                data!("                hint: {hint}\n");
-            }
+        if !self.json {
+            print_data(&laid_out("findings.txt", &findings));
         }
     }
 }
@@ -173,48 +178,40 @@ fn backlog(project: &Project) -> Finding {
 /// The gates of the settings; none where there are none.
 fn gates(project: &Project) -> Vec<Finding> {
     let settings = &project.loaded.settings;
-    match check_gates(settings) {
-        Ok(()) => {
-            let names = settings.gates.iter().map(|gate| &gate.name);
-            names.map(|name| Finding::good("gate", name)).collect()
-        }
-        Err(failure) => vec![Finding::failed("gate", failure)],
-    }
+    let gates = check_gates(settings).map(|()| &settings.gates);
+    Finding::each("gate", gates, |gate| Finding::good("gate", &gate.name))
 }
 
 /// Whether commits can be made: hooks and signing.
 fn commits(project: &Project) -> Vec<Finding> {
-    let of = |what| {
-        move |trial| match trial {
-            Trial::Good(found) => Finding::good(what, found),
-            Trial::NotExecutable(hook) => {
-                let path = hook.path.display();
-                let found = format!(
-                    "`{}` ({path}) is not executable, so git leaves it out",
-                    hook.name
-                );
-                Finding::note(what, found, format!("`chmod +x {path}` has git run it"))
-            }
-            Trial::Bad(failure) => Finding::failed(what, failure),
-        }
-    };
-    let mut findings: Vec<Finding> = match hooks(project) {
-        Ok(trials) => trials.into_iter().map(of("hook")).collect(),
-        Err(failure) => vec![Finding::failed("hook", failure)],
-    };
-    findings.push(Finding::of("signing", signing(project), of("signing")));
+    let mut findings = Finding::each("hook", hooks(project), |seen| trial("hook", seen));
+    findings.push(signed(project));
     findings
+}
+
+fn signed(project: &Project) -> Finding {
+    Finding::of("signing", signing(project), |seen| trial("signing", seen))
+}
+
+fn trial(what: &'static str, seen: Trial) -> Finding {
+    match seen {
+        Trial::Good(found) => Finding::good(what, found),
+        Trial::NotExecutable(hook) => {
+            let (name, path) = (hook.name, hook.path.display());
+            let found = format!("`{name}` ({path}) is not executable, so git leaves it out");
+            Finding::note(what, found, format!("`chmod +x {path}` has git run it"))
+        }
+        Trial::Bad(failure) => Finding::failed(what, failure),
+    }
 }
 
 /// The test command of the project, or those of its parts and of all else.
 fn tests_of_parts(project: &Project) -> Vec<Finding> {
     match parts(project) {
         Ok(parts) if parts.is_empty() => vec![tests(project)],
-        Ok(parts) => {
-            let lines = parts.lines().into_iter();
-            lines.map(|line| Finding::good("tests", line)).collect()
-        }
-        Err(failure) => vec![Finding::failed("tests", failure)],
+        parts => Finding::each("tests", parts.map(|parts| parts.lines()), |line| {
+            Finding::good("tests", line)
+        }),
     }
 }
 
@@ -233,22 +230,11 @@ fn tests(project: &Project) -> Finding {
         Some(found) => format!("found by {}", found.because),
         None => "from the settings".to_owned(),
     };
-    let results = results(&command, root);
+    let results = how_read(&command, expected_reading(&command, root), root);
     Finding::good(
         "tests",
         format!("{command} ({because}); results: {results}"),
     )
-}
-
-/// How results are read, as far as it is known before a run.
-fn results(command: &TestCommand, root: &Path) -> String {
-    let reading = expected_reading(command, root);
-    match reading {
-        Reading::PerTest => reading.as_str().to_owned(),
-        Reading::ByLooking | Reading::ExitStatusOnly => {
-            format!("{}; {}", reading.as_str(), how_to_report(command, root))
-        }
-    }
 }
 
 /// What a run sees before its first agent.
@@ -261,14 +247,16 @@ async fn of_base(project: &Project) -> Result<Vec<Finding>> {
     let lines = preflight.lines().into_iter();
     let good = lines.zip(&preflight.bases).filter(|_| preflight.is_good());
     let good = good.map(|(line, base)| measured(&line, base));
-    let bad = preflight.problems.iter().map(|problem| {
-        let mut found = format!("{}: {}", problem.check, problem.what);
-        for line in &problem.last_lines {
-            found = found + "\n                  " + line;
-        }
-        Finding::bad("base", found, &problem.hint)
-    });
+    let bad = preflight.problems.iter().map(wrong);
     Ok(good.chain(bad).collect())
+}
+
+fn wrong(problem: &Problem) -> Finding {
+    let mut found = format!("{}: {}", problem.check, problem.what);
+    for line in &problem.last_lines {
+        found = found + "\n                  " + line;
+    }
+    Finding::bad("base", found, &problem.hint)
 }
 
 fn measured(line: &str, base: &Base) -> Finding {
@@ -286,12 +274,17 @@ fn measured(line: &str, base: &Base) -> Finding {
 
 fn agents(project: &Project) -> Vec<Finding> {
     let settings = &project.loaded.settings;
-    let startable = super::agents::probes(settings)
+    super::agents::probes(settings)
         .filter(|probe| probe.agent != "replay" && probe.problem.is_none())
-        .map(|probe| Finding::good("agent", format!("{}: {}", probe.agent, probe.line())));
+        .map(|probe| Finding::good("agent", format!("{}: {}", probe.agent, probe.line())))
+        .chain([default_agent(settings)])
+        .collect()
+}
+
+fn default_agent(settings: &Settings) -> Finding {
     let chosen = settings.agent.for_phase("none");
     let found = tm_presets::recipe(chosen, settings).map_err(CommandFailure::from);
-    let default = match found.and_then(|recipe| Ok(find_program(&recipe)?)) {
+    match found.and_then(|recipe| Ok(find_program(&recipe)?)) {
         Ok(path) => {
             let path = path.display();
             Finding::good("agent", format!("`{chosen}` is the default: {path}"))
@@ -300,8 +293,7 @@ fn agents(project: &Project) -> Vec<Finding> {
             weight: Weight::Note,
             ..Finding::failed("agent", failure)
         },
-    };
-    startable.chain([default]).collect()
+    }
 }
 
 fn lock(project: &Project) -> Finding {
@@ -325,13 +317,13 @@ fn storage(project: &Project) -> Finding {
     if let Err(error) = tempfile::NamedTempFile::new_in(path) {
         return Finding::bad("storage", format!("{place}: {error}"), "set TM_HOME");
     }
-    let system = match rustix::fs::statvfs(path) {
-        Ok(system) => system,
-        Err(error) => {
-            return Finding::note("storage", std::io::Error::from(error), "set TM_HOME");
-        }
-    };
-    let free = system.f_bavail.saturating_mul(system.f_frsize);
+    match rustix::fs::statvfs(path) {
+        Ok(system) => space(&place, system.f_bavail.saturating_mul(system.f_frsize)),
+        Err(error) => Finding::note("storage", std::io::Error::from(error), "set TM_HOME"),
+    }
+}
+
+fn space(place: impl Display, free: u64) -> Finding {
     let found = format!("{place}, {} MiB free", free / 1024 / 1024);
     if free < LITTLE_SPACE {
         return Finding::note("storage", found, "free some space, or set TM_HOME");

@@ -6,9 +6,9 @@ use crate::failure::{CommandFailure, Result};
 use clap::Args;
 use itertools::Itertools as _;
 use serde_json::json;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use tm_executors::tools::{FoundTool, Proposal, propose};
+use tm_reports::laid_out;
 use tm_store::backlog::BacklogSource;
 use tm_worktrees::{Error, Repository, checkout_root_around};
 
@@ -21,15 +21,6 @@ tasks:
     status: deferred # pending, when it may be worked on
     priority: medium # low, medium, high, critical
     dependencies: []
-";
-
-const HEAD: &str = "\
-# Settings of this project; `tm config show` prints all of them with where each comes from.
-";
-
-const TAIL: &str = "\
-# waves: { max_parallel: 5 }
-# agent: { default: claude } # or codex, gemini, opencode, custom
 ";
 
 /// `tm init`.
@@ -99,57 +90,27 @@ fn tell(proposal: &Proposal) {
 
 /// The settings that the project needs, each with why, and with what else there is as comments.
 fn settings(proposal: &Proposal, root: &Path) -> String {
-    let tests = match &proposal.tests {
-        Some((command, because)) => {
-            let results = proposal.results.as_deref();
-            let results = results.map(|results| format!("  results: {}\n", quoted(results)));
-            format!(
-                "# Found by {because}.\ntest:\n  command: {}\n{}",
-                quoted(command),
-                results.unwrap_or_default()
-            )
-        }
-        None => "# Nothing tells how the tests are run.\n# test: { command: \"make test\" }\n"
-            .to_owned(),
-    };
-    format!("{HEAD}\n{tests}{}\n{TAIL}", worktree(proposal, root))
+    let tests = proposal.tests.as_ref();
+    let (command, because) = tests
+        .map(|(command, because)| (quoted(command), because))
+        .unzip();
+    let copy = proposal.copy.iter().filter(|name| !is_tracked(root, name));
+    let mut files = proposal.found.iter().map(|tool| &tool.file);
+    let said = json!({
+        "command": command,
+        "because": because,
+        "results": proposal.results.as_deref().map(quoted),
+        "setup": all_quoted(proposal.setup()),
+        "files": files.join(", "),
+        "cache": all_quoted(proposal.cache()),
+        "copy": all_quoted(copy),
+    });
+    laid_out("settings.txt", &said)
 }
 
-fn worktree(proposal: &Proposal, root: &Path) -> String {
-    let (setup, cache) = (proposal.setup(), proposal.cache());
-    let mut text = String::new();
-    if !setup.is_empty() {
-        let files = proposal.found.iter().map(|tool| &tool.file).join(", ");
-        let commands = setup
-            .iter()
-            .map(|command| format!("    - {}\n", quoted(command)));
-        let _ = write!(
-            text,
-            "  # Run in each worktree before its first use, and again where {files} differs.\n  setup:\n{}",
-            commands.format("")
-        );
-    }
-    if !cache.is_empty() {
-        let _ = write!(
-            text,
-            "  # Stays in a worktree from one task to the next, so that only what changed is built again. Tests may write\n  \
-             # there, agents too in theirs: without it everything is built anew each time.\n  cache: [{}]\n",
-            cache.iter().map(|path| quoted(path)).format(", ")
-        );
-    }
-    let copy = proposal.copy.iter().filter(|name| !is_tracked(root, name));
-    let copy = copy.map(|name| quoted(name)).join(", ");
-    if !copy.is_empty() {
-        let _ = write!(
-            text,
-            "  # Ignored files of your checkout that each worktree gets a copy of.\n  copy: [{copy}]\n"
-        );
-    }
-    if text.is_empty() {
-        text
-    } else {
-        format!("\nworktree:\n{text}")
-    }
+fn all_quoted<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Vec<String> {
+    let texts = texts.into_iter();
+    texts.map(|text| quoted(text.as_ref())).collect()
 }
 
 /// A file that is committed is there anyway.

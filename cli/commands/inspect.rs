@@ -2,7 +2,7 @@
 
 use super::Perform;
 use crate::advice::first_parents;
-use crate::display::{json_text, print_data, print_json};
+use crate::display::{json_text, print_answer, print_data, print_either};
 use crate::failure::{ExitCode, Result};
 use crate::project::open;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
@@ -15,7 +15,7 @@ use tm_executors::process::run_attended;
 use tm_reports::{REPORTS, RunReport, Summary, metrics_text, status_text};
 use tm_runtime::replay;
 use tm_scheduler::preflight::Preflight;
-use tm_scheduler::{AttemptNumber, AttemptRecord, RunId, TaskId};
+use tm_scheduler::{AttemptNumber, AttemptRecord, RunId, TaskId, TaskView};
 use tm_store::run::{AttemptDirectory, RunDirectory, read_json};
 
 /// How often a log that is followed is read again.
@@ -27,7 +27,6 @@ const MOST_ERRORS: u64 = 16 * 1024 * 1024;
 #[derive(Args)]
 pub(crate) struct StatusArguments {
     /// The run; the live or last one when not given.
-    #[arg(value_name = "RUN")]
     run: Option<String>,
     /// For programs.
     #[arg(long)]
@@ -46,7 +45,6 @@ pub(crate) struct ListRuns {
 #[derive(Args)]
 pub(crate) struct MetricsArguments {
     /// The run; the live or last one when not given.
-    #[arg(value_name = "RUN")]
     run: Option<String>,
 }
 
@@ -54,7 +52,6 @@ pub(crate) struct MetricsArguments {
 #[derive(Args)]
 pub(crate) struct ReportArguments {
     /// The run; the live or last one when not given.
-    #[arg(value_name = "RUN")]
     run: Option<String>,
     /// What to show.
     #[command(flatten)]
@@ -121,22 +118,17 @@ pub(crate) struct LogsArguments {
     #[arg(long, value_name = "N")]
     attempt: Option<u32>,
     /// The run; the live or last one when not given.
-    #[arg(long, value_name = "RUN")]
+    #[arg(long)]
     run: Option<String>,
     /// Go on until the attempt is over.
-    #[arg(long, short = 'f')]
+    #[arg(long, short)]
     follow: bool,
 }
 
 impl Perform for StatusArguments {
     async fn perform(self, start: &Path) -> Result {
         let (_, summary) = summary(start, self.run.as_deref())?;
-        print_data(&if self.json {
-            json_text(&summary)?
-        } else {
-            status_text(&summary)
-        });
-        Ok(0)
+        print_either(self.json, &summary, || status_text(&summary))
     }
 }
 
@@ -204,20 +196,8 @@ impl Perform for ListRuns {
         let ids = project.directory.runs()?;
         let rows: Result<Vec<Value>> = ids.iter().map(|id| row(&project, id)).collect();
         let rows = rows?;
-        if self.json {
-            return print_json(&rows);
-        }
-        for row in &rows {
-            let text = |key: &str| row[key].as_str().unwrap_or_default();
-            let branch = row["error"].as_str().unwrap_or(text("integration_branch"));
-            let landed = format!("{}/{} landed", row["landed"], row["tasks"]);
-            data!(
-                "{}  {:11}  {landed:16}  {branch}\n",
-                text("run_id"),
-                text("status")
-            );
-        }
-        if rows.is_empty() {
+        print_answer(self.json, &rows, "runs.txt")?;
+        if rows.is_empty() && !self.json {
             say!("there has been no run; `tm waves run` starts one");
         }
         Ok(0)
@@ -277,26 +257,27 @@ impl Perform for LogsArguments {
             std::thread::sleep(FOLLOW_EVERY);
         }
         print_fresh(&mut log, LogEnd::Final)?;
-        let record = view.attempts.iter().find(|record| record.number == attempt);
-        tell_the_end(&printed, attempt, record);
+        tell_complaints(&printed, attempt);
+        if let Some(record) = record_of(&view, attempt) {
+            tell_failure(record);
+        }
         Ok(0)
     }
 }
 
-/// Says what the agent complained about, and how the attempt failed.
-fn tell_the_end(
-    printed: &AttemptDirectory,
-    attempt: AttemptNumber,
-    record: Option<&AttemptRecord>,
-) {
+/// Says what the agent complained about.
+fn tell_complaints(printed: &AttemptDirectory, attempt: AttemptNumber) {
     let errors = tm_untrusted::read_end(&printed.stderr(), MOST_ERRORS).unwrap_or_default();
     if !errors.is_empty() {
         let errors = tm_untrusted::clean(&String::from_utf8_lossy(&errors));
         say!("stderr of attempt {attempt}:\n{errors}");
     }
-    if let Some(record) = record.filter(|record| record.failure().is_some()) {
+}
+
+fn tell_failure(record: &AttemptRecord) {
+    if record.failure().is_some() {
         let evidence = tm_untrusted::clean(record.evidence());
-        say!("attempt {attempt} failed:\n{evidence}");
+        say!("attempt {} failed:\n{evidence}", record.number);
     }
 }
 
@@ -304,11 +285,15 @@ fn has_ended(journal: &Path, task: &TaskId, attempt: AttemptNumber) -> bool {
     let Ok(replayed) = replay(journal) else {
         return true;
     };
-    let ended = replayed.scheduler.task(task).is_none_or(|view| {
-        let record = view.attempts.iter().find(|record| record.number == attempt);
-        record.is_none_or(|record| record.report().is_some())
-    });
-    ended || replayed.scheduler.ended().is_some()
+    let view = replayed.scheduler.task(task);
+    let record = view.and_then(|view| record_of(&view, attempt));
+    let is_done = record.is_none_or(|record| record.report().is_some());
+    is_done || replayed.scheduler.ended().is_some()
+}
+
+fn record_of<'r>(view: &TaskView<'r>, attempt: AttemptNumber) -> Option<&'r AttemptRecord> {
+    let mut records = view.attempts.iter();
+    records.find(|record| record.number == attempt)
 }
 
 /// Prints what has been added to a log since: whole lines while it grows, so that nothing is taken apart that has to be

@@ -20,7 +20,6 @@ use tm_worktrees::{BranchName, FastForwardPolicy};
 #[derive(Args)]
 pub(crate) struct LandArguments {
     /// The run; the last one when not given.
-    #[arg(value_name = "RUN")]
     run: Option<String>,
     /// Make a merge commit even where your branch could just move forward.
     #[arg(long)]
@@ -29,7 +28,7 @@ pub(crate) struct LandArguments {
     #[arg(long)]
     with_rejected: bool,
     /// Don't ask.
-    #[arg(long, short = 'y')]
+    #[arg(long, short)]
     yes: bool,
 }
 
@@ -40,7 +39,7 @@ pub(crate) struct MergeChoice {
     #[arg(long)]
     no_ff: bool,
     /// Don't ask.
-    #[arg(long, short = 'y')]
+    #[arg(long, short)]
     yes: bool,
 }
 
@@ -85,6 +84,14 @@ pub(crate) fn doubted(DoubtedWork { task, run, why }: &DoubtedWork) -> String {
 }
 
 impl MergeChoice {
+    const fn policy(&self) -> FastForwardPolicy {
+        if self.no_ff {
+            FastForwardPolicy::MergeCommit
+        } else {
+            FastForwardPolicy::ForwardOrMerge
+        }
+    }
+
     /// Merges a branch into the one that the user is on, after asking.
     pub(crate) fn merge(&self, project: &Project, branch: &BranchName, onto: &str) -> Result<()> {
         let Some(stat) = foresee(project, branch, onto)? else {
@@ -103,12 +110,7 @@ impl MergeChoice {
             say!("nothing was changed");
             return Ok(());
         }
-        let how = if self.no_ff {
-            FastForwardPolicy::MergeCommit
-        } else {
-            FastForwardPolicy::ForwardOrMerge
-        };
-        let tip = tm_app::merge_into_checkout(project, branch, how)?;
+        let tip = tm_app::merge_into_checkout(project, branch, self.policy())?;
         say!("`{onto}` is at {tip}");
         Ok(())
     }
@@ -122,7 +124,6 @@ impl MergeChoice {
 #[derive(Args)]
 pub(crate) struct PullArguments {
     /// The run; the last one when not given.
-    #[arg(value_name = "RUN")]
     run: Option<String>,
     /// One pull request a task, each on top of what it was built on, instead of one for the run.
     #[arg(long)]
@@ -131,7 +132,7 @@ pub(crate) struct PullArguments {
     #[arg(long, value_name = "BRANCH")]
     base: Option<String>,
     /// The remote; the one that your branch is pulled from, or `origin`, when not given.
-    #[arg(long, value_name = "REMOTE")]
+    #[arg(long)]
     remote: Option<String>,
     /// Open them as drafts.
     #[arg(long)]
@@ -143,41 +144,43 @@ pub(crate) struct PullArguments {
     #[arg(long)]
     dry_run: bool,
     /// Don't ask.
-    #[arg(long, short = 'y')]
+    #[arg(long, short)]
     yes: bool,
     /// For programs.
     #[arg(long)]
     json: bool,
 }
 
+/// What there is to pass on, with what is to be known of it.
+fn pulls(project: Project, order: PullOrder) -> Result<PullRequests> {
+    let pulls = PullRequests::of(project, order)?;
+    tell_doubted(&pulls.run);
+    if !pulls.left_out.is_empty() {
+        let left_out = pulls.left_out.join(", ");
+        say!("left out, since they hold what the review rejected: {left_out}");
+    }
+    if pulls.all.is_empty() {
+        return Err(Error::NothingToPass.into());
+    }
+    Ok(pulls)
+}
+
 impl Perform for PullArguments {
     async fn perform(self, start: &Path) -> Result {
         let (dry_run, json, is_said) = (self.dry_run, self.json, self.yes);
-        let mut pulls = PullRequests::of(open(start)?, self.order())?;
-        tell_doubted(&pulls.run);
-        if !pulls.left_out.is_empty() {
-            let left_out = pulls.left_out.join(", ");
-            say!("left out, since they hold what the review rejected: {left_out}");
-        }
-        if pulls.all.is_empty() {
-            return Err(Error::NothingToPass.into());
-        }
+        let mut pulls = pulls(open(start)?, self.order())?;
         let can_be_opened = PullRequests::can_be_opened();
         if dry_run || !can_be_opened {
             for command in pulls.commands()?.iter().filter(|_| !json) {
                 data!("{}\n", shell_words::join(command));
             }
         } else if is_pull_wanted(&pulls, is_said)? {
-            let told = pulls.open(|one| {
-                if !json {
-                    data!(
-                        "{}  {}\n",
-                        one.branch,
-                        one.url.as_deref().unwrap_or_default()
-                    );
-                }
-            });
-            told.await?;
+            let tell = if json {
+                |_: &PullRequest| {}
+            } else {
+                tell_opened
+            };
+            pulls.open(tell).await?;
         } else {
             say!("nothing was pushed");
             return Ok(0);
@@ -190,6 +193,10 @@ impl Perform for PullArguments {
         }
         Ok(0)
     }
+}
+
+fn tell_opened(PullRequest { branch, url, .. }: &PullRequest) {
+    data!("{branch}  {}\n", url.as_deref().unwrap_or_default());
 }
 
 impl PullArguments {
@@ -207,13 +214,15 @@ impl PullArguments {
 
 fn is_pull_wanted(pulls: &PullRequests, is_said: bool) -> Result<bool> {
     let hint = "`--yes` pushes without asking, `--dry-run` shows what would be done";
-    allowed(is_said, "push", hint, || {
-        for one in &pulls.all {
-            say!("{} → {}: {}", one.branch, one.base, one.text.title);
-        }
-        let (count, remote) = (pulls.all.len(), &pulls.remote);
-        format!("Push {count} branch(es) to `{remote}` and open a pull request for each?")
-    })
+    allowed(is_said, "push", hint, || question(pulls))
+}
+
+fn question(PullRequests { all, remote, .. }: &PullRequests) -> String {
+    for one in all {
+        say!("{} → {}: {}", one.branch, one.base, one.text.title);
+    }
+    let count = all.len();
+    format!("Push {count} branch(es) to `{remote}` and open a pull request for each?")
 }
 
 /// The pull requests for programs.

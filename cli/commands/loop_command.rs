@@ -2,11 +2,11 @@
 
 use super::Perform;
 use crate::ask::is_answered;
-use crate::display::{Output, print_data, print_json};
+use crate::display::{Output, print_either};
 use crate::failure::Result;
 use crate::flags::Flags;
 use crate::loop_display::{LoopDisplay, Talk};
-use crate::project::open_with;
+use crate::project::{named_folder, open_with};
 use clap::Args;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -32,12 +32,7 @@ pub(crate) struct LoopArguments {
     #[arg(long, short = 'n', value_name = "N", default_value = "10")]
     iterations: NonZeroU32,
     /// What one iteration does: a preset (`tm presets list`), or the path of a file, told by a `/` or an extension.
-    #[arg(
-        long,
-        short = 'p',
-        value_name = "PRESET|PATH",
-        default_value = "default"
-    )]
+    #[arg(long, short, value_name = "PRESET|PATH", default_value = "default")]
     prompt: String,
     /// The memory of the loop [default: .taskmaster/loop-progress.txt].
     #[arg(long, value_name = "PATH")]
@@ -49,10 +44,10 @@ pub(crate) struct LoopArguments {
     #[arg(long, value_name = "COMMAND")]
     on_complete: Option<String>,
     /// Only tasks with this tag; several, with commas, together with --parallel.
-    #[arg(long, short = 't', value_name = "TAG", value_delimiter = ',')]
+    #[arg(long, short, value_delimiter = ',')]
     tag: Vec<String>,
     /// Only tasks with this status; several with commas [default: pending, and those left in progress].
-    #[arg(long, value_name = "STATUS", value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',')]
     status: Vec<String>,
     /// The backlog: a file, or a folder of a Claude Code task list.
     #[arg(long, value_name = "PATH")]
@@ -82,7 +77,7 @@ pub(crate) struct LoopArguments {
     #[arg(long, value_name = "COMMAND")]
     agent_command: Option<String>,
     /// The model, for agents that take one.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long)]
     model: Option<String>,
     /// The limit of one iteration, such as `20m` [default: 30m].
     #[arg(long, value_name = "DURATION")]
@@ -100,7 +95,7 @@ pub(crate) struct LoopArguments {
     #[arg(long, value_name = "desktop|URL")]
     notify: Vec<String>,
     /// Print what agents print, line by line.
-    #[arg(long, short = 'v')]
+    #[arg(long, short)]
     verbose: bool,
     /// Leave out the final messages of agents.
     #[arg(long)]
@@ -123,10 +118,7 @@ fn dollars(text: &str) -> Result<f64, String> {
 impl Perform for LoopArguments {
     async fn perform(self, start: &Path) -> Result {
         let start = match &self.project {
-            Some(folder) => start
-                .join(folder)
-                .canonicalize()
-                .map_err(|error| failure!("work in `{}`: {error}", folder.display()))?,
+            Some(folder) => named_folder(start, folder)?,
             None => start.to_owned(),
         };
         tm_worktrees::check_git()?;
@@ -134,12 +126,7 @@ impl Perform for LoopArguments {
         if self.sandbox {
             get_sandbox_ready(project.repository.checkout_root()).await?;
         }
-        let talk = match (self.verbose, self.no_output) {
-            (true, _) => Talk::Everything,
-            (false, false) => Talk::FinalMessages,
-            (false, true) => Talk::Nothing,
-        };
-        let (output, no_output) = (Output::from(self.json), self.no_output);
+        let (talk, output, no_output) = (self.talk(), self.json.into(), self.no_output);
         let ready = Loop::ready(project, &self.order(start)).await?;
         let mut display = LoopDisplay::new(output, talk, ready.tag_loops.len(), ready.started_at);
         let ended = ready.run(|told| display.told(told)).await;
@@ -151,14 +138,10 @@ impl Perform for LoopArguments {
         }
         let summary = &mut ended.summary;
         if no_output {
-            let tag_loops = summary.tag_loops.iter_mut();
-            let tries = tag_loops.flat_map(|one| &mut one.iterations);
-            tries.for_each(|one| one.record.final_message.clear());
+            leave_messages_out(summary);
         }
-        if output == Output::Json {
-            print_json(summary)?;
-        } else {
-            print_data(&loop_text(summary));
+        print_either(output, summary, || loop_text(summary))?;
+        if output == Output::People {
             next_commands(summary);
         }
         ended.kept?;
@@ -166,7 +149,22 @@ impl Perform for LoopArguments {
     }
 }
 
+fn leave_messages_out(summary: &mut LoopSummary) {
+    let tag_loops = summary.tag_loops.iter_mut();
+    for one in tag_loops.flat_map(|one| &mut one.iterations) {
+        one.record.final_message.clear();
+    }
+}
+
 impl LoopArguments {
+    const fn talk(&self) -> Talk {
+        match (self.verbose, self.no_output) {
+            (true, _) => Talk::Everything,
+            (false, false) => Talk::FinalMessages,
+            (false, true) => Talk::Nothing,
+        }
+    }
+
     fn order(self, start: PathBuf) -> LoopOrder {
         LoopOrder {
             start,
@@ -210,19 +208,14 @@ fn next_commands(summary: &LoopSummary) {
     {
         say!("next: `git log --stat ..{branch}`, and `git merge {branch}` when you are content");
     }
+    let logs = &summary.directory;
     match summary.final_status {
         LoopStatus::AllComplete => {}
         LoopStatus::Surroundings => say!("next: see to it, then `tm loop` goes on from here"),
         LoopStatus::Blocked | LoopStatus::Error => {
-            say!(
-                "next: see the logs in {}, then `tm loop` again",
-                summary.directory
-            );
+            say!("next: see the logs in {logs}, then `tm loop` again");
         }
-        LoopStatus::MaxIterations
-        | LoopStatus::Deadline
-        | LoopStatus::Budget
-        | LoopStatus::Interrupted => say!("next: `tm loop` goes on from here"),
+        _ => say!("next: `tm loop` goes on from here"),
     }
 }
 

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 pub(crate) struct CompletionsArguments {
     /// The shell.
-    #[arg(value_enum)]
     shell: Shell,
 }
 

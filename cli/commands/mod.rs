@@ -24,16 +24,17 @@ mod steering;
 mod surroundings;
 mod tasks;
 mod verify;
-mod waves;
 mod worktrees;
 
 use crate::failure::Result;
+use crate::watch::WatchArguments;
 use agent::{AcpAgentArguments, Replay, ResultArguments};
 use agents::Agents;
 use autopilot::AutopilotArguments;
+pub(crate) use backlog::source_of;
 use backlog::{
-    AddDependency, AddSubtask, AddTask, CheckArguments, FixDependencies, ListArguments, MoveTask,
-    NextArguments, RemoveDependency, RemoveTask, SetStatusArguments, ShowArguments, TagsArguments,
+    AddSubtask, AddTask, CheckArguments, DependencyCommand, FixDependencies, ListArguments,
+    MoveTask, NextArguments, RemoveTask, SetStatusArguments, ShowArguments, TagsArguments,
     TddCommand,
 };
 use clap::{Parser, ValueEnum};
@@ -41,16 +42,19 @@ use configuration::ConfigCommand;
 use demo::Demo;
 use doctor::DoctorArguments;
 use init::Init;
-use landing::PullArguments;
+use inspect::{ListRuns, LogsArguments, MetricsArguments, ReportArguments, StatusArguments};
+use landing::{LandArguments, PullArguments};
 use loop_command::LoopArguments;
 use manuals::{CompletionsArguments, ManArguments};
 use mcp::{DetachedArguments, McpArguments};
+use plan::PlanArguments;
 use presets::Presets;
 use review::ReviewArguments;
+use run::{ResumeArguments, RunArguments};
 use std::path::{Path, PathBuf};
+use steering::SteeringCommand;
 use tasks::TasksCommand;
 use verify::{AuditArguments, VerifyArguments};
-use waves::Waves;
 use worktrees::Worktrees;
 
 /// What a command does with its arguments.
@@ -105,10 +109,9 @@ commands! {
         RemoveTask(RemoveTask),
         /// Give tasks or subtasks another id, place or tag; dependencies on them follow.
         Move(MoveTask),
-        /// Make a task depend on another one.
-        AddDependency(AddDependency),
-        /// Remove a dependency.
-        RemoveDependency(RemoveDependency),
+        /// What a task depends on.
+        #[command(flatten)]
+        Dependency(DependencyCommand),
         /// List, add, choose, remove, rename and copy tags.
         Tags(TagsArguments),
         /// Check, repair, count and convert a backlog.
@@ -177,4 +180,33 @@ pub(crate) enum StrictnessArgument {
     Normal,
     /// Noted only.
     Relaxed,
+}
+
+commands! {
+    /// Commands on waves.
+    Waves {
+        /// Show what a run would do, and run nothing.
+        Plan(PlanArguments),
+        /// Run the backlog.
+        Run(Box<RunArguments>),
+        /// Let a paused run go on, or take up the last run where it stopped.
+        Resume(ResumeArguments),
+        /// Show where a run stands.
+        Status(StatusArguments),
+        /// Watch a run on the whole terminal, and steer it while it is live.
+        Watch(WatchArguments),
+        /// List the runs of this repository.
+        List(ListRuns),
+        /// Show the summary of a run.
+        Report(ReportArguments),
+        /// Show where a run stands, in the text format of Prometheus.
+        Metrics(MetricsArguments),
+        /// Merge the work of a run into the branch that you are on, after asking.
+        Land(LandArguments),
+        /// Show what the agent of a task printed.
+        Logs(LogsArguments),
+        /// What the live run can be asked for.
+        #[command(flatten)]
+        Steering(SteeringCommand),
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::Perform;
 use super::agents::agents_lines;
+use super::backlog::task_ids;
 use crate::display::{json_text, print_data};
 use crate::failure::Result;
 use crate::flags::{Flags, word};
@@ -11,8 +12,8 @@ use itertools::Itertools as _;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use tm_app::{PlanOrder, Planned, Project, parts, reading};
-use tm_executors::testing::{Reading, how_to_report};
-use tm_scheduler::{Cycles, TaskId};
+use tm_executors::testing::{Reading, TestCommand, how_to_report};
+use tm_scheduler::Cycles;
 
 /// `tm waves plan`.
 #[derive(Args)]
@@ -38,7 +39,7 @@ pub(crate) struct PlanChoice {
     #[arg(long, value_name = "GROUP")]
     task_group: Option<String>,
     /// What counts as one task.
-    #[arg(long, value_name = "UNIT")]
+    #[arg(long)]
     unit: Option<UnitArgument>,
     /// Only these tasks, and the open ones that they depend on.
     #[arg(long = "id", value_name = "ID", value_delimiter = ',')]
@@ -122,19 +123,14 @@ impl PlanChoice {
 
     /// Returns what is to be planned.
     pub(crate) fn order(self, base: Option<String>) -> PlanOrder {
-        let ids = |words: Vec<String>| words.iter().map(|id| TaskId::from(id.trim())).collect();
         PlanOrder {
             backlog: self.backlog,
             tag: self.tag,
             group: self.task_group,
-            only: ids(self.ids),
-            again: ids(self.again),
+            only: task_ids(&self.ids),
+            again: task_ids(&self.again),
             base,
-            cycles: if self.break_cycles {
-                Cycles::Cut
-            } else {
-                Cycles::Refuse
-            },
+            cycles: cycles(self.break_cycles),
         }
     }
 
@@ -152,6 +148,14 @@ impl PlanChoice {
                 "--red-early",
                 self.red_early.then_some(true),
             )
+    }
+}
+
+const fn cycles(are_broken: bool) -> Cycles {
+    if are_broken {
+        Cycles::Cut
+    } else {
+        Cycles::Refuse
     }
 }
 
@@ -181,11 +185,21 @@ fn tests_line(project: &Project) -> String {
     }
     let line = match reading(project) {
         None => "no test command: nothing is proven".to_owned(),
-        Some((command, reading @ Reading::PerTest)) => format!("`{command}`, {}", reading.as_str()),
-        Some((command, reading @ (Reading::ByLooking | Reading::ExitStatusOnly))) => {
-            let how = how_to_report(&command, project.repository.checkout_root());
-            format!("`{command}`, {}; {how}", reading.as_str())
+        Some((command, reading)) => {
+            let root = project.repository.checkout_root();
+            format!("`{command}`, {}", how_read(&command, reading, root))
         }
     };
     format!("\nTests\n  {line}\n")
+}
+
+/// How the results of a test command are read, as far as it is known before a run, and how they could be read better.
+pub(super) fn how_read(command: &TestCommand, reading: Reading, root: &Path) -> String {
+    let read = reading.as_str();
+    match reading {
+        Reading::PerTest => read.to_owned(),
+        Reading::ByLooking | Reading::ExitStatusOnly => {
+            format!("{read}; {}", how_to_report(command, root))
+        }
+    }
 }

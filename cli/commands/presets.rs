@@ -39,7 +39,6 @@ pub(crate) struct ListPresets {
 #[derive(Args)]
 pub(crate) struct PresetChoice {
     /// The preset or prompt.
-    #[arg(value_name = "NAME")]
     name: String,
 }
 
@@ -47,7 +46,6 @@ pub(crate) struct PresetChoice {
 #[derive(Args)]
 pub(crate) struct NewPreset {
     /// Its name; that of a built-in preset makes yours stand in for it.
-    #[arg(value_name = "NAME")]
     name: String,
     /// Begin with the text of this preset, or of the file at this path.
     #[arg(long, value_name = "PRESET")]

@@ -15,7 +15,8 @@ use clap::{ArgAction, Args, ValueEnum};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use tm_app::{
-    AfterRun, BrokenBase, Ended, Error, JournalTrust, Planned, Project, Ready, Session, Waiting,
+    AfterRun, BrokenBase, Ended, Error, JournalTrust, KnownRun, Planned, Project, Ready, Session,
+    Waiting,
 };
 use tm_config::Override;
 use tm_reports::summary_markdown;
@@ -38,7 +39,7 @@ enum OnInterrupted {
 #[derive(Args, Clone, Default)]
 struct NotificationArguments {
     /// Log more of what tm does on stderr; twice and three times for still more. `TM_LOG` chooses more finely.
-    #[arg(short = 'v', long, action = ArgAction::Count)]
+    #[arg(short, long, action = ArgAction::Count)]
     verbose: u8,
     /// What is done when the run is over.
     #[command(flatten)]
@@ -57,7 +58,7 @@ struct AfterArguments {
     report_dir: Option<PathBuf>,
     /// Tell a CI system in its own way: annotations (github), a folded section (gitlab), an annotation of the build
     /// (buildkite); the one that the environment names when not given (`GITHUB_ACTIONS`, `GITLAB_CI`, `BUILDKITE`).
-    #[arg(long, value_enum, value_name = "SYSTEM")]
+    #[arg(long, value_name = "SYSTEM")]
     ci: Option<CiSystem>,
     /// Run this command by `sh` when the run is over, with `TM_RUN_ID`, `TM_STATUS`, `TM_EXIT_CODE`, `TM_PASSED`,
     /// `TM_FAILED`, `TM_BLOCKED`, `TM_INTEGRATION_BRANCH`, `TM_SUMMARY_FILE` and `TM_REPORT_FILE` in its environment.
@@ -138,7 +139,7 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     wait: bool,
     /// Don't ask.
-    #[arg(long, short = 'y')]
+    #[arg(long, short)]
     yes: bool,
     /// What is told of it.
     #[command(flatten)]
@@ -149,7 +150,6 @@ pub(crate) struct RunArguments {
 #[derive(Args)]
 pub(crate) struct ResumeArguments {
     /// The run; the last one when not given.
-    #[arg(value_name = "RUN")]
     run: Option<String>,
     /// Agents at the same time, instead of as before.
     #[arg(long, short = 'j', value_name = "N")]
@@ -168,39 +168,11 @@ pub(crate) struct ResumeArguments {
 
 impl Perform for RunArguments {
     async fn perform(self, start: &Path) -> Result {
-        let waiting = if self.wait {
-            Waiting::Wait
-        } else {
-            Waiting::Refuse
-        };
         let after = self.notifications.after()?;
         let project = self.notifications.project(start, self.settings())?;
-        let mut session = Session::open(project, after, waiting).await?;
-        let interrupted = match (session.interrupted(), self.on_interrupted) {
-            (Ok(None), _) => None,
-            (Ok(Some(interrupted)), OnInterrupted::Resume) => {
-                say!("taking up the run {} where it stopped", interrupted.id());
-                Some(interrupted)
-            }
-            (Ok(Some(interrupted)), OnInterrupted::Fresh) => {
-                session.abandon(interrupted).await?;
-                None
-            }
-            (Err(Error::UnreadableLastRun { error, run, folder }), OnInterrupted::Fresh) => {
-                say!("warning: failed to {error}");
-                say!("the run {run} is left as it is, in `{}`", folder.display());
-                None
-            }
-            (Ok(Some(interrupted)), OnInterrupted::Fail) => {
-                let failure = failure!("start: the run {} was interrupted", interrupted.id());
-                return Err(failure.hint(
-                    "`tm waves resume` takes it up, `--on-interrupted fresh` leaves it as it is",
-                ));
-            }
-            (Err(error), _) => return Err(error.into()),
-        };
+        let mut session = Session::open(project, after, self.waiting()).await?;
         let output = Output::from(self.notifications.json);
-        let ready = match interrupted {
+        let ready = match self.on_interrupted.decide(&session).await? {
             Some(run) => session.resume(run, trust(self.trust_journal)).await?,
             None => match Box::pin(self.begin(&mut session)).await? {
                 Some(ready) => ready,
@@ -211,7 +183,43 @@ impl Perform for RunArguments {
     }
 }
 
+impl OnInterrupted {
+    /// Returns the interrupted run that is to be taken up.
+    async fn decide(self, session: &Session) -> Result<Option<KnownRun>> {
+        match (session.interrupted(), self) {
+            (Ok(None), _) => Ok(None),
+            (Ok(Some(interrupted)), Self::Resume) => {
+                say!("taking up the run {} where it stopped", interrupted.id());
+                Ok(Some(interrupted))
+            }
+            (Ok(Some(interrupted)), Self::Fresh) => {
+                session.abandon(interrupted).await?;
+                Ok(None)
+            }
+            (Err(Error::UnreadableLastRun { error, run, folder }), Self::Fresh) => {
+                say!("warning: failed to {error}");
+                say!("the run {run} is left as it is, in `{}`", folder.display());
+                Ok(None)
+            }
+            (Ok(Some(interrupted)), Self::Fail) => {
+                let hint =
+                    "`tm waves resume` takes it up, `--on-interrupted fresh` leaves it as it is";
+                Err(failure!("start: the run {} was interrupted", interrupted.id()).hint(hint))
+            }
+            (Err(error), _) => Err(error.into()),
+        }
+    }
+}
+
 impl RunArguments {
+    const fn waiting(&self) -> Waiting {
+        if self.wait {
+            Waiting::Wait
+        } else {
+            Waiting::Refuse
+        }
+    }
+
     /// Returns a run that nobody is asked about.
     pub(crate) fn unasked(choice: PlanChoice) -> Self {
         Self {
@@ -297,17 +305,12 @@ impl Perform for ResumeArguments {
 
 impl NotificationArguments {
     fn after(&self) -> Result<AfterRun> {
-        let AfterArguments {
-            report_dir,
-            ci,
-            on_complete,
-            notify,
-        } = self.after.clone();
+        let after = self.after.clone();
         let after = AfterRun {
-            report_dir,
-            ci: word(ci),
-            on_complete,
-            notify,
+            report_dir: after.report_dir,
+            ci: word(after.ci),
+            on_complete: after.on_complete,
+            notify: after.notify,
         };
         Ok(after.checked()?)
     }
@@ -336,13 +339,18 @@ fn is_wanted(project: &Project, planned: &Planned, output: Output, is_said: bool
     if output == Output::Json {
         return Ok(true);
     }
+    tell_plan(project, planned)?;
+    let count = planned.plan.tasks.len();
+    Ok(is_said || !is_answered() || confirmed(&format!("Run these {count} tasks?"), true)?)
+}
+
+fn tell_plan(project: &Project, planned: &Planned) -> Result<()> {
     print_line(&plan_text(project, planned));
     let uncommitted = project.repository.uncommitted()?.len();
     if uncommitted > 0 {
         say!("{uncommitted} uncommitted paths are not part of the run");
     }
-    let count = planned.plan.tasks.len();
-    Ok(is_said || !is_answered() || confirmed(&format!("Run these {count} tasks?"), true)?)
+    Ok(())
 }
 
 async fn supervise(mut session: Session, ready: Ready, output: Output) -> Result {
@@ -376,18 +384,16 @@ async fn tell(ended: &Ended, output: Output) -> Result<()> {
 }
 
 fn next_commands(ended: &Ended) {
+    let (branch, report) = (
+        &ended.of.header.integration_branch,
+        ended.of.directory.report(),
+    );
     say!("next:");
-    if matches!(
-        ended.outcome.status,
-        RunStatus::Interrupted | RunStatus::Stopped
-    ) {
+    if let RunStatus::Interrupted | RunStatus::Stopped = ended.outcome.status {
         say!("  tm waves resume                 take the rest up");
     }
     say!("  tm review                       see each branch, approve or reject it");
-    say!(
-        "  git log --first-parent {}",
-        ended.of.header.integration_branch
-    );
+    say!("  git log --first-parent {branch}");
     say!("  tm waves land                   merge it into your branch, when you are content");
-    say!("report: {}", ended.of.directory.report().display());
+    say!("report: {}", report.display());
 }

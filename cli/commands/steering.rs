@@ -6,39 +6,51 @@ use super::Perform;
 use crate::display::{Output, print_data, print_line};
 use crate::failure::{CommandFailure, ExitCode, Result};
 use crate::project::open;
-use clap::Args;
+use clap::{Args, Subcommand};
 use std::path::Path;
 use tm_app::Project;
 use tm_runtime::steering::{Ask, Reply};
-use tm_scheduler::StopMode;
+use tm_scheduler::{StopMode, TaskId};
 
-/// `tm waves pause`.
-#[derive(Args)]
-pub(crate) struct PauseArguments {
-    /// For programs.
-    #[arg(long)]
-    json: bool,
-}
-
-/// `tm waves retry`.
-#[derive(Args)]
-pub(crate) struct RetryArguments {
-    /// The task.
-    #[command(flatten)]
-    of: SteeredTask,
-}
-
-/// `tm waves add`.
-#[derive(Args)]
-pub(crate) struct AddToRun {
-    /// The task.
-    #[command(flatten)]
-    of: SteeredTask,
+/// What the live run can be asked for.
+#[derive(Subcommand)]
+pub(crate) enum SteeringCommand {
+    /// Stop the live run, or one of its tasks; twice, or with --now, at once.
+    Stop {
+        /// Stop this task alone; its work is kept, and what depends on it is blocked.
+        #[arg(value_name = "ID")]
+        task: Option<String>,
+        /// Don't give agents the grace period.
+        #[arg(long)]
+        now: bool,
+        /// For programs.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Start nothing more in the live run until it is resumed; agents that work go on.
+    Pause {
+        /// For programs.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give a task of the live run a fresh attempt.
+    Retry(SteeredTask),
+    /// Leave a task out of the live run.
+    Skip {
+        /// Carry out what depends on it without it, instead of blocking that.
+        #[arg(long)]
+        satisfied: bool,
+        /// The task.
+        #[command(flatten)]
+        of: SteeredTask,
+    },
+    /// Take a task of the backlog into the live run.
+    Add(SteeredTask),
 }
 
 /// A task of the live run.
 #[derive(Args)]
-struct SteeredTask {
+pub(crate) struct SteeredTask {
     /// The task.
     #[arg(value_name = "ID")]
     task: String,
@@ -47,75 +59,34 @@ struct SteeredTask {
     json: bool,
 }
 
-/// `tm waves skip`.
-#[derive(Args)]
-pub(crate) struct SkipArguments {
-    /// The task.
-    #[arg(value_name = "ID")]
-    task: String,
-    /// Carry out what depends on it without it, instead of blocking that.
-    #[arg(long)]
-    satisfied: bool,
-    /// For programs.
-    #[arg(long)]
-    json: bool,
-}
-
-/// `tm waves stop`.
-#[derive(Args)]
-pub(crate) struct StopArguments {
-    /// Stop this task alone; its work is kept, and what depends on it is blocked.
-    #[arg(value_name = "ID")]
-    task: Option<String>,
-    /// Don't give agents the grace period.
-    #[arg(long)]
-    now: bool,
-    /// For programs.
-    #[arg(long)]
-    json: bool,
-}
-
-impl Perform for PauseArguments {
+impl Perform for SteeringCommand {
     async fn perform(self, start: &Path) -> Result {
-        steer(start, &Ask::Pause, self.json)
+        let (ask, json) = match self {
+            Self::Stop { task, now, json } => match task {
+                None => return stop(start, now, json),
+                Some(task) => {
+                    let task = task.into();
+                    (Ask::StopTask { task, now }, json)
+                }
+            },
+            Self::Pause { json } => (Ask::Pause, json),
+            Self::Retry(of) => of.asks(|task| Ask::Retry { task }),
+            Self::Skip { of, satisfied } => of.asks(|task| Ask::Skip { task, satisfied }),
+            Self::Add(of) => of.asks(|task| Ask::Add { task }),
+        };
+        told(&tm_app::steer(&open(start)?, &ask)?, json.into())
     }
 }
 
-impl Perform for RetryArguments {
-    async fn perform(self, start: &Path) -> Result {
-        let task = self.of.task.into();
-        steer(start, &Ask::Retry { task }, self.of.json)
+impl SteeredTask {
+    fn asks(self, ask: impl FnOnce(TaskId) -> Ask) -> (Ask, bool) {
+        (ask(self.task.into()), self.json)
     }
 }
 
-impl Perform for AddToRun {
-    async fn perform(self, start: &Path) -> Result {
-        let task = self.of.task.into();
-        steer(start, &Ask::Add { task }, self.of.json)
-    }
-}
-
-impl Perform for SkipArguments {
-    async fn perform(self, start: &Path) -> Result {
-        let (task, satisfied) = (self.task.into(), self.satisfied);
-        steer(start, &Ask::Skip { task, satisfied }, self.json)
-    }
-}
-
-impl Perform for StopArguments {
-    async fn perform(self, start: &Path) -> Result {
-        let now = self.now;
-        if let Some(task) = self.task {
-            let task = task.into();
-            return steer(start, &Ask::StopTask { task, now }, self.json);
-        }
-        let mode = if now { StopMode::Now } else { StopMode::Gently };
-        told(&tm_app::stop(&open(start)?, mode)?, self.json.into())
-    }
-}
-
-fn steer(start: &Path, ask: &Ask, json: impl Into<Output>) -> Result {
-    told(&tm_app::steer(&open(start)?, ask)?, json.into())
+fn stop(start: &Path, now: bool, json: bool) -> Result {
+    let mode = if now { StopMode::Now } else { StopMode::Gently };
+    told(&tm_app::stop(&open(start)?, mode)?, json.into())
 }
 
 /// Lets a paused run go on; `None` when no run is live that could be meant.
@@ -137,20 +108,23 @@ pub(crate) fn resume_live(
 
 /// Shows the answer of the run.
 fn told(reply: &Reply, output: Output) -> Result {
-    if output == Output::Json {
-        print_data(&reply.line());
+    match output {
+        Output::Json => print_data(&reply.line()),
+        Output::People if reply.ok => print_line(&reply.message),
+        Output::People => {}
     }
-    if !reply.ok {
-        let hint = hint(reply.reason.as_deref().unwrap_or_default());
-        return Err(CommandFailure {
-            hint: hint.map(ToOwned::to_owned),
-            ..CommandFailure::new(&reply.message).code(ExitCode::Refused)
-        });
+    done(reply)
+}
+
+fn done(reply: &Reply) -> Result {
+    if reply.ok {
+        return Ok(0);
     }
-    if output == Output::People {
-        print_line(&reply.message);
-    }
-    Ok(0)
+    let hint = hint(reply.reason.as_deref().unwrap_or_default());
+    Err(CommandFailure {
+        hint: hint.map(ToOwned::to_owned),
+        ..CommandFailure::new(&reply.message).code(ExitCode::Refused)
+    })
 }
 
 /// The next command to type, by the reason of a refusal.

@@ -1,8 +1,9 @@
 //! `tm verify`: the judgement of a run, by hand, on any work; and `tm audit`: shows again, from the history alone, what
 //! runs proved.
 
+use super::backlog::with_fields;
 use super::{Perform, StrictnessArgument};
-use crate::display::{print_data, print_json};
+use crate::display::{print_answer, print_either};
 use crate::failure::{ExitCode, Result};
 use crate::flags::{Flags, word};
 use crate::project::open_with;
@@ -12,8 +13,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use tm_app::{AuditOrder, Verified, VerifyOrder, WorkOf};
 use tm_config::Override;
-use tm_reports::{audit_junit, audit_text, laid_out};
-use tm_scheduler::Phase;
+use tm_reports::{audit_junit, audit_text};
+use tm_scheduler::{Audit, Phase};
 
 /// `tm verify`.
 #[derive(Args)]
@@ -32,7 +33,7 @@ pub(crate) struct VerifyArguments {
     #[arg(long, value_name = "COMMIT")]
     base: Option<String>,
     /// The run of the task; the live or last one when not given.
-    #[arg(long, value_name = "RUN")]
+    #[arg(long)]
     run: Option<String>,
     /// The command that runs the tests, run by `sh`.
     #[arg(long, value_name = "COMMAND")]
@@ -50,32 +51,32 @@ impl Perform for VerifyArguments {
         let folder = self.target.as_deref().map(|target| start.join(target));
         let folder = folder.filter(|path| path.is_dir());
         let place = folder.as_deref().unwrap_or(start);
+        let phase = self.phase();
         let project = open_with(place, judging(self.test_command, self.strictness))?;
         let order = VerifyOrder {
+            phase,
             of: match (self.target, &folder) {
                 (Some(id), None) => WorkOf::Task { id, run: self.run },
                 _ => WorkOf::Checkout(place.to_owned()),
-            },
-            phase: match (self.red, self.green) {
-                (true, _) => Some(Phase::Red),
-                (false, true) => Some(Phase::Green),
-                (false, false) => None,
             },
             base: self.base,
         };
         let Verified { name, phase, proof } = tm_app::verify(&project, &order).await?;
         let holds = proof.holds();
-        if self.json {
-            print_json(
-                &json!({"target": name, "phase": phase, "holds": holds, "strength": proof.rests_on(),
-                               "proof": proof}),
-            )?;
-        } else {
-            let rests_on = proof.rests_on();
-            let said = json!({"name": name, "phase": phase, "proof": proof, "rests_on": rests_on});
-            print_data(&laid_out("verified.txt", &said));
+        let answer = json!({"target": name, "phase": phase, "holds": holds, "strength": proof.rests_on(),
+                            "proof": proof});
+        print_answer(self.json, &answer, "verified.txt")?;
+        Ok(ExitCode::Refused.unless(holds))
+    }
+}
+
+impl VerifyArguments {
+    const fn phase(&self) -> Option<Phase> {
+        match (self.red, self.green) {
+            (true, _) => Some(Phase::Red),
+            (false, true) => Some(Phase::Green),
+            (false, false) => None,
         }
-        Ok(if holds { 0 } else { ExitCode::Refused.number() })
     }
 }
 
@@ -126,22 +127,19 @@ impl Perform for AuditArguments {
         };
         let audit = tm_app::audit(&project, &order).await?;
         if let Some(path) = &self.junit {
-            let written =
-                tm_store::atomic::replace(&start.join(path), audit_junit(&audit).as_bytes());
-            written.map_err(|error| failure!("write `{}`: {error}", path.display()))?;
+            write_junit(start, path, &audit)?;
         }
         let holds = audit.holds();
-        if self.json {
-            let mut document = serde_json::to_value(&audit)?;
-            document["holds"] = json!(holds);
-            print_json(&document)?;
-        } else {
-            print_data(&audit_text(&audit));
+        let answer = with_fields(serde_json::to_value(&audit)?, json!({"holds": holds}));
+        print_either(self.json, &answer, || audit_text(&audit))?;
+        if !holds {
+            say!("not everything can be shown again");
         }
-        if holds {
-            return Ok(0);
-        }
-        say!("not everything can be shown again");
-        Ok(ExitCode::Refused.number())
+        Ok(ExitCode::Refused.unless(holds))
     }
+}
+
+fn write_junit(start: &Path, path: &Path, audit: &Audit) -> Result<()> {
+    let written = tm_store::atomic::replace(&start.join(path), audit_junit(audit).as_bytes());
+    written.map_err(|error| failure!("write `{}`: {error}", path.display()))
 }

@@ -1,13 +1,13 @@
 //! Turns a board into the lines of a screen. Pure: the same board, moment and look give the same lines, none of them
 //! wider or more than the screen has room for.
 
-use super::board::{Board, Cooldown, Names, Row, Totals, Waiting, WaveRow};
 use super::text::{
     Charset, Colours, Tone, bar, clock, column, cut, roughly, safe, short_count, toned,
 };
+use super::{Board, Names, Row, Totals, Waiting, WaveRow};
 use console::measure_text_width;
 use std::fmt::Write as _;
-use tm_scheduler::{Phase, Remaining, StopReason, Timestamp};
+use tm_scheduler::{Failure, Phase, Remaining, StopReason, Timestamp};
 
 /// So many waves that are under way have a line of their own.
 const MOST_WAVES: usize = 4;
@@ -46,22 +46,19 @@ pub(crate) fn lines(board: &Board, now: Timestamp, look: &Look) -> Vec<String> {
 
 fn rows(board: &Board, room: usize, now: Timestamp, look: &Look) -> Vec<String> {
     let columns = Columns::of(&board.rows, look);
-    let shown = if board.totals.running > room {
+    let running = board.totals.running;
+    let shown = if running > room {
         room.saturating_sub(1)
     } else {
         board.rows.len()
     };
-    let mut lines: Vec<String> = board
-        .rows
-        .iter()
-        .take(shown)
-        .map(|row| columns.line(row, now, look))
-        .collect();
-    if board.totals.running > shown && room > 0 {
-        let more = format!("  and {} more under way", board.totals.running - shown);
-        lines.push(toned(&cut(&more, look.width, look), Tone::Quiet, look));
-    }
-    lines
+    let more = (running > shown && room > 0).then(|| {
+        let more = format!("  and {} more under way", running - shown);
+        toned(&cut(&more, look.width, look), Tone::Quiet, look)
+    });
+    let rows = board.rows.iter().take(shown);
+    let rows = rows.map(|row| columns.line(row, now, look));
+    rows.chain(more).collect()
 }
 
 /// How wide the columns of the rows are.
@@ -136,11 +133,12 @@ fn attempt(row: &Row) -> String {
 
 /// A line for each thing that is waited for.
 fn waiting(waiting: &Waiting, now: Timestamp, look: &Look) -> Vec<String> {
-    let mut lines: Vec<String> = waiting
-        .cooldowns
-        .iter()
-        .map(|cooldown| cooldown_line(cooldown, now, look))
-        .collect();
+    let cooldowns = waiting.cooldowns.iter();
+    let cooldowns = cooldowns.map(|(&(until, why), tasks)| {
+        let why = why.map_or("a pause", Failure::as_str);
+        let why = format!("{} more ({why}): ", clock(until.since(now)));
+        names_line("wall", &why, tasks, look)
+    });
     let rest = [
         ("landing", &waiting.landing),
         ("slot", &waiting.slot),
@@ -148,14 +146,8 @@ fn waiting(waiting: &Waiting, now: Timestamp, look: &Look) -> Vec<String> {
         ("needs", &waiting.dependencies),
     ];
     let rest = rest.into_iter().filter(|(_, names)| names.count > 0);
-    lines.extend(rest.map(|(what, names)| {
-        labelled(
-            what,
-            &listed(names, look.width.saturating_sub(LABEL), look),
-            look,
-        )
-    }));
-    lines
+    let rest = rest.map(|(what, names)| names_line(what, "", names, look));
+    cooldowns.chain(rest).collect()
 }
 
 /// Columns in front of everything that has a label.
@@ -163,24 +155,13 @@ const LABEL: usize = 10;
 
 fn labelled(label: &str, text: &str, look: &Look) -> String {
     let label = column(&format!("  {label}"), LABEL, look);
-    cut(
-        &format!("{}{text}", toned(&label, Tone::Quiet, look)),
-        look.width,
-        look,
-    )
+    let label = toned(&label, Tone::Quiet, look);
+    cut(&(label + text), look.width, look)
 }
 
-fn cooldown_line(cooldown: &Cooldown, now: Timestamp, look: &Look) -> String {
-    let why = cooldown
-        .why
-        .map_or("a pause", tm_scheduler::Failure::as_str);
-    let reason = format!("{} more ({why}): ", clock(cooldown.until.since(now)));
-    let room = look.width.saturating_sub(LABEL + reason.len());
-    labelled(
-        "wall",
-        &format!("{reason}{}", listed(&cooldown.tasks, room, look)),
-        look,
-    )
+fn names_line(label: &str, why: &str, names: &Names, look: &Look) -> String {
+    let room = look.width.saturating_sub(LABEL + why.len());
+    labelled(label, &format!("{why}{}", listed(names, room, look)), look)
 }
 
 /// Names as far as there is room, and how many more there are.
@@ -217,62 +198,46 @@ fn waves(waves: &[WaveRow], look: &Look) -> Vec<String> {
     if waves.len() < 2 {
         return Vec::new();
     }
-    let under_way: Vec<&WaveRow> = waves
+    let mut under_way = waves
         .iter()
-        .filter(|wave| wave.is_open && wave.settled < wave.tasks)
-        .collect();
-    let mut lines: Vec<String> = under_way
-        .iter()
-        .take(MOST_WAVES)
-        .map(|wave| wave_line(wave, look))
-        .collect();
-    if under_way.len() > MOST_WAVES {
-        let more = format!("and {} more waves under way", under_way.len() - MOST_WAVES);
+        .filter(|wave| wave.is_open && wave.settled < wave.tasks);
+    let first = under_way.by_ref().take(MOST_WAVES);
+    let mut lines: Vec<String> = first.map(|wave| wave_line(wave, look)).collect();
+    let left = under_way.count();
+    if left > 0 {
+        let more = format!("and {left} more waves under way");
         lines.push(labelled("", &more, look));
     }
     lines
 }
 
 fn wave_line(wave: &WaveRow, look: &Look) -> String {
-    let mut text = format!(
-        "{} {}/{}",
-        bar(wave.settled, wave.tasks, bar_width(look), look),
-        wave.settled,
-        wave.tasks
-    );
+    let mut text = progress(wave.settled, wave.tasks, look);
     if wave.lost > 0 {
-        text.push_str(&toned(
-            &format!(", {} failed or blocked", wave.lost),
-            Tone::Bad,
-            look,
-        ));
+        let lost = format!(", {} failed or blocked", wave.lost);
+        text += &toned(&lost, Tone::Bad, look);
     }
     labelled(&format!("wave {}", wave.number), &text, look)
 }
 
-fn bar_width(look: &Look) -> usize {
-    (look.width / 4).min(40)
+/// A bar, and how many are settled.
+fn progress(settled: usize, tasks: usize, look: &Look) -> String {
+    let width = (look.width / 4).min(40);
+    let bar = bar(settled, tasks, width, look);
+    format!("{bar} {settled}/{tasks}")
 }
 
 /// The sum: what matters most first, as much as there is room for.
 fn total(totals: &Totals, elapsed: u64, look: &Look) -> String {
-    let bar = bar(totals.settled, totals.tasks, bar_width(look), look);
-    let mut line = format!(
-        "  {} {bar} {}/{}",
-        column("total", LABEL - 3, look),
-        totals.settled,
-        totals.tasks
-    );
-    let separator = match look.charset {
-        Charset::Unicode => " · ",
-        Charset::Ascii => " | ",
-    };
+    let label = column("  total", LABEL - 1, look);
+    let progress = progress(totals.settled, totals.tasks, look);
+    let mut line = format!("{label} {progress}");
+    let separator = look.charset.sign(" · ", " | ");
     for (part, tone) in parts(totals, elapsed, look) {
-        if measure_text_width(&line) + separator.chars().count() + measure_text_width(&part)
-            <= look.width
-        {
-            line.push_str(separator);
-            line.push_str(&tone.map_or_else(|| part.clone(), |tone| toned(&part, tone, look)));
+        let widths = [&line, separator, &part].map(measure_text_width);
+        if widths.iter().sum::<usize>() <= look.width {
+            line += separator;
+            line += &tone.map_or_else(|| part.clone(), |tone| toned(&part, tone, look));
         }
     }
     cut(&line, look.width, look)
@@ -301,10 +266,8 @@ fn range(left: Remaining, look: &Look) -> String {
     if least == most {
         return format!("{least} left");
     }
-    match look.charset {
-        Charset::Unicode => format!("{least}–{most} left"),
-        Charset::Ascii => format!("{least}-{most} left"),
-    }
+    let dash = look.charset.sign("–", "-");
+    format!("{least}{dash}{most} left")
 }
 
 const fn stopping(why: StopReason) -> &'static str {

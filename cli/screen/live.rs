@@ -1,15 +1,14 @@
 //! Draws the screen from a thread of its own, so that a terminal that does not take anything (a held Ctrl-S, a slow
 //! line) never holds up the run. What can't be drawn in time is left out: only the last board counts.
 
-use super::board::{Board, Said};
 use super::layout::{Look, lines};
-use super::text::{Charset, Colours};
+use super::{Board, Said};
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 use tm_scheduler::{Remaining, Scheduler, TaskId, Timestamp, Tokens, remaining};
 
@@ -29,31 +28,36 @@ enum Message {
     Line(String),
 }
 
+impl Message {
+    fn left_out(count: usize) -> Self {
+        Self::Line(format!(
+            "({count} lines were left out: the terminal did not take them)"
+        ))
+    }
+}
+
 /// The live screen of a run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Live {
     began: Timestamp,
     said: BTreeMap<TaskId, Said>,
     taken_at: Option<Timestamp>,
-    estimate: Option<(Timestamp, Option<Remaining>)>,
+    estimated_at: Option<Timestamp>,
+    estimate: Option<Remaining>,
     left_out: usize,
-    sender: Option<SyncSender<Message>>,
-    thread: Option<JoinHandle<()>>,
+    /// Who draws, as long as somebody does.
+    drawer: Option<(SyncSender<Message>, JoinHandle<()>)>,
 }
 
 impl Live {
     /// Begins to draw. `clock` tells the time.
     pub(crate) fn begin(began: Timestamp, screen: Screen, clock: fn() -> Timestamp) -> Self {
         let (sender, receiver) = sync_channel(QUEUE);
-        let thread = std::thread::spawn(move || draw_all(&receiver, screen, clock));
+        let thread = spawn(move || draw_all(&receiver, screen, clock));
         Self {
             began,
-            said: BTreeMap::new(),
-            taken_at: None,
-            estimate: None,
-            left_out: 0,
-            sender: Some(sender),
-            thread: Some(thread),
+            drawer: Some((sender, thread)),
+            ..Self::default()
         }
     }
 
@@ -71,35 +75,24 @@ impl Live {
 
     /// Shows where the run stands, unless that was shown just before.
     pub(crate) fn show(&mut self, at: Timestamp, scheduler: &Scheduler) {
-        if self
-            .taken_at
-            .is_some_and(|taken| at.since(taken) < BOARD_EVERY)
-        {
+        let is_due =
+            |last: Option<Timestamp>, every| last.is_none_or(|last| at.since(last) >= every);
+        if !is_due(self.taken_at, BOARD_EVERY) {
             return;
         }
         self.taken_at = Some(at);
-        if self
-            .estimate
-            .is_none_or(|(made, _)| at.since(made) >= ESTIMATE_EVERY)
-        {
-            self.estimate = Some((at, remaining(scheduler, at)));
+        if is_due(self.estimated_at, ESTIMATE_EVERY) {
+            (self.estimated_at, self.estimate) = (Some(at), remaining(scheduler, at));
         }
-        let estimate = self.estimate.and_then(|(_, remaining)| remaining);
-        let board = Board::of(scheduler, &self.said, estimate, self.began);
+        let board = Board::of(scheduler, &self.said, self.estimate, self.began);
         // A terminal that is behind gets a later one.
         self.send(Message::Board(Box::new(board)));
     }
 
     /// Prints a line that stays.
     pub(crate) fn print(&mut self, line: String) {
-        if self.left_out > 0 {
-            let words = format!(
-                "({} lines were left out: the terminal did not take them)",
-                self.left_out
-            );
-            if self.send(Message::Line(words)) {
-                self.left_out = 0;
-            }
+        if self.left_out > 0 && self.send(Message::left_out(self.left_out)) {
+            self.left_out = 0;
         }
         if !self.send(Message::Line(line)) {
             self.left_out += 1;
@@ -107,15 +100,14 @@ impl Live {
     }
 
     fn send(&self, message: Message) -> bool {
-        self.sender
-            .as_ref()
-            .is_some_and(|sender| sender.try_send(message).is_ok())
+        let drawer = self.drawer.as_ref();
+        drawer.is_some_and(|(sender, _)| sender.try_send(message).is_ok())
     }
 
     /// Draws what is left, then clears what moves.
     pub(crate) fn finish(&mut self) {
-        self.sender = None;
-        if let Some(thread) = self.thread.take() {
+        if let Some((sender, thread)) = self.drawer.take() {
+            drop(sender);
             // A thread that broke has drawn what it could.
             let _broke = thread.join();
         }
@@ -124,14 +116,9 @@ impl Live {
 
 fn draw_all(receiver: &Receiver<Message>, mut screen: Screen, clock: fn() -> Timestamp) {
     let mut board: Option<Box<Board>> = None;
-    loop {
+    while let Some(messages) = next_messages(receiver) {
         let mut printed = Vec::new();
-        let first = match receiver.recv_timeout(TICK) {
-            Ok(message) => Some(message),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => break,
-        };
-        for message in first.into_iter().chain(receiver.try_iter()) {
+        for message in messages {
             match message {
                 Message::Board(newer) => board = Some(newer),
                 Message::Line(line) => printed.push(line),
@@ -145,24 +132,31 @@ fn draw_all(receiver: &Receiver<Message>, mut screen: Screen, clock: fn() -> Tim
     screen.bar.finish_and_clear();
 }
 
+/// What has come, if anything does within a tick; `None` when nothing more will.
+fn next_messages(receiver: &Receiver<Message>) -> Option<Vec<Message>> {
+    let first = receiver.recv_timeout(TICK);
+    let is_over = matches!(first, Err(RecvTimeoutError::Disconnected));
+    (!is_over).then(|| first.into_iter().chain(receiver.try_iter()).collect())
+}
+
 /// Where the screen is drawn.
 pub(crate) struct Screen {
     bar: ProgressBar,
     /// Columns and rows, as they are now.
     size: Box<dyn Fn() -> (usize, usize) + Send>,
-    charset: Charset,
-    colours: Colours,
+    /// How it was when it was drawn last.
+    look: Look,
     /// Takes lines that stay.
     printer: Box<dyn Fn(&str) + Send>,
+    /// How wide the lines are that were drawn last.
     drawn: Vec<usize>,
-    drawn_width: usize,
 }
 
 impl fmt::Debug for Screen {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Screen")
-            .field("charset", &self.charset)
+            .field("look", &self.look)
             .finish_non_exhaustive()
     }
 }
@@ -173,21 +167,17 @@ impl Screen {
         target: ProgressDrawTarget,
         size: Box<dyn Fn() -> (usize, usize) + Send>,
         printer: Box<dyn Fn(&str) + Send>,
-        charset: Charset,
-        colours: Colours,
+        look: Look,
     ) -> Self {
         let bar = ProgressBar::with_draw_target(None, target);
-        bar.set_style(
-            ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar()),
-        );
+        let style = ProgressStyle::with_template("{msg}");
+        bar.set_style(style.expect("the template is well formed"));
         Self {
             bar,
             size,
-            charset,
-            colours,
+            look,
             printer,
             drawn: Vec::new(),
-            drawn_width: 0,
         }
     }
 
@@ -200,21 +190,13 @@ impl Screen {
 
     fn draw(&mut self, board: &Board, now: Timestamp) {
         let (width, height) = (self.size)();
-        if width < self.drawn_width {
+        if width < self.look.width {
             self.clear_what_was_folded(width);
         }
-        let look = Look {
-            width,
-            height,
-            charset: self.charset,
-            colours: self.colours,
-        };
-        let lines = lines(board, now, &look);
-        self.drawn = lines
-            .iter()
-            .map(|line| console::measure_text_width(line))
-            .collect();
-        self.drawn_width = width;
+        (self.look.width, self.look.height) = (width, height);
+        let lines = lines(board, now, &self.look);
+        let widths = lines.iter().map(|line| console::measure_text_width(line));
+        self.drawn = widths.collect();
         self.bar.set_message(lines.join("\n"));
     }
 
@@ -226,12 +208,15 @@ impl Screen {
             .iter()
             .map(|drawn| drawn.div_ceil(width.max(1)).saturating_sub(1))
             .sum();
-        self.bar.suspend(|| {
-            let term = Term::stderr();
-            // What can't be cleared stays above.
-            let _stays = term
-                .move_cursor_up(folds)
-                .and_then(|()| term.clear_to_end_of_screen());
-        });
+        self.bar.suspend(|| clear_above(folds));
     }
+}
+
+/// Clears so many lines above the cursor.
+fn clear_above(lines: usize) {
+    let term = Term::stderr();
+    // What can't be cleared stays above.
+    let _stays = term
+        .move_cursor_up(lines)
+        .and_then(|()| term.clear_to_end_of_screen());
 }

@@ -12,6 +12,16 @@ pub(crate) enum Charset {
     Ascii,
 }
 
+impl Charset {
+    /// Returns the sign that can be shown.
+    pub(crate) const fn sign(self, unicode: &'static str, ascii: &'static str) -> &'static str {
+        match self {
+            Self::Unicode => unicode,
+            Self::Ascii => ascii,
+        }
+    }
+}
+
 /// Whether a terminal shows colours, and is wanted to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Colours {
@@ -47,26 +57,18 @@ impl Tone {
 
 /// Returns the text as it can stand in a line: no control characters, and none that the terminal can't show.
 pub(crate) fn safe(text: &str, look: &Look) -> String {
-    let shown = |character: char| match (character.is_control(), look.charset) {
-        (true, _) => ' ',
-        (false, Charset::Ascii) if !character.is_ascii() => '?',
-        (false, _) => character,
-    };
-    text.chars().map(shown).collect()
+    let text = text.replace(char::is_control, " ");
+    match look.charset {
+        Charset::Unicode => text,
+        Charset::Ascii => text.replace(|letter: char| !letter.is_ascii(), "?"),
+    }
 }
 
 /// Returns the text, cut at a width.
 pub(crate) fn cut(text: &str, width: usize, look: &Look) -> String {
-    let tail = match look.charset {
-        Charset::Unicode => "…",
-        Charset::Ascii => "...",
-    };
-    let tail = if width > tail.chars().count() {
-        tail
-    } else {
-        ""
-    };
-    truncate_str(text, width, tail).into_owned()
+    let tail = look.charset.sign("…", "...");
+    let has_room = width > measure_text_width(tail);
+    truncate_str(text, width, if has_room { tail } else { "" }).into_owned()
 }
 
 /// Returns the text, cut or filled up to a width.
@@ -87,15 +89,9 @@ pub(crate) fn toned(text: &str, tone: Tone, look: &Look) -> String {
 /// Returns a bar of so many columns.
 pub(crate) fn bar(done: usize, of: usize, width: usize, look: &Look) -> String {
     let filled = (done * width).checked_div(of).unwrap_or(0);
-    let (full, empty) = match look.charset {
-        Charset::Unicode => ("█", "░"),
-        Charset::Ascii => ("#", "-"),
-    };
-    format!(
-        "{}{}",
-        toned(&full.repeat(filled), Tone::Good, look),
-        toned(&empty.repeat(width - filled), Tone::Quiet, look)
-    )
+    let full = look.charset.sign("█", "#").repeat(filled);
+    let empty = look.charset.sign("░", "-").repeat(width - filled);
+    toned(&full, Tone::Good, look) + &toned(&empty, Tone::Quiet, look)
 }
 
 /// Returns milliseconds as `mm:ss`, with hours where there are some.

@@ -1,11 +1,11 @@
 //! Reads what the screen shows from the folder of the run, and from git: never writes there.
 
-use super::board::{Board, Link};
+use super::board::{Board, Link, plain};
 use super::evidence::evidence;
-use super::model::{Model, Tab};
+use super::{Model, Tab};
 use crate::failure::{CommandFailure, Result};
 use crate::project::open;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tm_app::Project;
 use tm_executors::agent::{Follower, LogEnd};
@@ -21,7 +21,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(2);
 const MOST_LINES: usize = 5_000;
 
 /// Everything that is read.
-pub(crate) struct Source {
+pub(super) struct Source {
     project: Project,
     run_id: RunId,
     directory: RunDirectory,
@@ -60,7 +60,7 @@ struct DiffOf {
 
 impl Source {
     /// Opens the run that is named, or the live or last one.
-    pub(crate) fn open(start: &Path, run: Option<&str>) -> Result<Self> {
+    pub(super) fn open(start: &Path, run: Option<&str>) -> Result<Self> {
         let project = open(start)?;
         let (run_id, directory) = project.run(run)?;
         let replayed = replay(&directory.journal())?;
@@ -80,30 +80,25 @@ impl Source {
     }
 
     /// Returns the project.
-    pub(crate) const fn project(&self) -> &Project {
+    pub(super) const fn project(&self) -> &Project {
         &self.project
     }
 
     /// Returns the folder in which the task's agent works.
-    pub(crate) fn worktree(&self, task: &TaskId) -> Option<String> {
-        let view = self
-            .replayed
-            .scheduler
-            .task(task)
-            .filter(|view| view.state.holds_slot())?;
-        view.attempts
-            .last()?
-            .place()
-            .map(|place| place.worktree.clone())
+    pub(super) fn worktree(&self, task: &TaskId) -> Option<PathBuf> {
+        let view = self.replayed.scheduler.task(task)?;
+        let place = view.attempts.last()?.place()?;
+        let is_under_way = view.state.holds_slot();
+        is_under_way.then(|| PathBuf::from(&place.worktree))
     }
 
     /// Has everything read again at the next refresh.
-    pub(crate) fn expire(&mut self) {
+    pub(super) fn expire(&mut self) {
         (self.read_next, self.link_next) = (Instant::now(), Instant::now());
     }
 
     /// Brings the model up to date.
-    pub(crate) fn refresh(&mut self, model: &mut Model) {
+    pub(super) fn refresh(&mut self, model: &mut Model) {
         model.now = now();
         let link_before = self.link;
         self.look_whether_live();
@@ -124,9 +119,16 @@ impl Source {
             return;
         }
         self.link_next = Instant::now() + POLL_INTERVAL;
+        self.link = if self.is_live() {
+            Link::Live
+        } else {
+            Link::Over
+        };
+    }
+
+    fn is_live(&self) -> bool {
         let holder = RunLock::holder(&self.project.directory).ok().flatten();
-        let is_live = holder.is_some_and(|holder| holder.run_id.as_ref() == Some(&self.run_id));
-        self.link = if is_live { Link::Live } else { Link::Over };
+        holder.is_some_and(|holder| holder.run_id.as_ref() == Some(&self.run_id))
     }
 
     /// Reads the journal when it has grown; tells whether there is something new.
@@ -176,70 +178,83 @@ impl Source {
 
     fn log(&mut self, task: TaskId, attempt: AttemptNumber, end: LogEnd) -> Vec<String> {
         let of = (task, attempt);
-        let path = self.directory.attempt(&of.0, attempt).stdout();
-        let log = match self.log.take() {
-            Some(log) if log.of == of => log,
-            Some(_) | None => Log {
-                of,
-                follower: Follower::new(path),
-                lines: Vec::new(),
-            },
-        };
-        let log = self.log.insert(log);
-        log.lines.extend(log.follower.lines(end));
-        log.lines
-            .drain(..log.lines.len().saturating_sub(MOST_LINES));
-        if log.lines.is_empty() {
-            vec!["its agent has printed nothing".to_owned()]
-        } else {
-            log.lines.clone()
-        }
+        let known = self.log.take().filter(|log| log.of == of);
+        let log = known.unwrap_or_else(|| {
+            let path = self.directory.attempt(&of.0, attempt).stdout();
+            Log::new(of, path)
+        });
+        self.log.insert(log).read(end)
     }
 
     fn diff(&mut self, of: DiffOf) -> Vec<String> {
-        if let Some(diff) = &self.diff
-            && diff.of == of
-            && (of.commit.is_some() || Instant::now() < diff.next)
-        {
-            return diff.lines.clone();
-        }
-        let lines = self.read_diff(&of);
-        self.diff = Some(Diff {
-            of,
-            lines: lines.clone(),
+        let known = self.diff.take().filter(|diff| diff.is_fresh(&of));
+        let diff = known.unwrap_or_else(|| Diff {
+            lines: self.read_diff(&of),
             next: Instant::now() + POLL_INTERVAL,
+            of,
         });
-        lines
+        self.diff.insert(diff).lines.clone()
     }
 
-    /// The difference that was committed, else that of the worktree, else that of the work that was kept.
     fn read_diff(&self, wanted: &DiffOf) -> Vec<String> {
-        let repository = &self.project.repository;
         let Some(base) = &wanted.base else {
             return vec!["it has no worktree yet".to_owned()];
         };
-        let kept = || {
-            let task = safe_name(&wanted.task);
-            repository
-                .resolve(&format!(
-                    "refs/tm/salvage/{}/{task}/{}",
-                    self.run_id, wanted.attempt
-                ))
-                .ok()
-        };
-        let text = match (&wanted.commit, &wanted.worktree) {
+        match self.diff_text(base, wanted) {
+            None => vec!["it left no work".to_owned()],
+            Some(Ok(text)) if text.trim().is_empty() => vec!["nothing has been changed".to_owned()],
+            Some(Ok(text)) => text.lines().map(plain).collect(),
+            Some(Err(error)) => vec![CommandFailure::from(error).to_string()],
+        }
+    }
+
+    /// The difference that was committed, else that of the worktree, else that of the work that was kept.
+    fn diff_text(
+        &self,
+        base: &CommitId,
+        wanted: &DiffOf,
+    ) -> Option<Result<String, tm_worktrees::Error>> {
+        let repository = &self.project.repository;
+        Some(match (&wanted.commit, &wanted.worktree) {
             (Some(commit), _) => repository.diff(base, commit),
             (None, Some(worktree)) => repository.diff_of_checkout(base, Path::new(worktree)),
-            (None, None) => match kept() {
-                Some(kept) => repository.diff(base, &kept),
-                None => return vec!["it left no work".to_owned()],
-            },
-        };
-        match text {
-            Ok(text) if text.trim().is_empty() => vec!["nothing has been changed".to_owned()],
-            Ok(text) => text.lines().map(super::board::plain).collect(),
-            Err(error) => vec![format!("failed to {}", CommandFailure::from(error).message)],
+            (None, None) => repository.diff(base, &self.kept(wanted)?),
+        })
+    }
+
+    fn kept(&self, DiffOf { task, attempt, .. }: &DiffOf) -> Option<CommitId> {
+        let (run, task) = (&self.run_id, safe_name(task));
+        let name = format!("refs/tm/salvage/{run}/{task}/{attempt}");
+        self.project.repository.resolve(&name).ok()
+    }
+}
+
+impl Log {
+    fn new(of: (TaskId, AttemptNumber), path: PathBuf) -> Self {
+        Self {
+            of,
+            follower: Follower::new(path),
+            lines: Vec::new(),
         }
+    }
+
+    /// The end of it as it is now.
+    fn read(&mut self, end: LogEnd) -> Vec<String> {
+        self.lines.extend(self.follower.lines(end));
+        let excess = self.lines.len().saturating_sub(MOST_LINES);
+        self.lines.drain(..excess);
+        if self.lines.is_empty() {
+            vec!["its agent has printed nothing".to_owned()]
+        } else {
+            self.lines.clone()
+        }
+    }
+}
+
+impl Diff {
+    /// Whether it is what is wanted; what was committed does not change.
+    fn is_fresh(&self, of: &DiffOf) -> bool {
+        self.of == *of && (of.commit.is_some() || Instant::now() < self.next)
     }
 }
 

@@ -2,15 +2,17 @@
 //! it was, however this ends.
 
 use super::board::Link;
-use super::model::{Action, Model};
 use super::source::Source;
 use super::view::{Palette, draw};
+use super::{Action, Model};
 use crate::commands::Perform;
-use crate::failure::{CommandFailure, ExitCode, Result};
+use crate::environment::{is_dumb, is_without_colours, shell};
+use crate::failure::{CommandFailure, Result};
 use clap::Args;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event;
 use std::io::IsTerminal as _;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +33,6 @@ const INTERRUPTED: u8 = 130;
 #[derive(Args)]
 pub(crate) struct WatchArguments {
     /// The run; the live or last one when not given.
-    #[arg(value_name = "RUN")]
     run: Option<String>,
 }
 
@@ -39,11 +40,9 @@ impl Perform for WatchArguments {
     async fn perform(self, start: &Path) -> Result {
         let source = Source::open(start, self.run.as_deref())?;
         if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
-            return Err(failure!("watch the run: this is no terminal")
-                .code(ExitCode::Usage)
-                .hint(
-                    "`tm waves status` shows where it stands, `tm waves logs ID -f` follows a task",
-                ));
+            let hint =
+                "`tm waves status` shows where it stands, `tm waves logs ID -f` follows a task";
+            return Err(failure!("watch the run: this is no terminal").usage(hint));
         }
         let is_told_to_leave = leave_on_signals()?;
         let mut hung_up = signal(SignalKind::hangup())?;
@@ -93,23 +92,18 @@ struct Screen {
     palette: Palette,
 }
 
-/// Colours, unless somebody does not want them (<https://no-color.org>).
 fn palette() -> Palette {
-    let is_off = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-        || std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
-    if is_off {
+    if is_without_colours() || is_dumb() {
         Palette::Plain
     } else {
         Palette::Colour
     }
 }
 
-/// Notes that the screen is to be left. An interrupt is a key here, and within a shell that was opened it is the
-/// shell's; it must not end tm.
+/// Notes that the screen is to be left.
 fn leave_on_signals() -> Result<Arc<AtomicBool>> {
+    outlive_interrupts()?;
     let is_told = Arc::new(AtomicBool::new(false));
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::spawn(async move { while interrupt.recv().await.is_some() {} });
     let (mut told, noted) = (signal(SignalKind::terminate())?, Arc::clone(&is_told));
     tokio::spawn(async move {
         told.recv().await;
@@ -118,32 +112,40 @@ fn leave_on_signals() -> Result<Arc<AtomicBool>> {
     Ok(is_told)
 }
 
+/// An interrupt is a key here, and within a shell that was opened it is the shell's; it must not end tm.
+fn outlive_interrupts() -> Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::spawn(async move { while interrupt.recv().await.is_some() {} });
+    Ok(())
+}
+
 impl Screen {
     fn show(&mut self, is_told_to_leave: &AtomicBool) -> Result<()> {
         while !is_told_to_leave.load(Ordering::Relaxed) {
             self.source.refresh(&mut self.model);
             self.terminal
                 .draw(|frame| draw(frame, &self.model, self.palette))?;
-            if !event::poll(TICK)? {
-                continue;
-            }
-            while event::poll(Duration::ZERO)? {
-                // A resized terminal is drawn again at once, as after any event.
-                let Some(key) = event::read()?
-                    .as_key_event()
-                    .filter(|key| !key.is_release())
-                else {
-                    continue;
-                };
-                match self.model.press(key) {
-                    Some(Action::Quit) => return Ok(()),
-                    Some(Action::Ask(ask)) => self.ask(&ask),
-                    Some(Action::Shell(task)) => self.shell(&task)?,
-                    None => {}
-                }
+            if event::poll(TICK)? && self.take_keys()?.is_break() {
+                break;
             }
         }
         Ok(())
+    }
+
+    /// Does what the keys say that have been pressed.
+    fn take_keys(&mut self) -> Result<ControlFlow<()>> {
+        while event::poll(Duration::ZERO)? {
+            // A resized terminal is drawn again at once, as after any event.
+            let key = event::read()?.as_key_event();
+            let key = key.filter(|key| !key.is_release());
+            match key.and_then(|key| self.model.press(key)) {
+                Some(Action::Quit) => return Ok(ControlFlow::Break(())),
+                Some(Action::Ask(ask)) => self.ask(&ask),
+                Some(Action::Shell(task)) => self.shell(&task)?,
+                None => {}
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     fn ask(&mut self, ask: &Ask) {
@@ -161,27 +163,17 @@ impl Screen {
 
     /// Gives the terminal to a shell in the task's worktree, and takes it back afterwards.
     fn shell(&mut self, task: &TaskId) -> Result<()> {
-        let Some(folder) = self
-            .source
-            .worktree(task)
-            .filter(|folder| Path::new(folder).is_dir())
-        else {
+        let folder = self.source.worktree(task);
+        let Some(folder) = folder.filter(|folder| folder.is_dir()) else {
             self.model.notice = Some(format!("{task} has no worktree now"));
             return Ok(());
         };
-        let shell = std::env::var("SHELL")
-            .ok()
-            .filter(|shell| !shell.is_empty())
-            .unwrap_or_else(|| "sh".to_owned());
         ratatui::try_restore()?;
-        let ended = self
-            .runtime
-            .block_on(run_attended(&shell, &[], Path::new(&folder)));
+        let ended = self.runtime.block_on(run_attended(&shell(), &[], &folder));
         self.terminal = ratatui::try_init()?;
         self.terminal.clear()?;
-        if let Err(error) = ended {
-            self.model.notice = Some(format!("failed to {}", CommandFailure::from(error).message));
-        }
+        let failure = ended.err().map(CommandFailure::from);
+        self.model.notice = failure.map(|failure| failure.to_string());
         Ok(())
     }
 }

@@ -2,8 +2,8 @@
 
 use super::board::{Board, Link};
 use super::evidence::evidence;
-use super::model::{Action, Mode, Model, Pane, Tab};
 use super::view::{Palette, draw};
+use super::{Action, Mode, Model, Pane, Tab};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode as Key, KeyEvent, KeyModifiers};

@@ -3,8 +3,9 @@
 //! Everything that colour says is said in words as well.
 
 use super::board::{Row, Tone};
-use super::model::{Mode, Model, Pane, Tab};
+use super::{Mode, Model, Pane, Tab};
 use crate::screen::clock;
+use itertools::Itertools as _;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style, Stylize as _};
@@ -16,7 +17,7 @@ const WIDE: u16 = 110;
 
 /// Whether colours are used.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Palette {
+pub(super) enum Palette {
     /// They are.
     Colour,
     /// Bold, dim and reversed only.
@@ -37,20 +38,20 @@ impl Palette {
         }
     }
 
-    fn of_diff(self, line: &str) -> Style {
+    fn diff_line(self, line: String) -> Line<'static> {
         let tone = match line.as_bytes().first() {
             Some(b'+') => Tone::Good,
             Some(b'-') => Tone::Bad,
             Some(b'@') => Tone::Active,
-            Some(b' ') | None => return Style::new(),
+            Some(b' ') | None => return Line::from(line),
             Some(_) => Tone::Quiet,
         };
-        self.of(tone)
+        Line::styled(line, self.of(tone))
     }
 }
 
 /// Draws the whole screen.
-pub(crate) fn draw(frame: &mut Frame<'_>, model: &Model, palette: Palette) {
+pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, palette: Palette) {
     let [head, body, foot] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Fill(1),
@@ -192,30 +193,19 @@ fn detail(frame: &mut Frame<'_>, area: Rect, model: &Model, palette: Palette) {
     frame.render_widget(Paragraph::new(heading), head);
     frame.render_widget(Paragraph::new(tab_line(model.tab)), tabs);
     let lines = visible(model, usize::from(body.width), usize::from(body.height));
-    let lines: Vec<Line<'_>> = lines
-        .into_iter()
-        .map(|line| {
-            let style = if model.tab == Tab::Diff {
-                palette.of_diff(&line)
-            } else {
-                Style::new()
-            };
-            Line::styled(line, style)
-        })
-        .collect();
-    frame.render_widget(Paragraph::new(lines), body);
+    let lines = lines.into_iter().map(|line| match model.tab {
+        Tab::Diff => palette.diff_line(line),
+        Tab::Log | Tab::Evidence => Line::from(line),
+    });
+    frame.render_widget(Paragraph::new(lines.collect_vec()), body);
 }
 
 fn tab_line(open: Tab) -> Line<'static> {
-    let spans = Tab::ALL.iter().enumerate().map(|(position, &tab)| {
-        let name = format!("{} {}", position + 1, tab.name());
-        if tab == open {
-            format!("[{name}] ").bold()
-        } else {
-            format!(" {name}  ").dim()
-        }
-    });
-    Line::from(spans.collect::<Vec<_>>())
+    let span = |(number, &tab): (usize, &Tab)| match tab.name() {
+        name if tab == open => format!("[{number} {name}] ").bold(),
+        name => format!(" {number} {name}  ").dim(),
+    };
+    (1..).zip(&Tab::ALL).map(span).collect()
 }
 
 /// The lines of the open tab that fit, long ones folded; a log from its end, anything else from its beginning.
@@ -299,10 +289,6 @@ const HELP: [&str; 18] = [
 
 fn help(frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Clear, area);
-    let lines = HELP
-        .iter()
-        .flat_map(|line| fold(line, usize::from(area.width)))
-        .map(Line::from)
-        .collect::<Vec<_>>();
-    frame.render_widget(Paragraph::new(lines), area);
+    let mut lines = HELP.iter().flat_map(|line| fold(line, area.width.into()));
+    frame.render_widget(Paragraph::new(lines.join("\n")), area);
 }

@@ -26,6 +26,14 @@ pub fn columns<R: AsRef<[String]>>(rows: &[R], width: Option<u16>) -> String {
         .collect()
 }
 
+/// A title in a list has so many characters at the most.
+const LISTED_TITLE: usize = 200;
+
+/// Returns a title as lists show it: one line that is not too long.
+pub fn listed(title: &str) -> String {
+    tm_untrusted::line(title, LISTED_TITLE)
+}
+
 #[cfg(test)]
 mod tests {
     use super::columns;

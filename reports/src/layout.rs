@@ -3,7 +3,7 @@
 //! Rust decides what is shown, a template writes it; one of HTML or XML escapes whatever tasks and agents said.
 
 use crate::moment::between;
-use crate::{ProofSummary, human_duration};
+use crate::{ProofSummary, human_duration, listed};
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -32,15 +32,31 @@ static LAYOUTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
         "autopilot/started.txt",
         "autopilot/status.txt",
         "autopilot/words.txt",
+        "backlog/checked.txt",
+        "backlog/compact.txt",
+        "backlog/dependencies.txt",
+        "backlog/fixed.txt",
+        "backlog/header.txt",
+        "backlog/pairs.txt",
+        "backlog/repaired.txt",
+        "backlog/stats.txt",
+        "backlog/tags.txt",
+        "backlog/task.txt",
         "branch.txt",
+        "branches.txt",
+        "findings.txt",
         "graph.html",
         "junit.xml",
         "metrics.txt",
         "plan.dot",
         "plan.mmd",
         "plan.txt",
+        "probe.txt",
+        "pruned.txt",
         "pull_request.md",
         "report.html",
+        "runs.txt",
+        "settings.txt",
         "status.txt",
         "style.html",
         "summary.md",
@@ -65,8 +81,8 @@ pub(crate) fn rendered(template: &str, context: &impl Serialize) -> String {
         .expect("the value has what the template names")
 }
 
-/// Returns an answer for people, as the layout of that name writes it: of a step of autopilot, of the branch of a task or
-/// of work that was judged by hand.
+/// Returns an answer for people, as the layout of that name writes it: of a step of autopilot, of a command on the
+/// backlog, of branches, of work that was judged by hand.
 ///
 /// # Panics
 /// There is no such layout, or the answer lacks what it names.
@@ -85,6 +101,7 @@ fn add_words(layouts: &mut Environment<'_>) {
     });
     layouts.add_filter("in_a_line", in_a_line);
     layouts.add_filter("on_its_line", on_its_line);
+    layouts.add_filter("listed", listed);
     layouts.add_filter("cell", |text: &str| on_its_line(&text.replace('|', "\\|")));
     layouts.add_filter("nobody_called", nobody_called);
     layouts.add_filter("trim_end", |text: &str| text.trim_end().to_owned());

@@ -22,7 +22,7 @@ mod view;
 
 pub use audit::{audit_junit, audit_text};
 pub use cleaned::cleaned;
-pub use columns::columns;
+pub use columns::{columns, listed};
 pub use compliance::{PairSummary, TddSummary};
 pub use doubts::{DoubtSummary, with_doubts};
 pub use layout::laid_out;

@@ -1,19 +1,17 @@
 //! `tm agents`: which agents there are, how each is started, whether it can be, and whether it works.
 
-mod live;
 mod probe;
 
 use super::Perform;
 use crate::ask::{confirmed, is_answered};
-use crate::display::{print_data, print_json};
-use crate::failure::{CommandFailure, ExitCode, Result};
+use crate::display::{print_data, print_either, print_json};
+use crate::failure::{CommandFailure, Result};
 use crate::project::root_around;
 use clap::Args;
 use itertools::Itertools as _;
 use probe::Probe;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::path::Path;
 use tm_app::{Project, choices};
 use tm_config::{Inputs, Loaded, Settings, Source};
@@ -45,7 +43,6 @@ pub(crate) struct ListAgents {
 #[derive(Args)]
 pub(crate) struct AgentChoice {
     /// The agent.
-    #[arg(value_name = "NAME")]
     name: String,
     /// For programs.
     #[arg(long)]
@@ -79,9 +76,11 @@ fn load(start: &Path) -> Result<Loaded> {
 
 /// The agents that a run with these settings may start.
 pub(super) fn used(settings: &Settings) -> BTreeSet<&str> {
-    let by_phase = ["red", "green", "none"].map(|phase| settings.agent.for_phase(phase));
-    let fallback = settings.agent.fallback.iter().map(String::as_str);
-    by_phase.into_iter().chain(fallback).collect()
+    ["red", "green", "none"]
+        .map(|phase| settings.agent.for_phase(phase))
+        .into_iter()
+        .chain(settings.agent.fallback.iter().map(String::as_str))
+        .collect()
 }
 
 /// What is known of every agent without starting one.
@@ -96,11 +95,8 @@ impl Perform for ListAgents {
         if self.json {
             return print_json(&probes);
         }
-        let row = |probe: &Probe| {
-            let mark = if probe.used { "*" } else { " " };
-            [format!("{mark} {}", probe.agent), probe.line()]
-        };
-        print_data(&columns(&probes.iter().map(row).collect_vec(), None));
+        let rows = probes.iter().map(row).collect_vec();
+        print_data(&columns(&rows, None));
         say!(
             "* is used by the settings; `tm agents show NAME` shows a recipe, `tm agents check` starts programs"
         );
@@ -108,18 +104,19 @@ impl Perform for ListAgents {
     }
 }
 
+fn row(probe: &Probe) -> [String; 2] {
+    let mark = if probe.used { "*" } else { " " };
+    [format!("{mark} {}", probe.agent), probe.line()]
+}
+
 impl Perform for AgentChoice {
     async fn perform(self, start: &Path) -> Result {
         let found = named(&self.name, &load(start)?.settings)?;
         let shown = recipe_json(&found);
-        if self.json {
-            return print_json(&shown);
-        }
         // Values in JSON are values in YAML.
-        for (key, value) in shown.as_object().into_iter().flatten() {
-            data!("{key}: {value}\n");
-        }
-        Ok(0)
+        let line = |(key, value): (&String, &Value)| format!("{key}: {value}\n");
+        let lines = || shown.as_object().into_iter().flatten().map(line).collect();
+        print_either(self.json, &shown, lines)
     }
 }
 
@@ -165,8 +162,7 @@ impl CheckAgents {
     async fn probe(&self, name: &str, settings: &Settings) -> Result<Probe> {
         let mut probe = Probe::with_version(name, settings).await?;
         if self.live && probe.problem.is_none() {
-            say!("`{name}` is given one small task");
-            probe.live = Some(live::live(name, self.model.as_deref(), settings).await?);
+            probe.try_out(self.model.as_deref(), settings).await?;
         }
         Ok(probe)
     }
@@ -174,17 +170,8 @@ impl CheckAgents {
 
 /// Asks before a program is started that the project's own settings name: whoever wrote them may be a stranger.
 fn ask_for_trust(loaded: &Loaded, names: &[String]) -> Result<()> {
-    let is_of_project = |name: &&String| {
-        let section = format!("agents.{name}.");
-        loaded.explained.iter().any(|setting| {
-            setting.key.starts_with(&section)
-                && matches!(
-                    setting.source,
-                    Source::ProjectYaml(..) | Source::ProjectJson(_) | Source::AgentAlchemy(_)
-                )
-        })
-    };
-    let foreign = names.iter().filter(is_of_project).collect_vec();
+    let foreign = names.iter().filter(|name| is_of_project(loaded, name));
+    let foreign = foreign.collect_vec();
     let Some(first) = foreign.first() else {
         return Ok(());
     };
@@ -195,8 +182,21 @@ fn ask_for_trust(loaded: &Loaded, names: &[String]) -> Result<()> {
     }
     Err(
         failure!("start `{named}`: the project's own settings say how, and nobody has read them")
-            .code(ExitCode::Usage)
-            .hint(format!("read `tm agents show {first}`, then add `--trust`")),
+            .usage(format!("read `tm agents show {first}`, then add `--trust`")),
+    )
+}
+
+fn is_of_project(loaded: &Loaded, name: &str) -> bool {
+    let section = format!("agents.{name}.");
+    let mut settings = loaded.explained.iter();
+    settings.any(|setting| setting.key.starts_with(&section) && is_shared(&setting.source))
+}
+
+/// Whether it is written where others than the user write too.
+const fn is_shared(source: &Source) -> bool {
+    matches!(
+        source,
+        Source::ProjectYaml(..) | Source::ProjectJson(_) | Source::AgentAlchemy(_)
     )
 }
 
@@ -230,21 +230,22 @@ fn recipe_json(recipe: &Recipe) -> Value {
 pub(crate) fn agents_lines(project: &Project, phases: &[Phase]) -> String {
     let mut choices = choices(project);
     choices.retain(|(phase, _)| phases.contains(phase));
-    let mut text = String::from("\nAgents\n");
-    for (phase, recipes) in &choices {
-        let name = match phase {
-            Phase::Red => "RED",
-            Phase::Green => "GREEN",
-            Phase::None => "other",
-        };
+    let chains = choices.iter().map(|(phase, recipes)| {
         let chain = recipes.iter().map(with_model).join(", then ");
-        let _ = writeln!(text, "  {name:5}  {chain}");
-    }
+        format!("  {:5}  {chain}\n", name_of(*phase))
+    });
     let recipes = choices.iter().flat_map(|(_, recipes)| recipes);
-    for recipe in recipes.unique_by(|recipe| &recipe.name) {
-        let _ = writeln!(text, "  `{}` {}", recipe.name, permissions(recipe));
+    let recipes = recipes.unique_by(|recipe| &recipe.name);
+    let recipes = recipes.map(|recipe| format!("  `{}` {}\n", recipe.name, permissions(recipe)));
+    format!("\nAgents\n{}", chains.chain(recipes).format(""))
+}
+
+const fn name_of(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Red => "RED",
+        Phase::Green => "GREEN",
+        Phase::None => "other",
     }
-    text
 }
 
 fn with_model(recipe: &Recipe) -> String {

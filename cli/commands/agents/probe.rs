@@ -1,17 +1,23 @@
-//! Whether an agent can be started: its program, its version, what it may do.
+//! Whether an agent can be started: its program, its version, what it may do; and whether it does one trivial task, in a
+//! repository of its own that is thrown away, through `tm waves run` itself.
 
-use super::live::Live;
 use super::used;
 use crate::advice::on_recipe;
+use crate::commands::demo::write;
+use crate::display::json_text;
 use crate::failure::{CommandFailure, Result};
+use crate::project::open;
+use itertools::Itertools as _;
 use serde::Serialize;
-use std::fmt::Write as _;
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tm_app::find_program;
+use tm_app::{Project, find_program};
 use tm_config::Settings;
-use tm_executors::process::{Inherited, TreeCommand, run_captured};
+use tm_executors::process::{Inherited, TreeCommand, run_captured, run_within};
 use tm_presets::{Recipe, recipe};
+use tm_reports::{Summary, TaskSummary, laid_out};
+use tm_scheduler::{CommitId, Failure, in_a_line};
 
 /// How long a program may take to say its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
@@ -32,7 +38,7 @@ pub(crate) struct Probe {
     /// Why it can't be started.
     pub(crate) problem: Option<String>,
     hint: Option<String>,
-    pub(super) live: Option<Live>,
+    live: Option<Live>,
 }
 
 /// What it may do without asking.
@@ -66,7 +72,7 @@ impl Probe {
         match find_program(&recipe).map_err(CommandFailure::from) {
             Ok(program) => probe.program = Some(program),
             Err(failure) => {
-                probe.problem = Some(format!("failed to {}", failure.message));
+                probe.problem = Some(failure.to_string());
                 probe.hint = failure.hint;
             }
         }
@@ -89,6 +95,13 @@ impl Probe {
         Ok(probe)
     }
 
+    /// Has the agent do one small task.
+    pub(super) async fn try_out(&mut self, model: Option<&str>, settings: &Settings) -> Result<()> {
+        say!("`{}` is given one small task", self.agent);
+        self.live = Some(live(&self.agent, model, settings).await?);
+        Ok(())
+    }
+
     /// Whether everything that was looked at is fine.
     pub(super) fn is_good(&self) -> bool {
         self.problem.is_none() && self.live.as_ref().is_none_or(Live::is_good)
@@ -101,28 +114,21 @@ impl Probe {
             Some(problem) => return format!("not here: {problem}"),
             None => {}
         }
+        self.known().into_iter().flatten().join(" · ")
+    }
+
+    fn known(&self) -> [Option<String>; 4] {
         let program = self.program.as_ref().map(|path| path.display().to_string());
         let model = self.model.as_ref().map(|model| format!("model {model}"));
         let permissions = self.permissions.as_ref();
         let permissions = permissions.map(|granted| format!("permissions: {}", granted.mode));
-        let known = [program, self.version.clone(), model, permissions];
-        known.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+        [program, self.version.clone(), model, permissions]
     }
 
     /// Returns everything for people.
     pub(super) fn report(&self) -> String {
-        let sign = if self.is_good() { "ok  " } else { "BAD " };
-        let mut text = format!("{sign}  {}  {}\n", self.agent, self.line());
-        if let Some(permissions) = &self.permissions {
-            let _ = writeln!(text, "        {}: {}", permissions.mode, permissions.why);
-        }
-        if let Some(live) = &self.live {
-            let _ = writeln!(text, "        {}", live.line());
-        }
-        if let Some(hint) = &self.hint {
-            let _ = writeln!(text, "        hint: {hint}");
-        }
-        text
+        let said = json!({"probe": self, "is_good": self.is_good(), "line": self.line()});
+        laid_out("probe.txt", &said)
     }
 }
 
@@ -158,4 +164,164 @@ async fn version(
             VERSION_LIMIT.as_secs()
         )),
     })
+}
+
+/// How long the agent may take, and how long the run around it.
+const AGENT_LIMIT: &str = "5m";
+const RUN_LIMIT: Duration = Duration::from_mins(6);
+/// What the task asks for.
+const FILE: &str = "hello.txt";
+const WORD: &str = "hello";
+
+/// What came of the task.
+#[derive(Debug, Serialize)]
+struct Live {
+    passed: bool,
+    /// Why not.
+    problem: Option<String>,
+    seconds: u64,
+    tokens: Option<u64>,
+    cost_usd: Option<f64>,
+    /// Where everything is kept when it did not pass.
+    kept: Option<String>,
+}
+
+impl Live {
+    const fn failed(problem: String) -> Self {
+        Self {
+            passed: false,
+            problem: Some(problem),
+            seconds: 0,
+            tokens: None,
+            cost_usd: None,
+            kept: None,
+        }
+    }
+
+    const fn is_good(&self) -> bool {
+        self.passed
+    }
+}
+
+/// Has the agent do the task; whatever comes of it is told, not failed at.
+async fn live(name: &str, model: Option<&str>, settings: &Settings) -> Result<Live> {
+    let folder = tempfile::TempDir::with_prefix("tm-agent-check-")?;
+    let repository = folder.path().join("repository");
+    prepare(&repository, settings)?;
+    let log = folder.path().join("run.log");
+    let fixed = "waves run --yes --allow-broken-base --tdd off --retries 0 --agent";
+    let model = model.map(|model| ["--model", model]);
+    let words = fixed
+        .split(' ')
+        .chain([name, "--timeout", AGENT_LIMIT])
+        .chain(model.into_iter().flatten());
+    let marker = folder.path().display().to_string();
+    let command = TreeCommand {
+        program: std::env::current_exe()?.into(),
+        arguments: words.map(Into::into).collect(),
+        working_folder: repository.clone(),
+        stdout: log.clone(),
+        stderr: log.clone(),
+        env_markers: vec![("TM_AGENT_CHECK".to_owned(), marker)],
+        ..TreeCommand::default()
+    };
+    let mut live = match run_within(&command, RUN_LIMIT).await? {
+        Some(_) => judged(&repository, &log),
+        None => Live::failed(format!(
+            "it was not over after {} minutes",
+            RUN_LIMIT.as_secs() / 60
+        )),
+    };
+    if !live.passed {
+        live.kept = Some(folder.keep().display().to_string());
+    }
+    Ok(live)
+}
+
+/// Makes the repository, with the task and with what the settings say of agents.
+fn prepare(repository: &Path, settings: &Settings) -> Result<()> {
+    let mut agent = serde_json::to_value(&settings.agent)?;
+    agent["by_phase"] = json!({});
+    agent["fallback"] = json!([]);
+    let own = json!({
+        "agent": agent,
+        "agents": settings.agents,
+        // Nothing of it is left once the folder is gone.
+        "storage": {"location": "project"},
+    });
+    let backlog = json!({"master": {"tasks": [{
+        "id": 1,
+        "title": format!("Write {FILE}"),
+        "description": format!("Write the file `{FILE}` in the root of the repository. It holds the one word `{WORD}`."),
+        "details": "Nothing else is asked for: no tests, no other file.",
+        "status": "pending",
+        "dependencies": [],
+    }]}});
+    let readme = "A repository in which an agent is tried out.\n";
+    for (path, text) in [
+        ("README.md", readme),
+        // JSON is YAML.
+        (".taskmaster/tm.yaml", &json_text(&own)?),
+        (".taskmaster/tasks/tasks.json", &json_text(&backlog)?),
+    ] {
+        write(&repository.join(path), text)?;
+    }
+    tm_worktrees::create_repository(repository, "Start")?;
+    Ok(())
+}
+
+fn judged(repository: &Path, log: &Path) -> Live {
+    let failure = match summary(repository) {
+        Ok((project, summary)) => return of_summary(&project, &summary),
+        Err(failure) => failure,
+    };
+    let said = tm_untrusted::read_beginning(log, 1024 * 1024).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    let error = said.lines().find(|line| line.starts_with("error: "));
+    Live::failed(error.map_or_else(|| failure.to_string(), ToOwned::to_owned))
+}
+
+fn summary(repository: &Path) -> Result<(Project, Summary)> {
+    let project = open(repository)?;
+    let (_, directory) = project.run(None)?;
+    let summary = tm_store::run::read_json(&directory.summary_json())?;
+    Ok((project, summary))
+}
+
+fn of_summary(project: &Project, summary: &Summary) -> Live {
+    let Some(task) = summary.tasks.first() else {
+        return Live::failed("the run had no task".to_owned());
+    };
+    let tip = CommitId::new(summary.integration_commit.clone());
+    let text = project.repository.text_at(&tip, FILE).ok().flatten();
+    let problem = problem(task, text.as_deref().map(str::trim));
+    let last = task.attempts.last();
+    let tokens = last.and_then(|attempt| attempt.tokens);
+    Live {
+        passed: problem.is_none(),
+        problem,
+        seconds: summary.wall_ms / 1_000,
+        tokens: tokens.map(|tokens| tokens.input + tokens.output),
+        cost_usd: last.and_then(|attempt| attempt.cost_usd),
+        kept: None,
+    }
+}
+
+/// What is wrong with the work, by what the file holds now.
+fn problem(task: &TaskSummary, text: Option<&str>) -> Option<String> {
+    match (task.landed, text) {
+        (true, Some(WORD)) => None,
+        (true, Some(other)) => {
+            let beginning: String = other.chars().take(80).collect();
+            Some(format!("`{FILE}` holds {beginning:?}"))
+        }
+        (true, None) => Some(format!("`{FILE}` is not there")),
+        (false, _) => {
+            let failure = task.failure.map_or("it did not land", Failure::as_str);
+            Some(match task.reason.as_deref().map(in_a_line) {
+                Some(reason) => format!("{failure}: {reason}"),
+                None => failure.to_owned(),
+            })
+        }
+    }
 }

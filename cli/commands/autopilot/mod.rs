@@ -1,244 +1,285 @@
-//! `tm autopilot`: turns arguments into operations, answers into words or JSON, errors into words, JSON, exit codes.
+//! `tm autopilot`: its arguments, and what they ask for; what is done with them is in `perform`.
 
-mod arguments;
-mod interactive;
+mod perform;
 
-pub(crate) use arguments::AutopilotArguments;
+use clap::{Args, Subcommand, ValueEnum};
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use tm_app::BrokenBase;
+use tm_runtime::autopilot::{
+    Cleanup, CommitRequest, CompleteRequest, Error, FinalizeRequest, Force, StartRequest,
+    parse_counts,
+};
+use tm_scheduler::autopilot::TddPhase;
 
-use super::Perform;
-use crate::ask::confirmed;
-use crate::display::{print_data, print_json};
-use crate::failure::Result;
-use arguments::{AbortArguments, AutopilotCommand, StartArguments};
-use itertools::Itertools as _;
-use serde::Serialize;
-use serde_json::{Value, json};
-use std::io::{IsTerminal as _, Read as _, Seek as _, SeekFrom};
-use std::path::Path;
-use std::time::Duration;
-use tm_reports::laid_out;
-use tm_runtime::autopilot::{self, Environment, Error, GUIDE, Project, Started};
-use tm_scheduler::RunId;
-
-/// How often the log of a run that is watched is read again.
-const WATCH_EVERY: Duration = Duration::from_millis(300);
-
-impl Perform for AutopilotArguments {
-    async fn perform(self, start: &Path) -> Result {
-        let json = self.json;
-        match Box::pin(self.done(start)).await {
-            Err(failure) if json => {
-                data!("{:#}\n", failure.document());
-                Ok(failure.code.number())
-            }
-            done => done,
-        }
-    }
-}
-
-impl AutopilotArguments {
-    async fn done(self, start: &Path) -> Result {
-        if matches!(self.command, AutopilotCommand::Guide) {
-            print_data(GUIDE);
-            return Ok(0);
-        }
-        let folder = match &self.project_root {
-            Some(root) => start.join(root),
-            None => start.to_owned(),
-        };
-        let environment = Environment {
-            backlog: self.backlog.map(|path| start.join(path)),
-            run: self.command.run().map(RunId::from),
-            ..Environment::of_process()
-        };
-        let screen = Screen {
-            project: Project::open(&folder, environment)?,
-            json: self.json,
-        };
-        let project = &screen.project;
-        match self.command {
-            AutopilotCommand::Start(start) => Box::pin(screen.start(&start)).await,
-            AutopilotCommand::Resume(resume) => {
-                screen
-                    .begun(&autopilot::resume(project)?, resume.interactive)
-                    .await
-            }
-            AutopilotCommand::Next(_) => screen.show(&autopilot::next(project)?, "next"),
-            AutopilotCommand::Complete(complete) => {
-                let completed = autopilot::complete(project, &complete.request()?).await?;
-                screen.show(&completed, "completed")
-            }
-            AutopilotCommand::Commit(commit) => {
-                let committed = autopilot::commit(project, &commit.request()).await?;
-                screen.show(&committed, "committed")
-            }
-            AutopilotCommand::Finalize(finalize) => {
-                let ended = autopilot::finalize(project, &finalize.request()?).await?;
-                screen.show(&ended, "ended")
-            }
-            AutopilotCommand::Status(_) => screen.status(),
-            AutopilotCommand::Watch(_) => screen.watch(),
-            AutopilotCommand::Pause(_) => screen.show(&autopilot::pause(project)?, "ended"),
-            AutopilotCommand::Abort(abort) => screen.abort(&abort),
-            AutopilotCommand::Prompt(_) => screen.prompt(),
-            AutopilotCommand::Guide => Ok(0),
-        }
-    }
-}
-
-/// Where answers go: one JSON document, or words.
-struct Screen {
-    project: Project,
+/// `tm autopilot`.
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = false)]
+pub(crate) struct AutopilotArguments {
+    /// Print one JSON document, also for an error.
+    #[arg(long, global = true)]
     json: bool,
+    /// The folder of the project, instead of the current one.
+    #[arg(long, short, global = true, value_name = "DIR")]
+    project_root: Option<PathBuf>,
+    /// The backlog, instead of the one that is found.
+    #[arg(long, global = true, value_name = "PATH")]
+    backlog: Option<PathBuf>,
+    /// What to do.
+    #[command(subcommand)]
+    command: AutopilotCommand,
 }
 
-impl Screen {
-    fn show(&self, answer: &impl Serialize, layout: &str) -> Result {
-        if self.json {
-            return print_json(answer);
-        }
-        print_data(&words(layout, answer));
-        Ok(0)
-    }
+/// What autopilot can be asked for.
+#[derive(Subcommand)]
+enum AutopilotCommand {
+    /// Begin a run of a task: a branch of its own, then RED, GREEN and COMMIT of each subtask.
+    Start(StartArguments),
+    /// Tell what is to be done next.
+    Next(RunOfAutopilot),
+    /// Report how the tests went, and have the phase judged.
+    Complete(CompleteArguments),
+    /// Commit the subtask, set it done, go on to the next one.
+    Commit(CommitArguments),
+    /// Close a run of which everything is committed.
+    Finalize(FinalizeArguments),
+    /// Go on with a run that is paused or was cut off.
+    Resume(ResumeAutopilot),
+    /// Tell how a run stands.
+    Status(RunOfAutopilot),
+    /// Follow what happens in a run, one event a line, until it ends.
+    Watch(RunOfAutopilot),
+    /// Stop a run until it is resumed.
+    Pause(RunOfAutopilot),
+    /// Give a run up.
+    Abort(AbortArguments),
+    /// Print the prompt for the step under way.
+    Prompt(RunOfAutopilot),
+    /// Print instructions for agents, for CLAUDE.md, AGENTS.md or rules of an editor.
+    Guide,
+}
 
-    async fn start(&self, arguments: &StartArguments) -> Result {
-        let (project, request) = (&self.project, arguments.request());
-        if arguments.dry_run {
-            return self.show(&autopilot::preview(project, &request)?, "preview");
-        }
-        if arguments.resume
-            && let Some(resumed) = autopilot::resume_of(project, &arguments.task)?
-        {
-            return self.begun(&resumed, arguments.interactive).await;
-        }
-        if self.asks(arguments.no_confirm) {
-            print_data(&words("preview", &autopilot::preview(project, &request)?));
-            confirm("start the run", "Start?")?;
-        }
-        let started = autopilot::start(project, &request).await?;
-        self.begun(&started, arguments.interactive).await
-    }
-
-    /// Whether somebody is asked before.
-    fn asks(&self, is_said: bool) -> bool {
-        !is_said && !self.json && std::io::stdin().is_terminal()
-    }
-
-    async fn begun(&self, started: &Started, interactive: bool) -> Result {
-        self.show(started, "started")?;
-        if interactive {
-            interactive::work(&self.project).await?;
-        }
-        Ok(0)
-    }
-
-    fn status(&self) -> Result {
-        let none = "there has been no run in this checkout";
-        match autopilot::status(&self.project)? {
-            Some(view) => return self.show(&view, "status"),
-            None if self.json => return print_json(&json!({"active": false, "message": none})),
-            None => say!("{none}; `tm autopilot start ID` begins one"),
-        }
-        Ok(0)
-    }
-
-    fn abort(&self, arguments: &AbortArguments) -> Result {
-        if self.asks(arguments.force) {
-            confirm("abort the run", "Give the run up?")?;
-        }
-        let ended = autopilot::abort(&self.project, arguments.cleanup())?;
-        self.show(&ended, "ended")
-    }
-
-    fn prompt(&self) -> Result {
-        let text = autopilot::prompt(&self.project)?;
-        if self.json {
-            return print_json(&json!({"prompt": text}));
-        }
-        print_data(&text);
-        Ok(0)
-    }
-
-    /// Prints events as they come, until the run is over or its files are gone.
-    fn watch(&self) -> Result {
-        let (project, path) = autopilot::watched(&self.project)?;
-        let mut shown = 0;
-        loop {
-            let view = autopilot::status(&project).ok().flatten();
-            shown += self.print_whole_lines(&path, shown);
-            if view.is_none_or(|view| matches!(view.status.as_str(), "completed" | "aborted")) {
-                return Ok(0);
-            }
-            std::thread::sleep(WATCH_EVERY);
-        }
-    }
-
-    /// Prints the whole lines after a position and returns how much that was.
-    fn print_whole_lines(&self, path: &Path, position: u64) -> u64 {
-        let bytes = read_from(path, position).unwrap_or_default();
-        let last = bytes.iter().rposition(|&byte| byte == b'\n');
-        let end = last.map_or(0, |last| last + 1);
-        for line in String::from_utf8_lossy(&bytes[..end]).lines() {
-            if self.json {
-                data!("{line}\n");
-            } else {
-                print_data(&event(line));
-            }
-        }
-        u64::try_from(end).unwrap_or(u64::MAX)
+impl AutopilotCommand {
+    /// Returns the run that is named.
+    fn run(&self) -> Option<&str> {
+        let run = match self {
+            Self::Start(_) | Self::Guide => &None,
+            Self::Next(of)
+            | Self::Status(of)
+            | Self::Watch(of)
+            | Self::Pause(of)
+            | Self::Prompt(of) => &of.run_id,
+            Self::Complete(complete) => &complete.of.run_id,
+            Self::Commit(commit) => &commit.of.run_id,
+            Self::Finalize(finalize) => &finalize.of.run_id,
+            Self::Resume(resume) if resume.run.is_some() => &resume.run,
+            Self::Resume(resume) => &resume.run_id,
+            Self::Abort(abort) => &abort.of.run_id,
+        };
+        run.as_deref()
     }
 }
 
-/// So much of a log of events is shown at one look.
-const MOST_AT_ONCE: u64 = 16 * 1024 * 1024;
-
-fn read_from(path: &Path, position: u64) -> std::io::Result<Vec<u8>> {
-    let mut file = tm_untrusted::open(path)?;
-    file.seek(SeekFrom::Start(position))?;
-    let mut bytes = Vec::new();
-    file.take(MOST_AT_ONCE).read_to_end(&mut bytes)?;
-    Ok(bytes)
+/// `tm autopilot start`.
+#[derive(Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each one is a flag of the command line"
+)]
+struct StartArguments {
+    /// The task.
+    task: String,
+    /// The tag; the current one when not given.
+    #[arg(long, short)]
+    tag: Option<String>,
+    /// The branch, instead of the one from `git.branch`.
+    #[arg(long, value_name = "NAME")]
+    branch: Option<String>,
+    /// Ask nothing.
+    #[arg(long, visible_alias = "yes", short = 'y')]
+    no_confirm: bool,
+    /// Tries at GREEN before the run is paused, instead of `autopilot.max_green_attempts`.
+    #[arg(long, value_name = "N")]
+    max_attempts: Option<NonZeroU32>,
+    /// Start over an unfinished run, which is paused, and over open dependencies.
+    #[arg(long, short)]
+    force: bool,
+    /// Start although the tests can't be run there, so that nothing can be proven.
+    #[arg(long)]
+    allow_broken_base: bool,
+    /// Say what would be done, and do nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Go on with the unfinished run of this task where there is one.
+    #[arg(long, conflicts_with = "dry_run")]
+    resume: bool,
+    /// Show each piece of work, and ask for what came of it.
+    #[arg(long, conflicts_with = "dry_run", conflicts_with = "json")]
+    interactive: bool,
 }
 
-fn confirm(what: &'static str, question: &str) -> Result<(), Error> {
-    match confirmed(question, true) {
-        Ok(true) => Ok(()),
-        Ok(false) | Err(_) => Err(Error::NotConfirmed(what)),
+/// `tm autopilot resume`.
+#[derive(Args)]
+struct ResumeAutopilot {
+    /// The run; the current one when not given.
+    run: Option<String>,
+    /// The run, under its other name.
+    #[arg(long, value_name = "RUN", conflicts_with = "run")]
+    run_id: Option<String>,
+    /// Show each piece of work, and ask for what came of it.
+    #[arg(long, conflicts_with = "json")]
+    interactive: bool,
+}
+
+/// A run to look at.
+#[derive(Args)]
+struct RunOfAutopilot {
+    /// The run; the current one when not given.
+    #[arg(long, value_name = "RUN")]
+    run_id: Option<String>,
+}
+
+/// `tm autopilot complete`.
+#[derive(Args)]
+struct CompleteArguments {
+    /// The phase; the one under way when not given.
+    #[arg(ignore_case = true)]
+    phase: Option<PhaseArgument>,
+    /// The subtask; the one under way when not given.
+    subtask: Option<String>,
+    /// The counts: `failed:3,passed:0`, or JSON.
+    #[arg(long, short, value_name = "COUNTS")]
+    results: Option<String>,
+    /// The coverage in percent.
+    #[arg(long, short, value_name = "PERCENT")]
+    coverage: Option<f64>,
+    /// Files that were changed; looked up when not given.
+    #[arg(long, value_delimiter = ',')]
+    files: Vec<String>,
+    /// The run.
+    #[command(flatten)]
+    of: RunOfAutopilot,
+}
+
+/// A phase that is reported on.
+#[derive(Clone, Copy, ValueEnum)]
+enum PhaseArgument {
+    /// Tests were written that fail.
+    Red,
+    /// They were made to pass.
+    Green,
+}
+
+impl From<PhaseArgument> for TddPhase {
+    fn from(phase: PhaseArgument) -> Self {
+        match phase {
+            PhaseArgument::Red => Self::Red,
+            PhaseArgument::Green => Self::Green,
+        }
     }
 }
 
-/// Returns an answer in words.
-fn words(layout: &str, answer: &impl Serialize) -> String {
-    laid_out(&format!("autopilot/{layout}.txt"), answer)
+/// `tm autopilot commit`.
+#[derive(Args)]
+struct CommitArguments {
+    /// The subtask; the one under way when not given.
+    subtask: Option<String>,
+    /// The words of the message; trailers are added.
+    #[arg(long, short, value_name = "TEXT")]
+    message: Option<String>,
+    /// Commit these files alone.
+    #[arg(long, value_delimiter = ',')]
+    files: Vec<String>,
+    /// The run.
+    #[command(flatten)]
+    of: RunOfAutopilot,
 }
 
-/// One event of the log as a line.
-fn event(line: &str) -> String {
-    let Ok(Value::Object(mut fields)) = serde_json::from_str::<Value>(line) else {
-        return format!("{line}\n");
-    };
-    let mut field = |name: &str| fields.shift_remove(name).unwrap_or_default();
-    let (moment, event) = (field("ts"), field("event"));
-    let more = fields.iter().filter(|(_, value)| !value.is_null());
-    let more = more.map(|(key, value)| match value {
-        Value::String(words) => format!(" {key}={words}"),
-        other => format!(" {key}={other}"),
-    });
-    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    format!("{} {}{}\n", word(&moment), word(&event), more.format(""))
+/// `tm autopilot finalize`.
+#[derive(Args)]
+struct FinalizeArguments {
+    /// The counts of the whole suite: `passed:30,failed:0`, or JSON.
+    #[arg(long, short, value_name = "COUNTS")]
+    results: Option<String>,
+    /// The coverage in percent.
+    #[arg(long, short, value_name = "PERCENT")]
+    coverage: Option<f64>,
+    /// The run.
+    #[command(flatten)]
+    of: RunOfAutopilot,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// `tm autopilot abort`.
+#[derive(Args)]
+struct AbortArguments {
+    /// Remove branch and state as well; the commits stay under `refs/tm/salvage/`.
+    #[arg(long)]
+    cleanup: bool,
+    /// Ask nothing.
+    #[arg(long, short, visible_alias = "no-confirm", visible_alias = "yes")]
+    force: bool,
+    /// The run.
+    #[command(flatten)]
+    of: RunOfAutopilot,
+}
 
-    #[test]
-    fn events_read_as_lines_and_rubbish_stays() {
-        let line = r#"{"ts":"2026-11-21T05:30:00.000Z","event":"test:run","subtaskId":"1.1","failed":3,"coverage":null}"#;
-        assert_eq!(
-            event(line),
-            "2026-11-21T05:30:00.000Z test:run subtaskId=1.1 failed=3\n"
-        );
-        assert_eq!(event("no json"), "no json\n");
+impl StartArguments {
+    /// Returns what is asked for.
+    fn request(&self) -> StartRequest {
+        StartRequest {
+            task: self.task.clone(),
+            tag: self.tag.as_deref().map(Into::into),
+            branch: self.branch.clone(),
+            max_attempts: self.max_attempts.map(Into::into),
+            broken: BrokenBase::allowed_if(self.allow_broken_base),
+            force: if self.force { Force::Yes } else { Force::No },
+        }
+    }
+}
+
+impl CompleteArguments {
+    /// Returns what is asked for.
+    fn request(self) -> Result<CompleteRequest, Error> {
+        Ok(CompleteRequest {
+            phase: self.phase.map(Into::into),
+            subtask: self.subtask.as_deref().map(Into::into),
+            counts: self.results.as_deref().map(parse_counts).transpose()?,
+            coverage: self.coverage,
+            files: self.files,
+            failure: None,
+        })
+    }
+}
+
+impl CommitArguments {
+    /// Returns what is asked for.
+    fn request(self) -> CommitRequest {
+        CommitRequest {
+            subtask: self.subtask.as_deref().map(Into::into),
+            message: self.message,
+            files: self.files,
+            made: None,
+        }
+    }
+}
+
+impl FinalizeArguments {
+    /// Returns what is asked for.
+    fn request(self) -> Result<FinalizeRequest, Error> {
+        Ok(FinalizeRequest {
+            counts: self.results.as_deref().map(parse_counts).transpose()?,
+            coverage: self.coverage,
+        })
+    }
+}
+
+impl AbortArguments {
+    /// Returns what becomes of branch and state.
+    const fn cleanup(&self) -> Cleanup {
+        if self.cleanup {
+            Cleanup::Remove
+        } else {
+            Cleanup::Keep
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! `tm validate-dependencies`, `tm fix-dependencies`, `tm add-dependency` and `tm remove-dependency`.
 
 use super::edits::EditChoice;
-use super::{Perform, told, warn};
-use crate::display::print_json;
+use super::{Perform, told, warn, with_fields};
+use crate::display::print_answer;
 use crate::failure::{ExitCode, Result};
-use clap::Args;
+use clap::{Args, Subcommand};
 use itertools::Itertools as _;
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -31,30 +31,23 @@ pub(crate) struct FixDependencies {
     choice: EditChoice,
 }
 
-/// `tm add-dependency`.
-#[derive(Args)]
-pub(crate) struct AddDependency {
-    /// The dependency.
-    #[command(flatten)]
-    of: Dependency,
-}
-
-/// `tm remove-dependency`.
-#[derive(Args)]
-pub(crate) struct RemoveDependency {
-    /// The dependency.
-    #[command(flatten)]
-    of: Dependency,
-}
-
 /// `tm add-dependency` and `tm remove-dependency`.
+#[derive(Subcommand)]
+pub(crate) enum DependencyCommand {
+    /// Make a task depend on another one.
+    AddDependency(Dependency),
+    /// Remove a dependency.
+    RemoveDependency(Dependency),
+}
+
+/// A task and what it depends on.
 #[derive(Args)]
-struct Dependency {
+pub(crate) struct Dependency {
     /// The task.
-    #[arg(long, short = 'i', value_name = "ID")]
+    #[arg(long, short)]
     id: String,
     /// What it depends on.
-    #[arg(long, short = 'd', value_name = "ID")]
+    #[arg(long, short, value_name = "ID")]
     depends_on: String,
     /// The backlog.
     #[command(flatten)]
@@ -68,72 +61,66 @@ impl Perform for CheckArguments {
         let read = || self.choice.find(start)?.read();
         let backlog = told(json, read())?;
         warn(&backlog);
-        let problems = problems(&backlog.tasks);
-        let (tag, tasks) = (&backlog.tag, backlog.tasks.len());
-        if json {
-            let entries: serde_json::Result<Vec<Value>> = problems.iter().map(entry).collect();
-            print_json(
-                &json!({"valid": problems.is_empty(), "tag": tag, "tasks": tasks, "problems": entries?}),
-            )?;
-        } else if !self.silent {
-            for problem in &problems {
-                data!("{problem}\n");
-            }
-            if problems.is_empty() {
-                data!("tag {tag}, {tasks} tasks: all dependencies are valid\n");
-            }
+        let problems: serde_json::Result<Vec<Value>> =
+            problems(&backlog.tasks).iter().map(entry).collect();
+        let problems = problems?;
+        let is_valid = problems.is_empty();
+        if !self.silent {
+            let answer = json!({"valid": is_valid, "tag": backlog.tag, "tasks": backlog.tasks.len(), "problems": problems});
+            print_answer(json, &answer, "backlog/dependencies.txt")?;
         }
-        Ok(if problems.is_empty() {
-            0
-        } else {
-            ExitCode::Invalid.number()
-        })
+        Ok(ExitCode::Invalid.unless(is_valid))
     }
 }
 
-fn entry(problem: &Problem) -> Result<Value, serde_json::Error> {
-    let mut entry = serde_json::to_value(problem)?;
-    entry["message"] = json!(problem.to_string());
-    Ok(entry)
+fn entry(problem: &Problem) -> serde_json::Result<Value> {
+    let message = json!({"message": problem.to_string()});
+    Ok(with_fields(serde_json::to_value(problem)?, message))
 }
 
-impl Perform for AddDependency {
+impl Perform for DependencyCommand {
     async fn perform(self, start: &Path) -> Result {
-        let (task, dependency) = self.of.ends();
-        let said = format!("{task} depends on {dependency}");
-        let change = Change::AddDependency { task, dependency };
-        self.of.choice.make(start, &change, |ids| match ids {
-            "" => format!("{said} already"),
-            _ => said.clone(),
-        })
-    }
-}
-
-impl Perform for RemoveDependency {
-    async fn perform(self, start: &Path) -> Result {
-        let edge = self.of.ends();
-        let (task, dependency) = (&edge.0, &edge.1);
-        let choice = &self.of.choice;
-        let backlog = choice.find(start)?.read()?;
-        let mut all = backlog
-            .tasks
-            .iter()
-            .flat_map(|task| std::iter::once(task).chain(&task.subtasks));
-        if !all.any(|one| one.id == *task && one.dependencies.contains(dependency)) {
-            let missing = failure!("find a dependency of `{task}` on `{dependency}`");
-            let hint = format!("`tm show {task}` lists what it depends on");
-            return told(choice.json, Err(missing.hint(hint)));
+        match self {
+            Self::AddDependency(of) => of.add(start),
+            Self::RemoveDependency(of) => of.remove(start),
         }
-        let words = format!("{task} no longer depends on {dependency}");
-        let change = Change::RemoveDependencies { edges: vec![edge] };
-        choice.make(start, &change, |_| words.clone())
     }
 }
 
 impl Dependency {
+    fn add(&self, start: &Path) -> Result {
+        let (task, dependency) = self.ends();
+        let said = format!("{task} depends on {dependency}");
+        let change = Change::AddDependency { task, dependency };
+        self.choice.make(start, &change, |ids| match ids {
+            "" => format!("{said} already"),
+            _ => said.clone(),
+        })
+    }
+
+    fn remove(&self, start: &Path) -> Result {
+        let edge = self.ends();
+        let (task, dependency) = (&edge.0, &edge.1);
+        let backlog = self.choice.find(start)?.read()?;
+        if !depends(&backlog, task, dependency) {
+            let missing = failure!("find a dependency of `{task}` on `{dependency}`");
+            let hint = format!("`tm show {task}` lists what it depends on");
+            return told(self.choice.json, Err(missing.hint(hint)));
+        }
+        let words = format!("{task} no longer depends on {dependency}");
+        let change = Change::RemoveDependencies { edges: vec![edge] };
+        self.choice.make(start, &change, |_| words.clone())
+    }
+
     fn ends(&self) -> (TaskId, TaskId) {
         (self.id.trim().into(), self.depends_on.trim().into())
     }
+}
+
+fn depends(backlog: &Backlog, task: &TaskId, on: &TaskId) -> bool {
+    let tasks = backlog.tasks.iter();
+    let mut all = tasks.flat_map(|task| std::iter::once(task).chain(&task.subtasks));
+    all.any(|one| one.id == *task && one.dependencies.contains(on))
 }
 
 impl Perform for FixDependencies {
@@ -147,19 +134,11 @@ impl Perform for FixDependencies {
             vec![Change::RemoveDependencies { edges }]
         };
         self.choice.change(start, choose)?;
-        let repairs = found.into_inner();
-        if self.choice.json {
-            let removed = repairs.iter().map(|((task, dependency), problem)| {
-                json!({"task": task, "removed": dependency, "reason": problem.to_string()})
-            });
-            return print_json(&json!({"success": true, "removed": removed.collect_vec()}));
-        }
-        for ((task, dependency), problem) in &repairs {
-            data!("{task} no longer depends on {dependency}: {problem}\n");
-        }
-        if repairs.is_empty() {
-            data!("nothing had to be removed\n");
-        }
-        Ok(0)
+        let removed = found.into_inner().into_iter();
+        let removed = removed.map(|((task, dependency), problem)| {
+            json!({"task": task, "removed": dependency, "reason": problem.to_string()})
+        });
+        let answer = json!({"success": true, "removed": removed.collect_vec()});
+        print_answer(self.choice.json, &answer, "backlog/fixed.txt")
     }
 }

@@ -1,22 +1,22 @@
 //! Commands that change which tasks there are: `tm add-task`, `tm add-subtask`, `tm remove-task` and `tm move`, and how a
 //! change is made and told.
 
-use super::{BacklogChoice, ChosenBacklog, Perform, confirm, status_of, told};
-use crate::display::print_json;
-use crate::failure::{ExitCode, Result};
+use super::{BacklogChoice, ChosenBacklog, Perform, confirm, status_of, task_ids, told, typed};
+use crate::display::print_either;
+use crate::failure::Result;
 use clap::Args;
 use itertools::Itertools as _;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tm_scheduler::{Priority, Task, TaskId};
-use tm_store::backlog::{Backlog, Change, Changed, Crossing};
+use tm_store::backlog::{Backlog, Change, Crossing};
 
 /// Which backlog is changed, and how the answer is printed.
 #[derive(Args)]
 pub(crate) struct EditChoice {
     /// The backlog file; looked for when not given.
-    #[arg(long, short = 'f', visible_alias = "backlog", value_name = "PATH")]
+    #[arg(long, short, visible_alias = "backlog", value_name = "PATH")]
     file: Option<PathBuf>,
     /// The tag of the backlog.
     #[arg(long)]
@@ -46,11 +46,7 @@ impl EditChoice {
         start: &Path,
         choose: impl Fn(&Backlog) -> Vec<Change>,
     ) -> Result<Vec<TaskId>> {
-        let change = || {
-            let ChosenBacklog { source, options } = self.find(start)?;
-            let changed = source.change(&options, choose)?.into_iter();
-            Ok(changed.flat_map(|Changed { ids }| ids).collect())
-        };
+        let change = || self.find(start)?.change(choose);
         told(self.json, change())
     }
 
@@ -62,11 +58,8 @@ impl EditChoice {
         words: impl Fn(&str) -> String,
     ) -> Result {
         let ids = self.change(start, choose)?;
-        if self.json {
-            return print_json(&json!({"success": true, "ids": ids}));
-        }
-        data!("{}\n", words(&ids.iter().join(", ")));
-        Ok(0)
+        let words = || words(&ids.iter().join(", ")) + "\n";
+        print_either(self.json, &json!({"success": true, "ids": ids}), words)
     }
 
     /// Makes one change, as above.
@@ -80,24 +73,20 @@ impl EditChoice {
     }
 }
 
-fn ids(words: &[String]) -> Vec<TaskId> {
-    words.iter().map(|id| TaskId::from(id.trim())).collect()
-}
-
 /// `tm remove-task`.
 #[derive(Args)]
 pub(crate) struct RemoveTask {
     /// Tasks and subtasks, separated by commas.
     #[arg(
         long,
-        short = 'i',
+        short,
         value_name = "IDS",
         value_delimiter = ',',
         required = true
     )]
     id: Vec<String>,
     /// Don't ask.
-    #[arg(long, short = 'y')]
+    #[arg(long, short)]
     yes: bool,
     /// The backlog.
     #[command(flatten)]
@@ -106,7 +95,7 @@ pub(crate) struct RemoveTask {
 
 impl Perform for RemoveTask {
     async fn perform(self, start: &Path) -> Result {
-        let ids = ids(&self.id);
+        let ids = task_ids(&self.id);
         let named = ids.iter().join(", ");
         confirm(&format!("Remove {named}?"), self.yes)?;
         self.choice.make(start, &Change::Remove { ids }, |_| {
@@ -148,33 +137,36 @@ pub(crate) struct MoveTask {
 
 impl Perform for MoveTask {
     async fn perform(mut self, start: &Path) -> Result {
-        let (from, to) = (ids(&self.from), ids(&self.to));
-        let named = from.iter().join(", ");
         self.choice.tag = self.from_tag.take().or(self.choice.tag);
-        if let Some(tag) = &self.to_tag {
-            let choose = |backlog: &Backlog| vec![self.to_tag(backlog, &from, tag)];
-            return self
-                .choice
-                .edit(start, choose, |ids| format!("moved {ids} to tag {tag}"));
+        match &self.to_tag {
+            Some(tag) => self.move_to_tag(start, tag),
+            None => self.move_to_ids(start),
         }
-        if from.len() != to.len() {
-            return Err(failure!("move {} tasks to {} ids", from.len(), to.len())
-                .hint("name as many with `--to` as with `--from`")
-                .code(ExitCode::Usage));
-        }
-        let moves = from.into_iter().zip(to);
-        let moves = moves
-            .map(|(from, to)| Change::Move { from, to })
-            .collect_vec();
-        self.choice.edit(
-            start,
-            |_| moves.clone(),
-            |ids| format!("moved {named} to {ids}"),
-        )
     }
 }
 
 impl MoveTask {
+    fn move_to_tag(&self, start: &Path, tag: &str) -> Result {
+        let from = task_ids(&self.from);
+        let choose = |backlog: &Backlog| vec![self.to_tag(backlog, &from, tag)];
+        self.choice
+            .edit(start, choose, |ids| format!("moved {ids} to tag {tag}"))
+    }
+
+    fn move_to_ids(&self, start: &Path) -> Result {
+        let (from, to) = (task_ids(&self.from), task_ids(&self.to));
+        if from.len() != to.len() {
+            return Err(failure!("move {} tasks to {} ids", from.len(), to.len())
+                .usage("name as many with `--to` as with `--from`"));
+        }
+        let named = from.iter().join(", ");
+        let moves = from.into_iter().zip(to);
+        let moves = moves.map(|(from, to)| Change::Move { from, to });
+        let moves = moves.collect_vec();
+        let words = |ids: &str| format!("moved {named} to {ids}");
+        self.choice.edit(start, |_| moves.clone(), words)
+    }
+
     fn to_tag(&self, backlog: &Backlog, from: &[TaskId], tag: &str) -> Change {
         Change::MoveToTag {
             ids: if self.with_dependencies {
@@ -216,7 +208,7 @@ fn with_dependencies(backlog: &Backlog, from: &[TaskId]) -> Vec<TaskId> {
 #[derive(Args)]
 struct NewTask {
     /// What is to be done.
-    #[arg(long, short = 'd', default_value = "")]
+    #[arg(long, short, default_value = "")]
     description: String,
     /// How it is to be done.
     #[arg(long)]
@@ -233,7 +225,7 @@ struct NewTask {
 #[derive(Args)]
 pub(crate) struct AddTask {
     /// One line.
-    #[arg(long, short = 't')]
+    #[arg(long, short)]
     title: String,
     /// What else it says.
     #[command(flatten)]
@@ -250,19 +242,19 @@ pub(crate) struct AddTask {
 #[derive(Args)]
 pub(crate) struct AddSubtask {
     /// The task that gets it.
-    #[arg(long, short = 'p', value_name = "ID")]
+    #[arg(long, short, value_name = "ID")]
     parent: String,
     /// A task that becomes the subtask, instead of a new one; dependencies on it follow.
     #[arg(long, short = 'i', value_name = "ID", conflicts_with_all = ["title", "description", "details"])]
     task_id: Option<String>,
     /// One line.
-    #[arg(long, short = 't', required_unless_present = "task_id")]
+    #[arg(long, short, required_unless_present = "task_id")]
     title: Option<String>,
     /// What else it says; its dependencies name siblings by number.
     #[command(flatten)]
     new: NewTask,
     /// Its status.
-    #[arg(long, short = 's', default_value = "pending")]
+    #[arg(long, short, default_value = "pending")]
     status: String,
     /// Accepted for compatibility and without effect: tm keeps no files of single tasks.
     #[arg(long, visible_alias = "skip-generate")]
@@ -274,36 +266,42 @@ pub(crate) struct AddSubtask {
 
 impl Perform for AddTask {
     async fn perform(self, start: &Path) -> Result {
-        let Some(priority) = Priority::parse(&self.priority) else {
-            return Err(failure!("read `{}` as a priority", self.priority)
-                .hint("use one of low, medium, high, critical")
-                .code(ExitCode::Usage));
-        };
+        let priority = priority_of(&self.priority)?;
         let mut fields = self.new.fields(&self.title, "pending")?;
-        fields.push(("priority".to_owned(), json!(priority)));
-        fields.push(("subtasks".to_owned(), json!([])));
+        let own = [("priority", json!(priority)), ("subtasks", json!([]))];
+        fields.extend(named(own));
         let change = Change::AddTask { fields };
         self.choice
             .make(start, &change, |ids| format!("added task {ids}"))
     }
 }
 
+fn priority_of(word: &str) -> Result<Priority> {
+    let hint = "use one of low, medium, high, critical";
+    Priority::parse(word).ok_or_else(|| failure!("read `{word}` as a priority").usage(hint))
+}
+
+/// Makes a task a subtask.
+fn put_below(choice: &EditChoice, start: &Path, from: &TaskId, parent: &TaskId) -> Result {
+    let choose = |backlog: &Backlog| {
+        vec![Change::Move {
+            from: from.clone(),
+            to: next_subtask(backlog, parent),
+        }]
+    };
+    choice.edit(start, choose, |ids| {
+        format!("task {from} is now subtask {ids}")
+    })
+}
+
 impl Perform for AddSubtask {
     async fn perform(self, start: &Path) -> Result {
         let parent = TaskId::from(self.parent);
         if let Some(task) = &self.task_id {
-            let from = TaskId::from(task.trim());
-            let choose = |backlog: &Backlog| {
-                let to = next_subtask(backlog, &parent);
-                let from = from.clone();
-                vec![Change::Move { from, to }]
-            };
-            let words = |ids: &str| format!("task {from} is now subtask {ids}");
-            return self.choice.edit(start, choose, words);
+            return put_below(&self.choice, start, &task.trim().into(), &parent);
         }
-        let fields = self
-            .new
-            .fields(&self.title.unwrap_or_default(), &self.status)?;
+        let title = self.title.unwrap_or_default();
+        let fields = self.new.fields(&title, &self.status)?;
         let change = Change::AddSubtask { parent, fields };
         self.choice
             .make(start, &change, |ids| format!("added subtask {ids}"))
@@ -313,23 +311,23 @@ impl Perform for AddSubtask {
 /// The id that the next subtask of a task gets.
 fn next_subtask(backlog: &Backlog, parent: &TaskId) -> TaskId {
     let parents = backlog.tasks.iter().filter(|task| task.id == *parent);
-    let ids = parents
-        .flat_map(|task| &task.subtasks)
-        .map(|task| task.id.as_str());
-    let numbers = ids.filter_map(|id| id.rsplit('.').next()?.parse::<u64>().ok());
+    let subtasks = parents.flat_map(|task| &task.subtasks);
+    let numbers = subtasks.filter_map(number_within);
     TaskId::new(format!("{parent}.{}", numbers.max().unwrap_or(0) + 1))
+}
+
+/// The number of a subtask within its task.
+fn number_within(subtask: &Task) -> Option<u64> {
+    subtask.id.as_str().rsplit('.').next()?.parse().ok()
 }
 
 impl NewTask {
     /// What the task says.
     fn fields(self, title: &str, status: &str) -> Result<Vec<(String, Value)>> {
         if title.trim().is_empty() {
-            return Err(failure!("add a task without a title")
-                .hint("add `--title`")
-                .code(ExitCode::Usage));
+            return Err(failure!("add a task without a title").usage("add `--title`"));
         }
-        let ids = self.dependencies.iter().map(|id| id.trim());
-        let ids = ids.filter(|id| !id.is_empty()).map(spelled).collect_vec();
+        let ids = typed(&self.dependencies).map(spelled).collect_vec();
         let mut fields = vec![
             ("title", json!(title)),
             ("description", json!(self.description)),

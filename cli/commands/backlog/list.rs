@@ -1,20 +1,21 @@
 //! `tm list`: the tasks of a tag, or of all tags, as a table, as lines, or as one JSON document.
 
 use super::{
-    BacklogChoice, ChosenBacklog, OutputArgument, Perform, ReadingOptions, listed, normalised,
-    of_tag, statuses, warn,
+    BacklogChoice, ChosenBacklog, OutputArgument, Perform, ReadingOptions, has_status, normalised,
+    statuses, warn, with_fields,
 };
 use crate::display::{print_data, print_json};
 use crate::failure::Result;
 use clap::Args;
 use itertools::Itertools as _;
 use serde_json::{Value, json};
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Duration;
-use tm_reports::columns;
-use tm_scheduler::{Status, Task, blocks, ready};
-use tm_store::backlog::{Backlog, ReadOptions};
+use tm_reports::{columns, laid_out, listed};
+use tm_scheduler::{Status, Tag, Task, blocks, ready};
+use tm_store::backlog::Backlog;
 
 /// How often a backlog that is watched is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -34,7 +35,7 @@ pub(crate) struct ListArguments {
     #[arg(value_name = "STATUS", value_delimiter = ',')]
     statuses: Vec<String>,
     /// Only tasks of these statuses.
-    #[arg(long, short = 's', value_name = "STATUS", value_delimiter = ',')]
+    #[arg(long, short, value_delimiter = ',')]
     status: Vec<String>,
     /// The backlog.
     #[command(flatten)]
@@ -52,13 +53,13 @@ pub(crate) struct ListArguments {
     #[arg(long, conflicts_with_all = ["tag", "watch"])]
     all_tags: bool,
     /// One task a line, without a table.
-    #[arg(long, short = 'c')]
+    #[arg(long, short)]
     compact: bool,
     /// Leave the line with the totals out.
     #[arg(long)]
     no_header: bool,
     /// List again whenever the backlog changes, until interrupted.
-    #[arg(long, short = 'w')]
+    #[arg(long, short)]
     watch: bool,
     /// The output.
     #[command(flatten)]
@@ -69,13 +70,20 @@ impl Perform for ListArguments {
     async fn perform(self, start: &Path) -> Result {
         let filter = self.filter()?;
         let chosen = self.choice.find(start)?;
-        if !self.watch {
-            return self.list(&chosen, &filter);
+        if self.watch {
+            return self.list_changes(&chosen, &filter);
         }
+        self.list(&chosen, &filter)
+    }
+}
+
+impl ListArguments {
+    /// Lists again whenever the backlog has changed.
+    fn list_changes(&self, chosen: &ChosenBacklog, filter: &Filter) -> Result {
         let path = chosen.source.path();
         loop {
             let shown = stamps(path);
-            self.list(&chosen, &filter)?;
+            self.list(chosen, filter)?;
             while stamps(path) == shown {
                 std::thread::sleep(POLL_INTERVAL);
             }
@@ -89,9 +97,11 @@ fn stamps(path: &Path) -> Vec<(u64, i64, i64, u64)> {
     let within = std::fs::read_dir(path).into_iter().flatten().flatten();
     let paths = within.map(|entry| entry.path()).chain([path.to_owned()]);
     let files = paths.filter_map(|path| path.metadata().ok());
-    files
-        .map(|file| (file.ino(), file.mtime(), file.mtime_nsec(), file.len()))
-        .collect()
+    files.map(|file| stamp(&file)).collect()
+}
+
+fn stamp(file: &Metadata) -> (u64, i64, i64, u64) {
+    (file.ino(), file.mtime(), file.mtime_nsec(), file.len())
 }
 
 /// Which tasks are shown.
@@ -105,37 +115,77 @@ struct Filter {
 /// The tasks of one tag that are shown, with their places in the backlog.
 struct Listing {
     backlog: Backlog,
+    /// What the file says of each task.
+    entries: Vec<Value>,
     shown: Vec<usize>,
+    is_with_subtasks: bool,
 }
 
 impl Listing {
-    fn new(backlog: Backlog, filter: &Filter) -> Self {
+    fn new((backlog, entries): (Backlog, Vec<Value>), filter: &Filter) -> Self {
         warn(&backlog);
-        let ready = ready(&backlog.tasks);
-        let blocks = blocks(&backlog.tasks);
+        let (ready, blocks) = (ready(&backlog.tasks), blocks(&backlog.tasks));
         let is_shown = |task: &Task| {
-            (filter.statuses.is_empty() || filter.statuses.contains(&task.status))
+            has_status(&filter.statuses, task)
                 && (!filter.is_ready || ready.contains(&task.id))
                 && (!filter.is_blocking || blocks.contains_key(&task.id))
         };
-        let tasks = backlog.tasks.iter();
-        let shown = tasks.positions(is_shown).collect();
-        Self { backlog, shown }
+        Self {
+            shown: backlog.tasks.iter().positions(is_shown).collect(),
+            backlog,
+            entries,
+            is_with_subtasks: filter.is_with_subtasks,
+        }
     }
 
     /// The tasks that are shown, each with its subtasks where they are too.
-    fn rows(&self, filter: &Filter) -> impl Iterator<Item = (&Self, &Task)> {
-        let tasks = self
-            .shown
+    fn rows(&self) -> impl Iterator<Item = &Task> {
+        self.shown
             .iter()
-            .map(|&position| &self.backlog.tasks[position]);
-        let is_with_subtasks = filter.is_with_subtasks;
-        let rows = tasks.flat_map(move |task| {
-            let subtasks = task.subtasks.iter().filter(move |_| is_with_subtasks);
-            std::iter::once(task).chain(subtasks)
-        });
-        rows.map(move |row| (self, row))
+            .map(|&position| &self.backlog.tasks[position])
+            .flat_map(|task| std::iter::once(task).chain(self.subtasks(task)))
     }
+
+    fn subtasks<'t>(&self, task: &'t Task) -> &'t [Task] {
+        if self.is_with_subtasks {
+            &task.subtasks
+        } else {
+            &[]
+        }
+    }
+
+    fn header(&self) -> String {
+        let Backlog { tag, tasks, .. } = &self.backlog;
+        let counts = tasks.iter().counts_by(|task| task.status.as_str());
+        let known = Status::KNOWN.iter().map(Status::as_str);
+        let known = known.filter_map(|status| Some((counts.get(status)?, status)));
+        let said = json!({"tag": tag, "tasks": tasks.len(), "counts": known.collect_vec()});
+        laid_out("backlog/header.txt", &said)
+    }
+
+    /// What the file says of the tasks that are shown, in the form that programs rely on.
+    fn entries(&self) -> Vec<Value> {
+        let blocks = blocks(&self.backlog.tasks);
+        let entry = |&position: &usize| {
+            let task = &self.backlog.tasks[position];
+            let mut entry = normalised(task, self.entries[position].clone());
+            let subtasks = subtask_entries(self.subtasks(task), &entry["subtasks"].take());
+            let blocked = blocks.get(&task.id).cloned().unwrap_or_default();
+            with_fields(entry, json!({"subtasks": subtasks, "blocks": blocked}))
+        };
+        self.shown.iter().map(entry).collect()
+    }
+}
+
+/// Subtasks keep the numbers that they have within their task.
+fn subtask_entries(subtasks: &[Task], entries: &Value) -> Vec<Value> {
+    let entries = entries.as_array().into_iter().flatten();
+    let named = entries.filter(|entry| !entry["id"].is_null());
+    let entry = |(entry, subtask): (&Value, &Task)| {
+        let number = subtask.id.as_str().rsplit('.').next();
+        with_fields(normalised(subtask, entry.clone()), json!({"id": number}))
+    };
+    named.zip(subtasks).map(entry).collect()
 }
 
 impl ListArguments {
@@ -156,155 +206,87 @@ impl ListArguments {
 
     fn list(&self, chosen: &ChosenBacklog, filter: &Filter) -> Result {
         let tags = if self.all_tags {
-            chosen.read()?.tags.iter().map(of_tag).collect()
+            chosen.each_tag()?
         } else {
             vec![chosen.options.clone()]
         };
-        let output = if self.compact {
-            Some(OutputArgument::Compact)
-        } else {
-            self.output.chosen()
-        };
-        if output == Some(OutputArgument::Json) {
-            return self.as_json(chosen, filter, &tags);
-        }
-        let backlogs: std::result::Result<Vec<Backlog>, _> = tags
-            .iter()
-            .map(|options| chosen.source.read(options))
-            .collect();
-        let listings = backlogs?
-            .into_iter()
-            .map(|backlog| Listing::new(backlog, filter));
-        let listings = listings.collect_vec();
-        match output {
-            None | Some(OutputArgument::Json) => {}
-            Some(OutputArgument::Compact) => {
-                let rows = listings.iter().flat_map(|listing| listing.rows(filter));
-                print_data(&rows.map(|row| self.line(row)).join(""));
-            }
+        let listing = |options| Ok(Listing::new(chosen.source.read_entries(options)?, filter));
+        let listings: Result<Vec<Listing>> = tags.iter().map(listing).collect();
+        self.print(&listings?)
+    }
+
+    fn print(&self, listings: &[Listing]) -> Result {
+        let compact = self.compact.then_some(OutputArgument::Compact);
+        match compact.or(self.output.chosen()) {
+            None => {}
+            Some(OutputArgument::Compact) => print_data(&self.lines(listings)),
+            Some(OutputArgument::Json) => return print_json(&self.document(listings)),
             Some(OutputArgument::Text) => {
                 if !self.no_header {
-                    print_data(&listings.iter().map(header).join(""));
+                    print_data(&listings.iter().map(Listing::header).join(""));
                 }
-                print_data(&self.table(&listings, filter));
+                print_data(&self.table(listings));
             }
         }
         Ok(0)
     }
 
-    fn as_json(&self, chosen: &ChosenBacklog, filter: &Filter, tags: &[ReadOptions]) -> Result {
-        let mut tasks = Vec::new();
-        let (mut total, mut tag) = (0, json!("all"));
-        for options in tags {
-            let (backlog, entries) = chosen.source.read_entries(options)?;
-            total += backlog.tasks.len();
-            let listing = Listing::new(backlog, filter);
-            let own = json!(listing.backlog.tag);
-            for mut entry in listing.entries(entries, filter) {
-                if self.all_tags {
-                    entry["tagName"] = own.clone();
-                }
-                tasks.push(entry);
-            }
-            if !self.all_tags {
-                tag = own;
-            }
-        }
+    fn document(&self, listings: &[Listing]) -> Value {
+        let tag_of = |listing: &Listing| json!(listing.backlog.tag);
+        let tasks = listings.iter().flat_map(|listing| {
+            let own = self.all_tags.then(|| json!({"tagName": tag_of(listing)}));
+            let own = own.unwrap_or_default();
+            let entries = listing.entries().into_iter();
+            entries.map(move |entry| with_fields(entry, own.clone()))
+        });
+        let tasks = tasks.collect_vec();
+        let total: usize = listings.iter().map(|one| one.backlog.tasks.len()).sum();
+        let tag = match listings {
+            [only] if !self.all_tags => tag_of(only),
+            _ => json!("all"),
+        };
         let metadata = json!({"total": total, "filtered": tasks.len(), "tag": tag, "storageType": "file",
                               "allTags": self.all_tags});
-        print_json(&json!({"tasks": tasks, "metadata": metadata}))
+        json!({"tasks": tasks, "metadata": metadata})
     }
 
-    fn table(&self, listings: &[Listing], filter: &Filter) -> String {
+    /// The rows of all tags, each with its tag where there are several.
+    fn rows<'l>(
+        &self,
+        listings: &'l [Listing],
+    ) -> impl Iterator<Item = (Option<&'l Tag>, &'l Task)> {
+        let is_named = self.all_tags;
+        listings.iter().flat_map(move |listing| {
+            let tag = is_named.then_some(&listing.backlog.tag);
+            listing.rows().map(move |row| (tag, row))
+        })
+    }
+
+    fn lines(&self, listings: &[Listing]) -> String {
+        let rows = self.rows(listings);
+        let rows = rows.map(|(tag, task)| json!({"tag": tag, "task": task}));
+        laid_out("backlog/compact.txt", &rows.collect_vec())
+    }
+
+    fn table(&self, listings: &[Listing]) -> String {
         if listings.iter().all(|listing| listing.shown.is_empty()) {
             return "no task to show\n".to_owned();
         }
         let names = ["ID", "STATUS", "PRIORITY", "DEPENDS ON", "TITLE"].map(ToOwned::to_owned);
         let tag = self.all_tags.then(|| "TAG".to_owned());
         let heads = tag.into_iter().chain(names).collect_vec();
-        let rows = listings.iter().flat_map(|listing| listing.rows(filter));
-        let rows = rows.map(|(listing, row)| {
-            let cells = [
-                row.id.to_string(),
-                row.status.to_string(),
-                row.priority.to_string(),
-                row.dependencies.iter().join(", "),
-                listed(&row.title),
-            ];
-            let tag = self.all_tags.then(|| listing.backlog.tag.to_string());
-            tag.into_iter().chain(cells).collect()
-        });
-        columns(
-            &std::iter::once(heads).chain(rows).collect_vec(),
-            Some(WIDTH),
-        )
-    }
-
-    fn line(&self, (listing, row): (&Listing, &Task)) -> String {
-        let tag = self.all_tags.then(|| format!("[{}] ", listing.backlog.tag));
-        let tag = tag.unwrap_or_default();
-        let Task {
-            id,
-            status,
-            priority,
-            ..
-        } = row;
-        let title = listed(&row.title);
-        let after = match row.dependencies.as_slice() {
-            [] => String::new(),
-            ids => format!(" → {}", ids.iter().join(", ")),
-        };
-        format!("{tag}{id} {status} {title} ({priority}){after}\n")
+        let rows = std::iter::once(heads).chain(self.rows(listings).map(cells));
+        columns(&rows.collect_vec(), Some(WIDTH))
     }
 }
 
-impl Listing {
-    /// What the file says of the tasks that are shown, in the form that programs rely on.
-    fn entries(&self, mut entries: Vec<Value>, filter: &Filter) -> Vec<Value> {
-        let blocks = blocks(&self.backlog.tasks);
-        let entry = |&position: &usize| {
-            let task = &self.backlog.tasks[position];
-            let mut entry = normalised(task, entries[position].take());
-            let subtasks = entry["subtasks"].take();
-            entry["subtasks"] = if filter.is_with_subtasks {
-                subtask_entries(task, subtasks)
-            } else {
-                json!([])
-            };
-            entry["blocks"] = json!(blocks.get(&task.id).cloned().unwrap_or_default());
-            entry
-        };
-        self.shown.iter().map(entry).collect()
-    }
-}
-
-/// Subtasks keep the numbers that they have within their task.
-fn subtask_entries(task: &Task, entries: Value) -> Value {
-    let Value::Array(entries) = entries else {
-        return json!([]);
-    };
-    let named = entries.into_iter().filter(|entry| !entry["id"].is_null());
-    let entry = |(entry, subtask): (Value, &Task)| {
-        let mut entry = normalised(subtask, entry);
-        entry["id"] = json!(subtask.id.as_str().rsplit('.').next());
-        entry
-    };
-    named.zip(&task.subtasks).map(entry).collect()
-}
-
-fn header(listing: &Listing) -> String {
-    let Backlog { tag, tasks, .. } = &listing.backlog;
-    let count = |status: &Status| tasks.iter().filter(|task| task.status == *status).count();
-    let known = Status::KNOWN.iter().map(|status| (count(status), status));
-    let known = known.filter(|(count, _)| *count > 0);
-    let parts = known
-        .map(|(count, status)| format!("{count} {status}"))
-        .collect_vec();
-    let of_all = match tasks.len() {
-        0 => "no tasks".to_owned(),
-        1 => "1 task".to_owned(),
-        count => format!("{count} tasks"),
-    };
-    let colon = if parts.is_empty() { "" } else { ": " };
-    format!("tag {tag}, {of_all}{colon}{}\n", parts.join(", "))
+fn cells((tag, task): (Option<&Tag>, &Task)) -> Vec<String> {
+    let cells = [
+        task.id.to_string(),
+        task.status.to_string(),
+        task.priority.to_string(),
+        task.dependencies.iter().join(", "),
+        listed(&task.title),
+    ];
+    tag.map(Tag::to_string).into_iter().chain(cells).collect()
 }

@@ -9,7 +9,7 @@ mod pairs;
 mod show;
 mod tags;
 
-pub(crate) use dependencies::{AddDependency, CheckArguments, FixDependencies, RemoveDependency};
+pub(crate) use dependencies::{CheckArguments, DependencyCommand, FixDependencies};
 pub(crate) use edits::{AddSubtask, AddTask, MoveTask, RemoveTask};
 pub(crate) use list::ListArguments;
 pub(crate) use pairs::TddCommand;
@@ -18,14 +18,15 @@ pub(crate) use tags::TagsArguments;
 
 use super::Perform;
 use crate::ask::{confirmed, is_answered};
-use crate::display::{Output, print_json};
-use crate::failure::{ExitCode, Result};
+use crate::display::{Output, print_either, print_json};
+use crate::environment::{folder_in, text_of};
+use crate::failure::Result;
 use clap::{Args, ValueEnum};
 use itertools::Itertools as _;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use tm_scheduler::{Status, Tag, Task, TaskId};
-use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
+use tm_store::backlog::{Backlog, BacklogError, BacklogSource, Change, Changed, ReadOptions};
 
 /// Which backlog.
 #[derive(Args, Default)]
@@ -34,10 +35,10 @@ pub(crate) struct BacklogChoice {
     #[arg(long, visible_alias = "file", value_name = "PATH")]
     backlog: Option<PathBuf>,
     /// The tag of the backlog.
-    #[arg(long, short = 't')]
+    #[arg(long, short)]
     tag: Option<String>,
     /// The project's folder; this one when not given.
-    #[arg(long, short = 'p', value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     project: Option<PathBuf>,
 }
 
@@ -45,7 +46,7 @@ pub(crate) struct BacklogChoice {
 #[derive(Args, Clone, Copy, Default)]
 pub(crate) struct ReadingOptions {
     /// How to print it.
-    #[arg(long, short = 'f', value_enum, default_value = "text")]
+    #[arg(long, short, default_value = "text")]
     pub(crate) format: OutputArgument,
     /// The same as `--format json`.
     #[arg(long)]
@@ -62,6 +63,14 @@ impl ReadingOptions {
             (true, _) => None,
             (false, true) => Some(OutputArgument::Json),
             (false, false) => Some(self.format),
+        }
+    }
+
+    /// Prints an answer in the form that is chosen.
+    fn print(self, answer: &Value, words: impl FnOnce() -> String) -> Result {
+        match self.chosen() {
+            None => Ok(0),
+            form => print_either(form, answer, words),
         }
     }
 }
@@ -93,32 +102,46 @@ pub(crate) struct ChosenBacklog {
 impl BacklogChoice {
     /// Finds the backlog.
     pub(crate) fn find(&self, start: &Path) -> Result<ChosenBacklog> {
-        let start = match &self.project {
-            Some(project) => start.join(project),
-            None => start.to_owned(),
-        };
-        let source = match &self.backlog {
-            Some(path) => BacklogSource::at(&start.join(path)),
-            None => BacklogSource::find(&start),
-        };
-        let environment = std::env::var("TASKMASTER_TAG").unwrap_or_default();
+        let start = folder_in(start, self.project.as_deref());
         Ok(ChosenBacklog {
-            source: source?,
-            options: ReadOptions {
-                tag: self.tag.as_deref().map(Tag::from),
-                environment_tag: Some(environment)
-                    .filter(|tag| !tag.is_empty())
-                    .map(Tag::from),
-                group: None,
-            },
+            source: source_of(&start, self.backlog.as_deref())?,
+            options: self.options(),
         })
+    }
+
+    fn options(&self) -> ReadOptions {
+        ReadOptions {
+            tag: self.tag.as_deref().map(Tag::from),
+            environment_tag: text_of("TASKMASTER_TAG").map(Tag::from),
+            group: None,
+        }
+    }
+}
+
+/// Returns the backlog that is named, or the one that is found.
+pub(crate) fn source_of(start: &Path, named: Option<&Path>) -> Result<BacklogSource, BacklogError> {
+    match named {
+        Some(path) => BacklogSource::at(&start.join(path)),
+        None => BacklogSource::find(start),
     }
 }
 
 impl ChosenBacklog {
+    /// Makes changes that are chosen under its lock; returns the ids that came of them.
+    fn change(&self, choose: impl Fn(&Backlog) -> Vec<Change>) -> Result<Vec<TaskId>> {
+        let changed = self.source.change(&self.options, choose)?.into_iter();
+        Ok(changed.flat_map(|Changed { ids }| ids).collect())
+    }
+
     /// Reads it.
     pub(crate) fn read(&self) -> Result<Backlog> {
         Ok(self.source.read(&self.options)?)
+    }
+
+    /// Returns how each of its tags is read.
+    pub(crate) fn each_tag(&self) -> Result<Vec<ReadOptions>, BacklogError> {
+        let tags = self.source.read(&self.options)?.tags;
+        Ok(tags.iter().map(of_tag).collect())
     }
 
     /// Reads it, with what its file holds of each task.
@@ -144,86 +167,80 @@ fn warn(backlog: &Backlog) {
 
 /// Tells programs on stdout of a failure of which people are told on stderr, and passes it on.
 pub(crate) fn told<T>(output: impl Into<Output>, done: Result<T>) -> Result<T> {
-    let output = output.into();
     done.inspect_err(|failure| {
-        if output == Output::Json {
-            let message = format!("failed to {}", failure.message);
+        if output.into() == Output::Json {
             // Printing a text that has just been made from strings can't fail in any other way than a closed pipe.
-            let _printed =
-                print_json(&json!({"success": false, "error": message, "hint": failure.hint}));
+            let _printed = print_json(
+                &json!({"success": false, "error": failure.to_string(), "hint": failure.hint}),
+            );
         }
     })
 }
 
+/// The words of a list that somebody typed.
+fn typed(words: &[String]) -> impl Iterator<Item = &str> {
+    let words = words.iter().map(|word| word.trim());
+    words.filter(|word| !word.is_empty())
+}
+
+/// Returns ids as somebody typed them.
+pub(crate) fn task_ids(words: &[String]) -> Vec<TaskId> {
+    words.iter().map(|id| TaskId::from(id.trim())).collect()
+}
+
 /// Reads statuses that somebody typed.
 fn statuses(words: &[String]) -> Result<Vec<Status>> {
-    let words = words.iter().map(|word| word.trim());
-    words
-        .filter(|word| !word.is_empty())
-        .map(status_of)
-        .collect()
+    typed(words).map(status_of).collect()
 }
 
 fn status_of(word: &str) -> Result<Status> {
-    match Status::from(word) {
-        Status::Other(_) => {
-            let known = Status::KNOWN.iter().join(", ");
-            Err(failure!("read `{word}` as a status")
-                .hint(format!("use one of {known}"))
-                .code(ExitCode::Usage))
-        }
-        status => Ok(status),
+    let status = Status::from(word);
+    if !matches!(status, Status::Other(_)) {
+        return Ok(status);
     }
+    let known = Status::KNOWN.iter().join(", ");
+    Err(failure!("read `{word}` as a status").usage(format!("use one of {known}")))
+}
+
+/// Whether a task has one of these statuses, or none is asked for.
+fn has_status(wanted: &[Status], task: &Task) -> bool {
+    wanted.is_empty() || wanted.contains(&task.status)
 }
 
 /// Reads ids that somebody typed, from whichever place they stand in.
 fn ids(positional: &[String], flag: &[String]) -> Result<Vec<TaskId>> {
     let chosen = if flag.is_empty() { positional } else { flag };
-    let typed = chosen.iter().map(|id| id.trim());
-    let ids = typed
-        .filter(|id| !id.is_empty())
-        .map(TaskId::from)
-        .collect_vec();
+    let ids = typed(chosen).map(TaskId::from).collect_vec();
     if ids.is_empty() {
-        return Err(failure!("know which task is meant")
-            .hint("name it, as in `--id=1` or `--id=1,2.1`")
-            .code(ExitCode::Usage));
+        let hint = "name it, as in `--id=1` or `--id=1,2.1`";
+        return Err(failure!("know which task is meant").usage(hint));
     }
     Ok(ids)
 }
 
 /// Gives an entry of a backlog the fields in the form that programs rely on, and keeps all others.
-fn normalised(task: &Task, mut entry: Value) -> Value {
-    if !entry.is_object() {
-        entry = json!({});
-    }
-    entry["id"] = json!(task.id);
-    entry["title"] = json!(task.title);
-    entry["status"] = json!(task.status);
-    entry["priority"] = json!(task.priority);
-    entry["dependencies"] = json!(task.dependencies);
-    entry
+fn normalised(task: &Task, entry: Value) -> Value {
+    let fields = json!({"id": task.id, "title": task.title, "status": task.status, "priority": task.priority,
+                        "dependencies": task.dependencies});
+    with_fields(entry, fields)
 }
 
-/// A title in a list has so many characters at the most.
-const LISTED_TITLE: usize = 200;
-
-/// Returns a title as lists show it: one line that is not too long.
-fn listed(title: &str) -> String {
-    tm_untrusted::line(title, LISTED_TITLE)
+/// Returns a JSON object with these fields besides and instead of its own.
+pub(crate) fn with_fields(entry: Value, fields: Value) -> Value {
+    let objects = [entry, fields].into_iter().map(|object| match object {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    });
+    Value::Object(objects.flatten().collect())
 }
 
 /// Asks before something is removed; where nobody can be asked, `--yes` has to say it.
 fn confirm(question: &str, is_confirmed: bool) -> Result<()> {
-    if is_confirmed {
-        return Ok(());
-    }
-    if !is_answered() {
+    if !is_confirmed && !is_answered() {
         return Err(failure!("ask whether to remove it: there is no terminal").hint("add `--yes`"));
     }
-    if confirmed(question, false)? {
-        Ok(())
-    } else {
-        Err(failure!("remove it: you said no"))
+    if is_confirmed || confirmed(question, false)? {
+        return Ok(());
     }
+    Err(failure!("remove it: you said no"))
 }

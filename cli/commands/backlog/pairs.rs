@@ -1,14 +1,15 @@
 //! `tm tdd pair`: which tasks get a test task of their own, shown or written into the backlog.
 
 use super::edits::{named, spelled};
-use super::{BacklogChoice, ChosenBacklog, Perform, listed, told, warn};
-use crate::display::{print_data, print_json};
+use super::{BacklogChoice, ChosenBacklog, Perform, told, warn, with_fields};
+use crate::display::print_either;
 use crate::failure::Result;
 use clap::Args;
 use itertools::Itertools as _;
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::path::Path;
+use tm_reports::laid_out;
 use tm_scheduler::{AbsentPartner, PairUp, PairUpOptions, RedStart, Task, TaskId, pair_up};
 use tm_store::backlog::{Backlog, BacklogSource, Change, SourceKind};
 
@@ -44,11 +45,15 @@ impl Perform for PairArguments {
     async fn perform(self, start: &Path) -> Result {
         let (backlog, plan) = told(self.json, self.planned(start))?;
         warn(&backlog);
-        if self.json {
-            print_json(&self.document(&backlog, &plan))?;
-        } else {
-            print_data(&self.text(&backlog, &plan));
-        }
+        let answer = self.document(&backlog, &plan);
+        print_either(self.json, &answer, || text(answer.clone(), &plan))?;
+        self.tell_cuts(&plan);
+        Ok(0)
+    }
+}
+
+impl PairArguments {
+    fn tell_cuts(&self, plan: &PairUp) {
         let done = if self.write {
             "no longer depends"
         } else {
@@ -60,11 +65,8 @@ impl Perform for PairArguments {
                  before it; it is marked with `metadata.needs_review`"
             );
         }
-        Ok(0)
     }
-}
 
-impl PairArguments {
     /// Plans the pairs on what stands in the backlog, under its lock where they are to be written.
     fn planned(&self, start: &Path) -> Result<(Backlog, PairUp)> {
         let ChosenBacklog { source, options } = self.choice.find(start)?;
@@ -95,10 +97,7 @@ impl PairArguments {
             },
             group: self.task_group.clone(),
             next_number: backlog.next_number,
-            absent_partner: match source.kind() {
-                SourceKind::ClaudeTasks => AbsentPartner::Finished,
-                SourceKind::TaskMaster | SourceKind::Yaml => AbsentPartner::Missing,
-            },
+            absent_partner: absent_partner(source.kind()),
         }
     }
 
@@ -106,45 +105,35 @@ impl PairArguments {
         let pairs = plan.reds.iter().map(|red| {
             json!({"red": red.id, "green": green_of(red), "title": red.title, "dependencies": red.dependencies})
         });
-        let skipped = plan.skipped.iter().map(|(task, skip)| {
-            let mut entry = json!(skip);
-            entry["task"] = json!(task);
-            entry
-        });
+        let skipped = plan
+            .skipped
+            .iter()
+            .map(|(task, skip)| with_fields(json!(skip), json!({"task": task})));
         let cuts = plan.cuts.iter().map(|((task, dependency), problem)| {
             json!({"task": task, "dependency": dependency, "cycle": problem.to_string()})
         });
         json!({"success": true, "tag": backlog.tag, "written": self.write, "pairs": pairs.collect_vec(),
                "skipped": skipped.collect_vec(), "cut": cuts.collect_vec(), "notes": plan.notes})
     }
+}
 
-    fn text(&self, backlog: &Backlog, plan: &PairUp) -> String {
-        let (count, tag) = (plan.reds.len(), &backlog.tag);
-        let several = if count == 1 { "" } else { "s" };
-        let sum = match (count, self.write) {
-            (0, _) => "no task needs a test task".to_owned(),
-            (_, true) => format!("{count} pair{several} written"),
-            (_, false) => {
-                format!("{count} pair{several} to write; `tm tdd pair --write` writes them")
-            }
-        };
-        let skipped = plan
-            .skipped
-            .iter()
-            .map(|(task, skip)| format!("{task} {skip}\n"));
-        let notes = plan.notes.iter().map(|note| format!("note: {note}\n"));
-        let lines = plan.reds.iter().map(line).chain(skipped).chain(notes);
-        lines.chain([format!("tag {tag}: {sum}\n")]).collect()
+const fn absent_partner(kind: SourceKind) -> AbsentPartner {
+    match kind {
+        SourceKind::ClaudeTasks => AbsentPartner::Finished,
+        SourceKind::TaskMaster | SourceKind::Yaml => AbsentPartner::Missing,
     }
 }
 
-fn line(red: &Task) -> String {
-    let green = green_of(red).map_or("", TaskId::as_str);
-    let after = match red.dependencies.as_slice() {
-        [] => String::new(),
-        ids => format!(", after {}", ids.iter().join(", ")),
-    };
-    format!("{} tests {green}{after}: {}\n", red.id, listed(&red.title))
+fn text(answer: Value, plan: &PairUp) -> String {
+    let skips = plan
+        .skipped
+        .iter()
+        .map(|(task, skip)| format!("{task} {skip}"))
+        .collect_vec();
+    laid_out(
+        "backlog/pairs.txt",
+        &with_fields(answer, json!({"skips": skips})),
+    )
 }
 
 fn green_of(red: &Task) -> Option<&TaskId> {

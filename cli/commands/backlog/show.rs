@@ -3,22 +3,21 @@
 
 use super::concurrent_writers::ConcurrentWriters;
 use super::{
-    BacklogChoice, ChosenBacklog, OutputArgument, Perform, ReadingOptions, ids, normalised,
-    status_of, statuses, told, warn,
+    BacklogChoice, ChosenBacklog, Perform, ReadingOptions, has_status, ids, normalised, status_of,
+    statuses, told, warn,
 };
-use crate::display::{print_data, print_json};
-use crate::failure::{ExitCode, Result};
+use crate::failure::{CommandFailure, Result};
 use crate::project::open;
 use clap::Args;
-use itertools::Itertools as _;
+use itertools::{Either, Itertools as _};
 use serde_json::{Value, json};
 use std::cell::RefCell;
-use std::fmt::Write as _;
 use std::path::Path;
-use tm_app::Project;
+use tm_reports::laid_out;
 use tm_runtime::now;
-use tm_scheduler::{Candidates, Status, Tag, Task, TaskId};
+use tm_scheduler::{Candidates, Status, Tag, Task, TaskId, quoted};
 use tm_store::backlog::{Backlog, RollUp, StatusChange, StatusOutcome, stamp};
+use tm_store::run::ProjectDirectory;
 
 /// `tm show`.
 #[derive(Args)]
@@ -27,10 +26,10 @@ pub(crate) struct ShowArguments {
     #[arg(value_name = "ID", value_delimiter = ',')]
     ids: Vec<String>,
     /// The tasks, separated by commas.
-    #[arg(long, short = 'i', value_name = "ID", value_delimiter = ',')]
+    #[arg(long, short, value_delimiter = ',')]
     id: Vec<String>,
     /// Only subtasks of these statuses, in text.
-    #[arg(long, short = 's', value_name = "STATUS", value_delimiter = ',')]
+    #[arg(long, short, value_delimiter = ',')]
     status: Vec<String>,
     /// The backlog.
     #[command(flatten)]
@@ -60,31 +59,32 @@ impl Perform for ShowArguments {
         let filter = statuses(&self.status)?;
         let chosen = self.choice.find(start)?;
         let (backlog, entries) = chosen.read_entries()?;
-        let find = |id| find(&backlog, &entries, id);
-        let found = asked.iter().filter_map(find).collect_vec();
-        let not_found = asked.iter().filter(|id| find(id).is_none()).collect_vec();
-        match self.output.chosen() {
-            None => {}
-            Some(OutputArgument::Json) if asked.len() == 1 => {
-                let task = found.first().map(|(_, entry)| entry);
-                print_json(&json!({"task": task, "found": task.is_some(), "storageType": "file"}))?;
-            }
-            Some(OutputArgument::Json) => {
-                let tasks = found.iter().map(|(_, entry)| entry).collect_vec();
-                print_json(&json!({"tasks": tasks, "notFound": not_found, "storageType": "file"}))?;
-            }
-            Some(OutputArgument::Text | OutputArgument::Compact) => {
-                print_data(&found.iter().map(|(task, _)| text(task, &filter)).join("\n"));
-            }
-        }
-        if not_found.is_empty() {
+        let (found, missing): (Vec<_>, Vec<_>) =
+            asked
+                .iter()
+                .partition_map(|id| match find(&backlog, &entries, id) {
+                    Some(found) => Either::Left(found),
+                    None => Either::Right(id),
+                });
+        let shown = found.iter().map(|(_, entry)| entry).collect_vec();
+        let answer = if asked.len() == 1 {
+            let task = shown.first();
+            json!({"task": task, "found": task.is_some(), "storageType": "file"})
+        } else {
+            json!({"tasks": shown, "notFound": missing, "storageType": "file"})
+        };
+        let text = || found.iter().map(|(task, _)| text(task, &filter)).join("\n");
+        self.output.print(&answer, text)?;
+        if missing.is_empty() {
             return Ok(0);
         }
-        let (path, tag) = (chosen.source.path().display(), &backlog.tag);
-        let ids = not_found.iter().join("`, `");
-        Err(failure!("find `{ids}` in `{path}`, tag `{tag}`")
-            .hint("`tm list --with-subtasks` lists the ids"))
+        Err(not_found(&chosen, &backlog.tag, &missing))
     }
+}
+
+fn not_found(chosen: &ChosenBacklog, tag: &Tag, ids: &[&TaskId]) -> CommandFailure {
+    let (path, ids) = (chosen.source.path().display(), quoted(ids));
+    failure!("find {ids} in `{path}`, tag `{tag}`").hint("`tm list --with-subtasks` lists the ids")
 }
 
 /// Finds a task or subtask, with what its file holds.
@@ -105,59 +105,24 @@ fn find<'b>(backlog: &'b Backlog, entries: &[Value], id: &TaskId) -> Option<(&'b
 }
 
 fn text(task: &Task, filter: &[Status]) -> String {
-    let Task {
-        id,
-        title,
-        status,
-        priority,
-        ..
-    } = task;
-    let waits = match task.dependencies.as_slice() {
-        [] => String::new(),
-        ids => format!(", depends on {}", ids.iter().join(", ")),
-    };
-    let mut text = format!("{id}  {title}\nstatus {status}, priority {priority}{waits}\n");
-    for (name, body) in [
-        ("", &task.description),
-        ("Details:\n", &task.details),
-        ("Test strategy:\n", &task.test_strategy),
-    ] {
-        if !body.trim().is_empty() {
-            let _ = write!(text, "\n{name}{}\n", body.trim_end());
-        }
-    }
-    let is_shown = |subtask: &&Task| filter.is_empty() || filter.contains(&subtask.status);
-    let shown = task.subtasks.iter().filter(is_shown);
-    let shown = shown.map(|one| format!("  {:8} {:12} {}\n", one.id, one.status, one.title));
-    match shown.collect::<String>() {
-        none if none.is_empty() => text,
-        shown => text + "\nSubtasks:\n" + &shown,
-    }
+    let subtasks = task.subtasks.iter();
+    let shown = subtasks.filter(|subtask| has_status(filter, subtask));
+    let said = json!({"task": task, "subtasks": shown.collect_vec()});
+    laid_out("backlog/task.txt", &said)
 }
 
 impl Perform for NextArguments {
     async fn perform(self, start: &Path) -> Result {
-        let output = self.output.chosen();
-        let (backlog, found) = told(output, self.next(start))?;
+        let (backlog, found) = told(self.output.chosen(), self.next(start))?;
         warn(&backlog);
-        match (output, found) {
-            (None, _) => {}
-            (Some(OutputArgument::Json), found) => {
-                let task = found.map(|(task, entry)| normalised(&task, entry));
-                let has_any = !backlog.tasks.is_empty();
-                print_json(
-                    &json!({"task": task, "found": task.is_some(), "tag": backlog.tag, "storageType": "file",
-                                   "hasAnyTasks": has_any}),
-                )?;
-            }
-            (Some(OutputArgument::Text | OutputArgument::Compact), Some((task, _))) => {
-                print_data(&text(&task, &[]));
-            }
-            (Some(OutputArgument::Text | OutputArgument::Compact), None) => {
-                data!("no task can be worked on now\n");
-            }
-        }
-        Ok(0)
+        let task = found.as_ref();
+        let task = task.map(|(task, entry)| normalised(task, entry.clone()));
+        let answer = json!({"task": task, "found": task.is_some(), "tag": backlog.tag, "storageType": "file",
+                            "hasAnyTasks": !backlog.tasks.is_empty()});
+        self.output.print(&answer, || match &found {
+            Some((task, _)) => text(task, &[]),
+            None => "no task can be worked on now\n".to_owned(),
+        })
     }
 }
 
@@ -210,10 +175,10 @@ pub(crate) struct SetStatusArguments {
     #[arg(value_name = "STATUS")]
     positional_status: Option<String>,
     /// The tasks, separated by commas.
-    #[arg(long, short = 'i', value_name = "ID", value_delimiter = ',')]
+    #[arg(long, short, value_delimiter = ',')]
     id: Vec<String>,
     /// The status.
-    #[arg(long, short = 's', value_name = "STATUS")]
+    #[arg(long, short)]
     status: Option<String>,
     /// The backlog.
     #[command(flatten)]
@@ -228,32 +193,22 @@ pub(crate) struct SetStatusArguments {
 
 impl Perform for SetStatusArguments {
     async fn perform(self, start: &Path) -> Result {
-        let output = self.output.chosen();
-        let (asked, outcomes) = told(output, self.set(start))?;
+        let (asked, outcomes) = told(self.output.chosen(), self.set(start))?;
         let is_asked = |outcome: &&StatusOutcome| asked.contains(&outcome.id);
-        match output {
-            None => {}
-            Some(OutputArgument::Json) => {
-                let (own, parents): (Vec<_>, Vec<_>) = outcomes.iter().partition(is_asked);
-                print_json(
-                    &json!({"success": true, "updatedTasks": entries(own), "updatedParents": entries(parents),
-                                   "storageType": "file"}),
-                )?;
-            }
-            Some(OutputArgument::Text | OutputArgument::Compact) => {
-                for outcome in &outcomes {
-                    let is_own = is_asked(&outcome);
-                    let parent = if is_own {
-                        ""
-                    } else {
-                        " (follows its subtasks)"
-                    };
-                    let StatusOutcome { id, old, new } = outcome;
-                    data!("{id}: {old} → {new}{parent}\n");
-                }
-            }
-        }
-        Ok(0)
+        let (own, parents): (Vec<_>, Vec<_>) = outcomes.iter().partition(is_asked);
+        let answer = json!({"success": true, "updatedTasks": entries(own), "updatedParents": entries(parents),
+                            "storageType": "file"});
+        let line = |outcome: &StatusOutcome| {
+            let parent = if is_asked(&outcome) {
+                ""
+            } else {
+                " (follows its subtasks)"
+            };
+            let StatusOutcome { id, old, new } = outcome;
+            format!("{id}: {old} → {new}{parent}\n")
+        };
+        let words = || outcomes.iter().map(line).collect();
+        self.output.print(&answer, words)
     }
 }
 
@@ -272,11 +227,10 @@ impl SetStatusArguments {
         };
         let positional = positional.map_or("", String::as_str).split(',');
         let asked = ids(&positional.map(ToOwned::to_owned).collect_vec(), &self.id)?;
-        let word = self.status.as_ref().or(last).ok_or_else(|| {
-            failure!("know which status is meant")
-                .hint("add `--status=done`")
-                .code(ExitCode::Usage)
-        })?;
+        let word =
+            self.status.as_ref().or(last).ok_or_else(|| {
+                failure!("know which status is meant").usage("add `--status=done`")
+            })?;
         Ok((asked, status_of(word)?))
     }
 
@@ -296,19 +250,19 @@ impl SetStatusArguments {
             writers.wait_and_restore(&source, &options, &outcomes, moment)?;
         }
         if let Ok(project) = open(start) {
-            remember(&project, &source.read(&options)?.tag, &outcomes)?;
+            remember(&project.directory, &source.read(&options)?.tag, &outcomes)?;
         }
         Ok((asked, outcomes))
     }
 }
 
 /// What a person opens again is to be done once more, although the history has its work.
-fn remember(project: &Project, tag: &Tag, outcomes: &[StatusOutcome]) -> Result<()> {
-    for outcome in outcomes {
-        if outcome.new.is_open() && !outcome.old.is_open() {
-            project.directory.reopen(tag, &outcome.id)?;
-        } else if !outcome.new.is_open() {
-            project.directory.close_again(tag, &outcome.id)?;
+fn remember(directory: &ProjectDirectory, tag: &Tag, outcomes: &[StatusOutcome]) -> Result<()> {
+    for StatusOutcome { id, old, new } in outcomes {
+        if !new.is_open() {
+            directory.close_again(tag, id)?;
+        } else if !old.is_open() {
+            directory.reopen(tag, id)?;
         }
     }
     Ok(())

@@ -1,14 +1,15 @@
 //! `tm tags`: the tags of a file, and which one is current.
 
 use super::{BacklogChoice, ChosenBacklog, Perform, confirm, of_tag, told};
-use crate::display::print_json;
+use crate::display::{print_answer, print_either};
 use crate::failure::Result;
+use crate::words::is_of_name;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use tm_runtime::now;
 use tm_scheduler::{Status, Tag, ready};
-use tm_store::backlog::{Change, stamp};
+use tm_store::backlog::{Backlog, Change, stamp};
 use tm_worktrees::Repository;
 
 /// `tm tags`.
@@ -18,7 +19,7 @@ pub(crate) struct TagsArguments {
     #[command(subcommand)]
     command: Option<TagsCommand>,
     /// The backlog file; looked for when not given.
-    #[arg(long, short = 'f', global = true, value_name = "PATH")]
+    #[arg(long, short, global = true, value_name = "PATH")]
     file: Option<PathBuf>,
     /// Print one JSON document.
     #[arg(long, global = true)]
@@ -36,7 +37,7 @@ enum TagsCommand {
         #[arg(required_unless_present = "from_branch")]
         name: Option<String>,
         /// What it is for.
-        #[arg(long, short = 'd')]
+        #[arg(long, short)]
         description: Option<String>,
         /// The tag whose tasks it gets.
         #[arg(long, value_name = "TAG", conflicts_with = "copy_from_current")]
@@ -58,7 +59,7 @@ enum TagsCommand {
         /// Its name.
         name: String,
         /// Don't ask.
-        #[arg(long, short = 'y')]
+        #[arg(long, short)]
         yes: bool,
     },
     /// Give one another name.
@@ -96,11 +97,8 @@ impl Perform for TagsArguments {
             }
             Some(command) => {
                 let words = told(self.json, command.done(start, &choice))?;
-                if self.json {
-                    return print_json(&json!({"success": true, "message": words}));
-                }
-                data!("{words}\n");
-                Ok(0)
+                let answer = json!({"success": true, "message": words});
+                print_either(self.json, &answer, || words + "\n")
             }
         }
     }
@@ -129,25 +127,23 @@ impl TagsCommand {
                     name.unwrap_or_default()
                 };
                 let chosen = find()?;
-                let current = chosen.read()?.tag;
-                let copied = copy_from
-                    .map(Tag::from)
-                    .or(copy_from_current.then_some(current));
+                let copied = match copy_from {
+                    None if copy_from_current => Some(chosen.read()?.tag),
+                    named => named.map(Tag::from),
+                };
                 change(&chosen, &added(&name, copied, description))?;
                 format!("added tag {name}")
             }
             Self::Remove { name, yes } => {
                 confirm(&format!("Remove tag {name} with all its tasks?"), yes)?;
-                change(
-                    &find()?,
-                    &Change::RemoveTag {
-                        name: name.as_str().into(),
-                    },
-                )?;
+                let removal = Change::RemoveTag {
+                    name: name.as_str().into(),
+                };
+                change(&find()?, &removal)?;
                 format!("removed tag {name}")
             }
             Self::Rename { from, to } => {
-                rename(&find()?, from.as_str().into(), to.as_str().into())?;
+                rename(&find()?, from.as_str().into(), &to.as_str().into())?;
                 format!("tag {from} is now {to}")
             }
             Self::Copy {
@@ -175,19 +171,16 @@ fn added(name: &str, copy_of: Option<Tag>, description: Option<String>) -> Chang
 fn change(chosen: &ChosenBacklog, change: &Change) -> Result<()> {
     // What can't be read is told as such.
     chosen.read()?;
-    chosen
-        .source
-        .change(&chosen.options, |_| vec![change.clone()])?;
-    Ok(())
+    chosen.change(|_| vec![change.clone()]).map(drop)
 }
 
 /// What was current stays current under its new name.
-fn rename(chosen: &ChosenBacklog, from: Tag, to: Tag) -> Result<()> {
+fn rename(chosen: &ChosenBacklog, from: Tag, name: &Tag) -> Result<()> {
     let is_current = chosen.read()?.tag == from;
-    let named = to.clone();
+    let to = name.clone();
     change(chosen, &Change::RenameTag { from, to })?;
     if is_current {
-        chosen.source.use_tag(&named)?;
+        chosen.source.use_tag(name)?;
     }
     Ok(())
 }
@@ -198,33 +191,21 @@ fn name_of_branch(start: &Path) -> Result<String> {
         failure!("name a tag after the branch: none is checked out")
             .hint("name it, as in `tm tags add NAME`")
     })?;
-    let is_unsound = |letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '-' | '_');
-    Ok(branch.replace(is_unsound, "-").chars().take(50).collect())
+    let sound = branch.replace(|letter| !is_of_name(letter), "-");
+    Ok(sound.chars().take(50).collect())
 }
 
 fn list(chosen: &ChosenBacklog, json: bool) -> Result {
-    let current = chosen.read()?;
-    let mut entries: Vec<Value> = Vec::new();
-    for tag in &current.tags {
-        let tasks = chosen.source.read(&of_tag(tag))?.tasks;
+    let Backlog { tags, tag, .. } = chosen.read()?;
+    let entry = |name: &Tag| {
+        let tasks = chosen.source.read(&of_tag(name))?.tasks;
         let done = tasks.iter().filter(|task| task.status == Status::Done);
-        entries.push(
-            json!({"name": tag, "isCurrent": *tag == current.tag, "taskCount": tasks.len(),
-                            "completedTasks": done.count(), "readyTasks": ready(&tasks).len()}),
-        );
-    }
-    if json {
-        let total = entries.len();
-        return print_json(
-            &json!({"tags": entries, "currentTag": current.tag, "totalTags": total}),
-        );
-    }
-    for entry in &entries {
-        let mark = if entry["isCurrent"] == true { "*" } else { " " };
-        let name = entry["name"].as_str().unwrap_or_default();
-        let [all, done, ready] =
-            ["taskCount", "completedTasks", "readyTasks"].map(|count| &entry[count]);
-        data!("{mark} {name:24} {all} tasks, {done} done, {ready} ready\n");
-    }
-    Ok(0)
+        Ok(
+            json!({"name": name, "isCurrent": *name == tag, "taskCount": tasks.len(),
+                  "completedTasks": done.count(), "readyTasks": ready(&tasks).len()}),
+        )
+    };
+    let entries = tags.iter().map(entry).collect::<Result<Vec<Value>>>()?;
+    let answer = json!({"tags": entries, "currentTag": tag, "totalTags": entries.len()});
+    print_answer(json, &answer, "backlog/tags.txt")
 }

@@ -3,14 +3,17 @@
 use crate::commands::Perform;
 use crate::commands::demo::write;
 use crate::display::{json_text, print_json};
-use crate::failure::{ExitCode, Result};
+use crate::environment::variable;
+use crate::failure::{CommandFailure, Result};
 use crate::project::root_around;
+use crate::words::is_of_name;
 use clap::{Args, ValueEnum};
 use itertools::Itertools as _;
 use serde_json::{Map, Value, json};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tm_executors::process::{TreeCommand, run_captured};
+use tm_executors::process::{Captured, TreeCommand, run_captured};
 
 /// How long a client may take to change its settings.
 const LIMIT: Duration = Duration::from_mins(1);
@@ -23,16 +26,15 @@ const CARRIED: [&str; 3] = ["TM_HOME", "TASKMASTER_TAG", "TASK_MASTER_TOOLS"];
 #[derive(Args)]
 pub(crate) struct InstallArguments {
     /// The client.
-    #[arg(value_enum)]
     client: McpClient,
     /// Whose settings: the project's, which others may share, or your own, for all projects.
-    #[arg(long, short = 's', value_enum, default_value_t = InstallScope::User)]
+    #[arg(long, short, value_enum, default_value_t = InstallScope::User)]
     scope: InstallScope,
     /// What the server is called in there.
-    #[arg(long, value_name = "NAME", default_value = "tm", value_parser = server_name)]
+    #[arg(long, default_value = "tm", value_parser = server_name)]
     name: String,
     /// The tools to offer, as in `tm mcp --tools`.
-    #[arg(long, value_name = "TOOLS", conflicts_with = "remove")]
+    #[arg(long, conflicts_with = "remove")]
     tools: Option<String>,
     /// Print what would be run or added, and change nothing.
     #[arg(long, conflicts_with = "remove")]
@@ -44,8 +46,7 @@ pub(crate) struct InstallArguments {
 
 /// Clients put the name into the names of tools.
 fn server_name(text: &str) -> Result<String, String> {
-    let is_sound = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
-    if !text.is_empty() && text.chars().all(is_sound) {
+    if !text.is_empty() && text.chars().all(is_of_name) {
         Ok(text.to_owned())
     } else {
         Err("a name is made of letters, digits, `-` and `_`".to_owned())
@@ -116,27 +117,15 @@ impl Perform for InstallArguments {
 }
 
 impl Server {
-    /// As `tm` where that is this very program, so that a file can be shared.
     fn new(arguments: &InstallArguments) -> Result<Self> {
-        let own = std::env::current_exe()?;
-        let own = own.canonicalize().unwrap_or(own);
-        let found = which::which("tm").ok();
-        let is_found = found.and_then(|found| found.canonicalize().ok()).as_ref() == Some(&own);
-        let program = if is_found {
-            "tm".to_owned()
-        } else {
-            own.display().to_string()
-        };
-        let tools = arguments
-            .tools
-            .as_ref()
-            .map(|tools| format!("--tools={tools}"));
+        let tools = arguments.tools.as_ref();
+        let tools = tools.map(|tools| format!("--tools={tools}"));
         let carried = CARRIED
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?.into())));
         Ok(Self {
             name: arguments.name.clone(),
-            program,
+            program: own_program()?,
             arguments: std::iter::once("mcp".to_owned()).chain(tools).collect(),
             environment: carried.collect(),
         })
@@ -151,8 +140,7 @@ impl Server {
             McpClient::Codex if is_user => ("codex", &[]),
             McpClient::Codex => {
                 return Err(failure!("Codex adds servers for all projects only")
-                    .code(ExitCode::Usage)
-                    .hint("leave `--scope project` out"));
+                    .usage("leave `--scope project` out"));
             }
             McpClient::Opencode if is_user && !arguments.remove => ("opencode", &[]),
             McpClient::Opencode => return Ok(Way::File(opencode_file(is_user, project)?, "mcp")),
@@ -205,12 +193,23 @@ impl Server {
     }
 }
 
+/// As `tm` where that is this very program, so that a file can be shared.
+fn own_program() -> Result<String> {
+    let own = std::env::current_exe()?;
+    let own = own.canonicalize().unwrap_or(own);
+    let found = which::which("tm").map(|found| found.canonicalize());
+    Ok(match found {
+        Ok(Ok(found)) if found == own => "tm".to_owned(),
+        _ => own.display().to_string(),
+    })
+}
+
 fn home() -> Result<PathBuf> {
     std::env::home_dir().ok_or_else(|| failure!("find your home folder").hint("set HOME"))
 }
 
 fn opencode_file(is_user: bool, project: &Path) -> Result<PathBuf> {
-    let folder = match std::env::var_os("XDG_CONFIG_HOME").filter(|value| !value.is_empty()) {
+    let folder = match variable("XDG_CONFIG_HOME") {
         _ if !is_user => project.to_owned(),
         Some(folder) => PathBuf::from(folder).join("opencode"),
         None => home()?.join(".config/opencode"),
@@ -235,11 +234,14 @@ async fn ask(program: &str, words: &[String], folder: &Path) -> Result<()> {
         working_folder: folder.to_owned(),
         ..TreeCommand::default()
     };
-    let answer = run_captured(command, LIMIT).await?;
+    told(program, &run_captured(command, LIMIT).await?)
+}
+
+/// What a client said to it, and whether it did it.
+fn told(program: &str, answer: &Captured) -> Result<()> {
     let said = tm_untrusted::clean(&(answer.stdout.clone() + &answer.stderr));
-    let first = said
-        .lines()
-        .find(|line| line.contains(char::is_alphanumeric));
+    let mut lines = said.lines();
+    let first = lines.find(|line| line.contains(char::is_alphanumeric));
     let first = first.unwrap_or("it says nothing").trim();
     match answer.status {
         Some(status) if status.success() => {
@@ -257,26 +259,10 @@ impl InstallArguments {
     /// Changes a file of settings itself; everything else in it stays, in its order.
     fn change(&self, server: &Server, path: &Path, key: &str) -> Result<()> {
         let (name, shown) = (&server.name, path.display());
-        let failed = |why: &dyn std::fmt::Display| {
-            failure!("change `{shown}`: {why}")
-                .hint("set it right, or see what to write with `--print`")
-        };
-        let mut settings: Value = match tm_untrusted::read_own(path, LONGEST_SETTINGS) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| failed(&error))?,
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(failed(&error));
-            }
-            // opencode adds it at its next start, and the file would be another one then.
-            Err(_) if self.client == McpClient::Opencode => {
-                json!({"$schema": "https://opencode.ai/config.json"})
-            }
-            Err(_) => json!({}),
-        };
-        let servers = settings
-            .as_object_mut()
-            .map(|settings| settings.entry(key).or_insert_with(|| json!({})))
-            .and_then(Value::as_object_mut)
-            .ok_or_else(|| failed(&format!("`{key}` holds something else than servers")))?;
+        let mut settings = self.settings(path)?;
+        let servers = servers_in(&mut settings, key).ok_or_else(|| {
+            unchanged(path, &format!("`{key}` holds something else than servers"))
+        })?;
         let is_same = if self.remove {
             servers.shift_remove(name).is_none()
         } else {
@@ -294,4 +280,27 @@ impl InstallArguments {
         }
         Ok(())
     }
+    fn settings(&self, path: &Path) -> Result<Value> {
+        match tm_untrusted::read_own(path, LONGEST_SETTINGS) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| unchanged(path, &error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(unchanged(path, &error)),
+            // opencode adds it at its next start, and the file would be another one then.
+            Err(_) if self.client == McpClient::Opencode => {
+                Ok(json!({"$schema": "https://opencode.ai/config.json"}))
+            }
+            Err(_) => Ok(json!({})),
+        }
+    }
+}
+
+/// The servers that settings name, which are made where they are missing.
+fn servers_in<'s>(settings: &'s mut Value, key: &str) -> Option<&'s mut Map<String, Value>> {
+    let settings = settings.as_object_mut()?;
+    let servers = settings.entry(key).or_insert_with(|| json!({}));
+    servers.as_object_mut()
+}
+
+fn unchanged(path: &Path, why: &dyn std::fmt::Display) -> CommandFailure {
+    failure!("change `{}`: {why}", path.display())
+        .hint("set it right, or see what to write with `--print`")
 }

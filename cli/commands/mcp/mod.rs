@@ -4,7 +4,8 @@ mod install;
 
 use super::Perform;
 use super::ci::tell_ci;
-use crate::failure::{CommandFailure, ExitCode, Result};
+use crate::environment::{text_of, variable};
+use crate::failure::{CommandFailure, Result};
 use crate::{logging, notices};
 use clap::{Args, Subcommand};
 use install::InstallArguments;
@@ -31,12 +32,12 @@ pub(crate) struct McpArguments {
     #[arg(long, value_name = "FILE", requires = "http")]
     token_file: Option<PathBuf>,
     /// Refused: everybody on this machine reads command lines.
-    #[arg(long, hide = true, value_name = "TOKEN")]
+    #[arg(long, hide = true)]
     token: Option<String>,
     /// The tools to offer: all, core (tasks), standard (tasks and waves), or names with commas.
     ///
     /// Without it, the variable `TASK_MASTER_TOOLS` counts, and else it is all.
-    #[arg(long, value_name = "TOOLS")]
+    #[arg(long)]
     tools: Option<String>,
     /// Something else than serving.
     #[command(subcommand)]
@@ -65,7 +66,7 @@ impl Perform for McpArguments {
             return arguments.perform(start).await;
         }
         let token = self.token()?;
-        let folder = std::env::var_os("TASK_MASTER_PROJECT_ROOT").filter(|root| !root.is_empty());
+        let folder = variable("TASK_MASTER_PROJECT_ROOT");
         let folder = folder.map_or_else(|| start.to_owned(), Into::into);
         let place = Place { folder, program };
         let server = Server::new(place, &self.tools()?);
@@ -127,9 +128,9 @@ impl McpArguments {
         match &self.tools {
             _ if unknown.is_empty() => {}
             Some(_) => {
-                return Err(failure!("offer the tools {unknown}")
-                    .code(ExitCode::Usage)
-                    .hint("there are `core`, `standard` and `all`, and the names in docs/mcp.md"));
+                return Err(failure!("offer the tools {unknown}").usage(
+                    "there are `core`, `standard` and `all`, and the names in docs/mcp.md",
+                ));
             }
             None => say!("warning: TASK_MASTER_TOOLS names what is not there: {unknown}"),
         }
@@ -142,34 +143,31 @@ impl McpArguments {
             return Err(failure!(
                 "take a token from the command line: everybody on this machine reads it there"
             )
-            .code(ExitCode::Usage)
-            .hint("set `TM_MCP_TOKEN`, or use `--token-file FILE`"));
+            .usage("set `TM_MCP_TOKEN`, or use `--token-file FILE`"));
         }
-        let Some(file) = &self.token_file else {
-            let variable = std::env::var("TM_MCP_TOKEN").unwrap_or_default();
-            return Ok(Some(variable.trim().to_owned()).filter(|token| !token.is_empty()));
-        };
+        match &self.token_file {
+            Some(file) => token_in(file).map(Some),
+            None => Ok(text_of("TM_MCP_TOKEN").map(|token| token.trim().to_owned())),
+        }
+    }
+}
+
+fn token_in(file: &Path) -> Result<String> {
+    let unread = |why: &dyn std::fmt::Display| {
         let place = file.display();
-        let bytes = tm_untrusted::read_own(file, LONGEST_TOKEN)
-            .map_err(|error| failure!("read the token in `{place}`: {error}"))?;
-        let token = String::from_utf8(bytes)
-            .map_err(|_| failure!("read the token in `{place}`: it is not UTF-8"))?;
-        match token.trim() {
-            "" => Err(failure!("read the token in `{place}`: it is empty")),
-            token => Ok(Some(token.to_owned())),
-        }
+        failure!("read the token in `{place}`: {why}")
+    };
+    let bytes = tm_untrusted::read_own(file, LONGEST_TOKEN).map_err(|error| unread(&error))?;
+    let token = String::from_utf8(bytes).map_err(|_| unread(&"it is not UTF-8"))?;
+    match token.trim() {
+        "" => Err(unread(&"it is empty")),
+        token => Ok(token.to_owned()),
     }
 }
 
 #[cfg(feature = "mcp-http")]
 async fn serve_http(server: Server, address: SocketAddr, token: Option<String>) -> Result<()> {
-    let token = if let Some(token) = token {
-        token
-    } else {
-        let token = new_token()?;
-        say!("token: {token}");
-        token
-    };
+    let token = token.map_or_else(told_token, Ok)?;
     let http = HttpServer::listen(server, address, &token).await?;
     say!(
         "listening on http://{}/mcp; every request bears `Authorization: Bearer TOKEN`",
@@ -179,6 +177,14 @@ async fn serve_http(server: Server, address: SocketAddr, token: Option<String>) 
         ended = http.serve() => Ok(ended?),
         interrupted = tokio::signal::ctrl_c() => Ok(interrupted?),
     }
+}
+
+/// A new token, of which the user is told.
+#[cfg(feature = "mcp-http")]
+fn told_token() -> Result<String> {
+    let token = new_token()?;
+    say!("token: {token}");
+    Ok(token)
 }
 
 #[cfg(not(feature = "mcp-http"))]

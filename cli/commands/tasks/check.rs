@@ -1,14 +1,17 @@
 //! `tm tasks check`: what can't be planned, what is odd, and where it stands.
 
 use crate::commands::Perform;
-use crate::commands::backlog::{BacklogChoice, ChosenBacklog, of_tag, told};
-use crate::display::{print_data, print_json};
+use crate::commands::backlog::{BacklogChoice, ChosenBacklog, told};
+use crate::display::{print_answer, print_json};
 use crate::failure::{CommandFailure, ExitCode, Result};
 use clap::Args;
 use itertools::Itertools as _;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::Path;
-use tm_scheduler::{HeldTask, PlanOptions, Problem, TaskId, TddMode, Unit, WavePlan, problems};
+use tm_scheduler::{
+    HeldTask, PlanOptions, Problem, Tag, TaskId, TddMode, Unit, WavePlan, problems,
+};
 use tm_store::backlog::{Backlog, BacklogError, BacklogSource, Position, ReadOptions, Warning};
 
 /// `tm tasks check`.
@@ -38,11 +41,8 @@ impl Perform for TasksCheck {
             reports.push(told(self.json, report)?);
         }
         let is_valid = reports.iter().all(|report| report.errors.is_empty());
-        if self.json {
-            print_json(&document(&reports, is_valid))?;
-        } else {
-            print_data(&reports.iter().map(Report::text).join(""));
-        }
+        let answer = document(&reports, is_valid);
+        print_answer(self.json, &answer, "backlog/checked.txt")?;
         if is_valid {
             return Ok(0);
         }
@@ -55,12 +55,13 @@ impl Perform for TasksCheck {
 
 impl TasksCheck {
     /// What is read: the chosen tag, or each.
-    fn tags(&self, chosen: &ChosenBacklog) -> std::result::Result<Vec<ReadOptions>, BacklogError> {
-        let first = chosen.source.read(&chosen.options)?;
-        if !self.all_tags || first.tags.is_empty() {
-            return Ok(vec![chosen.options.clone()]);
-        }
-        Ok(first.tags.iter().map(of_tag).collect())
+    fn tags(&self, chosen: &ChosenBacklog) -> Result<Vec<ReadOptions>, BacklogError> {
+        let each = chosen.each_tag()?;
+        Ok(if self.all_tags && !each.is_empty() {
+            each
+        } else {
+            vec![chosen.options.clone()]
+        })
     }
 
     /// A file that is not in its format is what is wrong.
@@ -71,25 +72,26 @@ impl TasksCheck {
         };
         let failure = CommandFailure::from(error).code(ExitCode::Invalid);
         if self.json {
-            let finding = Finding {
-                position,
-                ..Finding::new("syntax", None, &failure.message)
-            };
-            print_json(
-                &json!({"valid": false, "tags": [], "errors": [finding.json()], "warnings": []}),
-            )?;
+            let finding = Finding::new("syntax", None, &failure.message).at(position);
+            print_json(&json!({"valid": false, "tags": [], "errors": [finding], "warnings": []}))?;
         }
         Err(failure)
     }
 }
 
-/// One thing that is wrong or odd.
+/// One thing that is wrong or odd. The keys of its JSON may be added to, never renamed.
+#[derive(Default, Serialize)]
 struct Finding {
+    #[serde(rename = "type")]
     kind: &'static str,
     task: Option<TaskId>,
     field: Option<String>,
     message: String,
-    position: Option<Position>,
+    file: Option<String>,
+    line: Option<usize>,
+    column: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tag: Option<Tag>,
 }
 
 impl Finding {
@@ -97,35 +99,30 @@ impl Finding {
         Self {
             kind,
             task,
-            field: None,
             message: message.into(),
-            position: None,
+            ..Self::default()
         }
     }
 
-    fn json(&self) -> Value {
-        let place = self.position.as_ref();
-        json!({"type": self.kind, "task": self.task, "field": self.field, "message": self.message,
-               "file": place.and_then(|place| place.file.clone()), "line": place.map(|place| place.line),
-               "column": place.map(|place| place.column)})
-    }
-
-    fn line(&self, level: &str) -> String {
-        let task = self.task.as_ref().map(|task| format!("task {task}"));
-        let field = self.field.as_ref().map(|field| format!("`{field}`"));
-        let position = self.position.as_ref().map(ToString::to_string);
-        let place = [task, field, position].into_iter().flatten().join(", ");
-        let colon = if place.is_empty() { "" } else { ": " };
-        format!("{level}: {place}{colon}{}\n", self.message)
+    fn at(self, position: Option<Position>) -> Self {
+        let Some(Position { file, line, column }) = position else {
+            return self;
+        };
+        Self {
+            file,
+            line: Some(line),
+            column: Some(column),
+            ..self
+        }
     }
 }
 
 impl From<&Warning> for Finding {
     fn from(warning: &Warning) -> Self {
+        let found = Self::new("odd", warning.task.clone(), &warning.message);
         Self {
             field: Some(warning.field.clone()),
-            position: warning.position.clone(),
-            ..Self::new("odd", warning.task.clone(), &warning.message)
+            ..found.at(warning.position.clone())
         }
     }
 }
@@ -138,53 +135,44 @@ struct Report {
 }
 
 impl Report {
-    fn new(
-        source: &BacklogSource,
-        options: &ReadOptions,
-    ) -> std::result::Result<Self, BacklogError> {
+    fn new(source: &BacklogSource, options: &ReadOptions) -> Result<Self, BacklogError> {
         let backlog = source.read(options)?;
         let problems = problems(&backlog.tasks);
         let wanted = problems.iter().map(culprit).collect_vec();
         let places = source.locate(options, &wanted)?;
+        let errors = problems.iter().zip(&places);
+        let mut errors = errors.map(|(problem, at)| error(problem, at)).collect_vec();
         let mut warnings = backlog.warnings.iter().map(Finding::from).collect_vec();
         if problems.is_empty() {
             warnings.extend(of_planning(&backlog));
         }
-        let found = problems.iter().zip(&places);
+        for finding in errors.iter_mut().chain(&mut warnings) {
+            finding.tag = Some(backlog.tag.clone());
+        }
         Ok(Self {
-            errors: found
-                .map(|(problem, places)| error(problem, places))
-                .collect(),
             backlog,
+            errors,
             warnings,
         })
-    }
-
-    fn text(&self) -> String {
-        let errors = self.errors.iter().map(|finding| finding.line("error"));
-        let warnings = self.warnings.iter().map(|finding| finding.line("warning"));
-        let count =
-            |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
-        let sums = format!(
-            "tag {}, {}: {}, {}\n",
-            self.backlog.tag,
-            count(self.backlog.tasks.len(), "task"),
-            count(self.errors.len(), "error"),
-            count(self.warnings.len(), "warning")
-        );
-        errors.chain(warnings).chain([sums]).collect()
     }
 }
 
 /// The task and the field that a problem is about.
 fn culprit(problem: &Problem) -> (TaskId, &'static str) {
+    let (task, field) = match problem {
+        Problem::Duplicate { task } => (Some(task), "id"),
+        Problem::Itself { task } | Problem::Missing { task, .. } => (Some(task), "dependencies"),
+        Problem::Circular { tasks } => (tasks.first(), "dependencies"),
+    };
+    (task.cloned().unwrap_or_else(|| "".into()), field)
+}
+
+const fn kind(problem: &Problem) -> &'static str {
     match problem {
-        Problem::Duplicate { task } => (task.clone(), "id"),
-        Problem::Itself { task } | Problem::Missing { task, .. } => (task.clone(), "dependencies"),
-        Problem::Circular { tasks } => (
-            tasks.first().cloned().unwrap_or_else(|| TaskId::from("")),
-            "dependencies",
-        ),
+        Problem::Duplicate { .. } => "duplicate",
+        Problem::Itself { .. } => "self",
+        Problem::Missing { .. } => "missing",
+        Problem::Circular { .. } => "circular",
     }
 }
 
@@ -194,16 +182,10 @@ fn error(problem: &Problem, places: &[Position]) -> Finding {
         [] | [_] => problem.to_string(),
         several => format!("{problem} ({})", several.iter().join("; ")),
     };
-    let kind = match problem {
-        Problem::Duplicate { .. } => "duplicate",
-        Problem::Itself { .. } => "self",
-        Problem::Missing { .. } => "missing",
-        Problem::Circular { .. } => "circular",
-    };
+    let found = Finding::new(kind(problem), Some(task), message);
     Finding {
         field: Some(field.to_owned()),
-        position: places.first().cloned(),
-        ..Finding::new(kind, Some(task), message)
+        ..found.at(places.first().cloned())
     }
 }
 
@@ -232,28 +214,21 @@ fn of_planning(backlog: &Backlog) -> Vec<Finding> {
 }
 
 fn held(held: &HeldTask) -> Finding {
-    let waits = held.waits_for.iter();
-    let waits = waits
-        .map(|(id, status)| format!("{id} ({status})"))
-        .join(", ");
-    let message = format!("is not planned: it waits for {waits}");
-    Finding::new("held", Some(held.id.clone()), message)
+    let HeldTask { id, waits_for, .. } = held;
+    let mut waits = waits_for
+        .iter()
+        .map(|(id, status)| format!("{id} ({status})"));
+    let message = format!("is not planned: it waits for {}", waits.join(", "));
+    Finding::new("held", Some(id.clone()), message)
 }
 
 fn document(reports: &[Report], is_valid: bool) -> Value {
-    let all = |of: fn(&Report) -> &Vec<Finding>| {
-        let entries = reports.iter().flat_map(|report| {
-            of(report).iter().map(|finding| {
-                let mut entry = finding.json();
-                entry["tag"] = json!(report.backlog.tag);
-                entry
-            })
-        });
-        entries.collect_vec()
-    };
-    let tags = reports
-        .iter()
-        .map(|report| json!({"name": report.backlog.tag, "tasks": report.backlog.tasks.len()}));
-    json!({"valid": is_valid, "tags": tags.collect_vec(), "errors": all(|report| &report.errors),
-           "warnings": all(|report| &report.warnings)})
+    let tags = reports.iter().map(|report| {
+        let Backlog { tag, tasks, .. } = &report.backlog;
+        json!({"name": tag, "tasks": tasks.len()})
+    });
+    let errors = reports.iter().flat_map(|report| &report.errors);
+    let warnings = reports.iter().flat_map(|report| &report.warnings);
+    json!({"valid": is_valid, "tags": tags.collect_vec(), "errors": errors.collect_vec(),
+           "warnings": warnings.collect_vec()})
 }
