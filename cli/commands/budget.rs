@@ -53,12 +53,6 @@ const fn counted(output: OutputFormat) -> (&'static str, &'static str) {
             "does not report",
             "counts what it prints as events of a program that tm knows, if anything",
         ),
-        OutputFormat::ClaudeStreamJson
-        | OutputFormat::CodexJsonl
-        | OutputFormat::GeminiStreamJson
-        | OutputFormat::OpencodeJson
-        | OutputFormat::QwenStreamJson
-        | OutputFormat::ClineJson
-        | OutputFormat::Aider => ("does not report", "can't count its attempts"),
+        _ => ("does not report", "can't count its attempts"),
     }
 }

@@ -50,12 +50,12 @@ pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
     not_contended(file.try_lock_exclusive())
 }
 
-/// Tells whether a path leads to the open file or folder. Where nobody can look, nothing is known to have changed.
-pub(crate) fn is_at(file: &File, path: &Path) -> bool {
-    match (fs::symlink_metadata(path), file.metadata()) {
-        (Ok(there), Ok(held)) => (there.dev(), there.ino()) == (held.dev(), held.ino()),
-        (Err(error), _) => error.kind() != ErrorKind::NotFound,
-        (Ok(_), Err(_)) => true,
+/// Tells whether a path leads to the open file or folder; `None` where nobody can look.
+pub(crate) fn is_at(file: &File, path: &Path) -> Option<bool> {
+    let held = file.metadata().ok()?;
+    match fs::symlink_metadata(path) {
+        Ok(there) => Some((there.dev(), there.ino()) == (held.dev(), held.ino())),
+        Err(error) => (error.kind() == ErrorKind::NotFound).then_some(false),
     }
 }
 

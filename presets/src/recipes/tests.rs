@@ -187,7 +187,8 @@ fn circle_of_extensions_is_refused() {
 
 #[test]
 fn unknown_agent_is_refused_with_the_names_that_there_are() {
-    let expected = "find the agent `clyde`, there are `acp`, `aider`, `claude`, `cline`, `codex`, `custom`, `gemini`, `opencode`, `qwen`, `replay`";
+    let names = quoted(BUILT_IN.map(|(name, _)| name));
+    let expected = format!("find the agent `clyde`, there are {names}");
     assert_eq!(refusal("", "clyde"), expected);
 }
 
@@ -208,13 +209,10 @@ fn agent_without_a_command_is_refused() {
 #[test]
 fn all_recipes_are_listed_even_one_without_a_command() {
     let recipes = recipes(&settings("agents: {mine: {command: x}}")).unwrap();
-    assert_eq!(
-        recipes.keys().collect::<Vec<_>>(),
-        [
-            "acp", "aider", "claude", "cline", "codex", "custom", "gemini", "mine", "opencode",
-            "qwen", "replay"
-        ]
-    );
+    let mut names = BUILT_IN.map(|(name, _)| name).to_vec();
+    names.push("mine");
+    names.sort_unstable();
+    assert_eq!(recipes.keys().collect::<Vec<_>>(), names);
     assert_eq!(recipes["custom"].command, None);
 }
 

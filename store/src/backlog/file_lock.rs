@@ -83,7 +83,7 @@ fn show_life(path: &Path) -> Shown {
         Err(_) => return Shown::Alive(None),
     };
     match try_lock(&folder) {
-        Ok(true) if is_at(&folder, path) => Shown::Alive(Some(folder)),
+        Ok(true) if is_at(&folder, path) == Some(true) => Shown::Alive(Some(folder)),
         Ok(_) => Shown::TooLate,
         Err(_) => Shown::Alive(None),
     }
@@ -100,7 +100,7 @@ fn remove_abandoned(path: &Path) -> bool {
     };
     let is_abandoned = unreliable_for_locks(&folder).is_none()
         && try_lock(&folder).unwrap_or(false)
-        && is_at(&folder, path);
+        && is_at(&folder, path) == Some(true);
     if is_abandoned {
         remove(path);
     }

@@ -53,7 +53,7 @@ impl LockedFolder {
 
     /// Tells whether the locked folder is still found at its path.
     pub(super) fn is_in_place(&self) -> bool {
-        is_at(&self.file, &self.path)
+        is_at(&self.file, &self.path) != Some(false)
     }
 }
 
@@ -71,7 +71,7 @@ impl LockedFile {
             let file = open_or_create(path).map_err(Error::lock(path))?;
             match lock(&file, records) {
                 // A lock on a file that somebody has removed meanwhile keeps nobody out.
-                Ok(()) if !is_at(&file, path) => {}
+                Ok(()) if is_at(&file, path) == Some(false) => {}
                 Ok(()) => {
                     return Ok(Self {
                         path: path.to_owned(),
@@ -107,7 +107,7 @@ impl LockedFile {
 
     /// Makes sure that the locked file is at its path and tells who holds it.
     pub(super) fn renew(&mut self, holder: &Holder) -> Result<(), Error> {
-        if !is_at(&self.file, &self.path) {
+        if is_at(&self.file, &self.path) == Some(false) {
             // What stays is told of when the file can't be opened.
             let _stays = remove_what_is_no_file(&self.path);
             *self = Self::take(&self.path, std::slice::from_ref(&self.path))?;
