@@ -1,7 +1,7 @@
 //! `tm doctor`: everything that a run needs, with a hint for each finding.
 
 use super::plan::how_read;
-use super::{Perform, surroundings};
+use super::{Perform, project_findings};
 use crate::display::{print_data, print_json};
 use crate::failure::{CommandFailure, Result};
 use crate::project::open;
@@ -154,7 +154,7 @@ fn of_project(project: &Project) -> Vec<Finding> {
     findings.extend(tests_of_parts(project));
     findings.extend(commits(project));
     findings.extend(gates(project));
-    findings.extend(surroundings::findings(project));
+    findings.extend(project_findings::findings(project));
     findings.extend(agents(project));
     findings.extend([lock(project), storage(project)]);
     findings

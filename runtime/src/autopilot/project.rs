@@ -52,7 +52,7 @@ pub struct Project {
     pub(super) folder: AutopilotFolder,
     home: Home,
     pub(super) waves: ProjectDirectory,
-    pub(super) surroundings: Environment,
+    pub(super) environment: Environment,
 }
 
 impl Project {
@@ -60,10 +60,10 @@ impl Project {
     ///
     /// # Errors
     /// The folder is in no repository, or the settings can't be read.
-    pub fn open(start: &Path, surroundings: Environment) -> Result<Self, Error> {
+    pub fn open(start: &Path, environment: Environment) -> Result<Self, Error> {
         let checkout = Checkout::of(Repository::discover(start)?);
         let settings = tm_config::load(&Inputs::from_process(checkout.root()))?.settings;
-        let tm_home = surroundings.home.as_deref();
+        let tm_home = environment.home.as_deref();
         let home = home(&settings.storage, checkout.repository(), tm_home).ok_or(Error::NoHome)?;
         let waves = home.project(checkout.repository().common_dir())?;
         let folder = folder(&settings, &home, checkout.git_dir(), checkout.root())?;
@@ -73,7 +73,7 @@ impl Project {
             folder,
             home,
             waves,
-            surroundings,
+            environment,
         })
     }
 
@@ -81,7 +81,7 @@ impl Project {
     #[must_use]
     pub fn with_run(&self, run: RunId) -> Self {
         let mut project = self.clone();
-        project.surroundings.run = Some(run);
+        project.environment.run = Some(run);
         project
     }
 
@@ -145,7 +145,7 @@ impl Project {
     /// # Errors
     /// There is none.
     pub fn backlog_source(&self) -> Result<BacklogSource, Error> {
-        if let Some(path) = &self.surroundings.backlog {
+        if let Some(path) = &self.environment.backlog {
             return Ok(BacklogSource::at(path)?);
         }
         let main = self.repository().common_dir().parent();
@@ -164,7 +164,7 @@ impl Project {
         let source = self.backlog_source()?;
         let backlog = source.read(&ReadOptions {
             tag: tag.cloned(),
-            environment_tag: self.surroundings.tag.clone(),
+            environment_tag: self.environment.tag.clone(),
             group: None,
         })?;
         Ok((source, backlog))

@@ -37,7 +37,7 @@ pub(super) struct OpenRun<'a> {
 impl<'a> OpenRun<'a> {
     /// Opens the run that is named, or the current one.
     pub(super) fn open(project: &'a Project) -> Result<Self, Error> {
-        let id = if let Some(id) = &project.surroundings.run {
+        let id = if let Some(id) = &project.environment.run {
             id.clone()
         } else {
             let current = project.folder.current_runs()?.into_iter().next();
