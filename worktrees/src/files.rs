@@ -2,7 +2,6 @@
 
 use crate::{OrFailedTo as _, Result};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -57,10 +56,12 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<()> {
 /// index has, unless that time is not before the index's own.
 pub(crate) fn copy_with_time(from: &Path, to: &Path) -> Result<()> {
     let copy = || -> io::Result<()> {
-        let mut index = File::open(from)?;
+        let mut index = tm_untrusted::open_own(from)?;
         let mut copy = new_beside(to)?;
         io::copy(&mut index, copy.as_file_mut())?;
-        copy.as_file().set_modified(index.metadata()?.modified()?)?;
+        let metadata = index.metadata()?;
+        copy.as_file().set_permissions(metadata.permissions())?;
+        copy.as_file().set_modified(metadata.modified()?)?;
         copy.persist(to)?;
         Ok(())
     };

@@ -4,6 +4,7 @@
 
 use crate::Repository;
 use crate::git::path_of;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// The longest pointer from one folder of git's to another that is read, in bytes.
@@ -46,7 +47,7 @@ impl Repository {
             .flatten()
             .flatten();
         found.extend(linked.map(|entry| entry.path()).filter_map(|git_dir| {
-            let link = tm_untrusted::read(&git_dir.join("gitdir"), LONGEST).ok()?;
+            let link = tm_untrusted::read_beginning(&git_dir.join("gitdir"), LONGEST).ok()?;
             // A relative one counts from git's folder on.
             let root = git_dir
                 .join(path_of(link.trim_ascii_end()))
@@ -84,8 +85,12 @@ fn common_dir_of(git_dir: &Path) -> Option<PathBuf> {
     common.canonicalize().ok()
 }
 
+/// Of a longer file the beginning counts, as it does for git: an agent could make its own longer.
 fn pointer(file: &Path) -> Option<String> {
-    String::from_utf8(tm_untrusted::read_own(file, LONGEST).ok()?).ok()
+    let mut text = String::new();
+    let file = tm_untrusted::open_own(file).ok()?;
+    file.take(LONGEST).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 #[cfg(test)]
@@ -119,6 +124,16 @@ mod tests {
             &path("relative/.git"),
             "gitdir: ../app/.git/worktrees/other\n",
         );
+        let padding = "\n".repeat(20_000);
+        write(
+            &path("app/.git/worktrees/padded/commondir"),
+            &format!("../..{padding}"),
+        );
+        let padded = path("app/.git/worktrees/padded");
+        write(
+            &path("padded/.git"),
+            &format!("gitdir: {}{padding}", padded.display()),
+        );
         std::os::unix::fs::symlink(path("app/deep"), path("link")).unwrap();
         for folder in [
             "app",
@@ -127,6 +142,7 @@ mod tests {
             "app/.git/refs",
             "other",
             "relative",
+            "padded",
             "link/er",
         ] {
             assert_eq!(

@@ -284,10 +284,12 @@ fn refuse_unfinished(project: &Project, force: Force) -> Result<(), Error> {
 }
 
 fn refuse_unclean(project: &Project) -> Result<(), Error> {
-    let is_asked = project.settings.autopilot.require_clean_working_tree;
+    if !project.settings.autopilot.require_clean_working_tree {
+        return Ok(());
+    }
     match project.changed_paths()? {
-        paths if is_asked && !paths.is_empty() => Err(Error::Unclean { paths }),
-        _ => Ok(()),
+        paths if paths.is_empty() => Ok(()),
+        paths => Err(Error::Unclean { paths }),
     }
 }
 

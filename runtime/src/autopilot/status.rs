@@ -165,7 +165,6 @@ fn counts(results: Option<&Value>) -> String {
     format!("{} passed, {} failed", number("passed"), number("failed"))
 }
 
-/// What was reported last, where it can be read.
 /// Text that stays in its cell.
 fn one_cell(text: &str) -> String {
     crate::conventional::one_line(text).replace('|', "\\|")

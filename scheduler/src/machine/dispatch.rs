@@ -128,8 +128,10 @@ impl Scheduler {
         let Some(&rank) = first.filter(|rank| !self.parked.contains(rank)) else {
             return;
         };
-        let commit = self.states[rank].commit().cloned();
-        let commit = commit.expect("only landing tasks queue to land");
+        let State::Landing { commit } = &self.states[rank] else {
+            unreachable!("only landing tasks queue to land")
+        };
+        let commit = commit.clone();
         self.ask(rank, AttemptStep::Land { commit });
         self.landing_under_way = true;
     }

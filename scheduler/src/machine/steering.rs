@@ -313,7 +313,6 @@ impl Scheduler {
         let wave = before.map(|&before| self.wave(before) + 1).max();
         let placed = PlacedTask::joining(task, wave.unwrap_or(1));
         self.order.push(self.order_of(&placed));
-        self.ranks.insert(placed.task.id.clone(), rank);
         self.dependants.push(Vec::new());
         self.attempts.push(Vec::new());
         self.forgiven.push(0);
@@ -322,6 +321,8 @@ impl Scheduler {
         let PlannedTask {
             id, title, phase, ..
         } = self.planned(rank).clone();
+        // Known from here on, so that one that names itself waits for nothing.
+        self.ranks.insert(id.clone(), rank);
         self.tell(Event::TaskAdded {
             task: id,
             title,

@@ -7,7 +7,6 @@ use super::home::ProjectDirectory;
 use super::{read_json_if_there, write_json};
 use crate::Error;
 use crate::atomic::{folder_of, unless_missing};
-use crate::file_system::entries;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,8 +37,8 @@ impl ProjectDirectory {
 
     /// Writes down where the repository is.
     pub fn remember_place(&self, common_dir: &Path, before: &[PathBuf]) -> Result<(), Error> {
-        let known = self.whereabouts()?;
-        if before.is_empty() && known.is_some_and(|known| known.common_dir == common_dir) {
+        let is_known = |known: Whereabouts| known.common_dir == common_dir;
+        if before.is_empty() && self.whereabouts()?.is_some_and(is_known) {
             return Ok(());
         }
         let whereabouts = Whereabouts {
@@ -57,9 +56,9 @@ impl ProjectDirectory {
         is_of_this: impl Fn(&RunId) -> bool,
     ) -> Result<Option<(Self, Whereabouts)>, Error> {
         let projects = folder_of(self.path());
-        let mut paths = entries(projects).map_err(Error::read(projects))?;
-        paths.retain(|path| path != self.path());
-        for other in paths.into_iter().map(Self::at) {
+        let entries = fs::read_dir(projects).map_err(Error::read(projects))?;
+        let paths = entries.flatten().map(|entry| entry.path());
+        for other in paths.filter(|path| path != self.path()).map(Self::at) {
             // What is no project of tm's is none that was moved.
             let Ok(Some(whereabouts)) = other.whereabouts() else {
                 continue;

@@ -6,17 +6,38 @@ use crate::testing::detect::{RULE, Rule, mentions};
 use crate::testing::formats::rspec;
 use crate::testing::has;
 use crate::testing::load_errors::{bun, compiled, javascript, python, rust, tap};
+use std::path::Path;
 use tm_scheduler::ResultFormat;
 
 /// Every framework, in the order in which the files of a project tell of them.
 pub(in crate::testing) static FRAMEWORKS: [Framework; 16] = [
+    Framework {
+        name: "cargo test",
+        tests: "tests/**/*.rs",
+        new_test: "tests/{}.rs",
+        detected_by: &[Rule {
+            files: &["Cargo.toml"],
+            tells: |root, _| !has_nextest(root),
+            command: "cargo test --no-fail-fast",
+            format: ResultFormat::Cargo,
+            ..RULE
+        }],
+        load_errors: Some(rust::find),
+        runner: Some(Runner {
+            started_by: &["cargo test", "cargo t", "cargo ? test", "cargo ? t"],
+            report: Report::Printed(ResultFormat::Cargo),
+            advice: "`cargo test` as the last or only runner",
+            ..RUNNER
+        }),
+        ..NONE
+    },
     Framework {
         name: "nextest",
         tests: "tests/**/*.rs",
         new_test: "tests/{}.rs",
         detected_by: &[Rule {
             files: &[".config/nextest.toml"],
-            tells: |root, _| has(root, "Cargo.toml") && which::which("cargo-nextest").is_ok(),
+            tells: |root, _| has(root, "Cargo.toml") && has_nextest(root),
             command: "cargo nextest run --no-fail-fast",
             format: ResultFormat::Nextest,
             ..RULE
@@ -27,25 +48,6 @@ pub(in crate::testing) static FRAMEWORKS: [Framework; 16] = [
             variable: Variable::Word("NEXTEST_STATUS_LEVEL", "pass"),
             report: Report::Printed(ResultFormat::Nextest),
             advice: "`cargo nextest run` as the only runner",
-            ..RUNNER
-        }),
-        ..NONE
-    },
-    Framework {
-        name: "cargo test",
-        tests: "tests/**/*.rs",
-        new_test: "tests/{}.rs",
-        detected_by: &[Rule {
-            files: &["Cargo.toml"],
-            command: "cargo test --no-fail-fast",
-            format: ResultFormat::Cargo,
-            ..RULE
-        }],
-        load_errors: Some(rust::find),
-        runner: Some(Runner {
-            started_by: &["cargo test", "cargo t", "cargo ? test", "cargo ? t"],
-            report: Report::Printed(ResultFormat::Cargo),
-            advice: "`cargo test` as the last or only runner",
             ..RUNNER
         }),
         ..NONE
@@ -350,3 +352,7 @@ pub(in crate::testing) static FRAMEWORKS: [Framework; 16] = [
 ];
 
 const OF_JAVASCRIPT: &[&str] = &["--reporter", "--json", "outputFile", "-R", "-O"];
+
+fn has_nextest(root: &Path) -> bool {
+    has(root, ".config/nextest.toml") && which::which("cargo-nextest").is_ok()
+}

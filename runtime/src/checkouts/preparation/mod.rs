@@ -17,6 +17,7 @@ pub use commands::{Error, PreparedPlace, Role, SetupEnd, SetupFailed, Untracked}
 
 use crate::step_error::in_background;
 pub(crate) use commands::CommandPlace;
+use folder::Folder;
 use manifest::{Manifest, hexadecimal};
 use sha2::{Digest as _, Sha256};
 use snapshot::Snapshot;
@@ -285,7 +286,8 @@ impl Shared {
         place: &PreparedPlace,
         manifest: &Manifest,
     ) -> Result<Option<Unprepared>, Error> {
-        let differences = manifest.differences(&place.open()?, &self.caches);
+        let folder = place.open()?;
+        let differences = manifest.differences(&folder, &self.caches);
         let differences = differences.map_err(place.failed_to("read"))?;
         if let Some(changed) = differences.changed {
             return Ok(Some(Unprepared::Changed(changed)));
@@ -294,19 +296,19 @@ impl Shared {
             // A file of the tree may lie in a prepared folder.
             let (added, untracked) = (differences.added.iter(), (place.untracked)()?);
             let strange = added.flat_map(|added| untracked_at(added, &untracked));
-            self.remove(place, &strange.collect::<Vec<_>>())?;
+            self.remove(place, &folder, &strange.collect::<Vec<_>>())?;
         }
         Ok(None)
     }
 
-    fn remove(&self, place: &PreparedPlace, what: &[PathBuf]) -> Result<(), Error> {
-        let removed = folder::remove(&place.open()?, what, &self.caches);
-        removed.map_err(place.failed_to("clean"))
+    fn remove(&self, place: &PreparedPlace, from: &Folder, what: &[PathBuf]) -> Result<(), Error> {
+        folder::remove(from, what, &self.caches).map_err(place.failed_to("clean"))
     }
 
     /// Throws away everything untracked but caches, and puts the copies in.
     fn renew(&self, place: &PreparedPlace) -> Result<(), Error> {
-        self.remove(place, &(place.untracked)()?)?;
+        let untracked = (place.untracked)()?;
+        self.remove(place, &place.open()?, &untracked)?;
         self.snapshot.put_into(&place.folder, place.role)
     }
 

@@ -1,6 +1,5 @@
 //! Checkouts of a real repository, made ready by real commands, and what those who work there do to them.
 
-use super::folder::Folder;
 use super::*;
 use rustix::fs::{FileType, Mode, mknodat};
 use std::fs::{self, File, FileTimes};

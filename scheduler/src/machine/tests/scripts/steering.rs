@@ -16,6 +16,10 @@ fn begun(edges: &[(&str, &[&str])], tdd: TddMode, slots: u32) -> Script {
     script
 }
 
+fn addition(task: &Task) -> Request {
+    Request::Add(pair(&[task], TddMode::Off, RedStart::AfterDependencies).tasks)
+}
+
 fn reason(script: &Script, request: &Request) -> String {
     script
         .scheduler
@@ -411,13 +415,27 @@ fn a_green_that_is_skipped_takes_its_red_with_it() {
 }
 
 #[test]
+fn a_task_that_joins_and_depends_on_itself_waits_for_nothing() {
+    let mut script = begun(&[("1", &[])], TddMode::Off, 2);
+    let mut task = Task::new("9", "Build");
+    task.dependencies = vec!["9".into()];
+    script.gives(
+        ask(addition(&task)),
+        &[
+            "say task:added 9 none in 1",
+            "say task:started 9 none",
+            "status 9 in-progress",
+            "prepare 9#1 on [] with []",
+        ],
+    );
+}
+
+#[test]
 fn a_task_that_joins_takes_the_place_of_its_priority() {
     let mut script = begun(&[("1", &[]), ("2", &[]), ("3", &["2"])], TddMode::Off, 1);
     let mut task = Task::new("9", "Build");
     task.priority = crate::Priority::Critical;
     task.dependencies = vec!["1".into()];
-    let addition =
-        |task: &Task| Request::Add(pair(&[task], TddMode::Off, RedStart::AfterDependencies).tasks);
     // 2 comes first: 3 waits for it.
     script.work("2");
     script.gives(ask(addition(&task)), &["say task:added 9 none in 2"]);
