@@ -1,9 +1,8 @@
 //! Shows again, from the history alone, what runs proved.
 
 use crate::error::Error;
-use crate::judging::{Judging, parallel};
+use crate::judging::{Judging, parallel, parts};
 use crate::project::Project;
-use crate::setup::parts;
 use std::num::NonZeroUsize;
 use tm_reports::cleaned;
 use tm_runtime::audit::{AuditOrder as Order, AuditTests, audit as look_through};

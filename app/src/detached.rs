@@ -1,7 +1,7 @@
 //! A run of waves in a process of its own, which outlives whoever asked for it.
 
 use crate::error::Error;
-use crate::plan::PlanOrder;
+use crate::plan_order::PlanOrder;
 use crate::project::{Caller, Project};
 use crate::proving_again::JournalTrust;
 use crate::run::{Ended, RunOf, Session};

@@ -1,7 +1,7 @@
 //! Whether the gates of the settings make sense: said before anything is run.
 
+use crate::agents::with_program;
 use crate::error::Error;
-use crate::setup::with_program;
 use tm_config::{Gate, GatePhase, Settings, is_plain_name};
 use tm_executors::findings::check_pattern;
 use tm_presets::recipe;

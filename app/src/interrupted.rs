@@ -3,11 +3,9 @@
 use crate::after::AfterRun;
 use crate::error::Error;
 use crate::holding::command_line;
-use crate::notice::Notice;
 use crate::plan::limits;
 use crate::project::{KnownRun, Project};
 use crate::report::{whole_summary, write_reports};
-use crate::run::Session;
 use crate::setup::{Begins, History, run_setup};
 use serde::{Deserialize, Serialize};
 use tm_config::Override;
@@ -39,43 +37,6 @@ impl Manifest {
             overrides: project.given.clone(),
             after,
         }
-    }
-}
-
-impl Session {
-    /// Returns the last run when it can be taken up.
-    ///
-    /// # Errors
-    /// Its journal can't be read.
-    pub fn interrupted(&self) -> Result<Option<KnownRun>, Error> {
-        let Some(id) = self.project.directory.live()? else {
-            return Ok(None);
-        };
-        let directory = self.project.directory.run(&id)?;
-        let folder = directory.path().to_owned();
-        match KnownRun::read(directory) {
-            Ok(run) => Ok(Some(run).filter(is_resumable)),
-            // It never began.
-            Err(error) if error.is_unstarted() => Ok(None),
-            Err(error) => Err(Error::UnreadableLastRun {
-                run: id,
-                folder,
-                error: Box::new(error),
-            }),
-        }
-    }
-
-    /// Ends what a run has left running and leaves it as it is, so that another one can begin.
-    ///
-    /// # Errors
-    /// It could not be ended.
-    pub async fn abandon(&self, run: KnownRun) -> Result<(), Error> {
-        let id = run.id().clone();
-        if is_at_work(&run.replayed.scheduler) {
-            Box::pin(end(&self.project, run)).await?;
-        }
-        self.project.tell(&Notice::PutAside(&id));
-        Ok(())
     }
 }
 
@@ -127,12 +88,12 @@ fn landing(scheduler: &Scheduler) -> Vec<CommitId> {
     scheduler.tasks().filter_map(commit).collect()
 }
 
-fn is_at_work(run: &Scheduler) -> bool {
+pub(crate) fn is_at_work(run: &Scheduler) -> bool {
     run.tasks().any(|view| view.state.holds_slot())
 }
 
 /// Ends what an interrupted run has left running, and keeps its work in progress.
-async fn end(project: &Project, run: KnownRun) -> Result<(), Error> {
+pub(crate) async fn end(project: &Project, run: KnownRun) -> Result<(), Error> {
     let (header, directory) = (run.replayed.header.clone(), run.directory.clone());
     // A deadline that has passed: nothing is started, and what runs is stopped.
     let limits = Limits {

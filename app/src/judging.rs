@@ -1,13 +1,15 @@
-//! Checkouts in which work is judged, and what is known of the trees that were tested there.
+//! By which tests work is judged, the checkouts for that, and what is known of the trees that were tested there.
 
 use crate::error::Error;
 use crate::project::Project;
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
-use tm_runtime::{Checkouts, TestResultCache};
-use tm_scheduler::CommitId;
+use tm_executors::testing::TestCommand;
+use tm_runtime::{Checkouts, Parts, TestResultCache};
+use tm_scheduler::{CommitId, Task, TaskId, Unit, of_unit};
 use tm_worktrees::WorktreePool;
 
 /// Checkouts for one judgement that is no part of a run.
@@ -66,4 +68,24 @@ pub(crate) fn parallel(project: &Project, asked: Option<NonZeroUsize>) -> usize 
         || usize::try_from(of_settings).unwrap_or(1),
         NonZeroUsize::get,
     )
+}
+
+/// Returns the parts of the project that have test commands of their own, and the command for all else.
+///
+/// # Errors
+/// The settings make no sense.
+pub fn parts(project: &Project) -> Result<Parts, Error> {
+    Ok(Parts::of(&project.loaded.settings, project.root())?)
+}
+
+/// Returns the command of the settings, or the one that is found.
+pub fn test_command(project: &Project) -> Option<TestCommand> {
+    tm_runtime::test_command(&project.loaded.settings, project.root())
+}
+
+/// Tasks and subtasks by id, since a plan can be made of either.
+pub(crate) fn by_id(tasks: &[Task]) -> BTreeMap<TaskId, Task> {
+    let units = [Unit::Subtask, Unit::Task].into_iter();
+    let both = units.flat_map(|unit| of_unit(tasks, unit));
+    both.map(|task| (task.id.clone(), task)).collect()
 }

@@ -4,6 +4,7 @@
 //! Knows no flag, no terminal and no exit code.
 
 mod after;
+mod agents;
 mod audit;
 mod commit_trial;
 mod committing;
@@ -17,6 +18,7 @@ mod landing;
 mod loops;
 mod notice;
 mod plan;
+mod plan_order;
 mod preflight;
 mod project;
 mod proving_again;
@@ -30,23 +32,26 @@ mod steering;
 mod verify;
 
 pub use after::AfterRun;
+pub use agents::find_program;
 pub use audit::{AuditOrder, audit};
 pub use commit_trial::{Trial, hooks, signing};
-pub use error::Error;
+pub use error::{Error, LostLandings};
 pub use gates::check_gates;
 pub use holding::Waiting;
+pub use judging::{parts, test_command};
 pub use landing::{Homecoming, Rejected, foresee, merge_into_checkout, refuse_live, user_branch};
 pub use loops::{EndedLoop, Loop, LoopOrder};
-pub use notice::Notice;
-pub use plan::{PlanOrder, Planned, choices, plan, plan_json, reading};
-pub use preflight::{BaseSeen, look_at_head};
+pub use notice::{BaseSeen, Notice};
+pub use plan::{Planned, choices, plan, plan_json, reading};
+pub use plan_order::PlanOrder;
+pub use preflight::look_at_head;
 pub use project::{Caller, KnownRun, Project};
-pub use proving_again::{JournalTrust, LostLandings};
+pub use proving_again::JournalTrust;
 pub use pull::{Per, PullOrder, PullRequest, PullRequests};
 pub use report::{facts, status, summary, write_reports};
 pub use review::{DoubtedWork, ReviewedRun, TaskBranch, Tests};
 pub use run::{Ended, Ready, RunOf, Session};
-pub use setup::{find_program, parts, presets, test_command};
+pub use setup::presets;
 pub use steering::{is_loop, resume_live, steer, stop};
 pub use tm_runtime::preflight::{BrokenBase, BrokenTests};
 pub use verify::{Verified, VerifyOrder, WorkOf, verify};

@@ -1,9 +1,10 @@
 //! What people should know while a call is carried out; the words are the caller's.
 
-use crate::preflight::BaseSeen;
+use serde::Serialize;
 use std::path::Path;
 use tm_runtime::loops::CutOff;
 use tm_runtime::standing::TakenBack;
+use tm_scheduler::preflight::Preflight;
 use tm_scheduler::{CommitId, RunId, TaskId, Work};
 use tm_worktrees::BranchName;
 
@@ -81,4 +82,22 @@ pub enum Notice<'a> {
     CostUntold(&'a str),
     /// A loop goes on with the branch of the one that was cut off.
     GoesOnWith(&'a str),
+}
+
+/// A preflight as an event.
+#[derive(Clone, Debug, Serialize)]
+pub struct BaseSeen {
+    event: &'static str,
+    /// What was seen.
+    #[serde(flatten)]
+    pub preflight: Preflight,
+}
+
+impl From<Preflight> for BaseSeen {
+    fn from(preflight: Preflight) -> Self {
+        Self {
+            event: "base:measured",
+            preflight,
+        }
+    }
 }

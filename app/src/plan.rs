@@ -1,44 +1,21 @@
 //! From the backlog to the waves; nothing is run.
 
+use crate::agents::candidates;
 use crate::error::Error;
+use crate::judging::{parts, test_command};
+use crate::plan_order::{PlanOrder, options};
 use crate::project::Project;
-use crate::setup::{candidates, parts, test_command};
 use crate::starting::Start;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
-use std::path::PathBuf;
-use tm_config::{Dollars, Settings};
+use tm_config::Dollars;
 use tm_executors::testing::{Reading, TestCommand, expected_reading};
 use tm_presets::Recipe;
 use tm_runtime::now;
-use tm_scheduler::{
-    Breaker, Cycles, Limits, Phase, PlanOptions, RedStart, Refactor, RunId, TaskId, Timestamp,
-    WavePlan, milliseconds,
-};
+use tm_scheduler::{Breaker, Limits, Phase, Refactor, RunId, Timestamp, WavePlan, milliseconds};
 use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::new_run_id;
-
-/// Which tasks are planned; the settings say how.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct PlanOrder {
-    /// The backlog; the one that is found when not given.
-    pub backlog: Option<PathBuf>,
-    /// The tag; the current one when not given.
-    pub tag: Option<String>,
-    /// The group of tasks.
-    pub group: Option<String>,
-    /// Only these, and the open ones that they depend on.
-    pub only: Vec<TaskId>,
-    /// To be done whatever the history has.
-    pub again: Vec<TaskId>,
-    /// The revision to start from; without one, HEAD or where the last run's work landed.
-    pub base: Option<String>,
-    /// What becomes of cycles.
-    #[serde(skip)]
-    pub cycles: Cycles,
-}
 
 /// A backlog with its plan.
 #[derive(Debug)]
@@ -143,21 +120,6 @@ fn agent_json(recipe: &Recipe) -> Value {
 pub(crate) fn new_id(at: Timestamp) -> RunId {
     let mixed = RandomState::new().hash_one(std::process::id());
     new_run_id(at, u32::try_from(mixed >> 32).unwrap_or_default())
-}
-
-/// How a backlog is planned, by the settings and the order.
-pub(crate) fn options(order: &PlanOrder, settings: &Settings) -> PlanOptions {
-    PlanOptions {
-        unit: settings.waves.unit,
-        tdd: settings.tdd.mode,
-        red_start: if settings.tdd.red_early {
-            RedStart::Early
-        } else {
-            RedStart::AfterDependencies
-        },
-        cycles: order.cycles,
-        only: order.only.clone(),
-    }
 }
 
 /// Returns the limits that the settings give.

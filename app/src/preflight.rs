@@ -1,11 +1,9 @@
 //! Looks at the base before agents are paid, says what was seen, and refuses what could prove nothing.
 
 use crate::error::Error;
-use crate::judging::Judging;
-use crate::notice::Notice;
+use crate::judging::{Judging, parts, test_command};
+use crate::notice::{BaseSeen, Notice};
 use crate::project::Project;
-use crate::setup::{parts, test_command};
-use serde::Serialize;
 use std::path::Path;
 use tm_executors::testing::{TestCommand, TestPlace, how_to_report, run_tests};
 use tm_runtime::loops::Place;
@@ -14,24 +12,6 @@ use tm_runtime::{JournalHeader, TestResultCache, now, replay};
 use tm_scheduler::preflight::{BaseMeasured, Preflight, judge_base};
 use tm_scheduler::{CommitId, Task};
 use tm_store::run::{ActivityLog, RunDirectory, write_json};
-
-/// A preflight as an event.
-#[derive(Clone, Debug, Serialize)]
-pub struct BaseSeen {
-    event: &'static str,
-    /// What was seen.
-    #[serde(flatten)]
-    pub preflight: Preflight,
-}
-
-impl From<Preflight> for BaseSeen {
-    fn from(preflight: Preflight) -> Self {
-        Self {
-            event: "base:measured",
-            preflight,
-        }
-    }
-}
 
 /// Looks at the base of a run that is about to begin; what was seen is its first line, and stays in its folder.
 pub(crate) async fn before_run(

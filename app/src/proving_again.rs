@@ -4,18 +4,16 @@
 //! Nothing can be built on landed work whose commits are not in the repository any more, so such a run is not gone on with:
 //! somebody deleted the integration branch, and git collected what nothing held then.
 
-use crate::error::Error;
+use crate::error::{Error, LostLandings};
 use crate::interrupted::landed;
-use crate::judging::{checkouts, parallel, result_cache};
+use crate::judging::{by_id, checkouts, parallel, parts, result_cache};
 use crate::notice::Notice;
 use crate::project::{KnownRun, Project};
-use crate::setup::{by_id, parts};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use std::collections::BTreeMap;
 use tm_reports::DoubtSummary;
 use tm_runtime::audit::{AuditOrder, AuditTests, doubts, landed_since, proven_tips};
 use tm_runtime::{JournalHeader, Replayed, rules};
-use tm_scheduler::{AuditItem, CommitId, Scheduler, State, TaskId, quoted};
+use tm_scheduler::{AuditItem, CommitId, Scheduler, State, TaskId};
 use tm_store::run::{RunDirectory, write_json};
 use tm_worktrees::{BranchName, Repository, WorktreePool};
 
@@ -127,21 +125,13 @@ fn own_commands(
     Ok(own.collect())
 }
 
-/// Returns the newest of the merges that is not in the repository any more.
-pub(crate) fn gone(
-    repository: &Repository,
-    landed: &[CommitId],
-) -> Result<Option<CommitId>, Error> {
-    Ok(repository.missing(landed)?.pop())
-}
-
 /// Refuses to go on where landed work is gone, and says how to go on from what is left.
 pub(crate) fn refuse_lost_landings(
     repository: &Repository,
     replayed: &Replayed,
 ) -> Result<(), Error> {
     let landed = landed(&replayed.scheduler);
-    let Some(gone) = gone(repository, &landed)? else {
+    let Some(gone) = repository.missing(&landed)?.pop() else {
         return Ok(());
     };
     let kept = branches_with_work(repository, &replayed.scheduler)?;
@@ -155,40 +145,6 @@ pub(crate) fn refuse_lost_landings(
         kept: kept.into_iter().map(|(branch, _)| branch).collect(),
         ids: ids.collect(),
     })))
-}
-
-/// Landed work whose commits are gone, and what there is of it still.
-#[derive(Clone, Debug)]
-pub struct LostLandings {
-    /// The integration branch.
-    pub branch: String,
-    /// The newest merge that is gone.
-    pub gone: CommitId,
-    /// The branches of tasks that hold proven work, in the order in which they were proven.
-    pub kept: Vec<BranchName>,
-    /// Those of them that together hold everything.
-    pub needed: Vec<BranchName>,
-    /// The tasks of which there was proven work.
-    pub ids: BTreeSet<TaskId>,
-}
-
-impl fmt::Display for LostLandings {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            branch, gone, kept, ..
-        } = self;
-        write!(
-            formatter,
-            "go on with the integration branch `{branch}`: the commit `{gone}`, where work of this run landed, is not in \
-             the repository any more; "
-        )?;
-        match quoted(kept) {
-            none if none.is_empty() => {
-                formatter.write_str("no branch of a task holds proven work any more")
-            }
-            names => write!(formatter, "the proven work is still on {names}"),
-        }
-    }
 }
 
 /// The branches of tasks that hold proven work, in the order in which they were proven.

@@ -1,15 +1,12 @@
 //! Where a run stands and what it leaves when it is over: the summary in all its forms, the facts that those need, and
 //! what the journal says has landed against git, for every call that says what has landed.
 
-use crate::committing::Statuses;
 use crate::error::Error;
 use crate::notice::Notice;
 use crate::project::{KnownRun, Project};
 use crate::review::Doubted;
-use crate::run::{Ended, RunOf};
 use serde_json::Value;
 use std::path::Path;
-use tm_config::CommitBacklog;
 use tm_reports::{
     DiffstatSummary, DoubtSummary, REPORTS, RunFacts, SetupSummary, Summary, TaskSummary,
     summarize, with_doubts,
@@ -19,35 +16,8 @@ use tm_runtime::{JournalHeader, Replayed, now};
 use tm_scheduler::{CommitId, Phase, Scheduler, State, TaskView, Timestamp, with_causes};
 use tm_store::run::{Holder, RunDirectory, RunLock, read_json, write_json};
 
-impl Ended {
-    /// Writes what the run leaves: the summary in all its forms, and the statuses where they are committed each time.
-    ///
-    /// # Errors
-    /// It can't be written; the run can be taken up.
-    pub fn report(&self) -> Result<Summary, Error> {
-        let RunOf {
-            project,
-            header,
-            directory,
-            after,
-        } = &self.of;
-        let scheduler = &self.outcome.scheduler;
-        let summary = whole_summary(project, scheduler, header, self.outcome.ended_at);
-        forget_rejections(project, scheduler, header)?;
-        write_reports(&summary, directory.path())
-            .map_err(|error| Error::RunBrokenOff(Box::new(error)))?;
-        if project.loaded.settings.git.commit_backlog == CommitBacklog::Each {
-            Statuses::of(project, header).commit_on_branch(scheduler)?;
-        }
-        if let Some(folder) = &after.report_dir {
-            write_besides(project, &summary, folder);
-        }
-        Ok(summary)
-    }
-}
-
 /// What was rejected and has been done again since is evidence for nobody any more.
-fn forget_rejections(
+pub(crate) fn forget_rejections(
     project: &Project,
     scheduler: &Scheduler,
     JournalHeader { tag, run_id, .. }: &JournalHeader,
@@ -66,7 +36,7 @@ fn is_done(view: &TaskView<'_>) -> bool {
 }
 
 /// Writes the reports where the user wants them too; trouble with that is told.
-fn write_besides(project: &Project, summary: &Summary, folder: &Path) {
+pub(crate) fn write_besides(project: &Project, summary: &Summary, folder: &Path) {
     let made = std::fs::create_dir_all(folder).map_err(Error::from);
     if let Err(error) = made.and_then(|()| write_reports(summary, folder)) {
         let (folder, why) = (folder.display(), with_causes(&error));

@@ -2,16 +2,22 @@
 
 use crate::after::{AfterRun, tell_of_pause};
 use crate::commit_trial::refuse_uncommittable;
+use crate::committing::Statuses;
 use crate::error::Error;
 use crate::holding::{Waiting, end_abandoned, lock, while_held};
-use crate::interrupted::{Manifest, as_started, is_resumable, opened, resumed_limits};
+use crate::interrupted::{
+    Manifest, as_started, end, is_at_work, is_resumable, opened, resumed_limits,
+};
 use crate::notice::Notice;
-use crate::plan::{PlanOrder, Planned, plan};
+use crate::plan::{Planned, plan};
+use crate::plan_order::PlanOrder;
 use crate::preflight::remove_what_never_began;
 use crate::project::{KnownRun, Project};
 use crate::proving_again::{JournalTrust, prove_again, refuse_lost_landings};
+use crate::report::{forget_rejections, whole_summary, write_besides, write_reports};
 use crate::setup::{Begins, preflight, run_setup};
 use crate::steering::steers;
+use tm_config::CommitBacklog;
 use tm_reports::Summary;
 use tm_runtime::preflight::BrokenBase;
 use tm_runtime::steering::Steer;
@@ -88,6 +94,41 @@ impl Session {
         } else {
             Err(Error::RunEnded(run.replayed.header.run_id))
         }
+    }
+
+    /// Returns the last run when it can be taken up.
+    ///
+    /// # Errors
+    /// Its journal can't be read.
+    pub fn interrupted(&self) -> Result<Option<KnownRun>, Error> {
+        let Some(id) = self.project.directory.live()? else {
+            return Ok(None);
+        };
+        let directory = self.project.directory.run(&id)?;
+        let folder = directory.path().to_owned();
+        match KnownRun::read(directory) {
+            Ok(run) => Ok(Some(run).filter(is_resumable)),
+            // It never began.
+            Err(error) if error.is_unstarted() => Ok(None),
+            Err(error) => Err(Error::UnreadableLastRun {
+                run: id,
+                folder,
+                error: Box::new(error),
+            }),
+        }
+    }
+
+    /// Ends what a run has left running and leaves it as it is, so that another one can begin.
+    ///
+    /// # Errors
+    /// It could not be ended.
+    pub async fn abandon(&self, run: KnownRun) -> Result<(), Error> {
+        let id = run.id().clone();
+        if is_at_work(&run.replayed.scheduler) {
+            Box::pin(end(&self.project, run)).await?;
+        }
+        self.project.tell(&Notice::PutAside(&id));
+        Ok(())
     }
 
     /// Gets an interrupted run ready to go on.
@@ -175,7 +216,11 @@ impl Session {
         let (socket, sender, steers) = steers(&of.project)?;
         let work = run.run(steers, |at, told, scheduler| {
             listener(at, told, scheduler);
-            tell_of_pause(told, &of);
+            tell_of_pause(
+                told,
+                &of.after,
+                (&of.project, &of.header.run_id, &of.directory),
+            );
         });
         // A run that is over hears nothing.
         let stop = || {
@@ -224,6 +269,31 @@ fn header_of(
 }
 
 impl Ended {
+    /// Writes what the run leaves: the summary in all its forms, and the statuses where they are committed each time.
+    ///
+    /// # Errors
+    /// It can't be written; the run can be taken up.
+    pub fn report(&self) -> Result<Summary, Error> {
+        let RunOf {
+            project,
+            header,
+            directory,
+            after,
+        } = &self.of;
+        let scheduler = &self.outcome.scheduler;
+        let summary = whole_summary(project, scheduler, header, self.outcome.ended_at);
+        forget_rejections(project, scheduler, header)?;
+        write_reports(&summary, directory.path())
+            .map_err(|error| Error::RunBrokenOff(Box::new(error)))?;
+        if project.loaded.settings.git.commit_backlog == CommitBacklog::Each {
+            Statuses::of(project, header).commit_on_branch(scheduler)?;
+        }
+        if let Some(folder) = &after.report_dir {
+            write_besides(project, &summary, folder);
+        }
+        Ok(summary)
+    }
+
     /// Tells whoever is to be told that the run is over.
     pub async fn tell(&self, summary: &Summary) {
         let of = &self.of;

@@ -1,21 +1,21 @@
 //! Puts together what a run is carried out with, and checks it before anything is started.
 
+use crate::agents::agents;
 use crate::error::Error;
-use crate::judging::{checkouts, result_cache};
+use crate::judging::{by_id, checkouts, parts, result_cache, test_command};
 use crate::notice::Notice;
-use crate::plan::{PlanOrder, options};
+use crate::plan_order::{PlanOrder, options};
 use crate::preflight::before_run;
 use crate::project::Project;
-use crate::proving_again::gone;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tm_config::{Inputs, Settings};
 use tm_executors::testing::TestCommand;
-use tm_presets::{PresetFolders, Recipe, recipe};
+use tm_presets::PresetFolders;
 use tm_runtime::preflight::BrokenBase;
 use tm_runtime::standing::{Ledger, Rejected, kept_tests, standing};
-use tm_runtime::{AgentChoice, Integration, JournalHeader, Parts, RunSetup, rules};
-use tm_scheduler::{CommitId, Phase, PlannedTask, Tag, Task, TaskId, Unit, of_unit};
+use tm_runtime::{AgentChoice, Integration, JournalHeader, RunSetup, rules};
+use tm_scheduler::{CommitId, Phase, PlannedTask, Tag, Task, TaskId};
 use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::{Rejection, RunDirectory};
 use tm_worktrees::{BranchName, PathPatterns, Repository};
@@ -168,7 +168,7 @@ fn open_integration(
     History { landed, landing }: &History,
 ) -> Result<Integration, Error> {
     let branch = BranchName::new(header.integration_branch.clone())?;
-    if let Some(gone) = gone(repository, landed)? {
+    if let Some(gone) = repository.missing(landed)?.pop() {
         // Only a run that is put aside comes so far, and it builds on nothing.
         return Ok(Integration::lost(repository.clone(), branch, gone));
     }
@@ -202,79 +202,6 @@ pub(crate) fn preflight(
         check_tests(header, tasks)?;
     }
     Ok((agents, test_command))
-}
-
-/// Tasks and subtasks by id, since a plan can be made of either.
-pub(crate) fn by_id(tasks: &[Task]) -> BTreeMap<TaskId, Task> {
-    let units = [Unit::Subtask, Unit::Task].into_iter();
-    let both = units.flat_map(|unit| of_unit(tasks, unit));
-    both.map(|task| (task.id.clone(), task)).collect()
-}
-
-/// The agents of the settings by kind of work, each with those that take over for it.
-pub(crate) fn agents(project: &Project) -> Result<AgentChoice, Error> {
-    let of = |phase| -> Result<Vec<Recipe>, Error> {
-        let candidates = candidates(project, phase).map(|recipe| with_program(recipe?));
-        candidates.collect()
-    };
-    Ok(AgentChoice {
-        red: of(Phase::Red)?,
-        green: of(Phase::Green)?,
-        plain: of(Phase::None)?,
-    })
-}
-
-/// Returns who may do a kind of work by the settings: the first choice, with the model that is asked for, then those that
-/// take over.
-pub(crate) fn candidates(
-    project: &Project,
-    phase: Phase,
-) -> impl Iterator<Item = Result<Recipe, Error>> {
-    let settings = &project.loaded.settings;
-    let first = settings.agent.for_phase(phase.as_str());
-    let fallback = settings.agent.fallback.iter().map(String::as_str);
-    let mut seen = BTreeSet::new();
-    let names = [first].into_iter().chain(fallback);
-    let names = names.filter(move |name| seen.insert(*name));
-    let of_phase = || settings.agent.model_for_phase(phase.as_str());
-    let model = project.asked_for_model().or_else(of_phase);
-    names.map(move |name| {
-        let mut recipe = recipe(name, settings)?;
-        if let Some(model) = model.filter(|_| name == first) {
-            recipe.model = Some(model.to_owned());
-        }
-        Ok(recipe)
-    })
-}
-
-/// Refuses an agent whose program is not there.
-pub(crate) fn with_program(recipe: Recipe) -> Result<Recipe, Error> {
-    find_program(&recipe).map(|_| recipe)
-}
-
-/// Returns where the program of an agent is.
-///
-/// # Errors
-/// It is not on this machine.
-pub fn find_program(recipe: &Recipe) -> Result<PathBuf, Error> {
-    let program = recipe.program(&std::env::current_exe()?)?;
-    which::which(&program).map_err(|_| Error::NoProgram {
-        program,
-        agent: recipe.name.clone(),
-    })
-}
-
-/// Returns the parts of the project that have test commands of their own, and the command for all else.
-///
-/// # Errors
-/// The settings make no sense.
-pub fn parts(project: &Project) -> Result<Parts, Error> {
-    Ok(Parts::of(&project.loaded.settings, project.root())?)
-}
-
-/// Returns the command of the settings, or the one that is found.
-pub fn test_command(project: &Project) -> Option<TestCommand> {
-    tm_runtime::test_command(&project.loaded.settings, project.root())
 }
 
 /// Pairs can't be proven without tests.

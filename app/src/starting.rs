@@ -4,7 +4,7 @@
 
 use crate::error::Error;
 use crate::notice::Notice;
-use crate::plan::PlanOrder;
+use crate::plan_order::PlanOrder;
 use crate::project::Project;
 use std::collections::BTreeSet;
 use tm_runtime::standing::{CleanBase, RevertReason, TakenBack, Taking, clean_base, standing};

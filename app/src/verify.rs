@@ -1,9 +1,9 @@
 //! The judgement of a run, by hand, on any work.
 
 use crate::error::Error;
-use crate::judging::Judging;
+use crate::judging::{Judging, parts, test_command};
 use crate::project::Project;
-use crate::setup::{never_commit, parts, test_command};
+use crate::setup::never_commit;
 use std::path::{Path, PathBuf};
 use tm_executors::testing::TestCommand;
 use tm_runtime::{JournalHeader, RedCommit, Replayed, StepError, Work, prove, red_commit, rules};

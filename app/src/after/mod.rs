@@ -7,7 +7,6 @@ mod traces;
 use crate::error::Error;
 use crate::notice;
 use crate::project::Project;
-use crate::run::RunOf;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,7 +15,7 @@ use tm_executors::process::{TreeCommand, run_within, shell_words};
 use tm_reports::Summary;
 use tm_runtime::RunEvent;
 use tm_runtime::notices::{Channel, Notice};
-use tm_scheduler::Event;
+use tm_scheduler::{Event, RunId};
 use tm_store::run::RunDirectory;
 
 /// How long the command may take.
@@ -132,16 +131,20 @@ pub(crate) async fn deliver<T: Serialize + Sync>(
 }
 
 /// Tells every channel that a run is paused by itself; whoever paused it knows.
-pub(crate) fn tell_of_pause(run_event: &RunEvent, of: &RunOf) {
+pub(crate) fn tell_of_pause(
+    run_event: &RunEvent,
+    after: &AfterRun,
+    (project, run, directory): (&Project, &RunId, &RunDirectory),
+) {
     let RunEvent::Event(Event::RunPaused { why: Some(why) }) = run_event else {
         return;
     };
-    let channels = channels(&of.after.notify).unwrap_or_default();
+    let channels = channels(&after.notify).unwrap_or_default();
     if channels.is_empty() {
         return;
     }
-    let (project, id) = (of.project.clone(), of.header.run_id.to_string());
-    let scratch = of.directory.path().to_owned();
+    let (project, id) = (project.clone(), run.to_string());
+    let scratch = directory.path().to_owned();
     let text = format!("run {id} is paused: {why}");
     let summary = serde_json::json!({"run_id": id, "status": "paused", "broken_by": why});
     // The run does not wait for it.

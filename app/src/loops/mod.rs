@@ -3,12 +3,14 @@
 mod tag_loops;
 
 use crate::after::{OnComplete, channels, deliver};
+use crate::agents::find_program;
 use crate::error::Error;
 use crate::holding::{Waiting, end_abandoned, lock, stop_orders, while_held};
+use crate::judging::test_command;
 use crate::notice;
 use crate::plan::new_id;
 use crate::project::Project;
-use crate::setup::{find_program, presets, test_command};
+use crate::setup::presets;
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
