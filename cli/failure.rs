@@ -4,48 +4,10 @@ use crate::advice;
 use serde_json::{Value, json};
 use std::fmt;
 
+pub(crate) use crate::exit_code::ExitCode;
+
 /// What a command comes to: its exit code, unless it says what is asked for.
 pub(crate) type Result<T = u8, E = CommandFailure> = std::result::Result<T, E>;
-
-/// Exit codes, as documented in README.md.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum ExitCode {
-    /// An error of tm, its configuration or its surroundings.
-    Error,
-    /// The command line makes no sense.
-    Usage,
-    /// The work does not allow the next step.
-    Refused,
-    /// Something that was checked is wrong.
-    Invalid,
-    /// Nothing could be planned.
-    Unplannable,
-    /// Another run is live.
-    Busy,
-    /// Somebody interrupted it.
-    Interrupted,
-}
-
-impl ExitCode {
-    /// Returns the number.
-    pub(crate) const fn number(self) -> u8 {
-        match self {
-            Self::Error => 1,
-            Self::Usage => 2,
-            Self::Refused | Self::Invalid => 3,
-            Self::Unplannable => 4,
-            Self::Busy => 5,
-            Self::Interrupted => 130,
-        }
-    }
-}
-
-impl ExitCode {
-    /// Returns the number, or 0 where all is well.
-    pub(crate) const fn unless(self, is_well: bool) -> u8 {
-        if is_well { 0 } else { self.number() }
-    }
-}
 
 /// An error on its way to the screen.
 #[derive(Debug)]

@@ -8,6 +8,7 @@ mod ask;
 mod commands;
 mod display;
 mod environment;
+mod exit_code;
 mod failure;
 mod flags;
 mod invocation;

@@ -1,7 +1,7 @@
 //! What to do about an error of autopilot.
 
 use super::{Advice, AnyError, NO_BACKLOG};
-use crate::failure::ExitCode;
+use crate::exit_code::ExitCode;
 use tm_runtime::autopilot::{Error, ErrorKind};
 use tm_scheduler::autopilot::Unstartable;
 

@@ -3,7 +3,7 @@
 mod autopilot;
 mod presets;
 
-use crate::failure::ExitCode;
+use crate::exit_code::ExitCode;
 use autopilot::on_autopilot;
 use itertools::Itertools as _;
 pub(crate) use presets::on_recipe;

@@ -11,32 +11,28 @@ mod checkouts;
 mod clock;
 mod conventional;
 mod error;
+mod locks;
 pub mod loops;
 pub mod notices;
 pub mod preflight;
 mod proving;
+mod run_event;
 mod setup;
 pub mod standing;
 mod step_error;
+mod trailers;
 mod waves;
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Locks what is whole whenever nobody holds it, also where somebody panicked.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 pub use checkouts::{Checkouts, preparation};
 pub use clock::now;
 pub use error::Error;
 pub use proving::{Parts, RedCommit, TestResultCache, Work, prove, red_commit};
+pub use run_event::RunEvent;
 pub use setup::{
     attempt_limits, content_rules, environment, executor, home, rules, run_hooks, test_command,
 };
 pub use step_error::StepError;
 pub use waves::steering;
 pub use waves::{
-    AgentChoice, Integration, JournalHeader, Outcome, Replayed, Run, RunEvent, RunSetup, Tip,
-    replay,
+    AgentChoice, Integration, JournalHeader, Outcome, Replayed, Run, RunSetup, Tip, replay,
 };

@@ -1,6 +1,6 @@
 //! Which agents were at work when: for changes in the user's checkout, which nobody can trace to one of several.
 
-use crate::locked;
+use crate::locks::locked;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 use tm_scheduler::{AttemptNumber, TaskId};

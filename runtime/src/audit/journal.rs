@@ -5,10 +5,10 @@
 
 use super::judge::Judge;
 use super::structure::TaskWork;
-use super::trailers::Claims;
 use super::{AuditOrder, AuditTests, judge, judged, looked_at};
 use crate::proving::TestResultCache;
 use crate::step_error::{StepError, briefly};
+use crate::trailers::Claims;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tm_scheduler::{

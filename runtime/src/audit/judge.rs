@@ -1,6 +1,6 @@
 //! Does the proof of one commit of a history again, with the judgement of a run.
 
-use super::structure::{PastMerge, TaskWork, item, words_of};
+use super::structure::{PastMerge, TaskWork, item, shown, words_of};
 use crate::proving::{TestResultCache, Work, prove, prove_same_behaviour, red_commit};
 use crate::step_error::StepError;
 use crate::waves::{Landed, judged_merge};
@@ -313,27 +313,6 @@ const fn resolved(resolution: Resolution) -> &'static str {
         }
         Resolution::Driver | Resolution::Agent => {
             "its tree is what its parents give but for files in conflict, and what passed alone passes merged"
-        }
-    }
-}
-
-/// What is said of what holds.
-pub(super) const fn shown(kind: AuditKind) -> &'static str {
-    match kind {
-        AuditKind::Red => "its new tests fail for what is missing",
-        AuditKind::Green => {
-            "the tests of its RED are unchanged and pass, nothing that passed before fails"
-        }
-        AuditKind::Work => "nothing that passed before fails",
-        AuditKind::Refactor => "no test is changed, nothing that passed before fails",
-        AuditKind::Landing | AuditKind::Merge => {
-            "its tree is what its parents give, and what passed alone passes merged"
-        }
-        AuditKind::TakenBack => "its tree is what taking back gives",
-        AuditKind::Statuses => "it changes statuses of the backlog and nothing else",
-        AuditKind::History | AuditKind::Uncovered => "nothing",
-        AuditKind::Whole => {
-            "nothing that passed at the beginning fails at the end, and no new test fails"
         }
     }
 }

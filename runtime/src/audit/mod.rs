@@ -22,11 +22,9 @@ mod journal;
 mod judge;
 mod statuses;
 mod structure;
-mod trailers;
 
 pub use journal::{Doubt, doubts, doubts_of_looks, landed_since, proven_tips};
 pub use statuses::{STATUSES_PHASE, is_same_but_for_statuses};
-pub(crate) use trailers::{MADE_IN, TEST_COMMAND, as_value, values};
 
 /// Which tests of a history are run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

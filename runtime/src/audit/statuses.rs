@@ -1,6 +1,6 @@
 //! Tells whether a commit sets statuses of a backlog and does nothing else. Runs no test.
 
-use super::trailers::values;
+use crate::trailers::values;
 use itertools::Itertools as _;
 use serde_json::Value;
 use std::path::Path;

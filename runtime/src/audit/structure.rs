@@ -3,10 +3,9 @@
 //! The rule that makes an audit whole: each commit of the range is in exactly one of the three, so nothing is in what a
 //! stranger clones that is not judged, is not what merging its parents gives, or is not named.
 
-use super::judge::shown;
 use super::statuses::{STATUSES_PHASE, other_than_statuses};
-use super::trailers::Claims;
 use crate::standing::takes_back_as_said;
+use crate::trailers::Claims;
 use itertools::Itertools as _;
 use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::{AuditItem, AuditKind, AuditOutcome, CommitId, TAKEN_BACK_PHASE};
@@ -330,4 +329,25 @@ fn uncovered(commit: &PastCommit, claims: &Claims, why: &str) -> Sorted {
 fn finding(commit: &PastCommit, claims: &Claims, kind: AuditKind, what: &str) -> Sorted {
     let item = item(commit, claims, kind);
     found(item, AuditOutcome::NotShown, what)
+}
+
+/// What is said of what holds.
+pub(super) const fn shown(kind: AuditKind) -> &'static str {
+    match kind {
+        AuditKind::Red => "its new tests fail for what is missing",
+        AuditKind::Green => {
+            "the tests of its RED are unchanged and pass, nothing that passed before fails"
+        }
+        AuditKind::Work => "nothing that passed before fails",
+        AuditKind::Refactor => "no test is changed, nothing that passed before fails",
+        AuditKind::Landing | AuditKind::Merge => {
+            "its tree is what its parents give, and what passed alone passes merged"
+        }
+        AuditKind::TakenBack => "its tree is what taking back gives",
+        AuditKind::Statuses => "it changes statuses of the backlog and nothing else",
+        AuditKind::History | AuditKind::Uncovered => "nothing",
+        AuditKind::Whole => {
+            "nothing that passed at the beginning fails at the end, and no new test fails"
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! judges what it sees.
 
 use super::answers::{Completed, TestResultsView};
-use super::error::Error;
+use super::error::{Error, NoCounts};
 use super::project::Project;
 use super::session::Session;
 use super::state::RunState;
@@ -253,29 +253,6 @@ pub fn parse_counts(text: &str) -> Result<TestCounts, Error> {
         total: written.total.unwrap_or(counts.total),
         ..counts
     })
-}
-
-/// What is wrong with counts.
-#[derive(Debug, thiserror::Error)]
-pub enum NoCounts {
-    /// They are no JSON, or other JSON.
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
-    /// Something is no pair.
-    #[error("`{0}` is not `<name>:<number>`")]
-    NoPair(String),
-    /// A number is none.
-    #[error("`{0}` is no number of tests")]
-    NoNumber(String),
-    /// A name is none.
-    #[error("`{0}` is none of passed, failed, skipped, total")]
-    NoName(String),
-    /// A name is there twice.
-    #[error("`{0}` is there twice")]
-    Twice(String),
-    /// Nothing is said.
-    #[error("it says neither how many tests passed nor how many failed")]
-    Nothing,
 }
 
 fn counts(text: &str) -> Result<Written, NoCounts> {

@@ -1,6 +1,5 @@
 //! What can go wrong when autopilot is asked for something; what to do about it is for the caller to say.
 
-use super::complete::NoCounts;
 use crate::preflight::BrokenTests;
 use std::fmt;
 use std::path::PathBuf;
@@ -233,4 +232,27 @@ impl Error {
             _ => ErrorKind::StepError,
         }
     }
+}
+
+/// What is wrong with counts.
+#[derive(Debug, thiserror::Error)]
+pub enum NoCounts {
+    /// They are no JSON, or other JSON.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// Something is no pair.
+    #[error("`{0}` is not `<name>:<number>`")]
+    NoPair(String),
+    /// A number is none.
+    #[error("`{0}` is no number of tests")]
+    NoNumber(String),
+    /// A name is none.
+    #[error("`{0}` is none of passed, failed, skipped, total")]
+    NoName(String),
+    /// A name is there twice.
+    #[error("`{0}` is there twice")]
+    Twice(String),
+    /// Nothing is said.
+    #[error("it says neither how many tests passed nor how many failed")]
+    Nothing,
 }

@@ -11,11 +11,14 @@ mod error;
 mod finish;
 mod next;
 mod project;
+mod prompt;
+mod report;
 mod seen;
 mod session;
 mod start;
 mod state;
 mod status;
+mod unit_reports;
 mod units;
 mod verify;
 
@@ -25,13 +28,13 @@ pub use answers::{
     WorkUnit, WorkUnitContext,
 };
 pub use commit::{CommitRequest, commit};
+pub use complete::parse_counts;
 pub use complete::{CompleteRequest, complete};
-pub use complete::{NoCounts, parse_counts};
-pub use context::{GUIDE, prompt};
-pub use error::{Error, ErrorKind};
+pub use error::{Error, ErrorKind, NoCounts};
 pub use finish::{Cleanup, FinalizeRequest, abort, finalize, pause};
 pub use next::{next, next_work_unit};
 pub use project::{Environment, Project};
+pub use prompt::{GUIDE, prompt};
 pub use start::{Force, StartRequest, preview, resume, resume_of, start};
 pub use status::{run_state, status, under_way, watched};
-pub use units::{UnitPhase, UnitResult, complete_unit};
+pub use unit_reports::{UnitPhase, UnitResult, complete_unit};

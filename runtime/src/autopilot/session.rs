@@ -6,8 +6,8 @@
 use super::answers::WorkUnit;
 use super::error::Error;
 use super::project::Project;
+use super::report::markdown;
 use super::state::RunState;
-use super::status::markdown;
 use super::units as ledger;
 use crate::now;
 use itertools::Itertools as _;

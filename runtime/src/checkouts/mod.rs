@@ -9,10 +9,10 @@ pub mod preparation;
 
 pub(crate) use not_ready::NotReady;
 
-use crate::locked;
+use crate::locks::locked;
+use crate::run_event::RunEvent;
 use crate::setup::environment;
 use crate::step_error::{StepError, blocking, briefly, describe, in_background};
-use crate::waves::{RunEvent, StepMessage};
 use not_ready::{not_ready, of_content};
 use ports::{Ports, name_of};
 use preparation::{
@@ -20,13 +20,13 @@ use preparation::{
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use tm_config::Settings;
 use tm_executors::engine::Executor;
 use tm_scheduler::{CommitId, milliseconds};
 use tm_worktrees::{BranchName, BranchStart, JudgeCheckout, Lister, Worktree, WorktreePool};
-use tokio::sync::mpsc::UnboundedSender;
 
 /// The checkouts of a run.
 #[derive(Clone, Debug)]
@@ -43,7 +43,16 @@ pub struct Checkouts {
     /// What people should know, a sentence each.
     noticed: Arc<Mutex<Vec<String>>>,
     /// Who is told of set-ups.
-    told: Arc<OnceLock<UnboundedSender<StepMessage>>>,
+    told: Arc<OnceLock<Listener>>,
+}
+
+/// Somebody who is told of set-ups.
+struct Listener(Box<dyn Fn(RunEvent) + Send + Sync>);
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Listener")
+    }
 }
 
 impl Checkouts {
@@ -82,9 +91,9 @@ impl Checkouts {
     }
 
     /// Has somebody told of every set-up from now on.
-    pub(crate) fn tell_through(&self, told: UnboundedSender<StepMessage>) {
+    pub(crate) fn tell_through(&self, told: impl Fn(RunEvent) + Send + Sync + 'static) {
         // Whoever was there first hears it.
-        let _heard_by_another = self.told.set(told);
+        let _heard_by_another = self.told.set(Listener(Box::new(told)));
     }
 
     /// Tells how long commands took to make a checkout ready.
@@ -103,9 +112,7 @@ impl Checkouts {
         let took_ms = milliseconds(*took);
         tracing::info!(place, took_ms, ?why, "set up");
         if let Some(told) = self.told.get() {
-            // Nobody listens once the run has ended.
-            let _nobody_listens =
-                told.send(StepMessage::RunEvent(RunEvent::Setup { place, took_ms }));
+            told.0(RunEvent::Setup { place, took_ms });
         }
     }
 

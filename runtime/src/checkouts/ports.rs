@@ -4,7 +4,7 @@
 //! it. Ports come in blocks, each held by one run on this machine by a lock that the system lets go of with the process.
 //! Does not look whether some other program listens on a port.
 
-use crate::locked;
+use crate::locks::locked;
 use rustix::process::geteuid;
 use std::borrow::Cow;
 use std::ffi::OsString;

@@ -8,7 +8,8 @@ use crate::attempt::ConcurrentAttempts;
 use crate::{Error, now};
 pub use progress_file::{LoopHeader, ProgressFile};
 use serde::Serialize;
-pub use setup::{CutOff, LoopSetup, LoopState, Place, SharedCost, clean_up};
+pub use setup::{CutOff, LoopSetup, Place, SharedCost, clean_up};
+pub use state::LoopState;
 use std::sync::Arc;
 use tag_loop::TagLoop;
 use tm_scheduler::iteration::{Iteration, IterationFailure, IterationRecord, LoopStatus};
@@ -20,6 +21,7 @@ use tokio::task::{JoinError, JoinSet};
 mod agent;
 mod progress_file;
 mod setup;
+mod state;
 mod tag_loop;
 
 /// What the loop of a tag came to.

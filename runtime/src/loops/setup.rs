@@ -1,11 +1,11 @@
 //! Everything that the loop of one tag is carried out with, put together by the caller before it begins; and what it leaves
 //! for whoever comes after a crash, and what is done with that then.
 
-use super::ProgressFile;
+use super::{LoopState, ProgressFile};
 use crate::checkouts::{Checkouts, preparation};
+use crate::locks::locked;
 use crate::step_error::blocking;
-use crate::{Error, locked, now};
-use serde::{Deserialize, Serialize};
+use crate::{Error, now};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use tm_presets::{LoopContext, LoopPrompt, Recipe};
 use tm_scheduler::iteration::{Goal, LoopInput, LoopLimits, LoopStatus};
 use tm_scheduler::{CommitId, RunId, Status, Tag, Timestamp};
 use tm_store::backlog::{BacklogSource, ReadOptions};
-use tm_store::run::{LoopDirectory, ProjectDirectory, read_json, write_json};
+use tm_store::run::{LoopDirectory, ProjectDirectory, read_json};
 use tm_worktrees::{BranchName, BranchStart, PathPatterns, Repository, Worktree};
 
 /// The loop of one tag.
@@ -215,36 +215,6 @@ pub(super) fn env_markers(
         ("TM_TASK_ID".to_owned(), format!("iteration-{iteration}")),
         ("TM_ATTEMPT".to_owned(), attempt.to_string()),
     ]
-}
-
-/// Where a tag's loop stands: `state-<tag>.json`, replaced before each agent is started.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct LoopState {
-    /// The version of this format.
-    pub version: u32,
-    /// The loop.
-    pub id: RunId,
-    /// The tag.
-    #[serde(rename = "lane")]
-    pub tag: Tag,
-    /// The progress file.
-    pub progress_file: PathBuf,
-    /// The iteration that was begun last, 0 before the first.
-    pub iteration: u32,
-    /// Whether it is under way.
-    pub is_under_way: bool,
-    /// The try at it.
-    pub attempt: u32,
-    /// The worktree, its branch and where that began, when the loop works in one.
-    pub worktree: Option<(PathBuf, String, CommitId)>,
-    /// How it ended; nothing while it goes on.
-    pub ended: Option<LoopStatus>,
-}
-
-impl LoopState {
-    pub(super) fn write(&self, directory: &LoopDirectory) -> Result<(), Error> {
-        Ok(write_json(&directory.state(self.tag.as_str()), self)?)
-    }
 }
 
 /// A loop that was cut off: tm was killed, or the machine.

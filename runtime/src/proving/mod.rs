@@ -10,7 +10,7 @@ pub use green::{RedCommit, red_commit};
 pub use parts::Parts;
 pub use result_cache::TestResultCache;
 
-use crate::locked;
+use crate::locks::locked;
 use crate::step_error::{StepError, briefly};
 use files::StartTree;
 use std::collections::BTreeSet;

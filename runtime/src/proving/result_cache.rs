@@ -4,7 +4,7 @@
 
 use super::files::StartTree;
 use crate::checkouts::{Checkouts, NotReady};
-use crate::locked;
+use crate::locks::locked;
 use crate::step_error::{StepError, briefly};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

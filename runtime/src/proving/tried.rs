@@ -3,7 +3,7 @@
 
 use super::files::Brought;
 use super::{Prover, RedCommit};
-use crate::locked;
+use crate::locks::locked;
 use crate::step_error::{StepError, briefly};
 use std::hash::{BuildHasher as _, RandomState};
 use tm_executors::testing::{Canary as Changed, canary, is_tool_settings};

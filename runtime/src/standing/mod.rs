@@ -1,7 +1,7 @@
 //! What stands in a history, and what of that somebody rejected. The trailers of commits are the truth: no journal, no
 //! folder of a run.
 
-use crate::audit::{MADE_IN, values};
+use crate::trailers::{MADE_IN, values};
 pub use ledger::{KeptTests, Ledger, Rejected, RejectedCommit, kept_tests};
 use std::collections::BTreeSet;
 use taking_back::Group;

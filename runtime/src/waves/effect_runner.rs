@@ -4,62 +4,26 @@
 
 use crate::attempt::Start;
 use crate::callers::AgentCaller;
+use crate::run_event::RunEvent;
 use crate::step_error::{StepError, blocking, words_of_panic};
 use crate::waves::looking_ahead::LookingAhead;
 use crate::waves::run_setup::{RunSetup, Shared};
 use crate::waves::statuses::StatusWriter;
 use crate::waves::steering::Reply;
-use crate::waves::steps::{self, StepContext, StepDone, StepShared, WorkStep};
+use crate::waves::step_message::{StepDone, StepMessage};
+use crate::waves::steps::{self, StepContext, StepShared, WorkStep};
 use futures_util::FutureExt as _;
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tm_scheduler::{
     Answer, AttemptNumber, AttemptStep, CommitId, Effect, Event, Input, Keep, Phase, PlannedTask,
-    RunStatus, Scheduler, StopMode, Task, TaskId, Tokens, addition, of_unit,
+    RunStatus, Scheduler, StopMode, Task, TaskId, addition, of_unit,
 };
 use tm_store::backlog::ReadOptions;
 use tm_worktrees::Worktree;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
-
-/// Something that people may want to see.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RunEvent {
-    /// An event of the run.
-    Event(Event),
-    /// What an agent printed last.
-    Output {
-        /// The task.
-        task: TaskId,
-        /// The line.
-        line: String,
-        /// Tokens of its attempt so far, when it reports them.
-        tokens: Option<Tokens>,
-    },
-    /// A checkout was made ready by the commands of the settings.
-    Setup {
-        /// Which one, in words.
-        place: String,
-        /// How long that took in milliseconds.
-        took_ms: u64,
-    },
-    /// Nothing has happened for a second; the time has gone on.
-    Pulse,
-    /// Trouble that does not end anything, such as a backlog that can't be written now.
-    Warning(String),
-}
-
-/// What comes back from a step, or along the way.
-#[derive(Debug)]
-pub(crate) enum StepMessage {
-    /// A step is over.
-    Done(Box<StepDone>),
-    /// Something to see.
-    RunEvent(RunEvent),
-    /// Something that the scheduler is to know besides.
-    Seen(Box<Input>),
-}
 
 /// A worktree that is in use, and the attempt that uses it.
 type Held = (AttemptNumber, Worktree);
@@ -85,7 +49,11 @@ impl EffectRunner {
     pub(crate) fn new(setup: RunSetup) -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
         let setup = Arc::new(setup);
-        setup.checkouts.tell_through(sender.clone());
+        let told = sender.clone();
+        setup.checkouts.tell_through(move |event| {
+            // Nobody listens once the run has ended.
+            let _nobody_listens = told.send(StepMessage::RunEvent(event));
+        });
         let statuses = StatusWriter::start(&setup, sender.clone());
         Self {
             shared: StepShared {

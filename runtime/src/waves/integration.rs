@@ -4,8 +4,8 @@
 //! more is built on it until that is seen to: what others put there nobody has proven.
 
 use crate::Error;
-use crate::audit::values;
-use crate::locked;
+use crate::locks::locked;
+use crate::trailers::values;
 use std::sync::Mutex;
 use tm_scheduler::CommitId;
 use tm_scheduler::merging::Resolution;

@@ -5,9 +5,11 @@
 
 use crate::callers::refusal_of;
 use crate::clock::SteadyClock;
-use crate::waves::effect_runner::{EffectRunner, RunEvent, StepMessage};
+use crate::run_event::RunEvent;
+use crate::waves::effect_runner::EffectRunner;
 use crate::waves::run_setup::RunSetup;
 use crate::waves::steering::{Ask, Reply, Steer, stop_mode};
+use crate::waves::step_message::StepMessage;
 use crate::{Error, Replayed};
 use std::time::Duration;
 use tm_scheduler::{Edition, Effect, Input, Limits, Request, RunStatus, Scheduler, Timestamp};

@@ -9,15 +9,15 @@ mod evidence;
 mod integration;
 mod looking_ahead;
 mod main_loop;
+mod mending;
 mod replay;
 mod resolving;
 mod run_setup;
 mod statuses;
 pub mod steering;
+mod step_message;
 mod steps;
 
-pub use effect_runner::RunEvent;
-pub(crate) use effect_runner::StepMessage;
 pub use integration::{Integration, Tip};
 pub use main_loop::{Outcome, Run};
 pub use replay::JournalHeader;

@@ -2,11 +2,12 @@
 //!
 //! A status that can't be written now is written with the next one, and again when the run is taken up.
 
-use crate::locked;
+use crate::locks::locked;
 use crate::now;
+use crate::run_event::RunEvent;
 use crate::step_error::{StepError, blocking};
-use crate::waves::effect_runner::{RunEvent, StepMessage};
 use crate::waves::run_setup::{RunSetup, Shared};
+use crate::waves::step_message::StepMessage;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Runs the agent of an attempt, or sees one to its end that another process started.
 
-use super::context::StepContext;
+use super::context::{Orders, StepContext};
 use super::prepare::with_kept_tests;
 use crate::attempt::{Launch, Start, not_started};
 use crate::callers::REPOSITORY;
@@ -12,12 +12,8 @@ use std::path::Path;
 use std::time::Duration;
 use tm_executors::agent::AgentCommand;
 use tm_presets::{Prompt, PromptContext, RejectedWork};
-use tm_scheduler::{AgentReport, AgentVerdict, Answer, CommitId, Place, StopMode, judge_agent};
+use tm_scheduler::{AgentReport, AgentVerdict, Answer, CommitId, Place, judge_agent};
 use tm_worktrees::Worktree;
-use tokio::sync::watch;
-
-/// By which an agent is told to stop.
-pub(crate) type Orders = watch::Receiver<Option<StopMode>>;
 
 /// Sees an agent to its end: one that is started, or one that another process started.
 pub(super) async fn run_agent(

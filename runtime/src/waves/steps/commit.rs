@@ -1,10 +1,10 @@
 //! Commits proven work on the task's branch, after the user's hooks have run on it in a checkout that no agent had.
 
-use super::context::StepContext;
-use super::gates::{Gated, gate_phase, gated};
+use super::context::{Gated, StepContext};
+use super::gates::{gate_phase, gated};
 use super::history::{History, history};
 use super::message::with_own_trailers;
-use super::message::{REFACTOR, message};
+use super::message::{Proven, REFACTOR, message};
 use super::prove::work;
 use crate::proving::prove as prove_work;
 use crate::step_error::{StepError, briefly, describe};
@@ -46,12 +46,6 @@ pub(super) async fn commit(context: &StepContext, worktree: &Worktree) -> Answer
         commit: committed.commit,
         proof: proof.map(Box::new),
     }
-}
-
-/// What is to be committed.
-pub(super) struct Proven {
-    pub(super) tree: TreeId,
-    pub(super) phase: &'static str,
 }
 
 /// A commit of proven work.

@@ -1,38 +1,39 @@
 //! What a step is told: the task, its attempt, and everything of the run that bears on it.
 
-use super::agent::Orders;
 use crate::attempt::{Attempt, AttemptRunner, ConcurrentAttempts, Ran, Start, Workplace};
-use crate::audit::{TEST_COMMAND, as_value};
 use crate::proving::{Parts, RedCommit, TestResultCache};
+use crate::run_event::RunEvent;
 use crate::step_error::{StepError, briefly};
+use crate::trailers::{TEST_COMMAND, as_value};
 use crate::waves::cleaned::cleaned;
-use crate::waves::effect_runner::{RunEvent, StepMessage};
-use crate::waves::resolving::{Mending, carried_over};
+use crate::waves::mending::{Mending, carried_over};
 use crate::waves::run_setup::Shared;
 use crate::waves::statuses::Ledger;
+use crate::waves::step_message::{StepDone, StepMessage};
 use itertools::Itertools as _;
 use std::sync::Arc;
+use tm_config::GatePhase;
 use tm_executors::agent::{AgentCommand, Progress};
 use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;
 use tm_scheduler::{
     AgentReport, Answer, AttemptNumber, AttemptRecord, CommitId, Phase, Place, PlannedTask, Proof,
-    Scheduler, Task, TaskId, Tokens,
+    Scheduler, StopMode, Task, TaskId, Tokens,
 };
 use tm_store::run::AttemptDirectory;
 use tm_worktrees::{Error, Repository, TreeId, Worktree};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
-/// A step that is over.
-#[derive(Debug)]
-pub(crate) struct StepDone {
-    pub(crate) task: TaskId,
-    pub(crate) attempt: AttemptNumber,
-    /// The answer; `None` when the run ends before it could be found.
-    pub(crate) answer: Option<Answer>,
-    /// The worktree, for the next step.
-    pub(crate) worktree: Option<Worktree>,
+/// Work that gates look at.
+pub(super) struct Gated<'a> {
+    pub(super) phase: GatePhase,
+    /// What it is compared with.
+    pub(super) before: &'a [CommitId],
+    pub(super) tree: &'a TreeId,
 }
+
+/// By which an agent is told to stop.
+pub(crate) type Orders = watch::Receiver<Option<StopMode>>;
 
 /// What a step is told.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Has gates look at work that holds: commands of the project's own in a judge's checkout, and reviewers.
 
-use super::context::StepContext;
+use super::context::{Gated, StepContext};
 use super::review::review;
 use crate::setup::{environment, of_line};
 use crate::step_error::{StepError, briefly};
@@ -13,18 +13,9 @@ use tm_scheduler::{
     CommandEnd, CommitId, Failure, GateOutcome, GateResult, GateRun, Phase, Proof, Reason,
     ResultFormat, TestReport, judge_gate,
 };
-use tm_worktrees::TreeId;
 
 /// By these exit codes a shell says that there is no such program.
 const NO_PROGRAM: [Option<i32>; 2] = [Some(126), Some(127)];
-
-/// Work that gates look at.
-pub(super) struct Gated<'a> {
-    pub(super) phase: GatePhase,
-    /// What it is compared with.
-    pub(super) before: &'a [CommitId],
-    pub(super) tree: &'a TreeId,
-}
 
 /// What gates are asked for in an attempt's own work.
 pub(super) const fn gate_phase(phase: Phase) -> GatePhase {

@@ -5,8 +5,8 @@
 use super::context::StepContext;
 use super::message::one_line;
 use super::message::{is_of_tm, without_words_of_ours};
-use crate::audit::MADE_IN;
 use crate::step_error::{StepError, describe};
+use crate::trailers::MADE_IN;
 use std::path::Path;
 use tm_scheduler::CommitId;
 use tm_scheduler::verdict::lead_out;

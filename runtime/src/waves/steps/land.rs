@@ -2,14 +2,16 @@
 //! the integration branch.
 
 use super::commit::{hook_words, with_hooks};
-use super::context::{StepContext, StepDone};
-use super::gates::{Gated, gated};
+use super::context::{Gated, StepContext};
+use super::gates::gated;
 use super::message::with_own_trailers;
 use crate::proving::TestResultCache;
 use crate::step_error::{StepError, briefly};
 use crate::waves::attestation::attest;
 use crate::waves::looking_ahead::landed_tasks;
-use crate::waves::resolving::{NotResolved, Rung, climb, mending};
+use crate::waves::mending::mending;
+use crate::waves::resolving::{NotResolved, Rung, climb};
+use crate::waves::step_message::StepDone;
 use std::path::Path;
 use tm_config::{CommitHooks, GatePhase};
 use tm_executors::testing::TestCommand;

@@ -2,17 +2,22 @@
 //! Hooks that have had a message can neither take tm's trailers away nor add to them: by these lines the history says what
 //! was proven.
 
-use super::commit::Proven;
 use super::context::StepContext;
-use crate::audit::{MADE_IN, TEST_COMMAND};
 use crate::conventional::{commit_type, scope};
 use crate::step_error::{StepError, briefly};
+use crate::trailers::{MADE_IN, TEST_COMMAND};
 use itertools::Itertools as _;
 use tm_executors::testing::TestCommand;
 use tm_presets::CommitWords;
 use tm_scheduler::merging::Resolution;
 use tm_scheduler::{CommitId, Phase, Proof, TAKES_BACK, TITLE};
-use tm_worktrees::HookedWork;
+use tm_worktrees::{HookedWork, TreeId};
+
+/// What is to be committed.
+pub(super) struct Proven {
+    pub(super) tree: TreeId,
+    pub(super) phase: &'static str,
+}
 
 /// The phase of a further commit that improves GREEN's code, as its trailer says it.
 pub(super) const REFACTOR: &str = "refactor";

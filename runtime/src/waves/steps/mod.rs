@@ -12,13 +12,13 @@ mod prove;
 mod refactor;
 mod review;
 
-pub(crate) use agent::Orders;
-pub(crate) use context::{StepContext, StepDone, StepShared};
+pub(crate) use context::{Orders, StepContext, StepShared};
 pub(crate) use land::{Landed, judged_merge, land};
 pub(crate) use prepare::prepare;
 pub(crate) use prepare::release;
 
 use crate::attempt::Start;
+use crate::waves::step_message::StepDone;
 use tm_scheduler::{Answer, CommitId};
 use tm_worktrees::Worktree;
 

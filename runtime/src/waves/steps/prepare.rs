@@ -4,10 +4,11 @@
 //! Kept tests are what the first attempt of a RED takes over as they were, and no agent is asked. They are proven as any
 //! other RED. Where that fails, the next attempt is an agent's.
 
-use super::context::{StepContext, StepDone};
+use super::context::StepContext;
 use crate::now;
 use crate::step_error::{StepError, briefly, describe};
 use crate::waves::run_setup::RunSetup;
+use crate::waves::step_message::StepDone;
 use tm_scheduler::{
     AgentReport, Answer, AttemptNumber, Claim, ClaimStatus, CommitId, Ended, Keep, Phase, Place,
     PrepareRefusal, ResultFile, TaskId,

@@ -1,7 +1,7 @@
 //! Has an attempt's work taken as a tree, measured and judged.
 
-use super::context::StepContext;
-use super::gates::{Gated, gate_phase, gated};
+use super::context::{Gated, StepContext};
+use super::gates::{gate_phase, gated};
 use crate::proving::{Work, prove as prove_work};
 use crate::step_error::{StepError, briefly, describe};
 use itertools::Itertools as _;

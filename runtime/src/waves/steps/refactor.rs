@@ -2,11 +2,11 @@
 //!
 //! Nothing that goes wrong here costs GREEN its work: whatever is not kept is put aside, and GREEN's commit stands.
 
-use super::agent::{Orders, command};
-use super::commit::{Proven, committed};
-use super::context::StepContext;
-use super::gates::{Gated, gated};
-use super::message::REFACTOR;
+use super::agent::command;
+use super::commit::committed;
+use super::context::{Gated, Orders, StepContext};
+use super::gates::gated;
+use super::message::{Proven, REFACTOR};
 use super::prove::work;
 use crate::attempt::Start;
 use crate::proving::{Work, prove_same_behaviour};

@@ -2,8 +2,7 @@
 //! to. Its verdict is a file, and nothing but a verdict that can be read lets work pass.
 
 use super::agent::launch_of;
-use super::context::StepContext;
-use super::gates::Gated;
+use super::context::{Gated, StepContext};
 use crate::attempt::{Launch, Start};
 use crate::step_error::{StepError, briefly};
 use serde::Deserialize;

@@ -11,17 +11,17 @@ pub(crate) const MADE_IN: &str = "Made-In";
 
 /// What a commit says of itself.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Claims {
-    pub(super) task: Option<TaskId>,
-    pub(super) run: Option<RunId>,
+pub(crate) struct Claims {
+    pub(crate) task: Option<TaskId>,
+    pub(crate) run: Option<RunId>,
     /// The kind of work; `None` for merges.
-    pub(super) phase: Option<String>,
+    pub(crate) phase: Option<String>,
     /// The test commands that judged it, where it names any.
-    pub(super) test_commands: Vec<String>,
+    pub(crate) test_commands: Vec<String>,
     /// The attempt in which an agent made it.
-    pub(super) made_in: Option<String>,
+    pub(crate) made_in: Option<String>,
     /// How a merge came about where merging lines alone gives none.
-    pub(super) resolution: Option<Resolution>,
+    pub(crate) resolution: Option<Resolution>,
 }
 
 impl Claims {
@@ -29,7 +29,7 @@ impl Claims {
     ///
     /// # Errors
     /// A trailer says two things.
-    pub(super) fn of(trailers: &[(String, String)]) -> Result<Self, Contradiction> {
+    pub(crate) fn of(trailers: &[(String, String)]) -> Result<Self, Contradiction> {
         Ok(Self {
             task: one(trailers, "Task")?.map(TaskId::from),
             run: one(trailers, "Run")?.map(RunId::from),
@@ -41,19 +41,19 @@ impl Claims {
     }
 
     /// Tells whether it is of a merge that names no task, as the base of one is.
-    pub(super) fn is_of_base(&self) -> bool {
+    pub(crate) fn is_of_base(&self) -> bool {
         Self {
             resolution: None,
             ..self.clone()
         } == Self::default()
     }
 
-    pub(super) fn is_of_same_work(&self, other: &Self) -> bool {
+    pub(crate) fn is_of_same_work(&self, other: &Self) -> bool {
         (&self.task, &self.run) == (&other.task, &other.run)
     }
 
     /// Returns the kind of merge that a merge says it is: a landing names its task.
-    pub(super) const fn kind_of_merge(&self) -> AuditKind {
+    pub(crate) const fn kind_of_merge(&self) -> AuditKind {
         match self.task {
             Some(_) => AuditKind::Landing,
             None => AuditKind::Merge,
@@ -61,7 +61,7 @@ impl Claims {
     }
 
     /// Returns the kind of work that a commit of a task says it is.
-    pub(super) fn kind(&self) -> Option<AuditKind> {
+    pub(crate) fn kind(&self) -> Option<AuditKind> {
         self.task.as_ref().and(self.run.as_ref())?;
         match self.phase.as_deref()? {
             "red" => Some(AuditKind::Red),
@@ -76,7 +76,7 @@ impl Claims {
 /// The trailers of a commit contradict each other.
 #[derive(Debug, Eq, PartialEq, thiserror::Error)]
 #[error("its trailers say two things for `{0}`")]
-pub(super) struct Contradiction(String);
+pub(crate) struct Contradiction(String);
 
 fn one<'a>(trailers: &'a [(String, String)], name: &str) -> Result<Option<&'a str>, Contradiction> {
     match values(trailers, name).all_equal_value() {
