@@ -1,9 +1,10 @@
 //! What can keep a call from being carried out. Texts follow "failed to"; what to do about it is for the caller to say.
 
+mod lost_landings;
 mod words;
 
-use std::collections::BTreeSet;
-use std::fmt;
+pub use lost_landings::LostLandings;
+
 use std::io;
 use std::path::PathBuf;
 use tm_reports::DoubtSummary;
@@ -11,7 +12,7 @@ use tm_runtime::JournalHeader;
 use tm_runtime::audit::Doubt;
 use tm_runtime::preflight::BrokenTests;
 use tm_runtime::standing::NotTakenBack;
-use tm_scheduler::{AuditItem, CommitId, RunId, Status, TaskId, Unplannable, quoted, with_causes};
+use tm_scheduler::{AuditItem, RunId, Status, TaskId, Unplannable, quoted, with_causes};
 use tm_store::backlog::BacklogError;
 use tm_store::run::Holder;
 use tm_worktrees::BranchName;
@@ -384,38 +385,4 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
-}
-
-/// Landed work whose commits are gone, and what there is of it still.
-#[derive(Clone, Debug)]
-pub struct LostLandings {
-    /// The integration branch.
-    pub branch: String,
-    /// The newest merge that is gone.
-    pub gone: CommitId,
-    /// The branches of tasks that hold proven work, in the order in which they were proven.
-    pub kept: Vec<BranchName>,
-    /// Those of them that together hold everything.
-    pub needed: Vec<BranchName>,
-    /// The tasks of which there was proven work.
-    pub ids: BTreeSet<TaskId>,
-}
-
-impl fmt::Display for LostLandings {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            branch, gone, kept, ..
-        } = self;
-        write!(
-            formatter,
-            "go on with the integration branch `{branch}`: the commit `{gone}`, where work of this run landed, is not in \
-             the repository any more; "
-        )?;
-        match quoted(kept) {
-            none if none.is_empty() => {
-                formatter.write_str("no branch of a task holds proven work any more")
-            }
-            names => write!(formatter, "the proven work is still on {names}"),
-        }
-    }
 }
