@@ -31,11 +31,12 @@ pub(crate) fn is_without_colours() -> bool {
 
 /// Whether the language that is chosen is written in Unicode.
 pub(crate) fn is_in_unicode() -> bool {
-    let set = ["LC_ALL", "LC_CTYPE", "LANG"]
+    let name = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
         .find_map(variable)
-        .unwrap_or_default();
-    let name = set.to_string_lossy().to_lowercase();
+        .unwrap_or_default()
+        .to_string_lossy()
+        .to_lowercase();
     name.contains("utf-8") || name.contains("utf8")
 }
 

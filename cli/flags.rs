@@ -1,6 +1,6 @@
 //! Flags as settings: each with the setting that it gives.
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use serde_json::Value;
 use tm_config::Override;
 
@@ -24,10 +24,38 @@ impl Flags {
             .set("agent.default", "--agent-command", custom)
     }
 
+    /// Adds how work is judged.
+    pub(crate) fn judging(self, how: JudgingArguments) -> Self {
+        self.set("test.command", "--test-command", how.test_command)
+            .set("tdd.strictness", "--strictness", word(how.strictness))
+    }
+
     /// Returns all.
     pub(crate) fn given(self) -> Vec<Override> {
         self.0
     }
+}
+
+/// How work is judged.
+#[derive(Args, Clone, Default)]
+pub(crate) struct JudgingArguments {
+    /// The command that runs the tests, run by `sh`.
+    #[arg(long, value_name = "COMMAND")]
+    test_command: Option<String>,
+    /// How strictly RED and GREEN are judged.
+    #[arg(long, value_name = "LEVEL")]
+    strictness: Option<StrictnessArgument>,
+}
+
+/// How strictly RED and GREEN are judged.
+#[derive(Clone, Copy, ValueEnum)]
+enum StrictnessArgument {
+    /// A new test that passes in RED fails the attempt.
+    Strict,
+    /// Some may pass, not all.
+    Normal,
+    /// Noted only.
+    Relaxed,
 }
 
 /// Returns the word of the command line for a value.

@@ -66,8 +66,8 @@ impl Invocation {
     pub(crate) fn read() -> clap::error::Result<(Arguments, Self)> {
         let mut command = Arguments::command();
         let matches = command.try_get_matches_from_mut(std::env::args_os())?;
-        let arguments = Arguments::from_arg_matches(&matches);
-        let arguments = arguments.map_err(|error| error.format(&mut command))?;
+        let arguments =
+            Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
         Ok((arguments, Self::of(matches)))
     }
 
@@ -83,8 +83,12 @@ impl Invocation {
 
     /// How often `-v` was given.
     pub(crate) fn verbosity(&self) -> u8 {
-        let count = self.given.try_get_one("verbose");
-        count.ok().flatten().copied().unwrap_or(0)
+        self.given
+            .try_get_one("verbose")
+            .ok()
+            .flatten()
+            .copied()
+            .unwrap_or(0)
     }
 
     /// Refuses what an agent of waves must not do.
@@ -121,8 +125,7 @@ impl Invocation {
 }
 
 fn folder_of_backlog(start: &Path, named: Option<&Path>) -> Option<PathBuf> {
-    let source = source_of(start, named).ok()?;
-    let path = source.path().canonicalize().ok()?;
+    let path = source_of(start, named).ok()?.path().canonicalize().ok()?;
     Some(path.parent()?.to_owned())
 }
 

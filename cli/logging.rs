@@ -25,8 +25,10 @@ pub(crate) fn begin(verbosity: u8) {
     };
     let asked = std::env::var("TM_LOG").ok();
     let filter = |otherwise: &str| -> Targets {
-        let asked = asked.as_deref().and_then(|asked| asked.parse().ok());
-        asked.unwrap_or_else(|| otherwise.parse().expect("a level"))
+        asked
+            .as_deref()
+            .and_then(|asked| asked.parse().ok())
+            .unwrap_or_else(|| otherwise.parse().expect("a level"))
     };
     if verbosity > 0 || asked.is_some() {
         let _begun_once = ON_STDERR.set(());

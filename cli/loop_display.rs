@@ -114,8 +114,10 @@ impl LoopDisplay {
 
     /// Clears what moves.
     pub(crate) fn finish(&mut self) {
-        let spinners = self.spinners.iter().flat_map(|all| all.by_tag.values());
-        spinners.for_each(ProgressBar::finish_and_clear);
+        self.spinners
+            .iter()
+            .flat_map(|all| all.by_tag.values())
+            .for_each(ProgressBar::finish_and_clear);
     }
 }
 
@@ -133,8 +135,8 @@ impl Spinners {
             old.finish_and_clear();
         }
         let Some(what) = what else { return };
-        let style = ProgressStyle::with_template("{spinner} {elapsed_precise} {wide_msg}");
-        let style = style.expect("the template is well formed");
+        let style = ProgressStyle::with_template("{spinner} {elapsed_precise} {wide_msg}")
+            .expect("the template is well formed");
         let spinner = self.bars.add(ProgressBar::new_spinner());
         spinner.set_style(style.tick_chars("|/-\\ "));
         spinner.set_message(format!("{label}{what}"));
@@ -172,8 +174,10 @@ fn line(event: &LoopEvent) -> Option<String> {
             branch,
             ..
         } => {
-            let place = branch.as_ref().map(|branch| format!(" on `{branch}`"));
-            let place = place.unwrap_or_default();
+            let place = branch
+                .as_ref()
+                .map(|branch| format!(" on `{branch}`"))
+                .unwrap_or_default();
             format!("loop of up to {iterations} iterations of `{prompt}`{place}")
         }
         LoopEvent::IterationStarted {

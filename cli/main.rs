@@ -20,7 +20,6 @@ mod screen;
 #[cfg(test)]
 mod screen_tests;
 mod usage;
-mod watch;
 mod words;
 
 use commands::{Arguments, Perform as _};

@@ -40,8 +40,10 @@ pub(crate) fn open_telling(
 
 /// Returns a folder that was named when tm was started in another one.
 pub(crate) fn named_folder(start: &Path, named: &Path) -> Result<PathBuf> {
-    let found = start.join(named).canonicalize();
-    found.map_err(|error| failure!("work in `{}`: {error}", named.display()))
+    start
+        .join(named)
+        .canonicalize()
+        .map_err(|error| failure!("work in `{}`: {error}", named.display()))
 }
 
 /// Returns the top of the checkout around a folder, or the folder where there is none.

@@ -245,7 +245,7 @@ fn limited(agent: &AgentName, account: &AccountName, until: Timestamp, declared:
 }
 
 /// Returns a moment as a clock at the wall shows it, with its date and zone.
-pub(crate) fn moment(at: Timestamp) -> String {
+fn moment(at: Timestamp) -> String {
     let milliseconds = i64::try_from(at.0).unwrap_or(i64::MAX);
     match jiff::Timestamp::from_millisecond(milliseconds) {
         Ok(moment) => moment

@@ -1,6 +1,8 @@
 //! Rules of the tree that can be checked: which folder may depend on which, that every file says what it is, and that
 //! documents name what is there.
 
+mod circles;
+
 use regex::Regex;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -194,6 +196,13 @@ fn test_modules(files: &[PathBuf]) -> BTreeSet<PathBuf> {
     found
 }
 
+/// A file's text without its tests.
+fn production(file: &Path) -> String {
+    let text = std::fs::read_to_string(file).expect("a file");
+    let production = text.split("#[cfg(test)]\nmod tests {").next();
+    production.unwrap_or_default().to_owned()
+}
+
 /// Functions are held to 80 lines by clippy.
 #[test]
 fn files_are_short() {
@@ -207,12 +216,7 @@ fn files_are_short() {
     };
     let mut looked_at = 0;
     for file in files.iter().filter(|file| !is_test(file)) {
-        let text = std::fs::read_to_string(file).expect("a file");
-        let production = text
-            .split("#[cfg(test)]\nmod tests {")
-            .next()
-            .unwrap_or_default();
-        let lines = production.lines().count();
+        let lines = production(file).lines().count();
         assert!(lines <= 400, "{} has {lines} lines", file.display());
         looked_at += 1;
     }
@@ -231,11 +235,7 @@ fn a_process_has_one_runtime() {
         !file.starts_with("tests") && !file.starts_with("benches")
     };
     let makes_one = |file: &&PathBuf| {
-        let text = std::fs::read_to_string(file).expect("a file");
-        let production = text
-            .split("#[cfg(test)]\nmod tests {")
-            .next()
-            .unwrap_or_default();
+        let production = production(file);
         ["runtime::Builder", "Runtime::new"]
             .iter()
             .any(|word| production.contains(word))

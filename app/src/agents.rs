@@ -11,8 +11,9 @@ use tm_scheduler::Phase;
 /// The agents of the settings by kind of work, each with those that take over for it.
 pub(crate) fn agents(project: &Project) -> Result<AgentChoice, Error> {
     let of = |phase| -> Result<Vec<Recipe>, Error> {
-        let candidates = candidates(project, phase).map(|recipe| with_program(recipe?));
-        candidates.collect()
+        candidates(project, phase)
+            .map(|recipe| with_program(recipe?))
+            .collect()
     };
     Ok(AgentChoice {
         red: of(Phase::Red)?,
@@ -31,8 +32,10 @@ pub(crate) fn candidates(
     let first = settings.agent.for_phase(phase.as_str());
     let fallback = settings.agent.fallback.iter().map(String::as_str);
     let mut seen = BTreeSet::new();
-    let names = [first].into_iter().chain(fallback);
-    let names = names.filter(move |name| seen.insert(*name));
+    let names = [first]
+        .into_iter()
+        .chain(fallback)
+        .filter(move |name| seen.insert(*name));
     let of_phase = || settings.agent.model_for_phase(phase.as_str());
     let model = project.asked_for_model().or_else(of_phase);
     names.map(move |name| {

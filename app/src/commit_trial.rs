@@ -37,8 +37,9 @@ pub(crate) fn refuse_uncommittable(project: &Project) -> Result<(), Error> {
 /// git refused.
 pub fn hooks(project: &Project) -> Result<Vec<Trial>, Error> {
     let setting = project.loaded.settings.git.hooks;
-    let found = project.repository.hooks_of_commits()?;
-    Ok(found
+    Ok(project
+        .repository
+        .hooks_of_commits()?
         .into_iter()
         .map(|hook| of_hook(&hook, setting))
         .collect())
@@ -78,7 +79,9 @@ pub fn signing(project: &Project) -> Result<Trial, Error> {
 
 /// The last lines that hold anything.
 fn last_lines(output: &str) -> String {
-    let lines = output.lines().filter(|line| !line.trim().is_empty());
-    let lines: Vec<&str> = lines.collect();
+    let lines: Vec<&str> = output
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].join("\n  ")
 }

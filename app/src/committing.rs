@@ -12,7 +12,7 @@ use tm_runtime::audit::{STATUSES_PHASE, is_same_but_for_statuses};
 use tm_runtime::standing::{Ledger, standing};
 use tm_scheduler::{CommitId, Recognised, RunStatus, Scheduler, Status, Task, TaskId};
 use tm_store::backlog::{BacklogSource, ReadOptions, RollUp, StatusChange};
-use tm_worktrees::{BranchName, BranchStart};
+use tm_worktrees::BranchName;
 
 /// The backlog of a run, as a file of the repository.
 pub(crate) struct Statuses<'a> {
@@ -46,7 +46,7 @@ impl<'a> Statuses<'a> {
             return Ok(());
         };
         let commit = self.commit(&tip, &changed, &changed.after)?;
-        repository.move_branch(&branch, &commit, &BranchStart::Reuse { expected: tip })?;
+        repository.move_branch(&branch, &commit, Some(&tip))?;
         self.tell(&changed, branch.as_str());
         Ok(())
     }

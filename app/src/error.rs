@@ -326,7 +326,7 @@ pub enum Error {
     #[error(transparent)]
     NotPushed(tm_worktrees::Error),
     /// A path is no text.
-    #[error("name `{}` on a command line", .0.display())]
+    #[error("name `{0}` on a command line")]
     UnnameablePath(PathBuf),
     /// `gh` failed, did not end, or said something odd.
     #[error("call `gh {call}`: {why}")]
@@ -378,7 +378,7 @@ pub enum Error {
     #[error("find tags to loop over: the backlog has none with open tasks")]
     NoOpenTags,
     /// The memory of a loop can't be written.
-    #[error("write `{}`: {source}", path.display())]
+    #[error("write `{path}`: {source}")]
     ProgressUnwritten {
         /// The file.
         path: PathBuf,

@@ -41,8 +41,10 @@ fn of_command(gate: &Gate) -> Result<(), Error> {
     if gate.prompt.is_some() || gate.max_tokens.is_some() {
         return wrong(gate, "`prompt` and `max_tokens` are for agents");
     }
-    let pattern = gate.lines.as_deref().map(check_pattern).transpose();
-    pattern
+    gate.lines
+        .as_deref()
+        .map(check_pattern)
+        .transpose()
         .map(drop)
         .or_else(|error| wrong(gate, format!("`lines` is no regular expression: {error}")))
 }

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::notice::Notice;
 use crate::project::Project;
+use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::Duration;
 use tm_executors::environment::remove_abandoned_folders;
@@ -11,7 +12,7 @@ use tm_runtime::loops::{CutOff, clean_up};
 use tm_runtime::now;
 use tm_scheduler::StopMode;
 use tm_store::run::{Holder, RunLock};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 /// How often a lock that is waited for is tried again.
@@ -120,24 +121,51 @@ async fn lost(lock: &mut RunLock) -> tm_store::Error {
     }
 }
 
-/// The first signal is a gentle order to stop, the second one to stop now.
+/// Whether whoever started this process wants it to outlive the terminal, as `nohup` does: the signal is ignored. Where
+/// that can't be asked, `nohup` is known by what it does to the output.
+fn outlives_terminal() -> bool {
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
+        return !std::io::stderr().is_terminal();
+    };
+    let ignored = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    let hangup = 1 << (SignalKind::hangup().as_raw_value() - 1);
+    ignored.is_some_and(|ignored| ignored & hangup != 0)
+}
+
+/// Waits until the terminal is gone, or for ever.
+async fn hung_up(hangup: Option<&mut Signal>) {
+    match hangup {
+        Some(hangup) => drop(hangup.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+/// The first signal is a gentle order to stop, the second one to stop now; a terminal that is gone asks gently, however often
+/// it is said.
 pub(crate) fn stop_orders()
 -> Result<(UnboundedSender<StopMode>, UnboundedReceiver<StopMode>), Error> {
     let (sender, receiver) = mpsc::unbounded_channel();
     let orders = sender.clone();
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = (!outlives_terminal())
+        .then(|| signal(SignalKind::hangup()))
+        .transpose()?;
     tokio::spawn(async move {
-        let mut order = StopMode::Gently;
+        let mut next = StopMode::Gently;
         loop {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
+            let order = tokio::select! {
+                _ = interrupt.recv() => next,
+                _ = terminate.recv() => next,
+                () = hung_up(hangup.as_mut()) => StopMode::Gently,
+            };
             if orders.send(order).is_err() {
                 return;
             }
-            order = StopMode::Now;
+            next = StopMode::Now;
         }
     });
     Ok((sender, receiver))

@@ -18,10 +18,10 @@ use tokio::sync::mpsc;
 /// What a run was started with, for taking it up and for people: `manifest.json`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Manifest {
-    pub(crate) version: u32,
-    pub(crate) tm_version: String,
-    pub(crate) command_line: Vec<String>,
-    pub(crate) overrides: Vec<Override>,
+    version: u32,
+    tm_version: String,
+    command_line: Vec<String>,
+    overrides: Vec<Override>,
     /// What is done when the run is over; manifests of before say nothing of it.
     #[serde(default)]
     pub(crate) after: AfterRun,

@@ -85,7 +85,9 @@ pub fn test_command(project: &Project) -> Option<TestCommand> {
 
 /// Tasks and subtasks by id, since a plan can be made of either.
 pub(crate) fn by_id(tasks: &[Task]) -> BTreeMap<TaskId, Task> {
-    let units = [Unit::Subtask, Unit::Task].into_iter();
-    let both = units.flat_map(|unit| of_unit(tasks, unit));
-    both.map(|task| (task.id.clone(), task)).collect()
+    [Unit::Subtask, Unit::Task]
+        .into_iter()
+        .flat_map(|unit| of_unit(tasks, unit))
+        .map(|task| (task.id.clone(), task))
+        .collect()
 }

@@ -92,7 +92,7 @@ pub fn reading(project: &Project) -> Option<(TestCommand, Reading)> {
 /// # Errors
 /// The settings make no sense.
 pub fn plan_json(project: &Project, planned: &Planned) -> Result<Value, Error> {
-    let mut document = json!(tm_reports::plan_json(&planned.plan, &planned.limits));
+    let mut document = tm_reports::plan_json(&planned.plan, &planned.limits);
     for (phase, recipes) in choices(project) {
         document["agents"][phase.as_str()] = recipes.iter().map(agent_json).collect();
     }

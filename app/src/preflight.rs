@@ -52,8 +52,9 @@ async fn looked(
 ) -> Result<Preflight, Error> {
     project.tell(&Notice::LooksAtBase);
     let look = look_first(base, &commands.known, result_cache, scratch);
-    let seen = unless_interrupted(look).await?;
-    let mut preflight = seen.map_err(Error::unjudged("look at the base"))?;
+    let mut preflight = unless_interrupted(look)
+        .await?
+        .map_err(Error::unjudged("look at the base"))?;
     let missing = commands.is_missing.then(no_test_command);
     preflight.problems.extend(missing);
     Ok(preflight)
@@ -179,8 +180,9 @@ fn commands(
     }
     for placed in &header.plan.tasks {
         let task = tasks.iter().find(|task| task.id == placed.task.backlog_id);
-        let own = task.and_then(|task| task.test_command.as_ref());
-        let own = own.map(|text| TestCommand::shell(text, like.as_ref()));
+        let own = task
+            .and_then(|task| task.test_command.as_ref())
+            .map(|text| TestCommand::shell(text, like.as_ref()));
         match own.or_else(|| like.clone()) {
             None => found.is_missing |= parts.is_empty(),
             Some(command) => found.add(command),

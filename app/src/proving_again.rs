@@ -39,8 +39,10 @@ pub(crate) async fn prove_again(
     let (header, scheduler) = (&replayed.header, &replayed.scheduler);
     let pool = project.worktrees(header.run_id.as_str())?;
     refuse_doubted_journal(pool.repository(), replayed)?;
-    let proven = scheduler.tasks().filter(|view| is_proven(view.state));
-    let tasks = proven.count();
+    let tasks = scheduler
+        .tasks()
+        .filter(|view| is_proven(view.state))
+        .count();
     // A journal that tells of an end which no process reported may have been written by anybody.
     let ended_cleanly = scheduler.ended().is_some() && directory.summary_json().exists();
     let is_trusted = trust == JournalTrust::Trusted;
@@ -112,17 +114,19 @@ async fn not_shown(
         scratch,
     };
     let own = own_commands(project, &replayed.header)?;
-    let found = landed_since(&order, &tips, run, &own, &result_cache).await;
-    found.map_err(Error::unjudged("prove again what has landed"))
+    landed_since(&order, &tips, run, &own, &result_cache)
+        .await
+        .map_err(Error::unjudged("prove again what has landed"))
 }
 
 fn own_commands(
     project: &Project,
     header: &JournalHeader,
 ) -> Result<BTreeMap<TaskId, String>, Error> {
-    let tasks = by_id(&project.backlog_of(header)?.1.tasks).into_iter();
-    let own = tasks.filter_map(|(id, task)| Some((id, task.test_command?)));
-    Ok(own.collect())
+    Ok(by_id(&project.backlog_of(header)?.1.tasks)
+        .into_iter()
+        .filter_map(|(id, task)| Some((id, task.test_command?)))
+        .collect())
 }
 
 /// Refuses to go on where landed work is gone, and says how to go on from what is left.
@@ -135,9 +139,11 @@ pub(crate) fn refuse_lost_landings(
         return Ok(());
     };
     let kept = branches_with_work(repository, &replayed.scheduler)?;
-    let proven = replayed.scheduler.tasks();
-    let proven = proven.filter(|view| view.state.commit().is_some());
-    let ids = proven.map(|view| view.placed.task.backlog_id.clone());
+    let ids = replayed
+        .scheduler
+        .tasks()
+        .filter(|view| view.state.commit().is_some())
+        .map(|view| view.placed.task.backlog_id.clone());
     Err(Error::LandingsLost(Box::new(LostLandings {
         branch: replayed.header.integration_branch.clone(),
         gone,
@@ -153,8 +159,10 @@ fn branches_with_work(
     scheduler: &Scheduler,
 ) -> Result<Vec<(BranchName, CommitId)>, Error> {
     let mut found = Vec::new();
-    let last = scheduler.tasks().filter_map(|view| view.attempts.last());
-    let done = last.filter_map(|record| Some((record, record.place()?, record.commit()?)));
+    let done = scheduler
+        .tasks()
+        .filter_map(|view| view.attempts.last())
+        .filter_map(|record| Some((record, record.place()?, record.commit()?)));
     for (record, place, commit) in done {
         let branch = BranchName::new(place.branch.clone())?;
         if let Some(tip) = repository.branch_tip(&branch)?
@@ -164,8 +172,10 @@ fn branches_with_work(
         }
     }
     found.sort_by_key(|(ended_at, ..)| *ended_at);
-    let found = found.into_iter();
-    Ok(found.map(|(_, branch, tip)| (branch, tip)).collect())
+    Ok(found
+        .into_iter()
+        .map(|(_, branch, tip)| (branch, tip))
+        .collect())
 }
 
 /// The branches that no later one contains.
@@ -183,6 +193,9 @@ fn without_parts(
             needed.push(candidate);
         }
     }
-    let needed = needed.into_iter().rev();
-    Ok(needed.map(|(branch, _)| branch.clone()).collect())
+    Ok(needed
+        .into_iter()
+        .rev()
+        .map(|(branch, _)| branch.clone())
+        .collect())
 }

@@ -138,8 +138,10 @@ impl PullRequests {
             Statuses::of(project, &run.header).commit_on_branch(&run.scheduler)?;
         }
         let branches: Vec<BranchName> = self.all.iter().map(|one| one.branch.clone()).collect();
-        let pushed = project.repository.push(&self.remote, &branches);
-        pushed.map_err(Error::NotPushed)?;
+        project
+            .repository
+            .push(&self.remote, &branches)
+            .map_err(Error::NotPushed)?;
         for one in &mut self.all {
             one.url = Some(open(&self.run, one, &self.order).await?);
             opened(one);
@@ -159,8 +161,11 @@ fn remote(run: &ReviewedRun, order: &PullOrder) -> Result<String, Error> {
 
 fn base(run: &ReviewedRun, order: &PullOrder) -> Result<String, Error> {
     let Some(base) = &order.base else {
-        let default = run.project.repository.default_branch()?;
-        return default.ok_or(Error::NoDefaultBranch);
+        return run
+            .project
+            .repository
+            .default_branch()?
+            .ok_or(Error::NoDefaultBranch);
     };
     Ok(BranchName::new(base)?.to_string())
 }
@@ -190,8 +195,12 @@ impl PullRequest {
 /// The one pull request of the run.
 fn of_run(run: &ReviewedRun, base: String) -> Result<Vec<PullRequest>, Error> {
     let summary = &run.summary;
-    let landed = summary.tasks.iter().filter(|task| task.landed);
-    let tasks: Vec<String> = landed.map(|task| task.id.clone()).collect();
+    let tasks: Vec<String> = summary
+        .tasks
+        .iter()
+        .filter(|task| task.landed)
+        .map(|task| task.id.clone())
+        .collect();
     if tasks.is_empty() {
         return Ok(Vec::new());
     }
@@ -265,8 +274,9 @@ fn create_words<'a>(one: &'a PullRequest, order: &PullOrder) -> Result<Vec<&'a s
 }
 
 fn body_file(one: &PullRequest) -> Result<&str, Error> {
-    let path = one.body_file.to_str();
-    path.ok_or_else(|| Error::UnnameablePath(one.body_file.clone()))
+    one.body_file
+        .to_str()
+        .ok_or_else(|| Error::UnnameablePath(one.body_file.clone()))
 }
 
 /// Opens the pull request, or changes the open one of the same branch; returns where it is.
@@ -280,8 +290,13 @@ async fn open(run: &ReviewedRun, one: &PullRequest, order: &PullOrder) -> Result
         .await?;
         return Ok(url);
     }
-    let said = call(run, &create_words(one, order)?).await?;
-    Ok(said.lines().last().unwrap_or_default().trim().to_owned())
+    Ok(call(run, &create_words(one, order)?)
+        .await?
+        .lines()
+        .last()
+        .unwrap_or_default()
+        .trim()
+        .to_owned())
 }
 
 async fn open_already(run: &ReviewedRun, branch: &str) -> Result<Option<String>, Error> {

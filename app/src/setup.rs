@@ -104,7 +104,7 @@ fn rejections(
     header: &JournalHeader,
 ) -> Result<BTreeMap<TaskId, Vec<Rejection>>, Error> {
     let ledger = Ledger::read(&project.repository)?;
-    let works = if ledger.is_empty() {
+    let works = if ledger.rejected.is_empty() {
         Vec::new()
     } else {
         standing(&project.repository, &header.base_commit)?
@@ -128,7 +128,7 @@ fn rejections(
 fn add_rejections(known: &mut Vec<Rejection>, ledger: &Ledger, (tag, task): (&Tag, &PlannedTask)) {
     let is_of_task =
         |one: &&Rejected| (&one.tag, &one.task, &one.title) == (tag, &task.backlog_id, &task.title);
-    for one in ledger.iter().filter(is_of_task) {
+    for one in ledger.rejected.iter().filter(is_of_task) {
         let newest = one.rejects.first();
         let newest = newest.filter(|_| known.iter().all(|known| known.run != one.run));
         known.extend(newest.map(|newest| Rejection {

@@ -14,7 +14,7 @@ use tm_scheduler::{
     hot_files,
 };
 use tm_store::backlog::{Backlog, BacklogSource, RollUp, StatusChange, stamp};
-use tm_worktrees::{Conflicts, MergeOutcome, Repository, branch_from_pattern};
+use tm_worktrees::{Conflicts, Repository, branch_from_pattern};
 
 /// Where a run starts, and what is known of the backlog there.
 #[derive(Debug)]
@@ -221,8 +221,8 @@ pub(crate) fn start_commit(project: &Project, tag: &Tag) -> Result<(CommitId, Wh
         .repository
         .combine(&[head, tip], &message, Conflicts::Told)?
     {
-        MergeOutcome::Merged(both) => Ok((both, Whence::Both(name))),
-        MergeOutcome::Conflict(conflict) => Err(Error::StartConflicts {
+        Ok(both) => Ok((both, Whence::Both(name))),
+        Err(conflict) => Err(Error::StartConflicts {
             branch: name,
             files: conflict.files,
         }),

@@ -105,11 +105,12 @@ fn of_task(
     let Replayed {
         header, scheduler, ..
     } = project.replayed(run)?.replayed;
-    let view = scheduler.task(&TaskId::from(id));
-    let view = view.ok_or_else(|| Error::UnknownTarget {
-        name: id.to_owned(),
-        run: header.run_id.clone(),
-    })?;
+    let view = scheduler
+        .task(&TaskId::from(id))
+        .ok_or_else(|| Error::UnknownTarget {
+            name: id.to_owned(),
+            run: header.run_id.clone(),
+        })?;
     let planned = &view.placed.task;
     let work = work_of(project, &header.run_id, &view);
     let (began, commit) = work.ok_or_else(|| Error::NothingToJudge(id.to_owned()))?;
@@ -152,8 +153,9 @@ fn own_command(
     id: &TaskId,
 ) -> Result<Option<String>, Error> {
     let (_, backlog) = project.backlog_of(header)?;
-    let mut tasks = backlog.tasks.into_iter();
-    Ok(tasks
+    Ok(backlog
+        .tasks
+        .into_iter()
         .find(|task| task.id == *id)
         .and_then(|task| task.test_command))
 }
@@ -236,6 +238,7 @@ fn base_of_checkout(
 
 fn base(project: &Project, order: &VerifyOrder) -> Result<Option<CommitId>, Error> {
     let base = order.base.as_ref();
-    let base = base.map(|base| project.repository.resolve(base));
-    Ok(base.transpose()?)
+    Ok(base
+        .map(|base| project.repository.resolve(base))
+        .transpose()?)
 }

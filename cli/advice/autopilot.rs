@@ -62,13 +62,12 @@ fn hint(error: &Error) -> Option<String> {
         Error::NeverCommitted(_) => {
             "leave it out of `--files`; `git.never_commit` lists what is never committed"
         }
-        Error::ForeignCommit(_) => "leave the commit to tm: `tm autopilot commit`",
-        Error::Rewritten { commit } => {
+        Error::Rewritten(commit) => {
             return Some(format!(
                 "`git reset --soft {commit:.12}` puts it back and leaves every file"
             ));
         }
-        Error::Unjudged { commit } => {
+        Error::Unjudged(commit) => {
             return Some(format!(
                 "`git branch kept && git reset --keep {commit:.12}` takes them away and keeps them"
             ));

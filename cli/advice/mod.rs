@@ -30,7 +30,7 @@ const CHOOSE_AN_AGENT: &str =
 
 /// Returns what to do about an error.
 pub(crate) fn on(error: &AnyError) -> Advice {
-    let known = [
+    [
         on_app,
         on_autopilot,
         on_git,
@@ -40,11 +40,10 @@ pub(crate) fn on(error: &AnyError) -> Advice {
         on_settings,
         on_agent,
         on_channel,
-    ];
-    known
-        .into_iter()
-        .find_map(|advice| advice(error))
-        .unwrap_or((ExitCode::Error, None))
+    ]
+    .into_iter()
+    .find_map(|advice| advice(error))
+    .unwrap_or((ExitCode::Error, None))
 }
 
 /// The settings to change, and the flag that goes on where the base can prove nothing.
@@ -66,13 +65,15 @@ fn on_presets(error: &AnyError) -> Option<Advice> {
 }
 
 fn on_settings(error: &AnyError) -> Option<Advice> {
-    let is_known = error.is::<tm_config::Error>();
-    is_known.then(|| hint("`tm config schema` lists every setting"))
+    error
+        .is::<tm_config::Error>()
+        .then(|| hint("`tm config schema` lists every setting"))
 }
 
 fn on_agent(error: &AnyError) -> Option<Advice> {
-    let is_refused = error.is::<RefusedToAgent>();
-    is_refused.then(|| coded(ExitCode::Refused, FOR_AGENTS))
+    error
+        .is::<RefusedToAgent>()
+        .then(|| coded(ExitCode::Refused, FOR_AGENTS))
 }
 
 fn on_channel(error: &AnyError) -> Option<Advice> {
@@ -109,8 +110,7 @@ fn on_backlog(error: &AnyError) -> Option<Advice> {
     Some(hint(match error.downcast_ref()? {
         BacklogError::NotFound { .. } => "`tm init` makes one, `--file PATH` names one",
         BacklogError::UnknownTag { .. } => "name one of these with `--tag`",
-        BacklogError::UnknownTasks { .. }
-        | BacklogError::Refused {
+        BacklogError::Refused {
             refusal: Refusal::UnknownTasks(_),
             ..
         } => "`tm list --with-subtasks` lists the ids",
@@ -160,8 +160,9 @@ fn on_app(error: &AnyError) -> Option<Advice> {
         ) => hint(CHOOSE_AN_AGENT),
         Error::Presets(error) => on(error),
         error => {
-            let words = on_run(error).or_else(|| on_work(error));
-            let words = words.map(ToOwned::to_owned);
+            let words = on_run(error)
+                .or_else(|| on_work(error))
+                .map(ToOwned::to_owned);
             (code(error), words.or_else(|| naming(error)))
         }
     })
@@ -177,7 +178,7 @@ const fn code(error: &Error) -> ExitCode {
         | Error::LoopLive { .. }
         | Error::Unreachable { .. }
         | Error::RunLive { .. } => ExitCode::Busy,
-        Error::NotTakenBack(NotTakenBack::InTheWay { .. } | NotTakenBack::NotApart { .. })
+        Error::NotTakenBack(NotTakenBack::InTheWay { .. })
         | Error::WorkDoubted { .. }
         | Error::WorkRejected(_)
         | Error::RunUnfinished(_) => ExitCode::Refused,
@@ -301,10 +302,7 @@ fn naming(error: &Error) -> Option<String> {
              work landed",
             folder.display()
         ),
-        Error::NotTakenBack(
-            NotTakenBack::InTheWay { task, commit, .. }
-            | NotTakenBack::NotApart { task, commit, .. },
-        ) => format!(
+        Error::NotTakenBack(NotTakenBack::InTheWay { task, commit, .. }) => format!(
             "`git revert {commit}` and resolve it, `tm review approve {task}` where it is good as it is now, or `--base \
              COMMIT` from before it"
         ),

@@ -89,8 +89,8 @@ fn write_result(path: &Path, claim: Claim) -> Result {
         phase: Some(variable("TM_PHASE")).filter(|phase| phase == "red" || phase == "green"),
         claim,
     };
-    let written = tm_store::atomic::replace_own(path, draft.render().as_bytes());
-    written.map_err(|error| failure!("write `{}`: {error}", path.display()))?;
+    tm_store::atomic::replace_own(path, draft.render().as_bytes())
+        .map_err(|error| failure!("write `{}`: {error}", path.display()))?;
     Ok(0)
 }
 
@@ -209,6 +209,8 @@ fn stopped() -> Result<impl Future<Output = ()>> {
 
 /// Where the agent leaves its result and what it found out.
 fn attempt_folder() -> Option<PathBuf> {
-    let result = std::env::var_os("TM_RESULT_FILE").map(PathBuf::from)?;
-    result.parent().map(Path::to_owned)
+    std::env::var_os("TM_RESULT_FILE")
+        .map(PathBuf::from)?
+        .parent()
+        .map(Path::to_owned)
 }

@@ -68,28 +68,30 @@ fn step_summary(summary: &Summary) -> Result<(), String> {
     let Some(path) = variable("GITHUB_STEP_SUMMARY") else {
         return Ok(());
     };
-    let opened = std::fs::OpenOptions::new()
+    std::fs::OpenOptions::new()
         .create(true)
         .append(true)
-        .open(&path);
-    let written = opened.and_then(|mut file| file.write_all(summary_markdown(summary).as_bytes()));
-    written.map_err(|error| format!("write `{}`: {error}", path.display()))
+        .open(&path)
+        .and_then(|mut file| file.write_all(summary_markdown(summary).as_bytes()))
+        .map_err(|error| format!("write `{}`: {error}", path.display()))
 }
 
 /// One error for each failed task, in the form of workflow commands.
 fn github_annotations(summary: &Summary) -> String {
-    let failed = summary
+    summary
         .tasks
         .iter()
-        .filter(|task| task.verdict == Verdict::Fail);
-    failed.map(annotation).join("")
+        .filter(|task| task.verdict == Verdict::Fail)
+        .map(annotation)
+        .join("")
 }
 
 fn annotation(task: &TaskSummary) -> String {
     let failure = task.failure.map_or("failed", Failure::as_str);
     let reason = in_a_line(task.reason.as_deref().unwrap_or_default());
-    let title = escaped(&format!("task {} {}", task.id, task.title));
-    let title = title.replace(':', "%3A").replace(',', "%2C");
+    let title = escaped(&format!("task {} {}", task.id, task.title))
+        .replace(':', "%3A")
+        .replace(',', "%2C");
     let why = escaped(&format!("{failure}: {reason}"));
     format!("::error title={title}::{why}\n")
 }

@@ -97,8 +97,9 @@ fn fill(folder: &Path) -> Result<()> {
 }
 
 fn write_all(folder: &Path, files: &[DemoFile]) -> Result<()> {
-    let mut files = files.iter();
-    files.try_for_each(|(path, text)| write(&folder.join(path), text))
+    files
+        .iter()
+        .try_for_each(|(path, text)| write(&folder.join(path), text))
 }
 
 fn new_folder(folder: &Path) -> Result<PathBuf> {

@@ -244,9 +244,12 @@ async fn of_base(project: &Project) -> Result<Vec<Finding>> {
         Err(error @ Error::Git(_)) => return Ok(vec![Finding::failed("base", error)]),
         Err(error) => return Err(error.into()),
     };
-    let lines = preflight.lines().into_iter();
-    let good = lines.zip(&preflight.bases).filter(|_| preflight.is_good());
-    let good = good.map(|(line, base)| measured(&line, base));
+    let good = preflight
+        .lines()
+        .into_iter()
+        .zip(&preflight.bases)
+        .filter(|_| preflight.is_good())
+        .map(|(line, base)| measured(&line, base));
     let bad = preflight.problems.iter().map(wrong);
     Ok(good.chain(bad).collect())
 }

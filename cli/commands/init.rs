@@ -109,8 +109,10 @@ fn settings(proposal: &Proposal, root: &Path) -> String {
 }
 
 fn all_quoted<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Vec<String> {
-    let texts = texts.into_iter();
-    texts.map(|text| quoted(text.as_ref())).collect()
+    texts
+        .into_iter()
+        .map(|text| quoted(text.as_ref()))
+        .collect()
 }
 
 /// A file that is committed is there anyway.

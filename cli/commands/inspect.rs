@@ -193,8 +193,12 @@ fn tell_doubts(summary: &Summary) -> u8 {
 impl Perform for ListRuns {
     async fn perform(self, start: &Path) -> Result {
         let project = open(start)?;
-        let ids = project.directory.runs()?;
-        let rows: Result<Vec<Value>> = ids.iter().map(|id| row(&project, id)).collect();
+        let rows: Result<Vec<Value>> = project
+            .directory
+            .runs()?
+            .iter()
+            .map(|id| row(&project, id))
+            .collect();
         let rows = rows?;
         print_answer(self.json, &rows, "runs.txt")?;
         if rows.is_empty() && !self.json {
@@ -292,16 +296,16 @@ fn has_ended(journal: &Path, task: &TaskId, attempt: AttemptNumber) -> bool {
 }
 
 fn record_of<'r>(view: &TaskView<'r>, attempt: AttemptNumber) -> Option<&'r AttemptRecord> {
-    let mut records = view.attempts.iter();
-    records.find(|record| record.number == attempt)
+    view.attempts.iter().find(|record| record.number == attempt)
 }
 
 /// Prints what has been added to a log since: whole lines while it grows, so that nothing is taken apart that has to be
 /// left out.
 fn print_fresh(log: &mut LogReader, end: LogEnd) -> Result<()> {
     loop {
-        let read = log.read(end);
-        let text = read.map_err(|error| failure!("read what it printed: {error}"))?;
+        let text = log
+            .read(end)
+            .map_err(|error| failure!("read what it printed: {error}"))?;
         if text.is_empty() {
             return Ok(());
         }

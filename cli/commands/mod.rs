@@ -24,10 +24,10 @@ mod run;
 mod steering;
 mod tasks;
 mod verify;
+mod watch;
 mod worktrees;
 
 use crate::failure::Result;
-use crate::watch::WatchArguments;
 use agent::{AcpAgentArguments, Replay, ResultArguments};
 use agents::Agents;
 use autopilot::AutopilotArguments;
@@ -37,7 +37,7 @@ use backlog::{
     MoveTask, NextArguments, RemoveTask, SetStatusArguments, ShowArguments, TagsArguments,
     TddCommand,
 };
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use configuration::ConfigCommand;
 use demo::Demo;
 use doctor::DoctorArguments;
@@ -55,6 +55,7 @@ use std::path::{Path, PathBuf};
 use steering::SteeringCommand;
 use tasks::TasksCommand;
 use verify::{AuditArguments, VerifyArguments};
+use watch::WatchArguments;
 use worktrees::Worktrees;
 
 /// What a command does with its arguments.
@@ -169,17 +170,6 @@ commands! {
         #[command(hide = true)]
         DetachedRun(DetachedArguments),
     }
-}
-
-/// How strictly RED and GREEN are judged.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum StrictnessArgument {
-    /// A new test that passes in RED fails the attempt.
-    Strict,
-    /// Some may pass, not all.
-    Normal,
-    /// Noted only.
-    Relaxed,
 }
 
 commands! {

@@ -161,8 +161,10 @@ const fn cycles(are_broken: bool) -> Cycles {
 
 /// The plan for people, with who works and what each may do without asking.
 pub(crate) fn plan_text(project: &Project, planned: &Planned) -> String {
-    let tasks = planned.plan.tasks.iter();
-    let phases = tasks
+    let phases = planned
+        .plan
+        .tasks
+        .iter()
         .map(|placed| placed.task.phase)
         .sorted_unstable()
         .dedup()

@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use tm_app::presets as presets_of;
 use tm_presets::{
-    LoopPreset, PresetSource, PromptTemplate, is_path, loop_presets, loop_prompt, new_preset,
-    prompt_templates,
+    PromptTemplate, is_path, loop_presets, loop_prompt, new_preset, prompt_templates,
 };
 use tm_reports::columns;
 
@@ -68,17 +67,15 @@ impl Perform for ListPresets {
         if self.json {
             return print_json(&document(&presets, &prompts));
         }
-        let row = |preset: &LoopPreset| {
-            let place = match &preset.source {
-                PresetSource::BuiltIn => String::new(),
-                PresetSource::File(path) => format!("  ({})", path.display()),
-            };
+        let row = |preset: &PromptTemplate| {
+            let place = preset.own.as_ref();
+            let place = place.map_or_else(String::new, |path| format!("  ({})", path.display()));
             [preset.name.clone(), format!("{}{place}", preset.title())]
         };
         print_data(&columns(&presets.iter().map(row).collect_vec(), None));
         let name = |prompt: &PromptTemplate| match &prompt.own {
             Some(path) => format!("{} ({})", prompt.name, path.display()),
-            None => prompt.name.to_owned(),
+            None => prompt.name.clone(),
         };
         let names = prompts.iter().map(name).join(", ");
         data!("\nPrompts of `tm waves run`, and their parts: {names}\n");
@@ -89,32 +86,29 @@ impl Perform for ListPresets {
     }
 }
 
-fn document(presets: &[LoopPreset], prompts: &[PromptTemplate]) -> Vec<Value> {
-    let source = |own: Option<&Path>| {
-        own.map_or_else(|| "built in".to_owned(), |path| path.display().to_string())
+fn document(presets: &[PromptTemplate], prompts: &[PromptTemplate]) -> Vec<Value> {
+    let row = |kind: &str, template: &PromptTemplate, title: Option<&str>| {
+        let own = template.own.as_ref();
+        let source = own.map_or_else(|| "built in".to_owned(), |path| path.display().to_string());
+        json!({"kind": kind, "name": template.name, "title": title, "source": source})
     };
-    let of_loops = presets.iter().map(|preset| {
-        let own = match &preset.source {
-            PresetSource::BuiltIn => None,
-            PresetSource::File(path) => Some(path.as_path()),
-        };
-        json!({"kind": "loop", "name": preset.name, "title": preset.title(), "source": source(own)})
-    });
-    let of_runs = prompts.iter().map(|prompt| {
-        json!({"kind": "run", "name": prompt.name, "title": null, "source": source(prompt.own.as_deref())})
-    });
+    let of_loops = presets
+        .iter()
+        .map(|preset| row("loop", preset, Some(preset.title())));
+    let of_runs = prompts.iter().map(|prompt| row("run", prompt, None));
     of_loops.chain(of_runs).collect()
 }
 
 impl Perform for PresetChoice {
     async fn perform(self, start: &Path) -> Result {
         let shown = match loop_prompt(&self.name, start, &presets_of(start)) {
-            Ok(prompt) => prompt.text().to_owned(),
+            Ok(prompt) => prompt.text,
             Err(error) => {
-                let prompt = prompts(start)?
+                prompts(start)?
                     .into_iter()
-                    .find(|prompt| prompt.name == self.name);
-                prompt.ok_or_else(|| CommandFailure::from(error))?.text
+                    .find(|prompt| prompt.name == self.name)
+                    .ok_or_else(|| CommandFailure::from(error))?
+                    .text
             }
         };
         print_data(&shown);

@@ -45,8 +45,11 @@ fn ready(project: &Project) -> Vec<Finding> {
             )
         })
     };
-    let found = propose(project.repository.checkout_root()).found;
-    found.into_iter().filter_map(finding).collect()
+    propose(project.repository.checkout_root())
+        .found
+        .into_iter()
+        .filter_map(finding)
+        .collect()
 }
 
 /// Submodules, and files that Git LFS keeps.

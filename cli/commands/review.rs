@@ -109,8 +109,10 @@ impl Perform for ReviewArguments {
 }
 
 fn tell(output: Output, decided: &[TaskBranch], rejected: &[DoubtedWork]) -> Result {
-    let reviews = decided.iter().filter_map(|branch| branch.review.as_ref());
-    let reviews = reviews.collect_vec();
+    let reviews = decided
+        .iter()
+        .filter_map(|branch| branch.review.as_ref())
+        .collect_vec();
     if output == Output::Json {
         return print_json(&reviews);
     }
@@ -158,8 +160,7 @@ fn list(run: &ReviewedRun) -> Result {
         .iter()
         .zip(&conflicts)
         .map(|(branch, files)| as_json(branch, files));
-    let tasks = run.summary.tasks.iter();
-    let without_work = tasks.filter(|task| task.commit.is_none()).map(|task| {
+    let without_work = run.summary.tasks.iter().filter(|task| task.commit.is_none()).map(|task| {
         json!({"id": task.id, "title": task.title, "verdict": task.verdict, "failure": task.failure,
                "blocked_by": task.blocked_by})
     });

@@ -1,13 +1,13 @@
 //! `tm waves run` and `tm waves resume`: the way of a run, one value after the other.
 
+use super::Perform;
 use super::ci::{CiSystem, tell_ci};
 use super::plan::{PlanChoice, plan_text};
 use super::steering::resume_live;
-use super::{Perform, StrictnessArgument};
 use crate::ask::{confirmed, is_answered};
 use crate::display::{Display, Output, print_data, print_line};
 use crate::failure::Result;
-use crate::flags::{Flags, word};
+use crate::flags::{Flags, JudgingArguments, word};
 use crate::logging;
 use crate::notices;
 use crate::project::open_telling;
@@ -35,24 +35,13 @@ enum OnInterrupted {
     Fail,
 }
 
-/// What is told of a run, while it goes on and when it is over.
+/// What is told of a run while it goes on, and what is done when it is over, besides writing its own folder. A run that
+/// is taken up does the latter again, as far as nothing else is given then.
 #[derive(Args, Clone, Default)]
 struct NotificationArguments {
     /// Log more of what tm does on stderr; twice and three times for still more. `TM_LOG` chooses more finely.
     #[arg(short, long, action = ArgAction::Count)]
     verbose: u8,
-    /// What is done when the run is over.
-    #[command(flatten)]
-    after: AfterArguments,
-    /// One event a line on stdout, as JSON.
-    #[arg(long)]
-    json: bool,
-}
-
-/// What a run does when it is over, besides writing its own folder. A run that is taken up does the same again, as far
-/// as nothing else is given then.
-#[derive(Args, Clone, Default)]
-struct AfterArguments {
     /// Write summary.md, summary.json, report.html and junit.xml into this folder too.
     #[arg(long, value_name = "DIR")]
     report_dir: Option<PathBuf>,
@@ -68,6 +57,9 @@ struct AfterArguments {
     /// want theirs. May be given several times.
     #[arg(long, value_name = "CHANNEL")]
     notify: Vec<String>,
+    /// One event a line on stdout, as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 /// `tm waves run`.
@@ -95,12 +87,9 @@ pub(crate) struct RunArguments {
     /// The time limit of one attempt, such as `20m`.
     #[arg(long, value_name = "DURATION")]
     timeout: Option<String>,
-    /// The command that runs the tests, run by `sh`.
-    #[arg(long, value_name = "COMMAND")]
-    test_command: Option<String>,
-    /// How strictly RED and GREEN are judged.
-    #[arg(long, value_name = "LEVEL")]
-    strictness: Option<StrictnessArgument>,
+    /// How it is judged.
+    #[command(flatten)]
+    judging: JudgingArguments,
     /// Start nothing more after this time, such as `6h`.
     #[arg(long, value_name = "DURATION")]
     deadline: Option<String>,
@@ -260,7 +249,6 @@ impl RunArguments {
                 flag(&self.permissions),
             )
             .set("agent.timeout", "--timeout", flag(&self.timeout))
-            .set("test.command", "--test-command", flag(&self.test_command))
             .set("waves.deadline", "--deadline", flag(&self.deadline))
             .set("agent.max_cost", "--max-cost", self.max_cost)
             .set(
@@ -275,7 +263,7 @@ impl RunArguments {
                 self.max_tokens_per_task,
             )
             .set("waves.retries", "--retries", self.retries)
-            .set("tdd.strictness", "--strictness", word(self.strictness))
+            .judging(self.judging.clone())
             .set("git.land", "--no-land", self.no_land.then_some("off"))
             .given()
     }
@@ -305,7 +293,7 @@ impl Perform for ResumeArguments {
 
 impl NotificationArguments {
     fn after(&self) -> Result<AfterRun> {
-        let after = self.after.clone();
+        let after = self.clone();
         let after = AfterRun {
             report_dir: after.report_dir,
             ci: word(after.ci),
@@ -357,10 +345,11 @@ async fn supervise(mut session: Session, ready: Ready, output: Output) -> Result
     logging::write_into(&ready.of.directory.log())?;
     tracing::info!(run = %ready.of.header.run_id, "the run begins");
     let mut display = Display::choose(output, now());
-    let ended = session.run(ready, |at, told, scheduler| {
-        display.told(at, told, scheduler);
-    });
-    let ended = ended.await;
+    let ended = session
+        .run(ready, |at, told, scheduler| {
+            display.told(at, told, scheduler);
+        })
+        .await;
     display.finish();
     let ended = ended?;
     let told = tell(&ended, output).await;

@@ -1,18 +1,17 @@
 //! `tm verify`: the judgement of a run, by hand, on any work; and `tm audit`: shows again, from the history alone, what
 //! runs proved.
 
+use super::Perform;
 use super::backlog::with_fields;
-use super::{Perform, StrictnessArgument};
 use crate::display::{print_answer, print_either};
 use crate::failure::{ExitCode, Result};
-use crate::flags::{Flags, word};
+use crate::flags::{Flags, JudgingArguments};
 use crate::project::open_with;
 use clap::Args;
 use serde_json::json;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use tm_app::{AuditOrder, Verified, VerifyOrder, WorkOf};
-use tm_config::Override;
 use tm_reports::{audit_junit, audit_text};
 use tm_scheduler::{Audit, Phase};
 
@@ -35,12 +34,9 @@ pub(crate) struct VerifyArguments {
     /// The run of the task; the live or last one when not given.
     #[arg(long)]
     run: Option<String>,
-    /// The command that runs the tests, run by `sh`.
-    #[arg(long, value_name = "COMMAND")]
-    test_command: Option<String>,
-    /// How strictly RED and GREEN are judged.
-    #[arg(long, value_name = "LEVEL")]
-    strictness: Option<StrictnessArgument>,
+    /// How it is judged.
+    #[command(flatten)]
+    judging: JudgingArguments,
     /// For programs.
     #[arg(long)]
     json: bool,
@@ -48,11 +44,15 @@ pub(crate) struct VerifyArguments {
 
 impl Perform for VerifyArguments {
     async fn perform(self, start: &Path) -> Result {
-        let folder = self.target.as_deref().map(|target| start.join(target));
-        let folder = folder.filter(|path| path.is_dir());
+        let folder = self
+            .target
+            .as_deref()
+            .map(|target| start.join(target))
+            .filter(|path| path.is_dir());
         let place = folder.as_deref().unwrap_or(start);
         let phase = self.phase();
-        let project = open_with(place, judging(self.test_command, self.strictness))?;
+        let given = Flags::default().judging(self.judging).given();
+        let project = open_with(place, given)?;
         let order = VerifyOrder {
             phase,
             of: match (self.target, &folder) {
@@ -80,14 +80,6 @@ impl VerifyArguments {
     }
 }
 
-/// The settings that flags of a judgement by hand give.
-fn judging(command: Option<String>, strictness: Option<StrictnessArgument>) -> Vec<Override> {
-    Flags::default()
-        .set("test.command", "--test-command", command)
-        .set("tdd.strictness", "--strictness", word(strictness))
-        .given()
-}
-
 /// `tm audit`.
 #[derive(Args)]
 pub(crate) struct AuditArguments {
@@ -99,12 +91,9 @@ pub(crate) struct AuditArguments {
     /// looked at for all.
     #[arg(long, value_name = "N")]
     sample: Option<NonZeroUsize>,
-    /// The command that runs the tests, run by `sh`.
-    #[arg(long, value_name = "COMMAND")]
-    test_command: Option<String>,
-    /// How strictly RED and GREEN are judged.
-    #[arg(long, value_name = "LEVEL")]
-    strictness: Option<StrictnessArgument>,
+    /// How it is judged.
+    #[command(flatten)]
+    judging: JudgingArguments,
     /// Tasks that are judged at the same time.
     #[arg(long, short = 'j', value_name = "N")]
     max_parallel: Option<NonZeroUsize>,
@@ -119,7 +108,8 @@ pub(crate) struct AuditArguments {
 impl Perform for AuditArguments {
     async fn perform(self, start: &Path) -> Result {
         tm_worktrees::check_git()?;
-        let project = open_with(start, judging(self.test_command, self.strictness))?;
+        let given = Flags::default().judging(self.judging).given();
+        let project = open_with(start, given)?;
         let order = AuditOrder {
             range: self.range,
             sample: self.sample,
@@ -140,6 +130,6 @@ impl Perform for AuditArguments {
 }
 
 fn write_junit(start: &Path, path: &Path, audit: &Audit) -> Result<()> {
-    let written = tm_store::atomic::replace(&start.join(path), audit_junit(audit).as_bytes());
-    written.map_err(|error| failure!("write `{}`: {error}", path.display()))
+    tm_store::atomic::replace(&start.join(path), audit_junit(audit).as_bytes())
+        .map_err(|error| failure!("write `{}`: {error}", path.display()))
 }

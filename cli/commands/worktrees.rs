@@ -161,8 +161,9 @@ fn list_kept(project: &Project, kept: &[Kept], json: bool) -> Result {
 fn kept_as<'k>(kept: &'k [Kept], name: &str) -> Option<&'k Kept> {
     let task = tm_store::run::safe_name(&TaskId::from(name));
     let is_of_task = |one: &&Kept| short_name(one).split('/').nth(1) == Some(task.as_str());
-    let exact = kept.iter().find(|one| short_name(one) == name);
-    exact.or_else(|| kept.iter().rev().find(is_of_task))
+    kept.iter()
+        .find(|one| short_name(one) == name)
+        .or_else(|| kept.iter().rev().find(is_of_task))
 }
 
 fn bring_back(project: &Project, found: &Kept, branch: Option<String>, json: bool) -> Result {
@@ -330,9 +331,13 @@ pub(crate) async fn open_branch(run: &ReviewedRun, branch: &TaskBranch, tool: To
 }
 
 fn worktree(run: &ReviewedRun, branch: &TaskBranch) -> Result<InspectionWorktree> {
-    let folder = run.project.directory.worktrees_folder();
-    let folder = folder.join("opened").join(&run.summary.run_id);
-    let place = folder.join(safe_name(&branch.id()));
+    let place = run
+        .project
+        .directory
+        .worktrees_folder()
+        .join("opened")
+        .join(&run.summary.run_id)
+        .join(safe_name(&branch.id()));
     let name = &branch.branch;
     run.project
         .repository

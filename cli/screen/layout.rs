@@ -56,9 +56,13 @@ fn rows(board: &Board, room: usize, now: Timestamp, look: &Look) -> Vec<String> 
         let more = format!("  and {} more under way", running - shown);
         toned(&cut(&more, look.width, look), Tone::Quiet, look)
     });
-    let rows = board.rows.iter().take(shown);
-    let rows = rows.map(|row| columns.line(row, now, look));
-    rows.chain(more).collect()
+    board
+        .rows
+        .iter()
+        .take(shown)
+        .map(|row| columns.line(row, now, look))
+        .chain(more)
+        .collect()
 }
 
 /// How wide the columns of the rows are.
@@ -133,8 +137,7 @@ fn attempt(row: &Row) -> String {
 
 /// A line for each thing that is waited for.
 fn waiting(waiting: &Waiting, now: Timestamp, look: &Look) -> Vec<String> {
-    let cooldowns = waiting.cooldowns.iter();
-    let cooldowns = cooldowns.map(|(&(until, why), tasks)| {
+    let cooldowns = waiting.cooldowns.iter().map(|(&(until, why), tasks)| {
         let why = why.map_or("a pause", Failure::as_str);
         let why = format!("{} more ({why}): ", clock(until.since(now)));
         names_line("wall", &why, tasks, look)
@@ -144,9 +147,10 @@ fn waiting(waiting: &Waiting, now: Timestamp, look: &Look) -> Vec<String> {
         ("slot", &waiting.slot),
         ("wave", &waiting.wave),
         ("needs", &waiting.dependencies),
-    ];
-    let rest = rest.into_iter().filter(|(_, names)| names.count > 0);
-    let rest = rest.map(|(what, names)| names_line(what, "", names, look));
+    ]
+    .into_iter()
+    .filter(|(_, names)| names.count > 0)
+    .map(|(what, names)| names_line(what, "", names, look));
     cooldowns.chain(rest).collect()
 }
 
@@ -201,8 +205,11 @@ fn waves(waves: &[WaveRow], look: &Look) -> Vec<String> {
     let mut under_way = waves
         .iter()
         .filter(|wave| wave.is_open && wave.settled < wave.tasks);
-    let first = under_way.by_ref().take(MOST_WAVES);
-    let mut lines: Vec<String> = first.map(|wave| wave_line(wave, look)).collect();
+    let mut lines: Vec<String> = under_way
+        .by_ref()
+        .take(MOST_WAVES)
+        .map(|wave| wave_line(wave, look))
+        .collect();
     let left = under_way.count();
     if left > 0 {
         let more = format!("and {left} more waves under way");

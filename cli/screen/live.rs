@@ -100,8 +100,9 @@ impl Live {
     }
 
     fn send(&self, message: Message) -> bool {
-        let drawer = self.drawer.as_ref();
-        drawer.is_some_and(|(sender, _)| sender.try_send(message).is_ok())
+        self.drawer
+            .as_ref()
+            .is_some_and(|(sender, _)| sender.try_send(message).is_ok())
     }
 
     /// Draws what is left, then clears what moves.

@@ -168,8 +168,10 @@ impl Board {
         };
         scheduler.tasks().for_each(|view| board.count(&view));
         let cooling: BTreeSet<TaskId> = scheduler.cooling_tasks().into_iter().collect();
-        let limits = scheduler.cooldowns().map(|(_, cooldown)| cooldown.until);
-        let limit = limits.min();
+        let limit = scheduler
+            .cooldowns()
+            .map(|(_, cooldown)| cooldown.until)
+            .min();
         for view in scheduler.tasks() {
             let id = &view.placed.task.id;
             match view.state {
@@ -247,8 +249,11 @@ impl Board {
     }
 
     fn push_cooldown(&mut self, task: &TaskId, until: Timestamp, why: Option<Failure>) {
-        let tasks = self.waiting.cooldowns.entry((until, why)).or_default();
-        tasks.push(|| task.to_string());
+        self.waiting
+            .cooldowns
+            .entry((until, why))
+            .or_default()
+            .push(|| task.to_string());
     }
 
     fn push_ready(&mut self, view: &TaskView<'_>, scheduler: &Scheduler) {

@@ -96,17 +96,13 @@ pub struct PhaseAgent {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, deny_unknown_fields)]
 enum Written {
     Name(String),
-    Chosen(Chosen),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Chosen {
-    agent: Option<String>,
-    model: Option<String>,
+    Chosen {
+        agent: Option<String>,
+        model: Option<String>,
+    },
 }
 
 impl TryFrom<Written> for PhaseAgent {
@@ -119,7 +115,7 @@ impl TryFrom<Written> for PhaseAgent {
                 return Err("a text that is no name of an agent");
             }
             Written::Name(name) => (Some(name), None),
-            Written::Chosen(Chosen { agent, model }) => (agent, model),
+            Written::Chosen { agent, model } => (agent, model),
         };
         if agent.is_none() && model.is_none() {
             return Err("a map with neither `agent` nor `model`");

@@ -16,10 +16,13 @@ pub struct Breaker {
 }
 
 #[derive(Deserialize, Serialize)]
-#[serde(untagged)]
+#[serde(untagged, deny_unknown_fields)]
 enum Written {
     Word(Off),
-    Numbers(Numbers),
+    Numbers {
+        tasks: Option<NonZeroU32>,
+        attempts: Option<NonZeroU32>,
+    },
 }
 
 #[derive(Deserialize, Serialize)]
@@ -28,23 +31,16 @@ enum Off {
     Off,
 }
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Numbers {
-    tasks: Option<NonZeroU32>,
-    attempts: Option<NonZeroU32>,
-}
-
 impl TryFrom<Written> for Breaker {
     type Error = &'static str;
 
     fn try_from(written: Written) -> Result<Self, Self::Error> {
         match written {
-            Written::Numbers(Numbers {
+            Written::Numbers {
                 tasks: None,
                 attempts: None,
-            }) => Err("a map with neither `tasks` nor `attempts`"),
-            Written::Numbers(Numbers { tasks, attempts }) => Ok(Self { tasks, attempts }),
+            } => Err("a map with neither `tasks` nor `attempts`"),
+            Written::Numbers { tasks, attempts } => Ok(Self { tasks, attempts }),
             Written::Word(Off::Off) => Ok(Self {
                 tasks: None,
                 attempts: None,
@@ -58,7 +54,7 @@ impl From<Breaker> for Written {
         if tasks.is_none() && attempts.is_none() {
             Self::Word(Off::Off)
         } else {
-            Self::Numbers(Numbers { tasks, attempts })
+            Self::Numbers { tasks, attempts }
         }
     }
 }
@@ -99,6 +95,7 @@ mod tests {
             (json!("on"), None),
             (json!(3), None),
             (json!({"tasks": 0}), None),
+            (json!([1, 2]), None),
         ] {
             let read = serde_json::from_value::<Breaker>(written.clone()).ok();
             assert_eq!(read, expected, "{written}");

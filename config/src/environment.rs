@@ -4,8 +4,7 @@
 
 use crate::key::Key;
 use crate::layer::{Layer, closest};
-use crate::load::accepts;
-use crate::shape::Shape;
+use crate::shape::{Shape, accepts};
 use crate::{Source, Warning, yaml};
 use serde_json::Value;
 
@@ -117,12 +116,8 @@ fn misspelt(name: &str) -> Option<Warning> {
 pub(crate) fn value_of(key: &Key, text: &str) -> Value {
     let as_yaml = yaml::parse(text).ok();
     let null = (text == "null").then_some(Value::Null);
-    let as_text = Value::String(text.to_owned());
-    let as_list = Value::Array(
-        text.split(',')
-            .map(|item| Value::String(item.trim().to_owned()))
-            .collect(),
-    );
+    let as_text = Value::from(text);
+    let as_list: Value = text.split(',').map(str::trim).collect();
     let shape = Shape::root().at(key);
     if matches!(shape, Some(Shape::Section(_) | Shape::Open(_))) {
         return as_yaml.unwrap_or(as_text);

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum Error {
     /// A file is there and can't be read.
-    #[error("read `{}`: {source}", path.display())]
+    #[error("read `{path}`: {source}")]
     Read {
         /// The file.
         path: PathBuf,
@@ -19,7 +19,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A file is larger than any settings file.
-    #[error("read `{}`: it has {bytes} bytes, a settings file has at most {limit}", path.display())]
+    #[error("read `{path}`: it has {bytes} bytes, a settings file has at most {limit}")]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -29,7 +29,7 @@ pub enum Error {
         limit: u64,
     },
     /// A file is not in its format.
-    #[error("parse `{}`: {why}", path.display())]
+    #[error("parse `{path}`: {why}")]
     Syntax {
         /// The file.
         path: PathBuf,

@@ -29,30 +29,23 @@ const SETTINGS: [(&str, &[(&str, &str)]); 3] = [
 
 /// Returns what the file of a project says.
 pub(crate) fn layer(project_root: &Path) -> Layer {
-    match yaml::read_file(&project_root.join(SHOWN), Path::new(SHOWN)) {
-        Ok(Some(text)) => of_text(&text),
-        Ok(None) => Layer::default(),
-        Err(error) => Layer::broken(error),
-    }
+    Layer::of_file(&project_root.join(SHOWN), Path::new(SHOWN), |text| {
+        Ok(of_text(text))
+    })
 }
 
 fn of_text(text: &str) -> Layer {
-    let Some(front_matter) = front_matter(text) else {
-        return Layer::default();
-    };
-    match yaml::parse(front_matter) {
-        Ok(tree) => of_tree(&tree),
-        Err(why) => {
-            let warning = Warning::Ignored {
+    match front_matter(text).map(yaml::parse) {
+        None => Layer::default(),
+        Some(Ok(tree)) => of_tree(&tree),
+        Some(Err(why)) => Layer {
+            warnings: vec![Warning::Ignored {
                 path: SHOWN.into(),
                 key: String::new(),
                 why,
-            };
-            Layer {
-                warnings: vec![warning],
-                ..Layer::default()
-            }
-        }
+            }],
+            ..Layer::default()
+        },
     }
 }
 

@@ -13,6 +13,11 @@ impl Key {
         Self(self.0.iter().cloned().chain([name.to_owned()]).collect())
     }
 
+    /// Returns the key of the first of its names alone.
+    pub(crate) fn first(&self, count: usize) -> Self {
+        Self(self.0[..count].to_vec())
+    }
+
     /// Returns the names, outermost first.
     pub(crate) fn names(&self) -> &[String] {
         &self.0

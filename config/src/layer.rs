@@ -4,8 +4,9 @@
 
 use crate::key::Key;
 use crate::shape::Shape;
-use crate::{Error, Source, Warning};
+use crate::{Error, Source, Warning, yaml};
 use serde_json::Value;
+use std::path::Path;
 
 /// One value as a layer has it.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,35 +31,42 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
-    /// Returns a layer that says nothing but what is wrong with it.
-    pub(crate) fn broken(error: Error) -> Self {
-        Self {
+    /// Returns what `of_text` makes of the text of a file; nothing where there is none. `shown` is its path for messages.
+    pub(crate) fn of_file(
+        path: &Path,
+        shown: &Path,
+        of_text: impl FnOnce(&str) -> Result<Self, Error>,
+    ) -> Self {
+        let read = yaml::read_file(path, shown);
+        let made =
+            read.and_then(|text| text.map_or_else(|| Ok(Self::default()), |text| of_text(&text)));
+        made.unwrap_or_else(|error| Self {
             errors: vec![error],
             ..Self::default()
-        }
+        })
     }
 
     /// Takes a tree of values apart, down to the settings in it.
     pub(crate) fn add(&mut self, key: &Key, value: Value, source_of: &dyn Fn(&Key) -> Source) {
-        match (Shape::root().at(key), value) {
-            (None, _) => self.errors.push(unknown(key, source_of(key))),
+        let Some(shape) = Shape::root().at(key) else {
+            return self.errors.push(unknown(key, source_of(key)));
+        };
+        match (shape, value) {
+            (Shape::Leaf(_), value) => self.entries.push(Entry {
+                key: key.clone(),
+                value,
+                source: source_of(key),
+            }),
             // A section whose settings are all commented out.
-            (Some(Shape::Section(_) | Shape::Open(_)), Value::Null) => {}
-            (Some(Shape::Section(_) | Shape::Open(_)), Value::Object(map)) => {
+            (_, Value::Null) => {}
+            (_, Value::Object(map)) => {
                 for (name, value) in map {
                     self.add(&key.child(&name), value, source_of);
                 }
             }
-            (Some(shape @ (Shape::Section(_) | Shape::Open(_))), value) => {
-                self.errors
-                    .push(wrong_type(key, shape, &value, source_of(key)));
-            }
-            (Some(Shape::Leaf(_)), value) => {
-                self.entries.push(Entry {
-                    key: key.clone(),
-                    value,
-                    source: source_of(key),
-                });
+            (shape, value) => {
+                let error = wrong_type(key, shape, &value, source_of(key));
+                self.errors.push(error);
             }
         }
     }
@@ -84,31 +92,17 @@ fn unknown(key: &Key, source: Source) -> Error {
 
 /// Returns the setting that was probably meant: one beside it, else one of exactly that name elsewhere.
 fn meant(key: &Key) -> Option<String> {
-    let names = key.names();
-    let known = (0..names.len())
-        .take_while(|&depth| at(&names[..=depth]).is_some())
-        .count();
-    let parent: Key = names[..known].join(".").as_str().into();
-    let siblings = if known == 0 {
-        Shape::root()
-    } else {
-        Shape::root().at(&parent)?
+    let is_known = |count: &usize| Shape::root().at(&key.first(*count)).is_some();
+    let known = (0..key.names().len()).take_while(is_known).last()?;
+    let parent = key.first(known);
+    let name = snake_case(&key.names()[known]);
+    let siblings = Shape::root().at(&parent)?.names();
+    let beside = closest(&name, siblings).map(|name| parent.child(name));
+    let elsewhere = || {
+        let mut keys = Shape::root().keys(&Key::default()).into_iter();
+        keys.find(|key| key.names().last() == Some(&name))
     };
-    let name = snake_case(names.get(known)?);
-    let beside = closest(&name, siblings.names()).map(|name| match known {
-        0 => name.to_owned(),
-        _ => parent.child(name).to_string(),
-    });
-    beside.or_else(|| {
-        let keys = Shape::root().keys(&Key::default());
-        keys.iter()
-            .find(|key| key.names().last() == Some(&name))
-            .map(ToString::to_string)
-    })
-}
-
-fn at(names: &[String]) -> Option<&'static Shape> {
-    Shape::root().at(&names.join(".").as_str().into())
+    Some(beside.or_else(elsewhere)?.to_string())
 }
 
 /// Returns a name as tm spells names of settings.
@@ -135,34 +129,30 @@ pub(crate) fn closest<'text>(
     (similarity(best) > 0.85).then_some(best)
 }
 
+/// So many characters of a text are shown.
+const LONGEST: usize = 60;
+
 /// Returns what a value is, in words.
 pub(crate) fn describe(value: &Value) -> String {
     match value {
         Value::Null => "nothing".to_owned(),
         Value::Bool(truth) => format!("`{truth}`"),
         Value::Number(number) => format!("the number `{number}`"),
-        Value::String(text) => format!("the text `{}`", shortened(text)),
+        Value::String(text) => format!("the text `{}`", quoted(text)),
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "a map".to_owned(),
     }
 }
 
-fn shortened(text: &str) -> String {
-    const LONGEST: usize = 60;
-    let line: String = text
-        .chars()
-        .map(|character| {
-            if character.is_control() {
-                ' '
-            } else {
-                character
-            }
-        })
-        .collect();
-    if line.chars().count() <= LONGEST {
-        return line;
-    }
-    line.chars().take(LONGEST).chain(['…']).collect()
+/// Returns the beginning of a text with every blank of it, since one may be what is wrong; what can't be seen is escaped.
+fn quoted(text: &str) -> String {
+    let seen = |letter: char| match letter {
+        '"' | '\'' | '\\' => letter.to_string(),
+        other => other.escape_debug().to_string(),
+    };
+    let mut letters = text.chars();
+    let beginning: String = letters.by_ref().take(LONGEST).map(seen).collect();
+    beginning + letters.next().map_or("", |_| "…")
 }
 
 #[cfg(test)]
@@ -197,7 +187,12 @@ mod tests {
     #[test]
     fn found_value_is_described_on_one_short_line() {
         assert_eq!(describe(&json!(null)), "nothing");
-        assert_eq!(describe(&json!("a\nb")), "the text `a b`");
+        assert_eq!(describe(&json!("a\nb")), r"the text `a\nb`");
+        assert_eq!(describe(&json!(" a  b ")), "the text ` a  b `");
+        assert_eq!(
+            describe(&json!("é\u{200b}\u{1b}[31m'\u{a0}")),
+            r"the text `é\u{200b}\u{1b}[31m'\u{a0}`"
+        );
         assert_eq!(describe(&json!(1.5)), "the number `1.5`");
         assert_eq!(describe(&json!([1])), "a list");
         assert!(describe(&json!("x".repeat(500))).chars().count() < 80);

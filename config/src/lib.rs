@@ -6,11 +6,11 @@
 mod agent;
 mod breaker;
 mod command;
+mod defaults;
 mod duration;
 mod environment;
 mod error;
 mod front_matter;
-mod gate;
 mod inlined;
 mod inputs;
 mod key;
@@ -30,16 +30,14 @@ pub use agent::{
 };
 pub use breaker::Breaker;
 pub use command::{AgentCommand, Argument, CommandLine, Commands};
+pub use defaults::DEFAULT_YAML;
 pub use error::Error;
-pub use gate::{Gate, GatePhase};
 pub use inputs::{Inputs, Override};
 pub use load::{Explained, Loaded, load};
 pub use scalar::{CoverageThreshold, Dollars, Text};
 pub use settings::{
-    Attest, Autopilot, CommitBacklog, CommitHooks, Compat, Escape, Git, Settings, Storage,
-    StorageLocation, Tdd, Test, TestPart, Verify, Waves, Worktree, schema,
+    Attest, Autopilot, CommitBacklog, CommitHooks, Compat, Escape, Gate, GatePhase, Git, Settings,
+    Storage, StorageLocation, Tdd, Test, TestPart, Verify, Waves, Worktree,
 };
+pub use shape::schema;
 pub use source::{Source, Warning};
-
-/// The built-in defaults, commented: the reference of every setting.
-pub const DEFAULT_YAML: &str = include_str!("../default.yaml");

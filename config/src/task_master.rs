@@ -5,7 +5,7 @@
 use crate::key::Key;
 use crate::layer::{Layer, snake_case};
 use crate::shape::Shape;
-use crate::{Error, Source, yaml};
+use crate::{Error, Source};
 use serde_json::Value;
 use std::path::Path;
 
@@ -15,22 +15,13 @@ const BLOCKS: [&str; 4] = ["autopilot", "test", "git", "storage"];
 
 /// Returns what the file of a project says.
 pub(crate) fn layer(project_root: &Path) -> Layer {
-    match read(project_root) {
-        Ok(Some(file)) => of_file(&file),
-        Ok(None) => Layer::default(),
-        Err(error) => Layer::broken(error),
-    }
-}
-
-fn read(project_root: &Path) -> Result<Option<Value>, Error> {
-    let Some(text) = yaml::read_file(&project_root.join(SHOWN), Path::new(SHOWN))? else {
-        return Ok(None);
-    };
-    let failed = |error: serde_json::Error| Error::Syntax {
-        path: SHOWN.into(),
-        why: error.to_string(),
-    };
-    serde_json::from_str(&text).map(Some).map_err(failed)
+    Layer::of_file(&project_root.join(SHOWN), Path::new(SHOWN), |text| {
+        let file = serde_json::from_str(text).map_err(|error| Error::Syntax {
+            path: SHOWN.into(),
+            why: error.to_string(),
+        })?;
+        Ok(of_file(&file))
+    })
 }
 
 fn of_file(file: &Value) -> Layer {

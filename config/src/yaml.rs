@@ -1,7 +1,7 @@
 //! Reads settings files: YAML into plain values, with duplicate keys, tags and nonsense refused.
 
 use crate::Error;
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value, json};
 use std::io::{self, Read as _};
 use std::path::Path;
 
@@ -59,7 +59,10 @@ fn plain(value: serde_yaml::Value) -> Result<Value, String> {
     match value {
         serde_yaml::Value::Null => Ok(Value::Null),
         serde_yaml::Value::Bool(truth) => Ok(Value::Bool(truth)),
-        serde_yaml::Value::Number(number) => plain_number(&number).map(Value::Number),
+        serde_yaml::Value::Number(number) => match json!(number) {
+            Value::Null => Err(format!("`{number}` is no number that can be used")),
+            plain => Ok(plain),
+        },
         serde_yaml::Value::String(text) => Ok(Value::String(text)),
         serde_yaml::Value::Sequence(values) => values
             .into_iter()
@@ -91,19 +94,9 @@ fn plain_map(mapping: serde_yaml::Mapping) -> Result<Map<String, Value>, String>
     Ok(map)
 }
 
-fn plain_number(number: &serde_yaml::Number) -> Result<Number, String> {
-    let whole = number
-        .as_u64()
-        .map(Number::from)
-        .or_else(|| number.as_i64().map(Number::from));
-    let any = whole.or_else(|| number.as_f64().and_then(Number::from_f64));
-    any.ok_or_else(|| format!("`{number}` is no number that can be used"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
     use std::fs::File;
 
     #[test]

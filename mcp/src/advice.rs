@@ -6,24 +6,23 @@ use tm_scheduler::autopilot::Unstartable;
 
 /// Returns what to do about it, where that can be said.
 pub(crate) fn on(error: &Error) -> Option<String> {
-    Some(match error {
-        Error::Store(tm_store::Error::Held(_)) => {
-            "`waves_status` shows it, `waves_stop` stops it".to_owned()
-        }
+    let words = match error {
+        Error::Store(tm_store::Error::Held(_)) => "`waves_status` shows it, `waves_stop` stops it",
         Error::AutopilotUnderWay { .. } => {
-            "`autopilot_status` shows it, `autopilot_pause` stops it for now".to_owned()
+            "`autopilot_status` shows it, `autopilot_pause` stops it for now"
         }
-        Error::NoRun | Error::RunEnded(_) => "`waves_run` starts one".to_owned(),
+        Error::NoRun | Error::RunEnded(_) => "`waves_run` starts one",
         Error::RunBrokenOff(_) | Error::RunParked(_) => {
-            "see to it, then `waves_run` takes the run up where it stopped".to_owned()
+            "see to it, then `waves_run` takes the run up where it stopped"
         }
-        Error::NothingProvable(tests) => broken_base(tests),
-        Error::NoProgram { .. } => "`agent` chooses another agent".to_owned(),
-        Error::NoTests(_) => "set `test.command` in .taskmaster/tm.yaml".to_owned(),
-        Error::Settings(_) => "correct the settings in .taskmaster/tm.yaml".to_owned(),
-        Error::Unplannable { .. } => "correct the ids and dependencies that are named".to_owned(),
+        Error::NothingProvable(tests) => return Some(broken_base(tests)),
+        Error::NoProgram { .. } => "`agent` chooses another agent",
+        Error::NoTests(_) => "set `test.command` in .taskmaster/tm.yaml",
+        Error::Settings(_) => "correct the settings in .taskmaster/tm.yaml",
+        Error::Unplannable { .. } => "correct the ids and dependencies that are named",
         _ => return None,
-    })
+    };
+    Some(words.to_owned())
 }
 
 /// What an agent does that may not steer its run.
@@ -84,7 +83,6 @@ pub(crate) fn on_autopilot(error: &AutopilotError) -> Option<String> {
         AutopilotError::NeverCommitted(_) | AutopilotError::LeftOut { .. } => {
             "commit without `files`"
         }
-        AutopilotError::ForeignCommit(_) => "leave the commit to tm: `autopilot_commit`",
         AutopilotError::ChangedSince { .. } => {
             "the run is back at GREEN: `autopilot_complete_phase` has it judged again"
         }

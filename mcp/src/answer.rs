@@ -1,10 +1,8 @@
-//! What tools answer: structured content, also for a call that came to nothing.
+//! What tools answer: structured content, and a document as text for a call that came to nothing.
 
 use crate::advice;
-use crate::server::Server;
 use rmcp::RoleServer;
 use rmcp::handler::server::tool::IntoCallToolResult;
-use rmcp::handler::server::wrapper::Json;
 use rmcp::model::{
     CallToolResponse, CallToolResult, ContentBlock, ErrorData, ProgressNotificationParam,
 };
@@ -75,9 +73,11 @@ impl fmt::Display for Refusal {
     }
 }
 
+/// As text alone: clients hold structured content to the tool's schema, also where the call was refused, and tell their
+/// model nothing but that it does not fit.
 impl IntoCallToolResult for Refusal {
     fn into_call_tool_result(self) -> Result<CallToolResponse, ErrorData> {
-        Ok(CallToolResult::structured_error(self.document).into())
+        Ok(CallToolResult::error(vec![ContentBlock::text(self.to_string())]).into())
     }
 }
 
@@ -99,48 +99,26 @@ pub(crate) fn cleaned_result(mut result: CallToolResult) -> CallToolResult {
 /// How often a client that wants to know is told that a call is at work.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-/// Waits for a call that may take long, and tells a client that asks for progress how many seconds it has been.
+/// Waits for a call that may take long, and tells a client that asks for progress what there is to tell: a number that
+/// grows, and words.
 pub(crate) async fn told<T>(
     context: &RequestContext<RoleServer>,
-    what: &str,
+    mut news: impl FnMut() -> Option<(f64, String)>,
     work: impl Future<Output = T>,
 ) -> T {
     let Some(token) = context.meta.get_progress_token() else {
         return work.await;
     };
     let mut work = std::pin::pin!(work);
-    let began = tokio::time::Instant::now();
     loop {
         if let Ok(done) = tokio::time::timeout(TELL_EVERY, &mut work).await {
             return done;
         }
-        let progress = ProgressNotificationParam::new(token.clone(), began.elapsed().as_secs_f64());
-        // A client that does not listen is told again next time.
-        let _told_next_time = context
-            .peer
-            .notify_progress(progress.with_message(what.to_owned()))
-            .await;
-    }
-}
-
-impl Server {
-    /// Runs what waits for git, files and tests off the threads that serve.
-    pub(crate) async fn blocking<T: Send + 'static, E: Into<Refusal> + Send + 'static>(
-        &self,
-        work: impl FnOnce(&Self) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, Refusal> {
-        let server = self.clone();
-        match tokio::task::spawn_blocking(move || work(&server)).await {
-            Ok(answer) => answer.map_err(Into::into),
-            Err(error) => Err(Refusal::new(&error, None)),
+        if let Some((number, words)) = news() {
+            let progress = ProgressNotificationParam::new(token.clone(), number);
+            let progress = progress.with_message(words);
+            // A client that does not listen is told again next time.
+            let _told_next_time = context.peer.notify_progress(progress).await;
         }
-    }
-
-    /// As `blocking`, for an answer of a known shape.
-    pub(crate) async fn json<T: Send + 'static, E: Into<Refusal> + Send + 'static>(
-        &self,
-        work: impl FnOnce(&Self) -> Result<T, E> + Send + 'static,
-    ) -> Result<Json<T>, Refusal> {
-        self.blocking(work).await.map(Json)
     }
 }

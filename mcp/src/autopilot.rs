@@ -1,5 +1,4 @@
-//! The tools of autopilot: the same steps as `tm autopilot` on the command line, and pieces of work that are handed out
-//! and reported back under their ids.
+//! The tools of autopilot: the same steps as `tm autopilot` on the command line.
 
 mod arguments;
 
@@ -9,21 +8,29 @@ use crate::answer::{Refusal, told};
 use crate::server::Server;
 use arguments::{Abort, Commit, CompletePhase, Finalize, PhaseName, Start};
 use rmcp::handler::server::wrapper::{Json, Parameters};
-use rmcp::model::CallToolResult;
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, tool, tool_router};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tm_app::BrokenBase;
 use tm_runtime::autopilot::{
     self, Cleanup, CommitRequest, Committed, CompleteRequest, Completed, Ended, FinalizeRequest,
-    Force, NextAction, StartRequest, Started, StatusView, UnitResult, WorkUnit,
+    Force, NextAction, StartRequest, Started, StatusView,
 };
-use tm_scheduler::autopilot::TddPhase;
+use tm_scheduler::TddHalf;
 use tokio::runtime::Handle;
+use tokio::time::Instant;
 
-/// What takes long in a call.
-const TESTS: &str = "the tests are run";
+/// Tells of a call that takes long how many seconds it has been, and why.
+fn tests() -> impl FnMut() -> Option<(f64, String)> {
+    let began = Instant::now();
+    move || {
+        Some((
+            began.elapsed().as_secs_f64(),
+            "the tests are run".to_owned(),
+        ))
+    }
+}
 
 /// How the current run stands.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -34,26 +41,6 @@ pub(crate) struct Status {
     /// The run.
     #[serde(flatten)]
     run: Option<StatusView>,
-}
-
-/// What came of a piece of work.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct CompleteWorkUnit {
-    #[serde(flatten)]
-    place: Where,
-    /// The id of the piece of work under way, such as `workUnit-1.2-RED`.
-    work_unit_id: String,
-    /// What came of it.
-    result: UnitResult,
-}
-
-/// A piece of work, or none.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct NextWorkUnit {
-    /// The piece of work under way; none where the run is paused, over, or to be finalized.
-    work_unit: Option<WorkUnit>,
 }
 
 #[tool_router(router = autopilot_tools, vis = "pub(crate)")]
@@ -89,7 +76,7 @@ impl Server {
                 Handle::current().block_on(autopilot::start(&project, &request))
             }
         });
-        told(&context, TESTS, work).await
+        told(&context, tests(), work).await
     }
 
     #[tool(
@@ -101,8 +88,7 @@ impl Server {
         &self,
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<NextAction>, Refusal> {
-        self.json(move |server| autopilot::next(&server.project_of(&place)?))
-            .await
+        self.step(place, autopilot::next).await
     }
 
     #[tool(
@@ -115,24 +101,20 @@ impl Server {
         Parameters(report): Parameters<CompletePhase>,
         context: RequestContext<RoleServer>,
     ) -> Result<Json<Completed>, Refusal> {
-        let work = self.json(move |server| {
+        let work = self.step(report.place, move |project| {
             let request = CompleteRequest {
                 phase: report.phase.map(|phase| match phase {
-                    PhaseName::Red => TddPhase::Red,
-                    PhaseName::Green => TddPhase::Green,
+                    PhaseName::Red => TddHalf::Red,
+                    PhaseName::Green => TddHalf::Green,
                 }),
                 subtask: report.subtask_id.map(Into::into),
                 counts: report.test_results.map(Into::into),
                 coverage: report.coverage,
                 files: report.files,
-                failure: None,
             };
-            Handle::current().block_on(autopilot::complete(
-                &server.project_of(&report.place)?,
-                &request,
-            ))
+            Handle::current().block_on(autopilot::complete(project, &request))
         });
-        told(&context, TESTS, work).await
+        told(&context, tests(), work).await
     }
 
     #[tool(
@@ -143,17 +125,13 @@ impl Server {
         &self,
         Parameters(call): Parameters<Commit>,
     ) -> Result<Json<Committed>, Refusal> {
-        self.json(move |server| {
+        self.step(call.place, move |project| {
             let request = CommitRequest {
                 subtask: call.subtask_id.map(Into::into),
                 message: call.message,
                 files: call.files,
-                made: None,
             };
-            Handle::current().block_on(autopilot::commit(
-                &server.project_of(&call.place)?,
-                &request,
-            ))
+            Handle::current().block_on(autopilot::commit(project, &request))
         })
         .await
     }
@@ -168,17 +146,14 @@ impl Server {
         Parameters(call): Parameters<Finalize>,
         context: RequestContext<RoleServer>,
     ) -> Result<Json<Ended>, Refusal> {
-        let work = self.json(move |server| {
+        let work = self.step(call.place, move |project| {
             let request = FinalizeRequest {
                 counts: call.test_results.map(Into::into),
                 coverage: call.coverage,
             };
-            Handle::current().block_on(autopilot::finalize(
-                &server.project_of(&call.place)?,
-                &request,
-            ))
+            Handle::current().block_on(autopilot::finalize(project, &request))
         });
-        told(&context, TESTS, work).await
+        told(&context, tests(), work).await
     }
 
     #[tool(
@@ -190,8 +165,7 @@ impl Server {
         &self,
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<Started>, Refusal> {
-        self.json(move |server| autopilot::resume(&server.project_of(&place)?))
-            .await
+        self.step(place, autopilot::resume).await
     }
 
     #[tool(
@@ -202,8 +176,7 @@ impl Server {
         &self,
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<Ended>, Refusal> {
-        self.json(move |server| autopilot::pause(&server.project_of(&place)?))
-            .await
+        self.step(place, autopilot::pause).await
     }
 
     #[tool(
@@ -215,13 +188,13 @@ impl Server {
         &self,
         Parameters(call): Parameters<Abort>,
     ) -> Result<Json<Ended>, Refusal> {
-        self.json(move |server| {
-            let cleanup = if call.cleanup {
-                Cleanup::Remove
-            } else {
-                Cleanup::Keep
-            };
-            autopilot::abort(&server.project_of(&call.place)?, cleanup)
+        let cleanup = if call.cleanup {
+            Cleanup::Remove
+        } else {
+            Cleanup::Keep
+        };
+        self.step(call.place, move |project| {
+            autopilot::abort(project, cleanup)
         })
         .await
     }
@@ -235,58 +208,11 @@ impl Server {
         &self,
         Parameters(place): Parameters<Where>,
     ) -> Result<Json<Status>, Refusal> {
-        self.json(move |server| {
-            let run = autopilot::status(&server.project_of(&place)?)?;
+        self.step(place, |project| {
+            let run = autopilot::status(project)?;
             let active = run.is_some();
-            Ok::<_, Refusal>(Status { active, run })
+            Ok(Status { active, run })
         })
         .await
-    }
-
-    #[tool(
-        name = "autopilot_next_work_unit",
-        description = "Return the piece of work under way with its context and preconditions.",
-        annotations(read_only_hint = true)
-    )]
-    async fn autopilot_next_work_unit(
-        &self,
-        Parameters(place): Parameters<Where>,
-    ) -> Result<Json<NextWorkUnit>, Refusal> {
-        self.json(move |server| {
-            let work_unit = autopilot::next_work_unit(&server.project_of(&place)?)?;
-            Ok::<_, Refusal>(NextWorkUnit { work_unit })
-        })
-        .await
-    }
-
-    #[tool(
-        name = "autopilot_complete_work_unit",
-        description = "Report what came of the piece of work under way. Returns what is to be done next."
-    )]
-    async fn autopilot_complete_work_unit(
-        &self,
-        Parameters(call): Parameters<CompleteWorkUnit>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<Json<NextAction>, Refusal> {
-        let work = self.json(move |server| {
-            let project = server.project_of(&call.place)?;
-            let completed = autopilot::complete_unit(&project, &call.work_unit_id, &call.result);
-            Handle::current().block_on(completed)
-        });
-        told(&context, TESTS, work).await
-    }
-
-    #[tool(
-        name = "autopilot_get_state",
-        description = "Return the state of a run as it is kept, with its checkpoint.",
-        annotations(read_only_hint = true)
-    )]
-    async fn autopilot_get_state(
-        &self,
-        Parameters(place): Parameters<Where>,
-    ) -> Result<CallToolResult, Refusal> {
-        self.blocking(move |server| autopilot::run_state(&server.project_of(&place)?))
-            .await
-            .map(CallToolResult::structured)
     }
 }

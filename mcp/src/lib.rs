@@ -8,11 +8,11 @@ mod answer;
 mod autopilot;
 mod completions;
 mod error;
+mod handler;
 #[cfg(feature = "http")]
 mod http;
 mod prompts;
 mod resources;
-mod schemas;
 mod server;
 mod tasks;
 mod tools;
@@ -20,8 +20,9 @@ mod waves;
 
 pub use answer::Refusal;
 pub use error::Error;
+pub use handler::serve_stdio;
 #[cfg(feature = "http")]
 pub use http::{HttpServer, new_token};
-pub use server::{Place, Server, serve_stdio};
+pub use server::{Place, Server};
 pub use tools::ToolChoice;
 pub use waves::DETACHED;

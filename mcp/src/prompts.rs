@@ -7,7 +7,7 @@ use rmcp::model::{
     GetPromptRequestParams, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage,
     Role,
 };
-use tm_presets::{LoopContext, LoopPreset, LoopPrompt, loop_presets};
+use tm_presets::{LoopContext, PromptTemplate, loop_presets};
 use tm_runtime::autopilot::{GUIDE, Project, prompt};
 use tm_scheduler::quoted;
 
@@ -28,7 +28,7 @@ pub(crate) async fn list(server: &Server) -> Result<Vec<Prompt>, ErrorData> {
         )]),
     )];
     let what = "The tag of the backlog; the current one when not given";
-    let of_preset = |preset: &LoopPreset| {
+    let of_preset = |preset: &PromptTemplate| {
         let title = preset.title().to_owned();
         let arguments = vec![argument("tag", what)];
         Prompt::new(preset.name.clone(), Some(title), Some(arguments))
@@ -73,7 +73,7 @@ fn filled(server: &Server, name: &str, tag: Option<String>) -> Result<String, Re
         return Err(Refusal::of_words(&words, None));
     };
     let context = context(&server.project(None)?, tag);
-    let words = LoopPrompt::Preset(found).body(&context);
+    let words = found.body(&context);
     words.map_err(|error| Refusal::new(&error, None))
 }
 
@@ -105,11 +105,11 @@ fn context(project: &Project, tag: Option<String>) -> LoopContext {
         tag,
         tm: "tm".to_owned(),
         progress_file: ".taskmaster/progress.txt".to_owned(),
-        ..LoopContext::of(project.settings())
+        ..LoopContext::of(&project.settings)
     }
 }
 
-fn presets(server: &Server) -> Result<Vec<LoopPreset>, Refusal> {
+fn presets(server: &Server) -> Result<Vec<PromptTemplate>, Refusal> {
     let folders = tm_app::presets(server.project(None)?.root());
     loop_presets(&folders).map_err(|error| Refusal::new(&error, None))
 }

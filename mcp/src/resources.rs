@@ -218,7 +218,7 @@ fn runs(project: &Project) -> Vec<Run> {
             folder,
         }
     };
-    let waves = project.waves_directory();
+    let waves = &project.waves;
     let of_waves = waves.runs().unwrap_or_default().into_iter().rev();
     let of_waves = of_waves.filter_map(|id| {
         let folder = waves.run(&id).ok()?.path().to_owned();
@@ -240,7 +240,7 @@ fn place(project: &Project, uri: &str) -> Option<(PathBuf, &'static str)> {
     };
     if let Some(rest) = uri.strip_prefix(WAVES) {
         let (id, name, mime_type) = known(&OF_WAVES, rest)?;
-        let run = project.waves_directory().run(&id).ok()?;
+        let run = project.waves.run(&id).ok()?;
         return Some((run.path().join(name), mime_type));
     }
     let (id, name, mime_type) = known(&OF_AUTOPILOT, uri.strip_prefix(AUTOPILOT)?)?;

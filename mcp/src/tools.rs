@@ -1,15 +1,25 @@
-//! Which tools are offered: all, a tier, or a list, in the words of Task Master's `TASK_MASTER_TOOLS`.
+//! Which tools there are, what is said of all of them, and which are offered: all, a tier, or a list, in the words of
+//! Task Master's `TASK_MASTER_TOOLS`.
 
-use crate::server::Server;
+use crate::answer::Refusal;
+use crate::server::{Place, Server};
 use rmcp::handler::server::router::tool::ToolRouter;
+use rmcp::model::Tool;
+use serde_json::Value;
+use std::sync::Arc;
 
 /// The tools of tasks.
 const CORE: [&str; 4] = ["get_tasks", "next_task", "get_task", "set_task_status"];
 /// Those of waves besides.
 const WAVES: &str = "waves_";
 
-/// Names that Task Master has for tools that are called otherwise.
-const OTHER_NAMES: [(&str, &str); 1] = [("autopilot_complete", "autopilot_complete_phase")];
+/// Names that Task Master and earlier versions have for tools that are called otherwise.
+const OTHER_NAMES: [(&str, &str); 4] = [
+    ("autopilot_complete", "autopilot_complete_phase"),
+    ("autopilot_complete_work_unit", "autopilot_complete_phase"),
+    ("autopilot_get_state", "autopilot_status"),
+    ("autopilot_next_work_unit", "autopilot_next"),
+];
 
 /// A choice of tools.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -32,8 +42,7 @@ impl ToolChoice {
             unknown: Vec::new(),
         };
         for word in words.filter(|word| !word.is_empty()) {
-            let other = OTHER_NAMES.iter().find(|(other, _)| *other == word);
-            let word = other.map_or(word, |(_, name)| (*name).to_owned());
+            let word = todays_name(&word).map_or(word, ToOwned::to_owned);
             let is_meant = |name: &&String| match word.as_str() {
                 "all" => true,
                 "core" | "lean" => CORE.contains(&name.as_str()),
@@ -57,13 +66,85 @@ impl ToolChoice {
         &self.unknown
     }
 
-    pub(crate) fn apply(&self, router: &mut ToolRouter<Server>) {
+    fn apply(&self, router: &mut ToolRouter<Server>) {
         for name in names(router) {
             if !self.names.contains(&name) {
                 router.remove_route(&name);
             }
         }
     }
+}
+
+impl Server {
+    /// Makes a server that offers these tools.
+    pub fn new(place: Place, choice: &ToolChoice) -> Self {
+        let mut router = Self::every_tool();
+        choice.apply(&mut router);
+        Self { place, router }
+    }
+
+    /// Refuses a call by a name that a tool has elsewhere, or had, and says what it is called.
+    pub(crate) fn renamed(&self, name: &str) -> Option<Refusal> {
+        let today = todays_name(name).filter(|today| self.router.has_route(today))?;
+        let hint = format!("call `{today}`");
+        Some(Refusal::of_words(
+            &format!("find the tool `{name}`"),
+            Some(&hint),
+        ))
+    }
+
+    fn every_tool() -> ToolRouter<Self> {
+        let mut router = Self::task_tools();
+        router.merge(Self::autopilot_tools());
+        router.merge(Self::waves_tools());
+        for route in router.map.values_mut() {
+            without_widths(&mut route.attr);
+            say_what_is_usual(&mut route.attr);
+        }
+        router
+    }
+}
+
+/// What a tool does not say of itself: it changes something, destroys nothing and stays on this machine.
+fn say_what_is_usual(tool: &mut Tool) {
+    let hints = tool.annotations.get_or_insert_default();
+    if hints.read_only_hint != Some(true) {
+        hints.read_only_hint = Some(false);
+        hints.destructive_hint.get_or_insert(false);
+    }
+    hints.open_world_hint.get_or_insert(false);
+}
+
+/// Takes the widths of numbers out of what a tool takes and answers: strict clients complain about each of them.
+fn without_widths(tool: &mut Tool) {
+    plain(Arc::make_mut(&mut tool.input_schema).values_mut());
+    if let Some(schema) = &mut tool.output_schema {
+        plain(Arc::make_mut(schema).values_mut());
+    }
+}
+
+fn plain<'v>(values: impl Iterator<Item = &'v mut Value>) {
+    for value in values {
+        match value {
+            Value::Object(fields) => {
+                let is_width = |format: &str| {
+                    format.trim_start_matches('u').starts_with("int") || format == "double"
+                };
+                fields.retain(|name, value| {
+                    name != "format" || !value.as_str().is_some_and(is_width)
+                });
+                plain(fields.values_mut());
+            }
+            Value::Array(values) => plain(values.iter_mut()),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+}
+
+/// Returns what a tool is called that has another name elsewhere, or had one.
+fn todays_name(other: &str) -> Option<&'static str> {
+    let (_, name) = OTHER_NAMES.iter().find(|(name, _)| *name == other)?;
+    Some(name)
 }
 
 fn names(router: &ToolRouter<Server>) -> Vec<String> {
@@ -98,6 +179,10 @@ mod tests {
             ["autopilot_next", "get_tasks"]
         );
         assert_eq!(chosen("autopilot-complete"), ["autopilot_complete_phase"]);
+        assert_eq!(
+            chosen("autopilot_next_work_unit,autopilot_get_state"),
+            ["autopilot_next", "autopilot_status"]
+        );
         assert_eq!(chosen("core,waves_plan").len(), 5);
     }
 
@@ -110,5 +195,23 @@ mod tests {
         );
         assert_eq!(chosen("expand_task"), chosen("all"));
         assert_eq!(chosen(""), chosen("all"));
+    }
+
+    #[test]
+    fn every_tool_says_what_it_does_and_no_schema_names_a_width() {
+        for tool in Server::every_tool().list_all() {
+            let text = serde_json::to_string(&tool).unwrap();
+            assert!(
+                !text.contains("\"format\":\"uint") && !text.contains("\"format\":\"double"),
+                "{}",
+                tool.name
+            );
+            assert!(
+                tool.description.is_some() && tool.annotations.is_some(),
+                "{}",
+                tool.name
+            );
+            assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
+        }
     }
 }

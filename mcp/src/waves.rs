@@ -1,39 +1,26 @@
 //! The tools of waves. A run is a process of its own, which outlives the call and the server.
 
 use crate::advice::FOR_AGENTS;
-use crate::answer::Refusal;
+use crate::answer::{Refusal, told};
+use crate::autopilot::Where;
 use crate::server::Server;
 use crate::tasks::OfBacklog;
 use rmcp::handler::server::wrapper::Parameters;
-use rmcp::model::{CallToolResult, ProgressNotificationParam};
+use rmcp::model::CallToolResult;
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::path::Path;
-use std::time::Duration;
+use std::path::PathBuf;
 use tm_app::{BrokenBase, Caller, PlanOrder, Project, detached, plan_json};
 use tm_config::Override;
+use tm_executors::agent::{LogEnd, LogReader};
 use tm_runtime::callers::refuse_to_agents;
 use tm_scheduler::{AtBreaker, RunId, StopMode};
 
 /// The command of `tm` that carries out a run which outlives the server.
 pub const DETACHED: &str = "detached-run";
-/// How often a client that wants to know is told how a run goes.
-const TELL_EVERY: Duration = Duration::from_secs(1);
-/// No log of events is longer.
-const MOST_BYTES: u64 = 256 * 1024 * 1024;
-
-/// A project, and a run of waves.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct OfWaves {
-    /// The folder of the project; the server's own when not given.
-    project_root: Option<String>,
-    /// The run; the live or last one when not given.
-    run_id: Option<String>,
-}
 
 /// A project.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -62,7 +49,6 @@ pub(crate) struct RunWaves {
     #[serde(flatten)]
     plan: Plan,
     /// The agent, instead of the one from the settings.
-    #[serde(default)]
     agent: Option<String>,
     /// Whether to go on although the tests can't be run at the base.
     #[serde(default)]
@@ -158,8 +144,7 @@ impl Server {
             None => None,
         };
         let refusal = tokio::select! {
-            refusal = going.ended() => refusal?,
-            () = tell(activity.as_deref(), &context) => None,
+            refusal = told(&context, events(activity), going.ended()) => refusal?,
             () = context.ct.cancelled() => {
                 return Err(Refusal::of_words("wait for the run: the call was cancelled, the run goes on", None));
             }
@@ -180,7 +165,7 @@ impl Server {
     )]
     async fn waves_status(
         &self,
-        Parameters(of): Parameters<OfWaves>,
+        Parameters(of): Parameters<Where>,
     ) -> Result<CallToolResult, Refusal> {
         self.summary(of).await
     }
@@ -192,7 +177,7 @@ impl Server {
     )]
     async fn waves_report(
         &self,
-        Parameters(of): Parameters<OfWaves>,
+        Parameters(of): Parameters<Where>,
     ) -> Result<CallToolResult, Refusal> {
         self.summary(of).await
     }
@@ -231,7 +216,7 @@ impl Server {
         refused.map_err(|refused| Refusal::new(&refused, Some(FOR_AGENTS)))
     }
 
-    async fn summary(&self, of: OfWaves) -> Result<CallToolResult, Refusal> {
+    async fn summary(&self, of: Where) -> Result<CallToolResult, Refusal> {
         self.looked(move |server| {
             let project = server.waves(of.project_root.as_deref(), Vec::new())?;
             summary(&project, of.run_id.as_deref())
@@ -253,31 +238,15 @@ fn summary(project: &Project, run: Option<&str>) -> Result<Value, Refusal> {
     Ok(json!(tm_app::status(project, run)?.1))
 }
 
-/// Tells a client that asked for it how many events there have been and what the last one was, for ever.
-async fn tell(activity: Option<&Path>, context: &RequestContext<RoleServer>) {
-    let (Some(activity), Some(token)) = (activity, context.meta.get_progress_token()) else {
-        return std::future::pending().await;
-    };
-    let mut told = 0;
-    loop {
-        tokio::time::sleep(TELL_EVERY).await;
-        let text = tm_untrusted::read(activity, MOST_BYTES).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        let count = text.matches('\n').count();
-        if count > told {
-            told = count;
-            let event: Value = text
-                .lines()
-                .nth(count - 1)
-                .and_then(|line| serde_json::from_str(line).ok())
-                .unwrap_or_default();
-            let words = [&event["event"], &event["task"]]
-                .map(|part| part.as_str().unwrap_or_default().to_owned());
-            let number = f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-            let progress = ProgressNotificationParam::new(token.clone(), number)
-                .with_message(words.join(" ").trim().to_owned());
-            // A client that does not listen is told again next time.
-            let _told_next_time = context.peer.notify_progress(progress).await;
-        }
+/// Tells of a run how many events there have been and what the last one was, whenever there are new ones.
+fn events(activity: Option<PathBuf>) -> impl FnMut() -> Option<(f64, String)> {
+    let mut log = activity.map(LogReader::new);
+    let mut count = 0_u32;
+    move || {
+        let fresh = log.as_mut()?.read(LogEnd::Growing).ok()?;
+        let event: Value = serde_json::from_str(fresh.lines().last()?).unwrap_or_default();
+        count += u32::try_from(fresh.lines().count()).ok()?;
+        let words = [&event["event"], &event["task"]].map(|part| part.as_str().unwrap_or_default());
+        Some((f64::from(count), words.join(" ").trim().to_owned()))
     }
 }

@@ -83,7 +83,7 @@ pub enum Error {
         limit: usize,
     },
     /// A prompt of the user's own can't be read.
-    #[error("read the prompt `{}`: {source}", path.display())]
+    #[error("read the prompt `{path}`: {source}")]
     PromptFile {
         /// The file.
         path: PathBuf,
@@ -107,7 +107,7 @@ pub enum Error {
         known: String,
     },
     /// A prompt holds nothing.
-    #[error("use the prompt `{}`: it is empty", path.display())]
+    #[error("use the prompt `{path}`: it is empty")]
     EmptyPrompt {
         /// The file.
         path: PathBuf,

@@ -14,7 +14,6 @@ mod commit;
 mod error;
 mod loops;
 mod placeholders;
-mod program;
 mod prompts;
 mod recipes;
 mod shell;
@@ -23,29 +22,12 @@ mod template;
 pub use advice::what_to_try;
 pub use commit::{CommitWords, check_commit_template, commit_message};
 pub use error::Error;
-pub use loops::{
-    LoopContext, LoopPreset, LoopPrompt, PresetFolders, PresetSource, is_path, loop_presets,
-    loop_prompt, new_preset,
-};
+pub use loops::{LoopContext, PresetFolders, is_path, loop_presets, loop_prompt, new_preset};
 pub use placeholders::Placeholders;
 pub use prompts::{
-    Evidence, Prompt, PromptContext, PromptTask, PromptTemplate, RedReport, RejectedWork,
-    ReviewContext, check_prompts, prompt_templates, render, review_prompt,
+    Evidence, Prompt, PromptContext, PromptTask, RedReport, RejectedWork, ReviewContext,
+    check_prompts, prompt_templates, render, review_prompt,
 };
 pub use recipes::{Granted, Recipe, recipe, recipe_names, recipes};
 pub use shell::shell_word;
-
-/// No prompt is longer.
-const PROMPT_BYTES: u64 = 4 * 1024 * 1024;
-
-/// Reads a prompt of the user's own.
-fn own_text(path: &std::path::Path) -> std::io::Result<String> {
-    let bytes = tm_untrusted::read_own(path, PROMPT_BYTES)?;
-    String::from_utf8(bytes)
-        .map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidData, error))
-}
-
-fn is_not_there(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind;
-    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
-}
+pub use template::PromptTemplate;

@@ -1,11 +1,27 @@
-//! How templates are written, for prompts and for presets alike.
+//! How templates are written, for prompts and for presets alike, and how those of the user's own are read.
 
 use crate::Error;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde::Serialize;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 use tm_scheduler::with_causes;
+
+/// No prompt is longer.
+const PROMPT_BYTES: u64 = 4 * 1024 * 1024;
+
+/// A prompt, a part of prompts or a preset of loops, as it is written.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PromptTemplate {
+    /// Its name, or the path by which it was asked for.
+    pub name: String,
+    /// The template; the text itself where a path was named.
+    pub text: String,
+    /// The user's own file that it comes from; `None` for the built-in one.
+    pub own: Option<PathBuf>,
+}
 
 /// Returns an environment without templates: a name without a value is a mistake, and nothing is escaped.
 pub(crate) fn environment() -> Environment<'static> {
@@ -39,4 +55,14 @@ pub(crate) fn wrong_template(name: &str, error: &minijinja::Error) -> Error {
         name: name.to_owned(),
         why: with_causes(error),
     }
+}
+
+/// Reads a prompt of the user's own.
+pub(crate) fn own_text(path: &Path) -> io::Result<String> {
+    let bytes = tm_untrusted::read_own(path, PROMPT_BYTES)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+}
+
+pub(crate) fn is_not_there(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }

@@ -37,7 +37,6 @@ pub struct PairSummary {
     /// Whether GREEN was seen passing them, unchanged, and nothing that passed before got worse.
     pub green_seen_passing: bool,
     /// How much the proofs of both rest on, the weaker one; `null` where none holds.
-    #[serde(default)]
     pub strength: Option<Strength>,
     /// Tests that passed before and did not in GREEN's last attempt.
     pub regressions: usize,

@@ -3,20 +3,7 @@
 //! Does not know how a journal is compared with git.
 
 use crate::cleaned::cleaned;
-use crate::{PairSummary, Summary, TaskSummary, Totals, Verdict};
-use serde::{Deserialize, Serialize};
-use std::fmt;
-
-/// Something that a journal says of landed work and that can't be shown.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DoubtSummary {
-    /// The task; `null` for a commit that no task of the run landed by.
-    pub task: Option<String>,
-    /// The commit.
-    pub commit: String,
-    /// What is wrong.
-    pub why: String,
-}
+use crate::{DoubtSummary, PairSummary, Summary, TaskSummary, Totals, Verdict};
 
 /// Returns the summary in which nothing that is in doubt has landed, nor has the other half of its pair.
 pub fn with_doubts(mut summary: Summary, doubts: Vec<DoubtSummary>) -> Summary {
@@ -43,19 +30,6 @@ impl TaskSummary {
         self.verdict = Verdict::Fail;
         "in doubt".clone_into(&mut self.state);
         self.reason = Some(why.to_owned());
-    }
-}
-
-impl fmt::Display for DoubtSummary {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { task, commit, why } = self;
-        match task {
-            Some(task) => write!(
-                formatter,
-                "task {task} is said to have landed by `{commit:.12}`, and git does not show it: {why}"
-            ),
-            None => write!(formatter, "`{commit:.12}`: {why}"),
-        }
     }
 }
 

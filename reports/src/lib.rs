@@ -16,6 +16,7 @@ mod moment;
 mod plan;
 mod pull_request;
 mod run_reports;
+mod summarize;
 mod summary;
 mod traces;
 mod view;
@@ -24,18 +25,19 @@ pub use audit::{audit_junit, audit_text};
 pub use cleaned::cleaned;
 pub use columns::{columns, listed};
 pub use compliance::{PairSummary, TddSummary};
-pub use doubts::{DoubtSummary, with_doubts};
+pub use doubts::with_doubts;
 pub use layout::laid_out;
 pub use loop_summary::{
     LoopFacts, LoopSummary, TagLoopSummary, TrySummary, iteration_line, loop_text, summarize_loop,
 };
 pub use moment::human_duration;
-pub use plan::{PlanJson, plan_dot, plan_json, plan_mermaid, plan_text};
+pub use plan::{plan_dot, plan_json, plan_mermaid, plan_text};
 pub use pull_request::{PullRequestText, run_pull_request, task_pull_request};
 pub use run_reports::{REPORTS, RunReport, metrics_text, status_text, summary_markdown};
+pub use summarize::{RunFacts, summarize};
 pub use summary::{
-    AttemptSummary, DiffstatSummary, ProofSummary, RunFacts, SetupSummary, Summary, TaskSummary,
-    Totals, Verdict, WallSummary, summarize,
+    AttemptSummary, DiffstatSummary, DoubtSummary, ProofSummary, SetupSummary, Summary,
+    TaskSummary, Totals, Verdict, WallSummary,
 };
 pub use traces::traces_json;
 

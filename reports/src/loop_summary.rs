@@ -118,6 +118,7 @@ pub fn summarize_loop(
     let tries = || tag_loops.iter().flat_map(|tag_loop| &tag_loop.iterations);
     let tokens = tries().filter_map(|one| one.record.tokens);
     let costs = tries().filter_map(|one| one.record.cost_usd);
+    let sum = |of: fn(&TagLoopSummary) -> usize| tag_loops.iter().map(of).sum();
     LoopSummary {
         version: 1,
         loop_id: facts.loop_id,
@@ -126,15 +127,9 @@ pub fn summarize_loop(
         final_status,
         reason: worst.map_or_else(String::new, |tag_loop| tag_loop.reason.clone()),
         exit_code: exit_code::of_loop(final_status),
-        total_iterations: tag_loops
-            .iter()
-            .map(|tag_loop| tag_loop.total_iterations)
-            .sum(),
-        tasks_completed: tag_loops
-            .iter()
-            .map(|tag_loop| tag_loop.tasks_completed)
-            .sum(),
-        tasks_open: tag_loops.iter().map(|tag_loop| tag_loop.tasks_open).sum(),
+        total_iterations: tag_loops.iter().map(|one| one.total_iterations).sum(),
+        tasks_completed: sum(|tag_loop| tag_loop.tasks_completed),
+        tasks_open: sum(|tag_loop| tag_loop.tasks_open),
         started_at: moment(facts.started_at),
         ended_at: moment(ended_at),
         wall_ms: ended_at.since(facts.started_at),

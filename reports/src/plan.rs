@@ -2,10 +2,9 @@
 
 use crate::layout::rendered;
 use itertools::Itertools as _;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use tm_scheduler::{Dispatch, HeldTask, Limits, PlacedTask, TaskId, WavePlan};
+use tm_scheduler::{Limits, PlacedTask, TaskId, WavePlan};
 
 /// Returns the plan for people: one line a task, by wave, wide waves in parts of the slots.
 pub fn plan_text(plan: &WavePlan, limits: &Limits) -> String {
@@ -50,50 +49,27 @@ fn overlaps(plan: &WavePlan) -> Vec<(&str, BTreeSet<&TaskId>)> {
         .collect()
 }
 
-/// The plan as JSON; keys may be added, never renamed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PlanJson {
-    /// The version of this format.
-    pub version: u32,
-    /// Agents at the same time.
-    pub max_parallel: u32,
-    /// When tasks may start.
-    pub dispatch: Dispatch,
-    /// Ids by wave.
-    pub waves: Vec<Vec<TaskId>>,
-    /// The tasks in the order in which ready ones are taken.
-    pub tasks: Vec<PlacedTask>,
-    /// Open tasks that are not planned.
-    pub held: Vec<HeldTask>,
-    /// Dependencies that were cut: task, dependency.
-    pub cut: Vec<(TaskId, TaskId)>,
-    /// Tasks of the backlog that are finished.
-    pub finished: usize,
-    /// What people should know.
-    pub notes: Vec<String>,
-    /// The files that most work in the history touched.
-    #[serde(default)]
-    pub hot_files: BTreeSet<String>,
-}
-
-/// Returns the plan for programs.
-pub fn plan_json(plan: &WavePlan, limits: &Limits) -> PlanJson {
-    let waves = plan.waves();
-    PlanJson {
-        version: 1,
-        max_parallel: limits.slots.get(),
-        dispatch: limits.dispatch,
-        waves: waves
-            .iter()
-            .map(|wave| wave.iter().map(|placed| placed.task.id.clone()).collect())
-            .collect(),
-        tasks: plan.tasks.clone(),
-        held: plan.held.clone(),
-        cut: plan.cut.clone(),
-        finished: plan.finished,
-        notes: plan.notes.clone(),
-        hot_files: limits.hot_files.clone(),
-    }
+/// Returns the plan for programs; keys may be added, never renamed.
+///
+/// `waves` are ids; `tasks` are in the order in which ready ones are taken; `held` are open ones that are not planned;
+/// `cut` are dependencies, as task and dependency; `finished` is how many tasks of the backlog are; `hot_files` are those
+/// that most work in the history touched.
+pub fn plan_json(plan: &WavePlan, limits: &Limits) -> Value {
+    let ids = |wave: &Vec<&PlacedTask>| -> Value {
+        wave.iter().map(|placed| json!(placed.task.id)).collect()
+    };
+    json!({
+        "version": 1,
+        "max_parallel": limits.slots,
+        "dispatch": limits.dispatch,
+        "waves": plan.waves().iter().map(ids).collect::<Value>(),
+        "tasks": plan.tasks,
+        "held": plan.held,
+        "cut": plan.cut,
+        "finished": plan.finished,
+        "notes": plan.notes,
+        "hot_files": limits.hot_files,
+    })
 }
 
 #[cfg(test)]

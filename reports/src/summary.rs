@@ -2,47 +2,29 @@
 //!
 //! The format is versioned: keys may be added, never renamed.
 
-mod computed;
-
 use crate::compliance::TddSummary;
-use crate::doubts::DoubtSummary;
 use crate::human_duration;
-pub use computed::summarize;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use tm_scheduler::merging::Resolution;
 use tm_scheduler::preflight::Preflight;
 use tm_scheduler::{
-    CommitId, CoverageChange, Dispatch, Failure, GateResult, Phase, Reason, RunId, Strength, Tag,
-    Timestamp, Tokens,
+    CoverageChange, Dispatch, Failure, GateResult, Phase, Reason, Strength, Tokens,
 };
 
-/// What became of a task.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// The proof holds.
-    Pass,
-    /// The proof holds; the agent names open points.
-    Partial,
-    /// The attempts are exhausted.
-    Fail,
-    /// Something that it needs failed.
-    Blocked,
-    /// It has not come to an end.
-    NotRun,
-}
-
-impl Verdict {
-    /// Returns the word of the JSON format.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Partial => "partial",
-            Self::Fail => "fail",
-            Self::Blocked => "blocked",
-            Self::NotRun => "not-run",
-        }
+tm_scheduler::words! {
+    /// What became of a task.
+    pub enum Verdict {
+        /// The proof holds.
+        Pass = "pass",
+        /// The proof holds; the agent names open points.
+        Partial = "partial",
+        /// The attempts are exhausted.
+        Fail = "fail",
+        /// Something that it needs failed.
+        Blocked = "blocked",
+        /// It has not come to an end.
+        NotRun = "not-run",
     }
 }
 
@@ -88,14 +70,14 @@ pub struct Summary {
     /// Every task, in the order of its id.
     pub tasks: Vec<TaskSummary>,
     /// What was seen before any agent was started.
-    #[serde(default)]
     pub preflight: Option<Preflight>,
     /// The set-ups of checkouts.
     #[serde(default)]
     pub setups: SetupSummary,
     /// What attempts in a row had in common, where nothing more was started because of that.
-    #[serde(default)]
     pub broken_by: Option<String>,
+    /// What outside of all tasks stood in the way, when the run stopped for it.
+    pub trouble: Option<String>,
     /// Pairs.
     pub tdd: TddSummary,
     /// Sums.
@@ -137,7 +119,6 @@ pub struct TaskSummary {
     #[serde(default)]
     pub dependencies: Vec<String>,
     /// How much the proven work changes; `null` when there is none.
-    #[serde(default)]
     pub diffstat: Option<DiffstatSummary>,
     /// Its attempts.
     pub attempts: Vec<AttemptSummary>,
@@ -159,20 +140,17 @@ pub struct AttemptSummary {
     /// When it was over.
     pub ended_at: Option<String>,
     /// When its agent was started.
-    #[serde(default)]
     pub agent_started_at: Option<String>,
     /// When its agent was gone.
-    #[serde(default)]
     pub agent_ended_at: Option<String>,
     /// Why it failed.
     pub failure: Option<Failure>,
     /// The evidence of the failure, bounded; `null` when it did not fail.
-    #[serde(default)]
     pub evidence: Option<String>,
     /// What the agent claims: `pass`, `partial`, `fail`, `none`.
     pub claim: String,
     /// How it landed, where merging lines alone gave no tree.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Resolution>,
     /// The files in which its work, while under way, conflicts with what has landed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -278,27 +256,28 @@ pub struct WallSummary {
     pub left_ms: u64,
 }
 
-/// Facts about a run that the scheduler does not know.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunFacts {
-    /// The run.
-    pub run_id: RunId,
-    /// The tag.
-    pub tag: Tag,
-    /// The commit that the run started from.
-    pub base_commit: CommitId,
-    /// The integration branch.
-    pub integration_branch: String,
-    /// Where the integration branch stands.
-    pub integration_commit: CommitId,
-    /// When the run began.
-    pub started_at: Timestamp,
-    /// When it ended; now, while it goes on.
-    pub ended_at: Timestamp,
-    /// What was seen before any agent was started, where somebody looked.
-    pub preflight: Option<Preflight>,
-    /// The set-ups of checkouts.
-    pub setups: SetupSummary,
+/// Something that a journal says of landed work and that can't be shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DoubtSummary {
+    /// The task; `null` for a commit that no task of the run landed by.
+    pub task: Option<String>,
+    /// The commit.
+    pub commit: String,
+    /// What is wrong.
+    pub why: String,
+}
+
+impl fmt::Display for DoubtSummary {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { task, commit, why } = self;
+        match task {
+            Some(task) => write!(
+                formatter,
+                "task {task} is said to have landed by `{commit:.12}`, and git does not show it: {why}"
+            ),
+            None => write!(formatter, "`{commit:.12}`: {why}"),
+        }
+    }
 }
 
 /// The set-ups of a run's checkouts.

@@ -194,6 +194,32 @@ fn tasks_that_somebody_stopped_or_skipped_are_named_as_such() {
 }
 
 #[test]
+fn a_run_that_its_surroundings_ended_says_so() {
+    let mut summary = summary();
+    summary.status = "stopped".to_owned();
+    let text = summary_markdown(&summary);
+    assert!(text.contains("The deadline or the budget ended after 7s"));
+    summary.trouble = Some("failed to write `x`: No space left on device".to_owned());
+    let text = summary_markdown(&summary);
+    assert!(
+        text.contains("Nothing more was started after 7s: failed to write `x`: No space left on device. 2 of 4"),
+        "{text}"
+    );
+    summary.trouble = Some("failed to run `git commit`:\n# ask @octocat\nmore".to_owned());
+    let said = "failed to run `git commit`: ask @";
+    let text = summary_markdown(&summary);
+    assert!(
+        text.contains(&format!("{said}\u{200b}octocat. 2 of 4")),
+        "{text}"
+    );
+    let status = status_text(&summary);
+    assert!(
+        status.contains(&format!("  nothing more is started: {said}octocat\n")),
+        "{status}"
+    );
+}
+
+#[test]
 fn the_json_has_every_key_of_the_contract() {
     let json = serde_json::to_value(summary()).expect("json");
     insta::assert_json_snapshot!(json["tasks"][0], @r#"
@@ -316,10 +342,8 @@ fn the_plan_shows_wide_waves_in_parts() {
       3  Set up — after 9 (deferred)
     ");
     assert_eq!(
-        plan_json(&plan, &Limits::with_slots(NonZeroU32::MIN))
-            .waves
-            .len(),
-        2
+        plan_json(&plan, &Limits::with_slots(NonZeroU32::MIN))["waves"],
+        serde_json::json!([["4:red", "1", "2"], ["4"]])
     );
 }
 

@@ -4,6 +4,7 @@
 //! Computed from the summary when a run is over, so the spans are those of the journal, whatever process made them, and
 //! the same run always has the same ids.
 
+use crate::moment::milliseconds;
 use crate::{AttemptSummary, Summary, TaskSummary, Verdict};
 use itertools::Itertools as _;
 use serde::Serialize;
@@ -17,13 +18,11 @@ const OK: u8 = 1;
 const ERROR: u8 = 2;
 
 /// A span, as OTLP spells it.
-#[expect(clippy::struct_field_names, reason = "the names are the format's")]
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Span {
-    trace_id: String,
-    span_id: String,
-    parent_span_id: String,
+    #[serde(flatten)]
+    place: Place,
     name: String,
     kind: u8,
     start_time_unix_nano: String,
@@ -143,10 +142,12 @@ fn steps<'a>(
 }
 
 /// Where a span is: its ids follow from the names above it.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Place {
-    trace_id: String,
+    #[serde(skip)]
     path: String,
+    trace_id: String,
     span_id: String,
     parent_span_id: String,
 }
@@ -183,9 +184,7 @@ impl Place {
         let known = attributes.as_object().into_iter().flatten();
         let known = known.filter(|(_, value)| !value.is_null());
         Span {
-            trace_id: self.trace_id.clone(),
-            span_id: self.span_id.clone(),
-            parent_span_id: self.parent_span_id.clone(),
+            place: self.clone(),
             name,
             kind: INTERNAL,
             start_time_unix_nano: nanoseconds(began_at),
@@ -206,11 +205,7 @@ fn hash(text: &str, bytes: usize) -> String {
 }
 
 fn nanoseconds(moment: &str) -> String {
-    let parsed: Result<jiff::Timestamp, _> = moment.parse();
-    parsed
-        .map_or(0, jiff::Timestamp::as_nanosecond)
-        .max(0)
-        .to_string()
+    (u128::from(milliseconds(moment)) * 1_000_000).to_string()
 }
 
 /// How it ended: well, or for a reason.

@@ -1,18 +1,21 @@
 //! A run as its reports show it: the summary, and what several of them say of it in the same words.
 
+use crate::layout::nobody_called;
 use crate::{
     AttemptSummary, PairSummary, ProofSummary, Summary, TaskSummary, Verdict, human_duration,
 };
 use itertools::Itertools as _;
 use serde::Serialize;
 use tm_scheduler::preflight::Preflight;
-use tm_scheduler::{GateResult, Strength};
+use tm_scheduler::{GateResult, Strength, in_a_line};
 
 /// Everything that templates name.
 #[derive(Debug, Serialize)]
 pub(crate) struct RunView<'a> {
     pub(crate) summary: &'a Summary,
     sentence: String,
+    /// Why nothing more is started, in a line.
+    why_stopped: Option<String>,
     pub(crate) nothing_is_proven: bool,
     /// What was seen of the base, a line each.
     base: Vec<String>,
@@ -43,8 +46,11 @@ impl<'a> RunView<'a> {
         let is_settled = |task: &&TaskSummary| task.verdict != Verdict::NotRun || task.is_skipped();
         let (preflight, pairs) = (summary.preflight.as_ref(), summary.tdd.table.iter());
         let nothing_is_proven = preflight.is_some_and(Preflight::nothing_is_proven);
+        let why_stopped = summary.broken_by.as_ref().or(summary.trouble.as_ref());
+        let why_stopped = why_stopped.map(|why| in_a_line(why));
         Self {
-            sentence: sentence(summary, nothing_is_proven),
+            sentence: sentence(summary, nothing_is_proven, why_stopped.as_deref()),
+            why_stopped,
             nothing_is_proven,
             base: preflight.map(Preflight::lines).unwrap_or_default(),
             doubts: summary.doubts.iter().map(ToString::to_string).collect(),
@@ -125,13 +131,13 @@ fn proofs(summary: &Summary) -> Option<String> {
 }
 
 /// What happened.
-fn sentence(summary: &Summary, nothing_is_proven: bool) -> String {
+fn sentence(summary: &Summary, nothing_is_proven: bool, why_stopped: Option<&str>) -> String {
     let landed = summary.tasks.iter().filter(|task| task.landed).count();
     let time = human_duration(summary.wall_ms);
     let count = summary.tasks.len();
     let branch = &summary.integration_branch;
     let of_all = format!("{landed} of {count} tasks landed on `{branch}`");
-    match (summary.status.as_str(), &summary.broken_by) {
+    match (summary.status.as_str(), why_stopped) {
         ("completed", _) if nothing_is_proven => format!(
             "All {count} tasks settled in {time}, and no test proves any of it: the tests can't be run at the base; \
              {landed} landed on `{branch}`."
@@ -145,6 +151,7 @@ fn sentence(summary: &Summary, nothing_is_proven: bool) -> String {
         ),
         ("interrupted", _) => format!("Interrupted after {time}; {of_all}."),
         ("stopped", Some(why)) => {
+            let why = nobody_called(why);
             format!("Nothing more was started after {time}: {why}. {of_all}.")
         }
         ("stopped", None) => format!("The deadline or the budget ended after {time}; {of_all}."),

@@ -5,8 +5,9 @@
 //! come too. What another repository's run or backlog is, is open to it: an agent may develop tm itself, or run it in
 //! its tests.
 
-use crate::setup::{home, tm_home};
-use crate::waves::steering::{Ask, call};
+use crate::home;
+use crate::setup::tm_home;
+use crate::waves::steering::protocol::{Ask, call};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use tm_config::Inputs;
@@ -20,7 +21,7 @@ use tm_worktrees::{Repository, common_dir_around};
 pub const REPOSITORY: &str = "TM_REPOSITORY";
 
 /// A process of a run of waves that is not its user's.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct AgentCaller {
     /// The run, where that is known.
     pub run: Option<RunId>,

@@ -33,7 +33,7 @@ pub enum Error {
         why: String,
     },
     /// The journal tells of something that can't happen.
-    #[error("the journal `{path}` can't be replayed: record {record}")]
+    #[error("replay the journal `{path}`: record {record}")]
     ImpossibleJournal {
         /// The journal.
         path: PathBuf,
@@ -43,7 +43,7 @@ pub enum Error {
         source: IllegalInput,
     },
     /// A step answered what can't come: a broken invariant of tm itself.
-    #[error("a step gave an answer that can't come")]
+    #[error("take an answer of a step")]
     Impossible(#[from] IllegalInput),
     /// The loop of a tag broke off: a broken invariant of tm itself.
     #[error("carry out the loop of a tag: {why}")]

@@ -11,7 +11,6 @@ mod checkouts;
 mod clock;
 mod conventional;
 mod error;
-mod locks;
 pub mod loops;
 pub mod notices;
 pub mod preflight;
@@ -32,6 +31,7 @@ pub use setup::{
     attempt_limits, content_rules, environment, executor, home, rules, run_hooks, test_command,
 };
 pub use step_error::StepError;
+pub(crate) use step_error::{blocking, briefly, describe, in_background};
 pub use waves::steering;
 pub use waves::{
     AgentChoice, Integration, JournalHeader, Outcome, Replayed, Run, RunSetup, Tip, replay,

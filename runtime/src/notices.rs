@@ -12,7 +12,7 @@ use tm_executors::process::{TreeCommand, run_captured};
 const LIMIT: Duration = Duration::from_secs(15);
 
 /// Whom to tell.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug, Eq, PartialEq)]
 pub enum Channel {
     /// Whoever sits at this machine.
     Desktop,
@@ -32,7 +32,7 @@ pub enum ChatService {
 }
 
 /// A text that names no channel of this tm.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[derive(Debug, Eq, PartialEq, thiserror::Error)]
 pub enum UnknownChannel {
     /// It names none.
     #[error(
@@ -72,7 +72,7 @@ impl FromStr for Channel {
 }
 
 /// What is told.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Notice<T> {
     /// One line; chat services show it.
     pub text: String,

@@ -8,8 +8,7 @@
 
 use crate::checkouts::NotReady;
 use crate::checkouts::preparation::SetupFailed;
-use crate::proving::TestResultCache;
-use crate::step_error::{StepError, briefly};
+use crate::{StepError, TestResultCache, briefly};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fmt;
@@ -64,7 +63,7 @@ impl BrokenBase {
 }
 
 /// Why nothing could be proven on a base: what was found, with the last lines of what was printed.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct BrokenTests(pub Vec<Problem>);
 
 impl fmt::Display for BrokenTests {
@@ -110,7 +109,7 @@ pub async fn look_first(
         return Ok(cleaned(preflight));
     }
     let begun = Instant::now();
-    let checkout = match result_cache.check_out(base).await {
+    let checkout = match result_cache.checkouts.judge(base).await {
         Ok(checkout) => checkout,
         Err(NotReady::Setup(failed)) => {
             preflight.problems.push(of_setup(&failed));
@@ -119,6 +118,7 @@ pub async fn look_first(
         Err(other) => return Err(other.into()),
     };
     preflight.setup_ms = result_cache
+        .checkouts
         .has_setup()
         .then(|| milliseconds(begun.elapsed()));
     preflight.problems = briefly(|| submodules(repository, &tree, checkout.path()))?;

@@ -3,7 +3,7 @@
 use tm_scheduler::{Event, TaskId, Tokens};
 
 /// Something that people may want to see.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub enum RunEvent {
     /// An event of the run.
     Event(Event),

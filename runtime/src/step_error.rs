@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tm_scheduler::{Answer, GateResult};
 
 /// What stood in the way of a step, in words that begin with "failed to".
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct StepError {
     why: String,
     cause: Cause,

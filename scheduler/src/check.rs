@@ -3,57 +3,8 @@
 //! Linear but for one sorted index of ids. Does not know files: what is to be removed is returned, not removed.
 
 use crate::graph::{IdGraph, positions};
-use crate::{CutDependency, Task, TaskId, TddHalf, quoted_cycle};
-use serde::Serialize;
+use crate::{CutDependency, Problem, Task, TaskId, TddHalf};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-/// Something that is wrong.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, thiserror::Error)]
-#[serde(tag = "type", rename_all = "kebab-case")]
-pub enum Problem {
-    /// More than one task has this id.
-    #[error("more than one task has the id `{task}`")]
-    Duplicate {
-        /// The id.
-        task: TaskId,
-    },
-    /// A task depends on itself.
-    #[serde(rename = "self")]
-    #[error("task `{task}` depends on itself")]
-    Itself {
-        /// The task.
-        task: TaskId,
-    },
-    /// A task depends on one that is not there.
-    #[error("task `{task}` depends on `{dependency}`, which is not there")]
-    Missing {
-        /// The task.
-        task: TaskId,
-        /// What is not there.
-        dependency: TaskId,
-    },
-    /// Tasks wait for each other.
-    #[error("tasks {} depend on each other in a cycle", quoted_cycle(tasks))]
-    Circular {
-        /// The tasks, along the cycle where it is a plain one.
-        tasks: Vec<TaskId>,
-    },
-}
-
-impl Problem {
-    /// Returns the problem that tasks wait for each other.
-    pub(crate) fn of_cycle(tasks: Vec<TaskId>) -> Self {
-        match tasks.as_slice() {
-            [task] => Self::Itself { task: task.clone() },
-            _ => Self::Circular { tasks },
-        }
-    }
-
-    /// Tells whether tasks wait for each other, or one for itself.
-    pub(crate) const fn is_cycle(&self) -> bool {
-        matches!(self, Self::Itself { .. } | Self::Circular { .. })
-    }
-}
 
 /// Returns all problems of a backlog: repeated ids, then each task's own in the order of the backlog, then cycles.
 pub fn problems(tasks: &[Task]) -> Vec<Problem> {
@@ -76,41 +27,12 @@ pub fn problems(tasks: &[Task]) -> Vec<Problem> {
     let missing = graph.unknown.into_iter().map(missing);
     let mut own: Vec<_> = on_itself.into_iter().map(itself).chain(missing).collect();
     own.sort_by_key(|(position, _)| *position);
-    let duplicates = graph.duplicates.into_iter();
-    duplicates
+    graph
+        .duplicates
+        .into_iter()
         .chain(own.into_iter().map(|(_, problem)| problem))
         .chain(cycles.into_iter().map(|tasks| Problem::Circular { tasks }))
         .collect()
-}
-
-/// Returns the cycle that a new dependency would close: from the dependency along what it depends on to the task.
-pub fn cycle_with(tasks: &[Task], task: &TaskId, dependency: &TaskId) -> Option<Vec<TaskId>> {
-    let by_id = Task::with_subtasks(tasks).map(|task| (&task.id, task));
-    let by_id: BTreeMap<&TaskId, &Task> = by_id.collect();
-    let mut reached_from: BTreeMap<&TaskId, &TaskId> = BTreeMap::new();
-    let mut stack = vec![dependency];
-    while let Some(id) = stack.pop() {
-        if id == task {
-            let back = std::iter::successors(Some(id), |id| {
-                (*id != dependency).then(|| reached_from[*id])
-            });
-            let mut cycle: Vec<TaskId> = back.cloned().collect();
-            cycle.reverse();
-            cycle.insert(0, task.clone());
-            return Some(cycle);
-        }
-        for next in by_id
-            .get(id)
-            .into_iter()
-            .flat_map(|task| &task.dependencies)
-        {
-            if next != dependency && !reached_from.contains_key(next) {
-                reached_from.insert(next, id);
-                stack.push(next);
-            }
-        }
-    }
-    None
 }
 
 /// What a repair does about cycles.
@@ -170,19 +92,18 @@ impl<'t> Components<'t> {
     fn new(tasks: &'t [Task]) -> Self {
         let mut components = Self::default();
         for task in Task::with_subtasks(tasks) {
-            let of_id = components.by_id.entry(&task.id).or_default();
-            of_id.push(task);
+            components.by_id.entry(&task.id).or_default().push(task);
         }
         components
     }
 
     /// Returns the dependencies among these tasks, as (task, dependency).
     fn edges(&self, members: &BTreeSet<&TaskId>) -> impl Iterator<Item = (&'t Task, &'t TaskId)> {
-        let tasks = members
+        let edges = members
             .iter()
             .filter_map(|id| self.by_id.get(*id))
-            .flatten();
-        let edges = tasks.flat_map(|&task| task.dependencies.iter().map(move |on| (task, on)));
+            .flatten()
+            .flat_map(|&task| task.dependencies.iter().map(move |on| (task, on)));
         edges.filter(|(task, dependency)| {
             members.contains(dependency)
                 && **dependency != task.id
@@ -194,8 +115,9 @@ impl<'t> Components<'t> {
         let ids: Vec<&TaskId> = tasks.iter().collect();
         let (positions, _) = positions(tasks);
         let members: BTreeSet<&TaskId> = tasks.iter().collect();
-        let edges = self.edges(&members);
-        let edges = edges.map(|(task, dependency)| (positions[task.id.as_str()], dependency));
+        let edges = self
+            .edges(&members)
+            .map(|(task, dependency)| (positions[task.id.as_str()], dependency));
         IdGraph::new(ids, edges).cycles()
     }
 
@@ -212,12 +134,13 @@ impl<'t> Components<'t> {
                 || reds.any(|red| names(red, TddHalf::Red, &task.id))
         };
         let rank: BTreeMap<&TaskId, i64> = members.iter().copied().zip(0..).collect();
-        let edges = self.edges(&members);
-        let edges = edges.filter(|(task, on)| !is_of_pair(task, on));
-        let weighed = edges.map(|(task, on)| {
-            let is_within_feature = task.feature.as_deref() == feature(on);
-            (is_within_feature, rank[on] - rank[&task.id], on, &task.id)
-        });
+        let weighed = self
+            .edges(&members)
+            .filter(|(task, on)| !is_of_pair(task, on))
+            .map(|(task, on)| {
+                let is_within_feature = task.feature.as_deref() == feature(on);
+                (is_within_feature, rank[on] - rank[&task.id], on, &task.id)
+            });
         let (_, _, dependency, task) = weighed.max()?;
         Some((task.clone(), dependency.clone()))
     }

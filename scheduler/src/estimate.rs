@@ -40,8 +40,9 @@ pub fn remaining(scheduler: &Scheduler, now: Timestamp) -> Option<Remaining> {
         return None;
     }
     let samples = Samples::of(scheduler)?;
-    let open = scheduler.tasks().filter(|view| !view.state.is_settled());
-    let mut open: Vec<(TaskView<'_>, Remaining)> = open
+    let mut open: Vec<(TaskView<'_>, Remaining)> = scheduler
+        .tasks()
+        .filter(|view| !view.state.is_settled())
         .map(|view| {
             (
                 view,
@@ -70,12 +71,18 @@ impl Samples {
         let settled = scheduler.tasks().filter(|view| view.state.is_settled());
         for view in settled.filter(|view| !view.attempts.is_empty()) {
             let spent = spent(view.attempts, None);
-            let of_phase = samples.by_phase.entry(view.placed.task.phase);
-            of_phase.or_default().push(spent);
+            samples
+                .by_phase
+                .entry(view.placed.task.phase)
+                .or_default()
+                .push(spent);
             samples.all.push(spent);
         }
-        let lists = samples.by_phase.values_mut().chain([&mut samples.all]);
-        lists.for_each(|list| list.sort_unstable());
+        samples
+            .by_phase
+            .values_mut()
+            .chain([&mut samples.all])
+            .for_each(|list| list.sort_unstable());
         (samples.all.len() >= LEAST_SAMPLES).then_some(samples)
     }
 
@@ -123,9 +130,12 @@ fn rolling(open: &[(TaskView<'_>, Remaining)], slots: u64) -> Remaining {
     let (mut chain, mut work) = (Remaining::default(), Remaining::default());
     for (view, left) in open {
         let task = &view.placed.task;
-        let before = task.dependencies.iter().filter_map(|id| ends.get(id));
-        let before = before.fold(Remaining::default(), |most, end| most.or_longer(*end));
-        let end = before.plus(*left);
+        let end = task
+            .dependencies
+            .iter()
+            .filter_map(|id| ends.get(id))
+            .fold(Remaining::default(), |most, end| most.or_longer(*end))
+            .plus(*left);
         ends.insert(&task.id, end);
         chain = chain.or_longer(end);
         work = work.plus(*left);

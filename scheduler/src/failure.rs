@@ -143,8 +143,9 @@ impl Policy {
     /// as long each time, up to a longest pause.
     pub(crate) fn pause_ms(self, repeats: u32, longest_ms: u64) -> u64 {
         let doublings = repeats.saturating_sub(1).min(20);
-        let pause = self.first_pause_ms.saturating_mul(1 << doublings);
-        pause.min(longest_ms)
+        self.first_pause_ms
+            .saturating_mul(1 << doublings)
+            .min(longest_ms)
     }
 }
 

@@ -21,10 +21,8 @@ pub struct GateResult {
     #[serde(default)]
     pub findings: Vec<String>,
     /// Tokens of a reviewer.
-    #[serde(default)]
     pub tokens: Option<Tokens>,
     /// The cost of a reviewer in US dollars.
-    #[serde(default)]
     pub cost_usd: Option<f64>,
 }
 

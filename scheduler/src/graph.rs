@@ -2,11 +2,62 @@
 //!
 //! Knows petgraph; does not know order, slots or time.
 
-use crate::{PlannedTask, Problem, TaskId};
+use crate::{PlannedTask, Task, TaskId, quoted_cycle};
 use petgraph::Direction::{self, Incoming, Outgoing};
-use petgraph::algo::{kosaraju_scc, toposort};
+use petgraph::algo::{astar, kosaraju_scc, toposort};
 use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::graphmap::DiGraphMap;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
+
+/// Something that is wrong with dependencies.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, thiserror::Error)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum Problem {
+    /// More than one task has this id.
+    #[error("more than one task has the id `{task}`")]
+    Duplicate {
+        /// The id.
+        task: TaskId,
+    },
+    /// A task depends on itself.
+    #[serde(rename = "self")]
+    #[error("task `{task}` depends on itself")]
+    Itself {
+        /// The task.
+        task: TaskId,
+    },
+    /// A task depends on one that is not there.
+    #[error("task `{task}` depends on `{dependency}`, which is not there")]
+    Missing {
+        /// The task.
+        task: TaskId,
+        /// What is not there.
+        dependency: TaskId,
+    },
+    /// Tasks wait for each other.
+    #[error("tasks {} depend on each other in a cycle", quoted_cycle(tasks))]
+    Circular {
+        /// The tasks, along the cycle where it is a plain one.
+        tasks: Vec<TaskId>,
+    },
+}
+
+impl Problem {
+    /// Returns the problem that tasks wait for each other.
+    fn of_cycle(tasks: Vec<TaskId>) -> Self {
+        match tasks.as_slice() {
+            [task] => Self::Itself { task: task.clone() },
+            _ => Self::Circular { tasks },
+        }
+    }
+
+    /// Tells whether tasks wait for each other, or one for itself.
+    pub(crate) const fn is_cycle(&self) -> bool {
+        matches!(self, Self::Itself { .. } | Self::Circular { .. })
+    }
+}
 
 /// Every reason for which a backlog can't be planned.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -43,8 +94,9 @@ pub(crate) fn positions<'t>(
             duplicates.insert(id.clone());
         }
     }
-    let duplicates = duplicates.into_iter();
-    let problems = duplicates.map(|task| Problem::Duplicate { task });
+    let problems = duplicates
+        .into_iter()
+        .map(|task| Problem::Duplicate { task });
     (positions, problems.collect())
 }
 
@@ -116,6 +168,26 @@ impl<'t> IdGraph<'t> {
     }
 }
 
+/// Returns the cycle that new dependencies (task, dependency) would close together, cycles that are there already left
+/// out: from the task of one of them along what it depends on to itself.
+pub fn cycle_with(tasks: &[Task], new: &[(TaskId, TaskId)]) -> Option<Vec<TaskId>> {
+    let new = || new.iter().map(|(task, on)| (task.as_str(), on.as_str()));
+    let known = Task::with_subtasks(tasks).flat_map(|task| {
+        let all = task.dependencies.iter();
+        all.map(|on| (task.id.as_str(), on.as_str()))
+    });
+    let graph = DiGraphMap::<&str, ()>::from_edges(known.chain(new()));
+    let groups = kosaraju_scc(&graph);
+    let group_of: BTreeMap<&str, usize> = groups
+        .iter()
+        .enumerate()
+        .flat_map(|(group, ids)| ids.iter().map(move |id| (*id, group)))
+        .collect();
+    let (task, dependency) = new().find(|(task, on)| group_of[task] == group_of[on])?;
+    let (_, way) = astar(&graph, dependency, |id| id == task, |_| 1, |_| 0)?;
+    Some(iter::once(task).chain(way).map(TaskId::from).collect())
+}
+
 /// The planned tasks with their dependencies resolved to positions.
 #[derive(Clone, Debug)]
 pub(crate) struct TaskGraph {
@@ -134,8 +206,9 @@ impl TaskGraph {
     pub(crate) fn new(tasks: Vec<PlannedTask>) -> Result<Self, Unplannable> {
         let ids = tasks.iter().map(|task| &task.id).collect();
         let dependencies = tasks.iter().enumerate().flat_map(|(position, task)| {
-            let dependencies = task.dependencies.iter();
-            dependencies.map(move |dependency| (position, dependency))
+            task.dependencies
+                .iter()
+                .map(move |dependency| (position, dependency))
         });
         let graph = IdGraph::new(ids, dependencies);
         let cycles = graph.cycles().into_iter().map(Problem::of_cycle);
@@ -168,15 +241,16 @@ impl TaskGraph {
     }
 
     fn neighbours(&self, task: usize, side: Direction) -> impl Iterator<Item = usize> {
-        let nodes = self.edges.neighbors_directed(NodeIndex::new(task), side);
-        nodes.map(NodeIndex::index)
+        self.edges
+            .neighbors_directed(NodeIndex::new(task), side)
+            .map(NodeIndex::index)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{RedStart, Task, TddMode, pair};
+    use crate::{RedStart, TddMode, pair};
 
     fn planned(edges: &[(&str, &[&str])]) -> Vec<PlannedTask> {
         let tasks: Vec<Task> = edges

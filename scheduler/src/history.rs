@@ -76,11 +76,15 @@ enum Said {
 
 /// Returns the commits that a message takes back in the words of `git revert`, as they are written there.
 pub fn reverted(message: &str) -> Vec<CommitId> {
-    let lines = message.lines().map(str::trim_start);
-    let said = lines.filter_map(|line| line.strip_prefix(REVERTS));
+    let said = message
+        .lines()
+        .map(str::trim_start)
+        .filter_map(|line| line.strip_prefix(REVERTS));
     let is_other = |letter: char| !letter.is_ascii_hexdigit();
-    let ids = said.filter_map(|rest| rest.split(is_other).next());
-    ids.filter(|id| id.len() >= 7).map(CommitId::new).collect()
+    said.filter_map(|rest| rest.split(is_other).next())
+        .filter(|id| id.len() >= 7)
+        .map(CommitId::new)
+        .collect()
 }
 
 /// Returns the work that stands in a history whose commits come newest first, each before its parents: what was taken
@@ -161,8 +165,10 @@ fn said_by(
     before: &[&str],
 ) -> Vec<Said> {
     let values = |wanted: &'static str| {
-        let of_name = trailers.iter().filter(move |(name, _)| *name == wanted);
-        of_name.map(|(_, value)| *value)
+        trailers
+            .iter()
+            .filter(move |(name, _)| *name == wanted)
+            .map(|(_, value)| *value)
     };
     let value = |wanted| values(wanted).next();
     let (Some(phase), Some(tag), Some(run)) = (value("Phase"), value("Tag"), value("Run")) else {
@@ -183,8 +189,11 @@ fn said_by(
     let titles = if let Some(title) = value(TITLE) {
         vec![one_line(title)]
     } else {
-        let titles = before.iter().map(|line| title_in(line));
-        titles.filter(|title| !title.is_empty()).collect()
+        before
+            .iter()
+            .map(|line| title_in(line))
+            .filter(|title| !title.is_empty())
+            .collect()
     };
     vec![Said::Work(Work {
         commit: past.commit.clone(),
@@ -255,8 +264,9 @@ impl Recognised {
     fn take_tests(&mut self, tasks: &[Task], standing: &[&Work]) {
         for work in standing.iter().filter(|work| work.kind == WorkKind::Red) {
             let find = |id: &str| {
-                let mut all = tasks.iter();
-                all.find(|task| task.id.as_str() == id && work.is_titled(&task.title))
+                tasks
+                    .iter()
+                    .find(|task| task.id.as_str() == id && work.is_titled(&task.title))
             };
             let own = find(work.task.as_str()).filter(|task| task.half() == Some(TddHalf::Red));
             let split = || find(work.task.as_str().strip_suffix(":red")?);
@@ -322,8 +332,9 @@ impl Recognised {
 fn partner<'t>(task: &Task, tasks: &'t [Task]) -> Option<&'t Task> {
     let named = task.partner_id();
     let mut all = tasks.iter();
-    let own = all.clone().find(|other| Some(&other.id) == named);
-    own.or_else(|| all.find(|other| other.partner_id() == Some(&task.id)))
+    all.clone()
+        .find(|other| Some(&other.id) == named)
+        .or_else(|| all.find(|other| other.partner_id() == Some(&task.id)))
 }
 
 #[cfg(test)]

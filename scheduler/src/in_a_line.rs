@@ -147,15 +147,15 @@ pub(crate) fn without_numbers(text: &str) -> String {
 
 /// Returns the words of an error and of what caused it.
 pub fn with_causes(error: &dyn Error) -> String {
-    let causes = successors(error.source(), |&cause| cause.source());
-    let causes = causes.map(ToString::to_string);
-    causes.fold(error.to_string(), |words, cause| {
-        if words.contains(&cause) {
-            words
-        } else {
-            format!("{words}: {cause}")
-        }
-    })
+    successors(error.source(), |&cause| cause.source())
+        .map(ToString::to_string)
+        .fold(error.to_string(), |words, cause| {
+            if words.contains(&cause) {
+                words
+            } else {
+                format!("{words}: {cause}")
+            }
+        })
 }
 
 /// Returns a text with single spaces between its words, and nothing else.

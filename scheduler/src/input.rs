@@ -2,7 +2,8 @@
 
 use crate::merging::Resolution;
 use crate::{
-    AgentReport, AttemptNumber, CommitId, GateResult, Limits, Place, Proof, Request, TaskId,
+    AgentReport, AttemptNumber, CommitId, GateResult, Limits, Place, Proof, Refactored, Request,
+    StopMode, TaskId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -46,16 +47,6 @@ pub struct Foreseen {
     pub with: Vec<TaskId>,
 }
 
-words! {
-    /// How soon a run, a task or an agent is to stop.
-    pub enum StopMode {
-        /// Agents may end within the grace period, and what they finished is finished. A run starts nothing more.
-        Gently = "gently",
-        /// Agents are stopped at once.
-        Now = "now",
-    }
-}
-
 /// What came of one step of an attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -73,7 +64,6 @@ pub enum Answer {
         /// The commit.
         commit: CommitId,
         /// What was seen of its tree, where the project's hooks made another one than had been proven.
-        #[serde(default)]
         proof: Option<Box<Proof>>,
     },
     /// git refused the commit; holds its words.
@@ -85,7 +75,6 @@ pub enum Answer {
         /// The merge commit, or the commit that was there already.
         commit: CommitId,
         /// How the merge came about, where merging lines alone gave none.
-        #[serde(default)]
         resolution: Option<Resolution>,
     },
     /// The work is not on the integration branch.
@@ -128,19 +117,6 @@ impl Answer {
             | Self::Unreviewed { .. } => {}
         }
     }
-}
-
-/// What came of a further attempt that may improve GREEN's code.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Refactored {
-    /// The commit that stands on the task's branch now: a new one, or GREEN's own when the work was dropped.
-    pub commit: CommitId,
-    /// How the agent ended; `None` when it was not started.
-    pub report: Option<AgentReport>,
-    /// What tm saw of the work, when it was measured.
-    pub proof: Option<Proof>,
-    /// Why the work was dropped; `None` when it was kept.
-    pub dropped: Option<String>,
 }
 
 /// Why there is no base or no worktree.

@@ -51,14 +51,14 @@ pub mod verdict;
 pub use addition::addition;
 pub use agent_pool::{AgentCandidate, AgentPool};
 pub use audit::{Audit, AuditItem, AuditKind, AuditOutcome, AuditSample};
-pub use check::{CycleRepair, Problem, cycle_with, problems, repairs};
+pub use check::{CycleRepair, problems, repairs};
 pub use claim::{Claim, ClaimStatus, ResultFile};
 pub use effect::{AttemptStep, Effect, Event, Keep};
 pub use estimate::{Remaining, remaining};
 pub use failure::{AgentVerdict, Failure, Policy, judge_agent};
 pub use formats::{OutputFormat, ResultFormat};
 pub use gate::{GateOutcome, GateResult, GateRun, judge_gate};
-pub use graph::{CutDependency, Unplannable};
+pub use graph::{CutDependency, Problem, Unplannable, cycle_with};
 pub use history::{
     PastMessage, Recognised, TAKEN_BACK_PHASE, TAKES_BACK, TITLE, Work, WorkKind, reverted,
     standing_work,
@@ -69,11 +69,11 @@ pub use id::{
 };
 pub(crate) use in_a_line::without_numbers;
 pub use in_a_line::{in_a_line, one_line, with_causes};
-pub use input::{Answer, Foreseen, Input, LandingRefusal, PrepareRefusal, Refactored, StopMode};
+pub use input::{Answer, Foreseen, Input, LandingRefusal, PrepareRefusal};
 pub use limits::{AtBreaker, Breaker, Dispatch, Edition, Landing, Limits, Overlap, Refactor};
 pub use machine::{
     AttemptEnd, AttemptFailure, AttemptRecord, Conflicted, Cooldown, IllegalInput, Place,
-    Scheduler, State, TaskView,
+    Refactored, Scheduler, State, TaskView,
 };
 pub use named_files::hot_files;
 pub use next::{Candidates, blocks, next, ready};
@@ -84,7 +84,7 @@ pub use plan::{Cycles, HeldTask, PlacedTask, PlanOptions, WavePlan};
 pub use proof::{CoverageChange, Proof, Strength};
 pub use reason::Reason;
 pub use report::{AgentReport, Ended, ServiceRefusal, Tokens};
-pub use request::{Dependants, Refusal, RefusalReason, Request};
+pub use request::{Dependants, Refusal, RefusalReason, Request, StopMode};
 pub use results::{
     CommandEnd, Coverage, Detail, LoadCause, LoadError, TestMistake, TestOutcome, TestReport,
 };

@@ -122,10 +122,8 @@ pub struct Limits {
     /// Tokens, read and written together, after which the run starts nothing more.
     pub max_tokens: Option<u64>,
     /// Dollars after which no further attempt at the same task is started.
-    #[serde(default)]
     pub max_cost_usd_per_task: Option<f64>,
     /// Tokens, read and written together, after which no further attempt at the same task is started.
-    #[serde(default)]
     pub max_tokens_per_task: Option<u64>,
     /// Who works.
     #[serde(default)]

@@ -2,7 +2,6 @@
 //! changes; does not know which of them there are.
 
 use crate::Task;
-use crate::verdict::file_name;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So many are kept of one task.
@@ -30,6 +29,11 @@ pub(crate) fn named_files(task: &Task) -> Vec<String> {
         }
     }
     files.into_iter().take(MOST).collect()
+}
+
+/// Returns the last part of a path.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -75,10 +79,11 @@ pub fn hot_files<'a>(landings: impl IntoIterator<Item = BTreeSet<&'a str>>) -> B
             *counts.entry(file).or_default() += 1;
         }
     }
-    let hot = counts
+    counts
         .into_iter()
-        .filter(|&(_, count)| count >= HOT_FROM && 2 * count >= all);
-    hot.map(|(file, _)| file.to_owned()).collect()
+        .filter(|&(_, count)| count >= HOT_FROM && 2 * count >= all)
+        .map(|(file, _)| file.to_owned())
+        .collect()
 }
 
 #[cfg(test)]

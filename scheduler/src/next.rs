@@ -29,27 +29,30 @@ pub fn next(tasks: &[Task], candidates: Candidates) -> Option<&Task> {
         };
         may_be_taken && is_free(task, &finished)
     };
-    let begun = tasks
+    tasks
         .iter()
-        .filter(|task| task.status == Status::InProgress);
-    let subtasks = begun.flat_map(|task| &task.subtasks).filter(is_candidate);
-    subtasks.min_by_key(|task| urgency(task)).or_else(|| {
-        tasks
-            .iter()
-            .filter(is_candidate)
-            .min_by_key(|task| urgency(task))
-    })
+        .filter(|task| task.status == Status::InProgress)
+        .flat_map(|task| &task.subtasks)
+        .filter(is_candidate)
+        .min_by_key(|task| urgency(task))
+        .or_else(|| {
+            tasks
+                .iter()
+                .filter(is_candidate)
+                .min_by_key(|task| urgency(task))
+        })
 }
 
 /// Returns the tasks that somebody could work on now: open or in review, with nothing left to wait for.
 pub fn ready(tasks: &[Task]) -> BTreeSet<&TaskId> {
     let finished = finished(tasks);
     let may_be_worked_on = |task: &&Task| task.status.is_open() || task.status == Status::Review;
-    let free = tasks
+    tasks
         .iter()
         .filter(may_be_worked_on)
-        .filter(|task| is_free(task, &finished));
-    free.map(|task| &task.id).collect()
+        .filter(|task| is_free(task, &finished))
+        .map(|task| &task.id)
+        .collect()
 }
 
 /// Returns for each task the tasks that depend on it directly, in the order of the backlog.

@@ -212,8 +212,8 @@ impl<'t> Known<'t> {
 fn is_test_by_uid(task: &Task) -> bool {
     let parts: Vec<&str> = task.uid.as_deref().unwrap_or_default().split(':').collect();
     parts.iter().skip(1).any(|part| {
-        let part = part.to_lowercase();
-        part.split('-')
+        part.to_lowercase()
+            .split('-')
             .any(|word| word == "test" || word == "tests")
     })
 }
@@ -270,8 +270,12 @@ fn description(task: &Task) -> String {
             .map(|criterion| format!("- [ ] {criterion}")),
     );
     let is_box = |line: &&str| line.trim_start().starts_with("- [");
-    let said = task.description.lines().filter(|line| !is_box(line));
-    let said = said.collect::<Vec<_>>().join("\n");
+    let said = task
+        .description
+        .lines()
+        .filter(|line| !is_box(line))
+        .collect::<Vec<_>>()
+        .join("\n");
     for (name, text) in [
         ("What the task says", &said),
         ("How it is to be tested", &task.test_strategy),

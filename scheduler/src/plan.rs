@@ -270,9 +270,11 @@ fn wanted<'t>(
 /// Cuts cycles at the dependency with the least meaning, never at that of a GREEN on its RED, and returns what was cut.
 fn cut_cycles(planned: &mut [PlannedTask]) -> Vec<CutDependency> {
     let tasks: Vec<Task> = planned.iter().map(as_task).collect();
-    let cut = repairs(&tasks, CycleRepair::Cut).into_iter();
-    let cut = cut.filter(|(_, problem)| problem.is_cycle());
-    let cut: Vec<CutDependency> = cut.map(|(edge, _)| edge).collect();
+    let cut: Vec<CutDependency> = repairs(&tasks, CycleRepair::Cut)
+        .into_iter()
+        .filter(|(_, problem)| problem.is_cycle())
+        .map(|(edge, _)| edge)
+        .collect();
     for (id, dependency) in &cut {
         for task in planned.iter_mut().filter(|task| task.id == *id) {
             task.dependencies.retain(|on| on != dependency);

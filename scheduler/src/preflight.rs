@@ -19,7 +19,6 @@ pub struct Preflight {
     /// What would make work of agents worth nothing.
     pub problems: Vec<Problem>,
     /// How long making the checkout ready took in milliseconds, where that was needed.
-    #[serde(default)]
     pub setup_ms: Option<u64>,
     /// Whether the run goes on although there are problems, because somebody said so.
     #[serde(default)]
@@ -45,7 +44,6 @@ pub struct Base {
     pub strength: Strength,
     /// How results can be read test by test, where they are not; what speaks against it, where there seem to be none;
     /// what may be why some fail.
-    #[serde(default)]
     pub advice: Option<String>,
     /// How long it took in milliseconds.
     #[serde(default)]
@@ -96,8 +94,10 @@ impl Preflight {
             1 => format!("base: {}", base.describe()),
             _ => format!("base (`{}`): {}", base.command, base.describe()),
         };
-        let bases = self.bases.iter();
-        let good = bases.filter(|base| base.state != BaseState::Broken);
+        let good = self
+            .bases
+            .iter()
+            .filter(|base| base.state != BaseState::Broken);
         let on = if self.is_overridden {
             "; going on all the same (`--allow-broken-base`)"
         } else {
@@ -105,8 +105,11 @@ impl Preflight {
         };
         let of_problem =
             |problem: &Problem| format!("base: {}: {}{on}", problem.check, problem.what);
-        let bad = self.problems.iter().map(of_problem);
-        bad.chain(good.map(of_base)).collect()
+        self.problems
+            .iter()
+            .map(of_problem)
+            .chain(good.map(of_base))
+            .collect()
     }
 }
 
@@ -126,8 +129,10 @@ impl Base {
     }
 
     fn advised(&self) -> String {
-        let advice = self.advice.as_ref().map(|advice| format!("; {advice}"));
-        advice.unwrap_or_default()
+        self.advice
+            .as_ref()
+            .map(|advice| format!("; {advice}"))
+            .unwrap_or_default()
     }
 
     fn counts(&self) -> String {

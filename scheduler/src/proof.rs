@@ -1,13 +1,12 @@
 //! What tm itself saw of an attempt's work: the proof that stands beside the agent's claim.
 
-use crate::{Failure, GateResult, Reason};
+use crate::{Claim, ClaimStatus, Failure, GateResult, Phase, Reason};
 use serde::{Deserialize, Serialize};
 
 /// The judged facts about one attempt's work.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
     /// The tree that was judged, by its full id; `None` where nothing was, and in journals from before trees were named.
-    #[serde(default)]
     pub tree: Option<String>,
     /// Tests that failed at the base already; they never count.
     pub baseline_failed: u64,
@@ -34,7 +33,6 @@ pub struct Proof {
     /// Tests that failed once and passed when run again; they do not count.
     pub flaky: Vec<String>,
     /// Covered lines, where the test command writes a coverage report.
-    #[serde(default)]
     pub coverage: Option<CoverageChange>,
     /// What the gates of the project say, in the order in which they were asked.
     #[serde(default)]
@@ -42,7 +40,6 @@ pub struct Proof {
     /// Why the work is refused; `None` when the proof holds.
     pub failure: Option<Failure>,
     /// Why, more finely; `None` when the proof holds.
-    #[serde(default)]
     pub reason: Option<Reason>,
     /// Rules that the work breaks and that relaxed strictness lets pass.
     #[serde(default)]
@@ -156,5 +153,83 @@ impl Proof {
     /// Tells whether the work may be committed.
     pub const fn holds(&self) -> bool {
         self.failure.is_none()
+    }
+}
+
+impl Claim {
+    /// Returns in words where the claim says more than the proof shows.
+    ///
+    /// Agents may run a part of the tests only, so a smaller number is no difference.
+    pub fn differences(&self, proof: &Proof, phase: Phase) -> Vec<String> {
+        let mut differences = Vec::new();
+        if self.status != ClaimStatus::Fail
+            && let Some(reason) = proof.reason
+        {
+            differences.push(format!("claims {}, but {reason}", self.status.as_str()));
+        }
+        // Where tests can't be counted, nobody is told to have counted wrongly.
+        if proof.strength == Strength::ExitStatusOnly {
+            return differences;
+        }
+        if let Some(claimed) = self.tests_passed.filter(|&claimed| claimed > proof.passed) {
+            differences.push(format!(
+                "claims {claimed} tests passed, {} do",
+                proof.passed
+            ));
+        }
+        let new_failures = proof.failed.saturating_sub(proof.baseline_failed);
+        let claims_fewer = |&claimed: &u64| claimed < new_failures && phase != Phase::Red;
+        if let Some(claimed) = self.tests_failed.filter(claims_fewer) {
+            differences.push(format!(
+                "claims {claimed} tests failed, {new_failures} more than before do"
+            ));
+        }
+        differences
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_that_says_more_than_the_proof_differs() {
+        let claim = |status, passed, failed| Claim {
+            status,
+            tests_passed: passed,
+            tests_failed: failed,
+            files: Vec::new(),
+            issues: Vec::new(),
+        };
+        let good = Proof {
+            passed: 5,
+            failed: 1,
+            baseline_failed: 1,
+            ..Proof::default()
+        };
+        let bad = Proof {
+            failed: 3,
+            ..Proof::refused(Failure::GreenFailing, Reason::RedTestsFail, "")
+        };
+        let differences = |claim: Claim, proof: &Proof| claim.differences(proof, Phase::Green);
+        assert!(differences(claim(ClaimStatus::Pass, Some(5), Some(0)), &good).is_empty());
+        assert!(differences(claim(ClaimStatus::Pass, Some(2), None), &good).is_empty());
+        assert_eq!(
+            differences(claim(ClaimStatus::Pass, Some(9), None), &good),
+            ["claims 9 tests passed, 5 do"]
+        );
+        assert_eq!(
+            differences(claim(ClaimStatus::Pass, Some(0), Some(0)), &bad),
+            [
+                "claims pass, but red-tests-fail",
+                "claims 0 tests failed, 3 more than before do"
+            ]
+        );
+        assert!(differences(claim(ClaimStatus::Fail, None, None), &bad).is_empty());
+        let uncounted = Proof {
+            strength: Strength::ExitStatusOnly,
+            ..Proof::default()
+        };
+        assert!(differences(claim(ClaimStatus::Pass, Some(9), Some(0)), &uncounted).is_empty());
     }
 }

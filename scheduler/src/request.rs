@@ -2,7 +2,7 @@
 //!
 //! A request that is not refused is an input like any other: journaled before it is acted on.
 
-use crate::{PlannedTask, Status, StopMode, TaskId, quoted};
+use crate::{PlannedTask, Status, TaskId, quoted};
 use serde::{Deserialize, Serialize};
 
 /// One thing that somebody asks of a run that goes on.
@@ -33,6 +33,16 @@ pub enum Request {
     },
     /// Take further tasks in: one of the backlog, as a plain task or as a pair.
     Add(Vec<PlannedTask>),
+}
+
+words! {
+    /// How soon a run, a task or an agent is to stop.
+    pub enum StopMode {
+        /// Agents may end within the grace period, and what they finished is finished. A run starts nothing more.
+        Gently = "gently",
+        /// Agents are stopped at once.
+        Now = "now",
+    }
 }
 
 words! {

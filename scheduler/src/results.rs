@@ -129,7 +129,6 @@ pub struct TestReport {
     /// What each failed test printed, bounded, by test name.
     pub messages: BTreeMap<String, String>,
     /// What a coverage report that this run wrote says; `None` without one.
-    #[serde(default)]
     pub coverage: Option<Coverage>,
     /// The end of the command's output, bounded.
     pub output_tail: String,
@@ -175,13 +174,15 @@ impl TestReport {
 
     /// Returns the names of the tests that ended so, in order.
     pub fn names(&self, outcome: TestOutcome) -> impl Iterator<Item = &str> {
-        let tests = self.tests.iter();
-        tests.filter_map(move |(name, &of_test)| (of_test == outcome).then_some(name.as_str()))
+        self.tests
+            .iter()
+            .filter_map(move |(name, &of_test)| (of_test == outcome).then_some(name.as_str()))
     }
 
     /// Returns the names of the tests that were not there before, in order.
     pub(crate) fn new_since(&self, before: &Self) -> impl Iterator<Item = &String> + Clone {
-        let names = self.tests.keys();
-        names.filter(|name| !before.tests.contains_key(*name))
+        self.tests
+            .keys()
+            .filter(|name| !before.tests.contains_key(*name))
     }
 }

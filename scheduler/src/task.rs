@@ -152,14 +152,12 @@ impl Status {
 impl From<&str> for Status {
     fn from(text: &str) -> Self {
         match text {
-            "pending" => Self::Pending,
-            "in-progress" | "in_progress" => Self::InProgress,
-            "done" | "completed" => Self::Done,
-            "review" => Self::Review,
-            "deferred" => Self::Deferred,
-            "cancelled" => Self::Cancelled,
-            "blocked" => Self::Blocked,
-            other => Self::Other(other.to_owned()),
+            "in_progress" => Self::InProgress,
+            "completed" => Self::Done,
+            _ => Self::KNOWN
+                .into_iter()
+                .find(|known| known.as_str() == text)
+                .unwrap_or_else(|| Self::Other(text.to_owned())),
         }
     }
 }
@@ -270,6 +268,13 @@ words! {
         Red = "red",
         /// Makes it pass.
         Green = "green",
+    }
+}
+
+impl TddHalf {
+    /// Returns the word as people write it.
+    pub fn in_capitals(self) -> String {
+        self.as_str().to_uppercase()
     }
 }
 

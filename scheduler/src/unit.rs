@@ -48,8 +48,9 @@ fn by_task(tasks: &[Task]) -> Vec<Task> {
 }
 
 fn by_subtask(tasks: &[Task]) -> Vec<Task> {
-    let parents = tasks.iter().filter(|task| !task.subtasks.is_empty());
-    let children: BTreeMap<&TaskId, &[Task]> = parents
+    let children: BTreeMap<&TaskId, &[Task]> = tasks
+        .iter()
+        .filter(|task| !task.subtasks.is_empty())
         .map(|task| (&task.id, task.subtasks.as_slice()))
         .collect();
     let expanded = |id: &TaskId| -> Vec<TaskId> {

@@ -19,7 +19,6 @@ pub use frozen::{RedFile, brought_by_red, is_fixture, names_path};
 pub use green::{GreenWork, judge_green};
 pub use links::{lead_out, leads_to};
 pub use manifests::{TestSettings, manifest};
-pub(crate) use paths::file_name;
 pub use paths::{is_source, is_test_path, test_files_of_red, test_section};
 pub use plain::{
     AsBefore, judge_landing, judge_plain, judge_plain_as_before, with_files_as_before,

@@ -1,6 +1,7 @@
 //! Enums whose variants are words.
 
 /// Makes an enum each of whose variants is one word, in files as on screens.
+#[macro_export]
 macro_rules! words {
     (
         $(#[$meta:meta])*

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum Error {
     /// A file or folder could not be read.
-    #[error("read `{}`", path.display())]
+    #[error("read `{path}`")]
     Read {
         /// The file or folder.
         path: PathBuf,
@@ -19,7 +19,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A file could not be written, or a folder not created.
-    #[error("write `{}`", path.display())]
+    #[error("write `{path}`")]
     Write {
         /// The file or folder.
         path: PathBuf,
@@ -27,7 +27,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A file is not the JSON that it should be.
-    #[error("parse `{}`", path.display())]
+    #[error("parse `{path}`")]
     Json {
         /// The file.
         path: PathBuf,
@@ -35,7 +35,7 @@ pub enum Error {
         source: serde_json::Error,
     },
     /// A value can't be written as JSON.
-    #[error("turn a value into JSON for `{}`", path.display())]
+    #[error("turn a value into JSON for `{path}`")]
     Serialize {
         /// The file it was meant for.
         path: PathBuf,
@@ -43,7 +43,7 @@ pub enum Error {
         source: serde_json::Error,
     },
     /// The lock file could not be opened, locked or written.
-    #[error("lock `{}`", path.display())]
+    #[error("lock `{path}`")]
     Lock {
         /// The lock file.
         path: PathBuf,
@@ -54,7 +54,7 @@ pub enum Error {
     #[error("take the run lock, which is held by {0}")]
     Held(Box<Holder>),
     /// The lock was taken away from its live holder.
-    #[error("keep the run lock `{}`: it was replaced, and the new one is held by {holder}", path.display())]
+    #[error("keep the run lock `{path}`: it was replaced, and the new one is held by {holder}")]
     LockLost {
         /// The lock file.
         path: PathBuf,
@@ -62,7 +62,7 @@ pub enum Error {
         holder: Box<Holder>,
     },
     /// The repository is another one than that which was locked.
-    #[error("keep the run lock: `{}` is not the folder any more that was locked", path.display())]
+    #[error("keep the run lock: `{path}` is not the folder any more that was locked")]
     RepositoryReplaced {
         /// The folder that all worktrees share.
         path: PathBuf,
@@ -82,13 +82,13 @@ pub enum Error {
         id: String,
     },
     /// Another command of autopilot is at work in this checkout.
-    #[error("lock `{}`: another command of autopilot is at work in this checkout", path.display())]
+    #[error("lock `{path}`: another command of autopilot is at work in this checkout")]
     Busy {
         /// The lock file.
         path: PathBuf,
     },
     /// A journal holds what was never written to it.
-    #[error("read line {line} of the journal `{}`: {why}", path.display())]
+    #[error("read line {line} of the journal `{path}`: {why}")]
     JournalDamaged {
         /// The journal.
         path: PathBuf,
@@ -98,13 +98,15 @@ pub enum Error {
         why: String,
     },
     /// A journal is not there or ends before its first line does, so its run had not begun.
-    #[error("read the journal `{}`: its run was ended before it began", path.display())]
+    #[error("read the journal `{path}`: its run was ended before it began")]
     JournalUnstarted {
         /// The journal.
         path: PathBuf,
     },
     /// A journal was written by a version of tm that this one can't read.
-    #[error("read the journal `{}`: its format has version {found}, this tm reads versions {oldest} to {newest}", path.display())]
+    #[error(
+        "read the journal `{path}`: its format has version {found}, this tm reads versions {oldest} to {newest}"
+    )]
     JournalVersion {
         /// The journal.
         path: PathBuf,
@@ -116,7 +118,7 @@ pub enum Error {
         newest: u64,
     },
     /// A file was written by a newer version of tm.
-    #[error("read `{}`: its format has version {found}, this tm reads version {supported}", path.display())]
+    #[error("read `{path}`: its format has version {found}, this tm reads version {supported}")]
     NewerFile {
         /// The file.
         path: PathBuf,

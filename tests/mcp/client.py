@@ -29,7 +29,7 @@ async def main(program):
             is_error = getattr(result, "isError", getattr(result, "is_error", False))
             content = getattr(result, "structuredContent", getattr(result, "structured_content", None))
             if is_error:
-                raise RuntimeError(f"{name}: {content}")
+                raise RuntimeError(f"{name}: {result.content[0].text}")
             return content
 
         await call("autopilot_start", taskId="1")

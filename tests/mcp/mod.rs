@@ -14,6 +14,7 @@ use rmcp::transport::TokioChildProcess;
 use rmcp::{ClientHandler, RoleClient, ServiceExt as _};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
 use std::process::Stdio;
 
 pub(crate) type Client<H> = rmcp::service::RunningService<RoleClient, H>;
@@ -35,7 +36,8 @@ async fn connect(scene: &Scene) -> Client<()> {
     connect_with(scene, (), &["mcp"]).await
 }
 
-/// Calls a tool and returns whether it was refused, and its structured content.
+/// Calls a tool and returns whether it was refused, and its answer: the structured content of one that was done, which
+/// its text repeats, and the text of one that was refused.
 pub(crate) async fn call(
     client: &Peer<RoleClient>,
     name: &'static str,
@@ -46,10 +48,10 @@ pub(crate) async fn call(
         .call_tool(CallToolRequestParams::new(name).with_arguments(arguments))
         .await
         .expect(name);
-    (
-        result.is_error == Some(true),
-        result.structured_content.expect("structured content"),
-    )
+    let is_refused = result.is_error == Some(true);
+    assert_eq!(is_refused, result.structured_content.is_none(), "{name}");
+    let text = &result.content[0].as_text().expect("a text").text;
+    (is_refused, serde_json::from_str(text).expect("a document"))
 }
 
 pub(crate) async fn accepted(
@@ -130,13 +132,12 @@ async fn a_task_with_three_subtasks_is_done_over_mcp_by_following_next() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn work_units_are_handed_out_and_reported_back_under_their_ids() {
+async fn next_tells_the_work_unit_with_all_that_it_needs() {
     let scene = scene();
     let client = connect(&scene).await;
     let run = accepted(&client, "autopilot_start", json!({"taskId": "2"})).await["runId"].clone();
-    let unit =
-        accepted(&client, "autopilot_next_work_unit", json!({"runId": run})).await["workUnit"]
-            .clone();
+    let next = accepted(&client, "autopilot_next", json!({"runId": run})).await;
+    let unit = &next["workUnit"];
     assert_eq!(
         (&unit["id"], &unit["phase"]),
         (&json!("workUnit-2.1-RED"), &json!("RED"))
@@ -150,59 +151,52 @@ async fn work_units_are_handed_out_and_reported_back_under_their_ids() {
         "{unit:#}"
     );
     assert!(unit["context"]["redPhase"]["testFile"].is_string());
-    let report =
-        |id: &str, result: Value| json!({"runId": run, "workUnitId": id, "result": result});
-    let green = json!({"success": true, "phase": "GREEN", "testsPassed": 3});
-    let (refused, _) = call(
-        &client,
-        "autopilot_complete_work_unit",
-        report("workUnit-2.1-GREEN", green.clone()),
-    )
-    .await;
+    let report = |phase: &str| json!({"runId": run, "phase": phase});
+    let (refused, _) = call(&client, "autopilot_complete_phase", report("green")).await;
     assert!(refused, "it is not time for GREEN");
     scene.work("red", "2.1");
-    let red = json!({"success": true, "phase": "RED", "testsCreated": ["t/part_2_1.t"], "testsFailed": 3});
-    accepted(
-        &client,
-        "autopilot_complete_work_unit",
-        report("workUnit-2.1-RED", red),
-    )
-    .await;
+    accepted(&client, "autopilot_complete_phase", report("red")).await;
     accepted(&client, "autopilot_pause", json!({})).await;
     accepted(&client, "autopilot_resume", json!({})).await;
-    let failed = json!({"success": false, "phase": "GREEN", "error": "no idea"});
-    assert!(
-        call(
-            &client,
-            "autopilot_complete_work_unit",
-            report("workUnit-2.1-GREEN", failed)
-        )
-        .await
-        .0
-    );
+    let (refused, _) = call(&client, "autopilot_complete_phase", report("green")).await;
+    assert!(refused, "nothing passes yet");
+    let next = accepted(&client, "autopilot_next", json!({})).await;
+    assert_eq!(next["workUnit"]["id"], "workUnit-2.1-GREEN-2");
     scene.work("green", "2.1");
-    let next = accepted(
-        &client,
-        "autopilot_complete_work_unit",
-        report("workUnit-2.1-GREEN-2", green),
-    )
-    .await;
-    let commit = &next["workUnit"]["context"]["commitPhase"];
+    let green = accepted(&client, "autopilot_complete_phase", report("green")).await;
+    let commit = &green["nextAction"]["workUnit"]["context"]["commitPhase"];
     assert_eq!(
         commit["filesToCommit"],
         json!(["bin/part_2_1", "t/part_2_1.t"])
     );
-    let committed = json!({"success": true, "phase": "COMMIT"});
-    let next = accepted(
-        &client,
-        "autopilot_complete_work_unit",
-        report("workUnit-2.1-COMMIT", committed),
-    )
-    .await;
-    assert_eq!(next["action"], "finalize");
-    let state = accepted(&client, "autopilot_get_state", json!({"runId": run})).await;
-    assert_eq!(state["completedSubtasks"], json!(["2.1"]));
+    let committed = accepted(&client, "autopilot_commit", json!({"runId": run})).await;
+    assert_eq!(committed["nextAction"]["action"], "finalize");
+    let status = accepted(&client, "autopilot_status", json!({"runId": run})).await;
+    assert_eq!(status["progress"]["completed"], json!(["2.1"]));
     client.cancel().await.expect("ended");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_a_tool_has_no_more_is_refused_with_todays() {
+    let scene = scene();
+    let client = connect(&scene).await;
+    for (name, today) in [
+        ("autopilot_complete_work_unit", "`autopilot_complete_phase`"),
+        ("autopilot_get_state", "`autopilot_status`"),
+        ("autopilot_next_work_unit", "`autopilot_next`"),
+    ] {
+        let (refused, document) = call(&client, name, json!({})).await;
+        let words = document["suggestion"].as_str().expect("words");
+        assert!(refused && words.contains(today), "{document:#}");
+    }
+    client.cancel().await.expect("ended");
+    let few = connect_with(&scene, (), &["mcp", "--tools", "core"]).await;
+    let request = CallToolRequestParams::new("autopilot_get_state");
+    assert!(
+        few.call_tool(request).await.is_err(),
+        "nothing is named that is not offered"
+    );
+    few.cancel().await.expect("ended");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -212,7 +206,7 @@ async fn tools_have_schemas_and_tasks_are_read_and_written() {
     let tools = client.list_all_tools().await.expect("tools");
     for name in [
         "autopilot_start",
-        "autopilot_next_work_unit",
+        "autopilot_next",
         "get_tasks",
         "next_task",
         "waves_run",
@@ -334,10 +328,9 @@ fn what_was_not_built_in_is_refused_by_the_name_of_its_feature() {
 
 #[test]
 fn the_official_python_client_does_a_task() {
-    let python =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/python/bin/python3");
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/python/bin/python3");
     let python = std::env::var_os("TM_TEST_MCP_PYTHON").map_or(python, Into::into);
-    let has_client = |python: &std::path::Path| {
+    let has_client = |python: &Path| {
         let output = scene().program(python).args(["-c", "import mcp"]).output();
         output.is_ok_and(|output| output.status.success())
     };
@@ -346,7 +339,7 @@ fn the_official_python_client_does_a_task() {
         return;
     }
     let scene = scene();
-    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/client.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/client.py");
     let output = scene
         .program(&python)
         .arg(script)
@@ -362,4 +355,23 @@ fn the_official_python_client_does_a_task() {
         String::from_utf8_lossy(&output.stdout).contains("complete after 10 steps"),
         "{output:?}"
     );
+}
+
+#[test]
+fn every_tool_says_why_it_refuses_through_the_official_client_in_typescript() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let modules = root.join("target/tools/conformance/node_modules");
+    let node = modules.join("node/bin/node");
+    if !node.is_file() || !modules.join("@modelcontextprotocol/sdk").is_dir() {
+        return lacks("client of MCP in TypeScript");
+    }
+    let scene = scene();
+    let output = scene
+        .program(&node)
+        .args([&root.join("tests/mcp/refused.mjs"), &modules])
+        .arg(scene.tm(&[]).get_program())
+        .output()
+        .expect("node");
+    let words = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(words.trim_end(), "18 tools were refused in words");
 }

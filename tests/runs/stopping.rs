@@ -2,7 +2,9 @@
 
 use crate::scene::{HONEST, Scene, task, write};
 use rustix::process::{Pid, Signal, kill_process};
-use std::process::Child;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Stdio};
 
 /// The first attempt says that it works and waits until somebody writes into the gate; the others are honest.
 fn gated() -> String {
@@ -97,6 +99,51 @@ fn a_gentle_stop_lets_the_agent_finish() {
         (&"interrupted".into(), &true.into())
     );
     scene.runs(&[], 0);
+    assert_eq!(scene.statuses(), ["done"; 2]);
+}
+
+/// Starts a run by a shell that does something first, and returns when its agent works.
+fn started_after(scene: &Scene, script: &str) -> Child {
+    let run = scene.run_command(&[]);
+    let mut command = scene.program(Path::new("sh"));
+    command
+        .args(["-c", &format!("{script}; exec \"$@\""), "sh"])
+        .arg(run.get_program())
+        .args(run.get_args());
+    let child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a shell");
+    drop(std::fs::read(scene.path("started")).expect("the agent starts"));
+    child
+}
+
+/// A terminal that is closed says so more than once.
+#[test]
+fn a_terminal_that_is_gone_stops_the_run_gently() {
+    let scene = scene();
+    let mut run = started_after(&scene, "true");
+    send(&run, Signal::HUP);
+    let told = BufReader::new(run.stderr.take().expect("what it says"));
+    let mut told = told.lines();
+    assert!(told.any(|line| line.expect("a line").contains("stop")));
+    send(&run, Signal::HUP);
+    write(&scene.path("gate"), "go\n");
+    let rest: Vec<_> = told.collect();
+    assert_eq!(run.wait().expect("an end").code(), Some(130), "{rest:?}");
+    assert_eq!(scene.statuses(), ["done", "pending"]);
+}
+
+#[test]
+fn a_run_that_is_to_outlive_its_terminal_does() {
+    let scene = scene();
+    let run = started_after(&scene, "trap '' HUP");
+    send(&run, Signal::HUP);
+    write(&scene.path("gate"), "go\n");
+    let output = run.wait_with_output().expect("an end");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{words}");
     assert_eq!(scene.statuses(), ["done"; 2]);
 }
 

@@ -15,8 +15,8 @@ mod text;
 
 pub use beneath::{open_beneath, read_beneath, read_within};
 pub use open::{
-    append, append_private, create_anew, is_folder, open, open_own, open_writable, read,
-    read_beginning, read_end, read_own, remove, size,
+    append, append_private, create_anew, is_folder, open, open_own, open_private, open_writable,
+    read, read_beginning, read_end, read_own, remove, size,
 };
 pub use redact::{Redactor, redacted};
 pub use text::{line, shown};

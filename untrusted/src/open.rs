@@ -52,6 +52,15 @@ pub fn append_private(path: &Path) -> io::Result<File> {
     open_with(path, APPENDING, PRIVATE)
 }
 
+/// Opens a file for reading and writing; makes it, open to its owner alone, when it is not there.
+///
+/// # Errors
+/// It can't be written, or something else but a regular file has its name.
+pub fn open_private(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW;
+    open_with(path, flags, PRIVATE)
+}
+
 /// Makes a new file in the place of whatever has its name, and of nothing that it leads to.
 ///
 /// # Errors

@@ -4,13 +4,12 @@
 //! that no merge of two tasks ever starts from a commit of an agent. Judges nothing of what it reads.
 
 use crate::git::{Git, pairs, path_of};
-use crate::worktree::Worktree;
-use crate::{Author, PastCommit, Repository, Result};
+use crate::{Author, PastCommit, Repository, Result, Worktree};
 use std::path::PathBuf;
 use tm_scheduler::CommitId;
 
 /// A commit that an agent made.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug)]
 pub struct AgentCommit {
     /// What it says.
     pub past: PastCommit,
@@ -21,7 +20,7 @@ pub struct AgentCommit {
 }
 
 /// A file that a commit brings.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug)]
 pub struct BroughtFile {
     /// Its path.
     pub path: PathBuf,
@@ -32,7 +31,7 @@ pub struct BroughtFile {
 }
 
 /// How much of an agent's commits is read.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct HistoryBounds {
     /// So many commits.
     pub commits: usize,
@@ -81,20 +80,13 @@ impl Repository {
         bounds: HistoryBounds,
     ) -> Result<Option<Vec<AgentCommit>>> {
         let most = format!("--max-count={}", bounds.commits.saturating_add(1));
-        let count = self
-            .git("rev-list --count")
-            .arg(most)
-            .commit(tip)
-            .arg("--not")
-            .commit(on)
-            .text()?;
-        if count
-            .parse::<usize>()
-            .map_or(true, |count| count > bounds.commits)
-        {
+        let commits = self.log(|git| {
+            let git = git.line("--topo-order --reverse").arg(most);
+            git.commit(tip).arg("--not").commit(on).arg("--")
+        })?;
+        if commits.len() > bounds.commits {
             return Ok(None);
         }
-        let commits = self.history(on, std::slice::from_ref(tip))?;
         let mut before = on;
         for commit in &commits {
             if commit.parents.as_slice() != std::slice::from_ref(before) {

@@ -5,18 +5,12 @@
 
 use crate::branch::BranchName;
 use crate::git::{Git, fields, joined};
-use crate::{Error, PathPatterns, Protection, Repository, Result, TreeId};
-use std::path::{Path, PathBuf};
+use crate::{Error, PathPatterns, Protection, Repository, Result, RunHooks, TreeId};
+use std::path::PathBuf;
 use tm_scheduler::CommitId;
 
 /// Names that are default branches wherever they are in use.
 const USUAL_DEFAULTS: [&str; 2] = ["main", "master"];
-
-/// The checkout that a repository was found from.
-#[derive(Clone, Debug)]
-pub struct Checkout {
-    repository: Repository,
-}
 
 /// Which files a commit takes.
 #[derive(Clone, Copy, Debug)]
@@ -27,48 +21,19 @@ pub enum CommitFiles<'a> {
     Only(&'a [String]),
 }
 
-/// Whether the user's hooks are run.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum RunHooks {
-    /// As the user's git does.
-    Yes,
-    /// None is.
-    No,
-}
-
-impl Checkout {
-    /// Takes the checkout of a repository.
-    pub const fn of(repository: Repository) -> Self {
-        Self { repository }
-    }
-
-    /// Returns the repository.
-    pub const fn repository(&self) -> &Repository {
-        &self.repository
-    }
-
-    /// Returns the top of the checkout.
-    pub fn root(&self) -> &Path {
-        self.repository.checkout_root()
-    }
-
-    /// Returns the git folder of this checkout alone: a linked worktree has one of its own.
-    pub fn git_dir(&self) -> &Path {
-        self.repository.git_dir()
-    }
-
+impl Repository {
     /// Returns every checkout of the repository as its git folder and its top: this one, the main one, linked ones.
-    pub fn all(&self) -> Vec<(PathBuf, PathBuf)> {
-        let mut found = vec![(self.git_dir().to_owned(), self.root().to_owned())];
-        found.extend(self.repository.main_and_linked());
+    pub fn checkouts(&self) -> Vec<(PathBuf, PathBuf)> {
+        let mut found = vec![(self.git_dir().to_owned(), self.checkout_root().to_owned())];
+        found.extend(self.main_and_linked());
         found.sort();
         found.dedup_by(|one, other| one.0 == other.0);
         found
     }
 
-    /// A call without hooks.
-    fn git(&self, words: &str) -> Git {
-        self.repository.git_in(self.root()).line(words)
+    /// A call without hooks, as the user would make it.
+    fn git_here(&self, words: &str) -> Git {
+        self.git_in(self.checkout_root()).line(words)
     }
 
     /// Returns the paths that differ from HEAD, untracked files one by one, without those that `ignored` covers.
@@ -77,7 +42,7 @@ impl Checkout {
     /// git refused.
     pub fn changed_paths(&self, ignored: &PathPatterns) -> Result<Vec<PathBuf>> {
         Ok(self
-            .git("status --untracked-files=all")
+            .git_here("status --untracked-files=all")
             .reading()
             .statuses()?
             .into_iter()
@@ -90,9 +55,9 @@ impl Checkout {
     ///
     /// # Errors
     /// git refused.
-    pub fn files(&self) -> Result<Vec<String>> {
+    pub fn files_in_checkout(&self) -> Result<Vec<String>> {
         let listing = self
-            .git("ls-files -z --cached --others --exclude-standard --deduplicate")
+            .git_here("ls-files -z --cached --others --exclude-standard --deduplicate")
             .reading()
             .bytes()?;
         let name = |path| String::from_utf8_lossy(path).into_owned();
@@ -105,13 +70,13 @@ impl Checkout {
     /// The branch is one that commits never go to.
     pub fn assert_not_default(&self, branch: &BranchName) -> Result<()> {
         let name = branch.as_str();
-        let is_default = USUAL_DEFAULTS.contains(&name)
-            || self.repository.default_branch()?.as_deref() == Some(name);
+        let is_default =
+            USUAL_DEFAULTS.contains(&name) || self.default_branch()?.as_deref() == Some(name);
         if !is_default {
             return Ok(());
         }
         Err(Error::RefusedDefaultBranch {
-            branch: branch.clone(),
+            branch: branch.to_string(),
             protection: Protection::Default,
         })
     }
@@ -122,11 +87,11 @@ impl Checkout {
     /// HEAD is elsewhere.
     pub fn assert_on(&self, branch: &BranchName) -> Result<()> {
         self.assert_not_default(branch)?;
-        if self.repository.head()?.branch.as_deref() == Some(branch.as_str()) {
+        if self.head()?.branch.as_deref() == Some(branch.as_str()) {
             return Ok(());
         }
         Err(Error::WrongHead {
-            path: self.root().to_owned(),
+            path: self.checkout_root().to_owned(),
             expected: branch.to_string(),
         })
     }
@@ -140,14 +105,13 @@ impl Checkout {
         if self.assert_on(branch).is_ok() {
             return Ok(());
         }
-        if let Some(at) = self.repository.branch_tip(branch)? {
+        if let Some(at) = self.branch_tip(branch)? {
             return Err(Error::BranchTaken {
-                branch: branch.clone(),
+                branch: branch.to_string(),
                 at,
             });
         }
-        self.repository
-            .git_with_hooks("switch --quiet --no-track --create")
+        self.git_with_hooks("switch --quiet --no-track --create")
             .arg(branch.as_str())
             .once()
             .done()
@@ -159,7 +123,6 @@ impl Checkout {
     /// git refused.
     pub fn switch_to(&self, branch: Option<&str>, commit: &CommitId) -> Result<()> {
         let git = self
-            .repository
             .git_with_hooks("switch --quiet --no-overwrite-ignore")
             .once();
         match branch {
@@ -174,11 +137,11 @@ impl Checkout {
     /// It is the default one or checked out somewhere, or git refused.
     pub fn retire_branch(&self, branch: &BranchName, keep_as: &str) -> Result<()> {
         self.assert_not_default(branch)?;
-        let Some(tip) = self.repository.branch_tip(branch)? else {
+        let Some(tip) = self.branch_tip(branch)? else {
             return Ok(());
         };
-        self.repository.keep(keep_as, &tip)?;
-        self.git("branch --quiet -D")
+        self.keep(keep_as, &tip)?;
+        self.git_here("branch --quiet -D")
             .arg(branch.as_str())
             .once()
             .done()
@@ -188,7 +151,7 @@ impl Checkout {
     ///
     /// # Errors
     /// HEAD is not on the branch, the branch is the default one, a hook refused, or a file is not there.
-    pub fn commit(
+    pub fn commit_in_checkout(
         &self,
         branch: &BranchName,
         message: &str,
@@ -198,23 +161,27 @@ impl Checkout {
         self.assert_on(branch)?;
         let only: &[String] = match files {
             CommitFiles::AllBut(never) => {
-                self.git("add --all -- .").done()?;
+                self.git_here("add --all -- .").done()?;
                 self.unstage(never)?;
                 &[]
             }
             CommitFiles::Only(files) => {
-                self.git("--literal-pathspecs add --all --")
+                self.git_here("--literal-pathspecs add --all --")
                     .args(files)
                     .done()?;
                 files
             }
         };
-        if !self.is_staged(only)? {
+        let is_same = self
+            .git_here("--literal-pathspecs diff --cached --quiet --")
+            .args(only)
+            .yes_or_no()?;
+        if is_same {
             return Ok(None);
         }
         // Once more, right before: whatever else moves HEAD in this checkout, git refuses nothing itself.
         self.assert_on(branch)?;
-        let git = Git::unattended(&self.repository.environment, self.root(), hooks)
+        let git = Git::unattended(&self.environment, self.checkout_root(), hooks)
             .arg("--literal-pathspecs")
             .line("commit --quiet --cleanup=verbatim -F -");
         let git = if only.is_empty() {
@@ -225,26 +192,19 @@ impl Checkout {
         if let Some((why, output)) = git.input(message).once().answer()?.refusal() {
             return Err(Error::CommitRefused { why, output });
         }
-        Ok(Some(self.repository.head()?.commit))
-    }
-
-    fn is_staged(&self, only: &[String]) -> Result<bool> {
-        self.git("--literal-pathspecs diff --cached --quiet --")
-            .args(only)
-            .yes_or_no()
-            .map(|is_same| !is_same)
+        Ok(Some(self.head()?.commit))
     }
 
     /// Takes what is never committed out of the index again, without touching a file.
     fn unstage(&self, never: &PathPatterns) -> Result<()> {
         let mut staged: Vec<PathBuf> = self
-            .git("diff --cached --name-only --no-renames -z")
+            .git_here("diff --cached --name-only --no-renames -z")
             .paths()?;
         staged.retain(|path| never.covers(path));
         if staged.is_empty() {
             return Ok(());
         }
-        self.git("reset --quiet --pathspec-from-file=- --pathspec-file-nul")
+        self.git_here("reset --quiet --pathspec-from-file=- --pathspec-file-nul")
             .input(joined(&staged))
             .done()
     }
@@ -254,9 +214,9 @@ impl Checkout {
     /// # Errors
     /// git refused.
     pub fn snapshot_tree(&self, never: &PathPatterns) -> Result<TreeId> {
-        let tree = self.repository.tree_of_checkout(self.root())?;
-        let head = self.repository.head()?.commit;
-        Ok(self.repository.without(never, &tree, &head)?.0)
+        let tree = self.tree_of_checkout(self.checkout_root())?;
+        let head = self.head()?.commit;
+        Ok(self.without(never, &tree, &head)?.0)
     }
 
     /// Makes a commit of a tree on no branch, and keeps it under a name of tm's own.
@@ -270,8 +230,8 @@ impl Checkout {
         keep_as: &str,
         message: &str,
     ) -> Result<CommitId> {
-        let commit = self.repository.commit_tree(tree, &[on], message)?;
-        self.repository.keep(keep_as, &commit)?;
+        let commit = self.commit_tree(tree, &[on], message)?;
+        self.keep(keep_as, &commit)?;
         Ok(commit)
     }
 }
@@ -280,9 +240,10 @@ impl Checkout {
 mod tests {
     use super::*;
     use crate::Environment;
+    use std::path::Path;
     use tempfile::TempDir;
 
-    fn scene() -> (TempDir, Checkout) {
+    fn scene() -> (TempDir, Repository) {
         let folder = tempfile::tempdir().unwrap();
         let environment = Environment::default()
             .with("HOME", folder.path())
@@ -309,7 +270,7 @@ mod tests {
             "first",
         ]);
         let repository = Repository::discover_in(folder.path(), environment).unwrap();
-        let checkout = Checkout::of(repository);
+        let checkout = repository;
         (folder, checkout)
     }
 
@@ -331,7 +292,7 @@ mod tests {
             assert!(checkout.start_branch(&branch(name)).is_err(), "{name}");
             assert!(
                 checkout
-                    .commit(
+                    .commit_in_checkout(
                         &branch(name),
                         "m",
                         CommitFiles::AllBut(&never),
@@ -343,7 +304,7 @@ mod tests {
         }
         assert!(
             checkout
-                .commit(
+                .commit_in_checkout(
                     &branch("tm/x"),
                     "m",
                     CommitFiles::AllBut(&never),
@@ -361,14 +322,14 @@ mod tests {
     #[test]
     fn a_commit_takes_everything_but_what_is_never_committed() {
         let (folder, checkout) = scene();
-        let start = checkout.repository().head().unwrap().commit;
+        let start = checkout.head().unwrap().commit;
         let tm = branch("tm/master/task-1");
         checkout.start_branch(&tm).unwrap();
         checkout.start_branch(&tm).unwrap();
         let never = PathPatterns::new(&["/backlog.json"]).unwrap();
         assert_eq!(
             checkout
-                .commit(&tm, "nothing", CommitFiles::AllBut(&never), RunHooks::Yes)
+                .commit_in_checkout(&tm, "nothing", CommitFiles::AllBut(&never), RunHooks::Yes)
                 .unwrap(),
             None
         );
@@ -377,12 +338,11 @@ mod tests {
         }
         let tree = checkout.snapshot_tree(&never).unwrap();
         let commit = checkout
-            .commit(&tm, "work\n", CommitFiles::AllBut(&never), RunHooks::Yes)
+            .commit_in_checkout(&tm, "work\n", CommitFiles::AllBut(&never), RunHooks::Yes)
             .unwrap()
             .unwrap();
-        assert_eq!(checkout.repository().tree_of(&commit).unwrap(), tree);
+        assert_eq!(checkout.tree_of(&commit).unwrap(), tree);
         let files: Vec<String> = checkout
-            .repository()
             .changed_files(&start, &commit)
             .unwrap()
             .into_iter()
@@ -408,7 +368,7 @@ mod tests {
         write(folder.path(), "b", "1");
         assert!(
             checkout
-                .commit(
+                .commit_in_checkout(
                     &tm,
                     "m",
                     CommitFiles::Only(&["none".to_owned()]),
@@ -417,7 +377,7 @@ mod tests {
                 .is_err()
         );
         checkout
-            .commit(
+            .commit_in_checkout(
                 &tm,
                 "m",
                 CommitFiles::Only(&["a".to_owned()]),
@@ -434,12 +394,12 @@ mod tests {
     #[test]
     fn a_retired_branch_is_kept_under_another_name() {
         let (folder, checkout) = scene();
-        let start = checkout.repository().head().unwrap();
+        let start = checkout.head().unwrap();
         let tm = branch("tm/x");
         checkout.start_branch(&tm).unwrap();
         write(folder.path(), "a", "1");
         let commit = checkout
-            .commit(
+            .commit_in_checkout(
                 &tm,
                 "m",
                 CommitFiles::AllBut(&PathPatterns::default()),
@@ -455,10 +415,7 @@ mod tests {
             .switch_to(start.branch.as_deref(), &start.commit)
             .unwrap();
         checkout.retire_branch(&tm, "refs/tm/salvage/x").unwrap();
-        assert_eq!(checkout.repository().branch_tip(&tm).unwrap(), None);
-        assert_eq!(
-            checkout.repository().resolve("refs/tm/salvage/x").unwrap(),
-            commit
-        );
+        assert_eq!(checkout.branch_tip(&tm).unwrap(), None);
+        assert_eq!(checkout.resolve("refs/tm/salvage/x").unwrap(), commit);
     }
 }

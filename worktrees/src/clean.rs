@@ -49,7 +49,7 @@ pub(crate) fn clean(root: &Path, known: &Known, kept: &[PathBuf]) -> Result<Know
         as_indexed += cleaned.as_indexed;
         level = cleaned.below;
     }
-    Ok(if as_indexed == known.files() {
+    Ok(if as_indexed == known.files {
         KnownFiles::AsIndexed
     } else {
         KnownFiles::Unsure

@@ -32,7 +32,7 @@ pub(crate) const UNATTENDED: [(&str, &str); 4] = [
 ];
 
 /// Variables that every call of git gets on top of the caller's environment.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Environment {
     variables: BTreeMap<OsString, OsString>,
 }

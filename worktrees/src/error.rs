@@ -4,7 +4,6 @@ mod trouble;
 
 pub(crate) use trouble::{says_passing_trouble, says_trouble_of_disk};
 
-use crate::BranchName;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,18 +24,15 @@ pub enum Error {
         source: io::Error,
     },
     /// The folder in which git was to work is not there any more.
-    #[error("work in `{}`: the folder is gone", path.display())]
-    FolderGone {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("work in `{0}`: the folder is gone")]
+    FolderGone(PathBuf),
     /// The program is too old.
     #[error("use git `{found}`: version {needed} or later is needed")]
     GitTooOld {
         /// What `git --version` says.
         found: String,
         /// The oldest version that works.
-        needed: &'static str,
+        needed: String,
     },
     /// git refused or broke down.
     #[error("run `git {command}`: {message}")]
@@ -47,29 +43,19 @@ pub enum Error {
         message: String,
     },
     /// A folder is in no repository.
-    #[error("find a git repository at `{}`", path.display())]
-    NoRepository {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("find a git repository at `{0}`")]
+    NoRepository(PathBuf),
     /// A folder is in a repository, but in no checkout of it: it is bare, or the folder lies inside `.git`.
-    #[error("find a checkout at `{}`: the repository is bare, or the folder belongs to git itself", path.display())]
-    NoCheckout {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error(
+        "find a checkout at `{0}`: the repository is bare, or the folder belongs to git itself"
+    )]
+    NoCheckout(PathBuf),
     /// The repository has no commit that work could start from.
-    #[error("find a commit in `{}`: nothing has been committed yet", path.display())]
-    NoCommits {
-        /// The checkout.
-        path: PathBuf,
-    },
+    #[error("find a commit in `{0}`: nothing has been committed yet")]
+    NoCommits(PathBuf),
     /// A revision names no commit.
-    #[error("find a commit for `{revision}`")]
-    UnknownRevision {
-        /// The revision.
-        revision: String,
-    },
+    #[error("find a commit for `{0}`")]
+    UnknownRevision(String),
     /// A text is no valid branch name.
     #[error("use `{name}` as a branch name: {why}")]
     BranchName {
@@ -87,7 +73,7 @@ pub enum Error {
     )]
     BranchClash {
         /// The branch that was wanted.
-        wanted: BranchName,
+        wanted: String,
         /// The branch that is in the way.
         existing: String,
     },
@@ -95,7 +81,7 @@ pub enum Error {
     #[error("create the branch `{branch}`: it exists, at `{at}`")]
     BranchTaken {
         /// The branch.
-        branch: BranchName,
+        branch: String,
         /// Its commit.
         at: CommitId,
     },
@@ -103,7 +89,7 @@ pub enum Error {
     #[error("touch the branch `{branch}`: it is {protection}")]
     RefusedDefaultBranch {
         /// The branch.
-        branch: BranchName,
+        branch: String,
         /// Why it is not tm's to touch.
         protection: Protection,
     },
@@ -126,7 +112,7 @@ pub enum Error {
         missing: CommitId,
     },
     /// A worktree is not where it was put.
-    #[error("check out `{expected}` in `{}`: its HEAD is elsewhere", path.display())]
+    #[error("check out `{expected}` in `{path}`: its HEAD is elsewhere")]
     WrongHead {
         /// The worktree.
         path: PathBuf,
@@ -134,7 +120,7 @@ pub enum Error {
         expected: String,
     },
     /// A folder is not a free worktree of the pool.
-    #[error("take over the worktree `{}`: {why}", path.display())]
+    #[error("take over the worktree `{path}`: {why}")]
     NotInPool {
         /// The folder.
         path: PathBuf,
@@ -160,11 +146,8 @@ pub enum Error {
         output: String,
     },
     /// A worktree holds repositories of their own, whose files git would leave out.
-    #[error("commit repositories inside the worktree: {}", named(paths))]
-    NestedRepositories {
-        /// Their folders, relative to the worktree.
-        paths: Vec<PathBuf>,
-    },
+    #[error("commit repositories inside the worktree: {}", named(.0))]
+    NestedRepositories(Vec<PathBuf>),
     /// A commit is of another tree than was proven.
     #[error("use the commit `{commit}`: its tree is `{found}`, and `{expected}` was proven")]
     OtherTree {
@@ -176,39 +159,23 @@ pub enum Error {
         found: String,
     },
     /// Objects of the repository are not there, or are something else than their names say.
-    #[error("believe objects of the repository: they are not what their names say: {objects}")]
-    ObjectsNotAsNamed {
-        /// Their names, or what git says of them.
-        objects: String,
-    },
+    #[error("believe objects of the repository: they are not what their names say: {0}")]
+    ObjectsNotAsNamed(String),
     /// A merge would write over files of the user's that git ignores.
-    #[error("merge over files that git ignores: {}", named(paths))]
-    IgnoredInTheWay {
-        /// The files, relative to the checkout.
-        paths: Vec<PathBuf>,
-    },
+    #[error("merge over files that git ignores: {}", named(.0))]
+    IgnoredInTheWay(Vec<PathBuf>),
     /// A folder is not the one that tm made there; nothing in it is touched.
-    #[error("work in `{}`: it is not the folder that tm made there", path.display())]
-    NotOwn {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("work in `{0}`: it is not the folder that tm made there")]
+    NotOwn(PathBuf),
     /// git's own files of a worktree were changed by whoever worked there.
-    #[error("take the work: git's own files were changed: {}", named(paths))]
-    GitFilesChanged {
-        /// The files.
-        paths: Vec<PathBuf>,
-    },
+    #[error("take the work: git's own files were changed: {}", named(.0))]
+    GitFilesChanged(Vec<PathBuf>),
     /// git can't take what is in a worktree as a tree.
-    #[error("take the work: git refused it: {output}")]
-    NotTaken {
-        /// What git wrote.
-        output: String,
-    },
+    #[error("take the work: git refused it: {0}")]
+    NotTaken(String),
     /// A submodule can't be brought into a checkout.
     #[error(
-        "get the submodule `{}` at `{commit}`: {message}; `worktree.submodules: off` leaves its folder empty",
-        path.display()
+        "get the submodule `{path}` at `{commit}`: {message}; `worktree.submodules: off` leaves its folder empty"
     )]
     Submodule {
         /// Where it belongs.
@@ -225,12 +192,9 @@ pub enum Error {
     LfsMissing,
     /// Git LFS can't bring a file.
     #[error(
-        "check out files that Git LFS keeps: {message}; `git lfs fetch --all` brings them, `worktree.lfs: off` does without"
+        "check out files that Git LFS keeps: {0}; `git lfs fetch --all` brings them, `worktree.lfs: off` does without"
     )]
-    LfsObjects {
-        /// What it said.
-        message: String,
-    },
+    LfsObjects(String),
     /// A pattern for paths can't be read.
     #[error("read the pattern `{pattern}`")]
     Pattern {
@@ -240,13 +204,10 @@ pub enum Error {
         source: globset::Error,
     },
     /// A reference is not under `refs/tm/`.
-    #[error("keep work under `{reference}`: only names under `refs/tm/` are tm's")]
-    ForeignReference {
-        /// The reference.
-        reference: String,
-    },
+    #[error("keep work under `{0}`: only names under `refs/tm/` are tm's")]
+    ForeignReference(String),
     /// A file or folder can't be read or changed.
-    #[error("{action} `{}`", path.display())]
+    #[error("{action} `{path}`")]
     File {
         /// What was tried.
         action: &'static str,
@@ -266,7 +227,7 @@ pub enum Error {
 }
 
 /// Why a branch is not tm's to touch.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Protection {
     /// It is the repository's default branch.
     Default,
@@ -335,9 +296,7 @@ impl Error {
 
     /// Says that nothing is found for a name.
     pub(crate) fn unknown(revision: impl fmt::Display) -> Self {
-        Self::UnknownRevision {
-            revision: revision.to_string(),
-        }
+        Self::UnknownRevision(revision.to_string())
     }
 
     /// Says why a folder is not a free worktree of the pool.

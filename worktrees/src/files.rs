@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::NamedTempFile;
 
 /// Which file or folder it is, whatever its name is by now.
@@ -70,11 +69,6 @@ pub(crate) fn copy_with_time(from: &Path, to: &Path) -> Result<()> {
 
 fn new_beside(path: &Path) -> io::Result<NamedTempFile> {
     NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))
-}
-
-/// Locks what whoever died with it left whole.
-pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes a folder and those above it that are not there.

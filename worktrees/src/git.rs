@@ -10,7 +10,7 @@ pub(crate) use answer::{Answer, entry, fields, is_object_id, joined, pairs, path
 
 use crate::environment::UNATTENDED;
 use crate::error::says_passing_trouble;
-use crate::{Environment, Error, OrFailedTo as _, Result, RunHooks, Treeish};
+use crate::{Environment, Error, OrFailedTo as _, Result, Treeish};
 use answer::stumbled;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 const PATIENCE: [u64; 5] = [30, 90, 270, 810, 2_430];
 
 /// Where a call works.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug)]
 pub(crate) struct GitPlace {
     /// git's own folder.
     pub(crate) git_dir: PathBuf,
@@ -61,6 +61,15 @@ impl GitPlace {
         let folder = self.work_tree.as_ref().unwrap_or(&self.git_dir);
         Git::new(environment, folder).at(self)
     }
+}
+
+/// Whether the user's hooks are run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum RunHooks {
+    /// As the user's git does.
+    Yes,
+    /// None is.
+    No,
 }
 
 /// One call of git, before it is run.
@@ -304,9 +313,7 @@ impl Git {
         if self.folder.is_dir() {
             Error::GitMissing { source }
         } else {
-            Error::FolderGone {
-                path: self.folder.clone(),
-            }
+            Error::FolderGone(self.folder.clone())
         }
     }
 }

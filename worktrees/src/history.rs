@@ -1,7 +1,6 @@
 //! Reads commits as they are: parents, tree, author, message and trailers, many of them at once. Knows nothing of what
 //! messages mean.
 
-use crate::files::held;
 use crate::git::{Git, fields, is_object_id, unexpected};
 use crate::{Error, Repository, Result, TreeId};
 use std::fmt::Write as _;
@@ -56,7 +55,7 @@ const FORMAT: &str = "--format=%H%n%P%n%T%n%s%n%an%n%ae%n%ad%n\
 
 impl Repository {
     /// Reads the commits that the words of a call choose.
-    fn log(&self, chosen: impl FnOnce(Git) -> Git) -> Result<Vec<PastCommit>> {
+    pub(crate) fn log(&self, chosen: impl FnOnce(Git) -> Git) -> Result<Vec<PastCommit>> {
         let call = self.git("log -z --date=raw").arg(FORMAT);
         fields(&chosen(call).bytes()?).map(past_commit).collect()
     }
@@ -278,7 +277,7 @@ impl Repository {
     /// There is no such commit.
     pub fn tree_of(&self, commit: &CommitId) -> Result<TreeId> {
         // A lock that somebody died with holds whole entries all the same.
-        let known = || held(&self.trees);
+        let known = || self.trees.lock();
         if let Some(tree) = known().get(commit) {
             return Ok(tree.clone());
         }

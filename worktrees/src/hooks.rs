@@ -19,7 +19,7 @@ const COMMITS_IN: &str = "TM_COMMITS_IN";
 pub(crate) const SPARED: &str = "TM_SPARED";
 
 /// What is made, which decides the hooks that git runs.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum HookedWork {
     /// A commit of one task's work.
     Commit,
@@ -46,7 +46,7 @@ impl HookedWork {
 }
 
 /// What the hooks made of a commit.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug)]
 pub struct Hooked {
     /// The tree that is to be committed.
     pub tree: TreeId,
@@ -103,7 +103,7 @@ fn call(folder: &OwnedFolder, hook: &'static str, arguments: &[&OsStr]) -> Resul
 const FIRST_LINE: u64 = 512;
 
 /// A hook that is there.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct FoundHook {
     /// Its name, such as `pre-commit`.
     pub name: &'static str,
@@ -114,7 +114,7 @@ pub struct FoundHook {
 }
 
 /// Whether a hook can run.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum HookState {
     /// It can, as far as one sees without running it.
     Ready,
@@ -125,6 +125,13 @@ pub enum HookState {
 }
 
 impl Repository {
+    /// Tells whether a commit, or a merge, may run a hook.
+    pub fn may_have_hooks(&self, work: HookedWork) -> bool {
+        work.hooks()
+            .iter()
+            .any(|hook| self.own().is_none_or(|own| own.may_have_hook(hook)))
+    }
+
     /// Returns the hooks that commits and merges run, in the order of their names in git's own.
     ///
     /// # Errors

@@ -1,9 +1,8 @@
 //! What an index of tm's own says: which paths are known, and what their files were when they were written.
 
-use crate::content::is_attributes;
 use crate::git::{Git, entry, fields};
+use crate::library::{LINK, NESTED};
 use crate::names::name_of;
-use crate::trees::{LINK, NESTED};
 use crate::{OrFailedTo as _, Result};
 use foldhash::fast::RandomState;
 use git2::Oid;
@@ -39,13 +38,14 @@ const LONGEST_TICK: u64 = 20;
 pub(crate) type KnownFolder = HashMap<Box<OsStr>, Indexed, RandomState>;
 
 /// The paths that an index knows.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub(crate) struct Known {
     /// Every folder in which something is, however deep.
-    folders: HashMap<Box<OsStr>, KnownFolder, RandomState>,
+    pub(crate) folders: HashMap<Box<OsStr>, KnownFolder, RandomState>,
     /// The objects of the files that say how files are written, by path.
-    attributes: BTreeMap<Vec<u8>, String>,
-    files: usize,
+    pub(crate) attributes: BTreeMap<Vec<u8>, String>,
+    /// How many of them are files or links.
+    pub(crate) files: usize,
 }
 
 /// What an index says of a path.
@@ -217,20 +217,11 @@ impl Known {
     pub(crate) fn folder(&self, path: &Path) -> Option<&KnownFolder> {
         self.folders.get(path.as_os_str())
     }
+}
 
-    /// Returns how many of them are files or links.
-    pub(crate) const fn files(&self) -> usize {
-        self.files
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.folders.is_empty()
-    }
-
-    /// Returns the objects of the files that say how files are written, by path.
-    pub(crate) const fn attributes(&self) -> &BTreeMap<Vec<u8>, String> {
-        &self.attributes
-    }
+/// Whether a file says how files are written.
+pub(crate) fn is_attributes(path: &[u8]) -> bool {
+    path.rsplit(|&byte| byte == b'/').next() == Some(b".gitattributes")
 }
 
 /// Gives out the entries of an index of tm's own, with what their files were when they were written; `None` for one of a

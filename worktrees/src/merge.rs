@@ -14,7 +14,7 @@ const OF_BYTES: &str = "CONFLICT (binary)";
 const CONFLICT: &str = "CONFLICT";
 
 /// Commits that can't be merged.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug, Eq, PartialEq)]
 pub struct Conflict {
     /// The files.
     pub files: Vec<String>,
@@ -41,17 +41,8 @@ pub struct ConflictedText {
     pub theirs: String,
 }
 
-/// What a merge came to.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum MergeOutcome {
-    /// A commit that contains all.
-    Merged(CommitId),
-    /// There is none.
-    Conflict(Conflict),
-}
-
 /// What landing would come to.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug, Eq, PartialEq)]
 pub enum Landing {
     /// The integration branch contains the commit.
     AlreadyLanded,
@@ -62,7 +53,7 @@ pub enum Landing {
 }
 
 /// A merge that is on no branch yet.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug, Eq, PartialEq)]
 pub struct MergePreview {
     /// The merged tree.
     pub tree: TreeId,
@@ -75,7 +66,7 @@ pub struct MergePreview {
 }
 
 /// How conflicts are dealt with where commits are combined.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Conflicts {
     /// They are told of.
     Told,
@@ -101,7 +92,7 @@ impl Landing {
 
 impl Repository {
     /// Returns a commit that contains all the given ones: one of them when it does, else a merge, which is signed where
-    /// the user's commits are.
+    /// the user's commits are; or what conflicts.
     ///
     /// # Errors
     /// Signing failed, or git refused.
@@ -110,7 +101,7 @@ impl Repository {
         commits: &[CommitId],
         message: &str,
         conflicts: Conflicts,
-    ) -> Result<MergeOutcome> {
+    ) -> Result<Result<CommitId, Conflict>> {
         let Some((first, rest)) = commits.split_first() else {
             return Err(Error::unknown(""));
         };
@@ -124,22 +115,21 @@ impl Repository {
                 continue;
             }
             let (tree, message) = match self.merged_as_far(&combined, commit)? {
-                (tree, None) => (tree, message.to_owned()),
-                (_, Some(conflict)) => match self.united_if(conflicts, &conflict)? {
-                    Some(tree) => (tree, with_resolution(message, Resolution::Union)),
-                    None => return Ok(MergeOutcome::Conflict(conflict)),
-                },
+                Ok(tree) => (tree, message.to_owned()),
+                Err(conflict) => {
+                    let united = match conflicts {
+                        Conflicts::Told => None,
+                        Conflicts::United => self.united(&conflict)?,
+                    };
+                    match united {
+                        Some(tree) => (tree, with_resolution(message, Resolution::Union)),
+                        None => return Ok(Err(conflict)),
+                    }
+                }
             };
             combined = self.commit_as_user(&tree, &[&combined, commit], &message)?;
         }
-        Ok(MergeOutcome::Merged(combined))
-    }
-
-    fn united_if(&self, conflicts: Conflicts, conflict: &Conflict) -> Result<Option<TreeId>> {
-        match conflicts {
-            Conflicts::Told => Ok(None),
-            Conflicts::United => self.united(conflict),
-        }
+        Ok(Ok(combined))
     }
 
     /// Merges a commit into the integration branch, without moving it.
@@ -151,8 +141,8 @@ impl Repository {
             return Ok(Landing::AlreadyLanded);
         }
         Ok(match self.merged_as_far(head, commit)? {
-            (tree, None) => Landing::clean(tree, head, commit, None),
-            (_, Some(conflict)) => Landing::Conflict(conflict),
+            Ok(tree) => Landing::clean(tree, head, commit, None),
+            Err(conflict) => Landing::Conflict(conflict),
         })
     }
 
@@ -199,7 +189,7 @@ impl Repository {
             .input(message)
     }
 
-    /// Merges a commit into another as far as that goes: the merged tree, and what conflicts in it, where anything does.
+    /// Merges a commit into another as far as that goes: the merged tree, or what conflicts.
     ///
     /// # Errors
     /// git refused.
@@ -207,7 +197,7 @@ impl Repository {
         &self,
         ours: &CommitId,
         theirs: &CommitId,
-    ) -> Result<(TreeId, Option<Conflict>)> {
+    ) -> Result<Result<TreeId, Conflict>> {
         let call = self
             // Whoever looks at a conflict sees what there was before, too.
             .git_on_objects("-c merge.conflictStyle=diff3")
@@ -222,8 +212,10 @@ impl Repository {
             return Err(unexpected(&["merge-tree"], &answer.stdout));
         };
         let tree = TreeId(String::from_utf8_lossy(tree).trim().to_owned());
-        let conflict = (answer.code != 0).then(|| conflict(tree.clone(), rest));
-        Ok((tree, conflict))
+        Ok(match answer.code {
+            0 => Ok(tree),
+            _ => Err(conflict(tree, rest)),
+        })
     }
 }
 

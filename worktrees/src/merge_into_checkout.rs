@@ -8,7 +8,7 @@ use tm_scheduler::CommitId;
 use tm_scheduler::verdict::ChangeKind;
 
 /// How a branch is brought in.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum FastForwardPolicy {
     /// The user's branch moves forward where it can; else there is a merge commit.
     ForwardOrMerge,
@@ -76,7 +76,7 @@ impl Repository {
         if paths.is_empty() {
             Ok(())
         } else {
-            Err(Error::IgnoredInTheWay { paths })
+            Err(Error::IgnoredInTheWay(paths))
         }
     }
 

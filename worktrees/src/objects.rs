@@ -54,9 +54,7 @@ impl Repository {
         if objects.is_empty() {
             return Ok(());
         }
-        Err(Error::ObjectsNotAsNamed {
-            objects: objects.join(", "),
-        })
+        Err(Error::ObjectsNotAsNamed(objects.join(", ")))
     }
 
     /// Packs objects, and returns the names that follow from what is in the pack.
@@ -101,7 +99,7 @@ impl Repository {
 fn not_as_named(error: Error) -> Error {
     match error {
         Error::Git { message, .. } if !crate::error::says_trouble_of_disk(&message) => {
-            Error::ObjectsNotAsNamed { objects: message }
+            Error::ObjectsNotAsNamed(message)
         }
         other => other,
     }

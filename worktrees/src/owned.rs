@@ -1,25 +1,24 @@
 //! A folder into which tm checks files out: known by what it is and not by its name, and asked nothing.
 //!
 //! What lies in it, git's own files among that, is written by agents and by tests. So the index and HEAD that tm uses
-//! are elsewhere (`own.rs`), what git's own files in the folder say is only ever written, and nothing is deleted before
+//! are elsewhere (`repository/own.rs`), what git's own files in the folder say is only ever written, and nothing is deleted before
 //! the folder is asserted to be the one that tm made.
 
-mod published;
-mod record;
+mod git_files;
 mod taken;
 
-pub(crate) use published::{OwnedHead, replace_whatever};
+pub use git_files::OwnedHead;
+pub(crate) use git_files::{SHORT, pointed_at, replace_whatever};
 pub use taken::{Lister, Looker};
 
 use crate::clean::{KnownFiles, clean};
-use crate::content::of_lfs;
 use crate::files::Identity;
 use crate::git::{Git, GitPlace};
 use crate::indexed::{Known, leave_its_moment};
-use crate::own::OwnGit;
+use crate::repository::of_lfs;
+use crate::repository::own::OwnGit;
 use crate::{Error, OrFailedTo as _, Repository, Result, RunHooks, TreeId};
-use record::{Record, own_folder, own_git};
-pub(crate) use record::{SHORT, pointed_at};
+use git_files::{Record, own_folder, own_git};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_scheduler::CommitId;
@@ -40,15 +39,8 @@ pub(crate) struct OwnedFolder {
 impl OwnedFolder {
     /// Takes a worktree that git has just made, without its files.
     pub(crate) fn just_made(repository: &Repository, path: PathBuf) -> Result<Self> {
-        let own = own_folder(repository, &path)?;
-        let record = Record::of(&path)?;
-        record.write(&own)?;
-        Ok(Self {
-            repository: repository.clone(),
-            path,
-            own,
-            record,
-        })
+        Self::linked_again(repository, &path)?;
+        Self::written_down(repository, path)
     }
 
     /// Takes a worktree that an earlier process of the run made, by what that one wrote down.
@@ -74,7 +66,8 @@ impl OwnedFolder {
         remove_file(&lock)
     }
 
-    fn written_down(repository: &Repository, path: PathBuf) -> Result<Self> {
+    /// Takes a worktree by what was written down of it, whatever became of its folder.
+    pub(crate) fn written_down(repository: &Repository, path: PathBuf) -> Result<Self> {
         let own = own_folder(repository, &path)?;
         let record = Record::read(&own)
             .ok_or_else(|| Error::not_in_pool(&path, "tm knows nothing of it"))?;
@@ -84,16 +77,6 @@ impl OwnedFolder {
             own,
             record,
         })
-    }
-
-    /// Tells whether tm knows anything of a worktree.
-    pub(crate) fn is_written_down(repository: &Repository, path: &Path) -> bool {
-        Self::written_down(repository, path.to_owned()).is_ok()
-    }
-
-    /// Removes what is known of a worktree whose folder somebody took away.
-    pub(crate) fn forget_gone(repository: &Repository, path: &Path) -> Result<()> {
-        Self::written_down(repository, path.to_owned())?.forget()
     }
 
     /// Has the folder name the repository's own git folder again, so that git can link a moved worktree.
@@ -153,12 +136,10 @@ impl OwnedFolder {
     pub(crate) fn assert_own(&self) -> Result<()> {
         match Identity::of_folder(&self.path) {
             Ok(found) if found == self.record.folder => Ok(()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Error::FolderGone {
-                path: self.path.clone(),
-            }),
-            Ok(_) | Err(_) => Err(Error::NotOwn {
-                path: self.path.clone(),
-            }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Err(Error::FolderGone(self.path.clone()))
+            }
+            Ok(_) | Err(_) => Err(Error::NotOwn(self.path.clone())),
         }
     }
 
@@ -180,7 +161,8 @@ impl OwnedFolder {
         let tree = self.repository.tree_of(commit)?;
         self.repository.assert_lfs(&tree)?;
         let mut known = self.known()?;
-        if !known.is_empty() && *known.attributes() != self.repository.content_of(&tree)?.attributes
+        if !known.folders.is_empty()
+            && known.attributes != self.repository.content_of(&tree)?.attributes
         {
             // What a file looks like follows from them too: all of them are written anew.
             self.forget_files()?;
@@ -258,7 +240,8 @@ impl OwnedFolder {
         self.forget()
     }
 
-    fn forget(&self) -> Result<()> {
+    /// Removes what is known of it.
+    pub(crate) fn forget(&self) -> Result<()> {
         let name = self.path.file_name().unwrap_or_default();
         self.own_git().forget_sealed(Path::new(name))?;
         let git_dir = &self.record.git_dir;

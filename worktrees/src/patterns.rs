@@ -8,7 +8,7 @@ use std::path::Path;
 ///
 /// As in `.gitignore`, a pattern without a slash holds in every folder, one with a slash from the top, and one that
 /// names a folder covers everything in it.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct PathPatterns {
     set: GlobSet,
 }

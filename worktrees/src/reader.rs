@@ -6,20 +6,22 @@
 //! by `alternates`, so that its commit graph is none; what an object holds is compared with its name by the library at
 //! each reading.
 
-use crate::files::{beginning, create_folder, held, link, replace};
+use crate::files::{beginning, create_folder, link, replace};
+use crate::library::{FOLDER, Fresh, Library, content};
 use crate::names::name_of;
-use crate::own::HEAD_BYTES;
-use crate::trees::{FOLDER, Fresh, Library};
-use crate::{Head, OrFailedTo as _, Result, TreeId};
-use git2::{ErrorCode, ObjectType, Oid, RepositoryOpenFlags};
+use crate::{OrFailedTo as _, Result, TreeId};
+use git2::{ErrorCode, Oid, RepositoryOpenFlags};
+use parking_lot::{Mutex, MutexGuard};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
 use tm_scheduler::CommitId;
 use tm_scheduler::verdict::ChangeKind;
 
+/// A file `HEAD` is no longer than this.
+pub(crate) const HEAD_BYTES: usize = 4 * 1024;
+
 /// One file of a tree.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug, Eq, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) mode: i32,
     pub(crate) id: String,
@@ -33,8 +35,17 @@ impl Entry {
     }
 }
 
+/// Where a checkout stands.
+#[derive(Debug, Eq, PartialEq)]
+pub struct Head {
+    /// The commit.
+    pub commit: CommitId,
+    /// The branch; `None` when HEAD is detached.
+    pub branch: Option<String>,
+}
+
 /// What was found under a name.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug, Eq, PartialEq)]
 pub(crate) enum Found<T> {
     Here(T),
     Nothing,
@@ -93,7 +104,7 @@ impl Reader {
 
     fn library(&self) -> MutexGuard<'_, Library> {
         // It is only read, so whoever died with it left it whole.
-        held(&self.library)
+        self.library.lock()
     }
 
     /// Returns what makes objects in the repository's own store.
@@ -201,16 +212,14 @@ impl Reader {
         Some(found)
     }
 
-    /// Returns what differs between two trees, in git's order.
+    /// Returns what differs between two trees, or those of two commits, in git's order.
     pub(crate) fn differences(&self, one: &str, other: &str) -> Option<Vec<(Vec<u8>, ChangeKind)>> {
         let mut library = self.library();
-        let tree = |library: &Library, id: Oid| {
-            library
-                .git
-                .find_commit(id)
-                .map_or(id, |commit| commit.tree_id())
+        let tree = |id: Oid| {
+            let commit = library.git.find_commit(id);
+            commit.map_or(id, |commit| commit.tree_id())
         };
-        let (one, other) = (tree(&library, id(one)?), tree(&library, id(other)?));
+        let (one, other) = (tree(id(one)?), tree(id(other)?));
         let mut found = Vec::new();
         library.differ(Some(one), Some(other), &mut Vec::new(), &mut found)?;
         found.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -245,12 +254,6 @@ impl Reader {
     pub(crate) fn blob(&self, blob: &str) -> Option<Vec<u8>> {
         content(&self.library().git, id(blob)?)
     }
-}
-
-pub(crate) fn content(library: &git2::Repository, blob: Oid) -> Option<Vec<u8>> {
-    let odb = library.odb().ok()?;
-    let object = odb.read(blob).ok()?;
-    (object.kind() == ObjectType::Blob).then(|| object.data().to_owned())
 }
 
 fn commit_id(id: Oid) -> CommitId {

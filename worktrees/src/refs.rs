@@ -4,20 +4,8 @@ use crate::git::Git;
 use crate::{BranchName, Error, Protection, Repository, Result};
 use tm_scheduler::CommitId;
 
-/// What a task's branch is expected to be.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum BranchStart {
-    /// It is not there.
-    New,
-    /// It is there from an earlier attempt.
-    Reuse {
-        /// Its commit.
-        expected: CommitId,
-    },
-}
-
 /// Work that is kept under a name of tm's own.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug, Eq, PartialEq)]
 pub struct Kept {
     /// The full name of the reference.
     pub reference: String,
@@ -116,7 +104,7 @@ impl Repository {
     fn check_clash(&self, wanted: &BranchName) -> Result<()> {
         let clash = |existing: &str| {
             Err(Error::BranchClash {
-                wanted: wanted.clone(),
+                wanted: wanted.to_string(),
                 existing: existing.to_owned(),
             })
         };
@@ -140,10 +128,10 @@ impl Repository {
     /// It is there, or its name is protected.
     pub fn create_branch(&self, branch: &BranchName, at: &CommitId) -> Result<()> {
         self.check_clash(branch)?;
-        self.move_branch(branch, at, &BranchStart::New)
+        self.move_branch(branch, at, None)
     }
 
-    /// Moves a branch from where it is expected.
+    /// Moves a branch from where it is expected; with nothing expected it is made.
     ///
     /// # Errors
     /// It is elsewhere (`Moved`), or it is protected.
@@ -151,14 +139,10 @@ impl Repository {
         &self,
         branch: &BranchName,
         to: &CommitId,
-        from: &BranchStart,
+        from: Option<&CommitId>,
     ) -> Result<()> {
         self.assert_not_protected(branch)?;
-        let expected = match from {
-            BranchStart::New => None,
-            BranchStart::Reuse { expected } => Some(expected),
-        };
-        self.move_reference(&branch.reference(), to, expected)
+        self.move_reference(&branch.reference(), to, from)
     }
 
     /// Moves a reference from where it is expected; with nothing expected it is made.
@@ -264,7 +248,7 @@ impl Repository {
             return Ok(());
         };
         Err(Error::RefusedDefaultBranch {
-            branch: branch.clone(),
+            branch: branch.to_string(),
             protection,
         })
     }
@@ -274,7 +258,5 @@ fn assert_of_tm(reference: &str) -> Result<()> {
     if reference.starts_with("refs/tm/") {
         return Ok(());
     }
-    Err(Error::ForeignReference {
-        reference: reference.to_owned(),
-    })
+    Err(Error::ForeignReference(reference.to_owned()))
 }

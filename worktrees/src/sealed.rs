@@ -7,9 +7,9 @@
 use crate::clean::remove_if_there;
 use crate::files::{Identity, beginning, copy_with_time, create_folder, replace};
 use crate::git::Git;
-use crate::own::{NO_HEAD, OwnGit};
 use crate::owned::{OwnedFolder, OwnedHead, replace_whatever};
-use crate::settings::{HOOKS_PATH, Settings};
+use crate::repository::own::{NO_HEAD, OwnGit};
+use crate::repository::settings::{HOOKS_PATH, Settings};
 use crate::{OrFailedTo as _, Repository, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,9 +26,9 @@ impl OwnGit {
     /// Takes what commands of the project find, before any of them runs.
     pub(crate) fn take_for_commands(&self, repository: &Repository) -> Result<()> {
         let settings = Settings::of_repository(repository.git("config"))?;
-        replace(&self.folder().join(SETTINGS), settings.sealed().as_bytes())?;
+        replace(&self.folder.join(SETTINGS), settings.sealed().as_bytes())?;
         replace(
-            &self.folder().join(NAMED_HOOKS),
+            &self.folder.join(NAMED_HOOKS),
             repository.named_hooks()?.as_bytes(),
         )
     }
@@ -36,7 +36,7 @@ impl OwnGit {
     /// Removes what is left of the last use of a checkout's folder.
     pub(crate) fn forget_sealed(&self, name: &Path) -> Result<PathBuf> {
         self.assert_there()?;
-        let all = self.folder().join(SEALED);
+        let all = self.folder.join(SEALED);
         if Identity::of_folder(&all).is_err() {
             // It is not there yet, or somebody put something in its place: that fails.
             fs::create_dir(&all).or_failed_to("create", &all)?;
@@ -62,7 +62,7 @@ impl OwnGit {
                 replace(&common.join(name), &beginning(&taken, MOST_BYTES)?)?;
             }
         }
-        let mut settings = self.folder().join(SETTINGS);
+        let mut settings = self.folder.join(SETTINGS);
         if !settings.exists() {
             settings = self.common().join("config");
         }
@@ -114,7 +114,7 @@ impl Repository {
         let Some(own) = self.own() else {
             return Ok(None);
         };
-        let taken = own.folder().join(NAMED_HOOKS);
+        let taken = own.folder.join(NAMED_HOOKS);
         if !taken.exists() {
             return Ok(None);
         }
@@ -151,13 +151,17 @@ impl Repository {
                 .text_if_any()
                 .map(Option::unwrap_or_default)
         };
-        let text = beginning(&file, MOST_BYTES)
-            .ok()
-            .filter(|text| !includes(text));
+        // None that may have git read others.
+        let text = beginning(&file, MOST_BYTES).ok().filter(|text| {
+            !text
+                .to_ascii_lowercase()
+                .windows(7)
+                .any(|word| word == b"include")
+        });
         let (Some(own), Some(text)) = (self.own(), text) else {
             return asked(git.arg(file));
         };
-        let mut known = own.named_hooks();
+        let mut known = own.named_hooks.lock();
         if let Some((_, named)) = known.as_ref().filter(|(before, _)| *before == text) {
             return Ok(named.clone());
         }
@@ -167,11 +171,4 @@ impl Repository {
         drop(known);
         Ok(named)
     }
-}
-
-/// Tells whether a file of configuration may have git read others.
-fn includes(text: &[u8]) -> bool {
-    text.to_ascii_lowercase()
-        .windows(7)
-        .any(|word| word == b"include")
 }

@@ -2,14 +2,14 @@
 //! shows them.
 
 use crate::hooks::SPARED;
-use crate::made_trees::index_entry;
 use crate::said::telling_line;
+use crate::tree::index_entry;
 use crate::{Error, Repository, Result, TreeId};
 use std::sync::OnceLock;
 use tm_scheduler::CommitId;
 
 /// How commits of the user's are signed.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug)]
 pub enum Signing {
     /// They are not.
     Off,

@@ -2,7 +2,7 @@
 //! what changed there while an agent worked.
 
 use crate::git::{fields, path_of};
-use crate::watched::{self, Watched};
+use crate::repository::watched::{self, Watched, changed, gone};
 use crate::work::line_counts;
 use crate::{Repository, Result};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ const SHOWN: usize = 40;
 const COUNTED: u64 = 1024 * 1024;
 
 /// What is compared: HEAD, its branch, the default branch, and every path that differs from HEAD.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct CheckoutSnapshot {
     head: String,
     branch: Option<String>,
@@ -45,7 +45,7 @@ impl CheckoutSnapshot {
         let root = repository.checkout_root();
         let statuses = repository.git("status --untracked-files=all").statuses();
         let mut paths = BTreeMap::new();
-        for (letters, path) in statuses.map_err(crate::content::of_lfs)? {
+        for (letters, path) in statuses.map_err(crate::repository::of_lfs)? {
             let file = root.join(&path);
             if !own_files.iter().any(|own| is_same(own, &file)) {
                 paths.insert(path, path_state(letters, &file));
@@ -103,24 +103,6 @@ impl CheckoutSnapshot {
             None => short(&self.head).to_owned(),
         }
     }
-}
-
-/// Returns what is new later, or other than before.
-pub(crate) fn changed<'a, K: Ord, V: PartialEq>(
-    before: &'a BTreeMap<K, V>,
-    later: &'a BTreeMap<K, V>,
-) -> impl Iterator<Item = (&'a K, &'a V)> {
-    later
-        .iter()
-        .filter(|(key, value)| before.get(key) != Some(value))
-}
-
-/// Returns what is not there any more later.
-pub(crate) fn gone<'a, K: Ord, V>(
-    before: &'a BTreeMap<K, V>,
-    later: &'a BTreeMap<K, V>,
-) -> impl Iterator<Item = &'a K> {
-    before.keys().filter(|key| !later.contains_key(key))
 }
 
 /// Returns the first of some changes, and how many more there are.
@@ -202,10 +184,10 @@ const SHOWN_OF_OTHERS: usize = 20;
 ///
 /// People work in them meanwhile, so a change there fails nobody. Worktrees of tm's own are left out: what does not
 /// belong there never gets into a commit that was not proven.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct OtherWorktrees(BTreeMap<PathBuf, State>);
 
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default)]
 struct State {
     /// Commit and branch, as git says it.
     head: Vec<String>,

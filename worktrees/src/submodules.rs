@@ -8,12 +8,12 @@ mod named;
 mod store;
 
 use crate::clean::{clean, remove_if_there};
-use crate::content::is_plain;
 use crate::files::{copy_with_time, create_folder, replace};
 use crate::git::{Git, GitPlace, entry, fields, path_of};
 use crate::indexed::Known;
-use crate::own::OwnGit;
 use crate::owned::OwnedFolder;
+use crate::repository::is_plain;
+use crate::repository::own::OwnGit;
 use crate::{Error, OrFailedTo as _, Repository, Result, TreeId};
 use named::resolved;
 use sha2::{Digest as _, Sha256};
@@ -29,7 +29,7 @@ const OF_CHECKOUT: &str = "modules";
 const DEEPEST: usize = 8;
 
 /// A submodule, and where it comes from.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Submodule {
     /// Where it belongs, from the checkout's root.
     path: PathBuf,
@@ -180,7 +180,7 @@ impl OwnedFolder {
         let root = self.path.join(&submodule.path);
         let mut between = submodule.path.ancestors().skip(1);
         if !between.all(|path| is_folder(&self.path.join(path))) {
-            return Err(Error::NotOwn { path: root });
+            return Err(Error::NotOwn(root));
         }
         if !is_folder(&root) {
             self.empty(&submodule.path)?;

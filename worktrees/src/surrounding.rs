@@ -42,10 +42,7 @@ impl Repository {
             .map(|main| (common.to_owned(), main.to_owned()))
             .into_iter()
             .collect();
-        let linked = std::fs::read_dir(common.join("worktrees"))
-            .into_iter()
-            .flatten()
-            .flatten();
+        let linked = tm_untrusted::entries(&common.join("worktrees"));
         found.extend(linked.map(|entry| entry.path()).filter_map(|git_dir| {
             let link = tm_untrusted::read_beginning(&git_dir.join("gitdir"), LONGEST).ok()?;
             // A relative one counts from git's folder on.

@@ -3,63 +3,44 @@
 use crate::{Conflict, Error, Repository, Result, TreeId};
 use tm_scheduler::CommitId;
 
-/// What taking work back comes to.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum TakenBackTree {
-    /// The tree without it.
-    Clean(TreeId),
-    /// What came later is in the way of taking back this commit.
-    Conflict {
-        /// The commit.
-        commit: CommitId,
-        /// Where.
-        conflict: Conflict,
-    },
-}
-
 impl Repository {
     /// Takes the changes of commits back, one after the other, from the tree of `onto`; lines that they only added also
-    /// where others added lines next to them. It moves nothing.
+    /// where others added lines next to them. It moves nothing. Where what came later is in the way of one of them, that
+    /// one is named with the conflict.
     ///
     /// # Errors
     /// One of them is not there, or has no parent; or git refused.
-    pub fn taken_back(&self, onto: &CommitId, commits: &[CommitId]) -> Result<TakenBackTree> {
+    pub fn taken_back(
+        &self,
+        onto: &CommitId,
+        commits: &[CommitId],
+    ) -> Result<Result<TreeId, (CommitId, Conflict)>> {
         let mut tree = self.tree_of(onto)?;
         for commit in commits {
             let before = self.tree_of(&self.before(commit)?)?;
             match self.carried_over(&tree, &self.tree_of(commit)?, &before)? {
-                (without, None) => tree = without,
+                Ok(without) => tree = without,
                 // Lines that were added next to each other, by work that was put together, conflict when one of them goes.
-                (_, Some(conflict)) => match self.without_lines_of(&conflict)? {
+                Err(conflict) => match self.without_lines_of(&conflict)? {
                     Some(without) => tree = without,
-                    None => {
-                        return Ok(TakenBackTree::Conflict {
-                            commit: commit.clone(),
-                            conflict,
-                        });
-                    }
+                    None => return Ok(Err((commit.clone(), conflict))),
                 },
             }
         }
-        Ok(TakenBackTree::Clean(tree))
+        Ok(Ok(tree))
     }
 
     /// Brings the changes of a commit to the tree of `onto`. It moves nothing.
     ///
     /// # Errors
     /// It is not there, or has no parent; or git refused.
-    pub fn brought_again(&self, onto: &CommitId, commit: &CommitId) -> Result<TakenBackTree> {
-        let tree = self.tree_of(onto)?;
+    pub fn brought_again(
+        &self,
+        onto: &CommitId,
+        commit: &CommitId,
+    ) -> Result<Result<TreeId, Conflict>> {
         let before = self.tree_of(&self.before(commit)?)?;
-        Ok(
-            match self.carried_over(&tree, &before, &self.tree_of(commit)?)? {
-                (tree, None) => TakenBackTree::Clean(tree),
-                (_, Some(conflict)) => TakenBackTree::Conflict {
-                    commit: commit.clone(),
-                    conflict,
-                },
-            },
-        )
+        self.carried_over(&self.tree_of(onto)?, &before, &self.tree_of(commit)?)
     }
 
     fn before(&self, commit: &CommitId) -> Result<CommitId> {
@@ -74,7 +55,7 @@ impl Repository {
         onto: &TreeId,
         from: &TreeId,
         to: &TreeId,
-    ) -> Result<(TreeId, Option<Conflict>)> {
+    ) -> Result<Result<TreeId, Conflict>> {
         let words = "tm: a change carried over\n";
         let base = self.commit_tree(from, &[], words)?;
         let ours = self.commit_tree(onto, &[&base], words)?;

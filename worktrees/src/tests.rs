@@ -15,6 +15,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use tm_scheduler::CommitId;
+use tm_scheduler::iteration::WorkChanges;
 
 struct Scene {
     folder: TempDir,
@@ -77,9 +78,7 @@ impl Scene {
 
     fn check_out(&self, name: &str, base: &CommitId) -> Worktree {
         self.pool
-            .check_out(&branch(name), &BranchStart::New, base, &[], |_, _| {
-                Ok(Vec::new())
-            })
+            .check_out(&branch(name), None, base, &[], |_, _| Ok(Vec::new()))
             .expect("a worktree")
     }
 
@@ -116,11 +115,9 @@ impl Scene {
             .repository
             .merge_commit(preview, "Land\n")
             .expect("a merge");
-        let start = BranchStart::Reuse {
-            expected: preview.head.clone(),
-        };
+        let start = preview.head.clone();
         self.repository
-            .move_branch(integration, &merge, &start)
+            .move_branch(integration, &merge, Some(&start))
             .expect("landed");
     }
 
@@ -212,7 +209,7 @@ fn a_conflict_names_the_files_and_moves_nothing() {
         scene
             .repository
             .combine(&[one, other], "Base\n", Conflicts::United),
-        Ok(MergeOutcome::Conflict(_))
+        Ok(Err(_))
     ));
 }
 
@@ -224,13 +221,13 @@ fn the_base_of_a_task_contains_everything_or_is_refused() {
     let two = scene.task("tm/2", &base, "c.txt", "c");
     let refused = scene.pool.check_out(
         &branch("tm/3"),
-        &BranchStart::New,
+        None,
         &one,
         std::slice::from_ref(&two),
         |_, _| Ok(Vec::new()),
     );
     assert!(matches!(refused, Err(Error::MissingDependency { missing, .. }) if missing == two));
-    let MergeOutcome::Merged(both) = scene
+    let Ok(both) = scene
         .repository
         .combine(&[one.clone(), two.clone()], "Base\n", Conflicts::Told)
         .expect("a merge")
@@ -239,19 +236,15 @@ fn the_base_of_a_task_contains_everything_or_is_refused() {
     };
     scene
         .pool
-        .check_out(
-            &branch("tm/3"),
-            &BranchStart::New,
-            &both,
-            &[one.clone(), two],
-            |_, _| Ok(Vec::new()),
-        )
+        .check_out(&branch("tm/3"), None, &both, &[one.clone(), two], |_, _| {
+            Ok(Vec::new())
+        })
         .expect("a worktree");
     let same = scene
         .repository
         .combine(&[both.clone(), one], "Base\n", Conflicts::Told)
         .expect("a merge");
-    assert_eq!(same, MergeOutcome::Merged(both));
+    assert_eq!(same, Ok(both));
 }
 
 #[test]
@@ -261,17 +254,19 @@ fn the_default_branch_and_the_one_checked_out_are_never_moved() {
     let commit = scene.task("tm/1", &base, "b.txt", "b");
     scene.git(&["checkout", "--quiet", "-b", "mine"]);
     for name in ["main", "mine"] {
-        let start = BranchStart::Reuse {
-            expected: base.clone(),
-        };
-        let moved = scene.repository.move_branch(&branch(name), &commit, &start);
+        let start = base.clone();
+        let moved = scene
+            .repository
+            .move_branch(&branch(name), &commit, Some(&start));
         assert!(
             matches!(moved, Err(Error::RefusedDefaultBranch { .. })),
             "{name}"
         );
         let given = scene
             .pool
-            .check_out(&branch(name), &start, &base, &[], |_, _| Ok(Vec::new()));
+            .check_out(&branch(name), Some(&start), &base, &[], |_, _| {
+                Ok(Vec::new())
+            });
         assert!(
             matches!(given, Err(Error::RefusedDefaultBranch { .. })),
             "{name}"
@@ -289,20 +284,16 @@ fn whoever_loses_a_race_for_a_branch_is_told() {
         .create_branch(&branch("tm/run"), &base)
         .expect("created");
     let one = scene.task("tm/1", &base, "b.txt", "b");
-    let start = BranchStart::Reuse {
-        expected: base.clone(),
-    };
+    let start = base.clone();
     scene
         .repository
-        .move_branch(&branch("tm/run"), &one, &start)
+        .move_branch(&branch("tm/run"), &one, Some(&start))
         .expect("moved");
     let late = scene
         .repository
-        .move_branch(&branch("tm/run"), &base, &start);
+        .move_branch(&branch("tm/run"), &base, Some(&start));
     assert!(matches!(late, Err(Error::Moved { .. })));
-    let again = scene
-        .repository
-        .move_branch(&branch("tm/run"), &one, &BranchStart::New);
+    let again = scene.repository.move_branch(&branch("tm/run"), &one, None);
     assert!(matches!(again, Err(Error::Moved { .. })));
 }
 
@@ -588,9 +579,9 @@ fn work_is_seen_committed_or_not_and_files_of_tm_are_left_out() {
     let nothing = since(&before, &[]);
     assert_eq!(
         nothing,
-        Work {
+        WorkChanges {
             uncommitted: 1,
-            ..Work::default()
+            ..WorkChanges::default()
         }
     );
     write(&root.join("a.txt"), "one\n2\nthree\n");

@@ -4,9 +4,9 @@
 //! it is made again. What is to last is git's to write.
 
 use crate::git::path_of;
+use crate::library::{LINK, PLAIN};
 use crate::names::path_named;
 use crate::reader::{Entry, Reader, id};
-use crate::trees::{LINK, PLAIN};
 use crate::{Repository, Result, TreeId};
 use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, Signature};

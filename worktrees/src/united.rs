@@ -1,7 +1,7 @@
 //! Looks closer at conflicts of lines: where each is, the tree in which both sides' added lines stand, and whether the tree
 //! of a merge is what merging gives, by the way that the merge itself names.
 
-use crate::made_trees::index_entry;
+use crate::tree::index_entry;
 use crate::{Conflict, ConflictedText, Landing, OrFailedTo as _, Repository, Result, TreeId};
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,7 +14,7 @@ use tm_scheduler::merging::{
 use tm_scheduler::verdict::is_test_path;
 
 /// What a file becomes in a merged tree.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug)]
 pub struct MergedFile<'a> {
     /// The conflict that it settles.
     pub of: &'a ConflictedText,
@@ -23,7 +23,7 @@ pub struct MergedFile<'a> {
 }
 
 /// What the tree of a merge is to its parents.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug, Eq, PartialEq)]
 pub enum MergedTree {
     /// What merging them gives; where lines alone give nothing, what both sides added.
     AsMerged,
@@ -33,6 +33,13 @@ pub enum MergedTree {
     Other,
     /// Merging them gives none: they conflict in these files.
     Conflict(Vec<String>),
+}
+
+impl MergedTree {
+    /// Tells whether it is what merging the parents gives, by the way that the merge itself names.
+    pub const fn is_what_parents_give(&self) -> bool {
+        matches!(self, Self::AsMerged | Self::Resolved)
+    }
 }
 
 impl Repository {

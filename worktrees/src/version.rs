@@ -10,7 +10,6 @@ const NEEDED: GitVersion = GitVersion {
     major: 2,
     minor: 38,
 };
-const NEEDED_TEXT: &str = "2.38";
 
 /// The version of the `git` program.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -41,7 +40,7 @@ fn accept(text: &str) -> Result<GitVersion> {
         Some(version) if version >= NEEDED => Ok(version),
         _ => Err(Error::GitTooOld {
             found: text.trim_start_matches("git version ").to_owned(),
-            needed: NEEDED_TEXT,
+            needed: NEEDED.to_string(),
         }),
     }
 }

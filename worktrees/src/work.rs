@@ -4,36 +4,21 @@
 //! Touches neither the index nor a branch nor a file of the folder.
 
 use crate::git::{fields, path_of};
-use crate::worktree::Worktree;
-use crate::{Error, Repository, Result, TreeId};
+use crate::{Error, Repository, Result, TreeId, Worktree};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
+use tm_scheduler::iteration::WorkChanges;
 
 /// So much of a commit's id is told.
 const SHORT: usize = 7;
 
 /// A folder at a moment: its commit, and everything that is in it as a tree.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug)]
 pub struct WorkSnapshot {
     head: CommitId,
     tree: TreeId,
-}
-
-/// What was done between two moments.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Work {
-    /// New commits, oldest first: abbreviated id and subject.
-    pub commits: Vec<(String, String)>,
-    /// Files that differ.
-    pub files: u64,
-    /// Lines that are new in them.
-    pub insertions: u64,
-    /// Lines that are gone from them.
-    pub deletions: u64,
-    /// Paths that are not committed at the end.
-    pub uncommitted: u64,
 }
 
 /// The size of a change.
@@ -68,16 +53,16 @@ impl Repository {
         before: &WorkSnapshot,
         after: &WorkSnapshot,
         left_out: &[PathBuf],
-    ) -> Result<Work> {
+    ) -> Result<WorkChanges> {
         let is_left_out = |path: &Path| left_out.iter().any(|left_out| path.starts_with(left_out));
         let commits = self.history(&before.head, std::slice::from_ref(&after.head))?;
         let short = |id: &CommitId| id.as_str().get(..SHORT).unwrap_or_default().to_owned();
-        let mut work = Work {
+        let mut work = WorkChanges {
             commits: commits
                 .into_iter()
                 .map(|commit| (short(&commit.id), commit.subject))
                 .collect(),
-            ..Work::default()
+            ..WorkChanges::default()
         };
         let numbers = self
             .git_on_objects("diff-tree -r -z --no-renames --numstat")

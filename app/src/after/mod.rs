@@ -204,7 +204,7 @@ fn printed_since(log: &Path, shown: u64) -> String {
     tm_untrusted::clean(&String::from_utf8_lossy(&printed))
 }
 
-pub(crate) fn warn(project: &Project, outcome: Result<(), String>) {
+fn warn(project: &Project, outcome: Result<(), String>) {
     if let Err(why) = outcome {
         project.tell(&notice::Notice::Failed(&why));
     }

@@ -64,8 +64,8 @@ fn with_service(
 
 /// `key=value` pairs with commas between them, as in the specification; values may be percent-encoded.
 fn pairs(text: &str) -> Vec<(String, String)> {
-    let parts = text.split(',').filter_map(|part| part.split_once('='));
-    parts
+    text.split(',')
+        .filter_map(|part| part.split_once('='))
         .map(|(key, value)| (key.trim().to_owned(), decoded(value.trim())))
         .filter(|(key, _)| !key.is_empty())
         .collect()

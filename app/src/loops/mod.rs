@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use tag_loops::Common;
 use tm_config::{AgentCommand, Argument, PromptDelivery};
 use tm_executors::testing::TestCommand;
-use tm_presets::{LoopContext, LoopPrompt, Recipe, loop_prompt, recipe};
+use tm_presets::{LoopContext, PromptTemplate, Recipe, loop_prompt, recipe};
 use tm_reports::{LoopFacts, LoopSummary, TagLoopSummary, TrySummary, summarize_loop};
 use tm_runtime::loops::{LoopSetup, SharedCost, TagLoopOutcome, TaggedLoopEvent, run_loops};
 use tm_runtime::notices::{Channel, Notice};
@@ -119,7 +119,7 @@ impl Loop {
         directory.create()?;
         let facts = LoopFacts {
             loop_id: id.to_string(),
-            prompt: prompt.name(),
+            prompt: prompt.name.clone(),
             agent: recipe.name.clone(),
             started_at,
             directory: directory.path().display().to_string(),
@@ -220,20 +220,20 @@ impl EndedLoop {
 }
 
 /// The preset `default` works through the backlog, whoever wrote it; all others end when the agent says so.
-fn goal(prompt: &LoopPrompt) -> Goal {
-    match prompt {
-        LoopPrompt::Preset(preset) if preset.name == "default" => Goal::Backlog,
-        LoopPrompt::Preset(_) | LoopPrompt::File { .. } => Goal::Marker,
+fn goal(prompt: &PromptTemplate) -> Goal {
+    match prompt.name.as_str() {
+        "default" => Goal::Backlog,
+        _ => Goal::Marker,
     }
 }
 
 /// What a loop is asked for, looked up and checked before anything is started.
 impl LoopOrder {
     /// The prompt, told apart as a preset or a path.
-    fn prompt(&self) -> Result<LoopPrompt, Error> {
+    fn prompt(&self) -> Result<PromptTemplate, Error> {
         let prompt = loop_prompt(&self.prompt, &self.start, &presets(&self.start))?;
         // A mistake in a preset of the user's own is told now.
-        prompt.render(&LoopContext::default())?;
+        prompt.framed(&LoopContext::default())?;
         Ok(prompt)
     }
 
@@ -255,9 +255,10 @@ impl LoopOrder {
 
     /// The test command, when one must pass after each iteration.
     fn verification(&self, project: &Project) -> Result<Option<TestCommand>, Error> {
-        let found = self.verify.then(|| test_command(project));
-        let found = found.map(|command| command.ok_or(Error::NothingToVerifyWith));
-        found.transpose()
+        self.verify
+            .then(|| test_command(project))
+            .map(|command| command.ok_or(Error::NothingToVerifyWith))
+            .transpose()
     }
 
     /// The statuses that are asked for.
@@ -286,8 +287,7 @@ impl LoopOrder {
 
     /// The tags that have loops; `None` for the one that is current.
     fn tags(&self, backlog: Option<&(BacklogSource, Backlog)>) -> Result<Vec<Option<Tag>>, Error> {
-        let given = self.tag.iter().map(|tag| Tag::from(tag.as_str()));
-        let given: BTreeSet<Tag> = given.collect();
+        let given: BTreeSet<Tag> = self.tag.iter().map(|tag| Tag::from(tag.as_str())).collect();
         let tags = match (self.parallel, given.len()) {
             (false, 0) => return Ok(vec![None]),
             (false, 2..) => return Err(Error::SeveralTags),

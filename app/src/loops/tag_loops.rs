@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_executors::agent::AttemptLimits;
 use tm_executors::testing::TestCommand;
-use tm_presets::{LoopContext, LoopPrompt, Recipe, shell_word};
+use tm_presets::{LoopContext, PromptTemplate, Recipe, shell_word};
 use tm_runtime::loops::{
     CutOff, LoopHeader, LoopSetup, LoopState, Place, ProgressFile, SharedCost,
 };
@@ -32,7 +32,7 @@ pub(crate) struct Common<'a> {
     pub(crate) id: RunId,
     pub(crate) started_at: Timestamp,
     pub(crate) directory: LoopDirectory,
-    pub(crate) prompt: LoopPrompt,
+    pub(crate) prompt: PromptTemplate,
     pub(crate) recipe: Recipe,
     pub(crate) test_command: Option<TestCommand>,
     pub(crate) backlog: Option<(BacklogSource, Backlog)>,
@@ -78,11 +78,14 @@ impl Common<'_> {
         let root = self.project.root();
         let backlog = self.backlog.as_ref();
         let current = backlog.map(|(_, backlog)| &backlog.tag);
-        let tag = asked_for.or(current).cloned();
-        let tag = tag.unwrap_or_else(|| Tag::from("master"));
+        let tag = asked_for
+            .or(current)
+            .cloned()
+            .unwrap_or_else(|| Tag::from("master"));
         let progress = ProgressFile::new(self.progress_path(&tag));
-        let backlog_path = backlog.map(|(source, _)| std::path::absolute(source.path()));
-        let backlog_path = backlog_path.transpose()?;
+        let backlog_path = backlog
+            .map(|(source, _)| std::path::absolute(source.path()))
+            .transpose()?;
         let mut own_files = vec![
             progress.path().to_owned(),
             root.join(".taskmaster/projects"),
@@ -153,8 +156,10 @@ impl Common<'_> {
 
     /// The last state of a loop that was cut off, by what it is known by.
     fn cut_off(&self, is_it: impl Fn(&LoopState) -> bool) -> Option<&LoopState> {
-        let mut states = self.cut_off.iter().map(|cut_off| &cut_off.state);
-        states.find(|state| is_it(state))
+        self.cut_off
+            .iter()
+            .map(|cut_off| &cut_off.state)
+            .find(|state| is_it(state))
     }
 
     /// The iteration in which the loop before was cut off, when it wrote into the same progress file.
@@ -174,8 +179,8 @@ impl Common<'_> {
         }
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let tag = safe_name(&tag.as_str().into());
-        let of_tag = path.with_file_name(format!("{stem}-{tag}"));
-        of_tag.with_added_extension(path.extension().unwrap_or_default())
+        path.with_file_name(format!("{stem}-{tag}"))
+            .with_added_extension(path.extension().unwrap_or_default())
     }
 
     /// The worktree of a loop that was cut off at this tag, its branch and where that began, for one that works in one.
@@ -249,17 +254,18 @@ impl Common<'_> {
         asked_for: Option<&Tag>,
         tag: &Tag,
     ) -> Result<(), Error> {
-        let written = progress.begin(&LoopHeader {
-            started_at: now(),
-            prompt: self.prompt.name(),
-            iterations: self.order.iterations.get(),
-            tag: asked_for.map(Tag::as_str),
-            cut_off: self.cut_off_in(tag),
-        });
-        written.map_err(|source| Error::ProgressUnwritten {
-            path: progress.path().to_owned(),
-            source,
-        })
+        progress
+            .begin(&LoopHeader {
+                started_at: now(),
+                prompt: self.prompt.name.clone(),
+                iterations: self.order.iterations.get(),
+                tag: asked_for.map(Tag::as_str),
+                cut_off: self.cut_off_in(tag),
+            })
+            .map_err(|source| Error::ProgressUnwritten {
+                path: progress.path().to_owned(),
+                source,
+            })
     }
 }
 

@@ -11,7 +11,7 @@ use tm_runtime::Replayed;
 use tm_runtime::standing::{rejected_in, standing};
 use tm_scheduler::{CommitId, Phase, TaskId};
 use tm_store::run::{Decision, Review, RunDirectory};
-use tm_worktrees::{BranchName, Conflicts, Landing, MergeOutcome, Repository};
+use tm_worktrees::{BranchName, Conflicts, Landing, Repository};
 
 /// A run whose branches are looked at.
 #[derive(Debug)]
@@ -210,11 +210,11 @@ impl ReviewedRun {
             let both = [merged.clone(), branch.commit.clone()];
             let words = "tm: conflicts ahead\n";
             all.push(match repository.combine(&both, words, Conflicts::United)? {
-                MergeOutcome::Merged(commit) => {
+                Ok(commit) => {
                     merged = commit;
                     Vec::new()
                 }
-                MergeOutcome::Conflict(conflict) => conflict.files,
+                Err(conflict) => conflict.files,
             });
         }
         Ok(all)
@@ -230,7 +230,13 @@ fn in_landing_order(tasks: &[TaskSummary]) -> Vec<&TaskSummary> {
 
 /// When the last attempt at a task ended, or at the GREEN with which it lands.
 fn ended(task: &TaskSummary, tasks: &[TaskSummary]) -> Option<String> {
-    let with = task.pair.as_ref().filter(|_| task.phase == Phase::Red);
-    let green = with.and_then(|green| tasks.iter().find(|other| other.id == *green));
-    green.unwrap_or(task).attempts.last()?.ended_at.clone()
+    task.pair
+        .as_ref()
+        .filter(|_| task.phase == Phase::Red)
+        .and_then(|green| tasks.iter().find(|other| other.id == *green))
+        .unwrap_or(task)
+        .attempts
+        .last()?
+        .ended_at
+        .clone()
 }

@@ -50,7 +50,7 @@ impl Doubted {
     pub(crate) fn of(project: &Project, header: &JournalHeader) -> Self {
         let ledger = Ledger::read(&project.repository).unwrap_or_default();
         let tip = project.repository.resolve(&header.integration_branch);
-        let (false, Ok(tip)) = (ledger.is_empty(), tip) else {
+        let (false, Ok(tip)) = (ledger.rejected.is_empty(), tip) else {
             return Self::default();
         };
         let backlog = project.backlog_of(header);
@@ -86,16 +86,21 @@ impl Doubted {
 
     /// Returns the work, whichever run did it, that nobody has looked at since.
     pub(crate) fn works(&self, project: &Project) -> Vec<DoubtedWork> {
-        let works = self.doubts.iter().map(|doubt| (&doubt.task, &doubt.run));
-        let works: BTreeSet<(&TaskId, &RunId)> = works.collect();
-        let works = works.into_iter().filter_map(|(task, run)| {
-            Some(DoubtedWork {
-                task: task.clone(),
-                run: run.clone(),
-                why: self.why(project, run, task)?,
+        let works: BTreeSet<(&TaskId, &RunId)> = self
+            .doubts
+            .iter()
+            .map(|doubt| (&doubt.task, &doubt.run))
+            .collect();
+        works
+            .into_iter()
+            .filter_map(|(task, run)| {
+                Some(DoubtedWork {
+                    task: task.clone(),
+                    run: run.clone(),
+                    why: self.why(project, run, task)?,
+                })
             })
-        });
-        works.collect()
+            .collect()
     }
 
     /// What is said of the work of a run on a task that nobody has looked at since.
@@ -131,7 +136,7 @@ fn built_on(
     let is_needed =
         |rejected: &Rejected| rejected.tag == work.tag && needs.contains(&rejected.task);
     let mut found = Vec::new();
-    if ledger.iter().any(is_needed) {
+    if ledger.rejected.iter().any(is_needed) {
         // Work that began when it had been taken back was not built on it.
         let below = standing(&project.repository, &work.commit).unwrap_or_default();
         found = ledger.standing_among(&below);

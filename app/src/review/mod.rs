@@ -90,8 +90,8 @@ impl ReviewedRun {
         let mut decided = halves.clone();
         decided.retain(|half| kept.is_none_or(|kept| kept.task.id != half.task.id));
         // What is rejected, and why, is kept before the task is open again: nobody can begin it without being told.
-        let rejected = self.rejected(&decided, kept, reason)?;
-        rejected.keep(&self.project.repository)?;
+        self.rejected(&decided, kept, reason)?
+            .keep(&self.project.repository)?;
         for half in &decided {
             self.tell_the_next(half, reason)?;
         }
@@ -226,8 +226,7 @@ impl ReviewedRun {
     fn set_statuses(&self, halves: &[TaskBranch], status: &Status) -> Result<(), Error> {
         let header = &self.replayed.header;
         let source = BacklogSource::at(header.backlog.as_ref())?;
-        let ids = self.backlog_ids(halves).into_iter();
-        let changes = ids.map(|id| StatusChange {
+        let changes = self.backlog_ids(halves).into_iter().map(|id| StatusChange {
             id,
             status: status.clone(),
         });
@@ -269,8 +268,10 @@ fn kept_tests<'b>(
     halves: &'b [TaskBranch],
     tests: Tests,
 ) -> Result<Option<&'b TaskBranch>, Error> {
-    let red = halves.iter().find(|half| half.task.phase == Phase::Red);
-    let red = red.filter(|_| branch.task.phase == Phase::Green);
+    let red = halves
+        .iter()
+        .find(|half| half.task.phase == Phase::Red)
+        .filter(|_| branch.task.phase == Phase::Green);
     let why = match (tests, red, branch.task.phase) {
         (Tests::Again, ..) => return Ok(None),
         (Tests::AsReviewed, ..) => return Ok(red.filter(|red| red.is_approved())),

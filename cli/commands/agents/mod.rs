@@ -85,8 +85,9 @@ pub(super) fn used(settings: &Settings) -> BTreeSet<&str> {
 
 /// What is known of every agent without starting one.
 pub(super) fn probes(settings: &Settings) -> impl Iterator<Item = Probe> {
-    let names = recipe_names(settings).into_iter();
-    names.map(|name| Probe::without_starting(&name, settings))
+    recipe_names(settings)
+        .into_iter()
+        .map(|name| Probe::without_starting(&name, settings))
 }
 
 impl Perform for ListAgents {
@@ -123,8 +124,9 @@ impl Perform for AgentChoice {
 /// The recipe of that name, with a command or without.
 fn named(name: &str, settings: &Settings) -> Result<Recipe> {
     recipe(name, settings).or_else(|error| {
-        let found = tm_presets::recipes(settings)?.remove(name);
-        found.ok_or_else(|| CommandFailure::from(error).hint("`tm agents list` lists them"))
+        tm_presets::recipes(settings)?
+            .remove(name)
+            .ok_or_else(|| CommandFailure::from(error).hint("`tm agents list` lists them"))
     })
 }
 
@@ -170,8 +172,10 @@ impl CheckAgents {
 
 /// Asks before a program is started that the project's own settings name: whoever wrote them may be a stranger.
 fn ask_for_trust(loaded: &Loaded, names: &[String]) -> Result<()> {
-    let foreign = names.iter().filter(|name| is_of_project(loaded, name));
-    let foreign = foreign.collect_vec();
+    let foreign = names
+        .iter()
+        .filter(|name| is_of_project(loaded, name))
+        .collect_vec();
     let Some(first) = foreign.first() else {
         return Ok(());
     };
@@ -188,8 +192,10 @@ fn ask_for_trust(loaded: &Loaded, names: &[String]) -> Result<()> {
 
 fn is_of_project(loaded: &Loaded, name: &str) -> bool {
     let section = format!("agents.{name}.");
-    let mut settings = loaded.explained.iter();
-    settings.any(|setting| setting.key.starts_with(&section) && is_shared(&setting.source))
+    loaded
+        .explained
+        .iter()
+        .any(|setting| setting.key.starts_with(&section) && is_shared(&setting.source))
 }
 
 /// Whether it is written where others than the user write too.
@@ -234,9 +240,11 @@ pub(crate) fn agents_lines(project: &Project, phases: &[Phase]) -> String {
         let chain = recipes.iter().map(with_model).join(", then ");
         format!("  {:5}  {chain}\n", name_of(*phase))
     });
-    let recipes = choices.iter().flat_map(|(_, recipes)| recipes);
-    let recipes = recipes.unique_by(|recipe| &recipe.name);
-    let recipes = recipes.map(|recipe| format!("  `{}` {}\n", recipe.name, permissions(recipe)));
+    let recipes = choices
+        .iter()
+        .flat_map(|(_, recipes)| recipes)
+        .unique_by(|recipe| &recipe.name)
+        .map(|recipe| format!("  `{}` {}\n", recipe.name, permissions(recipe)));
     format!("\nAgents\n{}", chains.chain(recipes).format(""))
 }
 

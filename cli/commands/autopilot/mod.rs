@@ -2,7 +2,8 @@
 
 mod perform;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use tm_app::BrokenBase;
@@ -10,7 +11,7 @@ use tm_runtime::autopilot::{
     Cleanup, CommitRequest, CompleteRequest, Error, FinalizeRequest, Force, StartRequest,
     parse_counts,
 };
-use tm_scheduler::autopilot::TddPhase;
+use tm_scheduler::TddHalf;
 
 /// `tm autopilot`.
 #[derive(Args)]
@@ -143,8 +144,8 @@ struct RunOfAutopilot {
 #[derive(Args)]
 struct CompleteArguments {
     /// The phase; the one under way when not given.
-    #[arg(ignore_case = true)]
-    phase: Option<PhaseArgument>,
+    #[arg(ignore_case = true, value_parser = half())]
+    phase: Option<TddHalf>,
     /// The subtask; the one under way when not given.
     subtask: Option<String>,
     /// The counts: `failed:3,passed:0`, or JSON.
@@ -161,22 +162,14 @@ struct CompleteArguments {
     of: RunOfAutopilot,
 }
 
-/// A phase that is reported on.
-#[derive(Clone, Copy, ValueEnum)]
-enum PhaseArgument {
-    /// Tests were written that fail.
-    Red,
-    /// They were made to pass.
-    Green,
-}
-
-impl From<PhaseArgument> for TddPhase {
-    fn from(phase: PhaseArgument) -> Self {
-        match phase {
-            PhaseArgument::Red => Self::Red,
-            PhaseArgument::Green => Self::Green,
-        }
-    }
+/// A half that is reported on.
+fn half() -> impl TypedValueParser<Value = TddHalf> {
+    let words = [
+        PossibleValue::new("red").help("Tests were written that fail"),
+        PossibleValue::new("green").help("They were made to pass"),
+    ];
+    PossibleValuesParser::new(words)
+        .map(|word| TddHalf::of(&word.to_lowercase()).expect("one of the words"))
 }
 
 /// `tm autopilot commit`.
@@ -241,12 +234,11 @@ impl CompleteArguments {
     /// Returns what is asked for.
     fn request(self) -> Result<CompleteRequest, Error> {
         Ok(CompleteRequest {
-            phase: self.phase.map(Into::into),
+            phase: self.phase,
             subtask: self.subtask.as_deref().map(Into::into),
             counts: self.results.as_deref().map(parse_counts).transpose()?,
             coverage: self.coverage,
             files: self.files,
-            failure: None,
         })
     }
 }
@@ -258,7 +250,6 @@ impl CommitArguments {
             subtask: self.subtask.as_deref().map(Into::into),
             message: self.message,
             files: self.files,
-            made: None,
         }
     }
 }

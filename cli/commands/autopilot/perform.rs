@@ -190,11 +190,14 @@ fn event(line: &str) -> String {
     };
     let mut field = |name: &str| fields.shift_remove(name).unwrap_or_default();
     let (moment, event) = (field("ts"), field("event"));
-    let more = fields.iter().filter(|(_, value)| !value.is_null());
-    let more = more.map(|(key, value)| match value {
-        Value::String(words) => format!(" {key}={words}"),
-        other => format!(" {key}={other}"),
-    });
+    let more =
+        fields
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(key, value)| match value {
+                Value::String(words) => format!(" {key}={words}"),
+                other => format!(" {key}={other}"),
+            });
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     format!("{} {}{}\n", word(&moment), word(&event), more.format(""))
 }

@@ -98,11 +98,12 @@ impl ConcurrentWriters {
 fn project_of(file: &Path) -> PathBuf {
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let folder = file.parent().unwrap_or(&file);
-    let above = folder
+    folder
         .ancestors()
         .find(|folder| folder.ends_with(".taskmaster"))
-        .and_then(Path::parent);
-    above.unwrap_or(folder).to_owned()
+        .and_then(Path::parent)
+        .unwrap_or(folder)
+        .to_owned()
 }
 
 /// Tells whether a program works in a project, or in one that its command line or nothing names.

@@ -9,7 +9,7 @@ use itertools::Itertools as _;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::path::Path;
-use tm_scheduler::{CycleRepair, Problem, TaskId, problems, repairs};
+use tm_scheduler::{CycleRepair, Problem, Task, TaskId, problems, repairs};
 use tm_store::backlog::{Backlog, Change};
 
 /// `tm validate-dependencies`.
@@ -89,9 +89,9 @@ impl Perform for DependencyCommand {
 
 impl Dependency {
     fn add(&self, start: &Path) -> Result {
-        let (task, dependency) = self.ends();
-        let said = format!("{task} depends on {dependency}");
-        let change = Change::AddDependency { task, dependency };
+        let edge = self.ends();
+        let said = format!("{} depends on {}", edge.0, edge.1);
+        let change = Change::AddDependencies { edges: vec![edge] };
         self.choice.make(start, &change, |ids| match ids {
             "" => format!("{said} already"),
             _ => said.clone(),
@@ -118,9 +118,7 @@ impl Dependency {
 }
 
 fn depends(backlog: &Backlog, task: &TaskId, on: &TaskId) -> bool {
-    let tasks = backlog.tasks.iter();
-    let mut all = tasks.flat_map(|task| std::iter::once(task).chain(&task.subtasks));
-    all.any(|one| one.id == *task && one.dependencies.contains(on))
+    Task::with_subtasks(&backlog.tasks).any(|one| one.id == *task && one.dependencies.contains(on))
 }
 
 impl Perform for FixDependencies {
@@ -134,8 +132,7 @@ impl Perform for FixDependencies {
             vec![Change::RemoveDependencies { edges }]
         };
         self.choice.change(start, choose)?;
-        let removed = found.into_inner().into_iter();
-        let removed = removed.map(|((task, dependency), problem)| {
+        let removed = found.into_inner().into_iter().map(|((task, dependency), problem)| {
             json!({"task": task, "removed": dependency, "reason": problem.to_string()})
         });
         let answer = json!({"success": true, "removed": removed.collect_vec()});

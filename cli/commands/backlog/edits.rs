@@ -51,7 +51,7 @@ impl EditChoice {
     }
 
     /// Makes changes and says what they came to, in words or as one document.
-    pub(super) fn edit(
+    fn edit(
         &self,
         start: &Path,
         choose: impl Fn(&Backlog) -> Vec<Change>,
@@ -160,9 +160,11 @@ impl MoveTask {
                 .usage("name as many with `--to` as with `--from`"));
         }
         let named = from.iter().join(", ");
-        let moves = from.into_iter().zip(to);
-        let moves = moves.map(|(from, to)| Change::Move { from, to });
-        let moves = moves.collect_vec();
+        let moves = from
+            .into_iter()
+            .zip(to)
+            .map(|(from, to)| Change::Move { from, to })
+            .collect_vec();
         let words = |ids: &str| format!("moved {named} to {ids}");
         self.choice.edit(start, |_| moves.clone(), words)
     }
@@ -270,7 +272,9 @@ impl Perform for AddTask {
         let mut fields = self.new.fields(&self.title, "pending")?;
         let own = [("priority", json!(priority)), ("subtasks", json!([]))];
         fields.extend(named(own));
-        let change = Change::AddTask { fields };
+        let change = Change::AddTasks {
+            tasks: vec![(None, fields)],
+        };
         self.choice
             .make(start, &change, |ids| format!("added task {ids}"))
     }
@@ -310,9 +314,12 @@ impl Perform for AddSubtask {
 
 /// The id that the next subtask of a task gets.
 fn next_subtask(backlog: &Backlog, parent: &TaskId) -> TaskId {
-    let parents = backlog.tasks.iter().filter(|task| task.id == *parent);
-    let subtasks = parents.flat_map(|task| &task.subtasks);
-    let numbers = subtasks.filter_map(number_within);
+    let numbers = backlog
+        .tasks
+        .iter()
+        .filter(|task| task.id == *parent)
+        .flat_map(|task| &task.subtasks)
+        .filter_map(number_within);
     TaskId::new(format!("{parent}.{}", numbers.max().unwrap_or(0) + 1))
 }
 
@@ -347,8 +354,10 @@ impl NewTask {
 pub(super) fn named(
     fields: impl IntoIterator<Item = (&'static str, Value)>,
 ) -> Vec<(String, Value)> {
-    let fields = fields.into_iter();
-    fields.map(|(key, value)| (key.to_owned(), value)).collect()
+    fields
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value))
+        .collect()
 }
 
 /// An id as a number, where it is one.

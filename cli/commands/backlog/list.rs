@@ -94,10 +94,15 @@ impl ListArguments {
 
 /// What changes when a file, or one in a folder, is written: its inode, when it was written last, and its length.
 fn stamps(path: &Path) -> Vec<(u64, i64, i64, u64)> {
-    let within = std::fs::read_dir(path).into_iter().flatten().flatten();
-    let paths = within.map(|entry| entry.path()).chain([path.to_owned()]);
-    let files = paths.filter_map(|path| path.metadata().ok());
-    files.map(|file| stamp(&file)).collect()
+    std::fs::read_dir(path)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .chain([path.to_owned()])
+        .filter_map(|path| path.metadata().ok())
+        .map(|file| stamp(&file))
+        .collect()
 }
 
 fn stamp(file: &Metadata) -> (u64, i64, i64, u64) {
@@ -115,7 +120,7 @@ struct Filter {
 /// The tasks of one tag that are shown, with their places in the backlog.
 struct Listing {
     backlog: Backlog,
-    /// What the file says of each task.
+    /// What the file says of each task, where the form that programs rely on is asked for.
     entries: Vec<Value>,
     shown: Vec<usize>,
     is_with_subtasks: bool,
@@ -157,8 +162,10 @@ impl Listing {
     fn header(&self) -> String {
         let Backlog { tag, tasks, .. } = &self.backlog;
         let counts = tasks.iter().counts_by(|task| task.status.as_str());
-        let known = Status::KNOWN.iter().map(Status::as_str);
-        let known = known.filter_map(|status| Some((counts.get(status)?, status)));
+        let known = Status::KNOWN
+            .iter()
+            .map(Status::as_str)
+            .filter_map(|status| Some((counts.get(status)?, status)));
         let said = json!({"tag": tag, "tasks": tasks.len(), "counts": known.collect_vec()});
         laid_out("backlog/header.txt", &said)
     }
@@ -179,8 +186,11 @@ impl Listing {
 
 /// Subtasks keep the numbers that they have within their task.
 fn subtask_entries(subtasks: &[Task], entries: &Value) -> Vec<Value> {
-    let entries = entries.as_array().into_iter().flatten();
-    let named = entries.filter(|entry| !entry["id"].is_null());
+    let named = entries
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|entry| !entry["id"].is_null());
     let entry = |(entry, subtask): (&Value, &Task)| {
         let number = subtask.id.as_str().rsplit('.').next();
         with_fields(normalised(subtask, entry.clone()), json!({"id": number}))
@@ -210,14 +220,24 @@ impl ListArguments {
         } else {
             vec![chosen.options.clone()]
         };
-        let listing = |options| Ok(Listing::new(chosen.source.read_entries(options)?, filter));
+        let listing = |options| {
+            let read = match self.form() {
+                Some(OutputArgument::Json) => chosen.source.read_entries(options)?,
+                _ => (chosen.source.read(options)?, Vec::new()),
+            };
+            Ok(Listing::new(read, filter))
+        };
         let listings: Result<Vec<Listing>> = tags.iter().map(listing).collect();
         self.print(&listings?)
     }
 
-    fn print(&self, listings: &[Listing]) -> Result {
+    fn form(&self) -> Option<OutputArgument> {
         let compact = self.compact.then_some(OutputArgument::Compact);
-        match compact.or(self.output.chosen()) {
+        compact.or(self.output.chosen())
+    }
+
+    fn print(&self, listings: &[Listing]) -> Result {
+        match self.form() {
             None => {}
             Some(OutputArgument::Compact) => print_data(&self.lines(listings)),
             Some(OutputArgument::Json) => return print_json(&self.document(listings)),
@@ -233,13 +253,20 @@ impl ListArguments {
 
     fn document(&self, listings: &[Listing]) -> Value {
         let tag_of = |listing: &Listing| json!(listing.backlog.tag);
-        let tasks = listings.iter().flat_map(|listing| {
-            let own = self.all_tags.then(|| json!({"tagName": tag_of(listing)}));
-            let own = own.unwrap_or_default();
-            let entries = listing.entries().into_iter();
-            entries.map(move |entry| with_fields(entry, own.clone()))
-        });
-        let tasks = tasks.collect_vec();
+        let tasks = listings
+            .iter()
+            .flat_map(|listing| {
+                let own = if self.all_tags {
+                    json!({"tagName": tag_of(listing)})
+                } else {
+                    json!({})
+                };
+                listing
+                    .entries()
+                    .into_iter()
+                    .map(move |entry| with_fields(entry, own.clone()))
+            })
+            .collect_vec();
         let total: usize = listings.iter().map(|one| one.backlog.tasks.len()).sum();
         let tag = match listings {
             [only] if !self.all_tags => tag_of(only),
@@ -263,8 +290,9 @@ impl ListArguments {
     }
 
     fn lines(&self, listings: &[Listing]) -> String {
-        let rows = self.rows(listings);
-        let rows = rows.map(|(tag, task)| json!({"tag": tag, "task": task}));
+        let rows = self
+            .rows(listings)
+            .map(|(tag, task)| json!({"tag": tag, "task": task}));
         laid_out("backlog/compact.txt", &rows.collect_vec())
     }
 
@@ -273,8 +301,12 @@ impl ListArguments {
             return "no task to show\n".to_owned();
         }
         let names = ["ID", "STATUS", "PRIORITY", "DEPENDS ON", "TITLE"].map(ToOwned::to_owned);
-        let tag = self.all_tags.then(|| "TAG".to_owned());
-        let heads = tag.into_iter().chain(names).collect_vec();
+        let heads = self
+            .all_tags
+            .then(|| "TAG".to_owned())
+            .into_iter()
+            .chain(names)
+            .collect_vec();
         let rows = std::iter::once(heads).chain(self.rows(listings).map(cells));
         columns(&rows.collect_vec(), Some(WIDTH))
     }

@@ -44,10 +44,10 @@ pub(crate) struct BacklogChoice {
 
 /// For whom output is.
 #[derive(Args, Clone, Copy, Default)]
-pub(crate) struct ReadingOptions {
+struct ReadingOptions {
     /// How to print it.
     #[arg(long, short, default_value = "text")]
-    pub(crate) format: OutputArgument,
+    format: OutputArgument,
     /// The same as `--format json`.
     #[arg(long)]
     json: bool,
@@ -58,7 +58,7 @@ pub(crate) struct ReadingOptions {
 
 impl ReadingOptions {
     /// Returns how to print; `None` is not at all.
-    pub(crate) const fn chosen(self) -> Option<OutputArgument> {
+    const fn chosen(self) -> Option<OutputArgument> {
         match (self.silent, self.json) {
             (true, _) => None,
             (false, true) => Some(OutputArgument::Json),
@@ -77,7 +77,7 @@ impl ReadingOptions {
 
 /// Forms of output.
 #[derive(Clone, Copy, Default, Eq, PartialEq, ValueEnum)]
-pub(crate) enum OutputArgument {
+enum OutputArgument {
     /// For people.
     #[default]
     Text,
@@ -129,19 +129,28 @@ pub(crate) fn source_of(start: &Path, named: Option<&Path>) -> Result<BacklogSou
 impl ChosenBacklog {
     /// Makes changes that are chosen under its lock; returns the ids that came of them.
     fn change(&self, choose: impl Fn(&Backlog) -> Vec<Change>) -> Result<Vec<TaskId>> {
-        let changed = self.source.change(&self.options, choose)?.into_iter();
-        Ok(changed.flat_map(|Changed { ids }| ids).collect())
+        Ok(self
+            .source
+            .change(&self.options, choose)?
+            .into_iter()
+            .flat_map(|Changed { ids }| ids)
+            .collect())
     }
 
     /// Reads it.
-    pub(crate) fn read(&self) -> Result<Backlog> {
+    fn read(&self) -> Result<Backlog> {
         Ok(self.source.read(&self.options)?)
     }
 
     /// Returns how each of its tags is read.
     pub(crate) fn each_tag(&self) -> Result<Vec<ReadOptions>, BacklogError> {
-        let tags = self.source.read(&self.options)?.tags;
-        Ok(tags.iter().map(of_tag).collect())
+        Ok(self
+            .source
+            .read(&self.options)?
+            .tags
+            .iter()
+            .map(of_tag)
+            .collect())
     }
 
     /// Reads it, with what its file holds of each task.
@@ -179,8 +188,10 @@ pub(crate) fn told<T>(output: impl Into<Output>, done: Result<T>) -> Result<T> {
 
 /// The words of a list that somebody typed.
 fn typed(words: &[String]) -> impl Iterator<Item = &str> {
-    let words = words.iter().map(|word| word.trim());
-    words.filter(|word| !word.is_empty())
+    words
+        .iter()
+        .map(|word| word.trim())
+        .filter(|word| !word.is_empty())
 }
 
 /// Returns ids as somebody typed them.

@@ -84,8 +84,9 @@ impl PairArguments {
             changes
         };
         source.change(&options, choose)?;
-        let planned = planned.into_inner();
-        planned.ok_or_else(|| failure!("read the backlog under its lock"))
+        planned
+            .into_inner()
+            .ok_or_else(|| failure!("read the backlog under its lock"))
     }
 
     fn pairing(&self, source: &BacklogSource, backlog: &Backlog) -> PairUpOptions {
@@ -145,8 +146,8 @@ fn changes(plan: &PairUp) -> Vec<Change> {
     let pairs = plan
         .reds
         .iter()
-        .filter_map(|red| Some((green_of(red)?, red)));
-    let pairs = pairs.collect_vec();
+        .filter_map(|red| Some((green_of(red)?, red)))
+        .collect_vec();
     let in_metadata =
         |task: &TaskId, key: &str, value| (task.clone(), format!("metadata.{key}"), value);
     let marks = pairs.iter().flat_map(|(green, red)| {
@@ -160,7 +161,7 @@ fn changes(plan: &PairUp) -> Vec<Change> {
     if !pairs.is_empty() {
         let tasks = pairs
             .iter()
-            .map(|(green, red)| (red.id.clone(), red_fields(red, green)));
+            .map(|(green, red)| (Some(red.id.clone()), red_fields(red, green)));
         changes.push(Change::AddTasks {
             tasks: tasks.collect(),
         });
@@ -195,10 +196,9 @@ fn red_fields(red: &Task, green: &TaskId) -> Vec<(String, Value)> {
         ("feature_name", &red.feature),
         ("task_uid", &red.uid),
         ("test_command", &red.test_command),
-    ];
-    let said = said
-        .into_iter()
-        .filter_map(|(key, value)| Some((key, json!(value.as_ref()?))));
+    ]
+    .into_iter()
+    .filter_map(|(key, value)| Some((key, json!(value.as_ref()?))));
     let size = red
         .complexity
         .map(|complexity| ("complexity", json!(complexity)));

@@ -96,17 +96,23 @@ fn find<'b>(backlog: &'b Backlog, entries: &[Value], id: &TaskId) -> Option<(&'b
         let Some(place) = task.subtasks.iter().position(|subtask| subtask.id == *id) else {
             continue;
         };
-        let listed = entry["subtasks"].as_array()?.iter();
-        let mut listed = listed.filter(|entry| !entry["id"].is_null());
-        let entry = listed.nth(place).cloned().unwrap_or_default();
+        let entry = entry["subtasks"]
+            .as_array()?
+            .iter()
+            .filter(|entry| !entry["id"].is_null())
+            .nth(place)
+            .cloned()
+            .unwrap_or_default();
         return Some((&task.subtasks[place], entry));
     }
     None
 }
 
 fn text(task: &Task, filter: &[Status]) -> String {
-    let subtasks = task.subtasks.iter();
-    let shown = subtasks.filter(|subtask| has_status(filter, subtask));
+    let shown = task
+        .subtasks
+        .iter()
+        .filter(|subtask| has_status(filter, subtask));
     let said = json!({"task": task, "subtasks": shown.collect_vec()});
     laid_out("backlog/task.txt", &said)
 }

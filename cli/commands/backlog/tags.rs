@@ -187,12 +187,17 @@ fn rename(chosen: &ChosenBacklog, from: Tag, name: &Tag) -> Result<()> {
 
 /// The branch that is checked out, in the letters that a tag may have.
 fn name_of_branch(start: &Path) -> Result<String> {
-    let branch = Repository::discover(start)?.head()?.branch.ok_or_else(|| {
-        failure!("name a tag after the branch: none is checked out")
-            .hint("name it, as in `tm tags add NAME`")
-    })?;
-    let sound = branch.replace(|letter| !is_of_name(letter), "-");
-    Ok(sound.chars().take(50).collect())
+    Ok(Repository::discover(start)?
+        .head()?
+        .branch
+        .ok_or_else(|| {
+            failure!("name a tag after the branch: none is checked out")
+                .hint("name it, as in `tm tags add NAME`")
+        })?
+        .replace(|letter| !is_of_name(letter), "-")
+        .chars()
+        .take(50)
+        .collect())
 }
 
 fn list(chosen: &ChosenBacklog, json: bool) -> Result {

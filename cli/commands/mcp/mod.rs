@@ -66,8 +66,8 @@ impl Perform for McpArguments {
             return arguments.perform(start).await;
         }
         let token = self.token()?;
-        let folder = variable("TASK_MASTER_PROJECT_ROOT");
-        let folder = folder.map_or_else(|| start.to_owned(), Into::into);
+        let folder =
+            variable("TASK_MASTER_PROJECT_ROOT").map_or_else(|| start.to_owned(), Into::into);
         let place = Place { folder, program };
         let server = Server::new(place, &self.tools()?);
         match self.http {

@@ -140,8 +140,11 @@ impl Report {
         let problems = problems(&backlog.tasks);
         let wanted = problems.iter().map(culprit).collect_vec();
         let places = source.locate(options, &wanted)?;
-        let errors = problems.iter().zip(&places);
-        let mut errors = errors.map(|(problem, at)| error(problem, at)).collect_vec();
+        let mut errors = problems
+            .iter()
+            .zip(&places)
+            .map(|(problem, at)| error(problem, at))
+            .collect_vec();
         let mut warnings = backlog.warnings.iter().map(Finding::from).collect_vec();
         if problems.is_empty() {
             warnings.extend(of_planning(&backlog));

@@ -15,7 +15,7 @@ use tm_reports::laid_out;
 use tm_scheduler::{
     PlanOptions, Priority, Problem, Status, Tag, Task, TddMode, WavePlan, problems, ready,
 };
-use tm_store::backlog::{BacklogSource, Conversion, Repair, SourceKind};
+use tm_store::backlog::{Backlog, BacklogSource, Conversion, Repair, SourceKind};
 
 commands! {
     /// What is done with a backlog as a whole.
@@ -197,7 +197,7 @@ impl TasksStats {
                   "byStatus": counts(statuses, tasks, |task| task.status.to_string()),
                   "byPriority": counts(priorities, tasks, |task| task.priority.to_string()),
                   "byComplexity": counts(sizes, tasks, size),
-                  "byTag": by_tag(&source, &backlog.tags)?, "ready": ready.len(), "blocked": blocked.len(),
+                  "byTag": by_tag(&source, &backlog)?, "ready": ready.len(), "blocked": blocked.len(),
                   "plan": plan(tasks)}))
     }
 }
@@ -209,19 +209,25 @@ fn counts(
     word: impl Fn(&Task) -> String,
 ) -> Map<String, Value> {
     let mut left = tasks.iter().counts_by(word);
-    let known = known
+    known
         .filter_map(|word| left.remove_entry(word))
-        .collect_vec();
-    let counts = known.into_iter().chain(left.into_iter().sorted());
-    counts.map(|(word, count)| (word, json!(count))).collect()
+        .collect_vec()
+        .into_iter()
+        .chain(left.into_iter().sorted())
+        .map(|(word, count)| (word, json!(count)))
+        .collect()
 }
 
-fn by_tag(source: &BacklogSource, tags: &[Tag]) -> Result<Map<String, Value>> {
+fn by_tag(source: &BacklogSource, chosen: &Backlog) -> Result<Map<String, Value>> {
     let count = |tag: &Tag| {
-        let count = json!(source.read(&of_tag(tag))?.tasks.len());
-        Ok((tag.to_string(), count))
+        let tasks = if *tag == chosen.tag {
+            chosen.tasks.len()
+        } else {
+            source.read(&of_tag(tag))?.tasks.len()
+        };
+        Ok((tag.to_string(), json!(tasks)))
     };
-    tags.iter().map(count).collect()
+    chosen.tags.iter().map(count).collect()
 }
 
 /// The open tasks as waves: how many there are one after the other, and how many at once.

@@ -3,21 +3,17 @@
 //! Knows the order of the layers; does not know what any setting means.
 
 use crate::agent::is_plain_name;
+use crate::defaults::defaults;
 use crate::key::Key;
 use crate::layer::{Entry, Layer, describe, wrong_type};
 use crate::lines::line_of;
-use crate::shape::Shape;
+use crate::shape::{Shape, accepts};
 use crate::{
-    DEFAULT_YAML, Error, Inputs, Settings, Source, Warning, environment, front_matter, task_master,
-    yaml,
+    Error, Inputs, Settings, Source, Warning, environment, front_matter, task_master, yaml,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
-
-static DEFAULTS: LazyLock<Value> =
-    LazyLock::new(|| yaml::parse(DEFAULT_YAML).expect("the embedded default.yaml is valid"));
 
 const PROJECT_FILE: &str = ".taskmaster/tm.yaml";
 
@@ -50,18 +46,6 @@ pub fn load(inputs: &Inputs) -> Result<Loaded, Error> {
         merged.add(layer);
     }
     merged.finish()
-}
-
-/// Returns the built-in settings as plain values.
-pub(crate) fn defaults() -> &'static Value {
-    &DEFAULTS
-}
-
-/// Tells whether a setting can have a value.
-pub(crate) fn accepts(key: &Key, value: &Value) -> bool {
-    let mut tree = defaults().clone();
-    key.set(&mut tree, value.clone());
-    serde_json::from_value::<Settings>(tree).is_ok()
 }
 
 /// Returns the layers from low to high.
@@ -97,31 +81,24 @@ fn project_file(root: &Path) -> Layer {
 }
 
 fn yaml_file(path: &Path, shown: &Path, source: fn(PathBuf, Option<usize>) -> Source) -> Layer {
-    let text = match yaml::read_file(path, shown) {
-        Ok(Some(text)) => text,
-        Ok(None) => return Layer::default(),
-        Err(error) => return Layer::broken(error),
-    };
-    let broken = |why| {
-        Layer::broken(Error::Syntax {
+    Layer::of_file(path, shown, |text| {
+        let tree = yaml::parse(text).and_then(|tree| match tree {
+            Value::Object(_) | Value::Null => Ok(tree),
+            other => Err(format!(
+                "expected a map of sections, found {}",
+                describe(&other)
+            )),
+        });
+        let tree = tree.map_err(|why| Error::Syntax {
             path: shown.to_path_buf(),
             why,
-        })
-    };
-    match yaml::parse(&text) {
-        Ok(tree @ (Value::Object(_) | Value::Null)) => {
-            let mut layer = Layer::default();
-            layer.add(&Key::default(), tree, &|key| {
-                source(shown.to_path_buf(), line_of(&text, key))
-            });
-            layer
-        }
-        Ok(other) => broken(format!(
-            "expected a map of sections, found {}",
-            describe(&other)
-        )),
-        Err(why) => broken(why),
-    }
+        })?;
+        let mut layer = Layer::default();
+        layer.add(&Key::default(), tree, &|key| {
+            source(shown.to_path_buf(), line_of(text, key))
+        });
+        Ok(layer)
+    })
 }
 
 fn flags(inputs: &Inputs) -> Layer {

@@ -606,7 +606,7 @@ fn variables_of_tests_have_a_value_or_pass_the_users_own() {
 #[test]
 fn copy_of_the_defaults_is_a_valid_settings_file() {
     assert_eq!(
-        Fixture::project(DEFAULT_YAML).load().settings,
+        Fixture::project(crate::DEFAULT_YAML).load().settings,
         built_in_settings()
     );
 }

@@ -3,6 +3,7 @@
 //! One truth: a field added to `Settings` is at once a known key, has words for its type, and a place in the schema.
 
 use crate::Settings;
+use crate::defaults::defaults;
 use crate::key::Key;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -99,6 +100,13 @@ impl Shape {
     }
 }
 
+/// Tells whether a setting can have a value.
+pub(crate) fn accepts(key: &Key, value: &Value) -> bool {
+    let mut tree = defaults().clone();
+    key.set(&mut tree, value.clone());
+    serde_json::from_value::<Settings>(tree).is_ok()
+}
+
 /// Returns what a schema allows, in words.
 fn words(schema: &Value) -> String {
     let Some(alternatives) = schema["anyOf"].as_array() else {
@@ -170,11 +178,11 @@ fn one_of<'text>(variants: impl Iterator<Item = &'text str>) -> String {
     }
 }
 
-/// Returns the schema of a settings file: as the settings themselves, but nothing has to be there, and every setting
+/// Returns the JSON schema of a settings file: as the settings themselves, but nothing has to be there, and every setting
 /// that has a default shows it.
-pub(crate) fn schema_of_file() -> Value {
+pub fn schema() -> Value {
     let mut schema = SCHEMA.clone();
-    loosen(&mut schema, Some(crate::load::defaults()));
+    loosen(&mut schema, Some(defaults()));
     schema["title"] = "tm.yaml".into();
     schema
 }

@@ -100,7 +100,7 @@ fn assert_documented(schema: &Value, place: &str) {
 
 #[test]
 fn schema_of_a_file_shows_every_default_and_requires_nothing() {
-    let schema = schema_of_file();
+    let schema = schema();
     // A gate that is named in a list needs its name, a part its paths and its command.
     let mut others = schema.clone();
     others["properties"]["gates"].take();
@@ -111,11 +111,7 @@ fn schema_of_a_file_shows_every_default_and_requires_nothing() {
             .names()
             .iter()
             .fold(&schema, |schema, name| &schema["properties"][name]);
-        assert_eq!(
-            place.get("default"),
-            key.get(crate::load::defaults()),
-            "`{key}`"
-        );
+        assert_eq!(place.get("default"), key.get(defaults()), "`{key}`");
         assert!(place.get("default").is_some(), "`{key}` has no default");
     }
 }

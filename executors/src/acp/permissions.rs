@@ -110,11 +110,14 @@ fn paths(tool: &Value) -> Vec<PathBuf> {
     let list = |key: &str| tool[key].as_array().into_iter().flatten();
     let changes = list("content").filter(|content| content["type"] == "diff");
     let stated = list("locations").chain(changes).map(|place| &place["path"]);
-    let arguments = tool["rawInput"].as_object().into_iter().flatten();
-    let named = arguments.filter(|(name, _)| {
-        let name = name.to_lowercase();
-        name.contains("path") || name.ends_with("dir") || name == "file" || name == "filename"
-    });
+    let named = tool["rawInput"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| {
+            let name = name.to_lowercase();
+            name.contains("path") || name.ends_with("dir") || name == "file" || name == "filename"
+        });
     stated
         .chain(named.map(|(_, value)| value))
         .filter_map(Value::as_str)

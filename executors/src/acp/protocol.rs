@@ -132,7 +132,7 @@ impl<T: Fn(Value)> Connection<T> {
 }
 
 /// An error as the protocol writes it.
-pub(super) fn error(code: i64, message: &str) -> Value {
+fn error(code: i64, message: &str) -> Value {
     json!({"code": code, "message": message})
 }
 

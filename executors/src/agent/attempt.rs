@@ -4,7 +4,7 @@ use super::bounded::BoundedLog;
 use super::identity::AgentIdentity;
 use super::output::{last_line, last_words, refusal, tail};
 use super::result_file::MOST_RESULT_BYTES;
-use super::stall::{SignsOfLife, signs_of_life};
+use super::stall::LifeWatch;
 use super::stream::{Listener, StreamState};
 use super::{AgentCommand, Progress, parse_result};
 use crate::engine::{Job, JobEnd};
@@ -97,8 +97,7 @@ struct Attempt<'a> {
 
 /// What was seen of an agent so far.
 struct Seen {
-    signs: SignsOfLife,
-    alive_at: Instant,
+    life: LifeWatch,
     printed: u64,
     result_at: Option<Instant>,
 }
@@ -166,8 +165,7 @@ impl<'a> Attempt<'a> {
         let mut looks = tokio::time::interval(POLL_INTERVAL);
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut seen = Seen {
-            signs: signs_of_life(self.command),
-            alive_at: Instant::now(),
+            life: LifeWatch::new(self.command, Instant::now()),
             printed: 0,
             result_at: None,
         };
@@ -191,7 +189,7 @@ impl<'a> Attempt<'a> {
                     if let Some(told) = self.look(&mut seen) {
                         progress(told);
                     }
-                    if self.has_stalled(&mut seen) {
+                    if seen.life.has_stalled(self.command, Instant::now()) {
                         return Ended::Stalled;
                     }
                 }
@@ -211,7 +209,8 @@ impl<'a> Attempt<'a> {
         if size == seen.printed {
             return None;
         }
-        (seen.printed, seen.alive_at) = (size, Instant::now());
+        seen.printed = size;
+        seen.life.is_alive(Instant::now());
         let heard = self.listener.listen(now());
         // What it says, or the last line of one that prints lines.
         let last_line = match &heard.line {
@@ -222,16 +221,6 @@ impl<'a> Attempt<'a> {
             last_line,
             tokens: heard.tokens,
         })
-    }
-
-    fn has_stalled(&self, seen: &mut Seen) -> bool {
-        let limit = self.command.limits.stall;
-        if limit.is_none_or(|limit| seen.alive_at.elapsed() < limit) {
-            return false;
-        }
-        let before = std::mem::replace(&mut seen.signs, signs_of_life(self.command));
-        seen.alive_at = Instant::now();
-        before == seen.signs
     }
 
     fn patience(&self) -> Duration {

@@ -13,7 +13,7 @@ const MOST_BYTES: u64 = 4 * 1024;
 /// The content of `agent.json`.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub(crate) struct AgentIdentity {
-    pub(crate) version: u32,
+    version: u32,
     /// Milliseconds since the epoch.
     pub(crate) started_at: u64,
     #[serde(flatten)]

@@ -6,21 +6,67 @@
 use super::AgentCommand;
 use std::path::Path;
 use std::time::SystemTime;
+use tokio::time::Instant;
 
 const MOST_ENTRIES: usize = 4_000;
 const LEFT_OUT: [&str; 4] = [".git", "node_modules", "target", ".venv"];
 
+/// So often within the limit it is looked for signs: a stall is noticed so much later than it has lasted that long.
+const LOOKS: u32 = 10;
+
+/// Looks whether an agent lives.
+pub(super) struct LifeWatch {
+    signs: SignsOfLife,
+    looked_at: Instant,
+    /// When it was last seen to live.
+    alive_at: Instant,
+}
+
+impl LifeWatch {
+    pub(super) fn new(command: &AgentCommand, now: Instant) -> Self {
+        Self {
+            signs: SignsOfLife::of(command),
+            looked_at: now,
+            alive_at: now,
+        }
+    }
+
+    /// Notes a sign that somebody else saw.
+    pub(super) fn is_alive(&mut self, now: Instant) {
+        self.alive_at = now;
+    }
+
+    /// Tells whether there was no sign for as long as the agent may be still.
+    pub(super) fn has_stalled(&mut self, command: &AgentCommand, now: Instant) -> bool {
+        let Some(limit) = command.limits.stall else {
+            return false;
+        };
+        let is_due = |since: Instant, after| now - since >= after;
+        if is_due(self.looked_at, limit / LOOKS) || is_due(self.alive_at, limit) {
+            self.looked_at = now;
+            let before = std::mem::replace(&mut self.signs, SignsOfLife::of(command));
+            if before != self.signs {
+                self.is_alive(now);
+            }
+        }
+        now - self.alive_at >= limit
+    }
+}
+
 /// What is compared: sizes of the logs, and the latest change.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct SignsOfLife {
+struct SignsOfLife {
     logs: u64,
     changed: Option<SystemTime>,
 }
 
-pub(super) fn signs_of_life(command: &AgentCommand) -> SignsOfLife {
-    SignsOfLife {
-        logs: tm_untrusted::size(&command.tree.stdout) + tm_untrusted::size(&command.tree.stderr),
-        changed: latest_change(&command.watched_folder),
+impl SignsOfLife {
+    fn of(command: &AgentCommand) -> Self {
+        let logs = [&command.tree.stdout, &command.tree.stderr];
+        Self {
+            logs: logs.map(|log| tm_untrusted::size(log)).iter().sum(),
+            changed: latest_change(&command.watched_folder),
+        }
     }
 }
 

@@ -1,11 +1,13 @@
 //! Agents as shell scripts, each with a habit of its own.
 
+use super::stall::LifeWatch;
 use super::*;
 use crate::engine::JobHandle;
 use std::path::Path;
 use tempfile::TempDir;
 use tm_scheduler::{AgentReport, ClaimStatus, Ended, ResultFile, StopMode};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 pub(super) struct Scene {
     folder: TempDir,
@@ -140,6 +142,40 @@ async fn an_agent_without_signs_of_life_is_stalled() {
     let scene =
         Scene::new("sleep 1000").limits(|limits| limits.stall = Some(Duration::from_millis(300)));
     assert_eq!(scene.run().await.ended, Ended::Stalled);
+}
+
+/// What it printed, or wrote, is a sign from when it was seen on, and not until the limit has passed once more.
+#[tokio::test]
+async fn an_agent_that_falls_silent_is_stalled_after_the_limit_and_not_after_twice_that() {
+    let limit = Duration::from_mins(10);
+    let scene = Scene::new("").limits(|limits| limits.stall = Some(limit));
+    let start = Instant::now();
+    let look = Duration::from_secs(1);
+    for sign in ["stderr.log", "work.txt"] {
+        let mut life = LifeWatch::new(&scene.command, start);
+        #[expect(clippy::disallowed_methods, reason = "as an agent writes")]
+        std::fs::write(scene.folder.path().join(sign), sign).expect("written");
+        let mut now = start;
+        while !life.has_stalled(&scene.command, now) {
+            now += look;
+        }
+        let took = now - start;
+        assert!(
+            took > limit && took <= limit + limit / 5,
+            "{sign}: {took:?}"
+        );
+    }
+    let mut life = LifeWatch::new(&scene.command, start);
+    // A sign between the last two looks counts, too.
+    let printed_at = start + Duration::from_secs(30);
+    life.is_alive(printed_at);
+    for minute in 1..=10 {
+        let now = start + Duration::from_mins(minute);
+        assert!(!life.has_stalled(&scene.command, now));
+    }
+    #[expect(clippy::disallowed_methods, reason = "as an agent writes")]
+    std::fs::write(scene.folder.path().join("late.txt"), "late").expect("written");
+    assert!(!life.has_stalled(&scene.command, printed_at + limit));
 }
 
 #[tokio::test]

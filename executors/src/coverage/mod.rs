@@ -31,11 +31,10 @@ const COARSENESS: Duration = Duration::from_millis(20);
 pub fn read(worktree: &Path, started: SystemTime) -> Option<Coverage> {
     PLACES.split_whitespace().find_map(|place| {
         let path = worktree.join(place);
-        let is_fresh = std::fs::symlink_metadata(&path)
+        let bytes = std::fs::symlink_metadata(&path)
             .ok()?
             .modified()
-            .is_ok_and(|modified| modified + COARSENESS >= started);
-        let bytes = is_fresh
+            .is_ok_and(|modified| modified + COARSENESS >= started)
             .then(|| tm_untrusted::read_beneath(worktree, Path::new(place), MOST_BYTES).ok())
             .flatten()?;
         let text = String::from_utf8(bytes).ok()?;

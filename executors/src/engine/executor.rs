@@ -85,8 +85,10 @@ impl Executor {
     ) -> Box<dyn Job> {
         let engine = handle.and_then(|handle| self.engine_named(handle.engine()));
         let handle = handle.filter(|_| engine.is_some());
-        let engine = engine.unwrap_or_else(|| self.engine());
-        engine.adopt(handle, env_markers).await
+        engine
+            .unwrap_or_else(|| self.engine())
+            .adopt(handle, env_markers)
+            .await
     }
 
     /// Runs a job to its end, or until the limit; `None` when it was ended then. Nothing of it is left afterwards,

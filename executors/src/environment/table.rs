@@ -13,8 +13,8 @@ pub(super) struct Row {
 
 /// Returns the list.
 pub(super) fn rows() -> impl Iterator<Item = Row> {
-    let lines = include_str!("variables.txt").lines();
-    lines
+    include_str!("variables.txt")
+        .lines()
         .filter(|line| !line.starts_with('#'))
         .flat_map(|line| {
             let (names, place) = line.split_once(" = ").unwrap_or((line, ""));

@@ -61,8 +61,10 @@ pub struct TreeCommand {
 impl TreeCommand {
     /// Starts the program in a process group of its own.
     pub(crate) fn spawn(&self) -> Result<(Child, ProcessIdentity), Error> {
-        let mut command = self.prepare()?;
-        let child = command.spawn().map_err(|source| self.not_started(source))?;
+        let child = self
+            .prepare()?
+            .spawn()
+            .map_err(|source| self.not_started(source))?;
         let pid = child
             .id()
             .ok_or_else(|| self.not_started(std::io::Error::other("it has no process number")))?;

@@ -26,8 +26,9 @@ impl Ancestor {
 
 /// Returns the value of a variable in an environment of `NAME=value` entries that end with a zero byte.
 pub(super) fn variable_in<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    let mut entries = environment.split(|&byte| byte == 0);
-    entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+    environment
+        .split(|&byte| byte == 0)
+        .find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
 }
 
 /// Returns a process and all that it descends from, itself first; nothing when it is gone.

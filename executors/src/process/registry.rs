@@ -7,8 +7,9 @@ use super::ownership::{Leader, Own, Scene, Tree};
 use super::shared_scan::SharedScan;
 use super::table::Process;
 use super::{ProcessIdentity, signal, system};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// How often all processes are looked at while trees are alive.
@@ -29,10 +30,7 @@ struct Registry {
 fn registry() -> MutexGuard<'static, Registry> {
     static REGISTRY: OnceLock<Mutex<Registry>> = OnceLock::new();
     // Every change under the lock is a single insert or remove, so a panic elsewhere leaves nothing half done.
-    REGISTRY
-        .get_or_init(Mutex::default)
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
+    REGISTRY.get_or_init(Mutex::default).lock()
 }
 
 /// Adds a tree; from now on no orphan is killed as somebody else's that can be its own.

@@ -3,7 +3,8 @@
 //! A look that began before a question was asked does not answer it: what came up in between may be missing there. Does
 //! not know what is looked at.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// The number of the first look that answers.
 #[derive(Clone, Copy, Debug)]
@@ -58,10 +59,7 @@ impl<Seen> SharedScan<Seen> {
             if !state.is_under_way {
                 break;
             }
-            state = self
-                .over
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            self.over.wait(&mut state);
         }
         state.begun += 1;
         state.is_under_way = true;
@@ -77,7 +75,7 @@ impl<Seen> SharedScan<Seen> {
 
     fn state(&self) -> MutexGuard<'_, State<Seen>> {
         // Every change under the lock is done before it could panic.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

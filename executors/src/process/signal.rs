@@ -68,6 +68,6 @@ pub(super) fn reap(pid: u32) {
     }
 }
 
-pub(super) fn to_pid(pid: u32) -> Option<Pid> {
+fn to_pid(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().and_then(Pid::from_raw)
 }

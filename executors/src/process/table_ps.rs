@@ -67,10 +67,12 @@ fn ask(selection: &[&str], columns: &str) -> Vec<String> {
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .output();
-    let text = output
+    output
         .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
-        .unwrap_or_default();
-    text.lines().map(str::to_owned).collect()
+        .unwrap_or_default()
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Parses `pid ppid pgid state Mon Nov 21 01:37:00 2026`; the session is not told, so the group stands for it.

@@ -5,27 +5,17 @@ use super::asking::{Expected, ask, runners};
 use super::closure::calls;
 use crate::environment::CommandEnvironment;
 use std::path::Path;
-use tm_scheduler::ResultFormat;
+use tm_scheduler::{ResultFormat, words};
 
-/// How the results of a command will be read.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Reading {
-    /// Test by test: its runner is known and asked, or the settings say where they are.
-    PerTest,
-    /// Test by test where what it writes is in a format that tm knows, else by the exit status.
-    ByLooking,
-    /// By the exit status alone.
-    ExitStatusOnly,
-}
-
-impl Reading {
-    /// Returns it in words for people.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::PerTest => "read test by test",
-            Self::ByLooking => "read test by test where its output can be, else exit status only",
-            Self::ExitStatusOnly => "exit status only",
-        }
+words! {
+    /// How the results of a command will be read, in words for people.
+    pub enum Reading {
+        /// Test by test: its runner is known and asked, or the settings say where they are.
+        PerTest = "read test by test",
+        /// Test by test where what it writes is in a format that tm knows, else by the exit status.
+        ByLooking = "read test by test where its output can be, else exit status only",
+        /// By the exit status alone.
+        ExitStatusOnly = "exit status only",
     }
 }
 

@@ -96,8 +96,11 @@ const EACH_TAP_FILE: &str = "bad=0; for file in t/*.t; do echo \"# Subtest: $fil
 /// Returns the test command of the project in `root`, `None` when nothing tells of one.
 pub fn detect_test_command(root: &Path) -> Option<DetectedTestCommand> {
     let of_frameworks = FRAMEWORKS.iter().flat_map(|row| row.detected_by);
-    let mut rules = FIRST.iter().chain(of_frameworks).chain(&LAST);
-    rules.find_map(|rule| Some(rule.command(root, rule.fits(root)?)))
+    FIRST
+        .iter()
+        .chain(of_frameworks)
+        .chain(&LAST)
+        .find_map(|rule| Some(rule.command(root, rule.fits(root)?)))
 }
 
 impl Rule {

@@ -64,7 +64,7 @@ fn names(words: &str, one: &str) -> bool {
 }
 
 /// Returns the last part of a path, or of a program.
-pub(crate) fn name_in(path: &str) -> &str {
+fn name_in(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
@@ -101,13 +101,13 @@ pub(crate) fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
 
 /// What a parser made of an output.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Parsed {
+struct Parsed {
     /// Outcome by test name.
-    pub(crate) tests: BTreeMap<String, TestOutcome>,
+    tests: BTreeMap<String, TestOutcome>,
     /// What failed tests printed.
-    pub(crate) messages: BTreeMap<String, String>,
+    messages: BTreeMap<String, String>,
     /// What is wrong with the results themselves.
-    pub(crate) broken: Option<String>,
+    broken: Option<String>,
     /// How often each name was given, where it was more than once.
     repeated: BTreeMap<String, u32>,
 }
@@ -126,7 +126,7 @@ const MESSAGE_BYTES: usize = 2 * 1024;
 
 impl Parsed {
     /// Adds a test under a name that no other test has, and returns that name.
-    pub(crate) fn add(&mut self, name: &str, outcome: TestOutcome) -> String {
+    fn add(&mut self, name: &str, outcome: TestOutcome) -> String {
         let name = if name.is_empty() { "unnamed" } else { name };
         let mut unique = name.to_owned();
         while self.tests.contains_key(&unique) {
@@ -139,7 +139,7 @@ impl Parsed {
     }
 
     /// Adds a line to what a test printed, within bounds.
-    pub(crate) fn say(&mut self, name: &str, line: &str) {
+    fn say(&mut self, name: &str, line: &str) {
         let message = self.messages.entry(name.to_owned()).or_default();
         if message.len() + line.len() < MESSAGE_BYTES {
             message.push_str(line);
@@ -148,12 +148,12 @@ impl Parsed {
     }
 
     /// Adds lines to what a test printed, within bounds.
-    pub(crate) fn say_all<'a>(&mut self, name: &str, lines: impl IntoIterator<Item = &'a str>) {
+    fn say_all<'a>(&mut self, name: &str, lines: impl IntoIterator<Item = &'a str>) {
         lines.into_iter().for_each(|line| self.say(name, line));
     }
 
     /// Holds how many tests ran against how many were told of.
-    pub(crate) fn check_count(&mut self, ran: usize, told: usize) {
+    fn check_count(&mut self, ran: usize, told: usize) {
         if ran > told {
             self.breaks(format!("{ran} tests ran and {told} were told of"));
         }
@@ -174,7 +174,7 @@ impl Parsed {
     }
 
     /// Remembers the first thing that is wrong.
-    pub(crate) fn breaks(&mut self, why: impl Into<String>) {
+    fn breaks(&mut self, why: impl Into<String>) {
         self.broken.get_or_insert_with(|| why.into());
     }
 }

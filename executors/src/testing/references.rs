@@ -80,8 +80,9 @@ fn is_sourcing(words: &[&str], index: usize) -> bool {
 }
 
 fn has_end_of_script(word: &str) -> bool {
-    let mut ends = ".sh .bash .py .js .mjs .cjs .rb .pl .mk".split(' ');
-    ends.any(|end| word.ends_with(end))
+    ".sh .bash .py .js .mjs .cjs .rb .pl .mk"
+        .split(' ')
+        .any(|end| word.ends_with(end))
 }
 
 /// Words that are no flags and no assignments.

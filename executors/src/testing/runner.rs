@@ -35,8 +35,11 @@ pub fn runner_file(path: &str, closure: &Closure) -> RunnerFile {
 
 /// Tells whether a file, by its path, is about nothing but how tests, or the tools that run them, work.
 fn is_about_runners(path: &str) -> bool {
-    let of_frameworks = FRAMEWORKS.iter().flat_map(|row| row.settings);
-    let mut patterns = of_frameworks.copied().chain(SETTINGS.split_whitespace());
+    let mut patterns = FRAMEWORKS
+        .iter()
+        .flat_map(|row| row.settings)
+        .copied()
+        .chain(SETTINGS.split_whitespace());
     let name = name_in(path);
     let path = Path::new(path);
     patterns.any(|pattern| is_meant(pattern, name))
@@ -164,8 +167,10 @@ fn of_makefile(text: &str, closure: &Closure) -> Option<String> {
 
 /// The lines of a text that are wanted and not empty.
 fn lines_of(text: &str, mut is_wanted: impl FnMut(&str) -> bool) -> Option<String> {
-    let told = text.lines().map(str::trim_end);
-    let wanted = told.filter(|line| !line.is_empty() && is_wanted(line));
+    let wanted = text
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty() && is_wanted(line));
     lines(wanted.map(ToOwned::to_owned))
 }
 

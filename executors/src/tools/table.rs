@@ -41,8 +41,10 @@ pub(super) fn rows() -> impl Iterator<Item = Row> {
 pub(super) fn found(root: &Path) -> Vec<FoundTool> {
     let (mut found, mut kinds) = (Vec::new(), BTreeSet::new());
     for row in rows() {
-        let mut files = row.files.split_whitespace();
-        let file = files.find_map(|file| named(root, file));
+        let file = row
+            .files
+            .split_whitespace()
+            .find_map(|file| named(root, file));
         let tells = |file: &String| file != "package.json" || depends_on_anything(root);
         if let Some(file) = file.filter(tells)
             && kinds.insert(row.one_of)

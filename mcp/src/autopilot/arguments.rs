@@ -5,13 +5,13 @@ use serde::Deserialize;
 use tm_scheduler::RunId;
 use tm_scheduler::autopilot::TestCounts;
 
-/// A project.
+/// A project, and one of its runs.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Where {
     /// The folder of the project; the server's own when not given.
     pub(crate) project_root: Option<String>,
-    /// The run; the current one when not given.
+    /// The run; when not given the latest in progress, else the latest paused, completed or given up, in this order.
     pub(crate) run_id: Option<String>,
 }
 
@@ -28,16 +28,12 @@ pub(crate) struct Start {
     /// The task, such as `1`; its subtasks are worked on in order.
     pub(super) task_id: String,
     /// The folder of the project; the server's own when not given.
-    #[serde(default)]
     pub(super) project_root: Option<String>,
     /// The tag; the current one when not given.
-    #[serde(default)]
     pub(super) tag: Option<String>,
     /// The branch; one by the project's pattern when not given.
-    #[serde(default)]
     pub(super) branch: Option<String>,
     /// Tries at GREEN before the run is paused.
-    #[serde(default)]
     pub(super) max_attempts: Option<u32>,
     /// Start over an unfinished run, which is paused, and over open dependencies.
     #[serde(default)]
@@ -49,7 +45,6 @@ pub(crate) struct Start {
     #[serde(default)]
     pub(super) dry_run: bool,
     /// Branch and tries, in another place.
-    #[serde(default)]
     pub(super) options: Option<StartOptions>,
 }
 

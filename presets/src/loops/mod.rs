@@ -3,8 +3,8 @@
 //! A preset is a template; a prompt that is named by its path is text and stays as it is. Both stand in one frame, which
 //! says what the loop knows and how it ends.
 
-use crate::template::filled;
-use crate::{Error, is_not_there};
+use crate::Error;
+use crate::template::{PromptTemplate, filled, is_not_there, own_text};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,51 +33,6 @@ pub struct PresetFolders {
     pub project: PathBuf,
     /// `tm/presets` in the user's configuration folder.
     pub user: Option<PathBuf>,
-}
-
-/// Where a preset is from.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum PresetSource {
-    /// tm itself.
-    BuiltIn,
-    /// A file of the user's own.
-    File(PathBuf),
-}
-
-/// A preset.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct LoopPreset {
-    /// Its name.
-    pub name: String,
-    /// Where it is from.
-    pub source: PresetSource,
-    /// The template.
-    pub text: String,
-}
-
-impl LoopPreset {
-    /// Returns its heading: what one iteration does.
-    pub fn title(&self) -> &str {
-        let heading = self
-            .text
-            .lines()
-            .find_map(|line| line.trim().strip_prefix('#'));
-        heading.map_or("", |heading| heading.trim_start_matches('#').trim())
-    }
-}
-
-/// What an iteration is asked to do.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum LoopPrompt {
-    /// A preset.
-    Preset(LoopPreset),
-    /// A file that was named by its path.
-    File {
-        /// The path.
-        path: PathBuf,
-        /// What it holds.
-        text: String,
-    },
 }
 
 /// Everything that a preset and its frame can speak of.
@@ -129,15 +84,15 @@ pub fn is_path(prompt: &str) -> bool {
 }
 
 /// Returns all presets, those of tm first; one of the user's own stands in for one of the same name.
-pub fn loop_presets(folders: &PresetFolders) -> Result<Vec<LoopPreset>, Error> {
+pub fn loop_presets(folders: &PresetFolders) -> Result<Vec<PromptTemplate>, Error> {
     let mut own = own_presets(folders)?;
-    let mut presets: Vec<LoopPreset> = PRESETS
+    let mut presets: Vec<PromptTemplate> = PRESETS
         .iter()
         .map(|(name, text)| {
-            own.remove(*name).unwrap_or_else(|| LoopPreset {
+            own.remove(*name).unwrap_or_else(|| PromptTemplate {
                 name: (*name).to_owned(),
-                source: PresetSource::BuiltIn,
                 text: (*text).to_owned(),
+                own: None,
             })
         })
         .collect();
@@ -145,7 +100,7 @@ pub fn loop_presets(folders: &PresetFolders) -> Result<Vec<LoopPreset>, Error> {
     Ok(presets)
 }
 
-fn own_presets(folders: &PresetFolders) -> Result<BTreeMap<String, LoopPreset>, Error> {
+fn own_presets(folders: &PresetFolders) -> Result<BTreeMap<String, PromptTemplate>, Error> {
     let mut presets = BTreeMap::new();
     for folder in folders.user.iter().chain([&folders.project]) {
         let entries = match std::fs::read_dir(folder) {
@@ -157,13 +112,7 @@ fn own_presets(folders: &PresetFolders) -> Result<BTreeMap<String, LoopPreset>, 
             let is_markdown = path.extension().is_some_and(|extension| extension == "md");
             let name = name.filter(|name| is_markdown && is_name(name));
             if let Some(name) = name.map(ToOwned::to_owned) {
-                let text = read(&path)?;
-                let preset = LoopPreset {
-                    name: name.clone(),
-                    source: PresetSource::File(path),
-                    text,
-                };
-                presets.insert(name, preset);
+                presets.insert(name.clone(), of_file(name, path)?);
             }
         }
     }
@@ -177,14 +126,16 @@ fn is_name(name: &str) -> bool {
             .all(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_'))
 }
 
-fn read(path: &Path) -> Result<String, Error> {
-    let text = crate::own_text(path).map_err(Error::prompt_file(path))?;
+fn of_file(name: String, path: PathBuf) -> Result<PromptTemplate, Error> {
+    let text = own_text(&path).map_err(Error::prompt_file(&path))?;
     if text.trim().is_empty() {
-        return Err(Error::EmptyPrompt {
-            path: path.to_owned(),
-        });
+        return Err(Error::EmptyPrompt { path });
     }
-    Ok(text)
+    Ok(PromptTemplate {
+        name,
+        text,
+        own: Some(path),
+    })
 }
 
 /// Returns the prompt of that name, or at that path, seen from `start`.
@@ -195,20 +146,16 @@ pub fn loop_prompt(
     prompt: &str,
     start: &Path,
     folders: &PresetFolders,
-) -> Result<LoopPrompt, Error> {
+) -> Result<PromptTemplate, Error> {
     if is_path(prompt) {
         let path = start.join(prompt);
-        return Ok(LoopPrompt::File {
-            text: read(&path)?,
-            path,
-        });
+        return of_file(path.display().to_string(), path);
     }
     let presets = loop_presets(folders)?;
     let known = quoted(presets.iter().map(|preset| &preset.name));
     presets
         .into_iter()
         .find(|preset| preset.name == prompt)
-        .map(LoopPrompt::Preset)
         .ok_or_else(|| Error::UnknownPreset {
             name: prompt.to_owned(),
             known,
@@ -231,43 +178,34 @@ pub fn new_preset(
     }
     match from {
         None => Ok(NEW.to_owned()),
-        Some(from) => Ok(loop_prompt(from, Path::new(""), folders)?.text().to_owned()),
+        Some(from) => Ok(loop_prompt(from, Path::new(""), folders)?.text),
     }
 }
 
-impl LoopPrompt {
-    /// Returns the name of the preset, or the path.
-    pub fn name(&self) -> String {
-        match self {
-            Self::Preset(preset) => preset.name.clone(),
-            Self::File { path, .. } => path.display().to_string(),
-        }
-    }
-
-    /// Returns the text before anything is filled in.
-    pub fn text(&self) -> &str {
-        match self {
-            Self::Preset(preset) => &preset.text,
-            Self::File { text, .. } => text,
-        }
+impl PromptTemplate {
+    /// Returns the heading of a preset: what one iteration does.
+    pub fn title(&self) -> &str {
+        let mut lines = self.text.lines();
+        let heading = lines.find_map(|line| line.trim().strip_prefix('#'));
+        heading.map_or("", |heading| heading.trim_start_matches('#').trim())
     }
 
     /// Returns what one iteration does, without the words about the loop around it.
     ///
     /// # Errors
-    /// As for [`LoopPrompt::render`].
+    /// As for [`PromptTemplate::framed`].
     pub fn body(&self, context: &LoopContext) -> Result<String, Error> {
-        match self {
-            Self::File { text, .. } => Ok(text.clone()),
-            Self::Preset(preset) => filled(&preset.name, &preset.text, context),
+        if is_path(&self.name) {
+            return Ok(self.text.clone());
         }
+        filled(&self.name, &self.text, context)
     }
 
     /// Returns what the agent of one iteration is asked.
     ///
     /// # Errors
     /// The preset is the user's own, and there is a mistake in it.
-    pub fn render(&self, context: &LoopContext) -> Result<String, Error> {
+    pub fn framed(&self, context: &LoopContext) -> Result<String, Error> {
         let body = self.body(context)?;
         let framed = Framed {
             context,

@@ -74,9 +74,7 @@ fn every_preset_has_a_title_steps_a_measure_and_the_right_file() {
     assert_eq!(presets.len(), reasons.len());
     for (preset, reason) in presets.into_iter().zip(reasons) {
         assert!(!preset.title().is_empty());
-        let prompt = LoopPrompt::Preset(preset)
-            .render(&context())
-            .expect("a prompt");
+        let prompt = preset.framed(&context()).expect("a prompt");
         for part in [
             "Iteration 3 of 10 (tag `backend`)",
             "## Steps",
@@ -102,7 +100,7 @@ fn every_preset_has_a_title_steps_a_measure_and_the_right_file() {
 fn the_default_preset_works_with_the_commands_of_tm_on_its_tag() {
     let prompt =
         loop_prompt("default", Path::new(""), &PresetFolders::default()).expect("a preset");
-    let text = prompt.render(&context()).expect("a prompt");
+    let text = prompt.framed(&context()).expect("a prompt");
     for command in [
         "`tm next --tag backend`",
         "`tm show ID --tag backend`",
@@ -123,7 +121,7 @@ fn a_prompt_without_past_says_so() {
     };
     let prompt =
         loop_prompt("linting", Path::new(""), &PresetFolders::default()).expect("a preset");
-    let text = prompt.render(&context).expect("a prompt");
+    let text = prompt.framed(&context).expect("a prompt");
     assert!(text.starts_with("Iteration 3 of 10\n"), "{text}");
     assert!(
         text.contains("It holds no entry yet.")
@@ -141,7 +139,7 @@ fn a_file_is_text_and_stays_as_it_is() {
         "Use {{ braces }} and {% blocks %}.\n",
     );
     let prompt = loop_prompt("./mine.md", root.path(), &folders(root.path())).expect("a prompt");
-    let text = prompt.render(&context()).expect("a prompt");
+    let text = prompt.framed(&context()).expect("a prompt");
     assert!(
         text.contains("Use {{ braces }} and {% blocks %}.\n\n## Progress file"),
         "{text}"
@@ -196,14 +194,14 @@ fn own_presets_are_found_and_the_project_comes_first() {
     let linting = loop_prompt("linting", Path::new(""), &folders).expect("a preset");
     assert!(
         linting
-            .render(&context())
+            .framed(&context())
             .expect("a prompt")
             .contains("# The project's linting, 3\n")
     );
     write(&root.path().join("project/docs.md"), "# Mine {{ nope }}");
     let wrong = loop_prompt("docs", Path::new(""), &folders)
         .expect("a preset")
-        .render(&context());
+        .framed(&context());
     assert!(wrong.expect_err("a mistake").to_string().contains("`docs`"));
 }
 
@@ -221,11 +219,12 @@ fn a_new_preset_begins_with_another_or_with_blanks() {
         new_preset("../mine", None, &nowhere).is_err()
             && new_preset("mine", Some("nope"), &nowhere).is_err()
     );
-    let blank = LoopPrompt::File {
-        path: PathBuf::new(),
+    let blank = PromptTemplate {
+        name: "blank.md".to_owned(),
+        own: None,
         text: new_preset("mine", None, &nowhere).expect("a text"),
     };
-    assert!(has_no_marker(&blank.render(&context()).expect("a prompt")));
+    assert!(has_no_marker(&blank.framed(&context()).expect("a prompt")));
 }
 
 /// No prompt holds a line that would count as a marker when an agent copies it.
@@ -238,9 +237,7 @@ fn has_no_marker(prompt: &str) -> bool {
 #[test]
 fn no_prompt_holds_a_line_that_would_be_a_marker() {
     for preset in loop_presets(&PresetFolders::default()).expect("presets") {
-        let text = LoopPrompt::Preset(preset)
-            .render(&context())
-            .expect("a prompt");
+        let text = preset.framed(&context()).expect("a prompt");
         assert!(has_no_marker(&text));
     }
 }

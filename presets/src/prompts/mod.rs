@@ -2,12 +2,12 @@
 //!
 //! Task text is filled in as text: what looks like a template in it stays as it is.
 
-use crate::template::{self, filled, wrong_template};
-use crate::{Error, is_not_there};
+use crate::Error;
+use crate::template::{self, PromptTemplate, filled, is_not_there, own_text, wrong_template};
 use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The embedded templates; those after the first five are parts of these.
 const TEMPLATES: [(&str, &str); 11] = embedded!(
@@ -19,39 +19,19 @@ const TEMPLATES: [(&str, &str); 11] = embedded!(
     ]
 );
 
-/// The prompts.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Prompt {
-    /// Write failing tests.
-    Red,
-    /// Make them pass.
-    Green,
-    /// Improve what makes them pass.
-    Refactor,
-    /// Do a task that is no half of a pair.
-    Task,
-    /// Put proven work together with what has landed.
-    Resolve,
-}
-
-impl Prompt {
-    /// Every prompt.
-    pub const ALL: [Self; 5] = [
-        Self::Red,
-        Self::Green,
-        Self::Refactor,
-        Self::Task,
-        Self::Resolve,
-    ];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Red => "red",
-            Self::Green => "green",
-            Self::Refactor => "refactor",
-            Self::Task => "task",
-            Self::Resolve => "resolve",
-        }
+tm_scheduler::words! {
+    /// The prompts.
+    pub enum Prompt {
+        /// Write failing tests.
+        Red = "red",
+        /// Make them pass.
+        Green = "green",
+        /// Improve what makes them pass.
+        Refactor = "refactor",
+        /// Do a task that is no half of a pair.
+        Task = "task",
+        /// Put proven work together with what has landed.
+        Resolve = "resolve",
     }
 }
 
@@ -147,38 +127,25 @@ pub struct Evidence {
 /// Fills in a prompt; of each template, the user's own in `own_folder` counts, when there is one.
 pub fn render(prompt: Prompt, context: &PromptContext, own_folder: &Path) -> Result<String, Error> {
     let environment = environment(own_folder)?;
-    let name = prompt.name();
+    let name = prompt.as_str();
     let filled = environment
         .get_template(name)
         .and_then(|template| template.render(Serde(context)));
     filled.map_err(|error| wrong_template(name, &error))
 }
 
-/// A prompt, or a part of prompts, as it is written.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct PromptTemplate {
-    /// Its name.
-    pub name: &'static str,
-    /// The template.
-    pub text: String,
-    /// The user's own file that it comes from; `None` for the built-in one.
-    pub own: Option<PathBuf>,
-}
-
 /// Returns every prompt and every part, the user's own where there is one.
 pub fn prompt_templates(own_folder: &Path) -> Result<Vec<PromptTemplate>, Error> {
-    let of = |(name, embedded): &(&'static str, &str)| {
+    let of = |(name, embedded): (&str, &str)| {
         let written = own(name, own_folder)?;
-        let path = written
-            .is_some()
-            .then(|| own_folder.join(format!("{name}.md")));
+        let file = || own_folder.join(format!("{name}.md"));
         Ok(PromptTemplate {
-            name,
-            text: written.unwrap_or_else(|| (*embedded).to_owned()),
-            own: path,
+            name: name.to_owned(),
+            own: written.is_some().then(file),
+            text: written.unwrap_or_else(|| embedded.to_owned()),
         })
     };
-    TEMPLATES.iter().map(of).collect()
+    TEMPLATES.into_iter().map(of).collect()
 }
 
 /// Fills in every prompt with an example, so that a mistake in the user's own is known before a run begins.
@@ -191,24 +158,22 @@ pub fn check_prompts(own_folder: &Path) -> Result<(), Error> {
         ..PromptContext::default()
     };
     Prompt::ALL
-        .into_iter()
-        .try_for_each(|prompt| render(prompt, &example, own_folder).map(drop))
+        .iter()
+        .try_for_each(|prompt| render(*prompt, &example, own_folder).map(drop))
 }
 
 fn environment(own_folder: &Path) -> Result<Environment<'static>, Error> {
     let mut environment = template::environment();
-    for (name, embedded) in TEMPLATES {
-        let template = own(name, own_folder)?.unwrap_or_else(|| embedded.to_owned());
-        environment
-            .add_template_owned(name, template)
-            .map_err(|error| wrong_template(name, &error))?;
+    for PromptTemplate { name, text, .. } in prompt_templates(own_folder)? {
+        let added = environment.add_template_owned(name.clone(), text);
+        added.map_err(|error| wrong_template(&name, &error))?;
     }
     Ok(environment)
 }
 
 fn own(name: &str, folder: &Path) -> Result<Option<String>, Error> {
     let path = folder.join(format!("{name}.md"));
-    match crate::own_text(&path) {
+    match own_text(&path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if is_not_there(&error) => Ok(None),
         Err(error) => Err(Error::prompt_file(&path)(error)),
@@ -218,18 +183,9 @@ fn own(name: &str, folder: &Path) -> Result<Option<String>, Error> {
 /// What a reviewer is told.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ReviewContext {
-    /// The task's id.
-    pub id: String,
-    /// Its title.
-    pub title: String,
-    /// Its description.
-    pub description: String,
-    /// Its details.
-    pub details: String,
-    /// How it is to be tested.
-    pub test_strategy: String,
-    /// What has to hold.
-    pub acceptance_criteria: Vec<String>,
+    /// The task.
+    #[serde(flatten)]
+    pub task: PromptTask,
     /// The kind of work.
     pub phase: String,
     /// What the project says besides.

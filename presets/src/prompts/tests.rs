@@ -165,7 +165,7 @@ fn who_resolves_a_conflict_is_told_of_both_tasks_and_of_nothing_but_the_conflict
 
 #[test]
 fn bare_task_gives_a_prompt_without_empty_parts() {
-    for prompt in Prompt::ALL {
+    for &prompt in Prompt::ALL {
         let text = rendered(prompt, &minimal());
         let headings: Vec<&str> = text
             .lines()
@@ -181,7 +181,7 @@ fn bare_task_gives_a_prompt_without_empty_parts() {
 
 #[test]
 fn no_prompt_leaves_a_placeholder_or_a_missing_value_behind() {
-    for prompt in Prompt::ALL {
+    for &prompt in Prompt::ALL {
         for context in [full(), minimal()] {
             let text = rendered(prompt, &context);
             for leftover in [
@@ -241,7 +241,7 @@ fn task_text_is_never_read_as_a_template() {
 
 #[test]
 fn only_green_is_told_the_tests_of_its_red() {
-    for prompt in Prompt::ALL {
+    for &prompt in Prompt::ALL {
         let text = rendered(prompt, &full());
         let is_told =
             text.contains("Files: `t/a.t`, `t/b.t`\n\n- adds two\n- adds three\n\n## What\n");

@@ -2,8 +2,8 @@
 //!
 //! Turns a recipe into words and variables; starting them is for others.
 
-mod acp;
 mod permissions;
+mod program;
 
 pub use permissions::Granted;
 
@@ -324,7 +324,11 @@ impl Recipe {
             .chain(values)
             .flat_map(placeholders);
         if let Some(placeholder) = all.find(|name| !is_known(name)) {
-            return Err(self.unknown_placeholder(placeholder));
+            return Err(Error::UnknownPlaceholder {
+                name: self.name.clone(),
+                placeholder: placeholder.to_owned(),
+                known: known_names(),
+            });
         }
         let Some(AgentCommand::Shell(line)) = &self.command else {
             return Ok(());
@@ -337,14 +341,6 @@ impl Recipe {
                 placeholder: known.to_owned(),
             }),
             None => Ok(()),
-        }
-    }
-
-    fn unknown_placeholder(&self, placeholder: &str) -> Error {
-        Error::UnknownPlaceholder {
-            name: self.name.clone(),
-            placeholder: placeholder.to_owned(),
-            known: known_names(),
         }
     }
 }

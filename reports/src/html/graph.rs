@@ -61,7 +61,7 @@ impl<'a> Graph<'a> {
                 x,
                 y,
                 is_critical: is_critical(&task.id),
-                id: shortened(&task.id),
+                id: tm_untrusted::line(&task.id, MOST_LETTERS),
                 task,
             }
         };
@@ -95,15 +95,6 @@ impl<'a> Graph<'a> {
             edges,
         })
     }
-}
-
-/// An id as far as there is room for it, with a sign that there is more.
-fn shortened(id: &str) -> String {
-    if id.chars().count() <= MOST_LETTERS {
-        return id.to_owned();
-    }
-    let short: String = id.chars().take(MOST_LETTERS - 1).collect();
-    short + "…"
 }
 
 /// Places by id: within its wave, a task stands beside what it depends on.

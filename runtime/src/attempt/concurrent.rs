@@ -1,7 +1,7 @@
 //! Which agents were at work when: for changes in the user's checkout, which nobody can trace to one of several.
 
-use crate::locks::locked;
-use std::sync::{Arc, Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Instant;
 use tm_scheduler::{AttemptNumber, TaskId};
 
@@ -73,7 +73,7 @@ impl ConcurrentAttempts {
     }
 
     fn agents(&self) -> MutexGuard<'_, Vec<Agent>> {
-        locked(&self.agents)
+        self.agents.lock()
     }
 }
 

@@ -8,8 +8,7 @@ mod concurrent;
 
 pub(crate) use concurrent::ConcurrentAttempts;
 
-use crate::now;
-use crate::step_error::{StepError, blocking, in_background};
+use crate::{StepError, blocking, in_background, now};
 use itertools::Itertools as _;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -50,7 +49,7 @@ pub(crate) enum Workplace {
 }
 
 /// Whether an agent is started, or taken over.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Start {
     New,
     Adopt,
@@ -210,14 +209,6 @@ impl Launch<'_> {
     /// What others wrote into the prompt, be it a task, an agent or a test, has no secrets in it.
     pub(crate) fn prepare(self) -> Result<AgentCommand, StepError> {
         let prompt = tm_untrusted::clean(self.prompt);
-        Launch {
-            prompt: &prompt,
-            ..self
-        }
-        .prepare_as_it_is()
-    }
-
-    fn prepare_as_it_is(self) -> Result<AgentCommand, StepError> {
         let Launch {
             recipe,
             directory,
@@ -225,12 +216,12 @@ impl Launch<'_> {
             ..
         } = self;
         directory.create()?;
-        let written = tm_store::atomic::replace_own(&directory.prompt(), self.prompt.as_bytes());
+        let written = tm_store::atomic::replace_own(&directory.prompt(), prompt.as_bytes());
         written.map_err(|source| tm_store::Error::Write {
             path: directory.prompt(),
             source,
         })?;
-        let placeholders = self.placeholders();
+        let placeholders = self.placeholders(prompt);
         let line = recipe.command_line(&placeholders)?;
         let own = recipe.environment(&placeholders)?;
         let mut line = line.into_iter().map(OsString::from);
@@ -265,10 +256,10 @@ impl Launch<'_> {
     }
 
     /// What a recipe may name.
-    fn placeholders(&self) -> Placeholders {
+    fn placeholders(&self, prompt: String) -> Placeholders {
         let directory = self.directory;
         Placeholders::from([
-            ("prompt", self.prompt.to_owned()),
+            ("prompt", prompt),
             ("prompt_file", directory.prompt().display().to_string()),
             ("result_file", directory.result().display().to_string()),
             ("context_file", directory.context().display().to_string()),

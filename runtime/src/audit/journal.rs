@@ -5,19 +5,18 @@
 
 use super::judge::Judge;
 use super::structure::TaskWork;
-use super::{AuditOrder, AuditTests, judge, judged, looked_at};
-use crate::proving::TestResultCache;
-use crate::step_error::{StepError, briefly};
+use super::{AuditOrder, AuditTests};
 use crate::trailers::Claims;
+use crate::{StepError, TestResultCache, briefly};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tm_scheduler::{
     AttemptRecord, AuditItem, AuditKind, CommitId, Phase, Place, Scheduler, State, TaskId, TaskView,
 };
-use tm_worktrees::{Author, BranchName, Error, MergedTree, PastCommit, Repository, TreeId};
+use tm_worktrees::{Author, BranchName, Error, PastCommit, Repository, TreeId};
 
 /// Something that a journal says and git does not.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug)]
 pub struct Doubt {
     /// The task; `None` for a commit that no task of the run landed by.
     pub task: Option<TaskId>,
@@ -25,6 +24,17 @@ pub struct Doubt {
     pub commit: CommitId,
     /// What is wrong.
     pub why: String,
+}
+
+impl Doubt {
+    /// What is wrong with the merge by which a task landed.
+    fn of(view: &TaskView<'_>, merge: &CommitId, why: impl Into<String>) -> Self {
+        Self {
+            task: Some(view.placed.task.id.clone()),
+            commit: merge.clone(),
+            why: why.into(),
+        }
+    }
 }
 
 /// Returns what a journal says of landed work and git does not; runs no test.
@@ -79,11 +89,7 @@ pub fn doubts(
             None => Some("its merge is not on the integration branch".to_owned()),
             Some(past) => wrong_landing(repository, &view, commit, past)?,
         };
-        doubts.extend(why.map(|why| Doubt {
-            task: Some(view.placed.task.id.clone()),
-            commit: merge.clone(),
-            why,
-        }));
+        doubts.extend(why.map(|why| Doubt::of(&view, merge, why)));
     }
     Ok(doubts)
 }
@@ -101,13 +107,10 @@ pub fn doubts_of_looks(
         return Vec::new();
     }
     let of = |is_meant: &dyn Fn(&CommitId) -> bool, why: &str| -> Vec<Doubt> {
-        let meant = landed(run).filter(|(_, _, merge)| is_meant(merge));
-        let doubt = |(view, _, merge): (TaskView<'_>, &CommitId, &CommitId)| Doubt {
-            task: Some(view.placed.task.id.clone()),
-            commit: merge.clone(),
-            why: why.to_owned(),
-        };
-        meant.map(doubt).collect()
+        landed(run)
+            .filter(|(_, _, merge)| is_meant(merge))
+            .map(|(view, _, merge)| Doubt::of(&view, merge, why))
+            .collect()
     };
     let gone = (repository.missing(&merges)).unwrap_or_else(|_| merges.clone());
     if !gone.is_empty() {
@@ -174,12 +177,8 @@ fn wrong_landing(
     }
     let claims = Claims::of(&merge.trailers).unwrap_or_default();
     let merged = repository.merged_tree(head, brought, &merge.tree, claims.resolution)?;
-    Ok(match merged {
-        MergedTree::AsMerged | MergedTree::Resolved => None,
-        MergedTree::Other | MergedTree::Conflict(_) => {
-            Some("its tree is not what its parents give".to_owned())
-        }
-    })
+    let why = "its tree is not what its parents give";
+    Ok((!merged.is_what_parents_give()).then(|| why.to_owned()))
 }
 
 /// The tree that the journal says was proven last; `None` where it says none.
@@ -223,13 +222,13 @@ pub async fn landed_since(
     own_commands: &BTreeMap<TaskId, String>,
     result_cache: &Arc<TestResultCache>,
 ) -> Result<Vec<AuditItem>, StepError> {
+    let judge = Judge::of(order, result_cache);
     let mut items = Vec::new();
     if !tips.is_empty() {
-        let (sorted, sample) = looked_at(order, tips, result_cache)?;
-        items = judged(order, &sorted, &sample, result_cache).await?;
+        let (sorted, sample) = judge.looked_at(tips)?;
+        items = judge.judged_all(&sorted, &sample).await?;
     }
     if order.tests != AuditTests::None {
-        let judge = judge(order, result_cache);
         let is_committing = |view: &TaskView<'_>| matches!(view.state, State::Committing);
         for view in run.tasks().filter(is_committing) {
             items.extend(uncommitted(&judge, &view, run, own_commands).await?);

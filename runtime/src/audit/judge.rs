@@ -1,15 +1,15 @@
 //! Does the proof of one commit of a history again, with the judgement of a run.
 
+use super::AuditOrder;
 use super::structure::{PastMerge, TaskWork, item, shown, words_of};
-use crate::proving::{TestResultCache, Work, prove, prove_same_behaviour, red_commit};
-use crate::step_error::StepError;
+use crate::proving::prove_same_behaviour;
 use crate::waves::{Landed, judged_merge};
+use crate::{StepError, TestResultCache, Work, prove, red_commit};
 use itertools::Itertools as _;
-use std::path::PathBuf;
 use std::sync::Arc;
 use tm_executors::testing::TestCommand;
 use tm_scheduler::merging::Resolution;
-use tm_scheduler::verdict::{Rules, judge_plain, needs_rerun};
+use tm_scheduler::verdict::{judge_plain, needs_rerun};
 use tm_scheduler::{
     AuditItem, AuditKind, AuditOutcome, CommandEnd, CommitId, LoadCause, Phase, Proof, TestReport,
 };
@@ -23,11 +23,8 @@ fn says_nothing(report: &TestReport) -> bool {
 /// Who judges, and by what.
 #[derive(Clone, Debug)]
 pub(super) struct Judge {
+    pub(super) order: AuditOrder,
     pub(super) result_cache: Arc<TestResultCache>,
-    /// All of the project's test commands.
-    pub(super) command: Option<TestCommand>,
-    pub(super) rules: Rules,
-    pub(super) scratch: PathBuf,
 }
 
 /// What is judged.
@@ -102,7 +99,7 @@ impl Judge {
 
     /// Judges a history as a whole, by all of the project's commands: whatever tasks had commands of their own.
     pub(super) async fn whole(&self, from: &CommitId, item: AuditItem) -> AuditItem {
-        let Some(command) = &self.command else {
+        let Some(command) = &self.order.command else {
             return cannot_run(item, NO_COMMAND);
         };
         self.shown(Case {
@@ -156,7 +153,7 @@ impl Judge {
     /// Does the proof again; `None` of a merge whose very tree was judged before, and held.
     async fn proof(&self, case: &Case<'_>, name: &str) -> Result<Option<Proof>, StepError> {
         let (commit, command) = (&case.item.commit, case.command);
-        let scratch = self.scratch.join(commit.as_str());
+        let scratch = self.order.scratch.join(commit.as_str());
         match &case.subject {
             Subject::Task(work) => self.prove(work, command).await.map(Some),
             Subject::Merge(preview) => {
@@ -172,7 +169,7 @@ impl Judge {
                 let after = self.result_cache.at(commit, command).await;
                 let mut again = None;
                 if needs_rerun(&before, &after) {
-                    let scratch = self.scratch.join("whole");
+                    let scratch = self.order.scratch.join("whole");
                     let measured = self.result_cache.measure(commit, command, (&scratch, name));
                     again = Some(measured.await?);
                 }
@@ -204,8 +201,8 @@ impl Judge {
             tree: work.commit.tree.clone(),
             red,
             command: Some(command.clone()),
-            rules: self.rules,
-            scratch: self.scratch.join(work.commit.id.as_str()),
+            rules: self.order.rules,
+            scratch: self.order.scratch.join(work.commit.id.as_str()),
         };
         if work.kind == AuditKind::Refactor {
             prove_same_behaviour(&again, &self.result_cache).await
@@ -218,12 +215,13 @@ impl Judge {
     /// names none.
     fn command(&self, named: &[String]) -> Option<TestCommand> {
         if named.is_empty() {
-            return self.command.clone();
+            return self.order.command.clone();
         }
-        let known = self.command.as_ref().map(TestCommand::each);
+        let of_project = self.order.command.as_ref();
+        let known = of_project.map(TestCommand::each);
         let known = known.unwrap_or_default();
         let new = |text: &String| {
-            let new = TestCommand::shell(text, self.command.as_ref());
+            let new = TestCommand::shell(text, of_project);
             if named.len() > 1 {
                 new.with_label()
             } else {

@@ -3,8 +3,7 @@
 //! What it says of a commit is what tests in a judge's checkout say of its tree, so it holds for whoever made the commit.
 //! The tasks whose tests are run are chosen so that whoever asks twice is told the same.
 
-use crate::proving::TestResultCache;
-use crate::step_error::{StepError, briefly};
+use crate::{StepError, TestResultCache, briefly};
 use itertools::Itertools as _;
 use judge::Judge;
 use sha2::{Digest as _, Sha256};
@@ -64,13 +63,13 @@ pub async fn audit(
     order: &AuditOrder,
     result_cache: &Arc<TestResultCache>,
 ) -> Result<Audit, StepError> {
-    let tips = [order.to.clone()];
-    let (sorted, sample) = looked_at(order, &tips, result_cache)?;
-    let mut items = judged(order, &sorted, &sample, result_cache).await?;
+    let judge = Judge::of(order, result_cache);
+    let (sorted, sample) = judge.looked_at(std::slice::from_ref(&order.to))?;
+    let mut items = judge.judged_all(&sorted, &sample).await?;
     if !items.is_empty() && order.tests != AuditTests::None {
-        items.push(whole(order, result_cache).await?);
+        items.push(judge.all_of_it().await?);
     }
-    let sample = matches!(order.tests, AuditTests::Sample(_)).then_some(sample.size());
+    let sample = matches!(order.tests, AuditTests::Sample(_)).then_some(sample.size);
     let test_command = order.command.as_ref().map(ToString::to_string);
     Ok(Audit {
         from: order.from.clone(),
@@ -81,95 +80,88 @@ pub async fn audit(
     })
 }
 
-fn looked_at(
-    order: &AuditOrder,
-    tips: &[CommitId],
-    result_cache: &TestResultCache,
-) -> Result<(Vec<Sorted>, Sample), StepError> {
-    let sorted = briefly(|| sorted(result_cache.repository(), &order.from, tips))?;
-    let sample = Sample::of(&sorted, order.tests, &order.to);
-    Ok((sorted, sample))
-}
-
-/// Judges what was sorted: tasks at the same time, then merges one after the other, since most trees are known by then.
-async fn judged(
-    order: &AuditOrder,
-    sorted: &[Sorted],
-    sample: &Sample,
-    result_cache: &Arc<TestResultCache>,
-) -> Result<Vec<AuditItem>, StepError> {
-    let judge = judge(order, result_cache);
-    let mut items = BTreeMap::new();
-    let slots = Arc::new(Semaphore::new(order.parallel.max(1)));
-    let mut under_way = JoinSet::new();
-    for (position, one) in sorted.iter().enumerate() {
-        match one {
-            Sorted::Finding(finding) => drop(items.insert(position, finding.as_ref().clone())),
-            Sorted::Task(work) if sample.holds(&work.commit.id) => {
-                let (judge, work, slots) = (judge.clone(), work.clone(), Arc::clone(&slots));
-                under_way.spawn(async move {
-                    let _slot = slots.acquire_owned().await;
-                    (position, judge.task(&work).await)
-                });
-            }
-            Sorted::Task(work) => {
-                items.insert(position, item(&work.commit, &work.claims, work.kind));
-            }
-            Sorted::Merge(_) => {}
+impl Judge {
+    fn of(order: &AuditOrder, result_cache: &Arc<TestResultCache>) -> Self {
+        Self {
+            order: order.clone(),
+            result_cache: Arc::clone(result_cache),
         }
     }
-    while let Some(done) = under_way.join_next().await {
-        let (position, item) = done.map_err(|error| StepError::of_task(error.to_string()))?;
-        items.insert(position, item);
+
+    /// Sorts what the tips hold, and chooses whose tests are run.
+    fn looked_at(&self, tips: &[CommitId]) -> Result<(Vec<Sorted>, Sample), StepError> {
+        let order = &self.order;
+        let sorted = briefly(|| sorted(self.result_cache.repository(), &order.from, tips))?;
+        let sample = Sample::of(&sorted, order.tests, &order.to);
+        Ok((sorted, sample))
     }
-    for (position, one) in sorted.iter().enumerate() {
-        if let Sorted::Merge(merge) = one {
-            let item = if sample.asks_of(merge) {
-                judge.merge(merge).await
-            } else {
-                item(&merge.commit, &merge.claims, merge.kind())
-            };
+
+    /// Judges what was sorted: tasks at the same time, then merges one after the other, since most trees are known by then.
+    async fn judged_all(
+        &self,
+        sorted: &[Sorted],
+        sample: &Sample,
+    ) -> Result<Vec<AuditItem>, StepError> {
+        let mut items = BTreeMap::new();
+        let slots = Arc::new(Semaphore::new(self.order.parallel.max(1)));
+        let mut under_way = JoinSet::new();
+        for (position, one) in sorted.iter().enumerate() {
+            match one {
+                Sorted::Finding(finding) => drop(items.insert(position, finding.as_ref().clone())),
+                Sorted::Task(work) if sample.holds(&work.commit.id) => {
+                    let (judge, work, slots) = (self.clone(), work.clone(), Arc::clone(&slots));
+                    under_way.spawn(async move {
+                        let _slot = slots.acquire_owned().await;
+                        (position, judge.task(&work).await)
+                    });
+                }
+                Sorted::Task(work) => {
+                    items.insert(position, item(&work.commit, &work.claims, work.kind));
+                }
+                Sorted::Merge(_) => {}
+            }
+        }
+        while let Some(done) = under_way.join_next().await {
+            let (position, item) = done.map_err(|error| StepError::of_task(error.to_string()))?;
             items.insert(position, item);
         }
+        for (position, one) in sorted.iter().enumerate() {
+            if let Sorted::Merge(merge) = one {
+                let item = if sample.asks_of(merge) {
+                    self.merge(merge).await
+                } else {
+                    item(&merge.commit, &merge.claims, merge.kind())
+                };
+                items.insert(position, item);
+            }
+        }
+        Ok(items.into_values().collect())
     }
-    Ok(items.into_values().collect())
-}
 
-fn judge(order: &AuditOrder, result_cache: &Arc<TestResultCache>) -> Judge {
-    Judge {
-        result_cache: Arc::clone(result_cache),
-        command: order.command.clone(),
-        rules: order.rules,
-        scratch: order.scratch.clone(),
-    }
-}
-
-/// Where the history leads to, against where it left what it began with.
-async fn whole(
-    order: &AuditOrder,
-    result_cache: &Arc<TestResultCache>,
-) -> Result<AuditItem, StepError> {
-    let repository = result_cache.repository();
-    let base = briefly(|| repository.merge_base(&order.from, &order.to))?;
-    let whole = AuditItem {
-        kind: AuditKind::Whole,
-        commit: order.to.clone(),
-        task: None,
-        run: None,
-        subject: "all of it together".to_owned(),
-        outcome: AuditOutcome::NotTested,
-        what: String::new(),
-        evidence: String::new(),
-        test_command: None,
-        proof: None,
-    };
-    match base {
-        Some(base) => Ok(judge(order, result_cache).whole(&base, whole).await),
-        None => Ok(AuditItem {
-            outcome: AuditOutcome::NotShown,
-            what: "it has no commit in common with where it is said to begin".to_owned(),
-            ..whole
-        }),
+    /// Where the history leads to, against where it left what it began with.
+    async fn all_of_it(&self) -> Result<AuditItem, StepError> {
+        let (order, repository) = (&self.order, self.result_cache.repository());
+        let base = briefly(|| repository.merge_base(&order.from, &order.to))?;
+        let whole = AuditItem {
+            kind: AuditKind::Whole,
+            commit: order.to.clone(),
+            task: None,
+            run: None,
+            subject: "all of it together".to_owned(),
+            outcome: AuditOutcome::NotTested,
+            what: String::new(),
+            evidence: String::new(),
+            test_command: None,
+            proof: None,
+        };
+        match base {
+            Some(base) => Ok(self.whole(&base, whole).await),
+            None => Ok(AuditItem {
+                outcome: AuditOutcome::NotShown,
+                what: "it has no commit in common with where it is said to begin".to_owned(),
+                ..whole
+            }),
+        }
     }
 }
 
@@ -210,10 +202,6 @@ impl Sample {
     fn asks_of(&self, merge: &PastMerge) -> bool {
         let mut parents = merge.commit.parents.iter();
         self.tests == AuditTests::All || parents.any(|parent| self.holds(parent))
-    }
-
-    pub(super) const fn size(&self) -> AuditSample {
-        self.size
     }
 }
 

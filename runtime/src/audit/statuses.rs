@@ -5,7 +5,6 @@ use itertools::Itertools as _;
 use serde_json::Value;
 use std::path::Path;
 use tm_scheduler::CommitId;
-use tm_scheduler::verdict::Change;
 use tm_worktrees::{Error, PastCommit, Repository};
 
 /// What the trailer `Phase` says of a commit that sets statuses.
@@ -23,9 +22,9 @@ pub(super) fn other_than_statuses(
         let why = "no trailer `Backlog` says which file it changes";
         return Ok(Some(why.to_owned()));
     };
-    let changed = repository.changed_files(base, &commit.id)?;
-    if let Some(Change { path, .. }) = changed.iter().find(|file| file.path != path) {
-        let why = format!("it changes `{path}`, which is not the backlog");
+    let changed = repository.changed_between(base, &commit.id)?;
+    if let Some(other) = changed.iter().find(|other| *other != path) {
+        let why = format!("it changes `{other}`, which is not the backlog");
         return Ok(Some(why));
     }
     let before = repository.text_at(base, path)?;

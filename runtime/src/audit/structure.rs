@@ -107,18 +107,24 @@ pub(super) fn words_of(commands: &[String]) -> Option<String> {
     }
 }
 
-fn of_agent(commit: &PastCommit, claims: &Claims) -> Sorted {
-    let what = "an agent's own words and steps: no proof is of it, and what it did lands by its task's commit";
-    let item = item(commit, claims, AuditKind::History);
-    found(item, AuditOutcome::NotTested, what)
-}
-
-fn found(item: AuditItem, outcome: AuditOutcome, what: &str) -> Sorted {
+/// A commit of which its place in the history, or what it says, tells everything.
+fn found(
+    (commit, claims): (&PastCommit, &Claims),
+    kind: AuditKind,
+    outcome: AuditOutcome,
+    what: &str,
+) -> Sorted {
     Sorted::Finding(Box::new(AuditItem {
         outcome,
         what: what.to_owned(),
-        ..item
+        ..item(commit, claims, kind)
     }))
+}
+
+fn of_agent(commit: &PastCommit, claims: &Claims) -> Sorted {
+    let what = "an agent's own words and steps: no proof is of it, and what it did lands by its task's commit";
+    let (kind, outcome) = (AuditKind::History, AuditOutcome::NotTested);
+    found((commit, claims), kind, outcome, what)
 }
 
 struct Sorter<'a> {
@@ -314,10 +320,9 @@ fn looked_at(
     kind: AuditKind,
     fault: Option<String>,
 ) -> Sorted {
-    let item = item(commit, claims, kind);
     match fault {
-        Some(why) => found(item, AuditOutcome::NotShown, &why),
-        None => found(item, AuditOutcome::Shown, shown(kind)),
+        Some(why) => finding(commit, claims, kind, &why),
+        None => found((commit, claims), kind, AuditOutcome::Shown, shown(kind)),
     }
 }
 
@@ -327,8 +332,7 @@ fn uncovered(commit: &PastCommit, claims: &Claims, why: &str) -> Sorted {
 }
 
 fn finding(commit: &PastCommit, claims: &Claims, kind: AuditKind, what: &str) -> Sorted {
-    let item = item(commit, claims, kind);
-    found(item, AuditOutcome::NotShown, what)
+    found((commit, claims), kind, AuditOutcome::NotShown, what)
 }
 
 /// What is said of what holds.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tm_scheduler::autopilot::TestCounts;
 
 /// How far a run is.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProgressView {
     /// Subtasks that are committed or were finished before.
@@ -21,7 +21,7 @@ pub struct ProgressView {
 }
 
 /// A subtask.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubtaskView {
     /// Its id with that of its task, such as `1.2`.
@@ -43,7 +43,7 @@ pub struct SubtaskView {
 }
 
 /// Counts of tests; the state of a run keeps the last ones.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TestResultsView {
     /// Tests in all.
@@ -74,7 +74,7 @@ impl TestResultsView {
 }
 
 /// Something that must hold before a piece of work is begun.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Precondition {
     /// Its name.
@@ -86,7 +86,7 @@ pub struct Precondition {
 }
 
 /// Where a test goes, and by what it is judged.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RedContext {
     /// Where the tests could go.
@@ -98,7 +98,7 @@ pub struct RedContext {
 }
 
 /// What has to pass, and where the work probably is.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GreenContext {
     /// The tests that have to pass.
@@ -110,7 +110,7 @@ pub struct GreenContext {
 }
 
 /// What will be committed.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommitContext {
     /// The message that tm would write.
@@ -120,7 +120,7 @@ pub struct CommitContext {
 }
 
 /// Everything that is needed for a piece of work.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkUnitContext {
     /// The task.
@@ -150,7 +150,7 @@ pub struct WorkUnitContext {
 }
 
 /// A piece of work.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkUnit {
     /// Its id, such as `workUnit-1.2-RED`.
@@ -168,7 +168,7 @@ pub struct WorkUnit {
 }
 
 /// What is to be done next.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NextAction {
     /// red, green, commit, finalize, complete, resume or start.
@@ -202,7 +202,7 @@ pub struct NextAction {
 }
 
 /// A run that has begun or goes on.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Started {
     /// Always true.
@@ -236,7 +236,7 @@ pub struct Started {
 }
 
 /// A phase that was accepted.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Completed {
     /// Always true; a refusal is an error.
@@ -258,7 +258,7 @@ pub struct Completed {
 }
 
 /// A commit.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Committed {
     /// Always true.
@@ -282,7 +282,7 @@ pub struct Committed {
 }
 
 /// How a subtask stands.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubtaskStatus {
     /// Its id.
@@ -296,7 +296,7 @@ pub struct SubtaskStatus {
 }
 
 /// How a run stands.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusView {
     /// Whether a run is under way or was the last one.
@@ -346,7 +346,7 @@ pub struct StatusView {
 }
 
 /// The end of a run, or a stop.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Ended {
     /// Always true.

@@ -18,12 +18,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 use tm_config::Verify;
 use tm_presets::CommitWords;
-use tm_scheduler::autopilot::{Action, IllegalStep, Order, TddPhase, TestCounts};
-use tm_scheduler::{CommitId, Status, Task, TaskId, quoted};
+use tm_scheduler::autopilot::{Action, IllegalStep, Order, TestCounts};
+use tm_scheduler::{CommitId, Status, Task, TaskId, TddHalf, quoted};
 use tm_worktrees::{BranchName, CommitFiles};
 
 /// What is to be committed.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct CommitRequest {
     /// The subtask; the one under way where it is not said.
     pub subtask: Option<TaskId>,
@@ -31,8 +31,6 @@ pub struct CommitRequest {
     pub message: Option<String>,
     /// These files alone; everything that is changed where none is named.
     pub files: Vec<String>,
-    /// A commit that was made already.
-    pub made: Option<String>,
 }
 
 /// Commits the subtask under way.
@@ -54,8 +52,8 @@ pub async fn commit(project: &Project, request: &CommitRequest) -> Result<Commit
     };
     let files = session.changed_by_hooks(&commit)?;
     if !files.is_empty() && project.settings.autopilot.verify == Verify::Run {
-        let tree = session.repository().tree_of(&commit)?;
-        let seen = verify::measure(&mut session, TddPhase::Green, &tree).await?;
+        let tree = session.project.repository.tree_of(&commit)?;
+        let seen = verify::measure(&mut session, TddHalf::Green, &tree).await?;
         if !seen.verdict.is_accepted() {
             let why = seen.verdict.message;
             tracing::info!(%subtask, why, "what the hooks made does not hold");
@@ -71,7 +69,7 @@ pub async fn commit(project: &Project, request: &CommitRequest) -> Result<Commit
         success: true,
         commit_sha: commit.to_string(),
         commit_hash: commit.as_str().get(..7).unwrap_or_default().to_owned(),
-        message: session.repository().past(&commit)?.subject,
+        message: session.project.repository.past(&commit)?.subject,
         subtask: subtask.to_string(),
         is_complete: session.state.machine.current().is_none(),
         progress: session.state.progress(),
@@ -130,17 +128,8 @@ fn make_or_find(
     branch: &BranchName,
     subtask: &TaskId,
 ) -> Result<Found, Error> {
-    let repository = session.repository();
-    let tip = repository.head()?.commit;
+    let tip = session.project.repository.head()?.commit;
     let has_moved = tip != session.state.head;
-    if let Some(made) = &request.made {
-        let is_tip = repository.resolve(made).is_ok_and(|made| made == tip) && has_moved;
-        return if is_tip {
-            Ok(Some((tip, Vec::new())))
-        } else {
-            Err(Error::ForeignCommit(made.clone()))
-        };
-    }
     if has_moved && is_of_this_run(session, &tip, subtask)? {
         let warning = "the commit was made before tm was cut off";
         return Ok(Some((tip, vec![warning.to_owned()])));
@@ -168,7 +157,9 @@ fn make(
     let piece = session.current_piece().unwrap_or_else(|| session.task());
     let message = session.message(&piece, &files, request.message.as_deref())?;
     let hooks = crate::run_hooks(&project.settings);
-    let commit = project.checkout.commit(branch, &message, which, hooks)?;
+    let commit = project
+        .repository
+        .commit_in_checkout(branch, &message, which, hooks)?;
     let made = |commit| Ok((commit, left_over(project)?));
     commit.map(made).transpose()
 }
@@ -178,7 +169,7 @@ pub(super) fn resume(session: &mut Session<'_>) -> Result<(), Error> {
     let Action::Commit { subtask } = session.state.machine.next() else {
         return Ok(());
     };
-    let tip = session.repository().head()?.commit;
+    let tip = session.project.repository.head()?.commit;
     if tip != session.state.head && is_of_this_run(session, &tip, &subtask)? {
         settle(session, &subtask, &tip)?;
     }
@@ -199,7 +190,7 @@ fn is_of_this_run(
     commit: &CommitId,
     subtask: &TaskId,
 ) -> Result<bool, Error> {
-    let trailers = session.repository().past(commit)?.trailers;
+    let trailers = session.project.repository.past(commit)?.trailers;
     let (run, task) = (session.state.run_id.as_str(), format!("#{subtask} "));
     let is_task = |value: &str| format!("{value} ").starts_with(&task);
     let is_named =
@@ -261,8 +252,7 @@ pub(super) fn commit_message(subject: &Subject<'_>) -> Result<String, Error> {
         (Some(message), _) => message.replace('\0', "").trim().to_owned(),
         (None, Some(template)) => tm_presets::commit_message(template, &commit_words(subject))?,
         (None, None) => {
-            let (template, default_type) = (subject.template, subject.default_type);
-            let line = subject_line(template, default_type, subject.subtask, subject.files)?;
+            let line = subject_line(subject.template, commit_words(subject))?;
             let body = subject.subtask.description.replace('\0', "");
             format!("{line}\n\n{}", body.trim()).trim_end().to_owned()
         }
@@ -296,25 +286,19 @@ fn commit_words(subject: &Subject<'_>) -> CommitWords {
     }
 }
 
-fn subject_line(
-    template: &str,
-    default_type: &str,
-    Task { id, title, .. }: &Task,
-    files: &[String],
-) -> Result<String, Error> {
-    let scope = scope(files);
-    let values = BTreeMap::from([
-        ("type", commit_type(files, title, default_type)),
-        ("scope", scope.clone()),
-        ("msg", summary(title)),
-        ("taskId", one_line(id.as_str())),
-    ]);
+fn subject_line(template: &str, words: CommitWords) -> Result<String, Error> {
     // A scope that nothing tells leaves no empty parentheses.
-    let template = if scope.is_empty() {
+    let template = if words.scope.is_empty() {
         template.replace("({scope})", "")
     } else {
         template.to_owned()
     };
+    let values = BTreeMap::from([
+        ("type", words.r#type),
+        ("scope", words.scope),
+        ("msg", summary(&words.title)),
+        ("taskId", words.id),
+    ]);
     Ok(one_line(&tm_scheduler::fill(&template, &values)?))
 }
 
@@ -323,7 +307,7 @@ pub(super) fn check_templates(template: &str, own_template: Option<&str>) -> Res
     own_template
         .map(tm_presets::check_commit_template)
         .transpose()?;
-    subject_line(template, "feat", &Task::new("1", "x"), &[]).map(drop)
+    subject_line(template, CommitWords::default()).map(drop)
 }
 
 #[cfg(test)]
@@ -382,9 +366,13 @@ mod tests {
     fn braces_in_a_title_stay_and_unknown_placeholders_are_refused() {
         assert!(check_templates("{type}: {msg}", None).is_ok());
         assert!(check_templates("{typ}: {msg}", None).is_err());
-        let subtask = Task::new("1", "Parse {type} in JSON");
+        let words = CommitWords {
+            title: "Parse {type} in JSON".to_owned(),
+            r#type: "feat".to_owned(),
+            ..CommitWords::default()
+        };
         assert_eq!(
-            subject_line("{type}({scope}): {msg}", "feat", &subtask, &[]).unwrap(),
+            subject_line("{type}({scope}): {msg}", words).unwrap(),
             "feat: parse {type} in JSON"
         );
     }

@@ -12,17 +12,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tm_config::Verify;
 use tm_scheduler::TaskId;
-use tm_scheduler::autopilot::{
-    PhaseReport, Stage, Step, TddPhase, TestCounts, Verdict, VerdictKind,
-};
+use tm_scheduler::TddHalf;
+use tm_scheduler::autopilot::{PhaseReport, Stage, Step, TestCounts, Verdict, VerdictKind};
 use tm_store::run::write_json;
 use tm_worktrees::TreeId;
 
 /// What an agent reports.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct CompleteRequest {
     /// The phase; the one under way where it is not said.
-    pub phase: Option<TddPhase>,
+    pub phase: Option<TddHalf>,
     /// The subtask; the one under way where it is not said.
     pub subtask: Option<TaskId>,
     /// The counts.
@@ -31,8 +30,6 @@ pub struct CompleteRequest {
     pub coverage: Option<f64>,
     /// The files that were changed, for the log; looked up where they are not said.
     pub files: Vec<String>,
-    /// What went wrong, where the agent itself gives up this try.
-    pub failure: Option<String>,
 }
 
 /// Takes a report.
@@ -41,13 +38,12 @@ pub struct CompleteRequest {
 /// It is not time for that, or the report does not allow the next step.
 pub async fn complete(project: &Project, request: &CompleteRequest) -> Result<Completed, Error> {
     let mut session = Session::open(project)?;
-    let failure = request.failure.as_deref();
     let mut report = PhaseReport {
         phase: request.phase,
         subtask: request.subtask.clone(),
         counts: request.counts.unwrap_or_default(),
         coverage: request.coverage,
-        proven: failure.map(|why| Verdict::refused(why, "try again")),
+        proven: None,
     };
     // Whether it is time for the report is asked of a copy, before any test is run.
     session.state.machine.clone().report(&report)?;
@@ -56,7 +52,6 @@ pub async fn complete(project: &Project, request: &CompleteRequest) -> Result<Co
     let (phase, subtask) = under_way(&session);
     let tree = session.tree()?;
     match (project.settings.autopilot.verify, request.counts) {
-        _ if failure.is_some() => {}
         (Verify::Run, _) => {
             let seen = verify::measure(&mut session, phase, &tree).await?;
             report.counts = seen.counts;
@@ -68,8 +63,8 @@ pub async fn complete(project: &Project, request: &CompleteRequest) -> Result<Co
             // A report that would be taken is held against what is there.
             if session.state.machine.clone().report(&report)?.is_accepted() {
                 report.proven = match phase {
-                    TddPhase::Red => session.against_red(&tree, &request.files)?,
-                    TddPhase::Green => session.against_green(&tree)?,
+                    TddHalf::Red => session.against_red(&tree, &request.files)?,
+                    TddHalf::Green => session.against_green(&tree)?,
                 };
             }
         }
@@ -96,8 +91,8 @@ pub async fn complete(project: &Project, request: &CompleteRequest) -> Result<Co
 }
 
 /// Keeps what held, so that what follows can be held against it.
-fn keep(session: &mut Session<'_>, phase: TddPhase, tree: &TreeId) -> Result<(), Error> {
-    if phase == TddPhase::Green {
+fn keep(session: &mut Session<'_>, phase: TddHalf, tree: &TreeId) -> Result<(), Error> {
+    if phase == TddHalf::Green {
         session.state.green_kept = Some(tree.to_string());
     } else if session.state.red_kept.is_none() {
         // What tm has proven is kept already.
@@ -106,11 +101,11 @@ fn keep(session: &mut Session<'_>, phase: TddPhase, tree: &TreeId) -> Result<(),
     Ok(())
 }
 
-fn under_way(session: &Session<'_>) -> (TddPhase, TaskId) {
+fn under_way(session: &Session<'_>) -> (TddHalf, TaskId) {
     let machine = &session.state.machine;
     let phase = match machine.step() {
-        Some(Step::Green { .. }) => TddPhase::Green,
-        _ => TddPhase::Red,
+        Some(Step::Green { .. }) => TddHalf::Green,
+        _ => TddHalf::Red,
     };
     let item = machine.current().map(|item| &item.id);
     (phase, item.unwrap_or_else(|| machine.task()).clone())
@@ -134,7 +129,7 @@ fn remember_unit(session: &mut Session<'_>, unit: Option<String>, verdict: &Verd
 
 /// A report that was taken, whatever was said of it.
 struct Taken {
-    phase: TddPhase,
+    phase: TddHalf,
     subtask: TaskId,
     report: PhaseReport,
     verdict: Verdict,
@@ -169,8 +164,8 @@ impl Taken {
             ..
         } = self;
         let (status, changed) = match self.phase {
-            TddPhase::Red => ("expected", "test:generated"),
-            TddPhase::Green => ("success", "code:modified"),
+            TddHalf::Red => ("expected", "test:generated"),
+            TddHalf::Green => ("success", "code:modified"),
         };
         let tested = |status| {
             json!({"event": "test:run", "subtaskId": subtask, "phase": word, "passed": report.counts.passed,
@@ -230,7 +225,6 @@ impl Taken {
 struct Written {
     passed: Option<u64>,
     failed: Option<u64>,
-    #[serde(default)]
     skipped: Option<u64>,
     total: Option<u64>,
 }

@@ -26,7 +26,7 @@ pub(super) struct Tests {
 
 impl Tests {
     pub(super) fn of(project: &Project) -> Self {
-        let files = project.checkout.files().unwrap_or_default();
+        let files = project.repository.files_in_checkout().unwrap_or_default();
         let mut existing: Vec<String> = files
             .into_iter()
             .filter(|path| is_test_path(path))

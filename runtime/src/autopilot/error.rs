@@ -64,17 +64,11 @@ pub enum Error {
     #[error("start a run: `autopilot.enabled` is false")]
     Disabled,
     /// Files are not committed.
-    #[error("start over uncommitted changes: {}", named(paths))]
-    Unclean {
-        /// The files.
-        paths: Vec<PathBuf>,
-    },
+    #[error("start over uncommitted changes: {}", named(.0))]
+    Unclean(Vec<PathBuf>),
     /// Files are not committed that the run does not know of.
-    #[error("leave the run's branch over uncommitted changes: {}", named(paths))]
-    Uncommitted {
-        /// The files.
-        paths: Vec<PathBuf>,
-    },
+    #[error("leave the run's branch over uncommitted changes: {}", named(.0))]
+    Uncommitted(Vec<PathBuf>),
     /// The branch was there before the run.
     #[error("remove the branch `{0}`: it was there before the run")]
     NotOurs(String),
@@ -87,27 +81,18 @@ pub enum Error {
     /// A file was named that commits never take.
     #[error("commit `{0}`: it is never committed")]
     NeverCommitted(String),
-    /// A commit that was named is not at the tip of the run's branch.
-    #[error("take `{0}` as the commit of the subtask: it is not the new tip of the run's branch")]
-    ForeignCommit(String),
     /// Somebody rewrote the branch.
     #[error(
         "go on: the branch does not hold `{}` any more, which the run has committed",
-        short(commit)
+        short(.0)
     )]
-    Rewritten {
-        /// The last commit of the run.
-        commit: CommitId,
-    },
+    Rewritten(CommitId),
     /// Commits are on the branch that no step took.
     #[error(
         "finalize the run: there are commits after `{}` that nobody has judged",
-        short(commit)
+        short(.0)
     )]
-    Unjudged {
-        /// The last commit of the run.
-        commit: CommitId,
-    },
+    Unjudged(CommitId),
     /// What is to be committed is not what held.
     #[error(
         "commit `{subtask}`: this was changed since GREEN held: {}",
@@ -120,11 +105,8 @@ pub enum Error {
         files: Vec<String>,
     },
     /// Only a part of what held is to be committed.
-    #[error("commit a part of what GREEN held with, without {}", named(paths))]
-    LeftOut {
-        /// The files.
-        paths: Vec<PathBuf>,
-    },
+    #[error("commit a part of what GREEN held with, without {}", named(.0))]
+    LeftOut(Vec<PathBuf>),
     /// A report can't be read.
     #[error("read the results `{text}`: {why}")]
     Results {
@@ -223,8 +205,8 @@ impl Error {
             Self::Refused { .. }
             | Self::NothingChanged(_)
             | Self::ChangedSince { .. }
-            | Self::LeftOut { .. }
-            | Self::Unjudged { .. } => ErrorKind::Refused,
+            | Self::LeftOut(_)
+            | Self::Unjudged(_) => ErrorKind::Refused,
             Self::Unstartable(_) => ErrorKind::Unstartable,
             Self::Unfinished { .. }
             | Self::WavesLive { .. }

@@ -16,7 +16,7 @@ use tm_store::run::write_json;
 use tm_worktrees::BranchName;
 
 /// How the whole suite went.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct FinalizeRequest {
     /// The counts of the whole suite; where they are not said, tm runs it.
     pub counts: Option<TestCounts>,
@@ -164,14 +164,14 @@ fn retire(session: &Session<'_>) -> Result<String, Error> {
     if state.start_branch.as_deref() == Some(branch.as_str()) {
         return Err(Error::NotOurs(state.branch.clone()));
     }
-    if project.checkout.assert_on(&branch).is_ok() {
+    if project.repository.assert_on(&branch).is_ok() {
         project.assert_committed()?;
         project
-            .checkout
+            .repository
             .switch_to(state.start_branch.as_deref(), &state.base_commit)?;
     }
     let name = format!("refs/tm/salvage/autopilot/{}", state.safe_run_id());
-    project.checkout.retire_branch(&branch, &name)?;
+    project.repository.retire_branch(&branch, &name)?;
     Ok(name)
 }
 

@@ -23,14 +23,6 @@ pub fn next(project: &Project) -> Result<NextAction, Error> {
     OpenRun::open(project)?.next_action()
 }
 
-/// Returns the piece of work under way; `None` where nothing of the kind is.
-///
-/// # Errors
-/// There is no such run.
-pub fn next_work_unit(project: &Project) -> Result<Option<WorkUnit>, Error> {
-    Ok(OpenRun::open(project)?.next_action()?.work_unit)
-}
-
 impl OpenRun<'_> {
     pub(super) fn next_action(&self) -> Result<NextAction, Error> {
         let state = &self.state;
@@ -220,7 +212,7 @@ impl OpenRun<'_> {
 
     fn on_branch(&self) -> Precondition {
         let branch = Some(&*self.state.branch);
-        let head = self.repository().head();
+        let head = self.project.repository.head();
         let is_there = head.is_ok_and(|head| head.branch.as_deref() == branch);
         precondition("on-branch", "the checkout is on the run's branch", is_there)
     }

@@ -1,7 +1,8 @@
 //! The checkout that autopilot works in: its settings, its backlog, the place of its runs.
 
 use super::error::Error;
-use crate::setup::{home, tm_home, variable};
+use crate::home;
+use crate::setup::{tm_home, variable};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tm_config::{Inputs, Settings, StorageLocation};
@@ -10,7 +11,7 @@ use tm_scheduler::{RunId, Tag, Task, Timestamp};
 use tm_store::autopilot::AutopilotFolder;
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::{Holder, Home, ProjectDirectory, RunLock};
-use tm_worktrees::{Checkout, PathPatterns, Repository};
+use tm_worktrees::{PathPatterns, Repository};
 
 /// Who holds the lock of waves while a run of autopilot is being set up.
 const STARTING: [&str; 3] = ["tm", "autopilot", "start"];
@@ -47,11 +48,13 @@ impl Environment {
 /// A checkout with everything that autopilot needs to know of it.
 #[derive(Clone, Debug)]
 pub struct Project {
-    pub(super) checkout: Checkout,
-    pub(super) settings: Settings,
+    pub(super) repository: Repository,
+    /// The settings.
+    pub settings: Settings,
     pub(super) folder: AutopilotFolder,
     home: Home,
-    pub(super) waves: ProjectDirectory,
+    /// The folder of the repository's runs of waves.
+    pub waves: ProjectDirectory,
     pub(super) environment: Environment,
 }
 
@@ -61,14 +64,15 @@ impl Project {
     /// # Errors
     /// The folder is in no repository, or the settings can't be read.
     pub fn open(start: &Path, environment: Environment) -> Result<Self, Error> {
-        let checkout = Checkout::of(Repository::discover(start)?);
-        let settings = tm_config::load(&Inputs::from_process(checkout.root()))?.settings;
+        let repository = Repository::discover(start)?;
+        let settings = tm_config::load(&Inputs::from_process(repository.checkout_root()))?.settings;
         let tm_home = environment.home.as_deref();
-        let home = home(&settings.storage, checkout.repository(), tm_home).ok_or(Error::NoHome)?;
-        let waves = home.project(checkout.repository().common_dir())?;
-        let folder = folder(&settings, &home, checkout.git_dir(), checkout.root())?;
+        let home = home(&settings.storage, &repository, tm_home).ok_or(Error::NoHome)?;
+        let waves = home.project(repository.common_dir())?;
+        let root = repository.checkout_root();
+        let folder = folder(&settings, &home, repository.git_dir(), root)?;
         Ok(Self {
-            checkout,
+            repository,
             settings,
             folder,
             home,
@@ -87,7 +91,7 @@ impl Project {
 
     /// Returns the places of the runs of every checkout of the repository, each with the top of the checkout.
     pub(super) fn all_folders(&self) -> Result<Vec<(AutopilotFolder, PathBuf)>, Error> {
-        let all = self.checkout.all().into_iter();
+        let all = self.repository.checkouts().into_iter();
         all.map(|(git_dir, root)| Ok((folder(&self.settings, &self.home, &git_dir, &root)?, root)))
             .collect()
     }
@@ -96,23 +100,14 @@ impl Project {
     pub(super) fn checkouts_to_look(&self) -> Result<PathBuf, Error> {
         Ok(self
             .home
-            .project(self.checkout.git_dir())?
+            .project(self.repository.git_dir())?
             .worktrees_folder()
             .join("autopilot"))
     }
 
-    pub(super) const fn repository(&self) -> &Repository {
-        self.checkout.repository()
-    }
-
     /// Returns the top of the checkout.
     pub fn root(&self) -> &Path {
-        self.checkout.root()
-    }
-
-    /// Returns the folder of the repository's runs of waves.
-    pub const fn waves_directory(&self) -> &ProjectDirectory {
-        &self.waves
+        self.repository.checkout_root()
     }
 
     /// Returns the runs of autopilot in this checkout with their folders, the latest first.
@@ -135,11 +130,6 @@ impl Project {
         })
     }
 
-    /// Returns the settings.
-    pub const fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
     /// Returns where the backlog is: in the checkout, else in the main one, when this one is linked and git ignores it.
     ///
     /// # Errors
@@ -148,7 +138,7 @@ impl Project {
         if let Some(path) = &self.environment.backlog {
             return Ok(BacklogSource::at(path)?);
         }
-        let main = self.repository().common_dir().parent();
+        let main = self.repository.common_dir().parent();
         Ok(BacklogSource::find(self.root()).or_else(|error| {
             let main = main.filter(|main| *main != self.root());
             let found = main.and_then(|main| BacklogSource::find(main).ok());
@@ -183,7 +173,7 @@ impl Project {
 
     /// Returns everything that is changed and may be committed.
     pub(super) fn changed_paths(&self) -> Result<Vec<PathBuf>, Error> {
-        Ok(self.checkout.changed_paths(&self.never_commit()?)?)
+        Ok(self.repository.changed_paths(&self.never_commit()?)?)
     }
 
     /// As `changed_paths`, as text.
@@ -197,7 +187,7 @@ impl Project {
     pub(super) fn assert_committed(&self) -> Result<(), Error> {
         match self.changed_paths()? {
             paths if paths.is_empty() => Ok(()),
-            paths => Err(Error::Uncommitted { paths }),
+            paths => Err(Error::Uncommitted(paths)),
         }
     }
 

@@ -16,18 +16,21 @@ impl OpenRun<'_> {
     pub(super) fn tree(&self) -> Result<TreeId, Error> {
         Ok(self
             .project
-            .checkout
+            .repository
             .snapshot_tree(&self.project.never_commit()?)?)
     }
 
     /// Returns what differs from the run's last commit, whoever has committed it meanwhile.
     fn changes(&self, tree: &TreeId) -> Result<Vec<Change>, Error> {
-        Ok(self.repository().changed_files(&self.state.head, tree)?)
+        Ok(self
+            .project
+            .repository
+            .changed_files(&self.state.head, tree)?)
     }
 
     /// Tells whether the branch still holds what the run has committed: amended commits and moved branches do not.
     pub(super) fn holds_its_commits(&self) -> Result<bool, Error> {
-        let repository = self.repository();
+        let repository = &self.project.repository;
         Ok(repository.is_ancestor(&self.state.head, &repository.head()?.commit)?)
     }
 
@@ -36,21 +39,19 @@ impl OpenRun<'_> {
         if self.holds_its_commits()? {
             return Ok(());
         }
-        Err(Error::Rewritten {
-            commit: self.state.head.clone(),
-        })
+        Err(Error::Rewritten(self.state.head.clone()))
     }
 
     /// Refuses a branch on which commits that no step of the run took have changed something.
     pub(super) fn assert_nothing_on_top(&self) -> Result<(), Error> {
         self.assert_holds_its_commits()?;
-        let repository = self.repository();
+        let repository = &self.project.repository;
         let tip = repository.tree_of(&repository.head()?.commit)?;
         if tip == repository.tree_of(&self.state.head)? {
             return Ok(());
         }
         let commit = self.state.head.clone();
-        Err(Error::Unjudged { commit })
+        Err(Error::Unjudged(commit))
     }
 
     /// Returns the files of tests that were added or changed since the run's last commit, and hold something.
@@ -66,7 +67,7 @@ impl OpenRun<'_> {
 
     /// In some languages tests stand within the code: there the part that holds them has to differ.
     fn holds_tests(&self, file: &Change, tree: &TreeId) -> Result<bool, Error> {
-        let repository = self.repository();
+        let repository = &self.project.repository;
         let Some(text) = repository.text_in_tree(tree, &file.path)? else {
             return Ok(is_test_path(&file.path));
         };
@@ -85,22 +86,22 @@ impl OpenRun<'_> {
         let Some(red) = &self.state.red_kept else {
             return Ok(Vec::new());
         };
-        let differing = self.repository().changed_files(&red.commit, tree)?;
-        let paths = differing.into_iter().map(|file| file.path);
-        Ok(paths.filter(|path| red.files.contains(path)).collect())
+        let mut changed = (self.project.repository).changed_between(&red.commit, tree)?;
+        changed.retain(|path| red.files.contains(path));
+        Ok(changed)
     }
 
     /// Returns what differs from the tree with which GREEN held; nothing where it was not kept.
     pub(super) fn changed_since_green(&self, tree: &TreeId) -> Result<Vec<String>, Error> {
         match self.state.green_kept.clone().map(TreeId::new) {
-            Some(green) => Ok(self.repository().changed_between(&green, tree)?),
+            Some(green) => Ok(self.project.repository.changed_between(&green, tree)?),
             None => Ok(Vec::new()),
         }
     }
 
     /// What is committed and differs from what GREEN held with: hooks may stage something else.
     pub(super) fn changed_by_hooks(&self, commit: &CommitId) -> Result<Vec<String>, Error> {
-        self.changed_since_green(&self.repository().tree_of(commit)?)
+        self.changed_since_green(&self.project.repository.tree_of(commit)?)
     }
 
     /// Judges what a report on RED says by what is there; `None` when nothing speaks against it.
@@ -143,7 +144,7 @@ impl Session<'_> {
         let base = state.head.clone();
         let commit = self
             .project
-            .checkout
+            .repository
             .keep_tree(tree, &base, &name, &message)?;
         self.state.red_kept = Some(KeptRed {
             commit: commit.clone(),
@@ -168,7 +169,7 @@ impl Session<'_> {
         if left.is_empty() {
             Ok(Vec::new())
         } else {
-            Err(Error::LeftOut { paths: left })
+            Err(Error::LeftOut(left))
         }
     }
 }

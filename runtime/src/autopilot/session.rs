@@ -21,7 +21,7 @@ use tm_scheduler::{RunId, Status, Tag, Task, TaskId};
 use tm_store::autopilot::{AutopilotLock, AutopilotRun, PointerStatus};
 use tm_store::backlog::{BacklogError, RollUp, StatusChange, stamp};
 use tm_store::run::{read_json, write_json, write_text};
-use tm_worktrees::{BranchName, Repository};
+use tm_worktrees::BranchName;
 
 /// So long a command waits for another one of the same checkout.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -59,10 +59,6 @@ impl<'a> OpenRun<'a> {
             run,
             state,
         })
-    }
-
-    pub(super) const fn repository(&self) -> &'a Repository {
-        self.project.repository()
     }
 
     /// Writes everything that follows from the state.
@@ -173,7 +169,7 @@ impl<'a> Session<'a> {
     /// Refuses a checkout that is not on the run's branch.
     pub(super) fn assert_on_branch(&self) -> Result<BranchName, Error> {
         let branch = BranchName::new(self.state.branch.clone())?;
-        self.project.checkout.assert_on(&branch)?;
+        self.project.repository.assert_on(&branch)?;
         Ok(branch)
     }
 

@@ -20,7 +20,7 @@ use tm_store::autopilot::{PointerStatus, autopilot_run_id};
 use tm_worktrees::{BranchName, branch_from_pattern, slug};
 
 /// What is to be begun.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub struct StartRequest {
     /// The task.
     pub task: String,
@@ -157,14 +157,14 @@ fn set_up(session: &mut Session<'_>) -> Result<(), Error> {
         return Ok(());
     }
     let branch = BranchName::new(session.state.branch.clone())?;
-    let (checkout, base) = (&session.project.checkout, &session.state.base_commit);
+    let (repository, base) = (&session.project.repository, &session.state.base_commit);
     // A branch that stands where the run began was made by this very run before it was cut off.
-    if checkout.repository().branch_tip(&branch)?.as_ref() == Some(base)
-        && checkout.assert_on(&branch).is_err()
+    if repository.branch_tip(&branch)?.as_ref() == Some(base)
+        && repository.assert_on(&branch).is_err()
     {
-        checkout.switch_to(Some(branch.as_str()), base)?;
+        repository.switch_to(Some(branch.as_str()), base)?;
     }
-    checkout.start_branch(&branch)?;
+    repository.start_branch(&branch)?;
     session.set_statuses(&session.under_way())?;
     session.state.machine.handle(&Order::BranchReady)?;
     let state = &session.state;
@@ -206,7 +206,7 @@ fn answer(state: &RunState, message: String, warnings: Vec<String>) -> Started {
         branch_name: state.branch.clone(),
         phase: state.phase().to_owned(),
         tdd_phase: state.tdd_phase().map(ToOwned::to_owned),
-        subtasks: state.all_subtasks(),
+        subtasks: state.ids(|_| true),
         progress: state.progress(),
         base: Vec::new(),
         warnings,
@@ -289,7 +289,7 @@ fn refuse_unclean(project: &Project) -> Result<(), Error> {
     }
     match project.changed_paths()? {
         paths if paths.is_empty() => Ok(()),
-        paths => Err(Error::Unclean { paths }),
+        paths => Err(Error::Unclean(paths)),
     }
 }
 
@@ -300,7 +300,7 @@ fn branch(
     task: &Task,
     tag: &Tag,
 ) -> Result<BranchName, Error> {
-    let repository = project.repository();
+    let repository = &project.repository;
     let wanted = if let Some(name) = &request.branch {
         BranchName::new(name.clone())?
     } else {
@@ -312,16 +312,20 @@ fn branch(
         ];
         repository.free_branch(&branch_from_pattern(&project.settings.git.branch, &values)?)?
     };
-    project.checkout.assert_not_default(&wanted)?;
-    let is_checked_out = project.checkout.assert_on(&wanted).is_ok();
+    project.repository.assert_not_default(&wanted)?;
+    let is_checked_out = project.repository.assert_on(&wanted).is_ok();
     if let (Some(at), false) = (repository.branch_tip(&wanted)?, is_checked_out) {
-        return Err(tm_worktrees::Error::BranchTaken { branch: wanted, at }.into());
+        return Err(tm_worktrees::Error::BranchTaken {
+            branch: wanted.to_string(),
+            at,
+        }
+        .into());
     }
     Ok(wanted)
 }
 
 fn new_state(project: &Project, checked: &Checked) -> Result<RunState, Error> {
-    let head = project.repository().head()?;
+    let head = project.repository.head()?;
     let mut began = now();
     let mut run_id = autopilot_run_id(&checked.tag, &checked.task.id, began);
     while project.folder.run(&run_id)?.path().exists() {

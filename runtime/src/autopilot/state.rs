@@ -42,10 +42,8 @@ pub(super) struct RunState {
     /// What tm measured of the RED under way, where it runs the tests itself.
     pub(super) red_proven: Option<RedCommit>,
     /// What RED left, whoever ran its tests; none before it holds.
-    #[serde(default)]
     pub(super) red_kept: Option<KeptRed>,
     /// The tree with which GREEN held; none before it does, and where a part of it may be committed.
-    #[serde(default)]
     pub(super) green_kept: Option<String>,
     /// Pieces of work that were handed out.
     pub(super) work_units: Vec<UnitRecord>,
@@ -116,17 +114,13 @@ impl RunState {
         tm_store::run::safe_name(&self.run_id.as_str().into())
     }
 
-    fn ids(&self, is_wanted: impl Fn(&Progress) -> bool) -> Vec<String> {
+    /// Returns the ids of the subtasks that are so far, in their order.
+    pub(super) fn ids(&self, is_wanted: impl Fn(&Progress) -> bool) -> Vec<String> {
         let items = self.machine.items().iter();
         items
             .filter(|item| is_wanted(&item.progress))
             .map(|item| item.id.to_string())
             .collect()
-    }
-
-    /// Returns the ids of all subtasks in their order.
-    pub(super) fn all_subtasks(&self) -> Vec<String> {
-        self.ids(|_| true)
     }
 
     pub(super) fn completed(&self) -> Vec<String> {

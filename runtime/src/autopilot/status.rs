@@ -6,7 +6,6 @@ use super::project::Project;
 use super::session::OpenRun;
 use super::state::commit_of;
 use crate::now;
-use serde_json::Value;
 use std::path::PathBuf;
 use tm_scheduler::RunId;
 use tm_scheduler::autopilot::{Progress, WorkItem};
@@ -23,16 +22,6 @@ pub fn status(project: &Project) -> Result<Option<StatusView>, Error> {
         Err(Error::NoRun) => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-/// Returns the state of a run as it is kept.
-///
-/// # Errors
-/// There is no such run.
-pub fn run_state(project: &Project) -> Result<Value, Error> {
-    let open = OpenRun::open(project)?;
-    let unit = open.work_unit(&open.state.machine.next())?;
-    Ok(open.state.file(unit.as_ref()))
 }
 
 /// Returns the project for calls about the run itself, whatever becomes the current one meanwhile, and its log of events.

@@ -6,14 +6,13 @@ use super::error::Error;
 use super::project::Project;
 use super::session::Session;
 use crate::preflight::{BrokenBase, look_first};
-use crate::step_error::{StepError, describe};
-use crate::{Checkouts, RedCommit, TestResultCache, Work, prove};
+use crate::{Checkouts, RedCommit, StepError, TestResultCache, Work, describe, prove};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use tm_config::Verify;
-use tm_scheduler::autopilot::{TddPhase, TestCounts, Verdict, judge_final};
+use tm_scheduler::autopilot::{TestCounts, Verdict, judge_final};
 use tm_scheduler::preflight::Preflight;
-use tm_scheduler::{CommandEnd, CommitId, Coverage, Phase, Proof, Task, TestOutcome};
+use tm_scheduler::{CommandEnd, CommitId, Coverage, Phase, Proof, Task, TddHalf, TestOutcome};
 use tm_store::run::{read_json, write_json};
 use tm_worktrees::{TreeId, WorktreePool};
 
@@ -27,18 +26,18 @@ pub(super) struct Seen {
 /// Runs the tests and judges what is seen.
 pub(super) async fn measure(
     session: &mut Session<'_>,
-    phase: TddPhase,
+    phase: TddHalf,
     tree: &TreeId,
 ) -> Result<Seen, Error> {
     // The agent may have committed its work itself: it is judged since the run's last commit.
     let head = session.state.head.clone();
     let project = session.project;
     let proven = session.state.red_proven.clone();
-    let red = proven.filter(|_| phase == TddPhase::Green);
+    let red = proven.filter(|_| phase == TddHalf::Green);
     let work = Work {
         phase: match phase {
-            TddPhase::Red => Phase::Red,
-            TddPhase::Green => Phase::Green,
+            TddHalf::Red => Phase::Red,
+            TddHalf::Green => Phase::Green,
         },
         base: red.as_ref().map_or(&head, |red| &red.commit).clone(),
         tree: tree.clone(),
@@ -51,7 +50,7 @@ pub(super) async fn measure(
     let proof = prove(&work, &result_cache).await;
     close(&result_cache).await;
     let proof = proof.map_err(measuring)?;
-    if phase == TddPhase::Red && proof.holds() {
+    if phase == TddHalf::Red && proof.holds() {
         session.state.red_proven = Some(RedCommit {
             base: head,
             commit: session.keep_red(tree)?,
@@ -95,7 +94,7 @@ fn result_cache(
     head: &CommitId,
 ) -> Result<TestResultCache, Error> {
     let repository = project
-        .repository()
+        .repository
         .with_content(crate::content_rules(&project.settings.worktree));
     let pool = WorktreePool::open(&repository, folder)?;
     let executor = crate::executor(&project.waves);
@@ -159,20 +158,20 @@ pub(super) async fn suite(
     Ok((counts, Verdict::refused(message, "make it pass")))
 }
 
-fn verdict(phase: TddPhase, proof: &Proof) -> Verdict {
+fn verdict(phase: TddHalf, proof: &Proof) -> Verdict {
     let seen = format!("{} passed, {} failed", proof.passed, proof.failed);
     if proof.holds() {
-        let mut verdict = Verdict::accepted(format!("{} is proven: {seen}", phase.as_str()));
+        let mut verdict = Verdict::accepted(format!("{} is proven: {seen}", phase.in_capitals()));
         verdict.warnings.clone_from(&proof.notes);
         return verdict;
     }
     let why = proof.evidence.trim();
     let advice = match phase {
-        TddPhase::Red => "write tests for behaviour that is missing, and change nothing else",
-        TddPhase::Green => "go on with the implementation; leave the tests of RED as they are",
+        TddHalf::Red => "write tests for behaviour that is missing, and change nothing else",
+        TddHalf::Green => "go on with the implementation; leave the tests of RED as they are",
     };
     Verdict::refused(
-        format!("{} is not proven ({seen}): {why}", phase.as_str()),
+        format!("{} is not proven ({seen}): {why}", phase.in_capitals()),
         advice,
     )
 }
@@ -199,7 +198,7 @@ pub(super) async fn look(
     else {
         return Ok(Vec::new());
     };
-    let tree = project.repository().tree_of(base)?;
+    let tree = project.repository.tree_of(base)?;
     let of = format!(
         "{tree} {} {:?}",
         command.identity(),

@@ -9,11 +9,9 @@ pub mod preparation;
 
 pub(crate) use not_ready::NotReady;
 
-use crate::locks::locked;
-use crate::run_event::RunEvent;
-use crate::setup::environment;
-use crate::step_error::{StepError, blocking, briefly, describe, in_background};
+use crate::{RunEvent, StepError, blocking, briefly, describe, environment, in_background};
 use not_ready::{not_ready, of_content};
+use parking_lot::{Mutex, MutexGuard};
 use ports::{Ports, name_of};
 use preparation::{
     Error, Preparation, PreparationBasis, PrepareReport, Prepared, PreparedPlace, Role,
@@ -22,17 +20,17 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, OnceLock};
 use tm_config::Settings;
 use tm_executors::engine::Executor;
 use tm_scheduler::{CommitId, milliseconds};
-use tm_worktrees::{BranchName, BranchStart, JudgeCheckout, Lister, Worktree, WorktreePool};
+use tm_worktrees::{BranchName, JudgeCheckout, Lister, Worktree, WorktreePool};
 
 /// The checkouts of a run.
 #[derive(Clone, Debug)]
 pub struct Checkouts {
     pool: WorktreePool,
-    preparation: Preparation,
+    preparation: Arc<Preparation>,
     /// What the run began with.
     base: CommitId,
     /// Where copies of ignored files are, and what set-ups print.
@@ -132,7 +130,7 @@ impl Checkouts {
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Prepared>> {
-        locked(&self.known)
+        self.known.lock()
     }
 
     fn known_of(&self, checkout: &Path) -> Prepared {
@@ -194,7 +192,7 @@ impl Checkouts {
             (self.preparation.clone(), commit.clone(), state.clone());
         let is_of_base = commit == self.base;
         let checked_out = in_background(move || {
-            let kept = preparation.kept(&state, || checkout.untracked())?;
+            let kept = preparation.kept(&state, || checkout.lister().untracked())?;
             checkout.check_out(&commit, &kept)?;
             Ok(checkout)
         });
@@ -206,7 +204,7 @@ impl Checkouts {
     pub(crate) fn look_at_hooks(&self) -> Option<String> {
         let words = briefly(|| self.pool.repository().put_hooks_path_back())
             .unwrap_or_else(|trouble| Some(trouble.into()))?;
-        locked(&self.noticed).push(words.clone());
+        self.noticed.lock().push(words.clone());
         Some(words)
     }
 
@@ -214,11 +212,11 @@ impl Checkouts {
     pub(crate) async fn worktree(
         &self,
         branch: &BranchName,
-        start: &BranchStart,
+        start: Option<&CommitId>,
         base: &CommitId,
         must_contain: &[CommitId],
     ) -> Result<Worktree, NotReady> {
-        let (checkouts, branch, start) = (self.clone(), branch.clone(), start.clone());
+        let (checkouts, branch, start) = (self.clone(), branch.clone(), start.cloned());
         let (commit, must_contain) = (base.clone(), must_contain.to_vec());
         let worktree = blocking(move || {
             let kept = |path: &Path, lister: &Lister| {
@@ -226,7 +224,7 @@ impl Checkouts {
                 checkouts.preparation.kept(&known, || lister.untracked())
             };
             let pool = &checkouts.pool;
-            pool.check_out(&branch, &start, &commit, &must_contain, kept)
+            pool.check_out(&branch, start.as_ref(), &commit, &must_contain, kept)
         })
         .await?;
         self.made_ready(worktree).await
@@ -285,9 +283,9 @@ impl Checkouts {
             if runs_commands {
                 worktree.show_at_branch()?;
             }
-            let kept = preparation.kept(&known, || worktree.untracked())?;
+            let kept = preparation.kept(&known, || worktree.lister().untracked())?;
             worktree.keep(kept)?;
-            if report.was_made() {
+            if report != PrepareReport::WasReady {
                 worktree.go_back_to(&base)?;
             }
             Ok::<_, tm_worktrees::Error>(worktree)
@@ -302,7 +300,7 @@ impl Checkouts {
         if !self.preparation.has_setup() {
             return Ok(String::new());
         }
-        let (repository, files) = (self.pool.repository(), self.preparation.setup_when());
+        let (repository, files) = (self.pool.repository(), &self.preparation.setup_when);
         let covered = briefly(|| repository.files_covered(&repository.tree_of(commit)?, files))?;
         Ok(covered.join("\n"))
     }
@@ -325,7 +323,7 @@ impl Checkouts {
     /// Runs the tear-down in every checkout that is ready, and removes the copies; returns what people should know.
     pub async fn close(&self) -> Vec<String> {
         let known = std::mem::take(&mut *self.known());
-        let mut warnings = std::mem::take(&mut *locked(&self.noticed));
+        let mut warnings = std::mem::take(&mut *self.noticed.lock());
         let pool = self.pool.clone();
         if self.preparation.has_teardown() {
             // What is not sealed now is not the user's settings either.

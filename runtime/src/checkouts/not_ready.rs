@@ -1,7 +1,7 @@
 //! Why there is no checkout, and whose fault that is.
 
 use super::preparation::{Error, SetupFailed};
-use crate::step_error::{StepError, describe};
+use crate::{StepError, describe};
 
 /// Why there is no checkout.
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 //! it. Ports come in blocks, each held by one run on this machine by a lock that the system lets go of with the process.
 //! Does not look whether some other program listens on a port.
 
-use crate::locks::locked;
+use parking_lot::Mutex;
 use rustix::process::geteuid;
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ use std::fs::{DirBuilder, File};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// The first port; below those that systems hand out by themselves.
 const FIRST: u32 = 21_000;
@@ -66,7 +66,7 @@ impl Ports {
     }
 
     fn block(&self, number: usize) -> Option<u32> {
-        let mut leases = locked(&self.leases);
+        let mut leases = self.leases.lock();
         while leases.len() <= number {
             let key = format!("{} {}", self.key, leases.len());
             leases.push(folder().and_then(|folder| Lease::take(&folder, &key)));

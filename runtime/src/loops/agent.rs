@@ -7,7 +7,7 @@ use super::{LoopEvent, LoopSetup, Place, Teller};
 use crate::attempt::{
     Attempt, AttemptRunner, ConcurrentAttempts, Launch, Ran, Start, Workplace, not_started,
 };
-use crate::step_error::{StepError, blocking, describe};
+use crate::{StepError, blocking, describe};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -154,15 +154,7 @@ async fn work_since(
         let (repository, after) = (&setup.repository, snapshot(setup)?);
         repository.work_between(&before, &after, &setup.left_out)
     });
-    let work = work.await?;
-    Ok(WorkChanges {
-        commits: work.commits,
-        files: work.files,
-        insertions: work.insertions,
-        deletions: work.deletions,
-        uncommitted: work.uncommitted,
-        unseen: None,
-    })
+    work.await
 }
 
 /// In a worktree, nothing is left uncommitted: its folder goes away, its branch stays.
@@ -195,7 +187,7 @@ fn command(
         last_failure: this.last_failure.clone(),
         ..setup.context.clone()
     };
-    let prompt = setup.prompt.render(&context)?;
+    let prompt = setup.prompt.framed(&context)?;
     let launch = Launch {
         recipe: &setup.recipe,
         executor: &setup.executor,

@@ -66,7 +66,7 @@ pub async fn run_loops(
         };
         teller.tell(LoopEvent::Started {
             loop_id: setup.id.to_string(),
-            prompt: setup.prompt.name(),
+            prompt: setup.prompt.name.clone(),
             iterations: setup.limits.iterations.get(),
             branch: setup.place.branch(),
         });
@@ -128,7 +128,7 @@ fn write_down(activity: &mut ActivityLog, told: &TaggedLoopEvent) -> Result<(), 
 }
 
 /// Something that happened in the loop of a tag, as a line of `activity.jsonl`, which has the moment besides.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct TaggedLoopEvent {
     /// When.
     #[serde(skip)]
@@ -141,7 +141,7 @@ pub struct TaggedLoopEvent {
 }
 
 /// What happened.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(tag = "event")]
 pub enum LoopEvent {
     /// A loop began.

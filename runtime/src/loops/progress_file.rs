@@ -14,13 +14,13 @@ use tm_store::backlog::stamp;
 const TAIL_BYTES: u64 = 12 * 1024;
 
 /// The progress file.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug)]
 pub struct ProgressFile {
     path: PathBuf,
 }
 
 /// What its header says of a loop.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct LoopHeader<'a> {
     /// When it began.
     pub started_at: Timestamp,

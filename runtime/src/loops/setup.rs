@@ -2,24 +2,24 @@
 //! for whoever comes after a crash, and what is done with that then.
 
 use super::{LoopState, ProgressFile};
-use crate::checkouts::{Checkouts, preparation};
-use crate::locks::locked;
-use crate::step_error::blocking;
-use crate::{Error, now};
+use crate::checkouts::preparation;
+use crate::{Checkouts, Error, blocking, now};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tm_config::Escape;
 use tm_executors::agent::{AttemptLimits, end_abandoned};
 use tm_executors::engine::Executor;
 use tm_executors::testing::TestCommand;
-use tm_presets::{LoopContext, LoopPrompt, Recipe};
+use tm_presets::{LoopContext, PromptTemplate, Recipe};
 use tm_scheduler::iteration::{Goal, LoopInput, LoopLimits, LoopStatus};
 use tm_scheduler::{CommitId, RunId, Status, Tag, Timestamp};
 use tm_store::backlog::{BacklogSource, ReadOptions};
 use tm_store::run::{LoopDirectory, ProjectDirectory, read_json};
-use tm_worktrees::{BranchName, BranchStart, PathPatterns, Repository, Worktree};
+use tm_untrusted::entries;
+use tm_worktrees::{BranchName, PathPatterns, Repository, Worktree};
 
 /// The loop of one tag.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub struct LoopSetup {
     /// The command that must pass after each iteration, when one must.
     pub test_command: Option<TestCommand>,
     /// What the agents are asked.
-    pub prompt: LoopPrompt,
+    pub prompt: PromptTemplate,
     /// What the prompt speaks of; what differs between iterations is filled in for each.
     pub context: LoopContext,
     /// The agent.
@@ -96,7 +96,7 @@ impl Place {
         branch: &BranchName,
         base: &CommitId,
     ) -> Result<Self, preparation::Error> {
-        let made = checkouts.worktree(branch, &BranchStart::New, base, &[]);
+        let made = checkouts.worktree(branch, None, base, &[]);
         let worktree = Box::new(made.await?);
         Ok(Self::Worktree {
             checkouts: Box::new(checkouts),
@@ -142,7 +142,7 @@ impl Place {
 pub struct SharedCost(Arc<Mutex<BTreeMap<Tag, Standing>>>);
 
 /// Where a tag's loop stands, as far as that bears on others.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) struct Standing {
     pub(super) spent: f64,
     /// The account of its agent.
@@ -154,7 +154,7 @@ pub(super) struct Standing {
 impl SharedCost {
     /// Records where a loop stands, and returns what the machine is to know of the others.
     pub(super) fn exchange(&self, tag: &Tag, own: Standing) -> Vec<LoopInput> {
-        let mut all = locked(&self.0);
+        let mut all = self.0.lock();
         let others = || all.iter().filter(|(other, _)| *other != tag);
         let spent = others().map(|(_, other)| other.spent).sum();
         let limited = others()
@@ -218,7 +218,7 @@ pub(super) fn env_markers(
 }
 
 /// A loop that was cut off: tm was killed, or the machine.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug)]
 pub struct CutOff {
     /// Where it stood.
     pub state: LoopState,
@@ -263,14 +263,11 @@ pub async fn clean_up(project: &ProjectDirectory) -> Result<Vec<CutOff>, Error> 
 }
 
 fn states(directory: &LoopDirectory) -> Result<Vec<LoopState>, Error> {
-    let entries = std::fs::read_dir(directory.path())
-        .into_iter()
-        .flatten()
-        .flatten();
     let is_state = |name: &str| {
         name.strip_suffix(".json")
             .is_some_and(|name| name.starts_with("state-"))
     };
-    let files = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_state));
+    let files =
+        entries(directory.path()).filter(|entry| entry.file_name().to_str().is_some_and(is_state));
     files.map(|entry| Ok(read_json(&entry.path())?)).collect()
 }

@@ -8,7 +8,7 @@ use tm_scheduler::{CommitId, RunId, Tag};
 use tm_store::run::{LoopDirectory, write_json};
 
 /// Where a tag's loop stands: `state-<tag>.json`, replaced before each agent is started.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoopState {
     /// The version of this format.
     pub version: u32,

@@ -1,7 +1,7 @@
 //! Reads what changed, and what it has to do with the tests, from git.
 
 use super::{Prover, RedCommit, Work};
-use crate::step_error::{StepError, briefly};
+use crate::{StepError, briefly};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 use tm_executors::testing::{

@@ -3,7 +3,7 @@
 
 use super::files::{Brought, changed_tests};
 use super::{Prover, TestResultCache};
-use crate::step_error::{StepError, briefly};
+use crate::{StepError, briefly};
 use serde::{Deserialize, Serialize};
 use tm_executors::testing::{TestCommand, told_by_exit_status};
 use tm_scheduler::verdict::{
@@ -119,7 +119,7 @@ fn facts(red: &RedCommit, brought: &Brought, without_names: Vec<String>) -> RedF
 }
 
 /// The RED that a GREEN has to satisfy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RedCommit {
     /// What RED started from.
     pub base: CommitId,

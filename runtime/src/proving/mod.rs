@@ -10,12 +10,12 @@ pub use green::{RedCommit, red_commit};
 pub use parts::Parts;
 pub use result_cache::TestResultCache;
 
-use crate::locks::locked;
-use crate::step_error::{StepError, briefly};
+use crate::{StepError, briefly};
 use files::StartTree;
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tm_executors::testing::{RunnerFile, TestCommand, runner_file, told_by_exit_status};
 use tm_scheduler::verdict::{
     AsBefore, Rules, is_test_path, judge_plain, judge_plain_as_before, lead_out, needs_rerun,
@@ -249,7 +249,9 @@ impl<'a> Prover<'a> {
             (self.result_cache).measure_watching(commit, self.command, log, Some(&self.start));
         let report = measured.await?;
         self.write(name, &report)?;
-        locked(&self.rewritten).extend(report.rewritten.iter().cloned());
+        self.rewritten
+            .lock()
+            .extend(report.rewritten.iter().cloned());
         Ok(report)
     }
 

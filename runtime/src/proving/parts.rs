@@ -2,23 +2,22 @@
 //!
 //! Goes by the paths that changed, and by nothing that an agent says.
 
-use crate::proving::RedCommit;
-use crate::setup::{of_line, test_command, with_settings};
+use crate::setup::{of_line, with_settings};
+use crate::{RedCommit, test_command};
 use std::path::Path;
 use tm_config::Settings;
 use tm_executors::testing::TestCommand;
 use tm_scheduler::CommitId;
-use tm_scheduler::verdict::Change;
 use tm_worktrees::{Error, PathPatterns, Repository, TreeId};
 
 /// The parts of a project, and the command for what lies in none of them.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Parts {
     parts: Vec<Part>,
     elsewhere: Option<TestCommand>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Part {
     patterns: Vec<String>,
     paths: PathPatterns,
@@ -80,11 +79,6 @@ impl Parts {
         TestCommand::together(commands.cloned().collect())
     }
 
-    fn of_changes(&self, changes: Vec<Change>) -> Option<TestCommand> {
-        let paths: Vec<String> = changes.into_iter().map(|change| change.path).collect();
-        self.of_paths(&paths)
-    }
-
     /// Returns what judges work: by the paths that it changed, and those that its RED did.
     ///
     /// # Errors
@@ -99,11 +93,11 @@ impl Parts {
         if self.is_empty() {
             return Ok(self.elsewhere.clone());
         }
-        let mut changed = repository.changed_files(base, tree)?;
+        let mut changed = repository.changed_between(base, tree)?;
         if let Some(red) = red {
-            changed.extend(repository.changed_files(&red.base, &red.commit)?);
+            changed.extend(repository.changed_between(&red.base, &red.commit)?);
         }
-        Ok(self.of_changes(changed))
+        Ok(self.of_paths(&changed))
     }
 
     /// Returns what judges a merge: by the paths that either side changed since they parted.
@@ -122,9 +116,9 @@ impl Parts {
         let Some(parted) = repository.merge_base(head, commit)? else {
             return Ok(self.all());
         };
-        let mut changed = repository.changed_files(&parted, head)?;
-        changed.extend(repository.changed_files(&parted, commit)?);
-        Ok(self.of_changes(changed))
+        let mut changed = repository.changed_between(&parted, head)?;
+        changed.extend(repository.changed_between(&parted, commit)?);
+        Ok(self.of_paths(&changed))
     }
 
     /// Returns lines for people and agents that say which command is for which files; none without parts.

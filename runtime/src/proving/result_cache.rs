@@ -3,18 +3,18 @@
 //! Nothing of before is believed: results are known for as long as this process lives.
 
 use super::files::StartTree;
-use crate::checkouts::{Checkouts, NotReady};
-use crate::locks::locked;
-use crate::step_error::{StepError, briefly};
+use crate::checkouts::NotReady;
+use crate::{Checkouts, StepError, briefly};
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use tm_executors::engine::Executor;
 use tm_executors::testing::{TestCommand, TestPlace, labelled, put_together, run_tests};
 use tm_scheduler::{CommandEnd, CommitId, GateRun, TestReport};
-use tm_worktrees::{JudgeCheckout, Repository, TreeId};
+use tm_worktrees::{Repository, TreeId};
 use tokio::sync::OnceCell;
 
 type Cell = Arc<OnceCell<TestReport>>;
@@ -25,7 +25,8 @@ const START_AGAIN_AFTER: [Duration; 2] = [Duration::from_millis(100), Duration::
 /// What is known of trees. The map is locked only to find a cell, never while tests run.
 #[derive(Debug)]
 pub struct TestResultCache {
-    checkouts: Checkouts,
+    /// Where commits are checked out that no agent ever had.
+    pub(crate) checkouts: Checkouts,
     /// Where raw output goes that belongs to no attempt.
     scratch: PathBuf,
     /// Where tests are written down while they run.
@@ -34,7 +35,7 @@ pub struct TestResultCache {
     /// Trees that were judged, and held.
     proven: Mutex<BTreeSet<String>>,
     /// What gates said, by tree and gate.
-    gates: Mutex<BTreeMap<String, GateRun>>,
+    pub(crate) gates: Mutex<BTreeMap<String, GateRun>>,
 }
 
 impl TestResultCache {
@@ -84,28 +85,18 @@ impl TestResultCache {
 
     /// Remembers that a tree was judged and held, and its results.
     pub(crate) fn remember_proven(&self, tree: &TreeId, command: &TestCommand, report: TestReport) {
-        locked(&self.proven).insert(name(tree, command));
+        self.proven.lock().insert(name(tree, command));
         // Somebody else may have measured the same tree meanwhile; theirs are as good.
         let _already_known = self.cell(tree, command).set(report);
     }
 
     /// Tells whether a tree was judged and held; that its results are known says nothing of what they are.
     pub(crate) fn is_proven(&self, tree: &TreeId, command: &TestCommand) -> bool {
-        locked(&self.proven).contains(&name(tree, command))
-    }
-
-    /// Returns what a gate said of a tree.
-    pub(crate) fn known_gate(&self, key: &str) -> Option<GateRun> {
-        locked(&self.gates).get(key).cloned()
-    }
-
-    /// Remembers what a gate said of a tree.
-    pub(crate) fn remember_gate(&self, key: String, run: GateRun) {
-        locked(&self.gates).insert(key, run);
+        self.proven.lock().contains(&name(tree, command))
     }
 
     fn cell(&self, tree: &TreeId, command: &TestCommand) -> Cell {
-        let mut by_tree = locked(&self.by_tree);
+        let mut by_tree = self.by_tree.lock();
         Arc::clone(by_tree.entry(name(tree, command)).or_default())
     }
 
@@ -167,22 +158,9 @@ impl TestResultCache {
         Ok(labelled(command, report))
     }
 
-    /// Gives out a clean checkout of a commit that no agent ever had.
-    ///
-    /// # Errors
-    /// Why there is none.
-    pub(crate) async fn check_out(&self, commit: &CommitId) -> Result<JudgeCheckout, NotReady> {
-        self.checkouts.judge(commit).await
-    }
-
     /// Runs the tear-down in every checkout that is ready, and removes them; returns what people should know.
     pub async fn close(&self) -> Vec<String> {
         self.checkouts.close().await
-    }
-
-    /// Tells whether commands make checkouts ready.
-    pub(crate) fn has_setup(&self) -> bool {
-        self.checkouts.has_setup()
     }
 
     /// Runs the tests, and again after a pause where they could not even be started: that may be the disk, or too many

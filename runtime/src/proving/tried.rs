@@ -3,8 +3,7 @@
 
 use super::files::Brought;
 use super::{Prover, RedCommit};
-use crate::locks::locked;
-use crate::step_error::{StepError, briefly};
+use crate::{StepError, briefly};
 use std::hash::{BuildHasher as _, RandomState};
 use tm_executors::testing::{Canary as Changed, canary, is_tool_settings};
 use tm_scheduler::verdict::{
@@ -211,7 +210,7 @@ impl Prover<'_> {
     /// What a proof is worth where tests, or what runs them, were written to while they ran. What is written to without
     /// the work, too, is no doing of the work's, and its own new files are its own to write.
     pub(super) async fn of_tests_as_checked_out(&self, proof: Proof) -> Result<Proof, StepError> {
-        let mut files = std::mem::take(&mut *locked(&self.rewritten));
+        let mut files = std::mem::take(&mut *self.rewritten.lock());
         if !proof.holds() || files.is_empty() {
             return Ok(proof);
         }

@@ -6,6 +6,7 @@
 //! back until then.
 
 use super::standing;
+use crate::trailers::values;
 use itertools::Itertools as _;
 use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::{CommitId, RunId, TAKEN_BACK_PHASE, Tag, TaskId, Work, WorkKind, one_line};
@@ -18,7 +19,7 @@ const REJECTS: &str = "Rejects";
 pub(super) const KEEPS: &str = "Keeps";
 
 /// A commit of rejected work, with the task as its own trailers name it.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct RejectedCommit {
     /// The commit.
     pub commit: CommitId,
@@ -50,7 +51,7 @@ impl RejectedCommit {
 }
 
 /// A rejection.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Rejected {
     /// The reference that holds it.
     pub reference: String,
@@ -107,13 +108,7 @@ impl Rejected {
         let message = &told.message;
         let title = message.lines().next()?.split_once(": ")?.1;
         let reason = message.lines().filter_map(|line| line.strip_prefix('>'));
-        let after = message.rsplit("\n\n").next()?;
-        let values = |name: &'static str| {
-            let named = after.lines().filter_map(|line| line.split_once(": "));
-            named
-                .filter(move |(key, _)| *key == name)
-                .map(|(_, value)| value.trim())
-        };
+        let values = |name| values(&told.trailers, name);
         Some(Self {
             reference: reference.to_owned(),
             record: told.id.clone(),
@@ -163,9 +158,10 @@ impl Rejected {
 }
 
 /// All rejections that the repository holds.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Ledger {
-    rejected: Vec<Rejected>,
+    /// In the order of their references.
+    pub rejected: Vec<Rejected>,
 }
 
 impl Ledger {
@@ -184,16 +180,6 @@ impl Ledger {
         Ok(Self {
             rejected: found.collect(),
         })
-    }
-
-    /// Tells whether there is none.
-    pub const fn is_empty(&self) -> bool {
-        self.rejected.is_empty()
-    }
-
-    /// Returns the rejections.
-    pub fn iter(&self) -> impl Iterator<Item = &Rejected> {
-        self.rejected.iter()
     }
 
     /// Returns the rejections of which something is among this work, with it; a rejection with kept tests takes those
@@ -250,7 +236,7 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// Tests that are kept.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug)]
 pub struct KeptTests {
     /// The title of the task then.
     pub title: String,

@@ -8,7 +8,7 @@ use taking_back::Group;
 pub use taking_back::{CleanBase, NotTakenBack, RevertReason, TakenBack, Taking, clean_base};
 use tm_scheduler::merging::Resolution;
 use tm_scheduler::{CommitId, PastMessage, TAKES_BACK, Work, reverted, standing_work};
-use tm_worktrees::{Error, PastCommit, Repository, TakenBackTree};
+use tm_worktrees::{Error, PastCommit, Repository};
 
 mod ledger;
 mod taking_back;
@@ -61,7 +61,7 @@ pub fn rejected_in(
     tip: &CommitId,
 ) -> Result<Vec<(Rejected, Vec<Work>)>, Error> {
     let ledger = Ledger::read(repository)?;
-    if ledger.is_empty() {
+    if ledger.rejected.is_empty() {
         return Ok(Vec::new());
     }
     Ok(ledger.standing_among(&standing(repository, tip)?))
@@ -118,8 +118,8 @@ fn changes_any(
     (from, to): (&CommitId, &CommitId),
     files: &[String],
 ) -> Result<bool, Error> {
-    let changed = repository.changed_files(from, to)?;
-    Ok(changed.iter().any(|change| files.contains(&change.path)))
+    let changed = repository.changed_between(from, to)?;
+    Ok(changed.iter().any(|path| files.contains(path)))
 }
 
 fn since(
@@ -130,16 +130,12 @@ fn since(
     repository.history(commit, std::slice::from_ref(start))
 }
 
-fn says(commit: &PastCommit, name: &str) -> bool {
-    values(&commit.trailers, name).next().is_some()
-}
-
 fn is_put_together(commit: &PastCommit) -> bool {
-    commit.parents.len() == 2 && says(commit, Resolution::TRAILER)
+    commit.parents.len() == 2 && commit.has(Resolution::TRAILER)
 }
 
 fn is_of_tm(commit: &PastCommit) -> bool {
-    says(commit, "Task") && says(commit, "Run")
+    commit.has("Task") && commit.has("Run")
 }
 
 /// Tells why a commit that says that it takes work back does not do just that; `None` where it does.
@@ -172,9 +168,9 @@ pub fn takes_back_as_said(
         }
     }
     Ok(match repository.taken_back(parent, &commits)? {
-        TakenBackTree::Clean(tree) if tree == commit.tree => None,
-        TakenBackTree::Clean(_) => Some("its tree is not what taking back gives".to_owned()),
-        TakenBackTree::Conflict { conflict, .. } => Some(format!(
+        Ok(tree) if tree == commit.tree => None,
+        Ok(_) => Some("its tree is not what taking back gives".to_owned()),
+        Err((_, conflict)) => Some(format!(
             "its tree is not what taking back gives: that conflicts in {}",
             conflict.files.join(", ")
         )),

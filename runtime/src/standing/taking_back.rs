@@ -10,7 +10,7 @@ use super::{Ledger, Rejected, RejectedCommit, standing};
 use super::{by_its_landing, changes_any, people_changed};
 use std::collections::BTreeMap;
 use tm_scheduler::{CommitId, RunId, TAKEN_BACK_PHASE, TAKES_BACK, Tag, TaskId, Work, WorkKind};
-use tm_worktrees::{Error, Repository, TakenBackTree};
+use tm_worktrees::{Error, Repository};
 
 /// Where a run starts, and for which run.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ pub enum RevertReason {
 }
 
 /// Work that was taken back.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug)]
 pub struct TakenBack {
     /// The task of the backlog.
     pub task: TaskId,
@@ -50,7 +50,7 @@ pub struct TakenBack {
 }
 
 /// Where new work starts.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct CleanBase {
     /// The commit.
     pub commit: CommitId,
@@ -63,23 +63,15 @@ pub struct CleanBase {
 /// Why rejected work could not be taken back.
 #[derive(Debug, thiserror::Error)]
 pub enum NotTakenBack {
-    /// People changed the same lines since.
-    #[error("take back `{task}`, which was rejected: commits of people changed the same lines since, in `{}`", files.join("`, `"))]
+    /// People changed the same lines since, or it can't be told any more which lines are whose.
+    #[error("take back `{task}`, which was rejected: {why}, in `{}`", files.join("`, `"))]
     InTheWay {
         /// The task.
         task: TaskId,
         /// The commit that can't be taken back.
         commit: CommitId,
-        /// Where.
-        files: Vec<String>,
-    },
-    /// It can't be told any more which lines are whose.
-    #[error("take back `{task}`, which was rejected: it can't be told from what landed since, in `{}`", files.join("`, `"))]
-    NotApart {
-        /// The task.
-        task: TaskId,
-        /// The commit that can't be taken back.
-        commit: CommitId,
+        /// What is in the way.
+        why: &'static str,
         /// Where.
         files: Vec<String>,
     },
@@ -141,14 +133,14 @@ pub fn clean_base(taking: Taking<'_>, alone: &[Work]) -> Result<CleanBase, NotTa
     loop {
         groups.sort_by_key(|group| group.position);
         match taken_back(taking, &groups)? {
-            Tried::Done(commit, taken_back) => {
+            Ok((commit, taken_back)) => {
                 return Ok(CleanBase {
                     standing: standing(repository, &commit)?,
                     commit,
                     taken_back,
                 });
             }
-            Tried::Conflict(conflict) => dealt_with(taking, &works, &mut groups, conflict)?,
+            Err(conflict) => dealt_with(taking, &works, &mut groups, conflict)?,
         }
     }
 }
@@ -176,25 +168,21 @@ fn dealt_with(
         return Ok(());
     }
     let task = groups[group].task.clone();
-    Err(if people_changed(repository, &commit, start, &files)? {
-        NotTakenBack::InTheWay {
-            task,
-            commit,
-            files,
-        }
+    let why = if people_changed(repository, &commit, start, &files)? {
+        "commits of people changed the same lines since"
     } else {
-        NotTakenBack::NotApart {
-            task,
-            commit,
-            files,
-        }
+        "it can't be told from what landed since"
+    };
+    Err(NotTakenBack::InTheWay {
+        task,
+        commit,
+        why,
+        files,
     })
 }
 
-enum Tried {
-    Done(CommitId, Vec<TakenBack>),
-    Conflict(Conflict),
-}
+/// The commit without the work of the groups, and what was taken back; or what is in the way.
+type Tried = Result<(CommitId, Vec<TakenBack>), Conflict>;
 
 /// What could not be taken back.
 struct Conflict {
@@ -212,9 +200,9 @@ fn taken_back(taking: Taking<'_>, groups: &[Group]) -> Result<Tried, Error> {
         commits.dedup();
         let repository = taking.repository;
         let tree = match repository.taken_back(&onto, &commits)? {
-            TakenBackTree::Clean(tree) => tree,
-            TakenBackTree::Conflict { commit, conflict } => {
-                return Ok(Tried::Conflict(Conflict {
+            Ok(tree) => tree,
+            Err((commit, conflict)) => {
+                return Ok(Err(Conflict {
                     group: position,
                     commit,
                     files: conflict.files,
@@ -230,7 +218,7 @@ fn taken_back(taking: Taking<'_>, groups: &[Group]) -> Result<Tried, Error> {
             by: onto.clone(),
         });
     }
-    Ok(Tried::Done(onto, taken_back))
+    Ok(Ok((onto, taken_back)))
 }
 
 fn message(group: &Group, run: &RunId) -> String {

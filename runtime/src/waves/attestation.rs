@@ -3,8 +3,8 @@
 //! It is a claim of tm's about itself, for those who collect such claims; who wants to know does the proof again
 //! (`tm audit`).
 
-use crate::step_error::briefly;
-use crate::waves::steps::StepContext;
+use super::steps::StepContext;
+use crate::briefly;
 use serde_json::{Value, json};
 use tm_config::Attest;
 use tm_executors::testing::TestCommand;

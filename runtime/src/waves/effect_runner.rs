@@ -2,16 +2,16 @@
 //!
 //! Worktrees travel with the steps: a step is given the worktree that it works in and gives it back with its answer.
 
+use super::looking_ahead::LookingAhead;
+use super::run_setup::{RunSetup, Shared};
+use super::statuses::StatusWriter;
+use super::steering::Reply;
+use super::step_message::{StepDone, StepMessage};
+use super::steps::{self, StepContext, StepShared, WorkStep};
 use crate::attempt::Start;
 use crate::callers::AgentCaller;
-use crate::run_event::RunEvent;
-use crate::step_error::{StepError, blocking, words_of_panic};
-use crate::waves::looking_ahead::LookingAhead;
-use crate::waves::run_setup::{RunSetup, Shared};
-use crate::waves::statuses::StatusWriter;
-use crate::waves::steering::Reply;
-use crate::waves::step_message::{StepDone, StepMessage};
-use crate::waves::steps::{self, StepContext, StepShared, WorkStep};
+use crate::step_error::words_of_panic;
+use crate::{RunEvent, StepError, blocking};
 use futures_util::FutureExt as _;
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;

@@ -2,7 +2,7 @@
 //!
 //! What tasks found out is kept in one file and chosen for a prompt: by kinship, by size, each thing once.
 
-use crate::waves::steps::StepContext;
+use super::steps::StepContext;
 use itertools::Itertools as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -62,7 +62,7 @@ pub(crate) fn prompt_context(
         rejected,
         conflicted: Vec::new(),
         rivals: context.rivals.iter().map(prompt_task).collect(),
-        evidence: evidence(context),
+        evidence: context.earlier.iter().filter_map(evidence_of).collect(),
     }
 }
 
@@ -73,7 +73,7 @@ fn attempts_allowed(context: &StepContext) -> u32 {
     (context.setup.header.limits.retries + 1).saturating_add(uncharged)
 }
 
-fn prompt_task(task: &Task) -> PromptTask {
+pub(crate) fn prompt_task(task: &Task) -> PromptTask {
     PromptTask {
         id: task.id.to_string(),
         title: task.title.clone(),
@@ -98,10 +98,6 @@ fn with_steps(task: &Task) -> String {
         }
     }
     details.trim_start().to_owned()
-}
-
-fn evidence(context: &StepContext) -> Vec<Evidence> {
-    context.earlier.iter().filter_map(evidence_of).collect()
 }
 
 fn evidence_of(record: &AttemptRecord) -> Option<Evidence> {

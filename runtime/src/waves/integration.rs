@@ -4,12 +4,10 @@
 //! more is built on it until that is seen to: what others put there nobody has proven.
 
 use crate::Error;
-use crate::locks::locked;
-use crate::trailers::values;
-use std::sync::Mutex;
+use crate::trailers::Claims;
+use parking_lot::Mutex;
 use tm_scheduler::CommitId;
-use tm_scheduler::merging::Resolution;
-use tm_worktrees::{BranchName, BranchStart, MergedTree, Repository};
+use tm_worktrees::{BranchName, Repository};
 
 /// The integration branch of a run.
 #[derive(Debug)]
@@ -29,7 +27,7 @@ struct Known {
 }
 
 /// Where the branch is.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug)]
 pub struct Tip {
     /// The newest commit that has landed.
     pub commit: CommitId,
@@ -59,7 +57,7 @@ impl Integration {
             Some(_) | None => newest.clone(),
         };
         let integration = Self::lost(repository, branch, newest);
-        locked(&integration.known).at = at;
+        integration.known.lock().at = at;
         let tip = integration.tip()?;
         let was_deleted = tip.was_deleted && !is_new;
         Ok((integration, Tip { was_deleted, ..tip }))
@@ -86,7 +84,7 @@ impl Integration {
     /// # Errors
     /// It is not where tm put it, or git refused.
     pub fn tip(&self) -> Result<Tip, Error> {
-        let mut known = locked(&self.known);
+        let mut known = self.known.lock();
         let Some(found) = self.repository.branch_tip(&self.branch)? else {
             self.repository.create_branch(&self.branch, &known.landed)?;
             known.at = known.landed.clone();
@@ -114,10 +112,9 @@ impl Integration {
     /// # Errors
     /// Somebody else moved it (`tm_worktrees::Error::Moved`), it is protected, or git refused.
     pub(crate) fn advance(&self, merge: &CommitId) -> Result<(), tm_worktrees::Error> {
-        let mut known = locked(&self.known);
-        let expected = known.at.clone();
-        let start = BranchStart::Reuse { expected };
-        self.repository.move_branch(&self.branch, merge, &start)?;
+        let mut known = self.known.lock();
+        let start = Some(&known.at);
+        self.repository.move_branch(&self.branch, merge, start)?;
         known.at = merge.clone();
         known.landed = merge.clone();
         drop(known);
@@ -132,18 +129,14 @@ fn is_unfinished(
     found: &CommitId,
     landing: &[CommitId],
 ) -> Result<bool, Error> {
-    let parents = repository.parents(found)?;
-    let [first, second] = parents.as_slice() else {
+    let past = repository.past(found)?;
+    let [first, second] = past.parents.as_slice() else {
         return Ok(false);
     };
     if first != newest || !landing.contains(second) {
         return Ok(false);
     }
-    let trailers = repository.past(found)?.trailers;
-    let resolution = values(&trailers, Resolution::TRAILER).next();
-    let resolution = resolution.and_then(Resolution::of);
-    match repository.merged_tree(newest, second, &repository.tree_of(found)?, resolution)? {
-        MergedTree::AsMerged | MergedTree::Resolved => Ok(true),
-        MergedTree::Other | MergedTree::Conflict(_) => Ok(false),
-    }
+    let claims = Claims::of(&past.trailers).unwrap_or_default();
+    let merged = repository.merged_tree(newest, second, &past.tree, claims.resolution)?;
+    Ok(merged.is_what_parents_give())
 }

@@ -2,7 +2,7 @@
 //!
 //! Costs something only when the integration branch moves: one look into each worktree in which somebody works.
 
-use crate::waves::run_setup::Shared;
+use super::run_setup::Shared;
 use itertools::Itertools as _;
 use std::collections::BTreeMap;
 use tm_scheduler::{AttemptNumber, CommitId, Foreseen, Input, Scheduler, TaskId};

@@ -3,14 +3,14 @@
 //! Inputs that come together are journaled together and flushed to disk once, before the first effect that can't be
 //! undone.
 
+use super::effect_runner::EffectRunner;
+use super::run_setup::RunSetup;
+use super::steering::{Ask, Reply, Steer, stop_mode};
+use super::step_message::StepMessage;
 use crate::callers::refusal_of;
 use crate::clock::SteadyClock;
-use crate::run_event::RunEvent;
-use crate::waves::effect_runner::EffectRunner;
-use crate::waves::run_setup::RunSetup;
-use crate::waves::steering::{Ask, Reply, Steer, stop_mode};
-use crate::waves::step_message::StepMessage;
-use crate::{Error, Replayed};
+use crate::{Error, Replayed, RunEvent};
+use std::mem::take;
 use std::time::Duration;
 use tm_scheduler::{Edition, Effect, Input, Limits, Request, RunStatus, Scheduler, Timestamp};
 use tm_store::run::{ActivityLog, JournalWriter};
@@ -28,15 +28,16 @@ const WRITE_AGAIN_AFTER: [Duration; 3] = [
     Duration::from_secs(3),
 ];
 
-/// A run in this process that is about to go on.
+/// A run in this process that is about to go on, or goes on.
 #[derive(Debug)]
 pub struct Run {
     scheduler: Scheduler,
     journal: JournalWriter,
     activity: ActivityLog,
-    setup: RunSetup,
     clock: SteadyClock,
-    first: Input,
+    effects: EffectRunner,
+    /// What is to be taken in next.
+    incoming: Vec<Incoming>,
 }
 
 /// Something that came in.
@@ -54,16 +55,6 @@ enum Incoming {
 /// Somebody who is to be answered.
 type Answered = (oneshot::Sender<Reply>, Reply);
 
-/// A run that goes on.
-#[derive(Debug)]
-struct Loop {
-    scheduler: Scheduler,
-    journal: JournalWriter,
-    activity: ActivityLog,
-    clock: SteadyClock,
-    effects: EffectRunner,
-}
-
 /// A run that has come to an end in this process.
 #[derive(Debug)]
 pub struct Outcome {
@@ -76,7 +67,7 @@ pub struct Outcome {
 }
 
 impl Run {
-    /// Begins a run that has no journal yet.
+    /// Begins a run that has no journal yet, on the runtime that this is called on.
     ///
     /// # Errors
     /// The run's folder can't be written.
@@ -87,7 +78,7 @@ impl Run {
         Self::new(setup, scheduler, journal, clock, Input::Begin)
     }
 
-    /// Takes up a run where its journal ends.
+    /// Takes up a run where its journal ends, on the runtime that this is called on.
     ///
     /// # Errors
     /// The run's folder can't be written.
@@ -117,9 +108,9 @@ impl Run {
             scheduler,
             journal,
             activity,
-            setup,
             clock,
-            first,
+            effects: EffectRunner::new(setup),
+            incoming: vec![Incoming::Input(Box::new(first))],
         })
     }
 
@@ -129,31 +120,13 @@ impl Run {
     /// # Errors
     /// The journal can't be written, or tm broke an invariant of its own. The run can be resumed.
     pub async fn run(
-        self,
-        steers: mpsc::UnboundedReceiver<Steer>,
-        listener: impl FnMut(Timestamp, &RunEvent, &Scheduler),
-    ) -> Result<Outcome, Error> {
-        let run = Loop {
-            scheduler: self.scheduler,
-            journal: self.journal,
-            activity: self.activity,
-            clock: self.clock,
-            effects: EffectRunner::new(self.setup),
-        };
-        run.turn(self.first, steers, listener).await
-    }
-}
-
-impl Loop {
-    async fn turn(
         mut self,
-        first: Input,
         mut steers: mpsc::UnboundedReceiver<Steer>,
         mut listener: impl FnMut(Timestamp, &RunEvent, &Scheduler),
     ) -> Result<Outcome, Error> {
-        let mut incoming = vec![Incoming::Input(Box::new(first))];
         loop {
             let at = self.clock.now();
+            let incoming = take(&mut self.incoming);
             let (effects, answers) = self.decide(at, incoming).await?;
             for effect in effects {
                 if let Effect::Tell(event) = &effect {
@@ -172,7 +145,7 @@ impl Loop {
             }
             patiently(|| self.journal.flush())?;
             patiently(|| self.activity.flush())?;
-            incoming = self.hear(&mut steers, &mut listener).await;
+            self.incoming = self.hear(&mut steers, &mut listener).await;
         }
     }
 
@@ -196,6 +169,10 @@ impl Loop {
             };
             if let Some(input) = input {
                 effects.extend(self.take_in(at, input)?);
+            }
+            // Nothing follows an end in the journal: whoever takes the run up asks for every step again.
+            if self.scheduler.ended().is_some() {
+                break;
             }
         }
         let is_told = |effect: &Effect| matches!(effect, Effect::Tell(_));

@@ -64,11 +64,11 @@ pub(crate) fn carried_over(
     proven: &CommitId,
 ) -> Result<Option<Mending>, Error> {
     match repository.merged_as_far(base, proven)? {
-        (tree, None) => Ok(Some(Mending {
+        Ok(tree) => Ok(Some(Mending {
             tree,
             open: Vec::new(),
         })),
-        (_, Some(conflict)) => mending(repository, &conflict),
+        Err(conflict) => mending(repository, &conflict),
     }
 }
 

@@ -52,7 +52,7 @@ pub fn replay(path: &Path) -> Result<Replayed, Error> {
 }
 
 /// What a run was started with.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct JournalHeader {
     /// The run.
     pub run_id: RunId,
@@ -75,7 +75,8 @@ pub struct JournalHeader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tm_scheduler::State;
+    use tm_scheduler::{Answer, AttemptNumber, RunStatus, State, StopMode};
+    use tm_store::run::JournalWriter;
 
     /// A run of two tasks that was paused and then killed: the first has landed, the agent of the second was at work.
     #[test]
@@ -100,5 +101,36 @@ mod tests {
         );
         assert!(matches!(state("2"), State::Running), "{:?}", state("2"));
         assert!(!replayed.is_torn && replayed.scheduler.ended().is_none());
+    }
+
+    /// An earlier tm wrote down whatever came in one batch with the end.
+    #[test]
+    fn what_follows_the_end_of_a_run_keeps_nobody_from_taking_it_up() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let earlier = folder.path().join("earlier.jsonl");
+        tm_store::atomic::replace(&earlier, include_bytes!("fixtures/journal-version-1.jsonl"))
+            .expect("written");
+        let header = replay(&earlier).expect("replayed").header;
+        let limits = header.limits.clone();
+        let path = folder.path().join("journal.jsonl");
+        let mut journal = JournalWriter::create(&path, &header).expect("a journal");
+        let late = Input::Answer {
+            task: "1".into(),
+            attempt: AttemptNumber(1),
+            answer: Answer::WorkLost("too late".to_owned()),
+        };
+        let now = Input::Stop(StopMode::Now);
+        for input in [Input::Begin, now, late.clone(), Input::Tick, late] {
+            journal.append(header.started_at, &input).expect("written");
+        }
+        journal.flush().expect("written");
+        let ended = replay(&path).expect("replayed").scheduler.ended();
+        assert_eq!(ended, Some(RunStatus::Interrupted));
+        let taken_up = Input::Resumed(limits);
+        journal
+            .append(header.started_at, &taken_up)
+            .expect("written");
+        journal.flush().expect("written");
+        assert!(replay(&path).expect("replayed").scheduler.ended().is_none());
     }
 }

@@ -5,10 +5,10 @@
 //! merge program that the user named, and package managers for their lock files, run as tests do, in an environment that is
 //! built; what they leave is taken only where they were to write.
 
+use super::steps::StepContext;
 use crate::checkouts::preparation::{self, CommandPlace};
 use crate::conventional::file_name;
-use crate::step_error::{StepError, briefly, describe};
-use crate::waves::steps::StepContext;
+use crate::{StepError, briefly, describe};
 use std::io;
 use std::path::Path;
 use tm_config::CommandLine;

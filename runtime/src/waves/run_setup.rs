@@ -1,8 +1,7 @@
 //! Everything that a run is carried out with, put together by the caller before the loop begins.
 
 use super::{Integration, JournalHeader};
-use crate::checkouts::Checkouts;
-use crate::proving::{Parts, TestResultCache};
+use crate::{Checkouts, Parts, TestResultCache};
 use itertools::Itertools as _;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,7 +20,7 @@ use tm_store::run::{Rejection, RunDirectory};
 use tm_worktrees::{PathPatterns, Repository};
 
 /// The agents of a run by kind of work, the first choice first, none of them empty.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct AgentChoice {
     /// Who writes failing tests.
     pub red: Vec<Recipe>,
@@ -32,17 +31,14 @@ pub struct AgentChoice {
 }
 
 impl AgentChoice {
-    const fn of_phase(&self, phase: Phase) -> &Vec<Recipe> {
-        match phase {
+    /// Returns the recipe of an agent for a phase; the first choice when the settings know it no more.
+    pub(crate) fn recipe(&self, phase: Phase, agent: Option<&AgentName>) -> &Recipe {
+        let name = agent.map(AgentName::as_str);
+        let recipes = match phase {
             Phase::Red => &self.red,
             Phase::Green => &self.green,
             Phase::None => &self.plain,
-        }
-    }
-
-    /// Returns the recipe of an agent for a phase; the first choice when the settings know it no more.
-    pub(crate) fn recipe(&self, phase: Phase, agent: Option<&AgentName>) -> &Recipe {
-        let (recipes, name) = (self.of_phase(phase), agent.map(AgentName::as_str));
+        };
         let mut named = recipes.iter().filter(|recipe| Some(&*recipe.name) == name);
         let recipe = named.next().or(recipes.first());
         recipe.expect("every kind of work has an agent")

@@ -2,14 +2,12 @@
 //!
 //! A status that can't be written now is written with the next one, and again when the run is taken up.
 
-use crate::locks::locked;
-use crate::now;
-use crate::run_event::RunEvent;
-use crate::step_error::{StepError, blocking};
-use crate::waves::run_setup::{RunSetup, Shared};
-use crate::waves::step_message::StepMessage;
+use super::run_setup::{RunSetup, Shared};
+use super::step_message::StepMessage;
+use crate::{RunEvent, StepError, blocking, now};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use tm_scheduler::{Status, TaskId, Unit, of_unit};
 use tm_store::backlog::{ReadOptions, RollUp, StatusChange};
@@ -44,12 +42,12 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// Notes the status that a task had when it joined the run.
     pub(crate) fn begin(&self, task: &TaskId, status: &Status) {
-        let mut joined = locked(&self.joined);
+        let mut joined = self.joined.lock();
         joined.insert(task.clone(), status.clone());
     }
 
     fn note(&self, task: &TaskId, status: &Status) {
-        let mut written = locked(&self.written);
+        let mut written = self.written.lock();
         let before = written.get(task).map(|(_, last)| last.clone());
         written.insert(task.clone(), (before, status.clone()));
     }
@@ -88,8 +86,8 @@ impl Ledger {
             .chain(backlog.tasks)
             .map(|task| (task.id, task.status))
             .collect();
-        let written = locked(&self.written);
-        let joined = locked(&self.joined);
+        let written = self.written.lock();
+        let joined = self.joined.lock();
         let of_setup = |task| setup.tasks.get(task).map(|task| &task.status);
         let changed = written.iter().filter_map(|(task, (before, last))| {
             let found = found.get(task)?;

@@ -1,6 +1,6 @@
 //! What comes back from the steps of attempts, and along their way.
 
-use crate::run_event::RunEvent;
+use crate::RunEvent;
 use tm_scheduler::{Answer, AttemptNumber, Input, TaskId};
 use tm_worktrees::Worktree;
 

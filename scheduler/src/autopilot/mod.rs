@@ -17,7 +17,7 @@ pub use order::{OpenDependencies, Unstartable, work_order};
 pub use stage::{PauseReason, Progress, Stage, Step, WorkItem};
 pub use validation::{TestCounts, Verdict, VerdictKind, judge_final, judge_green, judge_red};
 
-use crate::{CommitId, TaskId};
+use crate::{CommitId, TaskId, TddHalf};
 use serde::{Deserialize, Serialize};
 
 /// What a run is held to.
@@ -29,31 +29,11 @@ pub struct AutopilotRules {
     pub coverage_threshold: Option<f64>,
 }
 
-/// The half of the cycle that a report is about.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TddPhase {
-    /// Tests were written.
-    Red,
-    /// They were made to pass.
-    Green,
-}
-
-impl TddPhase {
-    /// Returns the word in capitals, as people write it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Red => "RED",
-            Self::Green => "GREEN",
-        }
-    }
-}
-
 /// What an agent, or tm itself, says of the tests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseReport {
-    /// The phase that it is meant for; the one under way where it is not said.
-    pub phase: Option<TddPhase>,
+    /// The half of the cycle that it is meant for; the one under way where it is not said.
+    pub phase: Option<TddHalf>,
     /// The subtask that it is meant for; the one under way where it is not said.
     pub subtask: Option<TaskId>,
     /// The counts.
@@ -240,8 +220,8 @@ impl Autopilot {
     /// A report that names a phase or a subtask has to name those under way.
     fn expect_report(&self, report: &PhaseReport) -> Result<(), IllegalStep> {
         let phase = match &self.stage {
-            Stage::SubtaskLoop(Step::Red { .. }) => TddPhase::Red,
-            Stage::SubtaskLoop(Step::Green { .. }) => TddPhase::Green,
+            Stage::SubtaskLoop(Step::Red { .. }) => TddHalf::Red,
+            Stage::SubtaskLoop(Step::Green { .. }) => TddHalf::Green,
             _ => return Err(self.illegal("complete a phase")),
         };
         let wrong_phase = report.phase.is_some_and(|meant| meant != phase);
@@ -251,7 +231,7 @@ impl Autopilot {
         if !wrong_phase && !wrong_subtask {
             return Ok(());
         }
-        let meant = report.phase.unwrap_or(phase).as_str();
+        let meant = report.phase.unwrap_or(phase).in_capitals();
         Err(self.illegal(match subtask {
             Some(subtask) => format!("complete {meant} of `{subtask}`"),
             None => format!("complete {meant}"),
@@ -267,8 +247,10 @@ impl Autopilot {
             (Stage::Preflight, Order::PreflightPassed) => Stage::BranchSetup,
             (Stage::BranchSetup, Order::BranchReady) => self.at_first_open(),
             (Stage::SubtaskLoop(Step::Commit { .. }), Order::Committed(commit)) => {
-                let mut items = self.items.iter_mut();
-                let current = items.find(|item| item.progress == Progress::Open);
+                let current = self
+                    .items
+                    .iter_mut()
+                    .find(|item| item.progress == Progress::Open);
                 if let Some(item) = current {
                     item.progress = Progress::Committed(commit.clone());
                 }
@@ -282,10 +264,9 @@ impl Autopilot {
             (Stage::SubtaskLoop(Step::Commit { red, attempt, .. }), Order::WorkChanged) => {
                 Stage::SubtaskLoop(self.more_of_green(*red, *attempt))
             }
-            (Stage::SubtaskLoop(_), Order::Skip(ids)) => {
-                let step = self.skip(ids);
-                step.map_or_else(|| self.at_first_open(), Stage::SubtaskLoop)
-            }
+            (Stage::SubtaskLoop(_), Order::Skip(ids)) => self
+                .skip(ids)
+                .map_or_else(|| self.at_first_open(), Stage::SubtaskLoop),
             (Stage::Finalize, Order::Finalized) => Stage::Complete,
             (stage, Order::Pause) if !self.is_over() && !matches!(stage, Stage::Paused { .. }) => {
                 Stage::Paused {

@@ -63,15 +63,21 @@ pub fn work_order(
             .any(|task| task.id == *wanted && task.status.satisfies_dependants())
     };
     let unfinished = |task: &Task| -> Vec<TaskId> {
-        let ids = task.dependencies.iter();
-        ids.filter(|id| !is_finished(id)).cloned().collect()
+        task.dependencies
+            .iter()
+            .filter(|id| !is_finished(id))
+            .cloned()
+            .collect()
     };
     refuse_waiting(task, unfinished(task), open)?;
     if task.subtasks.is_empty() {
         return Ok(vec![item(task)]);
     }
-    let subtasks = task.subtasks.iter();
-    let candidates: Vec<&Task> = subtasks.filter(|task| task.status.is_open()).collect();
+    let candidates: Vec<&Task> = task
+        .subtasks
+        .iter()
+        .filter(|task| task.status.is_open())
+        .collect();
     if candidates.is_empty() {
         return Err(Unstartable::NothingOpen(id.clone()));
     }

@@ -164,14 +164,14 @@ fn every_illegal_step_names_the_legal_one_and_changes_nothing() {
         subtask: Some(subtask.into()),
         ..counts(0, 1)
     };
-    let wrong = pilot.report(&named(TddPhase::Green, "1.1")).unwrap_err();
+    let wrong = pilot.report(&named(TddHalf::Green, "1.1")).unwrap_err();
     assert_eq!(
         wrong.to_string(),
         "complete GREEN of `1.1`: it is time for RED of `1.1`"
     );
-    assert!(pilot.report(&named(TddPhase::Red, "1.2")).is_err());
+    assert!(pilot.report(&named(TddHalf::Red, "1.2")).is_err());
     assert_eq!(pilot, before);
-    assert!(pilot.report(&named(TddPhase::Red, "1.1")).is_ok());
+    assert!(pilot.report(&named(TddHalf::Red, "1.1")).is_ok());
 }
 
 #[test]

@@ -27,8 +27,9 @@ impl TestCounts {
     }
 
     fn adds_up(&self) -> bool {
-        let parts = [self.passed, self.failed, self.skipped];
-        let sum = parts.into_iter().try_fold(0_u64, u64::checked_add);
+        let sum = [self.passed, self.failed, self.skipped]
+            .into_iter()
+            .try_fold(0_u64, u64::checked_add);
         sum == Some(self.total)
     }
 }

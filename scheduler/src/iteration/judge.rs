@@ -168,8 +168,12 @@ fn judge_work(seen: &Seen<'_>) -> Judged {
 
 /// Says what changed, and that nothing else did.
 fn what_happened(seen: &Seen<'_>) -> String {
-    let completed = seen.shifts.iter().filter(|shift| shift.is_completion());
-    let done: Vec<TaskId> = completed.map(|shift| shift.task.clone()).collect();
+    let done: Vec<TaskId> = seen
+        .shifts
+        .iter()
+        .filter(|shift| shift.is_completion())
+        .map(|shift| shift.task.clone())
+        .collect();
     let (ids, work) = (some_of(&done), what_changed(seen.work));
     match (done.len(), seen.goal) {
         (0, Goal::Marker) => work,
@@ -193,8 +197,9 @@ fn what_changed(work: &WorkChanges) -> String {
 /// The task that was worked on: the one that is done now, else the one in progress.
 pub(super) fn task_of(shifts: &[StatusShift]) -> Option<TaskId> {
     let with = |status: Status| {
-        let mut all = shifts.iter();
-        all.find(|shift| shift.to.as_ref() == Some(&status))
+        shifts
+            .iter()
+            .find(|shift| shift.to.as_ref() == Some(&status))
     };
     let shift = with(Status::Done).or_else(|| with(Status::InProgress));
     Some(shift?.task.clone())

@@ -28,8 +28,10 @@ impl BacklogView {
             from: before.get(id).cloned(),
             to: after.get(id).cloned(),
         };
-        let shifts = ids.into_iter().map(shift);
-        shifts.filter(|shift| shift.from != shift.to).collect()
+        ids.into_iter()
+            .map(shift)
+            .filter(|shift| shift.from != shift.to)
+            .collect()
     }
 }
 

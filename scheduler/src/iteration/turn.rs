@@ -218,8 +218,8 @@ impl Iteration {
             let policy = failure.policy()?;
             Some(policy.pause_ms(repeats, Policy::LONGEST_PAUSE_MS))
         });
-        let declared = declared_reset(now, judged.not_before, LONGEST_DECLARED_MS);
-        let until = declared.unwrap_or_else(|| now.plus(pause.unwrap_or(0)));
+        let until = declared_reset(now, judged.not_before, LONGEST_DECLARED_MS)
+            .unwrap_or_else(|| now.plus(pause.unwrap_or(0)));
         (usual.max(until), until > usual)
     }
 

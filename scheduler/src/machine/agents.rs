@@ -109,8 +109,11 @@ impl Scheduler {
     }
 
     fn free_agent(&self, rank: TaskIndex) -> Result<AgentName, Barred> {
-        let candidates = self.limits.agents.candidates(self.phase(rank)).iter();
-        let mut accepted = candidates
+        let mut accepted = self
+            .limits
+            .agents
+            .candidates(self.phase(rank))
+            .iter()
             .filter(|candidate| !self.refused.contains(&candidate.account))
             .peekable();
         accepted.peek().ok_or(Barred::Refused)?;
@@ -182,8 +185,9 @@ impl Scheduler {
     fn growing_pause(&mut self, rank: TaskIndex, account: &AccountName, longest_ms: u64) -> u64 {
         let refusals = self.refusals_in_a_row.entry(account.clone()).or_insert(0);
         *refusals += 1;
-        let policy = Failure::RateLimited.policy();
-        let pause = policy.pause_ms(*refusals, longest_ms);
+        let pause = Failure::RateLimited
+            .policy()
+            .pause_ms(*refusals, longest_ms);
         let (task, attempt) = self.step(rank);
         pause + self.limits.agents.jitter_ms(pause, &task, attempt)
     }
@@ -325,7 +329,9 @@ impl Scheduler {
             self.states[rank] == State::Ready
                 && matches!(self.free_agent(rank), Err(Barred::CoolingDown))
         };
-        let cooling = self.indices().filter(is_cooling);
-        cooling.map(|rank| self.id(rank)).collect()
+        self.indices()
+            .filter(is_cooling)
+            .map(|rank| self.id(rank))
+            .collect()
     }
 }

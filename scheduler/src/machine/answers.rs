@@ -230,7 +230,7 @@ impl Scheduler {
     }
 
     /// Takes in what was seen of an attempt's work, and what its gates have cost, whatever becomes of the attempt.
-    pub(super) fn take_proof(&mut self, rank: TaskIndex, proof: Proof) {
+    fn take_proof(&mut self, rank: TaskIndex, proof: Proof) {
         self.spend_on_gates(&proof.gates);
         self.tell(Event::TestRun {
             task: self.id(rank),
@@ -255,7 +255,7 @@ impl Scheduler {
         self.last_failure(rank).conflict = conflict;
     }
 
-    pub(super) fn end_landing(&mut self) {
+    fn end_landing(&mut self) {
         self.landing.pop_front();
         self.landing_under_way = false;
     }

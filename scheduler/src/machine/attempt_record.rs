@@ -2,8 +2,8 @@
 
 use crate::merging::Resolution;
 use crate::{
-    AgentName, AgentReport, AttemptNumber, CommitId, Failure, GateResult, Proof, Reason,
-    Refactored, TaskId, Timestamp, Tokens,
+    AgentName, AgentReport, AttemptNumber, CommitId, Failure, GateResult, Proof, Reason, TaskId,
+    Timestamp, Tokens,
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ pub struct AttemptRecord {
 
 /// How far an attempt came, with what there is since then; it keeps that however it ends.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum AttemptProgress {
+enum AttemptProgress {
     /// A worktree was asked for; the place is waited for; then `Working`.
     Preparing,
     /// There is a worktree; the agent's end is waited for; then `Worked`.
@@ -44,7 +44,7 @@ pub(crate) enum AttemptProgress {
 
 /// What is there when the agent is gone.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Worked {
+struct Worked {
     place: Place,
     report: Box<AgentReport>,
 }
@@ -181,9 +181,10 @@ impl AttemptRecord {
     /// Returns what tm saw of the work as it is committed: with the improvements of a further agent, where they were kept.
     pub fn proof_of_commit(&self) -> Option<&Proof> {
         let refactored = self.refactored();
-        let kept = refactored.filter(|refactored| refactored.dropped.is_none());
-        let of_refactor = kept.and_then(|refactored| refactored.proof.as_ref());
-        of_refactor.or_else(|| self.proof())
+        refactored
+            .filter(|refactored| refactored.dropped.is_none())
+            .and_then(|refactored| refactored.proof.as_ref())
+            .or_else(|| self.proof())
     }
 
     /// Returns the commit of the proven work.
@@ -266,12 +267,15 @@ impl AttemptRecord {
         let of_refactor = refactored.and_then(|refactored| refactored.report.as_ref());
         let reports = self.report().into_iter().chain(of_refactor);
         let of_refactor = refactored.and_then(|refactored| refactored.proof.as_ref());
-        let proofs = self.proof().into_iter().chain(of_refactor);
-        let gates = proofs
+        let gates = self
+            .proof()
+            .into_iter()
+            .chain(of_refactor)
             .flat_map(|proof| &proof.gates)
             .chain(&self.unreviewed);
-        let reports = reports.map(|report| (report.tokens, report.cost_usd));
-        let all = reports.chain(gates.map(|gate| (gate.tokens, gate.cost_usd)));
+        let all = reports
+            .map(|report| (report.tokens, report.cost_usd))
+            .chain(gates.map(|gate| (gate.tokens, gate.cost_usd)));
         all.fold((None, None), |(tokens, cost_usd), (used, cost)| {
             let tokens = tokens.into_iter().chain(used).reduce(Tokens::plus);
             let costs = cost_usd.into_iter().chain(cost);
@@ -289,6 +293,19 @@ pub struct Conflicted {
     pub with: Vec<TaskId>,
     /// Whether the task's agent may be asked to put the two together.
     pub mendable: bool,
+}
+
+/// What came of a further attempt that may improve GREEN's code.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Refactored {
+    /// The commit that stands on the task's branch now: a new one, or GREEN's own when the work was dropped.
+    pub commit: CommitId,
+    /// How the agent ended; `None` when it was not started.
+    pub report: Option<AgentReport>,
+    /// What tm saw of the work, when it was measured.
+    pub proof: Option<Proof>,
+    /// Why the work was dropped; `None` when it was kept.
+    pub dropped: Option<String>,
 }
 
 /// Where an attempt works.

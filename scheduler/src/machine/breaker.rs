@@ -118,12 +118,14 @@ fn shape_of(line: &str, ids: &[&str]) -> String {
     let is_own =
         |word: &str| ids.contains(&word.trim_matches(|letter: char| !letter.is_alphanumeric()));
     let is_place = |word: &str| word.contains('/') || word.contains('\\');
-    let words = line.split_whitespace().map(|word| match word {
-        word if is_own(word) => "…".to_owned(),
-        word if is_place(word) => if word.ends_with(':') { "…:" } else { "…" }.to_owned(),
-        word => without_numbers(word),
-    });
-    words.collect::<Vec<_>>().join(" ")
+    line.split_whitespace()
+        .map(|word| match word {
+            word if is_own(word) => "…".to_owned(),
+            word if is_place(word) => if word.ends_with(':') { "…:" } else { "…" }.to_owned(),
+            word => without_numbers(word),
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn without_numbers(word: &str) -> String {

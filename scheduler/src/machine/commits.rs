@@ -34,9 +34,13 @@ impl Scheduler {
             self.spend_on_gates(&proof.gates);
             // What was spent before on the work of the attempt stays spent.
             let record = self.last_attempt(rank);
-            let before = record.proof().into_iter().flat_map(|proof| &proof.gates);
-            let before = before.filter(|gate| gate.tokens.is_some() || gate.cost_usd.is_some());
-            let before: Vec<GateResult> = before.cloned().collect();
+            let before: Vec<GateResult> = record
+                .proof()
+                .into_iter()
+                .flat_map(|proof| &proof.gates)
+                .filter(|gate| gate.tokens.is_some() || gate.cost_usd.is_some())
+                .cloned()
+                .collect();
             proof.gates.splice(0..0, before);
             record.reach(Reached::Proof(proof));
         }

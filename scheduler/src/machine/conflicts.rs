@@ -84,8 +84,10 @@ impl Scheduler {
     pub(super) fn carried(&self, rank: TaskIndex) -> Option<CommitId> {
         let last = self.unforgiven(rank).last()?;
         let began_before = |record: &AttemptRecord| record.started_at <= last.started_at;
-        let red = self.red_of(rank).and_then(|red| self.last(red));
-        let has_same_red = red.is_none_or(began_before);
+        let has_same_red = self
+            .red_of(rank)
+            .and_then(|red| self.last(red))
+            .is_none_or(began_before);
         let is_mendable = last.conflict().is_some_and(|conflict| conflict.mendable);
         let carried = match last.failure() {
             Some(Failure::Conflict) if is_mendable => last.commit().cloned(),
@@ -109,13 +111,6 @@ impl Scheduler {
             })
     }
 
-    /// Remembers a task that has conflicted, so that nobody has to look for those that have.
-    pub(super) fn note_failure(&mut self, rank: TaskIndex, failure: Failure) {
-        if failure == Failure::Conflict {
-            self.quarrelsome.insert(rank);
-        }
-    }
-
     /// Whether a task has conflicted so often that it lands before others start.
     fn is_serial(&self, rank: TaskIndex) -> bool {
         self.conflicts(rank) >= SERIAL_FROM
@@ -133,9 +128,10 @@ impl Scheduler {
     /// Whether a task may touch a file in which another one conflicted; one of which nothing is known may.
     fn may_meet(&self, other: TaskIndex, rank: TaskIndex) -> bool {
         let known = self.touched(rank);
-        let records = self.attempts[other].iter();
-        let conflicts = records.filter_map(AttemptRecord::conflict);
-        let mut files = conflicts.flat_map(|conflict| &conflict.files);
+        let mut files = self.attempts[other]
+            .iter()
+            .filter_map(AttemptRecord::conflict)
+            .flat_map(|conflict| &conflict.files);
         known.is_empty() || files.any(|file| known.contains(file.as_str()))
     }
 
@@ -165,11 +161,14 @@ impl Scheduler {
 
     /// The files that attempts at a task, and at the other half of its pair, have touched.
     fn touched(&self, rank: TaskIndex) -> BTreeSet<&str> {
-        let halves = [Some(rank), self.pair(rank)].into_iter().flatten();
-        let records = halves.flat_map(|half| &self.attempts[half]);
-        let proofs = records.filter_map(AttemptRecord::proof);
-        let files = proofs.flat_map(|proof| &proof.touched);
-        files.map(String::as_str).collect()
+        [Some(rank), self.pair(rank)]
+            .into_iter()
+            .flatten()
+            .flat_map(|half| &self.attempts[half])
+            .filter_map(AttemptRecord::proof)
+            .flat_map(|proof| &proof.touched)
+            .map(String::as_str)
+            .collect()
     }
 
     /// The files that most tasks that have landed in this run touched.

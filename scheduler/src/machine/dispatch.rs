@@ -49,8 +49,9 @@ impl Scheduler {
 
     /// Makes a task ready, or waiting again when something it needs is not satisfied any more.
     pub(super) fn make_ready(&mut self, rank: TaskIndex) {
-        let dependencies = self.dependencies[rank].iter();
-        let unmet = dependencies.filter(|&&before| !self.satisfies(before, rank));
+        let unmet = self.dependencies[rank]
+            .iter()
+            .filter(|&&before| !self.satisfies(before, rank));
         let state = match count_u32(unmet.count()) {
             0 => State::Ready,
             unmet => State::Waiting { unmet },
@@ -106,11 +107,15 @@ impl Scheduler {
 
     /// Returns the step that gives the attempt under way its worktree.
     pub(super) fn prepare(&self, rank: TaskIndex) -> AttemptStep {
-        let dependencies = self.dependencies[rank].iter();
-        let before = dependencies.map(|&before| &self.states[before]);
+        let before = self.dependencies[rank]
+            .iter()
+            .map(|&before| &self.states[before]);
         let commits = |wanted: fn(&State) -> bool| -> Vec<CommitId> {
-            let wanted = before.clone().filter(|state| wanted(state));
-            wanted.filter_map(|state| state.commit().cloned()).collect()
+            before
+                .clone()
+                .filter(|state| wanted(state))
+                .filter_map(|state| state.commit().cloned())
+                .collect()
         };
         AttemptStep::Prepare {
             on_top_of: commits(|state| matches!(state, State::Held { .. })),
@@ -120,7 +125,7 @@ impl Scheduler {
         }
     }
 
-    pub(super) fn land_next(&mut self) {
+    fn land_next(&mut self) {
         if self.landing_under_way || self.stop_order == Some(StopMode::Now) {
             return;
         }

@@ -29,8 +29,10 @@ impl Scheduler {
     pub(super) fn question_red(&mut self, green: TaskIndex, doubt: Doubt, failure: Failure) {
         let Doubt { red, cause } = doubt;
         self.release(green, Keep::Salvage);
-        let measured = self.last(green).and_then(AttemptRecord::proof);
-        let measured = measured.map(|proof| proof.evidence.clone());
+        let measured = self
+            .last(green)
+            .and_then(AttemptRecord::proof)
+            .map(|proof| proof.evidence.clone());
         self.record_failure(green, failure, measured.unwrap_or_default());
         let evidence = self.words_of_both(red, green, cause);
         for position in self.witnesses(green, cause) {
@@ -74,8 +76,9 @@ impl Scheduler {
 
     /// Whether the RED of a GREEN was questioned for what its last attempt failed by again.
     pub(super) fn questioned_before(&self, green: TaskIndex) -> bool {
-        let red_and_cause = self.red_of(green).zip(last_reason(&self.attempts[green]));
-        red_and_cause.is_some_and(|(red, cause)| self.questions(red).any(|before| before == cause))
+        self.red_of(green)
+            .zip(last_reason(&self.attempts[green]))
+            .is_some_and(|(red, cause)| self.questions(red).any(|before| before == cause))
     }
 
     fn questions(&self, red: TaskIndex) -> impl Iterator<Item = Reason> {
@@ -115,8 +118,11 @@ impl Scheduler {
             }
             (_, _) => "its GREEN shows that a test fails by a mistake of its own".to_owned(),
         };
-        let seen = self.last(red).and_then(AttemptRecord::proof);
-        let seen = seen.map(words_of_red).unwrap_or_default();
+        let seen = self
+            .last(red)
+            .and_then(AttemptRecord::proof)
+            .map(words_of_red)
+            .unwrap_or_default();
         let failed = records.last().map(words_of_green).unwrap_or_default();
         format!("{why}\n\n{seen}\n\n{failed}")
     }

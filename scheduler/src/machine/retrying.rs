@@ -29,8 +29,10 @@ impl Scheduler {
     }
 
     fn has_no_further_attempt(&self, rank: TaskIndex, failure: Failure) -> bool {
-        let records = self.attempts[rank].iter();
-        let charged = records.filter(|record| record.is_charged()).count();
+        let charged = self.attempts[rank]
+            .iter()
+            .filter(|record| record.is_charged())
+            .count();
         let is_charged = self.last(rank).is_some_and(AttemptRecord::is_charged);
         // Refused credentials are charged where nobody else has others.
         let is_final = !failure.policy().retried && (failure != Failure::Auth || is_charged);
@@ -53,8 +55,10 @@ impl Scheduler {
     }
 
     fn words_of_the_end(&self, rank: TaskIndex) -> String {
-        let evidence = self.last(rank).map(|record| in_a_line(record.evidence()));
-        let evidence = evidence.unwrap_or_default();
+        let evidence = self
+            .last(rank)
+            .map(|record| in_a_line(record.evidence()))
+            .unwrap_or_default();
         if self.is_of_first_edition() {
             return evidence;
         }
@@ -86,8 +90,10 @@ impl Scheduler {
 
     /// How many attempts in a row, the last ones, failed so.
     fn repeats(&self, rank: TaskIndex, failure: Failure) -> u32 {
-        let last_first = self.attempts[rank].iter().rev();
-        let same = last_first.take_while(|record| record.failure() == Some(failure));
+        let same = self.attempts[rank]
+            .iter()
+            .rev()
+            .take_while(|record| record.failure() == Some(failure));
         count_u32(same.count())
     }
 }

@@ -29,7 +29,10 @@ impl Scheduler {
 
     pub(super) fn record_failure(&mut self, rank: TaskIndex, failure: Failure, evidence: String) {
         let charged = self.is_charged(rank, failure);
-        self.note_failure(rank, failure);
+        // So that nobody has to look for those that have conflicted.
+        if failure == Failure::Conflict {
+            self.quarrelsome.insert(rank);
+        }
         self.count_for_breaker(rank, failure, &evidence);
         let reason = in_a_line(&evidence);
         self.last_attempt(rank).end = AttemptEnd::Failed(AttemptFailure {
@@ -56,7 +59,7 @@ impl Scheduler {
     }
 
     /// Blocks everything that can't be done without the failed task, each once, saying what failed.
-    pub(super) fn block_dependants(&mut self, failed: TaskIndex) {
+    fn block_dependants(&mut self, failed: TaskIndex) {
         let failed_id = self.id(failed);
         let mut stack = self.dependants[failed].clone();
         let mut seen = BTreeSet::new();

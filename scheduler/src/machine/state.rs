@@ -199,8 +199,12 @@ impl Scheduler {
             return None;
         }
         let paused = self.paused.first().map(|&(until, _)| until);
-        let cooling = self.cooldowns.values().map(|cooldown| cooldown.until);
-        cooling.chain(paused).chain(self.limits.deadline).min()
+        self.cooldowns
+            .values()
+            .map(|cooldown| cooldown.until)
+            .chain(paused)
+            .chain(self.limits.deadline)
+            .min()
     }
 
     /// Returns every task as it stands, in the order of the plan.
@@ -258,7 +262,8 @@ impl Scheduler {
 
     /// Returns what stood in the way when the run was stopped by its surroundings.
     pub fn trouble(&self) -> Option<&str> {
-        let trouble = self.trouble.as_deref();
-        trouble.filter(|_| self.stop_reason == Some(StopReason::Surroundings))
+        self.trouble
+            .as_deref()
+            .filter(|_| self.stop_reason == Some(StopReason::Surroundings))
     }
 }

@@ -219,7 +219,7 @@ impl Scheduler {
     }
 
     /// What keeps a task from ever being started: tasks that failed or were left out, directly or further back.
-    pub(super) fn blockers(&self, rank: TaskIndex) -> BTreeSet<TaskId> {
+    fn blockers(&self, rank: TaskIndex) -> BTreeSet<TaskId> {
         let mut by = BTreeSet::new();
         let dependencies = self.dependencies[rank].iter();
         for &before in dependencies.filter(|&&before| !self.satisfies(before, rank)) {
@@ -270,7 +270,7 @@ impl Scheduler {
 /// Takes further tasks into the graph. Tasks that are there never come to depend on new ones, so nothing that is decided
 /// changes, and no cycle can arise.
 impl Scheduler {
-    pub(super) fn refuses_addition(&self, tasks: &[PlannedTask]) -> Option<RefusalReason> {
+    fn refuses_addition(&self, tasks: &[PlannedTask]) -> Option<RefusalReason> {
         if tasks.iter().any(|task| self.ranks.contains_key(&task.id)) {
             return Some(RefusalReason::Known);
         }
@@ -297,11 +297,12 @@ impl Scheduler {
     }
 
     /// Takes the tasks in, each after those of them that it depends on.
-    pub(super) fn join(&mut self, mut tasks: Vec<PlannedTask>) {
+    fn join(&mut self, mut tasks: Vec<PlannedTask>) {
         while !tasks.is_empty() {
             let is_known = |id: &TaskId| self.ranks.contains_key(id);
-            let mut left = tasks.iter();
-            let next = left.position(|task| task.dependencies.iter().all(is_known));
+            let next = tasks
+                .iter()
+                .position(|task| task.dependencies.iter().all(is_known));
             let task = tasks.remove(next.unwrap_or(0));
             self.join_one(task);
         }
@@ -334,10 +335,16 @@ impl Scheduler {
 
     /// The place among ready tasks: before the first task of the plan that is less urgent.
     fn order_of(&self, placed: &PlacedTask) -> usize {
-        let planned = self.plan.tasks.iter().zip(&self.order);
-        let less_urgent = planned.filter(|(other, _)| placed.is_more_urgent_than(other));
+        let less_urgent = self
+            .plan
+            .tasks
+            .iter()
+            .zip(&self.order)
+            .filter(|(other, _)| placed.is_more_urgent_than(other));
         // Planned tasks have odd numbers; the even ones between are for those that join.
-        let first = less_urgent.map(|(_, &order)| order & !1).min();
-        first.unwrap_or(usize::MAX)
+        less_urgent
+            .map(|(_, &order)| order & !1)
+            .min()
+            .unwrap_or(usize::MAX)
     }
 }

@@ -155,7 +155,7 @@ impl Scheduler {
     }
 
     /// Has the agents stopped again that were to be stopped when the process before this one was gone.
-    pub(super) fn stop_again_after_resuming(&mut self) {
+    fn stop_again_after_resuming(&mut self) {
         let stopped: Vec<TaskIndex> = self.pending_stops.keys().copied().collect();
         for rank in stopped {
             if self.states[rank].has_agent() {

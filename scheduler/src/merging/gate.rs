@@ -91,10 +91,11 @@ fn ends(rest: &[Segment], text: &str) -> Vec<usize> {
     let is_start_of_line = |at: usize| at == 0 || text.as_bytes()[at - 1] == b'\n';
     match rest.first() {
         None => vec![text.len()],
-        Some(Segment::Settled(settled)) => {
-            let found = text.match_indices(settled.as_str()).map(|(at, _)| at);
-            found.filter(|&at| is_start_of_line(at)).collect()
-        }
+        Some(Segment::Settled(settled)) => text
+            .match_indices(settled.as_str())
+            .map(|(at, _)| at)
+            .filter(|&at| is_start_of_line(at))
+            .collect(),
         Some(Segment::Conflict { .. }) => (0..=text.len())
             .filter(|&at| is_start_of_line(at))
             .collect(),
@@ -113,8 +114,9 @@ fn wrong_place(ours: &str, base: &str, theirs: &str, text: &str) -> Option<Strin
             .words_of_lines()
             .shared_with(&new)
     };
-    let kept = Bag::words(base).shared_with(&Bag::words(ours));
-    let mut need = kept.shared_with(&Bag::words(theirs));
+    let mut need = Bag::words(base)
+        .shared_with(&Bag::words(ours))
+        .shared_with(&Bag::words(theirs));
     for more in [shared.words_of_lines(), news(ours), news(theirs)] {
         need.add(more.0);
     }
@@ -139,8 +141,11 @@ fn returned_line<'t>(ours: &str, base: &'t str, theirs: &str, text: &str) -> Opt
         let added = ours.max(theirs).saturating_sub(many);
         left < many && now.count(line) > left + added
     };
-    let mut before = Bag::lines(base).0.into_iter();
-    before.find(is_returned).map(|(line, _)| line)
+    Bag::lines(base)
+        .0
+        .into_iter()
+        .find(is_returned)
+        .map(|(line, _)| line)
 }
 
 /// Lines or words, each with how often it stands somewhere.

@@ -1,6 +1,6 @@
 //! The files that package managers write, and how each is written again: one table.
 
-use crate::verdict::file_name;
+use crate::named_files::file_name;
 
 /// Files that package managers write, each with the command for `sh`, run in its folder, that makes it what the manifests
 /// ask for and changes nothing else. It starts from the file as it has landed, so that what nobody asked for stays as it
@@ -42,8 +42,9 @@ const NPM: &str = "npm install --package-lock-only --ignore-scripts --no-audit -
 /// Returns the command that makes a lock file again, for a path that is one.
 pub fn lock_file(path: &str) -> Option<&'static str> {
     let name = file_name(path);
-    let mut known = LOCK_FILES.iter();
-    known.find_map(|(lock, command)| (*lock == name).then_some(*command))
+    LOCK_FILES
+        .iter()
+        .find_map(|(lock, command)| (*lock == name).then_some(*command))
 }
 
 #[cfg(test)]

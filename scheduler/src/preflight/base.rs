@@ -1,7 +1,8 @@
 //! Tells a base at which some tests fail, or at which there are none yet, from one at which tests can't be run.
 
 use super::{Base, BaseState, Problem};
-use crate::verdict::{file_name, is_source, is_test_path, lacks_runner};
+use crate::named_files::file_name;
+use crate::verdict::{is_source, is_test_path, lacks_runner};
 use crate::{CommandEnd, Detail, Strength, TestOutcome, TestReport};
 
 /// So many of the last lines that were printed are shown.
@@ -205,9 +206,12 @@ fn is_empty(paths: &[String]) -> bool {
 }
 
 fn last_lines(report: &TestReport) -> Vec<String> {
-    let lines = report.output_tail.lines();
-    let lines = lines.filter(|line| !line.trim().is_empty());
-    let mut lines: Vec<String> = lines.map(ToOwned::to_owned).collect();
+    let mut lines: Vec<String> = report
+        .output_tail
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(ToOwned::to_owned)
+        .collect();
     lines.split_off(lines.len().saturating_sub(LAST_LINES))
 }
 
@@ -222,8 +226,10 @@ fn counted(measured: BaseMeasured<'_>, state: BaseState) -> Base {
     } = measured;
     let count = |outcome| report.count(outcome) as u64;
     let passes_again = |name: &&str| again.is_some_and(|again| again.passes(name));
-    let failing = report.names(TestOutcome::Failed);
-    let flaky = failing.filter(passes_again).count() as u64;
+    let flaky = report
+        .names(TestOutcome::Failed)
+        .filter(passes_again)
+        .count() as u64;
     let strength = match (state, report.detail) {
         (BaseState::Broken, _) => Strength::Nothing,
         (_, Detail::PerTest) => Strength::PerTest,
@@ -236,10 +242,10 @@ fn counted(measured: BaseMeasured<'_>, state: BaseState) -> Base {
             .filter(|_| failed > 0)
             .as_deref()
             .map(of_hidden),
-        BaseState::NoTestsYet => {
-            let one = paths.iter().find(|path| is_test_path(path));
-            one.map(|path| format!("the command finds none, although `{path}` looks like one"))
-        }
+        BaseState::NoTestsYet => paths
+            .iter()
+            .find(|path| is_test_path(path))
+            .map(|path| format!("the command finds none, although `{path}` looks like one")),
         BaseState::Broken => None,
     };
     Base {

@@ -8,7 +8,7 @@ use crate::{
 use std::fmt::Write as _;
 
 /// Lists in a proof hold so many names at the most; counts stay exact.
-pub(super) const MOST_NAMES: usize = 500;
+const MOST_NAMES: usize = 500;
 
 /// So many tests are told of, each with so many lines; the whole has so many bytes.
 const MOST_TESTS: usize = 12;
@@ -87,8 +87,9 @@ pub(super) fn counted(base: &TestReport, after: &TestReport) -> Proof {
         baseline_failed: count(base, TestOutcome::Failed),
         // Where there are too many, those that fail are not the ones to leave out.
         new: bounded([true, false].into_iter().flat_map(|fails| {
-            let new = after.new_since(base);
-            new.filter(move |name| after.fails(name) == fails)
+            after
+                .new_since(base)
+                .filter(move |name| after.fails(name) == fails)
         })),
         passed: count(after, TestOutcome::Passed),
         failed: count(after, TestOutcome::Failed),
@@ -114,8 +115,9 @@ pub(super) fn with_rerun(
     let mut proof = counted(base, after);
     let Some(rerun) = rerun else { return proof };
     proof.regressions.retain(|name| !rerun.passes(name));
-    let failed_once = after.names(TestOutcome::Failed);
-    let flaky = failed_once.filter(|name| rerun.passes(name) && !base.fails(name));
+    let flaky = after
+        .names(TestOutcome::Failed)
+        .filter(|name| rerun.passes(name) && !base.fails(name));
     proof.flaky = flaky.take(MOST_NAMES).map(ToOwned::to_owned).collect();
     proof
 }

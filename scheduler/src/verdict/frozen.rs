@@ -2,7 +2,8 @@
 //!
 //! Code that was there before RED is never frozen, nor is a declaration that RED left unfinished for GREEN.
 
-use super::{Change, ChangeKind, file_name, is_source, is_test_path, manifest, test_section};
+use super::{Change, ChangeKind, is_source, is_test_path, manifest, test_section};
+use crate::named_files::file_name;
 
 /// A file as RED left it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -34,7 +35,7 @@ const UNFINISHED: [&str; 14] = [
 ];
 
 /// Tells whether the text is a declaration without an implementation: it says so, or nothing in it does anything.
-pub(super) fn is_unfinished(text: &str) -> bool {
+fn is_unfinished(text: &str) -> bool {
     let lower = text.to_lowercase();
     UNFINISHED.iter().any(|words| lower.contains(words)) || lower.lines().all(does_nothing)
 }
@@ -121,10 +122,13 @@ pub fn is_fixture(path: &str) -> bool {
 /// file's name alone.
 pub fn names_path(test: &str, text: &str, path: &str) -> bool {
     let folder = test.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let from_test = path.strip_prefix(folder).unwrap_or(path);
-    let from_test = from_test.trim_start_matches('/');
-    let mut words = [path, from_test, file_name(path)].into_iter();
-    words.any(|word| holds_word(text, word))
+    let from_test = path
+        .strip_prefix(folder)
+        .unwrap_or(path)
+        .trim_start_matches('/');
+    [path, from_test, file_name(path)]
+        .into_iter()
+        .any(|word| holds_word(text, word))
 }
 
 /// Whether the word stands in the text with nothing around it that a file name could go on with.

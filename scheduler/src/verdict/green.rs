@@ -93,8 +93,11 @@ pub fn judge_green(work: &GreenWork<'_>, rules: Rules) -> Proof {
 
 /// The files of RED's tests that could not be loaded before, and can't be now.
 fn still_unloaded(after: &TestReport, red: &RedFacts) -> Vec<String> {
-    let unloaded = red.unloaded.iter().filter(|file| is_unloaded(file, after));
-    let files: BTreeSet<&String> = unloaded.collect();
+    let files: BTreeSet<&String> = red
+        .unloaded
+        .iter()
+        .filter(|file| is_unloaded(file, after))
+        .collect();
     files.into_iter().cloned().collect()
 }
 
@@ -120,12 +123,17 @@ fn red_tests_do_not_pass(work: &GreenWork<'_>) -> Option<(Reason, String, Vec<St
     let red = work.red;
     let outcome = |name: &String| {
         let again = work.rerun.and_then(|rerun| rerun.tests.get(name));
-        let passed = again.filter(|again| **again == TestOutcome::Passed);
-        passed.or_else(|| work.after.tests.get(name)).copied()
+        again
+            .filter(|again| **again == TestOutcome::Passed)
+            .or_else(|| work.after.tests.get(name))
+            .copied()
     };
     let of_red = |wanted: fn(Option<TestOutcome>) -> bool| -> Vec<String> {
-        let names = red.new_tests.iter().filter(|name| wanted(outcome(name)));
-        names.cloned().collect()
+        red.new_tests
+            .iter()
+            .filter(|name| wanted(outcome(name)))
+            .cloned()
+            .collect()
     };
     let failing = of_red(|outcome| outcome == Some(TestOutcome::Failed));
     let missing = of_red(|outcome| matches!(outcome, None | Some(TestOutcome::Skipped)));
@@ -143,8 +151,9 @@ fn red_tests_do_not_pass(work: &GreenWork<'_>) -> Option<(Reason, String, Vec<St
     }
     let files = red.unloaded.join(", ");
     let new = |wanted| {
-        let new = work.after.new_since(work.without_red);
-        new.filter(move |name| outcome(name) == Some(wanted))
+        work.after
+            .new_since(work.without_red)
+            .filter(move |name| outcome(name) == Some(wanted))
     };
     let failing: Vec<String> = new(TestOutcome::Failed).cloned().collect();
     if !failing.is_empty() {

@@ -18,8 +18,9 @@ pub fn lead_out(
         out.into_iter().collect()
     };
     let (before, after) = (out(before), out(after));
-    let new = after.difference(&before);
-    new.map(|(path, target)| format!("{path} -> {target}"))
+    after
+        .difference(&before)
+        .map(|(path, target)| format!("{path} -> {target}"))
         .collect()
 }
 

@@ -3,8 +3,8 @@
 //!
 //! None of them is data of tests. Some hold, among other things, how tests are found and run.
 
-use super::file_name;
 use crate::merging::lock_file;
+use crate::named_files::file_name;
 
 /// What such a file holds that decides how tests are found and run, and in which form.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -1,11 +1,7 @@
 //! Which files hold tests, by the conventions of many languages.
 
 use super::{Change, ChangeKind};
-
-/// Returns the last part of a path.
-pub(crate) fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
+use crate::named_files::file_name;
 
 /// Returns a path without the extension of the file.
 pub(super) fn without_extension(path: &str) -> &str {
@@ -50,8 +46,9 @@ pub fn is_test_path(path: &str) -> bool {
 /// `FooTest.java`, `FooTests.cs`, `FooSpec.scala`.
 fn is_camel_case_test(path: &str) -> bool {
     let stem = without_extension(file_name(path));
-    let mut ends = ["Test", "Tests", "Spec"].iter();
-    ends.any(|end| stem.len() > end.len() && stem.ends_with(end))
+    ["Test", "Tests", "Spec"]
+        .iter()
+        .any(|end| stem.len() > end.len() && stem.ends_with(end))
 }
 
 /// Settings that are written as code, or have no extension.
@@ -95,8 +92,11 @@ pub fn is_source(path: &str) -> bool {
 /// RED added.
 pub fn test_files_of_red(changes: &[Change]) -> Vec<String> {
     let paths = |wanted: fn(&Change) -> bool| -> Vec<String> {
-        let wanted = changes.iter().filter(|change| wanted(change));
-        wanted.map(|change| change.path.clone()).collect()
+        changes
+            .iter()
+            .filter(|change| wanted(change))
+            .map(|change| change.path.clone())
+            .collect()
     };
     let tests = paths(|change| change.kind != ChangeKind::Deleted && is_test_path(&change.path));
     if tests.is_empty() {
@@ -113,23 +113,24 @@ pub fn test_section<'a>(path: &str, text: &'a str) -> Option<&'a str> {
     if !is_rust || is_test_path(path) {
         return None;
     }
-    let starts = text.match_indices("#[cfg(test)]");
-    let mut sections = starts.map(|(start, _)| &text[start..]);
-    sections.find(|section| is_module_with_body(section))
+    text.match_indices("#[cfg(test)]")
+        .map(|(start, _)| &text[start..])
+        .find(|section| is_module_with_body(section))
 }
 
 /// Attributes and comments may stand between the attribute and the module.
 fn is_module_with_body(section: &str) -> bool {
     let is_between =
         |line: &&str| line.is_empty() || line.starts_with('#') || line.starts_with("//");
-    let section = section.trim_start_matches("#[cfg(test)]");
-    let first = section
+    section
+        .trim_start_matches("#[cfg(test)]")
         .lines()
         .map(str::trim)
-        .find(|line| !is_between(line));
-    first.is_some_and(|line| {
-        let line = line.trim_start_matches("pub ");
-        let line = line.trim_start_matches("pub(crate) ");
-        line.starts_with("mod ") && line.contains('{')
-    })
+        .find(|line| !is_between(line))
+        .is_some_and(|line| {
+            let line = line
+                .trim_start_matches("pub ")
+                .trim_start_matches("pub(crate) ");
+            line.starts_with("mod ") && line.contains('{')
+        })
 }

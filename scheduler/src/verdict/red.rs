@@ -177,8 +177,11 @@ fn does_not_load(
 /// them back is judged there.
 fn with_broken(proof: Proof, work: &RedWork<'_>) -> Proof {
     let (base, after) = (work.base, work.after);
-    let without = work.without_tests.map(|without| counted(base, without));
-    let mut regressions = without.unwrap_or_default().regressions;
+    let mut regressions = work
+        .without_tests
+        .map(|without| counted(base, without))
+        .unwrap_or_default()
+        .regressions;
     let is_broken =
         |name: &&String| base.passes(name) && !after.passes(name) && !proof.flaky.contains(name);
     regressions.extend(after.tests.keys().filter(is_broken).cloned());
@@ -190,8 +193,10 @@ fn with_broken(proof: Proof, work: &RedWork<'_>) -> Proof {
 
 /// The files that can't be loaded; where an error names none, it may be any of RED's.
 fn unloaded_files(errors: &[&LoadError], test_files: &[String]) -> Vec<String> {
-    let named = errors.iter().filter_map(|error| error.file.clone());
-    let mut files: Vec<String> = named.collect();
+    let mut files: Vec<String> = errors
+        .iter()
+        .filter_map(|error| error.file.clone())
+        .collect();
     if errors.iter().any(|error| error.file.is_none()) {
         files.extend_from_slice(test_files);
         files.sort();
@@ -208,8 +213,9 @@ fn says_one_of(after: &TestReport, name: &str, errors: &[&LoadError]) -> bool {
         .into_iter()
         .flat_map(|said| said.lines());
     let is_error = |line: &str| {
-        let mut errors = errors.iter();
-        errors.any(|error| error.file.is_none() && error.text == line)
+        errors
+            .iter()
+            .any(|error| error.file.is_none() && error.text == line)
     };
     said.any(is_error)
 }

@@ -26,8 +26,11 @@ pub fn red_again(red: &RedFacts, then: &TestReport, now: &TestReport) -> RedAgai
     let mut watched = red.new_tests.clone();
     watched.retain(|name| then.fails(name));
     let names = |wanted: fn(&TestReport, &str) -> bool| -> Vec<String> {
-        let names = watched.iter().filter(|name| wanted(now, name));
-        names.cloned().collect()
+        watched
+            .iter()
+            .filter(|name| wanted(now, name))
+            .cloned()
+            .collect()
     };
     if let Some(why) = command_failed(now) {
         return RedAgain::CannotRun(why);

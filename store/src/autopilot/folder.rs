@@ -2,22 +2,26 @@
 //!
 //! Every worktree has a place of its own, named after its whole git folder, so two paths never share one.
 
-use super::name;
-use super::run::{AutopilotRun, Log};
-use crate::file_system::{entries_if_there, ids_in, try_lock};
-use crate::run::{Home, create_durable, encode, ignore_all, read_json, write_json};
+use super::run::AutopilotRun;
+use crate::file_system::{create_durable, entries_if_there, ids_in, ignore_all, try_lock};
+use crate::run::{Home, check_autopilot_run_id, encode, read_json, write_json};
 use crate::{Error, atomic};
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_scheduler::{RunId, Tag, TaskId};
 
+/// The name of the log of events of a run that lies in a checkout.
+const LOG_IN_PROJECT: &str = "log.jsonl";
+
 /// The folder with the runs of one checkout.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct AutopilotFolder {
     path: PathBuf,
-    log: Log,
+    /// The name of a run's log of events.
+    log: &'static str,
 }
 
 impl AutopilotFolder {
@@ -28,7 +32,7 @@ impl AutopilotFolder {
     pub fn in_home(home: &Home, git_dir: &Path) -> Result<Self, Error> {
         Ok(Self {
             path: home.project(git_dir)?.path().to_owned(),
-            log: Log::Activity,
+            log: "activity.jsonl",
         })
     }
 
@@ -36,7 +40,7 @@ impl AutopilotFolder {
     pub fn in_project(checkout: &Path) -> Self {
         Self {
             path: checkout.join(".taskmaster/reports"),
-            log: Log::Log,
+            log: LOG_IN_PROJECT,
         }
     }
 
@@ -47,7 +51,7 @@ impl AutopilotFolder {
     pub fn create(&self) -> Result<(), Error> {
         for folder in [self.runs_folder(), self.tags_folder()] {
             create_durable(&folder)?;
-            if self.log == Log::Log {
+            if self.log == LOG_IN_PROJECT {
                 ignore_all(&folder)?;
             }
         }
@@ -82,7 +86,7 @@ impl AutopilotFolder {
     /// # Errors
     /// The id is none of autopilot's.
     pub fn run(&self, id: &RunId) -> Result<AutopilotRun, Error> {
-        name::check(id)?;
+        check_autopilot_run_id(id)?;
         Ok(AutopilotRun::new(
             self.runs_folder().join(id.as_str()),
             self.log,
@@ -94,7 +98,7 @@ impl AutopilotFolder {
     /// # Errors
     /// The pointer can't be written.
     pub fn point(&self, current: &CurrentRun) -> Result<(), Error> {
-        name::check(&current.run_id)?;
+        check_autopilot_run_id(&current.run_id)?;
         let file = self.pointer(current);
         create_durable(atomic::folder_of(&file))?;
         if read_json::<CurrentRun>(&file).is_ok_and(|known| known == *current) {
@@ -134,14 +138,11 @@ impl AutopilotFolder {
             .map(|file| read_json(&file))
             .collect::<Result<_, _>>()?;
         for run in &runs {
-            name::check(&run.run_id)?;
+            check_autopilot_run_id(&run.run_id)?;
         }
-        runs.sort_by(|left, right| {
-            (left.status, &right.start_time, &left.run_id).cmp(&(
-                right.status,
-                &left.start_time,
-                &right.run_id,
-            ))
+        runs.sort_by_cached_key(|run| {
+            let latest_first = Reverse(run.start_time.clone());
+            (run.status, latest_first, run.run_id.clone())
         });
         Ok(runs)
     }
@@ -151,7 +152,9 @@ impl AutopilotFolder {
     /// # Errors
     /// The folder can't be read.
     pub fn runs(&self) -> Result<Vec<RunId>, Error> {
-        ids_in(&self.runs_folder(), |id, _| name::check(id).is_ok())
+        ids_in(&self.runs_folder(), |id, _| {
+            check_autopilot_run_id(id).is_ok()
+        })
     }
 }
 
@@ -171,29 +174,17 @@ pub struct CurrentRun {
     pub status: PointerStatus,
 }
 
-/// How far a run is; unfinished ones come first.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PointerStatus {
-    /// It goes on with the next call.
-    InProgress,
-    /// It goes on when it is resumed.
-    Paused,
-    /// Everything is committed and checked.
-    Completed,
-    /// It was given up.
-    Aborted,
-}
-
-impl PointerStatus {
-    /// Returns the word in files.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::InProgress => "in-progress",
-            Self::Paused => "paused",
-            Self::Completed => "completed",
-            Self::Aborted => "aborted",
-        }
+tm_scheduler::words! {
+    /// How far a run is; unfinished ones come first.
+    pub enum PointerStatus {
+        /// It goes on with the next call.
+        InProgress = "in-progress",
+        /// It goes on when it is resumed.
+        Paused = "paused",
+        /// Everything is committed and checked.
+        Completed = "completed",
+        /// It was given up.
+        Aborted = "aborted",
     }
 }
 

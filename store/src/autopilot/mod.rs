@@ -4,9 +4,8 @@
 //! run; everything else can be written again from it. Time and paths are arguments.
 
 mod folder;
-mod name;
 mod run;
 
+pub use crate::run::{autopilot_run_id, is_autopilot_run};
 pub use folder::{AutopilotFolder, AutopilotLock, CurrentRun, PointerStatus};
-pub use name::{autopilot_run_id, is_autopilot_run};
 pub use run::AutopilotRun;

@@ -1,7 +1,8 @@
 //! The files of one run of autopilot.
 
 use crate::Error;
-use crate::run::{ActivityLog, create_durable, encode};
+use crate::file_system::create_durable;
+use crate::run::{ActivityLog, encode};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tm_scheduler::{TaskId, Timestamp};
@@ -9,24 +10,16 @@ use tm_scheduler::{TaskId, Timestamp};
 /// No file that is read back is longer.
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
 
-/// How the log of events is called.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Log {
-    /// `activity.jsonl`.
-    Activity,
-    /// `log.jsonl`.
-    Log,
-}
-
 /// The folder of one run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct AutopilotRun {
     path: PathBuf,
-    log: Log,
+    /// The name of the log of events.
+    log: &'static str,
 }
 
 impl AutopilotRun {
-    pub(super) const fn new(path: PathBuf, log: Log) -> Self {
+    pub(super) const fn new(path: PathBuf, log: &'static str) -> Self {
         Self { path, log }
     }
 
@@ -45,10 +38,7 @@ impl AutopilotRun {
 
     /// Returns the log of events.
     pub fn activity(&self) -> PathBuf {
-        self.path.join(match self.log {
-            Log::Activity => "activity.jsonl",
-            Log::Log => "log.jsonl",
-        })
+        self.path.join(self.log)
     }
 
     files! {
@@ -113,7 +103,7 @@ mod tests {
     #[test]
     fn an_event_is_in_the_log_once_however_often_it_is_appended() {
         let root = tempfile::tempdir().unwrap();
-        let run = AutopilotRun::new(root.path().into(), Log::Activity);
+        let run = AutopilotRun::new(root.path().into(), "activity.jsonl");
         assert_eq!(run.last_event(), 0);
         let events = [
             json!({"event": "a", "seq": 1}),
@@ -142,7 +132,7 @@ mod tests {
     #[test]
     fn files_have_the_names_that_others_rely_on() {
         let root = tempfile::tempdir().unwrap();
-        let run = AutopilotRun::new(root.path().join("run"), Log::Activity);
+        let run = AutopilotRun::new(root.path().join("run"), "activity.jsonl");
         run.create().unwrap();
         for file in [
             run.state(),
@@ -176,7 +166,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            AutopilotRun::new(root.path().into(), Log::Log).activity(),
+            AutopilotRun::new(root.path().into(), "log.jsonl").activity(),
             root.path().join("log.jsonl")
         );
     }

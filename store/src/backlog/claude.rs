@@ -4,26 +4,14 @@
 
 use super::document::{Document, Tree, Value};
 use super::fields::{Reader, id};
-use super::loaded::{Loaded, Original};
-use super::source::replace;
-use super::{Backlog, BacklogError, MOST_BYTES, ReadOptions, Refusal};
+use super::loaded::{Loaded, Original, TaskFile};
+use super::{Backlog, BacklogError, ReadOptions, Refusal, file};
 use crate::Error;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use tm_scheduler::{Tag, Task, TaskId};
 
 pub(super) const WATERMARK: &str = ".highwatermark";
-
-/// A file of a list.
-#[derive(Debug)]
-pub(super) struct TaskFile {
-    pub(super) path: PathBuf,
-    /// All that it holds.
-    pub(super) text: String,
-    /// Where the task stands in it.
-    pub(super) span: Range<usize>,
-}
 
 /// Tells whether a folder holds such a list.
 pub(super) fn is_list(folder: &Path) -> bool {
@@ -42,8 +30,8 @@ pub(super) fn load(folder: &Path) -> Result<Loaded, BacklogError> {
     let mut files = Vec::new();
     let mut tasks = Vec::new();
     for path in task_files(folder)? {
-        let bytes = tm_untrusted::read_own(&path, MOST_BYTES).map_err(Error::read(&path))?;
-        let document = Document::from_bytes(bytes).map_err(|error| error.of_file(&path))?;
+        let text = file::text(&path)?;
+        let document = Document::parse(text).map_err(|error| error.of_file(&path))?;
         let root = document.root();
         let span = root.map_or(0..0, Value::span);
         tasks.push(root.map_or("null", Value::raw).to_owned());
@@ -133,7 +121,7 @@ pub(super) fn write(
         stays.insert(path);
     }
     for (path, text) in changed {
-        replace(&path, &text)?;
+        file::replace(&path, &text)?;
     }
     for file in files.iter().filter(|file| !stays.contains(&file.path)) {
         std::fs::remove_file(&file.path).map_err(Error::write(&file.path))?;
@@ -194,15 +182,15 @@ fn mirror(document: &Document, root: &mut Tree<'_>) {
 
 /// Returns the highest number that the list has ever given to a task.
 fn watermark(folder: &Path) -> u64 {
-    let bytes = tm_untrusted::read_own(&folder.join(WATERMARK), MOST_BYTES).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).trim().parse().unwrap_or(0)
+    let text = file::text(&folder.join(WATERMARK)).unwrap_or_default();
+    text.trim().parse().unwrap_or(0)
 }
 
 /// A number that was given is not given again, also when that task is deleted.
 fn raise_watermark(folder: &Path, highest: u64) -> Result<(), BacklogError> {
     let path = folder.join(WATERMARK);
     if path.exists() && watermark(folder) < highest {
-        replace(&path, &highest.to_string())
+        file::replace(&path, &highest.to_string())
     } else {
         Ok(())
     }

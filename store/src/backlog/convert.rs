@@ -2,9 +2,9 @@
 //!
 //! The original is never touched, and nothing that is there is written over.
 
-use super::change::{FieldNames, claude_status};
 use super::document::{Document, Tree, Value};
-use super::loaded::Original;
+use super::kind::{claude_status, spelled};
+use super::loaded::{MASTER, Original};
 use super::{Backlog, BacklogError, BacklogSource, ReadOptions, SourceKind, number};
 use crate::{Error, atomic};
 use serde_json::{Map, Value as Json, json};
@@ -32,17 +32,6 @@ pub struct Conversion {
     pub tasks: usize,
     /// What was lost.
     pub losses: Vec<Loss>,
-}
-
-impl SourceKind {
-    /// Returns the form that a path that is not there yet asks for.
-    pub fn of_path(path: &Path) -> Self {
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("yaml" | "yml") => Self::Yaml,
-            Some("json") => Self::TaskMaster,
-            _ => Self::ClaudeTasks,
-        }
-    }
 }
 
 impl BacklogSource {
@@ -137,7 +126,7 @@ fn canonical(task: &Task, entry: Json) -> Map<String, Json> {
         Json::Object(members) => members,
         _ => Map::new(),
     };
-    let mut fields = Map::from_iter([("id".to_owned(), spelled(&task.id))]);
+    let mut fields = Map::from_iter([("id".to_owned(), spelled(task.id.as_str()))]);
     for (key, value) in entry {
         let (key, value) = match key.as_str() {
             "id" | "blocks" | "blockedBy" | "dependencies" => continue,
@@ -151,7 +140,11 @@ fn canonical(task: &Task, entry: Json) -> Map<String, Json> {
         fields.insert(key, value);
     }
     fields.entry("status").or_insert_with(|| json!(task.status));
-    let ids: Vec<Json> = task.dependencies.iter().map(spelled).collect();
+    let ids: Vec<Json> = task
+        .dependencies
+        .iter()
+        .map(|id| spelled(id.as_str()))
+        .collect();
     fields.insert("dependencies".to_owned(), json!(ids));
     fields
 }
@@ -164,18 +157,10 @@ fn subtasks(task: &Task, entries: Json) -> Json {
     let entry = |(entry, subtask): (Json, &Task)| {
         let mut fields = canonical(subtask, entry);
         let number = number(subtask.id.as_str());
-        fields.insert("id".to_owned(), spelled(&TaskId::from(number)));
+        fields.insert("id".to_owned(), spelled(number));
         Json::Object(fields)
     };
     Json::Array(named.zip(&task.subtasks).map(entry).collect())
-}
-
-/// As a number only where the number is written like that.
-fn spelled(id: &TaskId) -> Json {
-    match id.as_str().parse::<u64>() {
-        Ok(number) if number.to_string() == id.as_str() => json!(number),
-        _ => json!(id),
-    }
 }
 
 type Entries = Vec<Map<String, Json>>;
@@ -191,7 +176,7 @@ fn write_file(
     let mut root = Map::new();
     for (tag, list) in tags.iter().zip(lists) {
         let list: Vec<Json> = list.into_iter().map(entry).collect();
-        if is_yaml && tags.len() == 1 && tag.as_str() == super::task_master::MASTER {
+        if is_yaml && tags.len() == 1 && tag.as_str() == MASTER {
             root.insert("tasks".to_owned(), json!(list));
         } else {
             root.insert(tag.to_string(), json!({"tasks": list}));
@@ -207,10 +192,10 @@ fn write_file(
 }
 
 fn in_snake(fields: Map<String, Json>) -> Json {
-    let mut fields = FieldNames::Snake.names(fields);
+    let mut fields = SourceKind::Yaml.names(fields);
     if let Some(Json::Array(subtasks)) = fields.remove("subtasks") {
         let named = subtasks.into_iter().map(|subtask| match subtask {
-            Json::Object(fields) => Json::Object(FieldNames::Snake.names(fields)),
+            Json::Object(fields) => Json::Object(SourceKind::Yaml.names(fields)),
             other => other,
         });
         let named: Vec<Json> = named.collect();
@@ -225,7 +210,7 @@ fn write_list(
     target: &Path,
     tasks: impl Iterator<Item = Map<String, Json>>,
 ) -> Result<(), BacklogError> {
-    let entry = |task| Json::Object(FieldNames::Claude.entry(without_subtask_ids(task)));
+    let entry = |task| Json::Object(SourceKind::ClaudeTasks.entry(without_subtask_ids(task)));
     let entries: Vec<Json> = tasks.map(entry).collect();
     if entries.is_empty() {
         // By this a folder without tasks is known as a list.
@@ -243,7 +228,7 @@ fn write_list(
 fn without_subtask_ids(mut task: Map<String, Json>) -> Map<String, Json> {
     let own = task["id"].clone();
     let to_task = |id: &Json| match id.as_str().and_then(|id| id.split_once('.')) {
-        Some((parent, _)) => spelled(&TaskId::from(parent)),
+        Some((parent, _)) => spelled(parent),
         None => id.clone(),
     };
     let mut seen = BTreeSet::from([own.to_string()]);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum BacklogError {
     /// There is none.
-    #[error("find a backlog; looked for {looked_for} from `{}` upwards", start.display())]
+    #[error("find a backlog; looked for {looked_for} from `{start}` upwards")]
     NotFound {
         /// Where the search began.
         start: PathBuf,
@@ -18,7 +18,7 @@ pub enum BacklogError {
     #[error(transparent)]
     File(#[from] crate::Error),
     /// A file is not in its format.
-    #[error("read `{}`: {why}", path.display())]
+    #[error("read `{path}`: {why}")]
     Syntax {
         /// The file.
         path: PathBuf,
@@ -28,7 +28,7 @@ pub enum BacklogError {
         position: Option<super::Position>,
     },
     /// There is no such tag.
-    #[error("find the tag `{tag}` in `{}`; there are {known}", path.display())]
+    #[error("find the tag `{tag}` in `{path}`; there are {known}")]
     UnknownTag {
         /// The file.
         path: PathBuf,
@@ -37,16 +37,8 @@ pub enum BacklogError {
         /// The tags that there are.
         known: String,
     },
-    /// There are no such tasks.
-    #[error("find {ids} in `{}`", path.display())]
-    UnknownTasks {
-        /// The file.
-        path: PathBuf,
-        /// Their ids.
-        ids: String,
-    },
     /// A change is not made.
-    #[error("{refusal} in `{}`", path.display())]
+    #[error("{refusal} in `{path}`")]
     Refused {
         /// The file.
         path: PathBuf,
@@ -54,19 +46,21 @@ pub enum BacklogError {
         refusal: super::Refusal,
     },
     /// Somebody holds the file's lock.
-    #[error("lock `{}`: somebody else holds it", path.display())]
+    #[error("lock `{path}`: somebody else holds it")]
     Locked {
         /// The lock.
         path: PathBuf,
     },
     /// Somebody changes the file again and again.
-    #[error("write `{}`: it changes again and again while it is being written", path.display())]
+    #[error("write `{path}`: it changes again and again while it is being written")]
     Contended {
         /// The file.
         path: PathBuf,
     },
     /// The file is laid out in a way in which a status can't be changed without touching anything else.
-    #[error("change a status in `{}` without touching anything else; write each task as a block", path.display())]
+    #[error(
+        "change a status in `{path}` without touching anything else; write each task as a block"
+    )]
     Layout {
         /// The file.
         path: PathBuf,

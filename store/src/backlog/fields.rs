@@ -94,7 +94,7 @@ impl Reader {
         task.details = text(value, &["details"]);
         task.test_strategy = text(value, &["testStrategy", "test_strategy"]);
         task.acceptance_criteria = criteria(value, &task.description);
-        task.category = member(value, &["category"]).and_then(Value::plain);
+        task.category = word(value, "category");
         self.standing(value, &mut task);
         self.metadata(value, &mut task);
         self.dependencies(value, &mut task, siblings);
@@ -120,7 +120,7 @@ impl Reader {
     /// Status, priority and complexity.
     fn standing(&mut self, value: Value<'_>, task: &mut Task) {
         let id = task.id.clone();
-        match member(value, &["status"]).and_then(Value::plain) {
+        match word(value, "status") {
             Some(status) => task.status = Status::from(status),
             None => self.warn(value, Some(&id), "status", "is missing; read as `pending`"),
         }
@@ -139,7 +139,7 @@ impl Reader {
                 self.warn(at, Some(&id), "priority", message);
             }
         }
-        let complexity = member(value, &["complexity"]).and_then(Value::plain);
+        let complexity = word(value, "complexity");
         task.complexity = complexity.and_then(|text| Complexity::parse(&text));
     }
 
@@ -147,7 +147,7 @@ impl Reader {
         let Some(metadata) = member(value, &["metadata"]) else {
             return;
         };
-        let field = |name: &str| metadata.get(name).and_then(Value::plain);
+        let field = |name: &str| word(metadata, name);
         for (place, name) in [
             (&mut task.details, "details"),
             (&mut task.test_strategy, "test_strategy"),
@@ -276,6 +276,11 @@ pub(super) fn id(value: Value<'_>) -> Option<String> {
 pub(super) fn member<'d>(value: Value<'d>, names: &[&str]) -> Option<Value<'d>> {
     let mut members = names.iter().filter_map(|name| value.get(name));
     members.find(|value| value.kind() != Kind::Null)
+}
+
+/// Returns a member that is a plain value.
+pub(super) fn word(value: Value<'_>, name: &str) -> Option<String> {
+    value.get(name)?.plain()
 }
 
 /// Returns the ids of a text that should have been a list.

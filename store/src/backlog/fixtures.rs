@@ -154,8 +154,8 @@ fn every_change_keeps_what_it_does_not_touch() {
                 serde_json::json!("New: \"one\"\nwith # and {}"),
             )];
             let added = copy.source().change(&options, |_| {
-                vec![Change::AddTask {
-                    fields: fields.clone(),
+                vec![Change::AddTasks {
+                    tasks: vec![(None, fields.clone())],
                 }]
             });
             let id = added.unwrap_or_else(|error| panic!("{}: {error}", fixture.display()))[0].ids
@@ -383,7 +383,7 @@ proptest! {
         }
         drop(source.repairs(&options));
         let fields = vec![("title".to_owned(), serde_json::json!("x"))];
-        drop(source.change(&options, |_| vec![Change::AddTask { fields: fields.clone() }]));
+        drop(source.change(&options, |_| vec![Change::AddTasks { tasks: vec![(None, fields.clone())] }]));
         prop_assert!(source.read(&ReadOptions::default()).is_ok(), "what could be read can still be read");
     }
 }

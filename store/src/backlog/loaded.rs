@@ -1,11 +1,13 @@
 //! A backlog as it stands in its files, in the one form in which every kind is read and changed: that of JSON.
 //!
-//! Knows where a value stands in the file that people see: line and column, in JSON, in YAML and in a folder of files.
+//! Knows where the tags are, in all shapes of Task Master's file, and where a value stands in the file that people see:
+//! line and column, in JSON, in YAML and in a folder of files.
 
-use super::claude::TaskFile;
-use super::document::{Document, Value};
+use super::Position;
+use super::document::{Document, Kind, Value};
 use super::yaml::layout;
-use super::{Position, task_master};
+use std::ops::Range;
+use std::path::PathBuf;
 use tm_scheduler::Tag;
 
 /// A backlog as it was loaded.
@@ -28,13 +30,23 @@ pub(super) enum Original {
     Files(Vec<TaskFile>),
 }
 
+/// A file that holds one task.
+#[derive(Debug)]
+pub(super) struct TaskFile {
+    pub(super) path: PathBuf,
+    /// All that it holds.
+    pub(super) text: String,
+    /// Where the task stands in it.
+    pub(super) span: Range<usize>,
+}
+
 impl Loaded {
     /// Returns the list of tasks of a tag.
     pub(super) fn list(&self, tag: &Tag) -> Option<Value<'_>> {
         if let Original::Files(_) = self.original {
             return self.document.root();
         }
-        let mut lists = task_master::lists(&self.document).into_iter();
+        let mut lists = lists(&self.document).into_iter();
         lists.find_map(|(name, list)| (name == tag.as_str()).then_some(list))
     }
 
@@ -76,6 +88,48 @@ impl Loaded {
     }
 }
 
+/// The tag of a file without tags, and the one that is current when nothing says otherwise.
+pub(super) const MASTER: &str = "master";
+
+/// Returns the list of tasks of each tag, in the order of the file.
+pub(super) fn lists(document: &Document) -> Vec<(String, Value<'_>)> {
+    let Some(root) = document.root() else {
+        return Vec::new();
+    };
+    if root.kind() == Kind::Array {
+        return vec![(MASTER.to_owned(), root)];
+    }
+    let tags = holder(root)
+        .members()
+        .filter(|(key, _)| key != "tasks" && key != "metadata");
+    let mut lists: Vec<_> = tags
+        .filter_map(|(key, value)| Some((key.into_owned(), list_of(value)?)))
+        .collect();
+    // A file that has both forms keeps its untagged tasks in the tag that such a file always had.
+    if let Some(tasks) = root
+        .get("tasks")
+        .filter(|tasks| tasks.kind() == Kind::Array)
+        && !lists.iter().any(|(tag, _)| tag == MASTER)
+    {
+        lists.insert(0, (MASTER.to_owned(), tasks));
+    }
+    lists
+}
+
+/// Returns the object that holds the tags: the file itself, or its `tags`.
+pub(super) fn holder(root: Value<'_>) -> Value<'_> {
+    let tags = root.get("tags").filter(|tags| tags.kind() == Kind::Object);
+    tags.unwrap_or(root)
+}
+
+/// A tag holds its list as `tasks`, or is the list.
+fn list_of(tag: Value<'_>) -> Option<Value<'_>> {
+    match tag.kind() {
+        Kind::Array => Some(tag),
+        _ => tag.get("tasks").filter(|tasks| tasks.kind() == Kind::Array),
+    }
+}
+
 /// Where each line of a text begins.
 struct Lines<'t> {
     text: &'t str,
@@ -92,10 +146,6 @@ impl<'t> Lines<'t> {
     fn position(&self, at: usize) -> Position {
         let line = self.starts.partition_point(|&start| start <= at);
         let before = self.text.get(self.starts[line - 1]..at);
-        Position {
-            file: None,
-            line,
-            column: before.map_or(0, |before| before.chars().count()) + 1,
-        }
+        Position::at(line, before.map_or(0, |before| before.chars().count()) + 1)
     }
 }

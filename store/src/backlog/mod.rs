@@ -8,9 +8,11 @@ mod convert;
 mod document;
 mod error;
 mod fields;
+mod file;
 mod file_lock;
 #[cfg(test)]
 mod fixtures;
+mod kind;
 mod loaded;
 mod repair;
 mod source;
@@ -23,15 +25,13 @@ mod yaml;
 pub use change::{Change, Changed, Crossing, Refusal};
 pub use convert::{Conversion, Loss};
 pub use error::BacklogError;
+pub use kind::SourceKind;
 pub use repair::Repair;
-pub use source::{BacklogSource, SourceKind};
+pub use source::BacklogSource;
 
 use change::number;
 use std::fmt;
 use tm_scheduler::{Status, Tag, Task, TaskId, Timestamp};
-
-/// No file of a backlog is longer.
-const MOST_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Which part of a backlog is read.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -91,6 +91,17 @@ pub struct Position {
     pub line: usize,
     /// The column in characters, counted from 1.
     pub column: usize,
+}
+
+impl Position {
+    /// Returns a place in the one file of a backlog.
+    const fn at(line: usize, column: usize) -> Self {
+        Self {
+            file: None,
+            line,
+            column,
+        }
+    }
 }
 
 impl fmt::Display for Position {

@@ -2,12 +2,11 @@
 //!
 //! Cycles, repeated ids and missing words are for a person; they are never touched.
 
-use super::change::FieldNames;
 use super::document::{Kind, Value};
-use super::fields::{between_commas, member};
+use super::fields::{between_commas, member, word};
 use super::loaded::Loaded;
 use super::statuses::all_places;
-use super::{Backlog, BacklogError, BacklogSource, Change, Position, ReadOptions};
+use super::{Backlog, BacklogError, BacklogSource, Change, Position, ReadOptions, SourceKind};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -64,19 +63,12 @@ impl fmt::Display for Repair {
             Self::Field {
                 task,
                 field,
-                from: Some(from),
+                from,
                 to,
-            } => {
-                write!(formatter, "{task}: `{field}` is {to}, not `{from}`")
-            }
-            Self::Field {
-                task,
-                field,
-                from: None,
-                to,
-            } => {
-                write!(formatter, "{task}: `{field}`, which was missing, is {to}")
-            }
+            } => match from {
+                Some(from) => write!(formatter, "{task}: `{field}` is {to}, not `{from}`"),
+                None => write!(formatter, "{task}: `{field}`, which was missing, is {to}"),
+            },
         }
     }
 }
@@ -89,7 +81,7 @@ impl BacklogSource {
     pub fn repairs(&self, options: &ReadOptions) -> Result<Vec<Repair>, BacklogError> {
         let loaded = self.load()?;
         let backlog = self.read_loaded(&loaded, options)?;
-        Ok(found(&backlog, &loaded, self.spelling()))
+        Ok(found(&backlog, &loaded, self.kind()))
     }
 
     /// Repairs the backlog under its lock, all or nothing, and returns what was repaired.
@@ -98,7 +90,7 @@ impl BacklogSource {
     /// As `change`.
     pub fn repair(&self, options: &ReadOptions) -> Result<Vec<Repair>, BacklogError> {
         self.edit(options, |edit| {
-            let repairs = found(edit.before, edit.loaded, self.spelling());
+            let repairs = found(edit.before, edit.loaded, self.kind());
             edit.apply(&changes(&repairs))?;
             Ok(repairs)
         })
@@ -154,11 +146,11 @@ fn changes(repairs: &[Repair]) -> Vec<Change> {
     changes
 }
 
-fn found(backlog: &Backlog, loaded: &Loaded, spelling: FieldNames) -> Vec<Repair> {
+fn found(backlog: &Backlog, loaded: &Loaded, kind: SourceKind) -> Vec<Repair> {
     let mut repairs = Vec::new();
     let list = loaded.list(&backlog.tag);
     for (id, value) in list.map(all_places).unwrap_or_default() {
-        of_fields(&mut repairs, &id, value, spelling);
+        of_fields(&mut repairs, &id, value, kind);
         of_repeats(&mut repairs, &id, value);
     }
     let dependencies = repairs_of(&backlog.tasks, CycleRepair::Leave);
@@ -171,7 +163,7 @@ fn found(backlog: &Backlog, loaded: &Loaded, spelling: FieldNames) -> Vec<Repair
     repairs
 }
 
-fn of_fields(repairs: &mut Vec<Repair>, task: &TaskId, value: Value<'_>, spelling: FieldNames) {
+fn of_fields(repairs: &mut Vec<Repair>, task: &TaskId, value: Value<'_>, kind: SourceKind) {
     let mut repair = |field: &str, from: Option<String>, to: serde_json::Value| {
         repairs.push(Repair::Field {
             task: task.clone(),
@@ -180,12 +172,12 @@ fn of_fields(repairs: &mut Vec<Repair>, task: &TaskId, value: Value<'_>, spellin
             to,
         });
     };
-    let field = |name: &str| member(value, &[name]).and_then(Value::plain);
-    if spelling != FieldNames::Claude {
+    let field = |name: &str| word(value, name);
+    if kind != SourceKind::ClaudeTasks {
         match field("status") {
             None => repair("status", None, json!(Status::Pending)),
             Some(written) => {
-                if let Some(meant) = meant(&written, spelling) {
+                if let Some(meant) = meant(&written, kind) {
                     repair("status", Some(written), json!(meant));
                 }
             }
@@ -226,7 +218,7 @@ fn of_repeats(repairs: &mut Vec<Repair>, task: &TaskId, value: Value<'_>) {
 }
 
 /// The status that a misspelt one means, where there is only one.
-fn meant(written: &str, spelling: FieldNames) -> Option<Status> {
+fn meant(written: &str, kind: SourceKind) -> Option<Status> {
     let plain = written.trim().to_lowercase().replace(['_', ' '], "-");
     let meant = match plain.as_str() {
         "canceled" => Status::Cancelled,
@@ -236,7 +228,7 @@ fn meant(written: &str, spelling: FieldNames) -> Option<Status> {
         "in-review" => Status::Review,
         other => Status::from(other),
     };
-    let is_read_already = Status::from(written) == meant && spelling == FieldNames::Snake;
+    let is_read_already = Status::from(written) == meant && kind == SourceKind::Yaml;
     let is_known = !matches!(meant, Status::Other(_));
     (is_known && !is_read_already && meant.as_str() != written).then_some(meant)
 }

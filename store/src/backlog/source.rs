@@ -2,15 +2,14 @@
 
 mod current_tag;
 
-use super::change::{self, FieldNames};
 use super::document::{Document, Tree};
 use super::file_lock::FileLock;
 use super::loaded::{Loaded, Original};
 use super::{
-    Backlog, BacklogError, Change, Changed, MOST_BYTES, ReadOptions, Refusal, RollUp, StatusChange,
-    StatusOutcome, claude, task_master, yaml,
+    Backlog, BacklogError, Change, Changed, ReadOptions, Refusal, RollUp, SourceKind, StatusChange,
+    StatusOutcome, change, claude, file, task_master, yaml,
 };
-use crate::{Error, atomic};
+use crate::Error;
 use std::path::{Path, PathBuf};
 use tm_scheduler::{Tag, Task, TaskId, quoted, quoted_cycle};
 
@@ -26,17 +25,6 @@ const PLACES: [(&str, SourceKind); 6] = [
     ("tasks/tasks.json", SourceKind::TaskMaster),
     ("tasks.json", SourceKind::TaskMaster),
 ];
-
-/// The kinds of backlogs.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum SourceKind {
-    /// Task Master's file.
-    TaskMaster,
-    /// tm's own file.
-    Yaml,
-    /// A folder of Claude Code tasks.
-    ClaudeTasks,
-}
 
 /// A backlog's place.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -61,7 +49,7 @@ impl Edit<'_, '_> {
     pub(super) fn apply(&mut self, changes: &[Change]) -> Result<Vec<Changed>, BacklogError> {
         let place = change::Place {
             tag: &self.before.tag,
-            spelling: self.source.spelling(),
+            kind: self.source.kind,
             next_number: self.before.next_number,
         };
         let apply = |change| {
@@ -146,16 +134,10 @@ impl BacklogSource {
         task_master::read(&self.path, loaded, options, self.current_tag())
     }
 
-    fn text(&self) -> Result<String, BacklogError> {
-        let bytes = tm_untrusted::read_own(&self.path, MOST_BYTES);
-        String::from_utf8(bytes.map_err(Error::read(&self.path))?)
-            .map_err(|_| BacklogError::syntax(&self.path, "it is not UTF-8"))
-    }
-
     pub(super) fn load(&self) -> Result<Loaded, BacklogError> {
         match self.kind {
             SourceKind::ClaudeTasks => claude::load(&self.path),
-            SourceKind::TaskMaster | SourceKind::Yaml => self.loaded_from(self.text()?),
+            SourceKind::TaskMaster | SourceKind::Yaml => self.loaded_from(file::text(&self.path)?),
         }
     }
 
@@ -276,8 +258,8 @@ impl BacklogSource {
             let bytes = changed.clone();
             self.loaded_from(changed)?;
             // An editor takes no lock: what it wrote meanwhile must not be lost.
-            if self.text()? == text {
-                replace(&self.path, &bytes)?;
+            if file::text(&self.path)? == text {
+                file::replace(&self.path, &bytes)?;
                 return Ok(answer);
             }
         }
@@ -298,14 +280,6 @@ impl BacklogSource {
         choose: impl Fn(&Backlog) -> Vec<Change>,
     ) -> Result<Vec<Changed>, BacklogError> {
         self.edit(options, |edit| edit.apply(&choose(edit.before)))
-    }
-
-    pub(super) const fn spelling(&self) -> FieldNames {
-        match self.kind {
-            SourceKind::TaskMaster => FieldNames::TaskMaster,
-            SourceKind::Yaml => FieldNames::Snake,
-            SourceKind::ClaudeTasks => FieldNames::Claude,
-        }
     }
 
     /// Reads the tasks of a tag, and each with every field that its file holds.
@@ -340,22 +314,22 @@ impl BacklogSource {
     }
 }
 
-/// A new dependency must not close a cycle; cycles that are there already are no reason to refuse another change.
+/// New dependencies must not close a cycle, together neither; cycles that are there already are no reason to refuse
+/// another change.
 fn refuse_cycle(before: &Backlog, change: &Change) -> Result<(), Refusal> {
-    let Change::AddDependency { task, dependency } = change else {
+    let Change::AddDependencies { edges } = change else {
         return Ok(());
     };
-    match tm_scheduler::cycle_with(&before.tasks, task, dependency) {
-        // On itself has words of its own.
-        Some(cycle) if task != dependency => Err(Refusal::Cycle {
+    // On itself has words of its own.
+    if edges.iter().any(|(task, on)| task == on) {
+        return Ok(());
+    }
+    match tm_scheduler::cycle_with(&before.tasks, edges).as_deref() {
+        Some(cycle @ [task, dependency, ..]) => Err(Refusal::Cycle {
             task: task.clone(),
             dependency: dependency.clone(),
-            cycle: quoted_cycle(&cycle),
+            cycle: quoted_cycle(cycle),
         }),
-        Some(_) | None => Ok(()),
+        _ => Ok(()),
     }
-}
-
-pub(super) fn replace(path: &Path, text: &str) -> Result<(), BacklogError> {
-    Ok(atomic::replace_as_only_writer(path, text.as_bytes()).map_err(Error::write(path))?)
 }

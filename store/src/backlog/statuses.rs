@@ -1,11 +1,11 @@
 //! Sets statuses of tasks, in every kind of backlog, and tells which of them somebody undid without knowing.
 
 use super::document::Value;
-use super::fields::{Reader, id};
+use super::fields::{Reader, id, word};
 use super::source::Edit;
 use super::{BacklogError, Refusal, RollUp, StatusChange, StatusOutcome, change, number};
 use std::collections::{BTreeMap, BTreeSet};
-use tm_scheduler::{Status, Task, TaskId, quoted};
+use tm_scheduler::{Status, Task, TaskId};
 
 impl Edit<'_, '_> {
     /// Sets statuses, all or none, and returns what each change came to.
@@ -15,15 +15,13 @@ impl Edit<'_, '_> {
         roll_up: RollUp,
         stamp: Option<&str>,
     ) -> Result<Vec<StatusOutcome>, BacklogError> {
+        let refused = BacklogError::refused(self.source.path());
         let list = self.loaded.list(&self.before.tag);
         let places = list.map(places).unwrap_or_default();
         let ids = changes.iter().map(|change| &change.id);
         let unknown: Vec<&TaskId> = ids.filter(|id| !places.contains_key(id)).collect();
         if !unknown.is_empty() {
-            return Err(BacklogError::UnknownTasks {
-                path: self.source.path().to_owned(),
-                ids: quoted(unknown),
-            });
+            return Err(refused(Refusal::unknown(unknown)));
         }
         let wanted = changes.iter().cloned();
         let mut wanted: BTreeMap<TaskId, Status> =
@@ -43,21 +41,13 @@ impl Edit<'_, '_> {
             old != new || places[id].get("status").is_none()
         });
         if !differing.is_empty() {
-            self.write_statuses(&differing, stamp)
-                .map_err(BacklogError::refused(self.source.path()))?;
+            let kind = self.source.kind();
+            let stamp = stamp.filter(|_| kind.has_stamps());
+            change::list(&mut self.root, &self.before.tag)
+                .and_then(|tasks| change::set_statuses(tasks, kind, &differing, stamp))
+                .map_err(refused)?;
         }
         Ok(outcomes)
-    }
-
-    fn write_statuses(
-        &mut self,
-        outcomes: &[StatusOutcome],
-        stamp: Option<&str>,
-    ) -> Result<(), Refusal> {
-        let spelling = self.source.spelling();
-        let stamp = stamp.filter(|_| spelling.has_stamps());
-        let tasks = change::list(&mut self.root, &self.before.tag)?;
-        change::set_statuses(tasks, spelling, outcomes, stamp)
     }
 
     /// Returns the statuses that were written and are as they were before, without a newer stamp.
@@ -66,7 +56,7 @@ impl Edit<'_, '_> {
         let places = list.map(places).unwrap_or_default();
         let is_undone = |outcome: &&StatusOutcome| {
             places.get(&outcome.id).is_some_and(|value| {
-                let updated = value.get("updatedAt").and_then(Value::plain);
+                let updated = word(*value, "updatedAt");
                 let is_older = updated.is_none_or(|updated| updated.as_str() < stamp);
                 status_of(*value) == outcome.old && outcome.old != outcome.new && is_older
             })
@@ -80,8 +70,7 @@ impl Edit<'_, '_> {
 }
 
 fn status_of(task: Value<'_>) -> Status {
-    let status = task.get("status").and_then(Value::plain);
-    status.map_or(Status::Pending, Status::from)
+    word(task, "status").map_or(Status::Pending, Status::from)
 }
 
 /// Returns where each task and subtask stands; of several with one id the first.

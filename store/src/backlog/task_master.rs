@@ -1,53 +1,11 @@
-//! Task Master's `tasks.json` in all its shapes: where the tags are, and which one is read.
+//! Task Master's `tasks.json`, and tm's own file: which of its tags is read, and what is odd about its shape.
 
 use super::document::{Document, Kind, Value};
 use super::fields::Reader;
-use super::loaded::Loaded;
+use super::loaded::{Loaded, MASTER, holder, lists};
 use super::{Backlog, BacklogError, ReadOptions, Warning};
 use std::path::Path;
 use tm_scheduler::{Tag, quoted};
-
-/// The tag of a file without tags, and the one that is current when nothing says otherwise.
-pub(super) const MASTER: &str = "master";
-
-/// Returns the list of tasks of each tag, in the order of the file.
-pub(super) fn lists(document: &Document) -> Vec<(String, Value<'_>)> {
-    let Some(root) = document.root() else {
-        return Vec::new();
-    };
-    if root.kind() == Kind::Array {
-        return vec![(MASTER.to_owned(), root)];
-    }
-    let tags = holder(root)
-        .members()
-        .filter(|(key, _)| key != "tasks" && key != "metadata");
-    let mut lists: Vec<_> = tags
-        .filter_map(|(key, value)| Some((key.into_owned(), list_of(value)?)))
-        .collect();
-    // A file that has both forms keeps its untagged tasks in the tag that such a file always had.
-    if let Some(tasks) = root
-        .get("tasks")
-        .filter(|tasks| tasks.kind() == Kind::Array)
-        && !lists.iter().any(|(tag, _)| tag == MASTER)
-    {
-        lists.insert(0, (MASTER.to_owned(), tasks));
-    }
-    lists
-}
-
-/// Returns the object that holds the tags: the file itself, or its `tags`.
-fn holder(root: Value<'_>) -> Value<'_> {
-    let tags = root.get("tags").filter(|tags| tags.kind() == Kind::Object);
-    tags.unwrap_or(root)
-}
-
-/// A tag holds its list as `tasks`, or is the list.
-fn list_of(tag: Value<'_>) -> Option<Value<'_>> {
-    match tag.kind() {
-        Kind::Array => Some(tag),
-        _ => tag.get("tasks").filter(|tasks| tasks.kind() == Kind::Array),
-    }
-}
 
 /// Reads the tasks of a tag.
 pub(super) fn read(

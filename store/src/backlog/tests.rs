@@ -216,6 +216,45 @@ fn what_is_no_backlog_does_not_pass_for_an_empty_one() {
     assert_eq!(full.read().warnings, []);
 }
 
+/// However deep what nobody asks for is nested, and whatever a program cut in the middle of a character.
+#[test]
+fn what_strangers_write_is_read_and_what_is_no_json_is_said_with_its_place() {
+    let read = |text: &str| {
+        let scene = Scene::new("tasks.json", text);
+        let read = scene.source().read(&ReadOptions::default());
+        read.map_err(|error| error.to_string())
+    };
+    let deep = format!("{}1{}", "{\"]\\\"\":[".repeat(50_000), "]}".repeat(50_000));
+    let half = r#"He said \"hi\"\n\ud83d \u00e9"#;
+    let text = format!(
+        "{{\"tasks\": [{{\"id\": 1, \"title\": \"x\", \"details\": \"{half}\", \"metadata\": {deep}}}]}}"
+    );
+    let backlog = read(&text).expect("a backlog");
+    assert_eq!(backlog.tasks[0].details, "He said \"hi\"\n\u{fffd} \u{e9}");
+    for (text, error) in [
+        (
+            "{\"tasks\": [\n{\"id\": 1",
+            "the file ends in the middle at line 2, column 9",
+        ),
+        ("{\"done\": yes\n}", "expected a value at line 1, column 10"),
+        (
+            "{'tasks': []}",
+            "expected a key in double quotes at line 1, column 2",
+        ),
+        (
+            "{\"tasks\": [],}",
+            "expected a key in double quotes at line 1, column 14",
+        ),
+        (
+            "{\"a\": \"\t\"}",
+            "a control character in a string; it has to be escaped at line 1, column 8",
+        ),
+    ] {
+        let refused = read(text).expect_err("refused");
+        assert!(refused.ends_with(error), "{refused}");
+    }
+}
+
 #[test]
 fn only_the_bytes_of_a_status_change() {
     let text = "\u{feff}{\r\n\t\"master\": {\"tasks\": [\r\n\t\t{\"id\": 1.0, \"title\": \"\\u00e9 \\/\", \"status\" :  \"pending\", \"x\": 1e3}]}, \
@@ -397,10 +436,13 @@ fn a_claude_code_list_is_changed_file_by_file_and_both_sides_of_a_dependency_agr
         .clone()
         .into_iter()
         .collect();
-    assert_eq!(
-        change(Change::AddTask { fields }).expect("added")[0].ids,
-        ["4".into()]
-    );
+    let add = |fields| {
+        let tasks = vec![(None, fields)];
+        change(Change::AddTasks { tasks }).expect("added")[0]
+            .ids
+            .clone()
+    };
+    assert_eq!(add(fields), ["4".into()]);
     let backlog = source.read(&ReadOptions::default()).expect("a backlog");
     let four = backlog.tasks.last().expect("a task");
     assert_eq!(
@@ -417,9 +459,8 @@ fn a_claude_code_list_is_changed_file_by_file_and_both_sides_of_a_dependency_agr
     change(Change::Move { from, to }).expect("moved");
     assert!(list.join("7.json").exists() && !list.join("4.json").exists());
     assert_eq!(blocks("2.json"), serde_json::json!(["7"]));
-    change(Change::AddDependency {
-        task: "7".into(),
-        dependency: "3".into(),
+    change(Change::AddDependencies {
+        edges: vec![("7".into(), "3".into())],
     })
     .expect("added");
     assert_eq!(blocks("3.json"), serde_json::json!(["7"]));
@@ -446,11 +487,7 @@ fn a_claude_code_list_is_changed_file_by_file_and_both_sides_of_a_dependency_agr
     ] {
         assert!(matches!(change(refused), Err(BacklogError::Refused { .. })));
     }
-    assert_eq!(
-        change(Change::AddTask { fields: Vec::new() }).expect("added")[0].ids,
-        ["8".into()],
-        "no id is given twice"
-    );
+    assert_eq!(add(Vec::new()), ["8".into()], "no id is given twice");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! private. The file `control/socket` says where. Knows nothing of what is said over it.
 
 use super::ProjectDirectory;
-use super::folder::create_private;
+use crate::file_system::create_private;
 use crate::{Error, atomic};
 use std::fs::{self, Permissions};
 use std::io;

@@ -2,13 +2,11 @@
 //!
 //! Knows names only: each file's content belongs to whoever writes it.
 
-use super::folder::{create_durable, create_private};
-use super::home::ProjectDirectory;
-use super::name::{check_run_id, encode, safe_name};
+use super::name::{encode, safe_name};
 use crate::Error;
-use crate::file_system::ids_in;
+use crate::file_system::{create_durable, create_private};
 use std::path::{Path, PathBuf};
-use tm_scheduler::{AttemptNumber, RunId, TaskId};
+use tm_scheduler::{AttemptNumber, TaskId};
 
 /// The folder of the folders of tasks within that of a run.
 pub(super) const TASKS: &str = "tasks";
@@ -16,14 +14,10 @@ pub(super) const TASKS: &str = "tasks";
 /// The folder of one run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RunDirectory {
-    path: PathBuf,
+    pub(super) path: PathBuf,
 }
 
 impl RunDirectory {
-    pub(super) const fn new(path: PathBuf) -> Self {
-        Self { path }
-    }
-
     /// Returns the folder itself.
     pub fn path(&self) -> &Path {
         &self.path
@@ -79,7 +73,7 @@ impl RunDirectory {
             .join(TASKS)
             .join(safe_name(task))
             .join(format!("attempt-{attempt}"));
-        AttemptDirectory::new(path)
+        AttemptDirectory { path }
     }
 }
 
@@ -90,10 +84,6 @@ pub struct AttemptDirectory {
 }
 
 impl AttemptDirectory {
-    pub(super) const fn new(path: PathBuf) -> Self {
-        Self { path }
-    }
-
     /// Returns the folder itself.
     pub fn path(&self) -> &Path {
         &self.path
@@ -144,32 +134,7 @@ impl AttemptDirectory {
 /// The folder of one loop.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LoopDirectory {
-    path: PathBuf,
-}
-
-impl ProjectDirectory {
-    /// Returns the directory of a loop, which need not exist.
-    ///
-    /// # Errors
-    /// The id could lead elsewhere.
-    pub fn loop_directory(&self, id: &RunId) -> Result<LoopDirectory, Error> {
-        check_run_id(id)?;
-        Ok(LoopDirectory {
-            path: self.loops_folder().join(id.as_str()),
-        })
-    }
-
-    fn loops_folder(&self) -> PathBuf {
-        self.path().join("loops")
-    }
-
-    /// Returns all loops, oldest first.
-    ///
-    /// # Errors
-    /// The folder can't be read.
-    pub fn loops(&self) -> Result<Vec<RunId>, Error> {
-        ids_in(&self.loops_folder(), |id, _| check_run_id(id).is_ok())
-    }
+    pub(super) path: PathBuf,
 }
 
 impl LoopDirectory {
@@ -203,7 +168,7 @@ impl LoopDirectory {
         let iteration = format!("iteration-{iteration}");
         let of_tag = self.path.join("lanes").join(encode(tag));
         let path = of_tag.join(iteration).join(format!("attempt-{attempt}"));
-        AttemptDirectory::new(path)
+        AttemptDirectory { path }
     }
 }
 
@@ -213,11 +178,14 @@ mod tests {
     use crate::run::Home;
     use std::collections::BTreeSet;
     use std::fs;
+    use tm_scheduler::RunId;
 
     #[test]
     fn hostile_task_stays_inside_the_run() {
         let root = tempfile::tempdir().unwrap();
-        let run = RunDirectory::new(root.path().join("run"));
+        let run = RunDirectory {
+            path: root.path().join("run"),
+        };
         run.create().unwrap();
         let attempt = run.attempt(&"../../outside".into(), AttemptNumber(1));
         attempt.create().unwrap();
@@ -231,7 +199,9 @@ mod tests {
 
     #[test]
     fn attempts_of_all_tasks_have_folders_of_their_own() {
-        let run = RunDirectory::new(PathBuf::from("run"));
+        let run = RunDirectory {
+            path: PathBuf::from("run"),
+        };
         let attempts = ["1", "1:red", "1.1"].map(TaskId::from);
         let folders: BTreeSet<PathBuf> = attempts
             .iter()
@@ -249,7 +219,9 @@ mod tests {
 
     #[test]
     fn files_have_the_names_that_others_rely_on() {
-        let run = RunDirectory::new(PathBuf::from("run"));
+        let run = RunDirectory {
+            path: PathBuf::from("run"),
+        };
         assert_eq!(run.journal(), Path::new("run/journal.jsonl"));
         assert_eq!(run.summary_json(), Path::new("run/summary.json"));
         let attempt = run.attempt(&"7".into(), AttemptNumber(3));

@@ -2,11 +2,9 @@
 //!
 //! Knows names and places; what a run writes is the business of its own directory.
 
-use super::directory::RunDirectory;
-use super::folder::{create_durable, ignore_all};
-use super::name::{check_run_id, project_name};
-use crate::autopilot::is_autopilot_run;
-use crate::file_system::ids_in;
+use super::directory::{LoopDirectory, RunDirectory};
+use super::name::{check_run_id, is_autopilot_run, project_name};
+use crate::file_system::{create_durable, ids_in, ignore_all};
 use crate::{Error, atomic};
 use std::fs;
 use std::io::ErrorKind;
@@ -83,6 +81,8 @@ impl ProjectDirectory {
         runs_folder = "runs";
         /// Returns the folder with the worktrees of all runs.
         worktrees_folder = "worktrees";
+        /// Returns the folder with one folder per loop.
+        loops_folder = "loops";
         /// Returns the folder that names the tests and commits under way, for whoever comes after a crash.
         under_way = "under-way";
     }
@@ -135,7 +135,20 @@ impl ProjectDirectory {
     /// Returns the directory of a run, which need not exist.
     pub fn run(&self, run_id: &RunId) -> Result<RunDirectory, Error> {
         check_run_id(run_id)?;
-        Ok(RunDirectory::new(self.runs_folder().join(run_id.as_str())))
+        let path = self.runs_folder().join(run_id.as_str());
+        Ok(RunDirectory { path })
+    }
+
+    /// Returns all loops, oldest first.
+    pub fn loops(&self) -> Result<Vec<RunId>, Error> {
+        ids_in(&self.loops_folder(), |id, _| check_run_id(id).is_ok())
+    }
+
+    /// Returns the directory of a loop, which need not exist.
+    pub fn loop_directory(&self, id: &RunId) -> Result<LoopDirectory, Error> {
+        check_run_id(id)?;
+        let path = self.loops_folder().join(id.as_str());
+        Ok(LoopDirectory { path })
     }
 }
 

@@ -5,7 +5,6 @@
 mod activity;
 mod control;
 mod directory;
-mod folder;
 mod holder;
 mod home;
 mod journal;
@@ -18,7 +17,6 @@ mod review;
 pub use activity::{ActivityLog, event_line};
 pub use control::ControlSocket;
 pub use directory::{AttemptDirectory, LoopDirectory, RunDirectory};
-pub(crate) use folder::{create_durable, ignore_all};
 pub use holder::Holder;
 pub use home::{Home, ProjectDirectory};
 pub use journal::{
@@ -27,6 +25,6 @@ pub use journal::{
 pub use json::{read_json, read_json_if_there, write_json, write_text};
 pub use lock::RunLock;
 pub use moved::Whereabouts;
-pub(crate) use name::{calendar_time, encode};
-pub use name::{new_run_id, safe_name};
+pub use name::{autopilot_run_id, is_autopilot_run, new_run_id, safe_name};
+pub(crate) use name::{calendar_time, check_autopilot_run_id, encode};
 pub use review::{Decision, Rejection, Review};

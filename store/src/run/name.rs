@@ -6,7 +6,7 @@ use crate::Error;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use std::path::Path;
-use tm_scheduler::{RunId, TaskId, Timestamp};
+use tm_scheduler::{RunId, Tag, TaskId, Timestamp};
 
 /// The longest name that [`safe_name`] makes: file systems end at 255 bytes, and worktrees add to it.
 const LONGEST_NAME: usize = 100;
@@ -17,6 +17,10 @@ const HASH_DIGITS: usize = 16;
 /// How many hex digits of a hash keep two projects of the same name apart.
 const PROJECT_HASH_DIGITS: usize = 12;
 const LONGEST_RUN_ID: usize = 64;
+/// Stands between tag and task in every run id, and in no id of another kind of run.
+const MARK: &str = "__task-";
+/// The longest id of a run of autopilot.
+const LONGEST_AUTOPILOT_ID: usize = 250;
 
 /// Returns the name of a task's folder: `[A-Za-z0-9._-]` stay, `:` becomes `+`, all else `%hh`.
 ///
@@ -115,6 +119,34 @@ pub(super) fn check_run_id(run_id: &RunId) -> Result<(), Error> {
             id: run_id.to_string(),
         })
     }
+}
+
+/// Returns the id of a run of autopilot that begins now: `master__task-7__2026-11-21T05-30-00-123Z`.
+pub fn autopilot_run_id(tag: &Tag, task: &TaskId, now: Timestamp) -> RunId {
+    let time = format!("{:.3}", calendar_time(now)).replace([':', '.'], "-");
+    RunId::new(format!(
+        "{}{MARK}{}__{time}",
+        encode(tag.as_str()),
+        encode(task.as_str())
+    ))
+}
+
+/// Tells whether a run is one of autopilot's.
+pub fn is_autopilot_run(id: &RunId) -> bool {
+    id.as_str().contains(MARK)
+}
+
+/// Refuses an id that is none of autopilot's, or could lead out of the folder of runs.
+pub(crate) fn check_autopilot_run_id(id: &RunId) -> Result<(), Error> {
+    let text = id.as_str();
+    let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"._-+%=".contains(&byte);
+    let is_name = !text.starts_with(['.', '-'])
+        && text.len() <= LONGEST_AUTOPILOT_ID
+        && text.bytes().all(is_safe);
+    if is_name && is_autopilot_run(id) {
+        return Ok(());
+    }
+    Err(Error::NotAutopilot { id: id.to_string() })
 }
 
 #[cfg(test)]
@@ -256,6 +288,35 @@ mod tests {
             let second = 1_000;
             let later = new_run_id(now.plus(second).plus(later % (second * 1_000_000)), 0);
             prop_assert!(id < later || id.as_str().starts_with("9999"));
+        }
+    }
+
+    #[test]
+    fn a_run_is_named_after_tag_task_and_time() {
+        let id = autopilot_run_id(&"tdd".into(), &"1".into(), Timestamp(1_759_847_400_000));
+        assert_eq!(id.as_str(), "tdd__task-1__2025-10-07T14-30-00-000Z");
+        check_autopilot_run_id(&id).unwrap();
+    }
+
+    #[test]
+    fn hostile_tags_and_tasks_make_safe_names() {
+        for (tag, task) in [
+            ("../..", "/etc"),
+            (".", ""),
+            ("a b", "1\n2"),
+            (&*"x".repeat(900), "1"),
+        ] {
+            let id = autopilot_run_id(&tag.into(), &task.into(), Timestamp(0));
+            check_autopilot_run_id(&id).unwrap();
+        }
+        for bad in [
+            "",
+            "..",
+            "../a__task-1__x",
+            "-a__task-1__x",
+            "20261121-014512-3fa9",
+        ] {
+            assert!(check_autopilot_run_id(&bad.into()).is_err(), "{bad}");
         }
     }
 }

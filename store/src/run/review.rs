@@ -4,12 +4,12 @@
 //! can't undo each other's. What was rejected is kept in the project's folder until work on that task lands again.
 
 use super::directory::RunDirectory;
-use super::folder::create_durable;
 use super::home::ProjectDirectory;
 use super::json::{read_json, read_json_if_there, write_json};
 use super::name::{encode, safe_name};
 use crate::Error;
-use crate::file_system::{entries_if_there, remove_if_there};
+use crate::file_system::{create_durable, entries_if_there, remove_if_there};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -62,8 +62,8 @@ pub struct Rejection {
     pub at: String,
 }
 
-/// A file with its version.
-#[derive(Debug, Serialize, Deserialize)]
+/// A file with its version, as it is written.
+#[derive(Debug, Serialize)]
 struct Versioned<T> {
     version: u32,
     #[serde(flatten)]
@@ -100,10 +100,11 @@ impl RunDirectory {
 
 impl ProjectDirectory {
     fn rejections_file(&self, tag: &Tag, task: &TaskId) -> PathBuf {
-        of_task(
-            &self.path().join("rejections").join(encode(tag.as_str())),
-            task,
-        )
+        of_task(&self.folder_of("rejections", tag), task)
+    }
+
+    fn folder_of(&self, what: &str, tag: &Tag) -> PathBuf {
+        self.path().join(what).join(encode(tag.as_str()))
     }
 
     /// Returns what was rejected of a task of the backlog and has not been done again since, the oldest first.
@@ -171,12 +172,8 @@ struct Reopened {
 }
 
 impl ProjectDirectory {
-    fn reopened_folder(&self, tag: &Tag) -> PathBuf {
-        self.path().join("reopened").join(encode(tag.as_str()))
-    }
-
     fn reopened_file(&self, tag: &Tag, task: &TaskId) -> PathBuf {
-        of_task(&self.reopened_folder(tag), task)
+        of_task(&self.folder_of("reopened", tag), task)
     }
 
     /// Returns the tasks of a tag that are to be done once more.
@@ -184,7 +181,7 @@ impl ProjectDirectory {
     /// # Errors
     /// A file can't be read, or a newer version wrote it.
     pub fn reopened(&self, tag: &Tag) -> Result<BTreeSet<TaskId>, Error> {
-        let files = entries_if_there(&self.reopened_folder(tag))?;
+        let files = entries_if_there(&self.folder_of("reopened", tag))?;
         let is_json = |path: &&PathBuf| path.extension().is_some_and(|end| end == "json");
         let mut tasks = BTreeSet::new();
         for path in files.iter().filter(is_json) {
@@ -218,23 +215,20 @@ fn of_task(folder: &Path, task: &TaskId) -> PathBuf {
     folder.join(format!("{}.json", safe_name(task)))
 }
 
-fn read_versioned<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, Error> {
+fn read_versioned<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Error> {
     #[derive(Deserialize)]
     struct VersionOnly {
         version: u32,
     }
-    let Some(version) = read_json_if_there::<VersionOnly>(path)? else {
-        return Ok(None);
-    };
-    if version.version > VERSION {
-        return Err(Error::NewerFile {
+    match read_json_if_there(path)? {
+        None => Ok(None),
+        Some(VersionOnly { version }) if version > VERSION => Err(Error::NewerFile {
             path: path.to_owned(),
-            found: version.version,
+            found: version,
             supported: VERSION,
-        });
+        }),
+        Some(_) => read_json(path).map(Some),
     }
-    let file: Versioned<T> = read_json(path)?;
-    Ok(Some(file.content))
 }
 
 fn write_versioned<T: Serialize>(path: &Path, content: &T) -> Result<(), Error> {

@@ -2,9 +2,9 @@
 
 use super::Parent;
 use crate::Result;
-use crate::content::is_plain;
 use crate::git::fields;
 use crate::owned::OwnedFolder;
+use crate::repository::is_plain;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

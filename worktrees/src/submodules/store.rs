@@ -1,19 +1,19 @@
 //! The store of a submodule, in which its commits are: filled from what the user has of it, else from where it comes from.
 
 use super::{STORES, Submodule, key_of};
-use crate::files::{create_folder, held, replace};
+use crate::files::{create_folder, replace};
 use crate::git::{Answer, Git, GitPlace};
-use crate::own::OwnGit;
 use crate::owned::OwnedFolder;
+use crate::repository::own::OwnGit;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
 impl OwnedFolder {
     /// Returns the store of a submodule, which has its commit.
     pub(super) fn stored(&self, own: &OwnGit, submodule: &Submodule) -> Result<PathBuf> {
-        let _one_at_a_time = held(&own.modules);
+        let _one_at_a_time = own.modules.lock();
         own.assert_there()?;
-        let store = own.folder().join(STORES).join(key_of(&submodule.path));
+        let store = own.folder.join(STORES).join(key_of(&submodule.path));
         if !store.join("HEAD").exists() {
             self.make_store(&store, submodule)?;
         }

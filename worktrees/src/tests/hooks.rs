@@ -18,7 +18,7 @@ fn hooked(scene: &Scene) -> Result<Hooked, Error> {
     let mut judge = scene.pool.judge(&tree, &commit).expect("a checkout");
     judge.check_out(&commit, &[]).expect("checked out");
     let (name, value) = judge.commit_mark();
-    let hooked = judge.run_commit_hooks(worktree.branch(), &tree, "work\n");
+    let hooked = judge.run_hooks(&OwnedHead::Branch(worktree.branch()), &tree, "work\n");
     if let Ok(hooked) = &hooked {
         assert_ne!(hooked.tree, tree);
     }

@@ -166,6 +166,27 @@ fn files_of_every_kind_in_histories_of_every_shape() {
     assert_same(&scene);
 }
 
+/// Versions of git of long ago, and other programs, wrote modes that git still reads.
+#[test]
+fn modes_of_long_ago_are_read_as_git_reads_them() {
+    let scene = Scene::new();
+    let objects = git2::Repository::open(scene.repository.checkout_root()).expect("opened");
+    let objects = objects.odb().expect("objects");
+    for mode in ["100600", "100640", "100664", "100666", "100775", "100777"] {
+        for content in ["before", "after"] {
+            let blob = objects.write(git2::ObjectType::Blob, content.as_bytes());
+            let entry = format!("{mode} a.txt\0");
+            let tree = [entry.as_bytes(), blob.expect("written").as_bytes()].concat();
+            let tree = objects.write(git2::ObjectType::Tree, &tree);
+            let tree = tree.expect("written").to_string();
+            let commit = scene.git(&["commit-tree", &tree, "-m", content]);
+            let name = format!("refs/heads/{content}/{mode}");
+            scene.git(&["update-ref", &name, &commit]);
+        }
+    }
+    assert_same(&scene);
+}
+
 #[test]
 fn replaced_objects_and_a_forged_graph_of_commits_decide_nothing() {
     let scene = Scene::new();

@@ -289,7 +289,7 @@ fn gits_own_files_of_a_worktree_are_written_and_never_believed() {
         &worktree.path().join(".git"),
         &format!("gitdir: {}\n", root.join(".git").display()),
     );
-    let Err(Error::GitFilesChanged { paths }) = worktree.capture(&PathPatterns::default()) else {
+    let Err(Error::GitFilesChanged(paths)) = worktree.capture(&PathPatterns::default()) else {
         panic!("named")
     };
     assert_eq!(paths, [worktree.path().join(".git")]);

@@ -304,7 +304,7 @@ fn the_history_says_how_a_merge_came_about_and_is_held_to_it() {
         MergedTree::Other,
         "it is no lock file"
     );
-    let MergeOutcome::Merged(both) = scene
+    let Ok(both) = scene
         .repository
         .combine(
             &[ours.clone(), theirs.clone()],

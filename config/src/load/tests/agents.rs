@@ -82,7 +82,7 @@ fn model_may_differ_by_phase_with_the_agent_or_alone() {
         .settings
         .agent;
     assert_eq!(agent.model_for_phase("red"), Some("opus"));
-    for wrong in ["{}", "{modell: x}", "[a]", "''"] {
+    for wrong in ["{}", "{modell: x}", "[a]", "[claude, opus]", "''"] {
         let mistakes =
             Fixture::project(&format!("agent: {{by_phase: {{red: {wrong}}}}}")).mistakes();
         assert!(

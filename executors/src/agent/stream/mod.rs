@@ -112,7 +112,7 @@ pub(super) struct StreamState {
     /// US dollars, total so far.
     pub(super) cost_usd: Option<f64>,
     /// The error that it gave up with.
-    pub(super) error: Option<String>,
+    error: Option<String>,
     /// The refusal that it gave up with.
     pub(super) refusal: Option<ServiceRefusal>,
     /// A refusal behind which it tries again by itself; what it is when the agent gets no further.
@@ -127,7 +127,7 @@ pub(super) struct StreamState {
 
 impl StreamState {
     /// Takes one line in. `now` is what declared waits count from.
-    pub(super) fn hear(&mut self, format: &mut OutputFormat, line: &str, now: Timestamp) {
+    fn hear(&mut self, format: &mut OutputFormat, line: &str, now: Timestamp) {
         self.now = now;
         self.told.clear();
         if *format == OutputFormat::Aider {
@@ -291,8 +291,8 @@ fn what_for(arguments: &Value) -> &Value {
 
 /// Returns the first value of its kind; nothing where there is none.
 fn first(values: [&Value; 2], is_wanted: fn(&Value) -> bool) -> &Value {
-    let mut values = values.into_iter();
     values
+        .into_iter()
         .find(|value| is_wanted(value))
         .unwrap_or(&Value::Null)
 }

@@ -17,9 +17,7 @@ struct Happened {
     action: String,
     #[serde(default, alias = "ImportPath")]
     package: String,
-    #[serde(default)]
     test: Option<String>,
-    #[serde(default)]
     output: Option<String>,
 }
 

@@ -18,7 +18,6 @@ struct File {
     name: String,
     #[serde(default)]
     status: String,
-    #[serde(default)]
     message: Option<String>,
     #[serde(default)]
     assertion_results: Vec<Test>,
@@ -31,7 +30,6 @@ struct Test {
     ancestor_titles: Vec<String>,
     title: String,
     status: String,
-    #[serde(default)]
     failure_messages: Option<Vec<String>>,
 }
 

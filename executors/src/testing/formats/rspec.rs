@@ -33,7 +33,6 @@ struct Exception {
     class: String,
     #[serde(default)]
     message: String,
-    #[serde(default)]
     backtrace: Option<Vec<String>>,
 }
 

@@ -61,12 +61,12 @@ pub(super) fn looks_like(output: &str) -> bool {
 
 /// Comments, and what package managers print first, may stand before it.
 fn begins_with_tap(output: &str) -> bool {
-    let mut lines = output
+    output
         .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with(['#', '>', '$']));
-    lines.next().is_some_and(|line| {
-        line.starts_with("TAP version ") || plan(line).is_some() || result(line).is_some()
-    })
+        .find(|line| !line.is_empty() && !line.starts_with(['#', '>', '$']))
+        .is_some_and(|line| {
+            line.starts_with("TAP version ") || plan(line).is_some() || result(line).is_some()
+        })
 }
 
 pub(super) fn parse(output: &str) -> Parsed {

@@ -44,7 +44,7 @@ pub(super) struct Runner {
     /// What a call of it begins with; `?` stands for one word, `*` for any number of them.
     started_by: &'static [&'static str],
     /// The formats besides that of its report in which it can write when it is told to.
-    pub(super) others: &'static [ResultFormat],
+    others: &'static [ResultFormat],
     /// Words in its arguments that say that the user has chosen a report.
     pub(super) choices: &'static [&'static str],
     /// The variable by which it is asked.

@@ -143,13 +143,11 @@ impl Project {
             .strip_prefix("file://")
             .unwrap_or(path)
             .trim_start_matches("./");
-        let place = self
-            .folders
+        self.folders
             .iter()
             .map(|folder| folder.join(path))
             .find(|place| place.exists())
-            .unwrap_or_else(|| PathBuf::from(path));
-        place
+            .unwrap_or_else(|| PathBuf::from(path))
             .strip_prefix(&self.root)
             .ok()
             .and_then(Path::to_str)

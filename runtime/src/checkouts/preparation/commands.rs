@@ -20,16 +20,20 @@ const TAIL_BYTES: u64 = 8 * 1024;
 /// So many lines of it are shown.
 const TAIL_LINES: usize = 12;
 
-/// What keeps installers from asking, from writing hooks into the user's repository, and from leaving bytecode that
-/// outlives the sources it was made of.
-const VARIABLES: [(&str, &str); 13] = [
-    ("CI", "1"),
+/// Keeps what is installed from setting hooks for all checkouts, the user's included.
+pub(crate) const NO_HOOKS: [(&str, &str); 5] = [
     ("HUSKY", "0"),
     ("HUSKY_SKIP_INSTALL", "1"),
     ("LEFTHOOK", "0"),
     ("OVERCOMMIT_DISABLE", "1"),
-    ("SKIP_SIMPLE_GIT_HOOKS", "1"),
     ("SKIP_INSTALL_SIMPLE_GIT_HOOKS", "1"),
+];
+
+/// What keeps installers from asking, from running the user's hooks, and from leaving bytecode that outlives the sources
+/// it was made of.
+const VARIABLES: [(&str, &str); 8] = [
+    ("CI", "1"),
+    ("SKIP_SIMPLE_GIT_HOOKS", "1"),
     ("PRE_COMMIT_ALLOW_NO_CONFIG", "1"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("npm_config_audit", "false"),
@@ -96,7 +100,7 @@ impl CommandPlace<'_> {
 
     fn tree_command(self, command: &CommandLine, environment: &CommandEnvironment) -> TreeCommand {
         let mut arguments = command.arguments().into_iter().map(OsString::from);
-        let own = VARIABLES.map(|(name, value)| (name.into(), value.into()));
+        let own = NO_HOOKS.into_iter().chain(VARIABLES);
         TreeCommand {
             program: arguments.next().unwrap_or_default(),
             arguments: arguments.collect(),
@@ -105,7 +109,7 @@ impl CommandPlace<'_> {
             environment: environment
                 .variables()
                 .into_iter()
-                .chain(own)
+                .chain(own.map(|(name, value)| (name.into(), value.into())))
                 .chain(self.variables.iter().cloned())
                 .collect(),
             stdin: Stdin::Closed,
@@ -188,7 +192,7 @@ pub enum Error {
     #[error(transparent)]
     Setup(#[from] SetupFailed),
     /// A file or folder can't be read or changed.
-    #[error("{action} `{}`", path.display())]
+    #[error("{action} `{path}`")]
     File {
         /// What was tried.
         action: &'static str,
@@ -228,7 +232,7 @@ pub enum Error {
 }
 
 /// A command that is to make a worktree ready, or to clear up after it, and failed.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[error("set up a worktree: `{command}` {end}; all it printed is in `{}`{}", log.display(), quoted(last_lines))]
 pub struct SetupFailed {
     /// The command.
@@ -242,7 +246,7 @@ pub struct SetupFailed {
 }
 
 /// How a command ended.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[derive(Debug, Eq, PartialEq, thiserror::Error)]
 pub enum SetupEnd {
     /// With this exit code.
     #[error("exited with code {0}")]

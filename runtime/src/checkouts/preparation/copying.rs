@@ -24,6 +24,8 @@ const SMALL_TEXT: u64 = 64 * 1024;
 pub(super) struct Copying<'a> {
     /// Places, from the folder that is copied, that are left out with all that is in them.
     pub(super) left_out: &'a [PathBuf],
+    /// The folder that errors name: to which, or from which, it is copied.
+    pub(super) named: &'a Path,
     /// What becomes of the old place in the copies.
     pub(super) moved: Option<&'a Moved>,
 }
@@ -31,11 +33,11 @@ pub(super) struct Copying<'a> {
 impl Copying<'_> {
     /// Copies what is at a place in one folder to the same place in another; what is there already stays as it is. Git's
     /// own files are left out, and what is neither file, folder nor link.
-    pub(super) fn copy(&self, from: &Folder, to: &Folder, place: &Path) -> Result<(), CopyError> {
-        let Some((from, name)) = from.parent_of(place).map_err(failed(place))? else {
+    pub(super) fn copy(&self, from: &Folder, to: &Folder, place: &Path) -> Result<(), Error> {
+        let Some((from, name)) = from.parent_of(place).map_err(self.failed(place))? else {
             return Ok(());
         };
-        let Some((to, _)) = to.make_parent_of(place).map_err(failed(place))? else {
+        let Some((to, _)) = to.make_parent_of(place).map_err(self.failed(place))? else {
             return Ok(());
         };
         self.copy_entry(&from, &to, name, place)
@@ -47,17 +49,17 @@ impl Copying<'_> {
         to: &Folder,
         name: &OsStr,
         path: &Path,
-    ) -> Result<(), CopyError> {
+    ) -> Result<(), Error> {
         if name == ".git" || self.left_out.iter().any(|left_out| left_out == path) {
             return Ok(());
         }
-        let Some(stat) = from.stat(name).map_err(failed(path))? else {
+        let Some(stat) = from.stat(name).map_err(self.failed(path))? else {
             return Ok(());
         };
         match kind(&stat) {
             FileType::Directory => self.copy_folder(from, to, name, path),
-            FileType::RegularFile => self.copy_file(from, to, name).map_err(failed(path)),
-            FileType::Symlink => self.copy_link(from, to, name).map_err(failed(path)),
+            FileType::RegularFile => self.copy_file(from, to, name).map_err(self.failed(path)),
+            FileType::Symlink => self.copy_link(from, to, name).map_err(self.failed(path)),
             _ => Ok(()),
         }
     }
@@ -68,21 +70,21 @@ impl Copying<'_> {
         to: &Folder,
         name: &OsStr,
         path: &Path,
-    ) -> Result<(), CopyError> {
-        let is_new = to.stat(name).map_err(failed(path))?.is_none();
-        let from = from.child(name).map_err(failed(path))?;
+    ) -> Result<(), Error> {
+        let is_new = to.stat(name).map_err(self.failed(path))?.is_none();
+        let from = from.child(name).map_err(self.failed(path))?;
         let to = match to.make_child(name) {
             // A file or a link of the tree's own is in its place.
             Err(_) if !is_new => return Ok(()),
-            to => to.map_err(failed(path))?,
+            to => to.map_err(self.failed(path))?,
         };
-        for name in from.names().map_err(failed(path))? {
+        for name in from.names().map_err(self.failed(path))? {
             self.copy_entry(&from, &to, &name, &path.join(&name))?;
         }
         if is_new {
             let like = from.as_file().metadata();
             like.and_then(|like| set_times_and_mode(to.as_file(), &like))
-                .map_err(failed(path))?;
+                .map_err(self.failed(path))?;
         }
         Ok(())
     }
@@ -123,6 +125,11 @@ impl Copying<'_> {
         }
     }
 
+    fn failed(&self, place: &Path) -> impl FnOnce(io::Error) -> Error + use<> {
+        let path = self.named.join(place);
+        move |source| Error::file("copy", &path)(source)
+    }
+
     fn copy_link(&self, from: &Folder, to: &Folder, name: &OsStr) -> io::Result<()> {
         let target = readlinkat(from, name, Vec::new())?;
         let target = Path::new(OsStr::from_bytes(target.to_bytes()));
@@ -159,29 +166,6 @@ fn set_times_and_mode(file: &File, like: &Metadata) -> io::Result<()> {
             .set_modified(like.modified()?)
             .set_accessed(like.accessed()?),
     )
-}
-
-/// What could not be copied.
-#[derive(Debug)]
-pub(super) struct CopyError {
-    /// Where it is in the folder that is copied.
-    pub(super) path: PathBuf,
-    /// What the system says.
-    pub(super) source: io::Error,
-}
-
-impl CopyError {
-    /// Returns the error, with the folder to which or from which was copied.
-    pub(super) fn in_folder(self, folder: &Path) -> Error {
-        Error::file("copy", &folder.join(self.path))(self.source)
-    }
-}
-
-fn failed(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
-    move |source| CopyError {
-        path: path.to_owned(),
-        source,
-    }
 }
 
 /// From where to where things were copied.

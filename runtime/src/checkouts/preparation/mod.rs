@@ -16,7 +16,7 @@ mod tests;
 pub use commands::{Error, PreparedPlace, Role, SetupEnd, SetupFailed, Untracked};
 
 use crate::step_error::in_background;
-pub(crate) use commands::CommandPlace;
+pub(crate) use commands::{CommandPlace, NO_HOOKS};
 use folder::Folder;
 use manifest::{Manifest, hexadecimal};
 use sha2::{Digest as _, Sha256};
@@ -30,15 +30,11 @@ use tm_executors::environment::EnvironmentRules;
 use tm_worktrees::{PathPatterns, Repository};
 
 /// What a run makes its checkouts ready with.
-#[derive(Clone, Debug)]
-pub struct Preparation {
-    shared: Arc<Shared>,
-}
-
 #[derive(Debug)]
-struct Shared {
+pub struct Preparation {
     settings: Worktree,
-    setup_when: PathPatterns,
+    /// Which files of a tree decide whether the commands are run again.
+    pub(crate) setup_when: PathPatterns,
     caches: PathPatterns,
     snapshot: Snapshot,
     environment: EnvironmentRules,
@@ -46,7 +42,7 @@ struct Shared {
 }
 
 /// What is needed to begin.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct PreparationBasis {
     /// The repository, with the user's checkout.
     pub repository: Repository,
@@ -76,7 +72,7 @@ struct Done {
 }
 
 /// Why a checkout has to be made ready.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug, Eq, PartialEq)]
 pub enum Unprepared {
     /// It never was.
     New,
@@ -87,7 +83,7 @@ pub enum Unprepared {
 }
 
 /// What making a checkout ready took.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug, Eq, PartialEq)]
 pub enum PrepareReport {
     /// It was ready.
     WasReady,
@@ -100,56 +96,41 @@ pub enum PrepareReport {
     },
 }
 
-impl PrepareReport {
-    /// Tells whether anything was done.
-    pub const fn was_made(&self) -> bool {
-        matches!(self, Self::Made { .. })
-    }
-}
-
 impl Preparation {
     /// Copies what worktrees need out of the user's checkout, before any agent runs; a run that is taken up again finds
     /// the copies that it began with.
     ///
     /// # Errors
     /// A pattern can't be read, something can't be copied, or copies of this run were changed since they were made.
-    pub fn begin(basis: PreparationBasis) -> Result<Self, Error> {
-        let shared = Shared {
+    pub fn begin(basis: PreparationBasis) -> Result<Arc<Self>, Error> {
+        Ok(Arc::new(Self {
             setup_when: PathPatterns::new(&basis.settings.setup_when)?,
             caches: PathPatterns::new(&basis.settings.cache)?,
             snapshot: Snapshot::begin(&basis)?,
             settings: basis.settings,
             environment: basis.environment,
             executor: basis.executor,
-        };
-        Ok(Self {
-            shared: Arc::new(shared),
-        })
+        }))
     }
 
     /// Tells whether a checkout is anything but its tree.
     pub fn is_needed(&self) -> bool {
-        self.has_setup() || self.has_caches() || !self.shared.snapshot.is_empty()
+        self.has_setup() || self.has_caches() || !self.snapshot.is_empty()
     }
 
     /// Tells whether commands are run.
     pub fn has_setup(&self) -> bool {
-        self.shared.settings.setup.is_some()
+        self.settings.setup.is_some()
     }
 
     /// Tells whether anything stays in a checkout from one use to the next.
     pub fn has_caches(&self) -> bool {
-        !self.shared.settings.cache.is_empty()
+        !self.settings.cache.is_empty()
     }
 
     /// Tells whether commands are run before a checkout is removed.
     pub fn has_teardown(&self) -> bool {
-        self.shared.settings.teardown.is_some()
-    }
-
-    /// Returns which files of a tree decide whether the commands are run again.
-    pub fn setup_when(&self) -> &PathPatterns {
-        &self.shared.setup_when
+        self.settings.teardown.is_some()
     }
 
     /// Returns what a cleaning of a checkout leaves, of what is untracked there: what is prepared, and the caches.
@@ -164,9 +145,9 @@ impl Preparation {
         if !self.has_caches() {
             return Ok(state.places().map(Path::to_owned).collect());
         }
-        let Shared {
+        let Self {
             caches, settings, ..
-        } = &*self.shared;
+        } = self;
         let listed = untracked()?.into_iter().filter(|path| caches.covers(path));
         // One within a folder of which nothing is tracked is listed with that folder alone.
         let deeper = settings.cache.iter();
@@ -180,7 +161,7 @@ impl Preparation {
     /// # Errors
     /// The checkout can't be read.
     pub async fn unprepared(
-        &self,
+        self: &Arc<Self>,
         place: &PreparedPlace,
         state: &Prepared,
         named_files: &str,
@@ -188,11 +169,10 @@ impl Preparation {
         let Some(done) = state.done.clone() else {
             return Ok(Some(Unprepared::New));
         };
-        if done.digest != self.shared.digest(place.role, named_files) {
+        if done.digest != self.digest(place.role, named_files) {
             return Ok(Some(Unprepared::OtherFiles));
         }
-        let restore =
-            move |shared: &Shared, place: &PreparedPlace| shared.restore(place, &done.manifest);
+        let restore = move |own: &Self, place: &PreparedPlace| own.restore(place, &done.manifest);
         self.in_background(place, restore).await
     }
 
@@ -206,7 +186,7 @@ impl Preparation {
     /// # Errors
     /// A command failed, which is nobody's fault, or a file could not be read or written. The checkout counts as new then.
     pub async fn prepare(
-        &self,
+        self: &Arc<Self>,
         place: &PreparedPlace,
         state: &mut Prepared,
         named_files: &str,
@@ -217,12 +197,12 @@ impl Preparation {
         let begun = Instant::now();
         // Whatever becomes of this, it is not what it was.
         *state = Prepared::default();
-        self.in_background(place, Shared::renew).await?;
-        self.run(place, commands(self.shared.settings.setup.as_ref()))
+        self.in_background(place, Self::renew).await?;
+        self.run(place, commands(self.settings.setup.as_ref()))
             .await?;
-        let manifest = self.in_background(place, Shared::take_manifest).await?;
+        let manifest = self.in_background(place, Self::take_manifest).await?;
         tokio::time::sleep(manifest.unsettled(SystemTime::now())).await;
-        let digest = self.shared.digest(place.role, named_files);
+        let digest = self.digest(place.role, named_files);
         *state = Prepared {
             done: Some(Done { digest, manifest }),
         };
@@ -237,18 +217,17 @@ impl Preparation {
     /// # Errors
     /// One of them failed: a warning.
     pub async fn tear_down(&self, place: &PreparedPlace) -> Result<(), Error> {
-        self.run(place, commands(self.shared.settings.teardown.as_ref()))
+        self.run(place, commands(self.settings.teardown.as_ref()))
             .await
     }
 
     async fn run(&self, place: &PreparedPlace, commands: &[CommandLine]) -> Result<(), Error> {
-        let shared = &self.shared;
         let place = CommandPlace {
             folder: &place.folder,
             log: &place.log,
-            limit: shared.settings.setup_timeout,
-            environment: &shared.environment,
-            executor: &shared.executor,
+            limit: self.settings.setup_timeout,
+            environment: &self.environment,
+            executor: &self.executor,
             variables: &place.variables,
         };
         match commands {
@@ -259,16 +238,14 @@ impl Preparation {
 
     /// Does what waits for the disk away from the loop.
     async fn in_background<T: Send + 'static>(
-        &self,
+        self: &Arc<Self>,
         place: &PreparedPlace,
-        work: impl FnOnce(&Shared, &PreparedPlace) -> Result<T, Error> + Send + 'static,
+        work: impl FnOnce(&Self, &PreparedPlace) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let (shared, place) = (Arc::clone(&self.shared), place.clone());
-        in_background(move || work(&shared, &place)).await?
+        let (own, place) = (Arc::clone(self), place.clone());
+        in_background(move || work(&own, &place)).await?
     }
-}
 
-impl Shared {
     /// A text for everything that decides what is prepared.
     fn digest(&self, role: Role, named_files: &str) -> String {
         let setup = commands(self.settings.setup.as_ref());

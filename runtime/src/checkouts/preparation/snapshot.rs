@@ -3,12 +3,10 @@
 //! Worktrees get their copies from here, so that nothing that an agent does to the checkout later reaches a judge. The
 //! copies are looked at each time before they are used, also by the process that takes the run up.
 
-use super::Error;
-use super::copying::Copying;
-use super::copying::Moved;
+use super::copying::{self, Copying, Moved};
 use super::folder::{Folder, remove};
 use super::manifest::Manifest;
-use super::{PreparationBasis, Role, copying};
+use super::{Error, PreparationBasis, Role};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -31,7 +29,7 @@ pub(super) struct Snapshot {
 }
 
 /// What is written down about them.
-#[derive(Debug, Default, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 struct Record {
     version: u32,
     /// What each worktree gets a copy of.
@@ -78,14 +76,14 @@ impl Snapshot {
         let moved = Moved::new(&self.checkout, folder);
         let copying = Copying {
             left_out: &[],
+            named: folder,
             moved: Some(&moved),
         };
         let links = paths(&self.record.linked);
         let copies =
             paths(&self.record.copied).chain(links.clone().filter(|_| role == Role::Judge));
         for place in copies {
-            let copied = copying.copy(&from, &to, place);
-            copied.map_err(|error| error.in_folder(folder))?;
+            copying.copy(&from, &to, place)?;
         }
         for place in links.filter(|_| role == Role::Agent) {
             self.link(&to, place)
@@ -205,13 +203,12 @@ fn copy_out(basis: &PreparationBasis, record: &Record, files: &Path) -> Result<(
     let (from, to) = (open(root)?, open(files)?);
     let copying = Copying {
         left_out: &basis.own_places(),
+        named: root,
         moved: None,
     };
-    for place in record.places() {
-        let copied = copying.copy(&from, &to, place);
-        copied.map_err(|error| error.in_folder(root))?;
-    }
-    Ok(())
+    record
+        .places()
+        .try_for_each(|place| copying.copy(&from, &to, place))
 }
 
 fn manifest_of(files: &Path, record: &Record) -> Result<Manifest, Error> {

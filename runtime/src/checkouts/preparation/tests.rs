@@ -61,7 +61,7 @@ impl Scene {
         }
     }
 
-    fn begin(&self, settings: &str) -> Preparation {
+    fn begin(&self, settings: &str) -> Arc<Preparation> {
         Preparation::begin(self.basis(settings)).expect("begun")
     }
 
@@ -103,7 +103,11 @@ impl Scene {
 }
 
 /// What a cleaning of a checkout leaves.
-fn kept(preparation: &Preparation, checkout: &Checkout, untracked: &[PathBuf]) -> Vec<PathBuf> {
+fn kept(
+    preparation: &Arc<Preparation>,
+    checkout: &Checkout,
+    untracked: &[PathBuf],
+) -> Vec<PathBuf> {
     let untracked = || Ok(untracked.to_vec());
     let kept = preparation.kept(&checkout.state, untracked);
     kept.expect("nothing has to be listed")
@@ -120,7 +124,7 @@ impl Checkout {
 
     async fn prepare(
         &mut self,
-        preparation: &Preparation,
+        preparation: &Arc<Preparation>,
         named_files: &str,
     ) -> Option<Unprepared> {
         match preparation
@@ -133,7 +137,7 @@ impl Checkout {
         }
     }
 
-    async fn fails(&mut self, preparation: &Preparation) -> Error {
+    async fn fails(&mut self, preparation: &Arc<Preparation>) -> Error {
         preparation
             .prepare(&self.place, &mut self.state, "")
             .await
@@ -143,7 +147,7 @@ impl Checkout {
     /// The state of a checkout that was made ready by a command, after somebody has worked there.
     async fn after(
         &mut self,
-        preparation: &Preparation,
+        preparation: &Arc<Preparation>,
         work: impl FnOnce(&Self),
     ) -> Option<Unprepared> {
         assert_eq!(self.prepare(preparation, "").await, Some(Unprepared::New));

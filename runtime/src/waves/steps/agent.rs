@@ -4,9 +4,9 @@ use super::context::{Orders, StepContext};
 use super::prepare::with_kept_tests;
 use crate::attempt::{Launch, Start, not_started};
 use crate::callers::REPOSITORY;
-use crate::setup::attempt_limits;
-use crate::step_error::{StepError, briefly};
+use crate::checkouts::preparation::NO_HOOKS;
 use crate::waves::evidence::{entry, prompt_context, prompt_of};
+use crate::{StepError, attempt_limits, briefly};
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
@@ -14,6 +14,7 @@ use tm_executors::agent::AgentCommand;
 use tm_presets::{Prompt, PromptContext, RejectedWork};
 use tm_scheduler::{AgentReport, AgentVerdict, Answer, CommitId, Place, judge_agent};
 use tm_worktrees::Worktree;
+use tokio::task::block_in_place;
 
 /// Sees an agent to its end: one that is started, or one that another process started.
 pub(super) async fn run_agent(
@@ -32,7 +33,7 @@ pub(super) async fn run_agent(
         // Goes through what will be proven.
         if matches!(judge_agent(report), AgentVerdict::WorthProving) {
             let never_commit = &context.setup.never_commit;
-            tokio::task::block_in_place(|| worktree.capture_ahead(never_commit));
+            block_in_place(|| worktree.capture_ahead(never_commit));
         }
     };
     let ran = async {
@@ -72,7 +73,7 @@ fn command_of(
 /// Looks whether somebody changed statuses of the run, and says so.
 fn set_back_statuses(context: &StepContext) -> Vec<String> {
     let set_back = || context.ledger().set_back(&context.setup);
-    let noticed = tokio::task::block_in_place(set_back);
+    let noticed = block_in_place(set_back);
     for words in &noticed {
         context.tell_warning(format!("{words} (noticed after {})", context.id()));
     }
@@ -86,7 +87,7 @@ pub(super) fn command(
     timeout_ms: u64,
     (prompt, conflicted): (Prompt, Vec<String>),
 ) -> Result<AgentCommand, StepError> {
-    let rejected = tokio::task::block_in_place(|| rejected_work(context));
+    let rejected = block_in_place(|| rejected_work(context));
     let prompt_context = PromptContext {
         conflicted,
         ..prompt_context(context, worktree, red_files(context)?, rejected)
@@ -126,11 +127,10 @@ pub(super) fn launch_of<'a>(
 
 /// The files that RED changed, for GREEN's prompt.
 fn red_files(context: &StepContext) -> Result<Vec<String>, StepError> {
-    let Some(red) = &context.red else {
-        return Ok(Vec::new());
-    };
-    let changes = briefly(|| context.repository().changed_files(&red.base, &red.commit))?;
-    Ok(changes.into_iter().map(|change| change.path).collect())
+    match &context.red {
+        Some(red) => briefly(|| (context.repository()).changed_between(&red.base, &red.commit)),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// Earlier work on the task that people rejected, and whether the agent finds it in its worktree.
@@ -167,6 +167,7 @@ fn variables(context: &StepContext, worktree: &Path) -> Vec<(OsString, OsString)
         // By this, tm knows whose run what the agent starts must not steer.
         (REPOSITORY.into(), context.repository().common_dir().into()),
     ];
+    // tm runs the user's hooks itself.
     let without_hooks = NO_HOOKS.map(|(name, value)| (name.into(), value.into()));
     let markers = env_markers(context).into_iter();
     own.into_iter()
@@ -175,15 +176,6 @@ fn variables(context: &StepContext, worktree: &Path) -> Vec<(OsString, OsString)
         .chain(markers.map(|(name, value)| (name.into(), value.into())))
         .collect()
 }
-
-/// Keeps what an agent installs from setting hooks for all checkouts, the user's included; tm runs the user's hooks itself.
-const NO_HOOKS: [(&str, &str); 5] = [
-    ("HUSKY", "0"),
-    ("HUSKY_SKIP_INSTALL", "1"),
-    ("LEFTHOOK", "0"),
-    ("SKIP_INSTALL_SIMPLE_GIT_HOOKS", "1"),
-    ("OVERCOMMIT_DISABLE", "1"),
-];
 
 /// So much of what an agent wrote for tm is cleaned; longer files are shown to nobody.
 const CLEANED_BYTES: u64 = 4 * 1024 * 1024;

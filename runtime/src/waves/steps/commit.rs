@@ -6,14 +6,14 @@ use super::history::{History, history};
 use super::message::with_own_trailers;
 use super::message::{Proven, REFACTOR, message};
 use super::prove::work;
-use crate::proving::prove as prove_work;
-use crate::step_error::{StepError, briefly, describe};
+use crate::{StepError, briefly, describe, prove as prove_work};
 use std::path::Path;
 use std::time::Duration;
 use tm_config::{CommitHooks, GatePhase};
 use tm_executors::testing::tells_of_failing_tests;
 use tm_scheduler::{Answer, CommitId, Phase, Proof};
-use tm_worktrees::{Error, Hooked, HookedWork, JudgeCheckout, TreeId, Worktree};
+use tm_worktrees::{Error, Hooked, HookedWork, JudgeCheckout, OwnedHead, TreeId, Worktree};
+use tokio::task::block_in_place;
 
 /// A commit that the disk or a lock refused is tried again after these pauses; git is not told to, since a commit must
 /// not be made twice.
@@ -84,12 +84,11 @@ pub(super) async fn committed(
         }
         Some(proof)
     };
-    let History { tip, note } = tokio::task::block_in_place(|| history(context, worktree, on))?;
+    let History { tip, note } = block_in_place(|| history(context, worktree, on))?;
     let parents: Vec<&CommitId> = std::iter::once(on).chain(&tip).collect();
     let mut pauses = AGAIN_AFTER.into_iter();
     let commit = loop {
-        let commit =
-            tokio::task::block_in_place(|| commit_now(context, worktree, &hooked, &parents));
+        let commit = block_in_place(|| commit_now(context, worktree, &hooked, &parents));
         match commit {
             Ok(commit) => break commit,
             Err(error) => match pauses.next().filter(|_| error.is_of_surroundings()) {
@@ -159,7 +158,7 @@ async fn hooked(
         return Ok(Hooked { tree, message });
     }
     let hooked = with_hooks(context, (tree, on), |checkout| {
-        let hooked = checkout.run_commit_hooks(worktree.branch(), tree, &message);
+        let hooked = checkout.run_hooks(&OwnedHead::Branch(worktree.branch()), tree, &message);
         hooked.map_err(|error| {
             if proven.phase == Phase::Red.as_str() {
                 refused_red(context, checkout.path(), &error)
@@ -228,11 +227,11 @@ pub(super) async fn with_hooks(
     run: impl FnOnce(&mut JudgeCheckout) -> Result<Hooked, StepError>,
 ) -> Result<Hooked, StepError> {
     let commit = briefly(|| context.repository().commit_to_test(tree, on))?;
-    let mut checkout = context.result_cache().check_out(&commit).await?;
+    let mut checkout = context.result_cache().checkouts.judge(&commit).await?;
     let (name, value) = checkout.commit_mark();
     // Where tm is killed in the middle, neither may go on beside the same commit of the next tm.
     let _while_hooks_run = context.setup.executor.record(&[(name.to_owned(), value)])?;
-    tokio::task::block_in_place(|| run(&mut checkout))
+    block_in_place(|| run(&mut checkout))
 }
 
 /// What a hook said, its point first.

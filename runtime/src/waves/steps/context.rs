@@ -1,15 +1,13 @@
 //! What a step is told: the task, its attempt, and everything of the run that bears on it.
 
 use crate::attempt::{Attempt, AttemptRunner, ConcurrentAttempts, Ran, Start, Workplace};
-use crate::proving::{Parts, RedCommit, TestResultCache};
-use crate::run_event::RunEvent;
-use crate::step_error::{StepError, briefly};
 use crate::trailers::{TEST_COMMAND, as_value};
 use crate::waves::cleaned::cleaned;
 use crate::waves::mending::{Mending, carried_over};
 use crate::waves::run_setup::Shared;
 use crate::waves::statuses::Ledger;
 use crate::waves::step_message::{StepDone, StepMessage};
+use crate::{Parts, RedCommit, RunEvent, StepError, TestResultCache, briefly};
 use itertools::Itertools as _;
 use std::sync::Arc;
 use tm_config::GatePhase;

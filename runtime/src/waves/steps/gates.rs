@@ -2,8 +2,8 @@
 
 use super::context::{Gated, StepContext};
 use super::review::review;
-use crate::setup::{environment, of_line};
-use crate::step_error::{StepError, briefly};
+use crate::setup::of_line;
+use crate::{StepError, briefly, environment};
 use std::fmt::Write as _;
 use std::path::Path;
 use tm_config::{Gate, GatePhase};
@@ -132,11 +132,12 @@ async fn run_of(
 ) -> Result<GateRun, StepError> {
     let tree = briefly(|| context.repository().tree_of(commit))?;
     let key = format!("{tree} {}", gate.name);
-    if let Some(known) = context.result_cache().known_gate(&key) {
-        return Ok(known);
+    let known = &context.result_cache().gates;
+    if let Some(run) = known.lock().get(&key) {
+        return Ok(run.clone());
     }
     let run = run_now(context, gate, commit).await?;
-    context.result_cache().remember_gate(key, run.clone());
+    known.lock().insert(key, run.clone());
     Ok(run)
 }
 
@@ -155,7 +156,7 @@ async fn run_now(
     let name = format!("gate-{}", gate.name);
     let scratch = context.directory.path();
     std::fs::create_dir_all(scratch)?;
-    let checkout = context.result_cache().check_out(commit).await?;
+    let checkout = context.result_cache().checkouts.judge(commit).await?;
     let report = context
         .result_cache()
         .run_in(checkout.path(), &command, scratch, &name)

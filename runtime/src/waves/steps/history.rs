@@ -5,8 +5,8 @@
 use super::context::StepContext;
 use super::message::one_line;
 use super::message::{is_of_tm, without_words_of_ours};
-use crate::step_error::{StepError, describe};
 use crate::trailers::MADE_IN;
+use crate::{StepError, describe};
 use std::path::Path;
 use tm_scheduler::CommitId;
 use tm_scheduler::verdict::lead_out;
@@ -42,12 +42,6 @@ pub(super) fn history(
         return Ok(History::default());
     }
     match made_again(context, worktree, on) {
-        Ok(Made::Nothing) => Ok(History::default()),
-        Ok(Made::Commits { tip, count }) => Ok(History {
-            tip: Some(tip),
-            note: Some(format!("{} kept as its history", commits(count))),
-        }),
-        Ok(Made::Refused(why)) => Ok(not_kept(context, &why)),
         // Nothing is told of an agent's commits where it is the disk that refused.
         Err(error)
             if error.is_of_surroundings() && !matches!(error, Error::ObjectsNotAsNamed { .. }) =>
@@ -55,16 +49,11 @@ pub(super) fn history(
             Err(StepError::of(&error))
         }
         Err(error) => Ok(not_kept(context, &describe(&error))),
+        Ok(history) => Ok(history),
     }
 }
 
-enum Made {
-    Nothing,
-    Commits { tip: CommitId, count: usize },
-    Refused(String),
-}
-
-fn commits(count: usize) -> String {
+fn words(count: usize) -> String {
     if count == 1 {
         "the agent's own commit is".to_owned()
     } else {
@@ -86,7 +75,7 @@ fn not_kept(context: &StepContext, why: &str) -> History {
     }
 }
 
-fn made_again(context: &StepContext, worktree: &Worktree, on: &CommitId) -> Result<Made, Error> {
+fn made_again(context: &StepContext, worktree: &Worktree, on: &CommitId) -> Result<History, Error> {
     let repository = context.repository();
     let attempt = format!(
         "{}/{}/{}",
@@ -96,14 +85,14 @@ fn made_again(context: &StepContext, worktree: &Worktree, on: &CommitId) -> Resu
     );
     let mark = (MADE_IN.to_owned(), attempt.clone());
     let Some(tip) = worktree.commits_of_agent(on, &mark)? else {
-        return Ok(Made::Nothing);
+        return Ok(History::default());
     };
     repository.check_new_objects(&tip, on, ObjectCheck::NamesAndForm)?;
     let Some(commits) = repository.agent_commits(on, &tip, BOUNDS)? else {
         let most = BOUNDS.commits;
-        return Ok(Made::Refused(format!(
-            "they are no chain of at most {most} commits on what the work began with"
-        )));
+        let why =
+            format!("they are no chain of at most {most} commits on what the work began with");
+        return Ok(not_kept(context, &why));
     };
     for commit in &commits {
         let why = match fault(commit, &attempt, &context.setup.never_commit) {
@@ -111,16 +100,17 @@ fn made_again(context: &StepContext, worktree: &Worktree, on: &CommitId) -> Resu
             None => links_out(repository, on, commit)?,
         };
         if let Some(why) = why {
-            return Ok(Made::Refused(format!("`{}` {why}", short(&commit.past.id))));
+            let why = format!("`{}` {why}", short(&commit.past.id));
+            return Ok(not_kept(context, &why));
         }
     }
     let mut tip = on.clone();
     for commit in &commits {
         tip = repository.commit_again(commit, &tip, &message(commit, &attempt))?;
     }
-    Ok(Made::Commits {
-        tip,
-        count: commits.len(),
+    Ok(History {
+        tip: Some(tip),
+        note: Some(format!("{} kept as its history", words(commits.len()))),
     })
 }
 

@@ -5,19 +5,18 @@ use super::commit::{hook_words, with_hooks};
 use super::context::{Gated, StepContext};
 use super::gates::gated;
 use super::message::with_own_trailers;
-use crate::proving::TestResultCache;
-use crate::step_error::{StepError, briefly};
 use crate::waves::attestation::attest;
 use crate::waves::looking_ahead::landed_tasks;
 use crate::waves::mending::mending;
 use crate::waves::resolving::{NotResolved, Rung, climb};
 use crate::waves::step_message::StepDone;
+use crate::{StepError, TestResultCache, briefly};
 use std::path::Path;
 use tm_config::{CommitHooks, GatePhase};
 use tm_executors::testing::TestCommand;
 use tm_scheduler::verdict::{judge_landing, needs_rerun};
 use tm_scheduler::{Answer, CommitId, LandingRefusal, Proof, TaskId, one_line};
-use tm_worktrees::{Conflict, Error, HookedWork, Landing, MergePreview, ObjectCheck};
+use tm_worktrees::{Conflict, Error, HookedWork, Landing, MergePreview, ObjectCheck, OwnedHead};
 
 /// The integration branch is moved by tm alone, but for what a user does by hand; so few tries are enough.
 const TRIES: u32 = 5;
@@ -261,7 +260,7 @@ async fn hooked(
     let subject = format!("Merge task {id} into {}", setup.header.integration_branch);
     let message = message(context, &subject, command);
     let hooked = with_hooks(context, (tree, head), |checkout| {
-        match checkout.run_merge_hooks(head, tree, &message) {
+        match checkout.run_hooks(&OwnedHead::Detached(head), tree, &message) {
             Ok(hooked) if hooked.tree == *tree => Ok(hooked),
             Ok(_changed) => Err(StepError::of_task(
                 "a hook changed the merge, and tm lands nothing but what both sides give",

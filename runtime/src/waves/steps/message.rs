@@ -4,8 +4,8 @@
 
 use super::context::StepContext;
 use crate::conventional::{commit_type, scope};
-use crate::step_error::{StepError, briefly};
 use crate::trailers::{MADE_IN, TEST_COMMAND};
+use crate::{StepError, briefly};
 use itertools::Itertools as _;
 use tm_executors::testing::TestCommand;
 use tm_presets::CommitWords;
@@ -28,9 +28,8 @@ pub(super) fn message(
     Proven { tree, phase }: &Proven,
     on: &CommitId,
 ) -> Result<String, StepError> {
-    let changed = briefly(|| context.repository().changed_files(on, tree))?;
+    let files = briefly(|| context.repository().changed_between(on, tree))?;
     let command = context.command_of_work(on, tree)?;
-    let files: Vec<String> = changed.into_iter().map(|file| file.path).collect();
     let title = one_line(&context.planned.title);
     let subject = templated(context, &files, phase).unwrap_or_else(|| match context.phase() {
         _ if *phase == REFACTOR => format!("Refactor: {title}"),

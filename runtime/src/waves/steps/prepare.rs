@@ -5,18 +5,14 @@
 //! other RED. Where that fails, the next attempt is an agent's.
 
 use super::context::StepContext;
-use crate::now;
-use crate::step_error::{StepError, briefly, describe};
 use crate::waves::run_setup::RunSetup;
 use crate::waves::step_message::StepDone;
+use crate::{StepError, briefly, describe, now};
 use tm_scheduler::{
     AgentReport, Answer, AttemptNumber, Claim, ClaimStatus, CommitId, Ended, Keep, Phase, Place,
     PrepareRefusal, ResultFile, TaskId,
 };
-use tm_worktrees::{
-    BranchName, BranchStart, Conflicts, Error, MergeOutcome, TakenBackTree, Worktree,
-    branch_from_pattern, slug,
-};
+use tm_worktrees::{BranchName, Conflict, Conflicts, Error, Worktree, branch_from_pattern, slug};
 
 /// So often a step is done again whose new objects were collected by another git before anything held them.
 const TRIES: u32 = 3;
@@ -62,8 +58,8 @@ async fn base_and_worktree(
 ) -> Result<Result<Worktree, PrepareRefusal>, StepError> {
     let (mut tip, outcome) = look(context, on_top_of)?;
     let base = match outcome {
-        MergeOutcome::Merged(base) => base,
-        MergeOutcome::Conflict(conflict) => {
+        Ok(base) => base,
+        Err(conflict) => {
             let files = conflict.files;
             return Ok(Err(PrepareRefusal::Conflict { files }));
         }
@@ -72,7 +68,7 @@ async fn base_and_worktree(
     let (branch, start) = briefly(|| branch(context, &base))?;
     let checkouts = &context.setup.checkouts;
     let mut worktree = checkouts
-        .worktree(&branch, &start, &base, must_contain)
+        .worktree(&branch, start.as_ref(), &base, must_contain)
         .await?;
     // Making it ready takes its time, and others land meanwhile: the agent is to start from what there is when it starts.
     for _ in 0..LOOKS {
@@ -80,7 +76,7 @@ async fn base_and_worktree(
             break;
         }
         let (now, outcome) = look(context, on_top_of)?;
-        let MergeOutcome::Merged(base) = outcome else {
+        let Ok(base) = outcome else {
             break;
         };
         tip = now;
@@ -111,7 +107,7 @@ fn lay_out_carried_work(context: &StepContext, worktree: &Worktree) -> Result<()
 fn look(
     context: &StepContext,
     on_top_of: &[CommitId],
-) -> Result<(CommitId, MergeOutcome), StepError> {
+) -> Result<(CommitId, Result<CommitId, Conflict>), StepError> {
     let tip = context.integration_tip()?;
     let commits: Vec<CommitId> = std::iter::once(&tip).chain(on_top_of).cloned().collect();
     let message = format!("Base of task {}", context.id());
@@ -120,8 +116,9 @@ fn look(
     Ok((tip, outcome))
 }
 
-/// The branch of an earlier attempt is taken again, its commits kept elsewhere; otherwise a free name is found.
-fn branch(context: &StepContext, base: &CommitId) -> Result<(BranchName, BranchStart), Error> {
+/// Takes the branch of an earlier attempt again, its commits kept elsewhere, or else finds a free name. Returns its
+/// commit, too, where it exists.
+fn branch(context: &StepContext, base: &CommitId) -> Result<(BranchName, Option<CommitId>), Error> {
     let repository = &context.setup.repository;
     let earlier = context
         .earlier
@@ -136,9 +133,9 @@ fn branch(context: &StepContext, base: &CommitId) -> Result<(BranchName, BranchS
                 let before = AttemptNumber(context.attempt.0.saturating_sub(1));
                 repository.keep(&context.salvage_name(before), &tip)?;
             }
-            return Ok((branch, BranchStart::Reuse { expected: tip }));
+            return Ok((branch, Some(tip)));
         }
-        return Ok((branch, BranchStart::New));
+        return Ok((branch, None));
     }
     let header = &context.setup.header;
     let id = context.planned.backlog_id.to_string();
@@ -153,7 +150,7 @@ fn branch(context: &StepContext, base: &CommitId) -> Result<(BranchName, BranchS
         Phase::Red => BranchName::new(format!("{wanted}-red"))?,
         Phase::Green | Phase::None => wanted,
     };
-    Ok((repository.free_branch(&wanted)?, BranchStart::New))
+    Ok((repository.free_branch(&wanted)?, None))
 }
 
 /// Opens the worktree of an attempt that another process prepared.
@@ -182,10 +179,10 @@ pub(super) fn with_kept_tests(
     };
     let (repository, base, begun) = (context.repository(), worktree.base(), now());
     let found = briefly(|| match repository.brought_again(base, kept)? {
-        TakenBackTree::Clean(tree) => repository
+        Ok(tree) => repository
             .commit_tree(&tree, &[base], "tm: tests that are kept\n")
             .map(Some),
-        TakenBackTree::Conflict { .. } => Ok::<_, Error>(None),
+        Err(_) => Ok::<_, Error>(None),
     });
     let commit = match found {
         Ok(Some(commit)) => commit,

@@ -2,8 +2,7 @@
 
 use super::context::{Gated, StepContext};
 use super::gates::{gate_phase, gated};
-use crate::proving::{Work, prove as prove_work};
-use crate::step_error::{StepError, briefly, describe};
+use crate::{StepError, Work, briefly, describe, prove as prove_work};
 use itertools::Itertools as _;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -57,9 +56,8 @@ async fn proof_of(
         tree,
     };
     let mut proof = gated(context, &gated_work, proof).await?;
-    let changed = briefly(|| repository.changed_files(base, tree))?;
-    let touched = changed.into_iter().map(|file| file.path);
-    proof.touched = touched.take(MOST_TOUCHED).collect();
+    proof.touched = briefly(|| repository.changed_between(base, tree))?;
+    proof.touched.truncate(MOST_TOUCHED);
     Ok(proof)
 }
 

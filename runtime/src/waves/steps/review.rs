@@ -4,14 +4,15 @@
 use super::agent::launch_of;
 use super::context::{Gated, StepContext};
 use crate::attempt::{Launch, Start};
-use crate::step_error::{StepError, briefly};
+use crate::waves::evidence::prompt_task;
+use crate::{StepError, briefly};
 use serde::Deserialize;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 use tm_config::Gate;
 use tm_executors::agent::{AgentCommand, Progress, adopt_attempt};
-use tm_presets::{ReviewContext, recipe, review_prompt};
+use tm_presets::{PromptTask, ReviewContext, recipe, review_prompt};
 use tm_scheduler::{AgentReport, Ended, GateOutcome, GateResult, StopMode, Tokens};
 use tm_store::run::AttemptDirectory;
 use tokio::sync::watch;
@@ -258,12 +259,12 @@ fn prompt(
 ) -> Result<String, StepError> {
     let end = diff.floor_char_boundary(DIFF_BYTES);
     let review_context = ReviewContext {
-        id: context.id().to_string(),
-        title: context.planned.title.clone(),
-        description: context.task.description.clone(),
-        details: context.task.details.clone(),
-        test_strategy: context.task.test_strategy.clone(),
-        acceptance_criteria: context.task.acceptance_criteria.clone(),
+        task: PromptTask {
+            id: context.id().to_string(),
+            title: context.planned.title.clone(),
+            details: context.task.details.clone(),
+            ..prompt_task(&context.task)
+        },
         phase: context.phase().to_string(),
         own_words: gate.prompt.clone().unwrap_or_default(),
         diff: diff[..end].to_owned(),

@@ -20,7 +20,7 @@ use super::*;
 use crate::{
     AgentCandidate, AgentPool, AgentReport, Answer, AtBreaker, AttemptStep, Breaker, CommitId,
     Dispatch, Ended, Failure, LandingRefusal, Overlap, PlanOptions, PrepareRefusal, Proof, Reason,
-    RedStart, Refactor, Refactored, Request, ServiceRefusal, Task, TddMode, pair,
+    RedStart, Refactor, Request, ServiceRefusal, Task, TddMode, pair,
 };
 use fastrand::Rng;
 use hostile::Hostile;
@@ -558,6 +558,21 @@ impl World {
         }
     }
 
+    /// What comes in one batch with the end of the run changes nothing.
+    fn answer_late(&mut self) {
+        for (task, attempt, _) in std::mem::take(&mut self.owed) {
+            let before = format!("{:?}", self.scheduler);
+            let late = Input::Answer {
+                task,
+                attempt,
+                answer: Answer::WorkLost("too late".to_owned()),
+            };
+            let effects = self.scheduler.handle(self.now, late);
+            assert_eq!(effects.expect("no harm"), Vec::new());
+            assert_eq!(format!("{:?}", self.scheduler), before);
+        }
+    }
+
     /// The process dies: what was owed is owed by nobody, and the next process takes over.
     fn crash(&mut self) {
         self.owed.clear();
@@ -580,6 +595,7 @@ impl World {
                         .values()
                         .all(|status| *status != Status::InProgress)
                 );
+                self.answer_late();
                 self.crash();
                 continue;
             }

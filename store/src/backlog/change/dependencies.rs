@@ -1,37 +1,28 @@
 //! Changes to what the tasks of one tag depend on.
 
-use super::tasks::{Index, find, ids, must_be_there, number, spelled};
-use super::{FieldNames, Ids, NO_OBJECT, Refusal, Tasks};
+use super::find::{Index, ids, must_be_there, number, spelled};
+use super::{Ids, NO_OBJECT, Refusal, SourceKind, Tasks};
 use crate::backlog::document::Tree;
 use crate::backlog::fields::{Siblings, absolute};
 use std::collections::BTreeSet;
 use tm_scheduler::TaskId;
 
-pub(super) fn add_dependency(
-    tasks: &mut Tasks<'_>,
-    spelling: FieldNames,
-    task: &TaskId,
-    dependency: &TaskId,
-) -> Ids {
-    must_be_there(tasks, [task, dependency])?;
-    if task == dependency {
-        return Err(Refusal::Itself(task.clone()));
-    }
-    let is_new = depend(find(tasks, task)?, spelling, task, dependency)?;
-    Ok(is_new.then(|| task.clone()).into_iter().collect())
-}
-
-/// Adds dependencies of tasks, not of subtasks, in one pass.
+/// Adds dependencies in one pass, and returns the tasks that did not have them.
 pub(super) fn add_dependencies(
     tasks: &mut Tasks<'_>,
-    spelling: FieldNames,
+    kind: SourceKind,
     edges: &[(TaskId, TaskId)],
 ) -> Ids {
     let index = Index::new(tasks);
     let mut changed = Vec::new();
     for (task, dependency) in edges {
-        index.place(dependency)?;
-        if depend(&mut tasks[index.place(task)?], spelling, task, dependency)? {
+        if index.place(task).and(index.place(dependency)).is_err() {
+            must_be_there(tasks, [task, dependency])?;
+        }
+        if task == dependency {
+            return Err(Refusal::Itself(task.clone()));
+        }
+        if depend(index.find(tasks, task)?, kind, task, dependency)? {
             changed.push(task.clone());
         }
     }
@@ -50,11 +41,11 @@ fn key(task: &Tree<'_>, otherwise: &'static str) -> &'static str {
 /// Adds a dependency to a task that was found; tells whether it was not there before.
 fn depend(
     found: &mut Tree<'_>,
-    spelling: FieldNames,
+    kind: SourceKind,
     task: &TaskId,
     dependency: &TaskId,
 ) -> Result<bool, Refusal> {
-    let key = key(found, spelling.dependencies());
+    let key = key(found, kind.dependencies());
     // A sibling is named by its number, which is how every reader understands it.
     let parent = task.as_str().rsplit_once('.').map(|(parent, _)| parent);
     let own = match (parent, dependency.as_str().rsplit_once('.')) {
@@ -70,7 +61,7 @@ fn depend(
         return Ok(false);
     }
     let list = found.list(key).ok_or(NO_OBJECT)?;
-    let is_text = spelling.is_text() || list.last().is_some_and(Tree::is_text);
+    let is_text = kind.is_text() || list.last().is_some_and(Tree::is_text);
     list.push(spelled(own, is_text));
     Ok(true)
 }

@@ -3,31 +3,29 @@
 //! A change is made whole or refused; whether the graph stays free of cycles is asked of the scheduler.
 
 mod dependencies;
-mod field_names;
+mod find;
 mod tags;
 mod tasks;
 #[cfg(test)]
 mod tests;
 
 use super::document::{Kind, Tree};
-use super::task_master::MASTER;
-pub(super) use field_names::{FieldNames, claude_status};
+use super::kind::SourceKind;
+use super::loaded::MASTER;
+pub(super) use find::number;
 use serde_json::{Value, json};
-pub(super) use tasks::{number, set_statuses};
+pub(super) use tasks::set_statuses;
 use tm_scheduler::{Status, Tag, TaskId, quoted};
 
 /// A change to a backlog.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// Adds a task.
-    AddTask {
-        /// Its fields but for the id, which is the next free number; `dependencies` as a list of ids.
-        fields: Vec<(String, Value)>,
-    },
-    /// Adds tasks whose ids are known to be free: each with its fields.
+    /// Adds tasks.
     AddTasks {
-        /// Id and fields of each.
-        tasks: Vec<(TaskId, Vec<(String, Value)>)>,
+        /// Of each its id, or nothing for the next free number, and its other fields; `dependencies` as a list of ids.
+        /// Only those of a task without an id are looked for; of the others it is known that they are there, and that
+        /// they close no cycle.
+        tasks: Vec<NewTask>,
     },
     /// Adds a subtask.
     AddSubtask {
@@ -57,14 +55,7 @@ pub enum Change {
         /// What becomes of dependencies that would cross tags.
         crossing: Crossing,
     },
-    /// Makes a task depend on another one.
-    AddDependency {
-        /// The task.
-        task: TaskId,
-        /// What it depends on.
-        dependency: TaskId,
-    },
-    /// Makes tasks depend on others, as (task, dependency), where it is known that no cycle is closed.
+    /// Makes tasks depend on others, as (task, dependency); together they may close no cycle.
     AddDependencies {
         /// The dependencies.
         edges: Vec<(TaskId, TaskId)>,
@@ -103,6 +94,9 @@ pub enum Change {
         to: Tag,
     },
 }
+
+/// The id of a new task, where it has one already, and its other fields.
+type NewTask = (Option<TaskId>, Vec<(String, Value)>);
 
 /// What becomes of dependencies that would cross tags.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -161,7 +155,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// There are no such tasks.
-    fn unknown<'i>(ids: impl IntoIterator<Item = &'i TaskId>) -> Self {
+    pub(super) fn unknown<'i>(ids: impl IntoIterator<Item = &'i TaskId>) -> Self {
         Self::UnknownTasks(quoted(ids))
     }
 }
@@ -180,35 +174,31 @@ type Ids = Result<Vec<TaskId>, Refusal>;
 pub(super) struct Place<'p> {
     /// The tag within the document.
     pub(super) tag: &'p Tag,
-    /// How it spells fields.
-    pub(super) spelling: FieldNames,
+    /// Whose kind it has.
+    pub(super) kind: SourceKind,
     /// The number that a new task gets at least.
     pub(super) next_number: u64,
 }
 
 /// Makes a change within a tag.
 pub(super) fn apply(place: Place<'_>, root: &mut Tree<'_>, change: &Change) -> Ids {
-    let Place { tag, spelling, .. } = place;
-    spelling.refuse(change)?;
+    let Place { tag, kind, .. } = place;
+    refuse(kind, change)?;
     let list = |root| list(root, tag);
     match change {
-        Change::AddTask { fields } => tasks::add(place, list(root)?, fields),
-        Change::AddTasks { tasks } => tasks::add_all(spelling, list(root)?, tasks),
+        Change::AddTasks { tasks } => tasks::add(place, list(root)?, tasks),
         Change::AddSubtask { parent, fields } => {
-            tasks::add_subtask(spelling, list(root)?, parent, fields)
+            tasks::add_subtask(kind, list(root)?, parent, fields)
         }
         Change::Remove { ids } => tasks::remove(list(root)?, ids),
-        Change::Move { from, to } => tasks::rename(list(root)?, spelling, from, to),
+        Change::Move { from, to } => tasks::rename(list(root)?, kind, from, to),
         Change::MoveToTag {
             ids,
             tag: to,
             crossing,
         } => tags::move_tasks(root, tag, ids, to, *crossing),
-        Change::AddDependency { task, dependency } => {
-            dependencies::add_dependency(list(root)?, spelling, task, dependency)
-        }
         Change::AddDependencies { edges } => {
-            dependencies::add_dependencies(list(root)?, spelling, edges)
+            dependencies::add_dependencies(list(root)?, kind, edges)
         }
         Change::RemoveDependencies { edges } => {
             Ok(dependencies::remove_dependencies(list(root)?, edges))
@@ -223,6 +213,25 @@ pub(super) fn apply(place: Place<'_>, root: &mut Tree<'_>, change: &Change) -> I
         Change::RemoveTag { name } => tags::remove(root, name),
         Change::RenameTag { from, to } => tags::rename(root, from, to),
     }
+}
+
+/// Refuses what a kind of backlog has no place for.
+fn refuse(kind: SourceKind, change: &Change) -> Result<(), Refusal> {
+    if kind != SourceKind::ClaudeTasks {
+        return Ok(());
+    }
+    let why = match change {
+        Change::AddSubtask { .. } => "a Claude Code list has no subtasks",
+        Change::Move { to, .. } if to.as_str().contains('.') => {
+            "a Claude Code list has no subtasks"
+        }
+        Change::MoveToTag { .. }
+        | Change::AddTag { .. }
+        | Change::RemoveTag { .. }
+        | Change::RenameTag { .. } => "a Claude Code list has no tags; each list is a folder",
+        _ => return Ok(()),
+    };
+    Err(Refusal::NoPlace(why))
 }
 
 /// Returns the tasks of a tag; an empty file gets a list.

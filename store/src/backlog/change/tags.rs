@@ -1,7 +1,7 @@
 //! Changes to the tags of a file, and the move of a task from one to another.
 
 use super::dependencies::{Repeats, rewrite_dependencies};
-use super::tasks::{ids as ids_of, take};
+use super::find::{ids as ids_of, take};
 use super::{Crossing, Ids, NO_LIST, Refusal, is_master, list as list_or_new, quoted};
 use crate::backlog::document::Tree;
 use serde_json::json;

@@ -1,113 +1,19 @@
 //! Changes within the list of one tag: tasks, their fields and subtasks.
 
 use super::dependencies::{Repeats, rewrite_dependencies};
-use super::{FieldNames, Ids, NO_OBJECT, Place, Refusal, Tasks, pending};
+use super::find::{
+    Index, find, ids, is_there, must_be_there, number, position, spelled, take, way,
+};
+use super::{Ids, NO_OBJECT, NewTask, Place, Refusal, SourceKind, Tasks, pending};
 use crate::backlog::StatusOutcome;
 use crate::backlog::document::Tree;
+use crate::backlog::kind::{self, plain};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use tm_scheduler::TaskId;
 
 /// The fields of a new task.
 pub(super) type Fields = [(String, Value)];
-
-/// The last part of an id: a subtask's number.
-pub(in crate::backlog) fn number(id: &str) -> &str {
-    id.rsplit('.').next().unwrap_or(id)
-}
-
-/// Returns the ids that stand in a list.
-pub(super) fn ids(tasks: &[Tree<'_>]) -> impl Iterator<Item = String> {
-    tasks.iter().filter_map(|task| task.plain("id"))
-}
-
-fn position(tasks: &[Tree<'_>], id: &str) -> Option<usize> {
-    let is_it = |task: &Tree<'_>| task.plain("id").as_deref() == Some(id);
-    tasks.iter().position(is_it)
-}
-
-/// Returns where a task stands or, for `<task>.<n>`, where the task stands and where its subtask stands in it.
-fn way(tasks: &[Tree<'_>], id: &TaskId) -> Option<(usize, Option<usize>)> {
-    if let Some(place) = position(tasks, id.as_str()) {
-        return Some((place, None));
-    }
-    let (parent, own) = id.as_str().rsplit_once('.')?;
-    let place = position(tasks, parent)?;
-    let mut siblings = tasks[place].parts("subtasks").into_iter();
-    let is_it = |task: Tree<'_>| task.plain("id").is_some_and(|id| number(&id) == own);
-    Some((place, Some(siblings.position(is_it)?)))
-}
-
-fn is_there(tasks: &[Tree<'_>], id: &TaskId) -> bool {
-    way(tasks, id).is_some()
-}
-
-/// Refuses ids of tasks that are not there.
-pub(super) fn must_be_there<'i>(
-    tasks: &[Tree<'_>],
-    ids: impl IntoIterator<Item = &'i TaskId>,
-) -> Result<(), Refusal> {
-    let is_absent = |id: &&TaskId| !is_there(tasks, id);
-    let absent: Vec<&TaskId> = ids.into_iter().filter(is_absent).collect();
-    if absent.is_empty() {
-        return Ok(());
-    }
-    Err(Refusal::unknown(absent))
-}
-
-/// Finds a task or, as `<task>.<n>`, a subtask to change.
-pub(super) fn find<'t, 'd>(
-    tasks: &'t mut Tasks<'d>,
-    id: &TaskId,
-) -> Result<&'t mut Tree<'d>, Refusal> {
-    let unknown = || Refusal::unknown([id]);
-    let (place, own) = way(tasks, id).ok_or_else(unknown)?;
-    let task = &mut tasks[place];
-    match own {
-        None => Ok(task),
-        Some(own) => {
-            let siblings = task.list("subtasks").ok_or_else(unknown)?;
-            Ok(&mut siblings[own])
-        }
-    }
-}
-
-/// Takes a task or subtask out; nothing where it went with its task already.
-pub(super) fn take<'d>(tasks: &mut Tasks<'d>, id: &TaskId) -> Option<Tree<'d>> {
-    Some(match way(tasks, id)? {
-        (place, None) => tasks.remove(place),
-        (place, Some(own)) => tasks[place].list("subtasks")?.remove(own),
-    })
-}
-
-/// Where each task of a list stands, for many changes in one pass.
-pub(super) struct Index(BTreeMap<String, usize>);
-
-impl Index {
-    pub(super) fn new(tasks: &[Tree<'_>]) -> Self {
-        // Of several with one id the first.
-        let last_first = tasks.iter().enumerate().rev();
-        let places = last_first.filter_map(|(place, task)| Some((task.plain("id")?, place)));
-        Self(places.collect())
-    }
-
-    pub(super) fn place(&self, id: &TaskId) -> Result<usize, Refusal> {
-        let place = self.0.get(id.as_str()).copied();
-        place.ok_or_else(|| Refusal::unknown([id]))
-    }
-
-    /// As `find`, and faster where it is no subtask.
-    fn find<'t, 'd>(
-        &self,
-        tasks: &'t mut Tasks<'d>,
-        id: &TaskId,
-    ) -> Result<&'t mut Tree<'d>, Refusal> {
-        match self.place(id) {
-            Ok(place) => Ok(&mut tasks[place]),
-            Err(_) => find(tasks, id),
-        }
-    }
-}
 
 pub(super) fn set_fields(tasks: &mut Tasks<'_>, fields: &[(TaskId, String, Value)]) -> Ids {
     let index = Index::new(tasks);
@@ -132,14 +38,14 @@ fn set_field(task: &mut Tree<'_>, key: &str, value: &Value) {
 /// Sets statuses of tasks; a stamp goes beside the status.
 pub(in crate::backlog) fn set_statuses(
     tasks: &mut Tasks<'_>,
-    spelling: FieldNames,
+    kind: SourceKind,
     statuses: &[StatusOutcome],
     stamp: Option<&str>,
 ) -> Result<(), Refusal> {
     let index = Index::new(tasks);
     for StatusOutcome { id, new, .. } in statuses {
         let task = index.find(tasks, id)?;
-        task.set("status", Tree::text(spelling.status(new)));
+        task.set("status", Tree::text(kind.status(new)));
         if let Some(stamp) = stamp {
             task.set_behind("status", "updatedAt", Tree::text(stamp));
         }
@@ -147,55 +53,51 @@ pub(in crate::backlog) fn set_statuses(
     Ok(())
 }
 
-/// The next free number, spelled as the ids beside it are.
-fn next_id(tasks: &[Tree<'_>], spelling: FieldNames, at_least: u64) -> (u64, Value) {
+/// The next free number, and whether ids beside it are texts.
+fn next_number(tasks: &[Tree<'_>], kind: SourceKind, at_least: u64) -> (u64, bool) {
     let numbers = ids(tasks).filter_map(|id| number(&id).parse::<u64>().ok());
     let next = numbers.max().unwrap_or(0).saturating_add(1).max(at_least);
     let last = tasks.last().and_then(|task| task.get("id"));
-    if spelling.is_text() || last.is_some_and(|id| id.is_text()) {
-        (next, json!(next.to_string()))
-    } else {
-        (next, json!(next))
-    }
+    (next, kind.is_text() || last.is_some_and(|id| id.is_text()))
 }
 
-fn entry<'d>(id: Value, fields: &Fields, spelling: FieldNames) -> Tree<'d> {
+fn entry<'d>(id: &str, is_text: bool, fields: &Fields, kind: SourceKind) -> Tree<'d> {
+    let id = if is_text {
+        json!(id)
+    } else {
+        kind::spelled(id)
+    };
     let mut entry = serde_json::Map::from_iter([("id".to_owned(), id)]);
     entry.extend(fields.iter().cloned());
     entry.entry("status").or_insert_with(pending);
-    Tree::new(&Value::Object(spelling.entry(entry)))
+    Tree::new(&Value::Object(kind.entry(entry)))
 }
 
-pub(super) fn add(place: Place<'_>, tasks: &mut Tasks<'_>, fields: &Fields) -> Ids {
-    must_be_there(tasks, &dependencies_in(fields))?;
-    let (next, id) = next_id(tasks, place.spelling, place.next_number);
-    tasks.push(entry(id, fields, place.spelling));
-    Ok(vec![TaskId::new(next.to_string())])
-}
-
-/// Adds many tasks in one pass.
-pub(super) fn add_all(
-    spelling: FieldNames,
-    tasks: &mut Tasks<'_>,
-    new: &[(TaskId, Vec<(String, Value)>)],
-) -> Ids {
+/// Adds tasks in one pass; those without an id get the next numbers.
+pub(super) fn add(place: Place<'_>, tasks: &mut Tasks<'_>, new: &[NewTask]) -> Ids {
     let mut taken: BTreeSet<String> = ids(tasks).collect();
-    let (_, next) = next_id(tasks, spelling, 1);
+    let (mut next, is_text) = next_number(tasks, place.kind, place.next_number);
+    let mut added = Vec::with_capacity(new.len());
     for (id, fields) in new {
+        let id = if let Some(id) = id {
+            id.clone()
+        } else {
+            must_be_there(tasks, &dependencies_in(fields))?;
+            let id = TaskId::new(next.to_string());
+            next = next.saturating_add(1);
+            id
+        };
         if !taken.insert(id.to_string()) {
             return Err(Refusal::Taken(id.to_string()));
         }
-        let spelled = match id.as_str().parse::<u64>() {
-            Ok(number) if next.is_number() => json!(number),
-            _ => json!(id),
-        };
-        tasks.push(entry(spelled, fields, spelling));
+        tasks.push(entry(id.as_str(), is_text, fields, place.kind));
+        added.push(id);
     }
-    Ok(new.iter().map(|(id, _)| id.clone()).collect())
+    Ok(added)
 }
 
 pub(super) fn add_subtask(
-    spelling: FieldNames,
+    kind: SourceKind,
     tasks: &mut Tasks<'_>,
     parent: &TaskId,
     fields: &Fields,
@@ -205,15 +107,9 @@ pub(super) fn add_subtask(
     let dependencies = dependencies_in(fields);
     must_be_there(tasks, dependencies.iter().filter(|id| !is_sibling(id)))?;
     let siblings = tasks[place].list("subtasks").ok_or(NO_OBJECT)?;
-    let (next, id) = next_id(siblings, spelling, 1);
-    siblings.push(entry(id, fields, spelling));
+    let (next, is_text) = next_number(siblings, kind, 1);
+    siblings.push(entry(&next.to_string(), is_text, fields, kind));
     Ok(vec![TaskId::new(format!("{parent}.{next}"))])
-}
-
-/// The text of an id, which may be written as a number.
-pub(super) fn plain(id: &Value) -> String {
-    id.as_str()
-        .map_or_else(|| id.to_string(), ToOwned::to_owned)
 }
 
 fn dependencies_in(fields: &Fields) -> Vec<TaskId> {
@@ -241,21 +137,8 @@ pub(super) fn remove(tasks: &mut Tasks<'_>, ids: &[TaskId]) -> Ids {
     Ok(Vec::new())
 }
 
-/// An id as its neighbours are spelled: as a number only where it is one.
-pub(super) fn spelled<'d>(id: &str, is_text: bool) -> Tree<'d> {
-    match id.parse::<u64>() {
-        Ok(number) if !is_text && number.to_string() == id => Tree::new(&json!(number)),
-        _ => Tree::text(id),
-    }
-}
-
 /// Gives a task another id or place: a task another number, or a place among the subtasks of another, or back.
-pub(super) fn rename(
-    tasks: &mut Tasks<'_>,
-    spelling: FieldNames,
-    from: &TaskId,
-    to: &TaskId,
-) -> Ids {
+pub(super) fn rename(tasks: &mut Tasks<'_>, kind: SourceKind, from: &TaskId, to: &TaskId) -> Ids {
     if is_there(tasks, to) {
         return Err(Refusal::Taken(to.to_string()));
     }
@@ -285,7 +168,7 @@ pub(super) fn rename(
     moved.set("id", spelled(number(to.as_str()), is_text));
     if (parent.is_some() || within.is_some()) && !own.is_empty() {
         let ids = own.iter().map(|id| local(id, parent.as_ref())).collect();
-        moved.set(spelling.dependencies(), Tree::Array(None, ids));
+        moved.set(kind.dependencies(), Tree::Array(None, ids));
     }
     match parent {
         Some(parent) => {

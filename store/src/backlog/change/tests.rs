@@ -87,11 +87,12 @@ impl Scene {
 }
 
 fn new(title: &str) -> Change {
-    Change::AddTask {
-        fields: vec![
-            ("title".to_owned(), json!(title)),
-            ("dependencies".to_owned(), json!([2])),
-        ],
+    let fields = vec![
+        ("title".to_owned(), json!(title)),
+        ("dependencies".to_owned(), json!([2])),
+    ];
+    Change::AddTasks {
+        tasks: vec![(None, fields)],
     }
 }
 
@@ -132,8 +133,8 @@ fn the_first_task_of_an_empty_file_makes_a_tag() {
     ] {
         let scene = Scene::new(text);
         scene
-            .change(Change::AddTask {
-                fields: vec![("title".to_owned(), json!("x"))],
+            .change(Change::AddTasks {
+                tasks: vec![(None, vec![("title".to_owned(), json!("x"))])],
             })
             .expect("added");
         assert_eq!(scene.read().tasks.len(), 1, "{}", scene.text());
@@ -240,14 +241,23 @@ fn a_task_becomes_a_subtask_of_the_one_right_before_it() {
 #[test]
 fn a_dependency_is_added_and_removed_without_a_trace_and_cycles_are_refused() {
     let scene = Scene::new(PRETTY);
-    let add = |task: &str, dependency: &str| Change::AddDependency {
-        task: task.into(),
-        dependency: dependency.into(),
+    let add = |task: &str, dependency: &str| Change::AddDependencies {
+        edges: vec![(task.into(), dependency.into())],
     };
     scene.refuses(add("1", "2"), "`1` → `2` → `1` would wait");
     scene.refuses(add("1", "77"), "`77`");
     scene.refuses(add("1", "1"), "itself");
     scene.refuses(add("1.1", "1.2"), "`1.1` → `1.2` → `1.1`");
+    let scene_without = Scene::new(r#"{"tasks": [{"id": 1}, {"id": 2}, {"id": 3}]}"#);
+    let around = [("1", "2"), ("2", "3"), ("3", "1")];
+    let edges = |some: &[(&str, &str)]| Change::AddDependencies {
+        edges: some
+            .iter()
+            .map(|&(task, on)| (task.into(), on.into()))
+            .collect(),
+    };
+    scene_without.refuses(edges(&around), "`1` → `2` → `3` → `1`");
+    scene_without.change(edges(&around[..2])).expect("added");
     scene.change(add("2", "1.2")).expect("added");
     assert_eq!(scene.read().tasks[1].dependencies.len(), 3);
     scene

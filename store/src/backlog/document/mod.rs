@@ -28,18 +28,6 @@ impl Document {
         Ok(Self { text, nodes })
     }
 
-    /// Scans bytes, which must be UTF-8.
-    pub(crate) fn from_bytes(bytes: Vec<u8>) -> Result<Self, SyntaxError> {
-        match String::from_utf8(bytes) {
-            Ok(text) => Self::parse(text),
-            Err(error) => {
-                let valid = error.utf8_error().valid_up_to();
-                let text = String::from_utf8_lossy(error.as_bytes());
-                Err(SyntaxError::at(&text, valid, "not UTF-8"))
-            }
-        }
-    }
-
     /// Returns the outermost value, `None` when the text is blank.
     pub(crate) fn root(&self) -> Option<Value<'_>> {
         (!self.nodes.is_empty()).then(|| self.value(0))
@@ -72,7 +60,7 @@ pub(crate) struct SyntaxError {
 
 impl SyntaxError {
     /// Describes what is wrong at a byte of `text`.
-    fn at(text: &str, position: usize, why: &str) -> Self {
+    pub(crate) fn at(text: &str, position: usize, why: &str) -> Self {
         let before = &text.as_bytes()[..position.min(text.len())];
         let line_start = before
             .iter()
@@ -101,15 +89,10 @@ impl SyntaxError {
 
     /// Returns the error of the file that holds the text.
     pub(crate) fn of_file(&self, path: &std::path::Path) -> super::BacklogError {
-        let position = super::Position {
-            file: None,
-            line: self.line,
-            column: self.column,
-        };
         super::BacklogError::Syntax {
             path: path.to_owned(),
             why: self.to_string(),
-            position: Some(position),
+            position: Some(super::Position::at(self.line, self.column)),
         }
     }
 }

@@ -1,9 +1,8 @@
 //! The tag that is current, as Task Master's own state and configuration name it.
 
-use super::{BacklogSource, replace};
-use crate::Error;
+use super::BacklogSource;
 use crate::backlog::document::{Document, Tree};
-use crate::backlog::{BacklogError, MOST_BYTES, ReadOptions, Refusal};
+use crate::backlog::{BacklogError, ReadOptions, Refusal, file};
 use std::path::Path;
 use tm_scheduler::Tag;
 
@@ -11,9 +10,9 @@ impl BacklogSource {
     /// The tag that Task Master's state and configuration name as current.
     pub(super) fn current_tag(&self) -> Option<Tag> {
         let home = self.home()?;
-        let field = |file: &str, pointer: &str| -> Option<Tag> {
-            let bytes = tm_untrusted::read_own(&home.join(file), MOST_BYTES).ok()?;
-            let json: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+        let field = |name: &str, pointer: &str| -> Option<Tag> {
+            let text = file::text(&home.join(name)).ok()?;
+            let json: serde_json::Value = serde_json::from_str(&text).ok()?;
             let value = json.pointer(pointer)?.as_str();
             value.filter(|tag| !tag.is_empty()).map(Tag::from)
         };
@@ -38,15 +37,14 @@ impl BacklogSource {
         let refused = BacklogError::refused(&self.path);
         let home = home.ok_or_else(|| refused(Refusal::NoPlace(why)))?;
         let path = home.join("state.json");
-        let text = match tm_untrusted::read_own(&path, MOST_BYTES) {
-            Ok(bytes) => String::from_utf8(bytes)
-                .map_err(|_| BacklogError::syntax(&path, "it is not UTF-8"))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => "{}\n".to_owned(),
-            Err(error) => return Err(Error::read(&path)(error).into()),
+        let text = if path.exists() {
+            file::text(&path)?
+        } else {
+            "{}\n".to_owned()
         };
         let document = Document::parse(text).map_err(|error| error.of_file(&path))?;
         let mut root = Tree::of(&document);
         root.set("currentTag", Tree::text(tag.as_str()));
-        replace(&path, &root.write(&document))
+        file::replace(&path, &root.write(&document))
     }
 }

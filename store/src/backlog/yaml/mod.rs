@@ -20,11 +20,9 @@ pub(super) fn document(path: &Path, text: &str) -> Result<Document, BacklogError
         return Err(wrong("it is larger than 64 MiB".to_owned()));
     }
     let value: serde_yaml::Value = serde_yaml::from_str(text).map_err(|error| {
-        let place = error.location().map(|at| Position {
-            file: None,
-            line: at.line(),
-            column: at.column(),
-        });
+        let place = error
+            .location()
+            .map(|at| Position::at(at.line(), at.column()));
         BacklogError::Syntax {
             path: path.to_owned(),
             why: error.to_string(),

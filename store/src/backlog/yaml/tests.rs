@@ -71,8 +71,9 @@ fn new(title: &str) -> Change {
         ("testStrategy", json!("a\nb: c\n")),
         ("dependencies", json!([1, "2.1"])),
     ];
-    Change::AddTask {
-        fields: fields.map(|(key, value)| (key.to_owned(), value)).to_vec(),
+    let fields = fields.map(|(key, value)| (key.to_owned(), value));
+    Change::AddTasks {
+        tasks: vec![(None, fields.to_vec())],
     }
 }
 
@@ -131,8 +132,8 @@ fn every_layout_takes_a_first_and_a_further_task() {
             .read(&ReadOptions::default())
             .map_or(0, |backlog| backlog.tasks.len());
         for number in 1..=2 {
-            let change = Change::AddTask {
-                fields: vec![("title".to_owned(), json!("x"))],
+            let change = Change::AddTasks {
+                tasks: vec![(None, vec![("title".to_owned(), json!("x"))])],
             };
             scene
                 .change(change)
@@ -160,21 +161,18 @@ fn dependencies_come_and_go_in_the_layout_of_the_list() {
     let scene = Scene::new(OURS);
     let edge = |task: &str, dependency: &str| (TaskId::from(task), TaskId::from(dependency));
     scene
-        .change(Change::AddDependency {
-            task: "1".into(),
-            dependency: "3".into(),
+        .change(Change::AddDependencies {
+            edges: vec![("1".into(), "3".into())],
         })
         .expect("added");
     scene
-        .change(Change::AddDependency {
-            task: "2".into(),
-            dependency: "2.1".into(),
+        .change(Change::AddDependencies {
+            edges: vec![("2".into(), "2.1".into())],
         })
         .expect("added");
     scene
-        .change(Change::AddDependency {
-            task: "2.1".into(),
-            dependency: "3".into(),
+        .change(Change::AddDependencies {
+            edges: vec![("2.1".into(), "3".into())],
         })
         .expect("added");
     let expected = OURS
@@ -215,9 +213,8 @@ tasks: # all of them
     let scene = Scene::new(text);
     let edge = |task: &str, dependency: &str| (TaskId::from(task), TaskId::from(dependency));
     scene
-        .change(Change::AddDependency {
-            task: "1".into(),
-            dependency: "3".into(),
+        .change(Change::AddDependencies {
+            edges: vec![("1".into(), "3".into())],
         })
         .expect_err("a cycle");
     let edges = vec![edge("2", "1"), edge("3", "1")];
@@ -225,9 +222,8 @@ tasks: # all of them
         .change(Change::RemoveDependencies { edges })
         .expect("removed");
     scene
-        .change(Change::AddDependency {
-            task: "1".into(),
-            dependency: "3".into(),
+        .change(Change::AddDependencies {
+            edges: vec![("1".into(), "3".into())],
         })
         .expect("added");
     let expected = text

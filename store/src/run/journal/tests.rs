@@ -312,7 +312,9 @@ fn journal_whose_first_line_has_no_end_never_began() {
 #[test]
 fn run_without_a_journal_never_began_unless_something_was_tried_in_it() {
     let folder = tempfile::tempdir().unwrap();
-    let run = RunDirectory::new(folder.path().join("run"));
+    let run = RunDirectory {
+        path: folder.path().join("run"),
+    };
     run.create().unwrap();
     assert!(matches!(
         read(&run.journal()),

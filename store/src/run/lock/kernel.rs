@@ -7,10 +7,9 @@ use crate::Error;
 use crate::atomic::remove_what_is_no_file;
 use crate::file_system::{is_at, not_contended, try_lock, unreliable_for_locks};
 use crate::run::Holder;
-use rustix::fs::OFlags;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -68,7 +67,7 @@ impl LockedFile {
     /// Locks the file that is at the path in the end, and makes it when there is none. `records` tell who holds it.
     pub(super) fn take(path: &Path, records: &[PathBuf]) -> Result<Self, Error> {
         for _ in 0..TRIES_AGAINST_LOOKERS {
-            let file = open_or_create(path).map_err(Error::lock(path))?;
+            let file = tm_untrusted::open_private(path).map_err(Error::lock(path))?;
             match lock(&file, records) {
                 // A lock on a file that somebody has removed meanwhile keeps nobody out.
                 Ok(()) if is_at(&file, path) == Some(false) => {}
@@ -194,25 +193,6 @@ fn is_free(file: &File) -> io::Result<bool> {
         fs2::FileExt::unlock(file)?;
     }
     Ok(is_free)
-}
-
-/// Opens a regular file without waiting and without following a link, and makes it when there is none.
-fn open_or_create(path: &Path) -> io::Result<File> {
-    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    let opened = options.mode(0o600).custom_flags(flags).open(path);
-    let is_no_file = match &opened {
-        Ok(file) => !file.metadata()?.is_file(),
-        Err(_) => fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()),
-    };
-    if is_no_file {
-        return Err(io::Error::new(
-            ErrorKind::InvalidInput,
-            "it is no regular file",
-        ));
-    }
-    opened
 }
 
 /// Returns the first record that can be read and whose process can be the one that holds the lock.

@@ -1,0 +1,213 @@
+//! Trees as the library reads them: each parsed once, compared by what differs, and read anew where it matters.
+
+use git2::{ObjectType, Oid};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+use tm_scheduler::verdict::ChangeKind;
+
+/// The modes that git writes into trees; older ones are git's to read.
+const MODES: [i32; 5] = [FOLDER, PLAIN, 0o100_755, LINK, NESTED];
+pub(crate) const FOLDER: i32 = 0o040_000;
+/// The mode of a file that is nothing but a file.
+pub(crate) const PLAIN: i32 = 0o100_644;
+/// The mode of a symbolic link.
+pub(crate) const LINK: i32 = 0o120_000;
+/// The mode of a repository within a repository.
+pub(crate) const NESTED: i32 = 0o160_000;
+
+/// So many entries of trees are kept, some hundred bytes each.
+const MOST_KEPT: usize = 400_000;
+
+/// The library, and what it read: a tree never changes, and the library keeps only small ones.
+pub(crate) struct Library {
+    pub(crate) git: git2::Repository,
+    trees: HashMap<Oid, Arc<[Named]>>,
+    kept: usize,
+}
+
+/// What a tree says of one name in it.
+pub(crate) struct Named {
+    pub(crate) name: Box<[u8]>,
+    pub(crate) mode: i32,
+    pub(crate) id: Oid,
+}
+
+impl Library {
+    pub(crate) fn new(git: git2::Repository) -> Self {
+        Self {
+            git,
+            trees: HashMap::new(),
+            kept: 0,
+        }
+    }
+
+    /// Returns what a tree says.
+    pub(crate) fn tree(&mut self, id: Oid) -> Option<Arc<[Named]>> {
+        if let Some(tree) = self.trees.get(&id) {
+            return Some(Arc::clone(tree));
+        }
+        let tree = self.git.find_tree(id).ok()?;
+        let entries: Arc<[Named]> = named(&tree)?.into();
+        if self.kept > MOST_KEPT {
+            self.trees.clear();
+            self.kept = 0;
+        }
+        self.kept += entries.len();
+        self.trees.insert(id, Arc::clone(&entries));
+        Some(entries)
+    }
+
+    /// Tells each file below a tree.
+    pub(crate) fn collect(
+        &mut self,
+        tree: Oid,
+        folder: &mut Vec<u8>,
+        tell: &mut impl FnMut(i32, Oid, &[u8]),
+    ) -> Option<()> {
+        for entry in &*self.tree(tree)? {
+            let length = folder.len();
+            folder.extend_from_slice(&entry.name);
+            if entry.mode == FOLDER {
+                folder.push(b'/');
+                self.collect(entry.id, folder, tell)?;
+            } else {
+                tell(entry.mode, entry.id, folder);
+            }
+            folder.truncate(length);
+        }
+        Some(())
+    }
+
+    /// Compares two trees, below which only what differs is looked at.
+    pub(crate) fn differ(
+        &mut self,
+        one: Option<Oid>,
+        other: Option<Oid>,
+        folder: &mut Vec<u8>,
+        found: &mut Vec<(Vec<u8>, ChangeKind)>,
+    ) -> Option<()> {
+        if one == other {
+            // It is there, or git is to say that it is not.
+            return self.git.find_tree(one?).ok().map(drop);
+        }
+        let mut said =
+            |tree: Option<Oid>| tree.map_or_else(|| Some(Arc::from([])), |tree| self.tree(tree));
+        let (before, after) = (said(one)?, said(other)?);
+        let (before, after) = (by_name(&before), by_name(&after));
+        let all: BTreeSet<&[u8]> = before.keys().chain(after.keys()).copied().collect();
+        for name in all {
+            let (old, new) = (before.get(name), after.get(name));
+            if old == new {
+                continue;
+            }
+            let length = folder.len();
+            folder.extend_from_slice(name);
+            let is_file =
+                |entry: Option<&(i32, Oid)>| entry.is_some_and(|(mode, _)| *mode != FOLDER);
+            let kind = match (is_file(old), is_file(new)) {
+                (true, true) => Some(ChangeKind::Modified),
+                (true, false) => Some(ChangeKind::Deleted),
+                (false, true) => Some(ChangeKind::Added),
+                (false, false) => None,
+            };
+            found.extend(kind.map(|kind| (folder.clone(), kind)));
+            let below = |entry: Option<&(i32, Oid)>| {
+                entry.filter(|(mode, _)| *mode == FOLDER).map(|(_, id)| *id)
+            };
+            let (old, new) = (below(old), below(new));
+            if old.is_some() || new.is_some() {
+                folder.push(b'/');
+                self.differ(old, new, folder, found)?;
+            }
+            folder.truncate(length);
+        }
+        Some(())
+    }
+}
+
+/// What a tree says; `None` for modes that are git's to read.
+fn named(tree: &git2::Tree<'_>) -> Option<Vec<Named>> {
+    let named = |entry: git2::TreeEntry<'_>| {
+        let mode = entry.filemode_raw();
+        MODES.contains(&mode).then(|| Named {
+            name: entry.name_bytes().into(),
+            mode,
+            id: entry.id(),
+        })
+    };
+    tree.iter().map(named).collect()
+}
+
+/// Returns the content of a blob; `None` for what is none.
+pub(crate) fn content(library: &git2::Repository, blob: Oid) -> Option<Vec<u8>> {
+    let odb = library.odb().ok()?;
+    let object = odb.read(blob).ok()?;
+    (object.kind() == ObjectType::Blob).then(|| object.data().to_owned())
+}
+
+fn by_name(entries: &[Named]) -> BTreeMap<&[u8], (i32, Oid)> {
+    entries
+        .iter()
+        .map(|entry| (&*entry.name, (entry.mode, entry.id)))
+        .collect()
+}
+
+/// Reads objects that nobody has looked at since they may have been written over.
+pub(crate) struct Fresh {
+    git: git2::Repository,
+    seen: HashSet<Oid>,
+}
+
+impl Fresh {
+    pub(crate) fn new(git: git2::Repository) -> Self {
+        Self {
+            git,
+            seen: HashSet::new(),
+        }
+    }
+
+    /// Reads all objects of a commit or tree that a known commit does not have.
+    pub(crate) fn are_as_named(&mut self, of: Oid, known: Oid) -> Option<()> {
+        let base = self.git.find_commit(known).ok()?.tree_id();
+        if self.git.find_tree(of).is_ok() {
+            return self.tree(of, Some(base));
+        }
+        let mut commits = vec![of];
+        while let Some(commit) = commits.pop() {
+            let is_known = commit == known || self.git.graph_descendant_of(known, commit).ok()?;
+            if is_known || !self.seen.insert(commit) {
+                continue;
+            }
+            let (tree, parents) = {
+                let commit = self.git.find_commit(commit).ok()?;
+                (commit.tree_id(), commit.parent_ids().collect::<Vec<_>>())
+            };
+            self.tree(tree, Some(base))?;
+            commits.extend(parents);
+        }
+        Some(())
+    }
+
+    /// Reads everything of a tree that another one does not have under the same name.
+    fn tree(&mut self, tree: Oid, base: Option<Oid>) -> Option<()> {
+        if Some(tree) == base || !self.seen.insert(tree) {
+            return Some(());
+        }
+        let entries = named(&self.git.find_tree(tree).ok()?)?;
+        let of_base = base
+            .and_then(|base| named(&self.git.find_tree(base).ok()?))
+            .unwrap_or_default();
+        let of_base = by_name(&of_base);
+        for Named { name, mode, id } in &entries {
+            let (id, same_name) = (*id, of_base.get(&**name).map(|(_, id)| *id));
+            match *mode {
+                FOLDER => self.tree(id, same_name)?,
+                // Its commit is in another repository.
+                NESTED => {}
+                _ if same_name == Some(id) || !self.seen.insert(id) => {}
+                _ => content(&self.git, id).map(drop)?,
+            }
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,116 @@
+//! A checkout in which tm judges a tree: made by tm, never given to an agent, cleaned of everything before each use.
+
+use super::WorktreePool;
+use crate::hooks::{self, Hooked, HookedWork};
+use crate::indexed::written_since;
+use crate::owned::{Lister, OwnedFolder, OwnedHead};
+use crate::{Result, TreeId};
+use std::path::{Path, PathBuf};
+use tm_scheduler::CommitId;
+
+/// A checkout of a judge's; given back when it is dropped.
+#[derive(Debug)]
+pub struct JudgeCheckout {
+    pool: WorktreePool,
+    folder: OwnedFolder,
+    holds: Option<TreeId>,
+}
+
+impl JudgeCheckout {
+    pub(crate) const fn new(
+        pool: WorktreePool,
+        folder: OwnedFolder,
+        holds: Option<TreeId>,
+    ) -> Self {
+        Self {
+            pool,
+            folder,
+            holds,
+        }
+    }
+
+    /// Returns its folder.
+    pub fn path(&self) -> &Path {
+        &self.folder.path
+    }
+
+    /// Checks a commit out: every file as it is there, and nothing else but what is kept. What commands write into git's
+    /// settings here reaches nobody.
+    ///
+    /// # Errors
+    /// The folder is not tm's any more, or git refused.
+    pub fn check_out(&mut self, commit: &CommitId, kept: &[PathBuf]) -> Result<()> {
+        let held = self.holds.take();
+        self.folder
+            .check_out(commit, &OwnedHead::Detached(commit), kept, held.as_ref())?;
+        self.folder.seal(&OwnedHead::Detached(commit))?;
+        self.holds = Some(self.folder.repository.tree_of(commit)?);
+        Ok(())
+    }
+
+    /// Removes what is there and not in the commit, but for what is kept.
+    ///
+    /// # Errors
+    /// The folder is not tm's any more, or the disk refused.
+    pub fn clean(&self, kept: &[PathBuf]) -> Result<()> {
+        self.folder.clean(kept)
+    }
+
+    /// Returns the wanted files of the commit that were written to, replaced or removed since they were checked out,
+    /// whatever they hold by now; none where only git can read the index.
+    pub fn rewritten(&self, is_wanted: &dyn Fn(&str) -> bool) -> Vec<String> {
+        let (folder, index) = (&self.folder.path, self.folder.index_file());
+        self.folder
+            .repository
+            .read(|_| written_since(&index, folder, is_wanted))
+            .unwrap_or_default()
+    }
+
+    /// Returns what lists the untracked files here.
+    pub fn lister(&self) -> Lister {
+        Lister(self.folder.clone())
+    }
+
+    /// Returns everything that is here as a tree, without what the tree's own rules leave out and what is kept.
+    ///
+    /// # Errors
+    /// The folder is not tm's any more, or git refused.
+    pub fn tree(&mut self) -> Result<TreeId> {
+        self.holds = None;
+        self.folder.tree()
+    }
+
+    /// Runs the hooks of a commit of a tree on a branch, or of a merge into a commit, whose files are here after `check_out`.
+    ///
+    /// # Errors
+    /// A hook refused (`HookRefused`, with its words), or git did.
+    pub fn run_hooks(
+        &mut self,
+        head: &OwnedHead<'_>,
+        tree: &TreeId,
+        message: &str,
+    ) -> Result<Hooked> {
+        self.holds = None;
+        self.folder.stage_checked_out(tree, head)?;
+        let work = match head {
+            OwnedHead::Branch(_) => HookedWork::Commit,
+            OwnedHead::Detached(_) => HookedWork::Merge,
+        };
+        hooks::run(&self.folder, work, message)
+    }
+
+    /// Returns the variable, and its value, that git and the hooks have in their environment while they commit here.
+    pub fn commit_mark(&self) -> (&'static str, String) {
+        hooks::mark(&self.folder.path)
+    }
+}
+
+impl Drop for JudgeCheckout {
+    fn drop(&mut self) {
+        // Somebody else's folder in its place is nobody's to use or to remove.
+        if self.folder.assert_own().is_ok() {
+            self.pool
+                .give_back_judge(self.folder.clone(), self.holds.take());
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! What belongs to a tree and lies in no object of the repository, files that Git LFS keeps and submodules, and the filters
+//! that a checkout of it needs. Looks names up and starts nothing.
+
+use crate::error::says_trouble_of_disk;
+use crate::indexed::is_attributes;
+use crate::library::NESTED;
+use crate::reader::Entry;
+use crate::{Environment, Error, PathPatterns, Repository, Result, TreeId};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tm_scheduler::{Bring, CommitId};
+
+/// What is brought into checkouts besides the files of their trees.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ContentRules {
+    /// Submodules.
+    pub submodules: Bring,
+    /// Files that Git LFS keeps.
+    pub lfs: Bring,
+}
+
+/// What a tree says of it.
+#[derive(Debug, Default)]
+pub(crate) struct Content {
+    /// Where other repositories belong, each with its commit.
+    pub(crate) links: Vec<(PathBuf, CommitId)>,
+    /// Whether a file is kept by LFS.
+    pub(crate) has_lfs: bool,
+    /// The objects of the files that say how files are written, by path.
+    pub(crate) attributes: BTreeMap<Vec<u8>, String>,
+}
+
+/// What belongs to the commit that the user's checkout is at and lies in no object of the repository.
+#[derive(Debug)]
+pub struct ContentAtHead {
+    /// Where submodules belong.
+    pub submodules: Vec<PathBuf>,
+    /// Whether Git LFS keeps files.
+    pub has_lfs: bool,
+}
+
+/// What is known of trees, which never change.
+pub(crate) type KnownContent = Arc<Mutex<BTreeMap<TreeId, Arc<Content>>>>;
+
+impl Content {
+    /// Returns where other repositories belong.
+    pub(crate) fn places(&self) -> Vec<PathBuf> {
+        self.links.iter().map(|(path, _)| path.clone()).collect()
+    }
+}
+
+impl Repository {
+    /// Returns what a tree says of it, looked up once.
+    pub(crate) fn content_of(&self, tree: &TreeId) -> Result<Arc<Content>> {
+        let known = || self.known_content.lock();
+        if let Some(content) = known().get(tree) {
+            return Ok(Arc::clone(content));
+        }
+        let content = Arc::new(self.read_content(tree)?);
+        known().insert(tree.clone(), Arc::clone(&content));
+        Ok(content)
+    }
+
+    /// Returns what there is of it where the user's checkout stands.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn content_at_head(&self) -> Result<ContentAtHead> {
+        let content = self.content_of(&self.tree_of(&self.head()?.commit)?)?;
+        Ok(ContentAtHead {
+            submodules: content.places(),
+            has_lfs: content.has_lfs,
+        })
+    }
+
+    fn read_content(&self, tree: &TreeId) -> Result<Content> {
+        let mut content = Content::default();
+        for Entry { mode, id, path } in
+            self.files(tree, &|mode, path| mode == NESTED || is_attributes(path))?
+        {
+            if mode == NESTED {
+                content
+                    .links
+                    .push((crate::git::path_of(&path), CommitId::new(id)));
+            } else {
+                content.has_lfs = content.has_lfs
+                    || String::from_utf8_lossy(&self.blob(&id)?)
+                        .lines()
+                        .any(is_of_lfs);
+                content.attributes.insert(path, id);
+            }
+        }
+        Ok(content)
+    }
+
+    /// Refuses a tree whose files can't be written as they are, because the program that keeps them is not there.
+    pub(crate) fn assert_lfs(&self, tree: &TreeId) -> Result<()> {
+        let lfs = self.content_rules.lfs;
+        if lfs == Bring::Off || !self.content_of(tree)?.has_lfs || is_lfs_there() {
+            return Ok(());
+        }
+        Err(Error::LfsMissing)
+    }
+}
+
+/// Whether a line of attributes gives files to LFS.
+fn is_of_lfs(line: &str) -> bool {
+    !line.trim_start().starts_with('#') && line.split_whitespace().any(|word| word == "filter=lfs")
+}
+
+/// Whether the program is in the search path.
+pub(crate) fn is_lfs_there() -> bool {
+    Environment::default().finds("git-lfs")
+}
+
+/// Returns what git's own settings say of LFS on top of the user's: `None` where those count.
+pub(crate) fn lfs_settings(rules: ContentRules) -> Option<&'static str> {
+    match (rules.lfs, is_lfs_there()) {
+        // Whoever has never run `git lfs install` has no filter.
+        (Bring::Auto | Bring::On, true) => Some(
+            "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge = git-lfs smudge -- %f\n\
+             \tprocess = git-lfs filter-process\n\trequired = true\n",
+        ),
+        (Bring::Auto | Bring::On, false) => None,
+        (Bring::Off, true) => Some(
+            "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge = git-lfs smudge --skip -- %f\n\
+             \tprocess = git-lfs filter-process --skip\n\trequired = true\n",
+        ),
+        (Bring::Off, false) => {
+            Some("[filter \"lfs\"]\n\tclean =\n\tsmudge =\n\tprocess =\n\trequired = false\n")
+        }
+    }
+}
+
+/// Says that it is LFS which could not bring a file, where it is.
+pub(crate) fn of_lfs(error: Error) -> Error {
+    match error {
+        Error::Git { message, .. } if is_of_filter(&message) && !is_lfs_there() => {
+            Error::LfsMissing
+        }
+        Error::Git { message, .. } if is_of_filter(&message) && !says_trouble_of_disk(&message) => {
+            Error::LfsObjects(told(&message))
+        }
+        error => error,
+    }
+}
+
+fn is_of_filter(message: &str) -> bool {
+    ["smudge filter lfs failed", "filter-process", "git-lfs"]
+        .iter()
+        .any(|word| message.contains(word))
+}
+
+/// The lines that say why, without those that say where to look for more.
+fn told(message: &str) -> String {
+    let is_said_besides = |line: &str| {
+        ["Errors logged", "hint:", "Use `git lfs logs"]
+            .iter()
+            .any(|words| line.starts_with(words))
+    };
+    message
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !is_said_besides(line))
+        .take(6)
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// Tells whether a path is one that a tree may have: relative, and nothing that leads up.
+pub(crate) fn is_plain(path: &Path) -> bool {
+    path.components()
+        .all(|component| matches!(component, std::path::Component::Normal(_)))
+}
+
+/// So many kinds of files in attributes are looked at.
+const MOST_LINES: usize = 1_000;
+
+/// A filter that attributes in a tree name for some of its files.
+#[derive(Debug)]
+pub struct FilterNeed {
+    /// Its name.
+    pub name: String,
+    /// A file that it is for.
+    pub file: String,
+    /// The command that git is told to start for it; `None` where it is told of none.
+    pub command: Option<String>,
+}
+
+impl Repository {
+    /// Returns the filters that attributes in a tree name for files which it has, each once.
+    ///
+    /// # Errors
+    /// There is no such tree, or git refused.
+    pub fn filters(&self, tree: &TreeId) -> Result<Vec<FilterNeed>> {
+        let paths = self.paths(tree)?;
+        let mut found: Vec<FilterNeed> = Vec::new();
+        for attributes in paths
+            .iter()
+            .filter(|path| path.rsplit('/').next() == Some(".gitattributes"))
+        {
+            let text = self.text_in_tree(tree, attributes)?.unwrap_or_default();
+            let folder = attributes
+                .strip_suffix(".gitattributes")
+                .unwrap_or_default();
+            for (pattern, name) in text.lines().take(MOST_LINES).filter_map(filter_of) {
+                // What tm's own settings say of LFS needs nothing of the user's.
+                let is_given = name == "lfs" && lfs_settings(self.content_rules).is_some();
+                if is_given || found.iter().any(|known| known.name == name) {
+                    continue;
+                }
+                // What git can't read either is for nobody.
+                let Ok(patterns) = PathPatterns::new(&[pattern]) else {
+                    continue;
+                };
+                let is_meant = |path: &&String| {
+                    path.strip_prefix(folder)
+                        .is_some_and(|path| patterns.covers(Path::new(path)))
+                };
+                if let Some(file) = paths.iter().find(is_meant) {
+                    found.push(FilterNeed {
+                        name: name.to_owned(),
+                        file: file.clone(),
+                        command: self.filter_command(name)?,
+                    });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn filter_command(&self, name: &str) -> Result<Option<String>> {
+        for key in ["process", "smudge", "clean"] {
+            let command = self.configured(&format!("filter.{name}.{key}"))?;
+            if let Some(command) = command.filter(|command| !command.trim().is_empty()) {
+                return Ok(Some(command));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The pattern and the filter that a line of attributes names.
+fn filter_of(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim();
+    let mut words = line
+        .split_whitespace()
+        .filter(|_| !line.starts_with(['#', '[', '"']));
+    let pattern = words.next()?;
+    let name = words.find_map(|word| word.strip_prefix("filter="))?;
+    Some((pattern, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_name_lfs_as_a_filter_and_not_in_a_comment() {
+        assert!(is_of_lfs("*.bin filter=lfs diff=lfs merge=lfs -text"));
+        assert!(!is_of_lfs("# *.bin filter=lfs"));
+        assert!(!is_of_lfs("*.bin filter=crypt"));
+    }
+
+    #[test]
+    fn attributes_name_filters() {
+        assert_eq!(
+            filter_of("*.bin filter=lfs diff=lfs -text"),
+            Some(("*.bin", "lfs"))
+        );
+        for line in [
+            "*.txt text",
+            "# *.bin filter=lfs",
+            "[attr]x filter=lfs",
+            "",
+            "*.bin -filter",
+        ] {
+            assert_eq!(filter_of(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! The repository and what can be read of it.
+
+mod calls;
+mod content;
+pub(crate) mod own;
+pub(crate) mod settings;
+pub(crate) mod watched;
+
+pub use content::{ContentAtHead, ContentRules, FilterNeed};
+pub(crate) use content::{is_plain, of_lfs};
+
+use crate::git::Git;
+use crate::reader::{Head, Reader};
+use crate::{Environment, Error, OrFailedTo as _, Result, TreeId, Treeish};
+use content::KnownContent;
+use own::OwnGit;
+use parking_lot::Mutex;
+use settings::TAKEN;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use tm_scheduler::CommitId;
+use watched::ListedSettings;
+
+/// A repository, seen from the user's checkout.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    checkout_root: PathBuf,
+    /// git's own folder of this checkout.
+    git_dir: PathBuf,
+    pub(crate) common_dir: PathBuf,
+    pub(crate) environment: Environment,
+    /// The same without the settings that tm keeps.
+    pub(crate) of_user: Environment,
+    /// The configuration that was looked at last.
+    pub(crate) listed: Arc<Mutex<ListedSettings>>,
+    /// The git folders of tm's own, once they are made: what else lies in the repository is not read any more.
+    own: Option<Arc<OwnGit>>,
+    /// Found once: it is asked for before every change of a branch, and what a name means does not change meanwhile.
+    default_branch: Arc<OnceLock<String>>,
+    /// The trees of commits that were asked for: a commit never gets another one.
+    pub(crate) trees: Arc<Mutex<BTreeMap<CommitId, TreeId>>>,
+    is_nameless: bool,
+    /// Whether what it makes is looked at and never kept, so that nobody is asked for a key.
+    pub(crate) is_unsigned: bool,
+    /// What is brought into checkouts besides files of trees, and what trees say of it.
+    pub(crate) content_rules: ContentRules,
+    pub(crate) known_content: KnownContent,
+}
+
+impl Repository {
+    /// Finds the repository of a folder.
+    ///
+    /// # Errors
+    /// There is none, it has no checkout, or nothing has been committed yet.
+    pub fn discover(start: &Path) -> Result<Self> {
+        Self::discover_in(start, Environment::default())
+    }
+
+    /// As `discover`, with variables for every call of git.
+    ///
+    /// # Errors
+    /// As `discover`.
+    pub fn discover_in(start: &Path, environment: Environment) -> Result<Self> {
+        let git = |words| Git::new(&environment, start).reading().line(words);
+        let no_repository = |error| match error {
+            Error::Git { .. } => Error::NoRepository(start.to_owned()),
+            other => other,
+        };
+        let common_dir = git("rev-parse --path-format=absolute --git-common-dir")
+            .path()
+            .map_err(no_repository)?;
+        let checkout_root = git("rev-parse --show-toplevel")
+            .path()
+            .map_err(|_| Error::NoCheckout(start.to_owned()))?;
+        let git_dir = git("rev-parse --path-format=absolute --absolute-git-dir").path()?;
+        let mut repository = Self {
+            checkout_root,
+            git_dir,
+            common_dir,
+            of_user: environment.clone(),
+            environment,
+            listed: Arc::default(),
+            own: None,
+            default_branch: Arc::default(),
+            trees: Arc::default(),
+            is_nameless: false,
+            is_unsigned: false,
+            content_rules: ContentRules::default(),
+            known_content: KnownContent::default(),
+        };
+        if repository
+            .git("rev-parse --verify --quiet HEAD^{commit}")
+            .text_if_any()?
+            .is_none()
+        {
+            return Err(Error::NoCommits(repository.checkout_root));
+        }
+        repository.name_somebody()?;
+        Ok(repository)
+    }
+
+    /// Where git knows nobody to name as author, tm names itself.
+    fn name_somebody(&mut self) -> Result<()> {
+        let knows = |variable: &str| self.git("var").arg(variable).succeeds();
+        if !knows("GIT_COMMITTER_IDENT")? || !knows("GIT_AUTHOR_IDENT")? {
+            self.environment = self.environment.clone().of_tm();
+            self.of_user = self.environment.clone();
+            self.is_nameless = true;
+        }
+        Ok(())
+    }
+
+    /// Tells whether git knows nobody to name as author, so that tm names itself.
+    pub const fn is_nameless(&self) -> bool {
+        self.is_nameless
+    }
+
+    /// Returns the names of the remotes.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn remotes(&self) -> Result<Vec<String>> {
+        self.git("remote").lines()
+    }
+
+    /// Returns the top of the user's checkout.
+    pub fn checkout_root(&self) -> &Path {
+        &self.checkout_root
+    }
+
+    /// Returns the folder that all worktrees of the repository share.
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// Returns the repository as it is now to git: with configuration, hooks and `info/` as they are at this moment, or
+    /// as they were when this was asked for with the same folder before. Refs and objects stay the repository's.
+    ///
+    /// # Errors
+    /// The folder can't be written, or git refused.
+    pub fn with_settings_kept_in(&self, folder: &Path) -> Result<Self> {
+        if self.own.is_some() {
+            return Ok(self.clone());
+        }
+        let own = OwnGit::open(folder, self)?;
+        Ok(Self {
+            environment: own.environment(&self.environment),
+            own: Some(Arc::new(own)),
+            ..self.clone()
+        })
+    }
+
+    /// Returns the repository with the settings that are kept in a folder; as it is where none are.
+    ///
+    /// # Errors
+    /// The folder can't be used.
+    pub fn with_settings_of(&self, folder: &Path) -> Result<Self> {
+        let kept = self.with_settings_if_kept(folder)?;
+        Ok(kept.unwrap_or_else(|| self.clone()))
+    }
+
+    /// As `with_settings_of`; `None` where no settings are kept.
+    pub(crate) fn with_settings_if_kept(&self, folder: &Path) -> Result<Option<Self>> {
+        let is_kept = folder.join(TAKEN).exists();
+        is_kept
+            .then(|| self.with_settings_kept_in(folder))
+            .transpose()
+    }
+
+    /// Returns the repository with what is brought into checkouts of it besides the files of their trees.
+    #[must_use]
+    pub fn with_content(&self, content_rules: ContentRules) -> Self {
+        Self {
+            content_rules,
+            ..self.clone()
+        }
+    }
+
+    /// Returns the repository for looking alone: what it makes is named by nothing, and never signed.
+    #[must_use]
+    pub fn unsigned(&self) -> Self {
+        Self {
+            is_unsigned: true,
+            ..self.clone()
+        }
+    }
+
+    /// Tells whether what submodules hold is wanted in worktrees.
+    pub fn brings_submodules(&self) -> bool {
+        self.content_rules.submodules != tm_scheduler::Bring::Off
+    }
+
+    pub(crate) fn own(&self) -> Option<&OwnGit> {
+        self.own.as_deref()
+    }
+
+    /// Asks what reads without a process: in a run, and where the library can read the repository. git is to be asked
+    /// where that has no answer.
+    pub(crate) fn read<T>(&self, ask: impl FnOnce(&Reader) -> Option<T>) -> Option<T> {
+        self.own()?.reader.as_ref().and_then(ask)
+    }
+
+    /// The same, with how git is asked.
+    pub(crate) fn read_or<T>(
+        &self,
+        ask: impl FnOnce(&Reader) -> Option<T>,
+        ask_git: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        self.read(ask).map_or_else(ask_git, Ok)
+    }
+
+    /// Returns git's own folder of the user's checkout.
+    pub fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// Holds the lock, among all processes, under which git's list of worktrees changes.
+    pub(crate) fn changing_worktrees<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
+        let path = self.common_dir.join("tm-worktrees.lock");
+        let file = tm_untrusted::append(&path).or_failed_to("create", &path)?;
+        file.lock().or_failed_to("lock", &path)?;
+        change()
+    }
+
+    /// Returns where the user's checkout stands.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn head(&self) -> Result<Head> {
+        self.read_or(|reader| reader.head(&self.git_dir), || self.head_by_git())
+    }
+
+    fn head_by_git(&self) -> Result<Head> {
+        let answer = self
+            .git("rev-parse HEAD^{commit} --symbolic-full-name HEAD")
+            .text()?;
+        let (commit, reference) = answer.split_once('\n').unwrap_or((&answer, ""));
+        Ok(Head {
+            commit: CommitId::new(commit),
+            branch: reference.strip_prefix("refs/heads/").map(ToOwned::to_owned),
+        })
+    }
+
+    /// Returns the name of the default branch: what the remote calls so, else `init.defaultBranch`, `main` or `master`
+    /// where there is one.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn default_branch(&self) -> Result<Option<String>> {
+        if let Some(found) = self.default_branch.get() {
+            return Ok(Some(found.clone()));
+        }
+        Ok(self
+            .find_default_branch()?
+            .map(|name| self.default_branch.get_or_init(|| name).clone()))
+    }
+
+    fn find_default_branch(&self) -> Result<Option<String>> {
+        let of_remote = self
+            .git("symbolic-ref --quiet --short")
+            .arg("refs/remotes/origin/HEAD")
+            .text_if_any()?;
+        if let Some(name) = of_remote
+            .as_deref()
+            .and_then(|name| name.strip_prefix("origin/"))
+        {
+            return Ok(Some(name.to_owned()));
+        }
+        for name in self
+            .configured("init.defaultBranch")?
+            .as_deref()
+            .into_iter()
+            .chain(["main", "master"])
+        {
+            if self.at_reference(&format!("refs/heads/{name}"))?.is_some() {
+                return Ok(Some(name.to_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns what git is told by one of its settings.
+    pub(crate) fn configured(&self, key: &str) -> Result<Option<String>> {
+        self.git("config --get").arg(key).text_if_any()
+    }
+
+    /// Returns the paths in the user's checkout that differ from what is committed.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn uncommitted(&self) -> Result<Vec<PathBuf>> {
+        Ok(self
+            .git("status")
+            .statuses()
+            .map_err(of_lfs)?
+            .into_iter()
+            .map(|(_, path)| path)
+            .collect())
+    }
+
+    /// Returns the difference between two commits as text, with a summary of the files first.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn diff(&self, from: &CommitId, to: &dyn Treeish) -> Result<String> {
+        self.git("diff --no-ext-diff --stat --patch")
+            .commit(from)
+            .commit(to)
+            .text()
+    }
+
+    /// Returns the difference between a commit and everything in a checkout of this repository, as `diff` does.
+    ///
+    /// # Errors
+    /// The folder is no checkout of this repository, or git refused.
+    pub fn diff_of_checkout(&self, from: &CommitId, folder: &Path) -> Result<String> {
+        self.diff(from, &self.tree_of_checkout(folder)?)
+    }
+}

@@ -1,0 +1,248 @@
+//! What git is told by configuration, hooks and `info/`, as it was when a run began.
+
+use crate::files::{create_folder, replace};
+use crate::git::{Git, pairs};
+use crate::{OrFailedTo as _, Repository, Result};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use tm_untrusted::entries;
+
+/// The file with what the user's own files say.
+pub(crate) const TAKEN: &str = "settings";
+/// The file that names other stores of objects.
+pub(crate) const ALTERNATES: &str = "objects/info/alternates";
+pub(crate) const ALTERNATES_BYTES: usize = 1024 * 1024;
+/// The copies of hooks: of those in the repository, and of those in the checkout where the configuration names a folder
+/// there.
+pub(crate) const HOOKS: &str = "hooks";
+pub(crate) const HOOKS_OF_TREE: &str = "hooks-of-tree";
+/// So much of a folder in the checkout with hooks is copied, in files.
+const MOST_FILES: usize = 1_000;
+/// A longer file of settings, or hook, is none that a person wrote.
+const MOST_BYTES: u64 = 4 * 1024 * 1024;
+/// Sections that say where a repository is, or what is left out of sight, or that other files are read: none of them
+/// holds for git folders of tm's own. What a branch is pulled from is nothing to tm.
+const LEFT_OUT: [&str; 4] = ["include.", "includeif.", "branch.", "extensions."];
+const KEYS_LEFT_OUT: [&str; 6] = [
+    "core.worktree",
+    "core.bare",
+    "core.repositoryformatversion",
+    "core.sparsecheckout",
+    "core.excludesfile",
+    "core.attributesfile",
+];
+/// The key that names the folder of hooks.
+pub(crate) const HOOKS_PATH: &str = "core.hookspath";
+/// Keys of the format of a repository that a folder sharing its objects has too.
+const FORMAT: [&str; 4] = [
+    "core.repositoryformatversion",
+    "extensions.objectformat",
+    "extensions.refstorage",
+    "extensions.partialclone",
+];
+
+/// The effective configuration, each entry with its key in lower case but for the name in its middle.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) entries: Vec<(String, Option<String>)>,
+}
+
+impl Settings {
+    /// Reads everything that holds where a call of `config` works, from all files that git reads there.
+    pub(crate) fn of(call: Git) -> Result<Self> {
+        // Those of the call itself are given to each call.
+        Self::of_scope(call, |scope| scope != b"command")
+    }
+
+    /// Reads what the repository's own files say, and no others.
+    pub(crate) fn of_repository(call: Git) -> Result<Self> {
+        Self::of_scope(call, |scope| matches!(scope, b"local" | b"worktree"))
+    }
+
+    fn of_scope(call: Git, is_wanted: impl Fn(&[u8]) -> bool) -> Result<Self> {
+        let listing = call.line("--list --includes --show-scope -z").bytes()?;
+        let setting = |(_, entry)| {
+            let text = String::from_utf8_lossy(entry);
+            match text.split_once('\n') {
+                Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
+                None => (text.into_owned(), None),
+            }
+        };
+        let wanted = pairs(&listing).filter(|(scope, _)| is_wanted(scope));
+        Ok(Self {
+            entries: wanted.map(setting).collect(),
+        })
+    }
+
+    fn last(&self, key: &str) -> Option<&str> {
+        self.entries
+            .iter()
+            .rev()
+            .find(|(name, _)| name == key)
+            .and_then(|(_, value)| value.as_deref())
+    }
+
+    /// Returns the entries that say how objects and refs are stored, as a file of git's.
+    pub(crate) fn format(&self) -> String {
+        self.entries
+            .iter()
+            .filter(|(key, _)| FORMAT.contains(&key.as_str()))
+            .map(line)
+            .collect()
+    }
+
+    /// Returns the settings for a git folder in which a project's own commands work: no hook of the user's is run there.
+    pub(crate) fn sealed(&self) -> String {
+        self.format() + &self.kept(|key| key != HOOKS_PATH)
+    }
+
+    /// Returns the entries that hold elsewhere, as far as they are wanted, as a file of git's.
+    fn kept(&self, is_wanted: impl Fn(&str) -> bool) -> String {
+        let is_kept = |key: &str| {
+            !LEFT_OUT.iter().any(|section| key.starts_with(section))
+                && !KEYS_LEFT_OUT.contains(&key)
+                && is_wanted(key)
+        };
+        self.entries
+            .iter()
+            .filter(|(key, _)| is_kept(key))
+            .map(line)
+            .collect()
+    }
+
+    /// Returns all others as a file of git's, without the places of what is copied.
+    pub(crate) fn flat(&self, repository: &Repository) -> String {
+        let has_copied_hooks = self.hooks(repository) == HooksFolder::OfRepository;
+        self.kept(|key| !has_copied_hooks || key != HOOKS_PATH)
+    }
+
+    /// Returns where hooks are.
+    pub(crate) fn hooks(&self, repository: &Repository) -> HooksFolder {
+        let usual = repository.common_dir().join("hooks");
+        let named = self.last(HOOKS_PATH).map(PathBuf::from);
+        named
+            .filter(|path| *path != usual)
+            .map_or(HooksFolder::OfRepository, HooksFolder::Named)
+    }
+}
+
+/// Where the hooks of a repository are.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) enum HooksFolder {
+    /// In the repository itself: every agent can write them, so they are copied.
+    OfRepository,
+    /// Where the configuration says: a relative path lies in the user's checkout.
+    Named(PathBuf),
+}
+
+/// Returns the file that git reads: what was taken, with the places of what was copied to `folder`.
+pub(crate) fn with_own_paths(common_dir: &Path, folder: &Path, hooks: &Path) -> String {
+    let entry = |key: &str, path: &Path| line(&(key.to_owned(), Some(path.display().to_string())));
+    // What the user says of LFS comes later, and counts.
+    let mut text = entry("lfs.storage", &common_dir.join("lfs"));
+    text.push_str(&entry("include.path", Path::new(TAKEN)));
+    text.push_str(&entry("core.excludesfile", &folder.join("excludes")));
+    text.push_str(&entry("core.attributesfile", &folder.join("attributes")));
+    text + &entry(HOOKS_PATH, hooks)
+}
+
+/// Copies what else git reads: patterns of paths, attributes, hooks, and where a shallow history ends.
+pub(crate) fn copy_tools(
+    repository: &Repository,
+    settings: &Settings,
+    folder: &Path,
+    common: &Path,
+) -> Result<()> {
+    let (from, environment) = (repository.common_dir(), &repository.environment);
+    for (key, name, copy) in [
+        ("core.excludesfile", "ignore", "excludes"),
+        ("core.attributesfile", "attributes", "attributes"),
+    ] {
+        // Where the user has none, it is empty: git would look for one elsewhere.
+        replace(&folder.join(copy), b"")?;
+        let usual = || Some(environment.configuration_folder()?.join("git").join(name));
+        let named = settings.last(key).map(|path| environment.home_path(path));
+        if let Some(path) = named.or_else(usual) {
+            copy_file(&path, &folder.join(copy))?;
+        }
+    }
+    copy_file(&from.join(ALTERNATES), &common.join("alternates"))?;
+    for name in ["info/exclude", "info/attributes", "shallow"] {
+        copy_file(&from.join(name), &common.join(name))?;
+    }
+    if let HooksFolder::Named(path) = settings.hooks(repository)
+        && path.is_relative()
+        && let Some(Component::Normal(top)) = path.components().next()
+    {
+        // Hooks use what lies beside and above them.
+        copy_folder(
+            &repository.checkout_root().join(top),
+            &folder.join(HOOKS_OF_TREE).join(top),
+            &mut 0,
+        )?;
+    }
+    let hooks = folder.join(HOOKS);
+    create_folder(&hooks)?;
+    for hook in entries(&from.join("hooks")).map(|entry| entry.path()) {
+        if hook.extension().is_none_or(|kind| kind != "sample") {
+            copy_file(&hook, &hooks.join(hook.file_name().unwrap_or_default()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies files and folders, no links.
+fn copy_folder(from: &Path, to: &Path, count: &mut usize) -> Result<()> {
+    create_folder(to)?;
+    for entry in entries(from) {
+        *count += 1;
+        let (path, copy) = (entry.path(), to.join(entry.file_name()));
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && *count < MOST_FILES => copy_folder(&path, &copy, count)?,
+            Ok(kind) if kind.is_file() && *count < MOST_FILES => {
+                copy_file(&path, &copy)?;
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Copies a file, where there is one that a person may have written.
+fn copy_file(from: &Path, to: &Path) -> Result<()> {
+    let is_one = |file: &fs::Metadata| file.is_file() && file.len() < MOST_BYTES;
+    let Some(file) = fs::metadata(from).ok().filter(is_one) else {
+        return Ok(());
+    };
+    let content = tm_untrusted::read_own(from, MOST_BYTES).or_failed_to("read", from)?;
+    replace(to, &content)?;
+    fs::set_permissions(to, file.permissions()).or_failed_to("write", to)
+}
+
+/// Writes an entry as git reads it: a section of its own, everything quoted.
+fn line((key, value): &(String, Option<String>)) -> String {
+    let (section, rest) = key.split_once('.').unwrap_or((key, ""));
+    let (middle, name) = rest
+        .rsplit_once('.')
+        .map_or((None, rest), |(middle, name)| (Some(middle), name));
+    let mut text = format!("[{section}");
+    if let Some(middle) = middle {
+        let _ = write!(
+            text,
+            " \"{}\"",
+            middle.replace('\\', "\\\\").replace('"', "\\\"")
+        );
+    }
+    let _ = write!(text, "]\n\t{name}");
+    if let Some(value) = value {
+        let value = value
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace('\n', "\\n")
+            .replace('\t', "\\t");
+        let _ = write!(text, " = \"{value}\"");
+    }
+    text.push('\n');
+    text
+}

@@ -1,0 +1,198 @@
+//! What decides how git works for the user, as it is at a moment: configuration, hooks and `info/`.
+//!
+//! tm itself reads none of it while agents work (`own.rs`); the user's own commands do.
+
+use crate::files::beginning;
+use crate::git::fields;
+use crate::repository::settings::{HooksFolder, Settings};
+use crate::{Error, Repository, Result};
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use tm_untrusted::entries;
+
+/// Files of the repository that change what git sees.
+const FILES: [&str; 7] = [
+    "info/exclude",
+    "info/attributes",
+    "info/grafts",
+    "info/sparse-checkout",
+    "objects/info/alternates",
+    "shallow",
+    "config.worktree",
+];
+/// What is said where git can't read its configuration.
+const UNREADABLE: &str = "the configuration can't be read";
+/// So much of a file is compared.
+const MOST_BYTES: usize = 1024 * 1024;
+/// So many files of a folder are looked at.
+const MOST_FILES: usize = 500;
+
+/// A digest of each thing, by its name.
+pub(crate) type Watched = BTreeMap<String, u64>;
+
+/// What tells one state of a file from another; `None` where there is none.
+type FileState = Option<[u64; 5]>;
+
+/// The configuration that was listed last, and the files that it came from as they were then.
+#[derive(Debug, Default)]
+pub(crate) struct ListedSettings(Option<(BTreeMap<PathBuf, FileState>, Settings)>);
+
+impl Repository {
+    /// Looks at everything that is watched.
+    pub(crate) fn watched(&self) -> Result<Watched> {
+        let settings = match self.live_settings() {
+            Ok(settings) => settings,
+            // Whoever made it so is told from that it could be read before.
+            Err(Error::Git { .. }) => return Ok(Watched::from([(UNREADABLE.to_owned(), 0)])),
+            Err(error) => return Err(error),
+        };
+        let mut watched = settings.digests();
+        let common = self.common_dir();
+        let mut files = FILES
+            .map(|file| (common.join(file), format!(".git/{file}")))
+            .to_vec();
+        let mut folders = vec![
+            (common.join("hooks"), ".git/hooks"),
+            (common.join("refs/replace"), "refs/replace"),
+        ];
+        if let HooksFolder::Named(path) = settings.hooks(self)
+            && path.is_absolute()
+        {
+            folders.push((path, "core.hooksPath"));
+        }
+        for (folder, name) in folders {
+            files.extend(entries(&folder).take(MOST_FILES).map(|entry| {
+                let file = entry.file_name().to_string_lossy().into_owned();
+                (entry.path(), format!("{name}/{file}"))
+            }));
+        }
+        watched.extend(
+            files
+                .into_iter()
+                .filter_map(|(path, name)| Some((name, digest_of(&path)?))),
+        );
+        Ok(watched)
+    }
+
+    /// The configuration as it is now in the user's checkout; asked of git again only when one of its files changed.
+    fn live_settings(&self) -> Result<Settings> {
+        let mut listed = self.listed.lock();
+        if let Some((files, settings)) = &listed.0
+            && files.iter().all(|(path, state)| state_of(path) == *state)
+        {
+            return Ok(settings.clone());
+        }
+        let origins = self
+            .git_as_user("config --list --includes --show-origin --name-only -z")
+            .bytes()?;
+        let named = fields(&origins).step_by(2).filter_map(|origin| {
+            let path = std::str::from_utf8(origin).ok()?.strip_prefix("file:")?;
+            Some(self.checkout_root().join(path))
+        });
+        let environment = &self.of_user;
+        // Those that are not there yet can come.
+        let usual = [
+            Some(self.common_dir().join("config")),
+            Some(self.git_dir().join("config.worktree")),
+            Some(environment.home_path("~/.gitconfig")),
+            environment
+                .configuration_folder()
+                .map(|folder| folder.join("git/config")),
+        ];
+        let files = named
+            .chain(usual.into_iter().flatten())
+            .map(|path| (path.clone(), state_of(&path)))
+            .collect();
+        let settings = Settings::of(self.git_as_user("config"))?;
+        listed.0 = Some((files, settings.clone()));
+        Ok(settings)
+    }
+}
+
+/// Returns what is different later, in words.
+pub(crate) fn changes(before: &Watched, later: &Watched) -> Vec<String> {
+    if later.contains_key(UNREADABLE) && !before.contains_key(UNREADABLE) {
+        return vec![format!("git's settings: {UNREADABLE}")];
+    }
+    let new_or_other = changed(before, later).map(|(name, _)| {
+        let what = if before.contains_key(name) {
+            "changed"
+        } else {
+            "new"
+        };
+        format!("git's settings: {name} ({what})")
+    });
+    let gone = gone(before, later).map(|name| format!("git's settings: {name} (gone)"));
+    new_or_other.chain(gone).collect()
+}
+
+/// Returns what is new later, or other than before.
+pub(crate) fn changed<'a, K: Ord, V: PartialEq>(
+    before: &'a BTreeMap<K, V>,
+    later: &'a BTreeMap<K, V>,
+) -> impl Iterator<Item = (&'a K, &'a V)> {
+    later
+        .iter()
+        .filter(|(key, value)| before.get(key) != Some(value))
+}
+
+/// Returns what is not there any more later.
+pub(crate) fn gone<'a, K: Ord, V>(
+    before: &'a BTreeMap<K, V>,
+    later: &'a BTreeMap<K, V>,
+) -> impl Iterator<Item = &'a K> {
+    before.keys().filter(|key| !later.contains_key(key))
+}
+
+impl Settings {
+    /// A digest of all values of each key. What a branch is pulled from is written by everyday commands, and says nothing
+    /// of how git works.
+    fn digests(&self) -> Watched {
+        let mut hashers: BTreeMap<&str, DefaultHasher> = BTreeMap::new();
+        for (key, value) in self
+            .entries
+            .iter()
+            .filter(|(key, _)| !key.starts_with("branch."))
+        {
+            value.hash(hashers.entry(key).or_default());
+        }
+        hashers
+            .into_iter()
+            .map(|(key, hasher)| (key.to_owned(), hasher.finish()))
+            .collect()
+    }
+}
+
+fn digest_of(path: &Path) -> Option<u64> {
+    let metadata = path.symlink_metadata().ok()?;
+    let mut hasher = DefaultHasher::new();
+    metadata.mode().hash(&mut hasher);
+    match beginning(path, MOST_BYTES) {
+        Ok(bytes) => bytes.hash(&mut hasher),
+        // A link, a pipe, or something long is known by its looks.
+        Err(_) => (
+            metadata.len(),
+            metadata.ino(),
+            metadata.ctime_nsec(),
+            metadata.ctime(),
+        )
+            .hash(&mut hasher),
+    }
+    Some(hasher.finish())
+}
+
+/// The time of change of its inode can't be set by a program.
+fn state_of(path: &Path) -> FileState {
+    let metadata = path.metadata().ok()?;
+    let seconds = u64::try_from(metadata.ctime()).unwrap_or_default();
+    let nanoseconds = u64::try_from(metadata.ctime_nsec()).unwrap_or_default();
+    Some([
+        metadata.dev(),
+        metadata.ino(),
+        metadata.len(),
+        seconds,
+        nanoseconds,
+    ])
+}
