@@ -14,6 +14,10 @@ use std::time::Duration;
 use tm_reports::cleaned;
 use tm_scheduler::with_causes;
 
+/// What a tool answers: structured content without a schema of its own, since clients that hand schemas of answers to
+/// their models pay several times for them what they pay for the tools.
+pub(crate) type Answer = Result<CallToolResult, Refusal>;
+
 /// A call that came to nothing, with what to do about it.
 #[derive(Debug, Serialize)]
 #[serde(transparent)]
@@ -73,8 +77,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// As text alone: clients hold structured content to the tool's schema, also where the call was refused, and tell their
-/// model nothing but that it does not fit.
+/// As text alone, which every client hands to its model.
 impl IntoCallToolResult for Refusal {
     fn into_call_tool_result(self) -> Result<CallToolResponse, ErrorData> {
         Ok(CallToolResult::error(vec![ContentBlock::text(self.to_string())]).into())

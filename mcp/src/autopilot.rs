@@ -4,20 +4,17 @@ mod arguments;
 
 pub(crate) use arguments::Where;
 
-use crate::answer::{Refusal, told};
+use crate::answer::{Answer, told};
 use crate::server::Server;
-use arguments::{Abort, Commit, CompletePhase, Finalize, PhaseName, Start};
-use rmcp::handler::server::wrapper::{Json, Parameters};
+use arguments::{Abort, Commit, CompletePhase, Finalize, Start};
+use rmcp::handler::server::wrapper::Parameters;
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, tool, tool_router};
-use schemars::JsonSchema;
-use serde::Serialize;
+use serde_json::json;
 use tm_app::BrokenBase;
 use tm_runtime::autopilot::{
-    self, Cleanup, CommitRequest, Committed, CompleteRequest, Completed, Ended, FinalizeRequest,
-    Force, NextAction, StartRequest, Started, StatusView,
+    self, Cleanup, CommitRequest, CompleteRequest, FinalizeRequest, Force, StartRequest,
 };
-use tm_scheduler::TddHalf;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
@@ -32,17 +29,6 @@ fn tests() -> impl FnMut() -> Option<(f64, String)> {
     }
 }
 
-/// How the current run stands.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Status {
-    /// Whether there is a run to tell of.
-    active: bool,
-    /// The run.
-    #[serde(flatten)]
-    run: Option<StatusView>,
-}
-
 #[tool_router(router = autopilot_tools, vis = "pub(crate)")]
 impl Server {
     #[tool(
@@ -54,8 +40,8 @@ impl Server {
         &self,
         Parameters(start_call): Parameters<Start>,
         context: RequestContext<RoleServer>,
-    ) -> Result<Json<Started>, Refusal> {
-        let work = self.json(move |server| {
+    ) -> Answer {
+        let work = self.answer(move |server| {
             let project = server.project(start_call.project_root.as_deref())?;
             let options = start_call.options.unwrap_or_default();
             let request = StartRequest {
@@ -84,10 +70,7 @@ impl Server {
         description = "Tell what is to be done next, with the subtask, its context and instructions.",
         annotations(read_only_hint = true)
     )]
-    async fn autopilot_next(
-        &self,
-        Parameters(place): Parameters<Where>,
-    ) -> Result<Json<NextAction>, Refusal> {
+    async fn autopilot_next(&self, Parameters(place): Parameters<Where>) -> Answer {
         self.step(place, autopilot::next).await
     }
 
@@ -100,13 +83,10 @@ impl Server {
         &self,
         Parameters(report): Parameters<CompletePhase>,
         context: RequestContext<RoleServer>,
-    ) -> Result<Json<Completed>, Refusal> {
+    ) -> Answer {
         let work = self.step(report.place, move |project| {
             let request = CompleteRequest {
-                phase: report.phase.map(|phase| match phase {
-                    PhaseName::Red => TddHalf::Red,
-                    PhaseName::Green => TddHalf::Green,
-                }),
+                phase: report.phase,
                 subtask: report.subtask_id.map(Into::into),
                 counts: report.test_results.map(Into::into),
                 coverage: report.coverage,
@@ -121,10 +101,7 @@ impl Server {
         name = "autopilot_commit",
         description = "Commit the subtask with a message of tm's, set it done, go on to the next one."
     )]
-    async fn autopilot_commit(
-        &self,
-        Parameters(call): Parameters<Commit>,
-    ) -> Result<Json<Committed>, Refusal> {
+    async fn autopilot_commit(&self, Parameters(call): Parameters<Commit>) -> Answer {
         self.step(call.place, move |project| {
             let request = CommitRequest {
                 subtask: call.subtask_id.map(Into::into),
@@ -145,7 +122,7 @@ impl Server {
         &self,
         Parameters(call): Parameters<Finalize>,
         context: RequestContext<RoleServer>,
-    ) -> Result<Json<Ended>, Refusal> {
+    ) -> Answer {
         let work = self.step(call.place, move |project| {
             let request = FinalizeRequest {
                 counts: call.test_results.map(Into::into),
@@ -161,10 +138,7 @@ impl Server {
         description = "Go on with a run that is paused or was cut off.",
         annotations(idempotent_hint = true)
     )]
-    async fn autopilot_resume(
-        &self,
-        Parameters(place): Parameters<Where>,
-    ) -> Result<Json<Started>, Refusal> {
+    async fn autopilot_resume(&self, Parameters(place): Parameters<Where>) -> Answer {
         self.step(place, autopilot::resume).await
     }
 
@@ -172,10 +146,7 @@ impl Server {
         name = "autopilot_pause",
         description = "Stop a run until it is resumed."
     )]
-    async fn autopilot_pause(
-        &self,
-        Parameters(place): Parameters<Where>,
-    ) -> Result<Json<Ended>, Refusal> {
+    async fn autopilot_pause(&self, Parameters(place): Parameters<Where>) -> Answer {
         self.step(place, autopilot::pause).await
     }
 
@@ -184,10 +155,7 @@ impl Server {
         description = "Give a run up. Statuses go back to what they were; commits are kept.",
         annotations(destructive_hint = true)
     )]
-    async fn autopilot_abort(
-        &self,
-        Parameters(call): Parameters<Abort>,
-    ) -> Result<Json<Ended>, Refusal> {
+    async fn autopilot_abort(&self, Parameters(call): Parameters<Abort>) -> Answer {
         let cleanup = if call.cleanup {
             Cleanup::Remove
         } else {
@@ -204,14 +172,10 @@ impl Server {
         description = "Tell how a run stands: its subtasks, commits, tries and where its files are.",
         annotations(read_only_hint = true)
     )]
-    async fn autopilot_status(
-        &self,
-        Parameters(place): Parameters<Where>,
-    ) -> Result<Json<Status>, Refusal> {
+    async fn autopilot_status(&self, Parameters(place): Parameters<Where>) -> Answer {
         self.step(place, |project| {
             let run = autopilot::status(project)?;
-            let active = run.is_some();
-            Ok(Status { active, run })
+            Ok(run.map_or_else(|| json!({"active": false}), |run| json!(run)))
         })
         .await
     }

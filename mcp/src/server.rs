@@ -1,9 +1,11 @@
 //! The server: where it works, and how it opens what a call names.
 
-use crate::answer::Refusal;
+use crate::answer::{Answer, Refusal};
 use crate::autopilot::Where;
 use rmcp::handler::server::router::tool::ToolRouter;
-use rmcp::handler::server::wrapper::Json;
+use rmcp::model::CallToolResult;
+use serde::Serialize;
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use tm_runtime::autopilot::{Environment, Error as AutopilotError, Project};
 
@@ -39,12 +41,12 @@ impl Server {
     }
 
     /// Takes a step of the run that a call names.
-    pub(crate) async fn step<T: Send + 'static>(
+    pub(crate) async fn step<T: Serialize + Send + 'static>(
         &self,
         of: Where,
         step: impl FnOnce(&Project) -> Result<T, AutopilotError> + Send + 'static,
-    ) -> Result<Json<T>, Refusal> {
-        self.json(move |server| step(&server.project_of(&of)?))
+    ) -> Answer {
+        self.answer(move |server| step(&server.project_of(&of)?))
             .await
     }
 
@@ -67,11 +69,12 @@ impl Server {
         }
     }
 
-    /// As `blocking`, for an answer of a known shape.
-    pub(crate) async fn json<T: Send + 'static, E: Into<Refusal> + Send + 'static>(
+    /// As `blocking`, for what is answered as structured content.
+    pub(crate) async fn answer<T: Serialize + Send + 'static, E: Into<Refusal> + Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, E> + Send + 'static,
-    ) -> Result<Json<T>, Refusal> {
-        self.blocking(work).await.map(Json)
+    ) -> Answer {
+        let answer = self.blocking(work).await?;
+        Ok(CallToolResult::structured(json!(answer)))
     }
 }

@@ -1,15 +1,16 @@
 //! The tools of tasks, with Task Master's names.
 
 use crate::advice::FOR_AGENTS;
-use crate::answer::Refusal;
+use crate::answer::{Answer, Refusal};
 use crate::server::Server;
-use rmcp::handler::server::wrapper::{Json, Parameters};
+use rmcp::handler::server::wrapper::Parameters;
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::{Value, json};
 use tm_runtime::callers::refuse_to_agents;
 use tm_scheduler::{Candidates, Status, Task, TaskId, next};
-use tm_store::backlog::{Backlog, BacklogSource, RollUp, StatusChange, stamp};
+use tm_store::backlog::{Backlog, BacklogSource, RollUp, StatusChange, StatusOutcome, stamp};
 
 /// So many tasks are returned at once when nothing is said.
 const PAGE: usize = 50;
@@ -62,110 +63,6 @@ pub(crate) struct SetTaskStatus {
     status: String,
 }
 
-/// A task.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct TaskView {
-    /// Its id, with that of its task for a subtask.
-    id: String,
-    title: String,
-    status: String,
-    priority: String,
-    /// What has to be finished before.
-    dependencies: Vec<String>,
-    /// What is to be done; only where one task is asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<String>,
-    /// How; only where one task is asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    details: Option<String>,
-    /// How it is tested; only where one task is asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    test_strategy: Option<String>,
-    /// Its subtasks, where they are asked for.
-    subtasks: Vec<Self>,
-}
-
-/// A page of tasks.
-#[expect(
-    clippy::struct_field_names,
-    reason = "the names are those of the answer"
-)]
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Tasks {
-    tasks: Vec<TaskView>,
-    tag: String,
-    /// Tasks that fit, on all pages.
-    total: usize,
-    /// How the whole backlog stands; only in a list.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stats: Option<Stats>,
-    /// Where the next page begins; none on the last one.
-    next_offset: Option<usize>,
-}
-
-/// How many tasks of a backlog have which status.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Stats {
-    total: usize,
-    completed: usize,
-    in_progress: usize,
-    pending: usize,
-    blocked: usize,
-    deferred: usize,
-    cancelled: usize,
-    review: usize,
-    /// Finished tasks in percent.
-    completion_percentage: usize,
-}
-
-impl Stats {
-    fn of(tasks: &[Task]) -> Self {
-        let count = |status: Status| tasks.iter().filter(|task| task.status == status).count();
-        let (total, completed) = (tasks.len(), count(Status::Done));
-        Self {
-            total,
-            completed,
-            in_progress: count(Status::InProgress),
-            pending: count(Status::Pending),
-            blocked: count(Status::Blocked),
-            deferred: count(Status::Deferred),
-            cancelled: count(Status::Cancelled),
-            review: count(Status::Review),
-            completion_percentage: (completed * 100).checked_div(total).unwrap_or(0),
-        }
-    }
-}
-
-/// One task, or none.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct OneTask {
-    /// The task to work on; none when none is ready.
-    next_task: Option<TaskView>,
-    tag: String,
-}
-
-/// Statuses that were written.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct StatusesSet {
-    message: String,
-    tasks: Vec<StatusSet>,
-}
-
-/// A status that was written.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct StatusSet {
-    success: bool,
-    task_id: String,
-    old_status: String,
-    new_status: String,
-}
-
 #[tool_router(router = task_tools, vis = "pub(crate)")]
 impl Server {
     #[tool(
@@ -173,11 +70,8 @@ impl Server {
         description = "List the tasks of the backlog, page by page.",
         annotations(read_only_hint = true)
     )]
-    async fn get_tasks(
-        &self,
-        Parameters(call): Parameters<GetTasks>,
-    ) -> Result<Json<Tasks>, Refusal> {
-        self.json(move |server| {
+    async fn get_tasks(&self, Parameters(call): Parameters<GetTasks>) -> Answer {
+        self.answer(move |server| {
             let (_, backlog) = server.read(&call.backlog)?;
             let is_wanted = |statuses: &str, status: &Status| {
                 let mut statuses = statuses.split(',').map(|text| Status::from(text.trim()));
@@ -194,13 +88,13 @@ impl Server {
             };
             let page = fitting.iter().skip(call.offset).take(limit);
             let end = call.offset.saturating_add(limit);
-            Ok::<_, Refusal>(Tasks {
-                tasks: page.map(|task| view(task, depth)).collect(),
-                tag: backlog.tag.to_string(),
-                total: fitting.len(),
-                stats: Some(Stats::of(&backlog.tasks)),
-                next_offset: (end < fitting.len()).then_some(end),
-            })
+            Ok::<_, Refusal>(json!({
+                "tasks": page.map(|task| view(task, depth)).collect::<Value>(),
+                "tag": backlog.tag,
+                "total": fitting.len(),
+                "stats": stats(&backlog.tasks),
+                "nextOffset": (end < fitting.len()).then_some(end),
+            }))
         })
         .await
     }
@@ -210,11 +104,8 @@ impl Server {
         description = "Return a task or subtask in full, or several.",
         annotations(read_only_hint = true)
     )]
-    async fn get_task(
-        &self,
-        Parameters(call): Parameters<GetTask>,
-    ) -> Result<Json<Tasks>, Refusal> {
-        self.json(move |server| {
+    async fn get_task(&self, Parameters(call): Parameters<GetTask>) -> Answer {
+        self.answer(move |server| {
             let (_, backlog) = server.read(&call.backlog)?;
             let view_of = |id| {
                 let found = Task::with_subtasks(&backlog.tasks).find(|task| task.id == id);
@@ -222,14 +113,8 @@ impl Server {
                 let task = found.ok_or_else(unknown)?;
                 Ok::<_, Refusal>(view(task, Depth::Everything))
             };
-            let tasks: Vec<TaskView> = ids(&call.id).map(view_of).collect::<Result<_, _>>()?;
-            Ok::<_, Refusal>(Tasks {
-                total: tasks.len(),
-                tasks,
-                tag: backlog.tag.to_string(),
-                stats: None,
-                next_offset: None,
-            })
+            let tasks: Vec<Value> = ids(&call.id).map(view_of).collect::<Result<_, _>>()?;
+            Ok::<_, Refusal>(json!({"total": tasks.len(), "tasks": tasks, "tag": backlog.tag}))
         })
         .await
     }
@@ -240,17 +125,12 @@ impl Server {
                        Subtasks of tasks that are in progress come first.",
         annotations(read_only_hint = true)
     )]
-    async fn next_task(
-        &self,
-        Parameters(call): Parameters<OfBacklog>,
-    ) -> Result<Json<OneTask>, Refusal> {
-        self.json(move |server| {
+    async fn next_task(&self, Parameters(call): Parameters<OfBacklog>) -> Answer {
+        self.answer(move |server| {
             let (_, backlog) = server.read(&call)?;
             let found = next(&backlog.tasks, Candidates::Open);
-            Ok::<_, Refusal>(OneTask {
-                next_task: found.map(|task| view(task, Depth::Everything)),
-                tag: backlog.tag.to_string(),
-            })
+            let found = found.map(|task| view(task, Depth::Everything));
+            Ok::<_, Refusal>(json!({"nextTask": found, "tag": backlog.tag}))
         })
         .await
     }
@@ -260,11 +140,8 @@ impl Server {
         description = "Set the status of tasks or subtasks, all of them or none.",
         annotations(idempotent_hint = true)
     )]
-    async fn set_task_status(
-        &self,
-        Parameters(call): Parameters<SetTaskStatus>,
-    ) -> Result<Json<StatusesSet>, Refusal> {
-        self.json(move |server| server.set_statuses(&call)).await
+    async fn set_task_status(&self, Parameters(call): Parameters<SetTaskStatus>) -> Answer {
+        self.answer(move |server| server.set_statuses(&call)).await
     }
 }
 
@@ -274,7 +151,7 @@ impl Server {
         Ok(project.backlog(of.tag.as_deref().map(Into::into).as_ref())?)
     }
 
-    fn set_statuses(&self, call: &SetTaskStatus) -> Result<StatusesSet, Refusal> {
+    fn set_statuses(&self, call: &SetTaskStatus) -> Result<Value, Refusal> {
         let status = Status::from(call.status.as_str());
         if let Status::Other(unknown) = &status {
             let known: Vec<&str> = Status::KNOWN.iter().map(Status::as_str).collect();
@@ -298,17 +175,10 @@ impl Server {
         let changes: Vec<StatusChange> = ids(&call.id).map(change).collect();
         let now = stamp(tm_runtime::now());
         let outcomes = source.set_statuses(&backlog.tag, &changes, RollUp::Parents, Some(&now))?;
-        let set = outcomes.into_iter().map(|outcome| StatusSet {
-            success: true,
-            task_id: outcome.id.to_string(),
-            old_status: outcome.old.to_string(),
-            new_status: outcome.new.to_string(),
-        });
-        let tasks: Vec<StatusSet> = set.collect();
-        Ok(StatusesSet {
-            message: format!("{} statuses are set", tasks.len()),
-            tasks,
-        })
+        let set = |StatusOutcome { id, old, new }: StatusOutcome| json!({"success": true, "taskId": id, "oldStatus": old, "newStatus": new});
+        let message = format!("{} statuses are set", outcomes.len());
+        let tasks: Value = outcomes.into_iter().map(set).collect();
+        Ok(json!({"message": message, "tasks": tasks}))
     }
 }
 
@@ -325,18 +195,38 @@ enum Depth {
     Everything,
 }
 
-fn view(task: &Task, depth: Depth) -> TaskView {
-    let text = |text: &str| (depth == Depth::Everything).then(|| text.to_owned());
+/// How many tasks of a backlog have which status.
+fn stats(tasks: &[Task]) -> Value {
+    let count = |status: Status| tasks.iter().filter(|task| task.status == status).count();
+    let (total, completed) = (tasks.len(), count(Status::Done));
+    json!({
+        "total": total,
+        "completed": completed,
+        "inProgress": count(Status::InProgress),
+        "pending": count(Status::Pending),
+        "blocked": count(Status::Blocked),
+        "deferred": count(Status::Deferred),
+        "cancelled": count(Status::Cancelled),
+        "review": count(Status::Review),
+        "completionPercentage": (completed * 100).checked_div(total).unwrap_or(0),
+    })
+}
+
+/// A task; a subtask has the id of its task in its own.
+fn view(task: &Task, depth: Depth) -> Value {
     let subtasks = task.subtasks.iter().filter(|_| depth != Depth::Alone);
-    TaskView {
-        id: task.id.to_string(),
-        title: task.title.clone(),
-        status: task.status.to_string(),
-        priority: task.priority.as_str().to_owned(),
-        dependencies: task.dependencies.iter().map(ToString::to_string).collect(),
-        description: text(&task.description),
-        details: text(&task.details),
-        test_strategy: text(&task.test_strategy),
-        subtasks: subtasks.map(|subtask| view(subtask, depth)).collect(),
+    let mut view = json!({
+        "id": task.id,
+        "title": task.title,
+        "status": task.status,
+        "priority": task.priority,
+        "dependencies": task.dependencies,
+        "subtasks": subtasks.map(|subtask| view(subtask, depth)).collect::<Value>(),
+    });
+    if depth == Depth::Everything {
+        view["description"] = json!(task.description);
+        view["details"] = json!(task.details);
+        view["testStrategy"] = json!(task.test_strategy);
     }
+    view
 }

@@ -5,7 +5,8 @@ use crate::answer::Refusal;
 use crate::server::{Place, Server};
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::model::Tool;
-use serde_json::Value;
+use schemars::Schema;
+use schemars::transform::{RestrictFormats, Transform as _};
 use std::sync::Arc;
 
 /// The tools of tasks.
@@ -115,30 +116,14 @@ fn say_what_is_usual(tool: &mut Tool) {
     hints.open_world_hint.get_or_insert(false);
 }
 
-/// Takes the widths of numbers out of what a tool takes and answers: strict clients complain about each of them.
+/// Takes the widths of numbers out of a schema: strict clients complain about each of them.
 fn without_widths(tool: &mut Tool) {
-    plain(Arc::make_mut(&mut tool.input_schema).values_mut());
-    if let Some(schema) = &mut tool.output_schema {
-        plain(Arc::make_mut(schema).values_mut());
-    }
-}
-
-fn plain<'v>(values: impl Iterator<Item = &'v mut Value>) {
-    for value in values {
-        match value {
-            Value::Object(fields) => {
-                let is_width = |format: &str| {
-                    format.trim_start_matches('u').starts_with("int") || format == "double"
-                };
-                fields.retain(|name, value| {
-                    name != "format" || !value.as_str().is_some_and(is_width)
-                });
-                plain(fields.values_mut());
-            }
-            Value::Array(values) => plain(values.iter_mut()),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
+    let input = Arc::make_mut(&mut tool.input_schema);
+    let mut schema = Schema::from(std::mem::take(input));
+    let mut formats = RestrictFormats::default();
+    formats.infer_from_meta_schema = false;
+    formats.transform(&mut schema);
+    *input = std::mem::take(schema.ensure_object());
 }
 
 /// Returns what a tool is called that has another name elsewhere, or had one.

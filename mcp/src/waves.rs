@@ -1,7 +1,7 @@
 //! The tools of waves. A run is a process of its own, which outlives the call and the server.
 
 use crate::advice::FOR_AGENTS;
-use crate::answer::{Refusal, told};
+use crate::answer::{Answer, Refusal, told};
 use crate::autopilot::Where;
 use crate::server::Server;
 use crate::tasks::OfBacklog;
@@ -90,14 +90,11 @@ impl Server {
         description = "Show the waves in which the backlog would be run, and run nothing.",
         annotations(read_only_hint = true)
     )]
-    async fn waves_plan(
-        &self,
-        Parameters(plan): Parameters<Plan>,
-    ) -> Result<CallToolResult, Refusal> {
-        self.looked(move |server| {
+    async fn waves_plan(&self, Parameters(plan): Parameters<Plan>) -> Answer {
+        self.answer(move |server| {
             let project = server.waves(plan.root(), plan.given())?.for_looking();
             let planned = tm_app::plan(&project, &plan.order())?;
-            Ok(plan_json(&project, &planned)?)
+            Ok::<_, Refusal>(plan_json(&project, &planned)?)
         })
         .await
     }
@@ -114,7 +111,7 @@ impl Server {
         &self,
         Parameters(run): Parameters<RunWaves>,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, Refusal> {
+    ) -> Answer {
         let RunWaves {
             plan,
             agent,
@@ -152,7 +149,7 @@ impl Server {
         match refusal {
             Some(document) => Err(Refusal::of(document)),
             None => {
-                self.looked(move |_| summary(&project, id.as_ref().map(RunId::as_str)))
+                self.answer(move |_| summary(&project, id.as_ref().map(RunId::as_str)))
                     .await
             }
         }
@@ -163,10 +160,7 @@ impl Server {
         description = "Tell how a run of waves stands, live or over.",
         annotations(read_only_hint = true)
     )]
-    async fn waves_status(
-        &self,
-        Parameters(of): Parameters<Where>,
-    ) -> Result<CallToolResult, Refusal> {
+    async fn waves_status(&self, Parameters(of): Parameters<Where>) -> Answer {
         self.summary(of).await
     }
 
@@ -175,10 +169,7 @@ impl Server {
         description = "Return the report of a run of waves.",
         annotations(read_only_hint = true)
     )]
-    async fn waves_report(
-        &self,
-        Parameters(of): Parameters<Where>,
-    ) -> Result<CallToolResult, Refusal> {
+    async fn waves_report(&self, Parameters(of): Parameters<Where>) -> Answer {
         self.summary(of).await
     }
 
@@ -187,15 +178,12 @@ impl Server {
         description = "Ask the live run of waves to stop: agents get the grace period, everything is saved.",
         annotations(destructive_hint = true, idempotent_hint = true)
     )]
-    async fn waves_stop(
-        &self,
-        Parameters(of): Parameters<OfProject>,
-    ) -> Result<CallToolResult, Refusal> {
-        self.looked(move |server| {
+    async fn waves_stop(&self, Parameters(of): Parameters<OfProject>) -> Answer {
+        self.answer(move |server| {
             let root = of.project_root.as_deref();
             server.refuse_agents("waves_stop", root)?;
             let reply = tm_app::stop(&server.waves(root, Vec::new())?, StopMode::Gently)?;
-            Ok(json!({"success": reply.ok, "message": reply.message}))
+            Ok::<_, Refusal>(json!({"success": reply.ok, "message": reply.message}))
         })
         .await
     }
@@ -216,21 +204,12 @@ impl Server {
         refused.map_err(|refused| Refusal::new(&refused, Some(FOR_AGENTS)))
     }
 
-    async fn summary(&self, of: Where) -> Result<CallToolResult, Refusal> {
-        self.looked(move |server| {
+    async fn summary(&self, of: Where) -> Answer {
+        self.answer(move |server| {
             let project = server.waves(of.project_root.as_deref(), Vec::new())?;
             summary(&project, of.run_id.as_deref())
         })
         .await
-    }
-
-    /// Looks at something off the threads that serve, and returns it as structured content.
-    async fn looked(
-        &self,
-        look: impl FnOnce(&Self) -> Result<Value, Refusal> + Send + 'static,
-    ) -> Result<CallToolResult, Refusal> {
-        let found = self.blocking(look).await;
-        found.map(CallToolResult::structured)
     }
 }
 
@@ -243,9 +222,15 @@ fn events(activity: Option<PathBuf>) -> impl FnMut() -> Option<(f64, String)> {
     let mut log = activity.map(LogReader::new);
     let mut count = 0_u32;
     move || {
-        let fresh = log.as_mut()?.read(LogEnd::Growing).ok()?;
-        let event: Value = serde_json::from_str(fresh.lines().last()?).unwrap_or_default();
-        count += u32::try_from(fresh.lines().count()).ok()?;
+        let (log, mut event) = (log.as_mut()?, None);
+        // A long log is given in parts.
+        while let Ok(fresh) = log.read(LogEnd::Growing)
+            && let Some(last) = fresh.lines().last()
+        {
+            event = serde_json::from_str::<Value>(last).ok();
+            count += u32::try_from(fresh.lines().count()).ok()?;
+        }
+        let event = event?;
         let words = [&event["event"], &event["task"]].map(|part| part.as_str().unwrap_or_default());
         Some((f64::from(count), words.join(" ").trim().to_owned()))
     }

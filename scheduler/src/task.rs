@@ -3,6 +3,7 @@
 //! Does not know which file a task came from or how that file spells its fields.
 
 use crate::TaskId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -263,10 +264,13 @@ pub struct TddMark {
 
 words! {
     /// The two halves of a pair.
+    #[derive(JsonSchema)]
     pub enum TddHalf {
         /// Writes the failing test.
+        #[serde(alias = "RED")]
         Red = "red",
         /// Makes it pass.
+        #[serde(alias = "GREEN")]
         Green = "green",
     }
 }

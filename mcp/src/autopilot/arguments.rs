@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tm_scheduler::RunId;
 use tm_scheduler::autopilot::TestCounts;
+use tm_scheduler::{RunId, TddHalf};
 
 /// A project, and one of its runs.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -11,7 +11,7 @@ use tm_scheduler::autopilot::TestCounts;
 pub(crate) struct Where {
     /// The folder of the project; the server's own when not given.
     pub(crate) project_root: Option<String>,
-    /// The run; when not given the latest in progress, else the latest paused, completed or given up, in this order.
+    /// The run; the one under way, else the last one, when not given.
     pub(crate) run_id: Option<String>,
 }
 
@@ -82,16 +82,6 @@ impl From<Counts> for TestCounts {
     }
 }
 
-/// A phase that is reported on.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum PhaseName {
-    #[serde(alias = "RED")]
-    Red,
-    #[serde(alias = "GREEN")]
-    Green,
-}
-
 /// A report.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
@@ -99,7 +89,7 @@ pub(crate) struct CompletePhase {
     #[serde(flatten)]
     pub(super) place: Where,
     /// The phase; the one under way when not given.
-    pub(super) phase: Option<PhaseName>,
+    pub(super) phase: Option<TddHalf>,
     /// The subtask; the one under way when not given.
     pub(super) subtask_id: Option<String>,
     /// The counts that the test command printed.

@@ -1,11 +1,10 @@
 //! What the operations answer: one shape for the command line and for MCP.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tm_scheduler::autopilot::TestCounts;
 
 /// How far a run is.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProgressView {
     /// Subtasks that are committed or were finished before.
@@ -21,7 +20,7 @@ pub struct ProgressView {
 }
 
 /// A subtask.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SubtaskView {
     /// Its id with that of its task, such as `1.2`.
@@ -43,7 +42,7 @@ pub struct SubtaskView {
 }
 
 /// Counts of tests; the state of a run keeps the last ones.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestResultsView {
     /// Tests in all.
@@ -74,7 +73,7 @@ impl TestResultsView {
 }
 
 /// Something that must hold before a piece of work is begun.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Precondition {
     /// Its name.
@@ -86,7 +85,7 @@ pub struct Precondition {
 }
 
 /// Where a test goes, and by what it is judged.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RedContext {
     /// Where the tests could go.
@@ -98,7 +97,7 @@ pub struct RedContext {
 }
 
 /// What has to pass, and where the work probably is.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GreenContext {
     /// The tests that have to pass.
@@ -110,7 +109,7 @@ pub struct GreenContext {
 }
 
 /// What will be committed.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommitContext {
     /// The message that tm would write.
@@ -120,7 +119,7 @@ pub struct CommitContext {
 }
 
 /// Everything that is needed for a piece of work.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkUnitContext {
     /// The task.
@@ -150,7 +149,7 @@ pub struct WorkUnitContext {
 }
 
 /// A piece of work.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkUnit {
     /// Its id, such as `workUnit-1.2-RED`.
@@ -168,7 +167,7 @@ pub struct WorkUnit {
 }
 
 /// What is to be done next.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NextAction {
     /// red, green, commit, finalize, complete, resume or start.
@@ -202,7 +201,7 @@ pub struct NextAction {
 }
 
 /// A run that has begun or goes on.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Started {
     /// Always true.
@@ -236,7 +235,7 @@ pub struct Started {
 }
 
 /// A phase that was accepted.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Completed {
     /// Always true; a refusal is an error.
@@ -258,7 +257,7 @@ pub struct Completed {
 }
 
 /// A commit.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Committed {
     /// Always true.
@@ -282,7 +281,7 @@ pub struct Committed {
 }
 
 /// How a subtask stands.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SubtaskStatus {
     /// Its id.
@@ -296,7 +295,7 @@ pub struct SubtaskStatus {
 }
 
 /// How a run stands.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusView {
     /// Whether a run is under way or was the last one.
@@ -346,7 +345,7 @@ pub struct StatusView {
 }
 
 /// The end of a run, or a stop.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ended {
     /// Always true.
