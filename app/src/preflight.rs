@@ -1,6 +1,7 @@
 //! Looks at the base before agents are paid, says what was seen, and refuses what could prove nothing.
 
 use crate::error::Error;
+use crate::holding::stop_orders;
 use crate::judging::{Judging, parts, test_command};
 use crate::notice::{BaseSeen, Notice};
 use crate::project::Project;
@@ -86,9 +87,10 @@ pub async fn look_at_head(project: &Project) -> Result<Preflight, Error> {
 }
 
 pub(crate) async fn unless_interrupted<T>(look: impl Future<Output = T>) -> Result<T, Error> {
+    let (_, mut orders) = stop_orders()?;
     tokio::select! {
         seen = look => Ok(seen),
-        _ = tokio::signal::ctrl_c() => Err(Error::Interrupted),
+        _ = orders.recv() => Err(Error::Interrupted),
     }
 }
 

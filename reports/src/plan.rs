@@ -4,15 +4,37 @@ use crate::layout::rendered;
 use itertools::Itertools as _;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use tm_scheduler::{Limits, PlacedTask, TaskId, WavePlan};
+use tm_scheduler::{Limits, PlacedTask, PlannedTask, TaskId, WavePlan};
+
+/// So many files that several tasks name are listed.
+const MOST_OVERLAPS: usize = 8;
 
 /// Returns the plan for people: one line a task, by wave, wide waves in parts of the slots.
 pub fn plan_text(plan: &WavePlan, limits: &Limits) -> String {
+    let row = |PlacedTask { task, .. }: &PlacedTask| {
+        let after = task.dependencies.iter();
+        let after = after.filter(|id| task.pair.as_ref() != Some(id));
+        let after: Vec<&TaskId> = after.collect();
+        let PlannedTask {
+            id, title, phase, ..
+        } = task;
+        json!({"id": id, "title": title, "phase": phase, "priority": task.priority, "after": after})
+    };
+    let wave = |wave: Vec<&PlacedTask>| wave.into_iter().map(row).collect::<Value>();
+    let overlaps = overlaps(plan);
     let said = json!({
-        "plan": plan_json(plan, limits),
-        "waves": plan.waves(),
+        "tasks": plan.tasks.len(),
+        "waves": plan.waves().into_iter().map(wave).collect::<Value>(),
         "pairs": plan.pairs(),
-        "overlaps": overlaps(plan),
+        "max_parallel": limits.slots,
+        "dispatch": limits.dispatch,
+        "held": plan.held,
+        "cut": plan.cut,
+        "notes": plan.notes,
+        "overlaps": overlaps.iter().take(MOST_OVERLAPS).collect_vec(),
+        "more_overlaps": overlaps.len().saturating_sub(MOST_OVERLAPS),
+        "hot_files": limits.hot_files,
+        "finished": plan.finished,
     });
     rendered("plan.txt", &said)
 }

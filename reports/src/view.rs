@@ -46,8 +46,8 @@ impl<'a> RunView<'a> {
         let is_settled = |task: &&TaskSummary| task.verdict != Verdict::NotRun || task.is_skipped();
         let (preflight, pairs) = (summary.preflight.as_ref(), summary.tdd.table.iter());
         let nothing_is_proven = preflight.is_some_and(Preflight::nothing_is_proven);
-        let why_stopped = summary.broken_by.as_ref().or(summary.trouble.as_ref());
-        let why_stopped = why_stopped.map(|why| in_a_line(why));
+        let trouble = || summary.trouble.as_deref().map(in_a_line);
+        let why_stopped = summary.broken_by.clone().or_else(trouble);
         Self {
             sentence: sentence(summary, nothing_is_proven, why_stopped.as_deref()),
             why_stopped,

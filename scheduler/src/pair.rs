@@ -85,17 +85,17 @@ pub fn pair(open: &[&Task], mode: TddMode, red_start: RedStart) -> Pairing {
         notes: explicit.notes.clone(),
     };
     for task in open {
-        let id = task.id.clone();
-        let planned = if let Some(red) = explicit.red_of.get(&id) {
-            vec![green(task, red)]
-        } else if let Some(green) = explicit.green_of.get(&id) {
-            vec![red(task, id, green, red_start)]
+        let (id, plain) = (&task.id, planned(task));
+        let planned = if let Some(red) = explicit.red_of.get(id) {
+            vec![green(plain, red)]
+        } else if let Some(green) = explicit.green_of.get(id) {
+            vec![red(plain, id, green, red_start)]
         } else if mode == TddMode::Auto && task.tdd.is_none() && is_eligible(task) {
             let red_id = TaskId::new(format!("{id}:red"));
-            let green = green(task, &red_id);
-            vec![red(task, red_id, &id, red_start), green]
+            let green = green(plain.clone(), &red_id);
+            vec![red(plain, &red_id, id, red_start), green]
         } else {
-            vec![planned(task, id, Phase::None, None)]
+            vec![plain]
         };
         pairing.tasks.extend(planned);
     }
@@ -202,13 +202,13 @@ impl ExplicitPairs {
     }
 }
 
-fn planned(task: &Task, id: TaskId, phase: Phase, pair: Option<TaskId>) -> PlannedTask {
+fn planned(task: &Task) -> PlannedTask {
     PlannedTask {
-        id,
+        id: task.id.clone(),
         backlog_id: task.id.clone(),
         title: task.title.clone(),
-        phase,
-        pair,
+        phase: Phase::None,
+        pair: None,
         dependencies: task.dependencies.clone(),
         priority: task.priority,
         complexity: task.complexity,
@@ -218,20 +218,27 @@ fn planned(task: &Task, id: TaskId, phase: Phase, pair: Option<TaskId>) -> Plann
     }
 }
 
-fn green(task: &Task, red: &TaskId) -> PlannedTask {
-    let mut green = planned(task, task.id.clone(), Phase::Green, Some(red.clone()));
-    if !green.dependencies.contains(red) {
-        green.dependencies.push(red.clone());
+fn green(mut task: PlannedTask, red: &TaskId) -> PlannedTask {
+    if !task.dependencies.contains(red) {
+        task.dependencies.push(red.clone());
     }
-    green
+    PlannedTask {
+        phase: Phase::Green,
+        pair: Some(red.clone()),
+        ..task
+    }
 }
 
-fn red(task: &Task, id: TaskId, green: &TaskId, red_start: RedStart) -> PlannedTask {
-    let mut red = planned(task, id, Phase::Red, Some(green.clone()));
+fn red(mut task: PlannedTask, id: &TaskId, green: &TaskId, red_start: RedStart) -> PlannedTask {
     if red_start == RedStart::Early {
-        red.dependencies.clear();
+        task.dependencies.clear();
     }
-    red
+    PlannedTask {
+        id: id.clone(),
+        phase: Phase::Red,
+        pair: Some(green.clone()),
+        ..task
+    }
 }
 
 #[cfg(test)]

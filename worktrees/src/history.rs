@@ -276,7 +276,6 @@ impl Repository {
     /// # Errors
     /// There is no such commit.
     pub fn tree_of(&self, commit: &CommitId) -> Result<TreeId> {
-        // A lock that somebody died with holds whole entries all the same.
         let known = || self.trees.lock();
         if let Some(tree) = known().get(commit) {
             return Ok(tree.clone());

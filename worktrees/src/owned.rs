@@ -13,7 +13,7 @@ pub use taken::{Lister, Looker};
 
 use crate::clean::{KnownFiles, clean};
 use crate::files::Identity;
-use crate::git::{Git, GitPlace};
+use crate::git::{Git, GitPlace, fields, joined, path_of};
 use crate::indexed::{Known, leave_its_moment};
 use crate::repository::of_lfs;
 use crate::repository::own::OwnGit;
@@ -91,7 +91,8 @@ impl OwnedFolder {
     }
 
     /// Writes down which untracked paths stay, and are part of no work.
-    pub(crate) fn keep(&mut self, paths: Vec<PathBuf>) -> Result<()> {
+    pub(crate) fn keep(&mut self, paths: &[PathBuf]) -> Result<()> {
+        let paths = joined(paths);
         if self.record.kept == paths {
             return Ok(());
         }
@@ -100,8 +101,8 @@ impl OwnedFolder {
     }
 
     /// Returns the untracked paths that stay.
-    pub(crate) fn kept(&self) -> &[PathBuf] {
-        &self.record.kept
+    pub(crate) fn kept(&self) -> Vec<PathBuf> {
+        fields(&self.record.kept).map(path_of).collect()
     }
 
     fn place(&self) -> GitPlace {

@@ -103,7 +103,6 @@ impl Reader {
     }
 
     fn library(&self) -> MutexGuard<'_, Library> {
-        // It is only read, so whoever died with it left it whole.
         self.library.lock()
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tm_scheduler::{Priority, Task, TaskId};
-use tm_store::backlog::{Backlog, Change, Crossing};
+use tm_store::backlog::{Backlog, Change, Crossing, spelled};
 
 /// Which backlog is changed, and how the answer is printed.
 #[derive(Args)]
@@ -358,10 +358,4 @@ pub(super) fn named(
         .into_iter()
         .map(|(key, value)| (key.to_owned(), value))
         .collect()
-}
-
-/// An id as a number, where it is one.
-pub(super) fn spelled(id: &str) -> Value {
-    id.parse::<u64>()
-        .map_or_else(|_| json!(id), |number| json!(number))
 }

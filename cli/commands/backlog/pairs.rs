@@ -1,6 +1,6 @@
 //! `tm tdd pair`: which tasks get a test task of their own, shown or written into the backlog.
 
-use super::edits::{named, spelled};
+use super::edits::named;
 use super::{BacklogChoice, ChosenBacklog, Perform, told, warn, with_fields};
 use crate::display::print_either;
 use crate::failure::Result;
@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use tm_reports::laid_out;
 use tm_scheduler::{AbsentPartner, PairUp, PairUpOptions, RedStart, Task, TaskId, pair_up};
-use tm_store::backlog::{Backlog, BacklogSource, Change, SourceKind};
+use tm_store::backlog::{Backlog, BacklogSource, Change, SourceKind, spelled};
 
 commands! {
     /// What is done with pairs.

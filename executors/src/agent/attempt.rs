@@ -210,7 +210,7 @@ impl<'a> Attempt<'a> {
             return None;
         }
         seen.printed = size;
-        seen.life.is_alive(Instant::now());
+        seen.life.seen_alive(Instant::now());
         let heard = self.listener.listen(now());
         // What it says, or the last line of one that prints lines.
         let last_line = match &heard.line {

@@ -32,7 +32,7 @@ impl LifeWatch {
     }
 
     /// Notes a sign that somebody else saw.
-    pub(super) fn is_alive(&mut self, now: Instant) {
+    pub(super) fn seen_alive(&mut self, now: Instant) {
         self.alive_at = now;
     }
 
@@ -41,12 +41,13 @@ impl LifeWatch {
         let Some(limit) = command.limits.stall else {
             return false;
         };
-        let is_due = |since: Instant, after| now - since >= after;
-        if is_due(self.looked_at, limit / LOOKS) || is_due(self.alive_at, limit) {
+        // One who prints is not looked at besides; before the last word one more look is due.
+        let since_look = (now - self.looked_at).min(now - self.alive_at);
+        if since_look >= limit / LOOKS || now - self.alive_at >= limit {
             self.looked_at = now;
             let before = std::mem::replace(&mut self.signs, SignsOfLife::of(command));
             if before != self.signs {
-                self.is_alive(now);
+                self.seen_alive(now);
             }
         }
         now - self.alive_at >= limit

@@ -168,7 +168,7 @@ async fn an_agent_that_falls_silent_is_stalled_after_the_limit_and_not_after_twi
     let mut life = LifeWatch::new(&scene.command, start);
     // A sign between the last two looks counts, too.
     let printed_at = start + Duration::from_secs(30);
-    life.is_alive(printed_at);
+    life.seen_alive(printed_at);
     for minute in 1..=10 {
         let now = start + Duration::from_mins(minute);
         assert!(!life.has_stalled(&scene.command, now));

@@ -284,7 +284,7 @@ impl Checkouts {
                 worktree.show_at_branch()?;
             }
             let kept = preparation.kept(&known, || worktree.lister().untracked())?;
-            worktree.keep(kept)?;
+            worktree.keep(&kept)?;
             if report != PrepareReport::WasReady {
                 worktree.go_back_to(&base)?;
             }

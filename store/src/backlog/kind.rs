@@ -161,7 +161,7 @@ pub(super) fn plain(id: &Value) -> String {
 }
 
 /// An id as a number only where the number is written like that.
-pub(super) fn spelled(id: &str) -> Value {
+pub fn spelled(id: &str) -> Value {
     match id.parse::<u64>() {
         Ok(number) if number.to_string() == id => json!(number),
         _ => json!(id),

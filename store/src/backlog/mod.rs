@@ -25,7 +25,7 @@ mod yaml;
 pub use change::{Change, Changed, Crossing, Refusal};
 pub use convert::{Conversion, Loss};
 pub use error::BacklogError;
-pub use kind::SourceKind;
+pub use kind::{SourceKind, spelled};
 pub use repair::Repair;
 pub use source::BacklogSource;
 

@@ -7,6 +7,7 @@ use crate::git::{Git, GitPlace, path_of};
 use crate::repository::own::OwnGit;
 use crate::{BranchName, Error, OrFailedTo as _, Repository, Result, TreeId};
 use serde::{Deserialize, Serialize};
+use std::io;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
@@ -14,8 +15,8 @@ use tm_scheduler::CommitId;
 pub(crate) const SHORT: usize = 8 * 1024;
 /// The name of the record in the folder of tm's own.
 const RECORD: &str = "place.json";
-/// The record is no longer than this: in it each byte of three files of [`SHORT`] bytes is a number.
-const LONGEST_RECORD: usize = 1024 * 1024;
+/// The record is no longer than this, with all that is kept.
+const LONGEST_RECORD: usize = 64 * 1024 * 1024;
 
 /// What tm wrote down of a worktree when it made it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -28,9 +29,9 @@ pub(super) struct Record {
     pub(super) dot_git: Vec<u8>,
     pub(super) back: Vec<u8>,
     pub(super) common: Vec<u8>,
-    /// Untracked paths that tm itself put there, or that the user lets stay.
+    /// Untracked paths that tm itself put there, or that the user lets stay, each with a NUL behind it.
     #[serde(default)]
-    pub(super) kept: Vec<PathBuf>,
+    pub(super) kept: Vec<u8>,
 }
 
 impl Record {
@@ -56,8 +57,9 @@ impl Record {
     }
 
     pub(super) fn write(&self, own: &Path) -> Result<()> {
-        let text = serde_json::to_vec(self).expect("a record of paths and bytes can be written");
-        replace(&own.join(RECORD), &text)
+        let path = own.join(RECORD);
+        let text = serde_json::to_vec(self).map_err(io::Error::from);
+        replace(&path, &text.or_failed_to("write", &path)?)
     }
 
     /// Tells what of git's own files is not as tm made it; empty when all is.
@@ -216,7 +218,7 @@ mod tests {
             dot_git: longest.clone(),
             back: longest.clone(),
             common: longest.clone(),
-            kept: vec![path_of(&longest); 20],
+            kept: [longest.as_slice(), b"\xff\0"].concat().repeat(20),
         };
         record.write(own.path()).expect("written");
         let read = Record::read(own.path()).expect("read");

@@ -98,7 +98,7 @@ impl OwnedFolder {
 
     /// Takes everything in the folder into an index, but for what is kept and what the tree's own rules leave out.
     fn add_by(&self, git: impl Fn(&str) -> Git) -> Result<()> {
-        let kept = &self.record.kept;
+        let kept = &self.kept();
         let mut paths = vec![OsString::from(".")];
         if !kept.is_empty() {
             // git refuses to be told to pass over what a rule has it pass over.

@@ -162,7 +162,7 @@ impl WorktreePool {
         let idle = self.state.take_idle();
         let mut folder = self.ready(idle, |number| number.to_string(), base)?;
         let kept = kept(&folder.path, &Lister(folder.clone()))?;
-        folder.keep(kept.clone())?;
+        folder.keep(&kept)?;
         let head = OwnedHead::Branch(branch);
         let placed = self
             .repository

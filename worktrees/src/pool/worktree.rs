@@ -95,7 +95,7 @@ impl Worktree {
     ///
     /// # Errors
     /// It can't be written down.
-    pub fn keep(&mut self, paths: Vec<PathBuf>) -> Result<()> {
+    pub fn keep(&mut self, paths: &[PathBuf]) -> Result<()> {
         self.folder.keep(paths)
     }
 
@@ -179,7 +179,8 @@ impl Worktree {
             )
         });
         added?;
-        let is_kept = |path: &PathBuf| self.folder.kept().iter().any(|kept| path.starts_with(kept));
+        let kept = self.folder.kept();
+        let is_kept = |path: &PathBuf| kept.iter().any(|kept| path.starts_with(kept));
         let mut ignored = ignored?;
         ignored.retain(|path| !is_kept(path));
         let forced = if ignored.is_empty() {
@@ -300,7 +301,7 @@ impl Worktree {
         self.folder.check_out(
             commit,
             &OwnedHead::Branch(&self.branch),
-            self.folder.kept(),
+            &self.folder.kept(),
             None,
         )
     }

@@ -113,7 +113,7 @@ fn what_is_kept_and_ignored_is_in_nobodys_way_who_looks() {
         write(&worktree.path().join(file), "x\n");
     }
     worktree
-        .keep(vec!["made".into(), "kept.txt".into()])
+        .keep(&["made".into(), "kept.txt".into()])
         .expect("kept");
     let seen = worktree.looker().commit().expect("a look");
     let taken = worktree

@@ -28,9 +28,12 @@ pub(super) fn way(tasks: &[Tree<'_>], id: &TaskId) -> Option<(usize, Option<usiz
     }
     let (parent, own) = id.as_str().rsplit_once('.')?;
     let place = position(tasks, parent)?;
-    let mut siblings = tasks[place].parts("subtasks").into_iter();
-    let is_it = |task: Tree<'_>| task.plain("id").is_some_and(|id| number(&id) == own);
-    Some((place, Some(siblings.position(is_it)?)))
+    Some((place, Some(place_of_subtask(&tasks[place], own)?)))
+}
+
+fn place_of_subtask(parent: &Tree<'_>, own: &str) -> Option<usize> {
+    let mut siblings = parent.parts("subtasks").into_iter();
+    siblings.position(|task| task.plain("id").is_some_and(|id| number(&id) == own))
 }
 
 pub(super) fn is_there(tasks: &[Tree<'_>], id: &TaskId) -> bool {
@@ -91,16 +94,23 @@ impl Index {
         place.ok_or_else(|| Refusal::unknown([id]))
     }
 
-    /// As `find`, and faster where it is no subtask.
+    /// As `find`, and faster.
     pub(super) fn find<'t, 'd>(
         &self,
         tasks: &'t mut Tasks<'d>,
         id: &TaskId,
     ) -> Result<&'t mut Tree<'d>, Refusal> {
-        match self.place(id) {
-            Ok(place) => Ok(&mut tasks[place]),
-            Err(_) => find(tasks, id),
+        if let Ok(place) = self.place(id) {
+            return Ok(&mut tasks[place]);
         }
+        let unknown = || Refusal::unknown([id]);
+        let (parent, own) = id.as_str().rsplit_once('.').ok_or_else(unknown)?;
+        let parent = &mut tasks[*self.0.get(parent).ok_or_else(unknown)?];
+        let place = place_of_subtask(parent, own).ok_or_else(unknown)?;
+        parent
+            .list("subtasks")
+            .and_then(|siblings| siblings.get_mut(place))
+            .ok_or_else(unknown)
     }
 }
 
