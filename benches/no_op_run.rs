@@ -160,7 +160,7 @@ fn answer_of_git(effect: &Effect) -> Option<Input> {
     };
     let answer = match step {
         AttemptStep::Prepare { .. } => Answer::Prepared(Place {
-            branch: "branch".to_owned(),
+            branch: tm_scheduler::BranchName::new("branch").expect("a name"),
             base: "base".into(),
             worktree: String::new(),
         }),

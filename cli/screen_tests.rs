@@ -75,7 +75,7 @@ fn board(tasks: usize, slots: u32, line: &str) -> Board {
         answer(
             task,
             Answer::Prepared(Place {
-                branch: "b".into(),
+                branch: tm_scheduler::BranchName::new("b").expect("a name"),
                 base: "c".into(),
                 worktree: "w".into(),
             }),

@@ -107,7 +107,7 @@ fn known_run(project: &Project, id: &RunId) -> Result<Option<(CommitId, String)>
     }
     let header = replay(&project.directory.run(id)?.journal())?.header;
     let base = before_taking_back(project, header.base_commit)?;
-    Ok(Some((base, header.integration_branch)))
+    Ok(Some((base, header.integration_branch.to_string())))
 }
 
 /// Where a run began before it took back what had been rejected: that is a part of what it did.

@@ -12,7 +12,6 @@ use tm_runtime::audit::{STATUSES_PHASE, is_same_but_for_statuses};
 use tm_runtime::standing::{Ledger, standing};
 use tm_scheduler::{CommitId, Recognised, RunStatus, Scheduler, Status, Task, TaskId};
 use tm_store::backlog::{BacklogSource, ReadOptions, RollUp, StatusChange};
-use tm_worktrees::BranchName;
 
 /// The backlog of a run, as a file of the repository.
 pub(crate) struct Statuses<'a> {
@@ -36,9 +35,9 @@ impl<'a> Statuses<'a> {
     /// Commits them on top of the branch of a run that is over: one that can be taken up owns its branch.
     pub(crate) fn commit_on_branch(&self, run: &Scheduler) -> Result<(), Error> {
         let is_over = matches!(run.ended(), Some(RunStatus::Completed | RunStatus::Failed));
-        let branch = BranchName::new(&self.header.integration_branch)?;
+        let branch = &self.header.integration_branch;
         let repository = &self.project.repository;
-        let tip = repository.branch_tip(&branch)?;
+        let tip = repository.branch_tip(branch)?;
         let Some(tip) = tip.filter(|_| is_over && self.is_wanted()) else {
             return Ok(());
         };
@@ -46,7 +45,7 @@ impl<'a> Statuses<'a> {
             return Ok(());
         };
         let commit = self.commit(&tip, &changed, &changed.after)?;
-        repository.move_branch(&branch, &commit, Some(&tip))?;
+        repository.move_branch(branch, &commit, Some(&tip))?;
         self.tell(&changed, branch.as_str());
         Ok(())
     }
@@ -54,9 +53,9 @@ impl<'a> Statuses<'a> {
     /// Commits them on the branch that the user is on, where it has the work. Other changes of theirs stay as they are.
     pub(crate) fn commit_at_head(&self, onto: &str) -> Result<(), Error> {
         let repository = &self.project.repository;
-        let branch = BranchName::new(&self.header.integration_branch)?;
+        let branch = &self.header.integration_branch;
         let head = repository.head()?.commit;
-        let Some(tip) = repository.branch_tip(&branch)? else {
+        let Some(tip) = repository.branch_tip(branch)? else {
             return Ok(());
         };
         if !self.is_wanted() || !repository.is_ancestor(&tip, &head)? {

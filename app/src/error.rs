@@ -12,10 +12,11 @@ use tm_runtime::JournalHeader;
 use tm_runtime::audit::Doubt;
 use tm_runtime::preflight::BrokenTests;
 use tm_runtime::standing::NotTakenBack;
-use tm_scheduler::{AuditItem, RunId, Status, TaskId, Unplannable, quoted, with_causes};
+use tm_scheduler::{
+    AuditItem, BranchName, BranchNameError, RunId, Status, TaskId, Unplannable, quoted, with_causes,
+};
 use tm_store::backlog::BacklogError;
 use tm_store::run::Holder;
-use tm_worktrees::BranchName;
 use words::not_shown;
 
 /// Why a call came to nothing.
@@ -25,6 +26,9 @@ pub enum Error {
     /// git refused.
     #[error(transparent)]
     Git(#[from] tm_worktrees::Error),
+    /// A branch can't be called so.
+    #[error(transparent)]
+    BranchName(#[from] BranchNameError),
     /// A durable file can't be read or written.
     #[error(transparent)]
     Store(#[from] tm_store::Error),
@@ -214,7 +218,7 @@ pub enum Error {
         /// The run.
         run: String,
         /// Its branch.
-        branch: String,
+        branch: BranchName,
         /// What does not agree.
         doubt: Box<DoubtSummary>,
     },

@@ -5,9 +5,9 @@ use crate::error::Error;
 use crate::project::Project;
 use crate::report::refuse_doubted;
 use crate::review::ReviewedRun;
-use tm_scheduler::CommitId;
+use tm_scheduler::{BranchName, CommitId};
 use tm_store::run::RunLock;
-use tm_worktrees::{BranchName, Diffstat, FastForwardPolicy, Landing};
+use tm_worktrees::{Diffstat, FastForwardPolicy, Landing};
 
 /// Whether work may be passed on that somebody rejected.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -36,7 +36,7 @@ impl Homecoming {
     /// A run is live, journal and git do not agree, the work was rejected, or HEAD is on no branch.
     pub fn of(project: Project, run: Option<&str>, rejected: Rejected) -> Result<Self, Error> {
         let run = passable(project, "land the work of a run while one", run)?;
-        let branch = BranchName::new(&run.summary.integration_branch)?;
+        let branch = run.summary.integration_branch.clone();
         let onto = user_branch(&run.project)?;
         if rejected == Rejected::LeftOut {
             refuse_rejected(&run, &branch)?;

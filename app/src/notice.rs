@@ -5,8 +5,7 @@ use std::path::Path;
 use tm_runtime::loops::CutOff;
 use tm_runtime::standing::TakenBack;
 use tm_scheduler::preflight::Preflight;
-use tm_scheduler::{CommitId, RunId, TaskId, Work};
-use tm_worktrees::BranchName;
+use tm_scheduler::{BranchName, CommitId, RunId, TaskId, Work};
 
 /// Something that people should know; it ends nothing.
 #[derive(Clone, Copy, Debug)]

@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use tm_reports::DoubtSummary;
 use tm_runtime::audit::{AuditOrder, AuditTests, doubts, landed_since, proven_tips};
 use tm_runtime::{JournalHeader, Replayed, rules};
-use tm_scheduler::{AuditItem, CommitId, Scheduler, State, TaskId};
+use tm_scheduler::{AuditItem, BranchName, CommitId, Scheduler, State, TaskId};
 use tm_store::run::{RunDirectory, write_json};
-use tm_worktrees::{BranchName, Repository, WorktreePool};
+use tm_worktrees::{Repository, WorktreePool};
 
 /// Whether the tests of what a journal says was proven are run again after an unclean end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -164,11 +164,11 @@ fn branches_with_work(
         .filter_map(|view| view.attempts.last())
         .filter_map(|record| Some((record, record.place()?, record.commit()?)));
     for (record, place, commit) in done {
-        let branch = BranchName::new(place.branch.clone())?;
-        if let Some(tip) = repository.branch_tip(&branch)?
+        let branch = &place.branch;
+        if let Some(tip) = repository.branch_tip(branch)?
             && repository.is_ancestor(commit, &tip)?
         {
-            found.push((record.ended_at(), branch, tip));
+            found.push((record.ended_at(), branch.clone(), tip));
         }
     }
     found.sort_by_key(|(ended_at, ..)| *ended_at);

@@ -10,9 +10,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tm_executors::process::{TreeCommand, run_captured};
 use tm_reports::{PullRequestText, run_pull_request, task_pull_request};
-use tm_scheduler::Phase;
+use tm_scheduler::{BranchName, Phase};
 use tm_store::run::safe_name;
-use tm_worktrees::BranchName;
 
 /// How long one call of `gh` may take.
 const LIMIT: Duration = Duration::from_mins(2);
@@ -83,11 +82,11 @@ impl PullRequests {
         let what = "open pull requests for the work of a run while one";
         let run = passable(project, what, order.run.as_deref())?;
         if order.rejected == Rejected::LeftOut && order.per == Per::Run {
-            refuse_rejected(&run, &BranchName::new(&run.summary.integration_branch)?)?;
+            refuse_rejected(&run, &run.summary.integration_branch)?;
         }
         let (remote, base) = (remote(&run, &order)?, base(&run, &order)?);
         let all = match order.per {
-            Per::Run => of_run(&run, base)?,
+            Per::Run => of_run(&run, base),
             Per::Task => per_task(&run, &base, order.rejected)?,
         };
         std::fs::create_dir_all(run.directory.path().join(FOLDER))?;
@@ -193,7 +192,7 @@ impl PullRequest {
 }
 
 /// The one pull request of the run.
-fn of_run(run: &ReviewedRun, base: String) -> Result<Vec<PullRequest>, Error> {
+fn of_run(run: &ReviewedRun, base: String) -> Vec<PullRequest> {
     let summary = &run.summary;
     let tasks: Vec<String> = summary
         .tasks
@@ -202,11 +201,11 @@ fn of_run(run: &ReviewedRun, base: String) -> Result<Vec<PullRequest>, Error> {
         .map(|task| task.id.clone())
         .collect();
     if tasks.is_empty() {
-        return Ok(Vec::new());
+        return Vec::new();
     }
-    let branch = BranchName::new(&summary.integration_branch)?;
+    let branch = summary.integration_branch.clone();
     let text = run_pull_request(summary, &base);
-    Ok(vec![PullRequest::new(run, (branch, base), tasks, text)])
+    vec![PullRequest::new(run, (branch, base), tasks, text)]
 }
 
 /// A pull request a task, in landing order. A GREEN's branch holds its RED's commits, so a pair is one. What was built on

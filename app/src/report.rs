@@ -95,7 +95,9 @@ fn ends(task: &TaskSummary) -> Option<(CommitId, CommitId)> {
 
 /// Returns the facts of a run for its summary.
 pub fn facts(project: &Project, header: &JournalHeader, ended_at: Timestamp) -> RunFacts {
-    let integration = project.repository.resolve(&header.integration_branch);
+    let integration = project
+        .repository
+        .resolve(header.integration_branch.as_str());
     let directory = project.directory.run(&header.run_id).ok();
     let directory = directory.as_ref();
     RunFacts {
@@ -203,7 +205,7 @@ fn doubts(project: &Project, run: &KnownRun) -> Vec<DoubtSummary> {
     let seen = doubts_of_looks(
         &project.repository,
         &header.base_commit,
-        &header.integration_branch,
+        header.integration_branch.as_str(),
         &run.replayed.scheduler,
     );
     let seen = seen.into_iter().map(|doubt| DoubtSummary {

@@ -22,10 +22,9 @@ use tm_reports::Summary;
 use tm_runtime::preflight::BrokenBase;
 use tm_runtime::steering::Steer;
 use tm_runtime::{JournalHeader, Outcome, Run, RunEvent, now};
-use tm_scheduler::{Scheduler, StopMode, Timestamp};
+use tm_scheduler::{Scheduler, StopMode, Timestamp, branch_from_pattern};
 use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::{RunDirectory, RunLock, read_json, write_json};
-use tm_worktrees::branch_from_pattern;
 
 /// A project whose run lock this process holds.
 #[derive(Debug)]
@@ -256,7 +255,7 @@ fn header_of(
     let pattern = &project.loaded.settings.git.integration;
     let names = [("tag", backlog.tag.as_str()), ("run", run_id.as_str())];
     let header = JournalHeader {
-        integration_branch: branch_from_pattern(pattern, &names)?.to_string(),
+        integration_branch: branch_from_pattern(pattern, &names)?,
         run_id,
         tag: backlog.tag.clone(),
         backlog: std::path::absolute(source.path())?.display().to_string(),

@@ -18,7 +18,7 @@ use tm_runtime::{AgentChoice, Integration, JournalHeader, RunSetup, rules};
 use tm_scheduler::{CommitId, Phase, PlannedTask, Tag, Task, TaskId};
 use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::{Rejection, RunDirectory};
-use tm_worktrees::{BranchName, PathPatterns, Repository};
+use tm_worktrees::{PathPatterns, Repository};
 
 /// What has become of a run before this process took it up.
 #[derive(Debug, Default)]
@@ -167,7 +167,7 @@ fn open_integration(
     header: &JournalHeader,
     History { landed, landing }: &History,
 ) -> Result<Integration, Error> {
-    let branch = BranchName::new(header.integration_branch.clone())?;
+    let branch = header.integration_branch.clone();
     if let Some(gone) = repository.missing(landed)?.pop() {
         // Only a run that is put aside comes so far, and it builds on nothing.
         return Ok(Integration::lost(repository.clone(), branch, gone));

@@ -11,10 +11,10 @@ use tm_runtime::standing::{CleanBase, RevertReason, TakenBack, Taking, clean_bas
 use tm_runtime::{now, replay};
 use tm_scheduler::{
     CommitId, Phase, Recognised, RunId, Status, Tag, Task, TaskId, WavePlan, Work, WorkKind,
-    hot_files,
+    branch_from_pattern, hot_files,
 };
 use tm_store::backlog::{Backlog, BacklogSource, RollUp, StatusChange, stamp};
-use tm_worktrees::{Conflicts, Repository, branch_from_pattern};
+use tm_worktrees::{Conflicts, Repository};
 
 /// Where a run starts, and what is known of the backlog there.
 #[derive(Debug)]
@@ -257,7 +257,7 @@ fn last_branch(project: &Project, tag: &Tag) -> Result<Option<(String, CommitId)
 /// The branch of a run; where its journal can't be read, it is known by its name.
 fn branch_of(project: &Project, run: &RunId) -> Result<Option<String>, Error> {
     if let Ok(replayed) = replay(&project.directory.run(run)?.journal()) {
-        return Ok(Some(replayed.header.integration_branch));
+        return Ok(Some(replayed.header.integration_branch.to_string()));
     }
     let mut branches = project.repository.branches()?.into_iter();
     Ok(branches.find(|branch| branch.contains(run.as_str())))

@@ -322,7 +322,7 @@ fn naming(error: &Error) -> Option<String> {
         Error::NothingProvable(tests) => broken_base(tests),
         Error::LandingsLost(lost) => on_lost_landings(lost),
         Error::JournalDoubted { header, .. } => {
-            let shown = first_parents(&header.integration_branch);
+            let shown = first_parents(header.integration_branch.as_str());
             format!("{shown}; {}", start_anew(header))
         }
         Error::NotShownAgain { header, item } => format!(
@@ -330,7 +330,7 @@ fn naming(error: &Error) -> Option<String> {
             item.commit,
             start_anew(header)
         ),
-        Error::WorkDoubted { branch, .. } => first_parents(branch),
+        Error::WorkDoubted { branch, .. } => first_parents(branch.as_str()),
         Error::LandingConflicts { branch, .. } => {
             format!("`git merge {branch}` lets you resolve it")
         }

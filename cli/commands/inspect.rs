@@ -186,7 +186,10 @@ fn tell_doubts(summary: &Summary) -> u8 {
         "warning: the journal of the run {} says of work that it has landed, and git does not show it",
         summary.run_id
     );
-    say!("hint: {}", first_parents(&summary.integration_branch));
+    say!(
+        "hint: {}",
+        first_parents(summary.integration_branch.as_str())
+    );
     ExitCode::Refused.number()
 }
 

@@ -14,7 +14,8 @@ use tm_app::{
     DoubtedWork, Error, Homecoming, Per, Project, PullOrder, PullRequest, PullRequests, Rejected,
     ReviewedRun, foresee,
 };
-use tm_worktrees::{BranchName, FastForwardPolicy};
+use tm_scheduler::BranchName;
+use tm_worktrees::FastForwardPolicy;
 
 /// `tm waves land`.
 #[derive(Args)]

@@ -15,9 +15,9 @@ use std::path::Path;
 use tm_app::{Project, ReviewedRun, TaskBranch, facts, user_branch};
 use tm_executors::process::run_attended;
 use tm_reports::{laid_out, summarize};
-use tm_scheduler::{TaskId, quoted};
+use tm_scheduler::{BranchName, TaskId, quoted};
 use tm_store::run::safe_name;
-use tm_worktrees::{BranchName, InspectionWorktree, Kept, PruneOutcome, Pruned};
+use tm_worktrees::{InspectionWorktree, Kept, PruneOutcome, Pruned};
 
 commands! {
     /// Commands on worktrees and branches.

@@ -100,7 +100,7 @@ fn suite(summary: &Summary, task: &TaskSummary) -> JunitSuite {
     JunitSuite {
         name: format!("{} {}", task.id, task.title),
         properties: vec![
-            ("tm.branch", task.branch.clone()),
+            ("tm.branch", task.branch.as_ref().map(ToString::to_string)),
             ("tm.commit", task.commit.clone()),
             (
                 "tm.proof",

@@ -6,7 +6,7 @@ use crate::view::RunView;
 use crate::{Summary, TaskSummary};
 use itertools::Itertools as _;
 use serde_json::json;
-use tm_scheduler::Phase;
+use tm_scheduler::{BranchName, Phase};
 
 /// So many characters of a body are kept; services refuse what is longer than 65,536.
 const MOST_CHARACTERS: usize = 60_000;
@@ -38,7 +38,7 @@ pub fn run_pull_request(summary: &Summary, base: &str) -> PullRequestText {
 }
 
 /// A body with the command that does the proof again, for whoever does not want to believe it.
-fn with_audit(body: &str, base: &str, branch: &str) -> String {
+fn with_audit(body: &str, base: &str, branch: &BranchName) -> String {
     format!(
         "{}\n\nTo do the proof again, in any clone: `tm audit {base}..{branch}`\n",
         body.trim_end()

@@ -9,8 +9,8 @@ use crate::{
 };
 use tm_scheduler::preflight::Preflight;
 use tm_scheduler::{
-    AttemptRecord, Claim, ClaimStatus, CommitId, Phase, PlacedTask, Proof, ResultFile, RunId,
-    RunStatus, Scheduler, State, Tag, TaskId, TaskView, Timestamp, exit_code,
+    AttemptRecord, BranchName, Claim, ClaimStatus, CommitId, Phase, PlacedTask, Proof, ResultFile,
+    RunId, RunStatus, Scheduler, State, Tag, TaskId, TaskView, Timestamp, exit_code,
 };
 
 /// Facts about a run that the scheduler does not know.
@@ -23,7 +23,7 @@ pub struct RunFacts {
     /// The commit that the run started from.
     pub base_commit: CommitId,
     /// The integration branch.
-    pub integration_branch: String,
+    pub integration_branch: BranchName,
     /// Where the integration branch stands.
     pub integration_commit: CommitId,
     /// When the run began.

@@ -9,7 +9,7 @@ use std::fmt;
 use tm_scheduler::merging::Resolution;
 use tm_scheduler::preflight::Preflight;
 use tm_scheduler::{
-    CoverageChange, Dispatch, Failure, GateResult, Phase, Reason, Strength, Tokens,
+    BranchName, CoverageChange, Dispatch, Failure, GateResult, Phase, Reason, Strength, Tokens,
 };
 
 tm_scheduler::words! {
@@ -44,7 +44,7 @@ pub struct Summary {
     /// The commit that the run started from.
     pub base_commit: String,
     /// The integration branch.
-    pub integration_branch: String,
+    pub integration_branch: BranchName,
     /// Where the integration branch stands.
     pub integration_commit: String,
     /// Agents at the same time.
@@ -108,7 +108,7 @@ pub struct TaskSummary {
     /// Whether it is on the integration branch.
     pub landed: bool,
     /// Its branch.
-    pub branch: Option<String>,
+    pub branch: Option<BranchName>,
     /// What its last attempt started from.
     pub base_commit: Option<String>,
     /// The commit of the proven work.

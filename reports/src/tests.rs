@@ -50,7 +50,7 @@ pub(crate) fn summary() -> Summary {
     };
     let prepared = || {
         Answer::Prepared(Place {
-            branch: "tm/b".into(),
+            branch: tm_scheduler::BranchName::new("tm/b").expect("a name"),
             base: "base".into(),
             worktree: "w".into(),
         })
@@ -98,7 +98,7 @@ pub(crate) fn summary() -> Summary {
         run_id: "20261121-014512-3fa9".into(),
         tag: "master".into(),
         base_commit: "base".into(),
-        integration_branch: "tm/master/run-x".into(),
+        integration_branch: tm_scheduler::BranchName::new("tm/master/run-x").expect("a name"),
         integration_commit: "merge".into(),
         started_at: Timestamp(0),
         ended_at: Timestamp(7_000),
@@ -167,7 +167,7 @@ fn tasks_that_somebody_stopped_or_skipped_are_named_as_such() {
         run_id: "20261121-014512-3fa9".into(),
         tag: "master".into(),
         base_commit: "base".into(),
-        integration_branch: "tm/master/run-x".into(),
+        integration_branch: tm_scheduler::BranchName::new("tm/master/run-x").expect("a name"),
         integration_commit: "merge".into(),
         started_at: Timestamp(0),
         ended_at: Timestamp(7_000),

@@ -1,8 +1,7 @@
 //! What can go wrong outside of any task; trouble within a task is an answer to the scheduler.
 
 use std::path::PathBuf;
-use tm_scheduler::{CommitId, IllegalInput};
-use tm_worktrees::BranchName;
+use tm_scheduler::{BranchName, CommitId, IllegalInput};
 
 /// Trouble that ends the process, never the run: its journal stays and it can be resumed.
 #[derive(Debug, thiserror::Error)]

@@ -2,8 +2,8 @@
 
 use crate::merging::Resolution;
 use crate::{
-    AccountName, AgentName, AttemptNumber, CommitId, Dependants, Failure, Phase, RunStatus, Status,
-    StopMode, StopReason, Strength, TaskId, Timestamp,
+    AccountName, AgentName, AttemptNumber, BranchName, CommitId, Dependants, Failure, Phase,
+    RunStatus, Status, StopMode, StopReason, Strength, TaskId, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 
@@ -137,7 +137,7 @@ pub enum Event {
         /// Who works.
         agent: AgentName,
         /// The task's branch.
-        branch: String,
+        branch: BranchName,
         /// The base.
         base: CommitId,
     },
@@ -178,7 +178,7 @@ pub enum Event {
         /// The commit.
         commit: CommitId,
         /// The branch.
-        branch: String,
+        branch: BranchName,
     },
     /// The further attempt that may improve GREEN's code is over.
     #[serde(rename = "refactor:ended")]

@@ -5,6 +5,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
+use tokio::signal::unix::{SignalKind, signal};
 
 /// The first attempt says that it works and waits until somebody writes into the gate; the others are honest.
 fn gated() -> String {
@@ -120,8 +121,11 @@ fn started_after(scene: &Scene, script: &str) -> Child {
 }
 
 /// A terminal that is closed says so more than once.
-#[test]
-fn a_terminal_that_is_gone_stops_the_run_gently() {
+#[tokio::test]
+async fn a_terminal_that_is_gone_stops_the_run_gently() {
+    // Where these tests outlive their terminal, so would what they start; a signal with a handler is handed on as it is
+    // by default.
+    let _handled = signal(SignalKind::hangup()).expect("a handler");
     let scene = scene();
     let mut run = started_after(&scene, "true");
     send(&run, Signal::HUP);

@@ -3,11 +3,10 @@
 //! Everything here that commits or creates a branch asserts first that it is not on the default branch. Nothing is
 //! forced, and nothing that is not committed is touched.
 
-use crate::branch::BranchName;
 use crate::git::{Git, fields, joined};
 use crate::{Error, PathPatterns, Protection, Repository, Result, RunHooks, TreeId};
 use std::path::PathBuf;
-use tm_scheduler::CommitId;
+use tm_scheduler::{BranchName, CommitId};
 
 /// Names that are default branches wherever they are in use.
 const USUAL_DEFAULTS: [&str; 2] = ["main", "master"];
@@ -76,7 +75,7 @@ impl Repository {
             return Ok(());
         }
         Err(Error::RefusedDefaultBranch {
-            branch: branch.to_string(),
+            branch: branch.clone(),
             protection: Protection::Default,
         })
     }
@@ -107,7 +106,7 @@ impl Repository {
         }
         if let Some(at) = self.branch_tip(branch)? {
             return Err(Error::BranchTaken {
-                branch: branch.to_string(),
+                branch: branch.clone(),
                 at,
             });
         }

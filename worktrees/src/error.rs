@@ -7,7 +7,7 @@ pub(crate) use trouble::{says_passing_trouble, says_trouble_of_disk};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use tm_scheduler::{CommitId, quoted};
+use tm_scheduler::{BranchName, BranchNameError, CommitId, quoted};
 use trouble::{COLLECTED_WORDS, LASTING_WORDS, says};
 
 /// What everything here returns that can fail.
@@ -57,23 +57,15 @@ pub enum Error {
     #[error("find a commit for `{0}`")]
     UnknownRevision(String),
     /// A text is no valid branch name.
-    #[error("use `{name}` as a branch name: {why}")]
-    BranchName {
-        /// The text.
-        name: String,
-        /// The rule that it breaks.
-        why: &'static str,
-    },
-    /// A branch pattern holds a placeholder that nothing fills.
     #[error(transparent)]
-    BranchPattern(#[from] tm_scheduler::NoValue),
+    BranchName(#[from] BranchNameError),
     /// A branch can't exist beside another one, because one would be a folder and a file at once.
     #[error(
         "create the branch `{wanted}` beside the branch `{existing}`: one name is a folder of the other"
     )]
     BranchClash {
         /// The branch that was wanted.
-        wanted: String,
+        wanted: BranchName,
         /// The branch that is in the way.
         existing: String,
     },
@@ -81,7 +73,7 @@ pub enum Error {
     #[error("create the branch `{branch}`: it exists, at `{at}`")]
     BranchTaken {
         /// The branch.
-        branch: String,
+        branch: BranchName,
         /// Its commit.
         at: CommitId,
     },
@@ -89,7 +81,7 @@ pub enum Error {
     #[error("touch the branch `{branch}`: it is {protection}")]
     RefusedDefaultBranch {
         /// The branch.
-        branch: String,
+        branch: BranchName,
         /// Why it is not tm's to touch.
         protection: Protection,
     },

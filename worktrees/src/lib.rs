@@ -4,7 +4,6 @@
 //! folders, and hands back worktrees and commits. Every call is synchronous and may wait for the disk.
 
 mod agent_history;
-mod branch;
 mod checkout;
 mod clean;
 mod collection;
@@ -46,7 +45,6 @@ mod version;
 mod work;
 
 pub use agent_history::{AgentCommit, BroughtFile, HistoryBounds};
-pub use branch::{BranchName, branch_from_pattern, slug};
 pub use checkout::CommitFiles;
 pub use environment::Environment;
 pub use error::{Error, Protection};

@@ -2,10 +2,10 @@
 //! when the user says so.
 
 use crate::git::path_of;
-use crate::{BranchName, Error, Landing, Repository, Result};
+use crate::{Error, Landing, Repository, Result};
 use std::path::{Path, PathBuf};
-use tm_scheduler::CommitId;
 use tm_scheduler::verdict::ChangeKind;
+use tm_scheduler::{BranchName, CommitId};
 
 /// How a branch is brought in.
 #[derive(Clone, Copy, Debug)]

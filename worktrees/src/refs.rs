@@ -1,8 +1,8 @@
 //! Moves branches by compare-and-swap, and never one that is not tm's to touch.
 
 use crate::git::Git;
-use crate::{BranchName, Error, Protection, Repository, Result};
-use tm_scheduler::CommitId;
+use crate::{Error, Protection, Repository, Result};
+use tm_scheduler::{BranchName, CommitId};
 
 /// Work that is kept under a name of tm's own.
 #[derive(Debug, Eq, PartialEq)]
@@ -104,7 +104,7 @@ impl Repository {
     fn check_clash(&self, wanted: &BranchName) -> Result<()> {
         let clash = |existing: &str| {
             Err(Error::BranchClash {
-                wanted: wanted.to_string(),
+                wanted: wanted.clone(),
                 existing: existing.to_owned(),
             })
         };
@@ -248,7 +248,7 @@ impl Repository {
             return Ok(());
         };
         Err(Error::RefusedDefaultBranch {
-            branch: branch.to_string(),
+            branch: branch.clone(),
             protection,
         })
     }

@@ -2,8 +2,8 @@
 //! `PAGER`), and pushes branches to a remote. Never forces, never pushes the default branch.
 
 use crate::git::Git;
-use crate::{BranchName, Repository, Result, RunHooks};
-use tm_scheduler::CommitId;
+use crate::{Repository, Result, RunHooks};
+use tm_scheduler::{BranchName, CommitId};
 
 impl Repository {
     /// Returns the remote that work is pushed to: where the checked-out branch is pulled from, else `origin`, else the

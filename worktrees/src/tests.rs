@@ -14,8 +14,8 @@ use super::*;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
-use tm_scheduler::CommitId;
 use tm_scheduler::iteration::WorkChanges;
+use tm_scheduler::{BranchName, CommitId};
 
 struct Scene {
     folder: TempDir,
@@ -718,4 +718,53 @@ fn a_worktree_for_looking_around_goes_when_nothing_is_left_in_it() {
         .repository
         .open_worktree(&branch("nowhere"), &folder)
         .expect_err("there is no such branch");
+}
+
+/// Names on both sides of every rule.
+const NAMES: [&str; 33] = [
+    "a",
+    "a/b",
+    "tm/master/task-1.2-x",
+    "ünïcode",
+    "-a",
+    "a-",
+    "a/-b",
+    ".a",
+    "a/.b",
+    "a.",
+    "a./b",
+    "a..b",
+    "a b",
+    "a~b",
+    "a^b",
+    "a:b",
+    "a?b",
+    "a*b",
+    "a[b",
+    "a\\b",
+    "a@{b",
+    "a@b",
+    "a/@",
+    "HEAD",
+    "a//b",
+    "/a",
+    "a/",
+    "a.lock",
+    "a.lock/b",
+    "a\u{7f}b",
+    "a\nb",
+    "a'b\"c",
+    "{a}",
+];
+
+#[test]
+fn names_are_judged_as_git_judges_them() {
+    for name in NAMES {
+        let git = crate::git::Git::new(&crate::Environment::default(), std::path::Path::new("/"))
+            .line("check-ref-format --branch")
+            .arg(name)
+            .answer()
+            .expect("git runs");
+        assert_eq!(BranchName::new(name).is_ok(), git.code == 0, "`{name}`");
+    }
 }

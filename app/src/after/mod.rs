@@ -241,7 +241,7 @@ fn environment(summary: &Summary, directory: &RunDirectory) -> Vec<(OsString, Os
         ("TM_BLOCKED", totals.blocked.to_string().into()),
         (
             "TM_INTEGRATION_BRANCH",
-            OsString::from(&summary.integration_branch),
+            OsString::from(summary.integration_branch.as_str()),
         ),
         ("TM_SUMMARY_FILE", directory.summary_json().into()),
         ("TM_REPORT_FILE", directory.report().into()),

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use tm_scheduler::{CommitId, TaskId, quoted};
-use tm_worktrees::BranchName;
+use tm_scheduler::{BranchName, CommitId, TaskId, quoted};
 
 /// Landed work whose commits are gone, and what there is of it still.
 #[derive(Clone, Debug)]
 pub struct LostLandings {
     /// The integration branch.
-    pub branch: String,
+    pub branch: BranchName,
     /// The newest merge that is gone.
     pub gone: CommitId,
     /// The branches of tasks that hold proven work, in the order in which they were proven.

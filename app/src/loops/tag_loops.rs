@@ -17,10 +17,10 @@ use tm_runtime::loops::{
 };
 use tm_runtime::{Checkouts, attempt_limits, now};
 use tm_scheduler::iteration::LoopLimits;
-use tm_scheduler::{CommitId, Limits, RunId, Tag, Timestamp};
+use tm_scheduler::{BranchName, CommitId, Limits, RunId, Tag, Timestamp, branch_from_pattern};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::{LoopDirectory, safe_name};
-use tm_worktrees::{BranchName, WorktreePool, branch_from_pattern};
+use tm_worktrees::WorktreePool;
 
 /// How long an agent may work when the settings name no time.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(Limits::DEFAULT_TIMEOUT_MINUTES);

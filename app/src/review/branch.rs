@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use tm_reports::{Summary, TaskSummary};
 use tm_runtime::Replayed;
 use tm_runtime::standing::{rejected_in, standing};
-use tm_scheduler::{CommitId, Phase, TaskId};
+use tm_scheduler::{BranchName, CommitId, Phase, TaskId};
 use tm_store::run::{Decision, Review, RunDirectory};
-use tm_worktrees::{BranchName, Conflicts, Landing, Repository};
+use tm_worktrees::{Conflicts, Landing, Repository};
 
 /// A run whose branches are looked at.
 #[derive(Debug)]
@@ -145,7 +145,7 @@ impl ReviewedRun {
         let is_over =
             |review: &Review| built_on_rejected.is_empty() || review.decision != Decision::Approved;
         Ok(Some(TaskBranch {
-            branch: BranchName::new(branch.clone())?,
+            branch: branch.clone(),
             base: CommitId::new(base.clone()),
             commit: CommitId::new(commit.clone()),
             review: review.filter(is_over),

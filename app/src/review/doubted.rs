@@ -49,7 +49,9 @@ impl Doubted {
     /// Finds it in the branch of a run, whichever run did the work; what can't be read says nothing.
     pub(crate) fn of(project: &Project, header: &JournalHeader) -> Self {
         let ledger = Ledger::read(&project.repository).unwrap_or_default();
-        let tip = project.repository.resolve(&header.integration_branch);
+        let tip = project
+            .repository
+            .resolve(header.integration_branch.as_str());
         let (false, Ok(tip)) = (ledger.rejected.is_empty(), tip) else {
             return Self::default();
         };

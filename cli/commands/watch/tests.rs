@@ -110,7 +110,7 @@ fn answer(run: &mut Scheduler, task: &str, answer: Answer) {
 
 fn prepared() -> Answer {
     Answer::Prepared(Place {
-        branch: "tm/master/task-1".into(),
+        branch: tm_scheduler::BranchName::new("tm/master/task-1").expect("a name"),
         base: "00aa00bb00cc".into(),
         worktree: "/w/1".into(),
     })

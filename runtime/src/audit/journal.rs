@@ -11,9 +11,10 @@ use crate::{StepError, TestResultCache, briefly};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tm_scheduler::{
-    AttemptRecord, AuditItem, AuditKind, CommitId, Phase, Place, Scheduler, State, TaskId, TaskView,
+    AttemptRecord, AuditItem, AuditKind, BranchName, CommitId, Phase, Place, Scheduler, State,
+    TaskId, TaskView,
 };
-use tm_worktrees::{Author, BranchName, Error, PastCommit, Repository, TreeId};
+use tm_worktrees::{Author, Error, PastCommit, Repository, TreeId};
 
 /// Something that a journal says and git does not.
 #[derive(Debug)]

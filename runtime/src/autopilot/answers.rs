@@ -1,6 +1,7 @@
 //! What the operations answer: one shape for the command line and for MCP.
 
 use serde::{Deserialize, Serialize};
+use tm_scheduler::BranchName;
 use tm_scheduler::autopilot::TestCounts;
 
 /// How far a run is.
@@ -189,7 +190,7 @@ pub struct NextAction {
     /// Its task.
     pub task_id: String,
     /// Its branch.
-    pub branch_name: String,
+    pub branch_name: BranchName,
     /// The subtask under way.
     pub subtask: Option<SubtaskView>,
     /// Everything that is needed for it.
@@ -215,9 +216,9 @@ pub struct Started {
     /// Its title.
     pub title: String,
     /// The branch.
-    pub branch: String,
+    pub branch: BranchName,
     /// The branch, under its other name.
-    pub branch_name: String,
+    pub branch_name: BranchName,
     /// The stage.
     pub phase: String,
     /// The step.
@@ -311,7 +312,7 @@ pub struct StatusView {
     /// The tag.
     pub tag: String,
     /// The branch.
-    pub branch_name: String,
+    pub branch_name: BranchName,
     /// The stage.
     pub phase: String,
     /// The step.
@@ -357,7 +358,7 @@ pub struct Ended {
     /// Its task.
     pub task_id: String,
     /// Its branch.
-    pub branch_name: String,
+    pub branch_name: BranchName,
     /// The stage.
     pub phase: String,
     /// How far it got.

@@ -19,8 +19,8 @@ use std::path::Path;
 use tm_config::Verify;
 use tm_presets::CommitWords;
 use tm_scheduler::autopilot::{Action, IllegalStep, Order, TestCounts};
-use tm_scheduler::{CommitId, Status, Task, TaskId, TddHalf, quoted};
-use tm_worktrees::{BranchName, CommitFiles};
+use tm_scheduler::{BranchName, CommitId, Status, Task, TaskId, TddHalf, quoted};
+use tm_worktrees::CommitFiles;
 
 /// What is to be committed.
 #[derive(Debug, Default)]

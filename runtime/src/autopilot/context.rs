@@ -7,9 +7,8 @@ use super::project::Project;
 use crate::conventional::{file_name, stem};
 use std::path::Path;
 use tm_executors::testing::framework_of;
-use tm_scheduler::Task;
 use tm_scheduler::verdict::is_test_path;
-use tm_worktrees::slug;
+use tm_scheduler::{Task, slug};
 
 /// So many existing test files are named.
 const MOST_TESTS: usize = 20;

@@ -13,7 +13,6 @@ use tm_scheduler::autopilot::{
 };
 use tm_scheduler::{Status, Task, TaskId, quoted};
 use tm_store::run::write_json;
-use tm_worktrees::BranchName;
 
 /// How the whole suite went.
 #[derive(Debug, Default)]
@@ -160,18 +159,18 @@ fn retire(session: &Session<'_>) -> Result<String, Error> {
         let (wanted, next) = ("abort the run".to_owned(), state.machine.next());
         return Err(IllegalStep { wanted, next }.into());
     }
-    let branch = BranchName::new(state.branch.clone())?;
+    let branch = &state.branch;
     if state.start_branch.as_deref() == Some(branch.as_str()) {
-        return Err(Error::NotOurs(state.branch.clone()));
+        return Err(Error::NotOurs(branch.to_string()));
     }
-    if project.repository.assert_on(&branch).is_ok() {
+    if project.repository.assert_on(branch).is_ok() {
         project.assert_committed()?;
         project
             .repository
             .switch_to(state.start_branch.as_deref(), &state.base_commit)?;
     }
     let name = format!("refs/tm/salvage/autopilot/{}", state.safe_run_id());
-    project.repository.retire_branch(&branch, &name)?;
+    project.repository.retire_branch(branch, &name)?;
     Ok(name)
 }
 

@@ -211,7 +211,7 @@ impl OpenRun<'_> {
     }
 
     fn on_branch(&self) -> Precondition {
-        let branch = Some(&*self.state.branch);
+        let branch = Some(self.state.branch.as_str());
         let head = self.project.repository.head();
         let is_there = head.is_ok_and(|head| head.branch.as_deref() == branch);
         precondition("on-branch", "the checkout is on the run's branch", is_there)

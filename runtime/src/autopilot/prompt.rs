@@ -62,7 +62,7 @@ fn task_context(task: &Task, subtask: Option<&Task>, open: &OpenRun<'_>) -> Stri
         }
     };
     say("Tag", open.state.tag.as_str());
-    say("Branch", &open.state.branch);
+    say("Branch", open.state.branch.as_str());
     say("About the task", &task.description);
     if let Some(subtask) = subtask.filter(|subtask| subtask.id != task.id) {
         say("Subtask", &format!("{} {}", subtask.id, subtask.title));

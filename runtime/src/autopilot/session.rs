@@ -17,11 +17,10 @@ use std::ops::{Deref, DerefMut};
 use std::slice::from_ref;
 use std::time::Duration;
 use tm_scheduler::autopilot::{Order, Stage};
-use tm_scheduler::{RunId, Status, Tag, Task, TaskId};
+use tm_scheduler::{BranchName, RunId, Status, Tag, Task, TaskId};
 use tm_store::autopilot::{AutopilotLock, AutopilotRun, PointerStatus};
 use tm_store::backlog::{BacklogError, RollUp, StatusChange, stamp};
 use tm_store::run::{read_json, write_json, write_text};
-use tm_worktrees::BranchName;
 
 /// So long a command waits for another one of the same checkout.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -168,9 +167,9 @@ impl<'a> Session<'a> {
 
     /// Refuses a checkout that is not on the run's branch.
     pub(super) fn assert_on_branch(&self) -> Result<BranchName, Error> {
-        let branch = BranchName::new(self.state.branch.clone())?;
-        self.project.repository.assert_on(&branch)?;
-        Ok(branch)
+        let branch = &self.state.branch;
+        self.project.repository.assert_on(branch)?;
+        Ok(branch.clone())
     }
 
     /// Writes statuses into the backlog; a task that is not there any more is left out.

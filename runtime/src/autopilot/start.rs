@@ -15,9 +15,8 @@ use serde_json::json;
 use tm_scheduler::autopilot::{
     Autopilot, AutopilotRules, OpenDependencies, Order, Stage, WorkItem, work_order,
 };
-use tm_scheduler::{Tag, Task, TaskId};
+use tm_scheduler::{BranchName, Tag, Task, TaskId, branch_from_pattern, slug};
 use tm_store::autopilot::{PointerStatus, autopilot_run_id};
-use tm_worktrees::{BranchName, branch_from_pattern, slug};
 
 /// What is to be begun.
 #[derive(Debug)]
@@ -156,7 +155,7 @@ fn set_up(session: &mut Session<'_>) -> Result<(), Error> {
     if *session.state.machine.stage() != Stage::BranchSetup {
         return Ok(());
     }
-    let branch = BranchName::new(session.state.branch.clone())?;
+    let branch = session.state.branch.clone();
     let (repository, base) = (&session.project.repository, &session.state.base_commit);
     // A branch that stands where the run began was made by this very run before it was cut off.
     if repository.branch_tip(&branch)?.as_ref() == Some(base)
@@ -302,7 +301,7 @@ fn branch(
 ) -> Result<BranchName, Error> {
     let repository = &project.repository;
     let wanted = if let Some(name) = &request.branch {
-        BranchName::new(name.clone())?
+        BranchName::new(name.clone()).map_err(tm_worktrees::Error::from)?
     } else {
         let slug = slug(&task.title);
         let values = [
@@ -310,16 +309,13 @@ fn branch(
             ("id", task.id.as_str()),
             ("slug", slug.as_str()),
         ];
-        repository.free_branch(&branch_from_pattern(&project.settings.git.branch, &values)?)?
+        let wanted = branch_from_pattern(&project.settings.git.branch, &values);
+        repository.free_branch(&wanted.map_err(tm_worktrees::Error::from)?)?
     };
     project.repository.assert_not_default(&wanted)?;
     let is_checked_out = project.repository.assert_on(&wanted).is_ok();
     if let (Some(at), false) = (repository.branch_tip(&wanted)?, is_checked_out) {
-        return Err(tm_worktrees::Error::BranchTaken {
-            branch: wanted.to_string(),
-            at,
-        }
-        .into());
+        return Err(tm_worktrees::Error::BranchTaken { branch: wanted, at }.into());
     }
     Ok(wanted)
 }
@@ -342,7 +338,7 @@ fn new_state(project: &Project, checked: &Checked) -> Result<RunState, Error> {
         task_id: task.id.clone(),
         task_title: task.title.clone(),
         tag: checked.tag.clone(),
-        branch: checked.branch.to_string(),
+        branch: checked.branch.clone(),
         start_branch: head.branch,
         head: head.commit.clone(),
         base_commit: head.commit,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tm_scheduler::autopilot::{Action, Autopilot, PauseReason, Progress, Stage, Step};
-use tm_scheduler::{CommitId, RunId, Status, Tag, TaskId, Timestamp};
+use tm_scheduler::{BranchName, CommitId, RunId, Status, Tag, TaskId, Timestamp};
 use tm_store::autopilot::{CurrentRun, PointerStatus};
 use tm_store::backlog::stamp;
 
@@ -24,7 +24,7 @@ pub(super) struct RunState {
     pub(super) task_id: TaskId,
     pub(super) task_title: String,
     pub(super) tag: Tag,
-    pub(super) branch: String,
+    pub(super) branch: BranchName,
     /// Where the checkout was before; no branch where its HEAD was detached.
     pub(super) start_branch: Option<String>,
     /// What the run started from.

@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use tm_config::Settings;
 use tm_executors::engine::Executor;
-use tm_scheduler::{CommitId, milliseconds};
-use tm_worktrees::{BranchName, JudgeCheckout, Lister, Worktree, WorktreePool};
+use tm_scheduler::{BranchName, CommitId, milliseconds};
+use tm_worktrees::{JudgeCheckout, Lister, Worktree, WorktreePool};
 
 /// The checkouts of a run.
 #[derive(Clone, Debug)]

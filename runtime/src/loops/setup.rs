@@ -15,11 +15,11 @@ use tm_executors::engine::Executor;
 use tm_executors::testing::TestCommand;
 use tm_presets::{LoopContext, PromptTemplate, Recipe};
 use tm_scheduler::iteration::{Goal, LoopInput, LoopLimits, LoopStatus};
-use tm_scheduler::{CommitId, RunId, Status, Tag, Timestamp};
+use tm_scheduler::{BranchName, CommitId, RunId, Status, Tag, Timestamp};
 use tm_store::backlog::{BacklogSource, ReadOptions};
 use tm_store::run::{LoopDirectory, ProjectDirectory, read_json};
 use tm_untrusted::entries;
-use tm_worktrees::{BranchName, PathPatterns, Repository, Worktree};
+use tm_worktrees::{PathPatterns, Repository, Worktree};
 
 /// The loop of one tag.
 #[derive(Debug)]

@@ -6,8 +6,8 @@
 use crate::Error;
 use crate::trailers::Claims;
 use parking_lot::Mutex;
-use tm_scheduler::CommitId;
-use tm_worktrees::{BranchName, Repository};
+use tm_scheduler::{BranchName, CommitId};
+use tm_worktrees::Repository;
 
 /// The integration branch of a run.
 #[derive(Debug)]

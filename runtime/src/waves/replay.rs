@@ -5,7 +5,9 @@
 use crate::Error;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use tm_scheduler::{CommitId, Input, Limits, RunId, Scheduler, Tag, Timestamp, WavePlan};
+use tm_scheduler::{
+    BranchName, CommitId, Input, Limits, RunId, Scheduler, Tag, Timestamp, WavePlan,
+};
 use tm_store::run::{JournalContents, JournalEnd, read_journal};
 
 /// A run as its journal tells it.
@@ -65,7 +67,7 @@ pub struct JournalHeader {
     /// The commit that it starts from.
     pub base_commit: CommitId,
     /// The integration branch.
-    pub integration_branch: String,
+    pub integration_branch: BranchName,
     /// The plan.
     pub plan: WavePlan,
     /// The limits at the start.

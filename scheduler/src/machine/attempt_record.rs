@@ -2,8 +2,8 @@
 
 use crate::merging::Resolution;
 use crate::{
-    AgentName, AgentReport, AttemptNumber, CommitId, Failure, GateResult, Proof, Reason, TaskId,
-    Timestamp, Tokens,
+    AgentName, AgentReport, AttemptNumber, BranchName, CommitId, Failure, GateResult, Proof,
+    Reason, TaskId, Timestamp, Tokens,
 };
 use serde::{Deserialize, Serialize};
 
@@ -312,7 +312,7 @@ pub struct Refactored {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Place {
     /// The task's branch.
-    pub branch: String,
+    pub branch: BranchName,
     /// The commit that the work starts from; asserted to contain every dependency.
     pub base: CommitId,
     /// The worktree's folder.

@@ -50,12 +50,14 @@ impl Scheduler {
         let task = self.id(rank);
         let record = self.last_attempt(rank);
         record.reach(Reached::Commit(commit.clone()));
-        let branch = record.place().map(|place| place.branch.clone());
-        self.tell(Event::CommitCreated {
-            task,
-            commit: commit.clone(),
-            branch: branch.unwrap_or_default(),
-        });
+        if let Some(place) = record.place() {
+            let event = Event::CommitCreated {
+                task,
+                commit: commit.clone(),
+                branch: place.branch.clone(),
+            };
+            self.tell(event);
+        }
     }
 
     /// A run that stops starts no further agent, nor does a task that has spent its budget.

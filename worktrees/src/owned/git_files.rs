@@ -5,11 +5,11 @@ use super::OwnedFolder;
 use crate::files::{Identity, beginning, copy_with_time, replace};
 use crate::git::{Git, GitPlace, path_of};
 use crate::repository::own::OwnGit;
-use crate::{BranchName, Error, OrFailedTo as _, Repository, Result, TreeId};
+use crate::{Error, OrFailedTo as _, Repository, Result, TreeId};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
-use tm_scheduler::CommitId;
+use tm_scheduler::{BranchName, CommitId};
 
 /// The file `.git` of a worktree, and the like, are no longer than this.
 pub(crate) const SHORT: usize = 8 * 1024;

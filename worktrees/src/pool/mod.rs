@@ -16,13 +16,13 @@ use crate::collection::NoCollection;
 use crate::files::create_folder;
 use crate::owned::{Lister, OwnedFolder, OwnedHead};
 use crate::repository::own::OwnGit;
-use crate::{BranchName, Error, OrFailedTo as _, Repository, Result, TreeId};
+use crate::{Error, OrFailedTo as _, Repository, Result, TreeId};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::mem::take;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use tm_scheduler::CommitId;
+use tm_scheduler::{BranchName, CommitId};
 
 /// What the folders of judges begin with; those of agents are numbers.
 pub(crate) const OF_JUDGE: &str = "judge-";

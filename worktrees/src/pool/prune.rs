@@ -5,8 +5,9 @@ use super::salvage::salvage;
 use super::{KEPT_SETTINGS, OF_JUDGE};
 use crate::git::Git;
 use crate::owned::{OwnedFolder, name_of_folder};
-use crate::{BranchName, Error, OrFailedTo as _, Repository, Result};
+use crate::{Error, OrFailedTo as _, Repository, Result};
 use std::path::{Path, PathBuf};
+use tm_scheduler::BranchName;
 
 /// What became of a worktree.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

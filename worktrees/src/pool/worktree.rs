@@ -6,11 +6,11 @@ use super::WorktreePool;
 use super::salvage::{refused_work, salvage};
 use crate::hooks::{Hooked, HookedWork};
 use crate::owned::{Lister, Looker, OwnedFolder, OwnedHead};
-use crate::{BranchName, Error, PathPatterns, Repository, Result, RunHooks, TreeId};
+use crate::{Error, PathPatterns, Repository, Result, RunHooks, TreeId};
 use parking_lot::{Mutex, MutexGuard};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use tm_scheduler::CommitId;
+use tm_scheduler::{BranchName, CommitId};
 
 /// So many paths that are left out are named at the most.
 const SHOWN: usize = 20;

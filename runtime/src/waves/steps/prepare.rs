@@ -9,10 +9,10 @@ use crate::waves::run_setup::RunSetup;
 use crate::waves::step_message::StepDone;
 use crate::{StepError, briefly, describe, now};
 use tm_scheduler::{
-    AgentReport, Answer, AttemptNumber, Claim, ClaimStatus, CommitId, Ended, Keep, Phase, Place,
-    PrepareRefusal, ResultFile, TaskId,
+    AgentReport, Answer, AttemptNumber, BranchName, Claim, ClaimStatus, CommitId, Ended, Keep,
+    Phase, Place, PrepareRefusal, ResultFile, TaskId, branch_from_pattern, slug,
 };
-use tm_worktrees::{BranchName, Conflict, Conflicts, Error, Worktree, branch_from_pattern, slug};
+use tm_worktrees::{Conflict, Conflicts, Error, Worktree};
 
 /// So often a step is done again whose new objects were collected by another git before anything held them.
 const TRIES: u32 = 3;
@@ -43,7 +43,7 @@ pub(crate) async fn prepare(
         }
     };
     let place = Place {
-        branch: worktree.branch().to_string(),
+        branch: worktree.branch().clone(),
         base: worktree.base().clone(),
         worktree: worktree.path().display().to_string(),
     };
@@ -127,7 +127,7 @@ fn branch(context: &StepContext, base: &CommitId) -> Result<(BranchName, Option<
         .chain(&context.record)
         .find_map(|record| record.place());
     if let Some(place) = earlier {
-        let branch = BranchName::new(place.branch.clone())?;
+        let branch = place.branch.clone();
         if let Some(tip) = repository.branch_tip(&branch)? {
             if !repository.is_ancestor(&tip, base)? {
                 let before = AttemptNumber(context.attempt.0.saturating_sub(1));
@@ -158,8 +158,8 @@ pub(super) fn taken_over(context: &StepContext) -> Result<Worktree, StepError> {
     let never_made = || StepError::of_task("its worktree was never made");
     let place = context.place.as_ref().ok_or_else(never_made)?;
     briefly(|| {
-        let branch = BranchName::new(place.branch.clone())?;
-        (context.setup.checkouts).take_over(place.worktree.as_ref(), &branch, &place.base)
+        let folder = place.worktree.as_ref();
+        (context.setup.checkouts).take_over(folder, &place.branch, &place.base)
     })
 }
 

@@ -230,7 +230,7 @@ fn describe(event: &Event) -> String {
 
 fn prepared() -> Answer {
     Answer::Prepared(Place {
-        branch: "b".into(),
+        branch: crate::BranchName::new("b").expect("a name"),
         base: "base".into(),
         worktree: "w".into(),
     })

@@ -436,7 +436,7 @@ impl World {
         }
         let answer = match (owed, fails) {
             (Owed::Prepare, false) => Answer::Prepared(Place {
-                branch: "b".into(),
+                branch: crate::BranchName::new("b").expect("a name"),
                 base: self.commit(),
                 worktree: "w".into(),
             }),
