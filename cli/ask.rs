@@ -48,7 +48,7 @@ pub(crate) fn allowed(
         return Ok(true);
     }
     if !is_answered() {
-        return Err(failure!("ask whether to {what}: there is no terminal").usage(hint));
+        return Err(failure!("there is no terminal to ask on whether to {what}").usage(hint));
     }
     Ok(confirmed(&question(), false)?)
 }

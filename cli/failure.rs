@@ -12,7 +12,7 @@ pub(crate) type Result<T = u8, E = CommandFailure> = std::result::Result<T, E>;
 /// An error on its way to the screen.
 #[derive(Debug)]
 pub(crate) struct CommandFailure {
-    /// What failed, a lower-case fragment.
+    /// What failed, a lower-case fragment that follows "failed to"; with the code of a usage error, what is wrong.
     pub(crate) message: String,
     /// The next command to type, or what to change.
     pub(crate) hint: Option<String>,
@@ -55,21 +55,25 @@ impl CommandFailure {
         }
     }
 
-    /// Prints it for programs and returns its exit code.
-    pub(crate) fn print_for_programs(&self) -> u8 {
-        data!("{:#}\n", self.document());
+    /// Prints it for people, where its answer is printed already, and returns its exit code.
+    pub(crate) fn answered(&self) -> u8 {
+        self.print();
         self.code.number()
     }
 
     /// Returns it for programs.
     pub(crate) fn document(&self) -> Value {
-        json!({"success": false, "error": self.message, "hint": self.hint, "exitCode": self.code.number()})
+        json!({"success": false, "error": self.to_string(), "hint": self.hint, "exitCode": self.code.number()})
     }
 }
 
 impl fmt::Display for CommandFailure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "failed to {}", self.message)
+        match self.code {
+            // What was typed makes no sense: the message says why.
+            ExitCode::Usage => formatter.write_str(&self.message),
+            _ => write!(formatter, "failed to {}", self.message),
+        }
     }
 }
 

@@ -42,8 +42,8 @@ fn main() -> ExitCode {
     };
     logging::begin(invocation.verbosity());
     let done = run(arguments, &invocation).unwrap_or_else(|failure| {
-        failure.print();
-        failure.code.number()
+        usage::print_for_programs(&failure, std::env::args_os());
+        failure.answered()
     });
     ExitCode::from(done)
 }

@@ -1,5 +1,7 @@
-//! Command lines that make no sense: in clap's words, or as one JSON document for callers that asked for JSON.
+//! Errors on the screen: command lines that make no sense in clap's words, all others in ours; and for callers that
+//! asked for JSON as one document besides, on a line, since a stream of events may stand before it.
 
+use crate::display::print_own;
 use crate::failure::{CommandFailure, ExitCode};
 use clap::Error;
 use clap::error::{ContextKind, ContextValue};
@@ -9,12 +11,19 @@ use tm_scheduler::one_line;
 
 /// Prints what is wrong and returns the exit code: 0 for help and version, 2 for anything else.
 pub(crate) fn told(error: &Error, words: impl Iterator<Item = OsString>) -> u8 {
-    if error.use_stderr() && wants_json(words) {
-        return failure(error).print_for_programs();
+    if error.use_stderr() {
+        print_for_programs(&failure(error), words);
     }
     // A closed pipe is the reader's decision.
     let _printed = error.print();
     u8::try_from(error.exit_code()).unwrap_or(ExitCode::Usage.number())
+}
+
+/// Prints a failure where JSON was asked for.
+pub(crate) fn print_for_programs(failure: &CommandFailure, words: impl Iterator<Item = OsString>) {
+    if wants_json(words) {
+        print_own(&format!("{}\n", failure.document()));
+    }
 }
 
 /// Whether JSON was asked for, as far as words show that no parser understood.

@@ -298,13 +298,13 @@ pub enum Error {
         state: String,
     },
     /// Work is to be rejected, and nobody says why.
-    #[error("reject work without a reason")]
+    #[error("a reason is required")]
     NoReason,
     /// There is no work to reject.
     #[error("reject work: there is none")]
     NothingToReject,
     /// The tests of a task can't stay.
-    #[error("keep the tests of `{task}`: {why}")]
+    #[error("the tests of `{task}` can't be kept: {why}")]
     TestsNotKept {
         /// The task.
         task: String,
@@ -355,16 +355,16 @@ pub enum Error {
     #[error("audit a clone that has only a part of its history")]
     ShallowAudit,
     /// A range of two commits has two dots.
-    #[error("audit a range with three dots")]
+    #[error("a range has two dots, not three")]
     ThreeDots,
     /// A range names what is not there.
-    #[error(transparent)]
+    #[error("there is no such range, commit or run: failed to {0}")]
     UnknownRange(tm_worktrees::Error),
     /// The default branch has everything.
-    #[error("find what the default branch has not of `{0}`")]
+    #[error("the default branch has everything of `{0}`")]
     NothingOfItsOwn(String),
     /// Nothing was done by a run.
-    #[error("find what to audit: HEAD has nothing of a run that is new")]
+    #[error("there is nothing to audit: HEAD has nothing of a run that is new")]
     NothingToAudit,
     /// There is no sandbox.
     #[error(transparent)]
@@ -373,10 +373,10 @@ pub enum Error {
     #[error("verify: there is no test command, and none was found")]
     NothingToVerifyWith,
     /// There is no such status.
-    #[error("read the status `{0}`, there are {known}", known = quoted(&Status::KNOWN))]
+    #[error("`{0}` is no status, there are {known}", known = quoted(&Status::KNOWN))]
     UnknownStatus(String),
     /// Several tags can only be looped over at the same time.
-    #[error("loop over several tags one after the other")]
+    #[error("several tags can't be looped over one after the other")]
     SeveralTags,
     /// There is nothing to loop over.
     #[error("find tags to loop over: the backlog has none with open tasks")]

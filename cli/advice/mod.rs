@@ -108,6 +108,10 @@ fn on_store(error: &AnyError) -> Option<Advice> {
 
 fn on_backlog(error: &AnyError) -> Option<Advice> {
     Some(hint(match error.downcast_ref()? {
+        BacklogError::UnknownGroup { .. } => {
+            let words = "name one of these with `--task-group`, or leave it out";
+            return Some(coded(ExitCode::Unplannable, words));
+        }
         BacklogError::NotFound { .. } => "`tm init` makes one, `--file PATH` names one",
         BacklogError::UnknownTag { .. } => "name one of these with `--tag`",
         BacklogError::Refused {
@@ -203,6 +207,9 @@ fn on_run(error: &Error) -> Option<&'static str> {
         Error::UnknownRun(_) => "`tm waves list` lists the runs",
         Error::UnreadableRun { error, .. } if error.is_unstarted() => {
             "`tm waves run` starts one, `tm waves list` lists others"
+        }
+        Error::Unplannable { refusal, .. } if refusal.is_of_order() => {
+            "`tm list` lists the tasks, `tm list --with-subtasks` those of `--unit subtask`"
         }
         Error::Unplannable { refusal, .. } if !refusal.has_cycles() => {
             "correct the ids named above in the backlog"

@@ -297,7 +297,7 @@ impl Perform for OpenArguments {
             return Ok(0);
         }
         if !std::io::stdin().is_terminal() {
-            return Err(failure!("open a shell: there is no terminal")
+            return Err(failure!("there is no terminal for a shell")
                 .usage("`--print` makes the worktree and prints its folder"));
         }
         let tool = if self.editor {

@@ -53,6 +53,9 @@ impl From<tm_app::Error> for Refusal {
 impl From<tm_runtime::autopilot::Error> for Refusal {
     fn from(error: tm_runtime::autopilot::Error) -> Self {
         let mut refusal = Self::new(&error, advice::on_autopilot(&error).as_deref());
+        if error.kind() == tm_runtime::autopilot::ErrorKind::Usage {
+            refusal.document["error"] = json!(error.to_string());
+        }
         if let tm_runtime::autopilot::Error::Refused {
             verdict, is_paused, ..
         } = &error

@@ -36,11 +36,11 @@ pub enum ChatService {
 pub enum UnknownChannel {
     /// It names none.
     #[error(
-        "tell `{0}`: there are `desktop`, URLs that begin with `http://` or `https://`, and `slack+URL`, `discord+URL`"
+        "`{0}` is no channel: there are `desktop`, URLs that begin with `http://` or `https://`, and `slack+URL`, `discord+URL`"
     )]
     Unknown(String),
     /// It is a server, of which this tm knows nothing.
-    #[error("tell a server: this tm was built without the feature `webhooks`")]
+    #[error("this tm was built without the feature `webhooks`")]
     NotBuilt,
 }
 
@@ -88,7 +88,7 @@ pub enum NotDelivered {
     #[error("write a notice: {0}")]
     Unwritten(#[from] serde_json::Error),
     /// This tm posts nothing.
-    #[error(transparent)]
+    #[error("post a notice: {0}")]
     NotBuilt(#[from] UnknownChannel),
     /// The server did not take it.
     #[error("post a notice to `{host}`: {why}")]

@@ -59,7 +59,7 @@ pub fn repairs(tasks: &[Task], cycle_repair: CycleRepair) -> Vec<(CutDependency,
                 repairs.push(((task.clone(), dependency.clone()), problem));
             }
             Problem::Circular { .. } => left.push_back(problem),
-            Problem::Duplicate { .. } => {}
+            Problem::Duplicate { .. } | Problem::Unknown { .. } => {}
         }
     }
     if cycle_repair == CycleRepair::Leave || left.is_empty() {

@@ -2,7 +2,7 @@
 //!
 //! Knows petgraph; does not know order, slots or time.
 
-use crate::{PlannedTask, Task, TaskId, quoted_cycle};
+use crate::{PlannedTask, Task, TaskId, quoted, quoted_cycle};
 use petgraph::Direction::{self, Incoming, Outgoing};
 use petgraph::algo::{astar, kosaraju_scc, toposort};
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -36,6 +36,14 @@ pub enum Problem {
         /// What is not there.
         dependency: TaskId,
     },
+    /// A task that was asked for is not there.
+    #[error("there is no task `{task}`, {}", in_part(known))]
+    Unknown {
+        /// What is not there.
+        task: TaskId,
+        /// The tasks that there are.
+        known: Vec<TaskId>,
+    },
     /// Tasks wait for each other.
     #[error("tasks {} depend on each other in a cycle", quoted_cycle(tasks))]
     Circular {
@@ -67,6 +75,18 @@ pub struct Unplannable {
     pub problems: Vec<Problem>,
 }
 
+/// So many ids are named where there are many.
+const NAMED: usize = 12;
+
+fn in_part(known: &[TaskId]) -> String {
+    let named = quoted(known.iter().take(NAMED));
+    match known.len() {
+        0 => "nor any other one".to_owned(),
+        1..=NAMED => format!("only {named}"),
+        all => format!("only {named} and {} more", all - NAMED),
+    }
+}
+
 fn in_words(problems: &[Problem]) -> String {
     let words: Vec<String> = problems.iter().map(ToString::to_string).collect();
     words.join("; ")
@@ -76,6 +96,12 @@ impl Unplannable {
     /// Tells whether tasks wait for each other, or one for itself.
     pub fn has_cycles(&self) -> bool {
         self.problems.iter().any(Problem::is_cycle)
+    }
+
+    /// Tells whether tasks were asked for that are not there, and nothing is wrong with the backlog.
+    pub fn is_of_order(&self) -> bool {
+        let is_unknown = |problem: &Problem| matches!(problem, Problem::Unknown { .. });
+        self.problems.iter().all(is_unknown)
     }
 }
 

@@ -149,7 +149,12 @@ impl Selection {
     fn new(tasks: &[Task], only: &[TaskId]) -> Result<Self, Unplannable> {
         let (positions, mut problems) = positions(tasks.iter().map(|task| &task.id));
         let find = |id: &TaskId| Some(&tasks[*positions.get(id.as_str())?]);
-        let wanted = wanted(only, find, &mut problems);
+        let unknown = only.iter().filter(|id| find(id).is_none());
+        problems.extend(unknown.map(|id| Problem::Unknown {
+            task: id.clone(),
+            known: tasks.iter().map(|task| task.id.clone()).collect(),
+        }));
+        let wanted = wanted(only, find);
         let is_wanted = |task: &&Task| wanted.as_ref().is_none_or(|ids| ids.contains(&task.id));
         let is_finished = |task: &&Task| task.status.satisfies_dependants();
         let mut selection = Self {
@@ -245,7 +250,6 @@ impl Selection {
 fn wanted<'t>(
     only: &'t [TaskId],
     find: impl Fn(&TaskId) -> Option<&'t Task>,
-    problems: &mut Vec<Problem>,
 ) -> Option<BTreeSet<&'t TaskId>> {
     if only.is_empty() {
         return None;
@@ -253,15 +257,11 @@ fn wanted<'t>(
     let mut wanted = BTreeSet::new();
     let mut stack: Vec<&TaskId> = only.iter().collect();
     while let Some(id) = stack.pop() {
-        match find(id) {
-            Some(task) if wanted.insert(id) && task.status.is_open() => {
-                stack.extend(&task.dependencies);
-            }
-            None if only.contains(id) => {
-                let (task, dependency) = (id.clone(), id.clone());
-                problems.push(Problem::Missing { task, dependency });
-            }
-            Some(_) | None => {}
+        if let Some(task) = find(id)
+            && wanted.insert(id)
+            && task.status.is_open()
+        {
+            stack.extend(&task.dependencies);
         }
     }
     Some(wanted)

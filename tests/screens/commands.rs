@@ -375,7 +375,7 @@ fn what_goes_wrong() {
     let scene = planned();
     settings().bind(|| {
         insta::assert_snapshot!(screen(&scene, "list --status nope"), @"
-        error: failed to read `nope` as a status
+        error: `nope` is no status
         hint: use one of pending, in-progress, done, review, deferred, cancelled, blocked
         exit code Some(2)
         ");
@@ -435,7 +435,7 @@ fn what_goes_wrong() {
         exit code Some(2)
         ");
         insta::assert_snapshot!(screen(&scene, "audit nowhere"), @"
-        error: failed to find a commit for `refs/remotes/origin/nowhere`
+        error: there is no such range, commit or run: failed to find a commit for `refs/remotes/origin/nowhere`
         hint: `tm audit FROM..TO` names a range, as `tm audit origin/main..HEAD`; `tm waves list` lists runs
         exit code Some(2)
         ");

@@ -185,7 +185,7 @@ fn ask_for_trust(loaded: &Loaded, names: &[String]) -> Result<()> {
         return Ok(());
     }
     Err(
-        failure!("start `{named}`: the project's own settings say how, and nobody has read them")
+        failure!("the project's own settings say how to start `{named}`, and nobody has read them")
             .usage(format!("read `tm agents show {first}`, then add `--trust`")),
     )
 }

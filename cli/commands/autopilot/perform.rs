@@ -25,16 +25,6 @@ const WATCH_EVERY: Duration = Duration::from_millis(300);
 
 impl Perform for AutopilotArguments {
     async fn perform(self, start: &Path) -> Result {
-        let json = self.json;
-        match Box::pin(self.done(start)).await {
-            Err(failure) if json => Ok(failure.print_for_programs()),
-            done => done,
-        }
-    }
-}
-
-impl AutopilotArguments {
-    async fn done(self, start: &Path) -> Result {
         if matches!(self.command, AutopilotCommand::Guide) {
             print_data(GUIDE);
             return Ok(0);

@@ -1,7 +1,7 @@
 //! `tm validate-dependencies`, `tm fix-dependencies`, `tm add-dependency` and `tm remove-dependency`.
 
 use super::edits::EditChoice;
-use super::{Perform, told, warn, with_fields};
+use super::{Perform, warn, with_fields};
 use crate::display::print_answer;
 use crate::failure::{ExitCode, Result};
 use clap::{Args, Subcommand};
@@ -59,7 +59,7 @@ impl Perform for CheckArguments {
     async fn perform(self, start: &Path) -> Result {
         let json = self.choice.json && !self.silent;
         let read = || self.choice.find(start)?.read();
-        let backlog = told(json, read())?;
+        let backlog = read()?;
         warn(&backlog);
         let problems: serde_json::Result<Vec<Value>> =
             problems(&backlog.tasks).iter().map(entry).collect();
@@ -105,7 +105,7 @@ impl Dependency {
         if !depends(&backlog, task, dependency) {
             let missing = failure!("find a dependency of `{task}` on `{dependency}`");
             let hint = format!("`tm show {task}` lists what it depends on");
-            return told(self.choice.json, Err(missing.hint(hint)));
+            return Err(missing.hint(hint));
         }
         let words = format!("{task} no longer depends on {dependency}");
         let change = Change::RemoveDependencies { edges: vec![edge] };

@@ -1,7 +1,7 @@
 //! Commands that change which tasks there are: `tm add-task`, `tm add-subtask`, `tm remove-task` and `tm move`, and how a
 //! change is made and told.
 
-use super::{BacklogChoice, ChosenBacklog, Perform, confirm, status_of, task_ids, told, typed};
+use super::{BacklogChoice, ChosenBacklog, Perform, confirm, status_of, task_ids, typed};
 use crate::display::print_either;
 use crate::failure::Result;
 use clap::Args;
@@ -46,8 +46,7 @@ impl EditChoice {
         start: &Path,
         choose: impl Fn(&Backlog) -> Vec<Change>,
     ) -> Result<Vec<TaskId>> {
-        let change = || self.find(start)?.change(choose);
-        told(self.json, change())
+        self.find(start)?.change(choose)
     }
 
     /// Makes changes and says what they came to, in words or as one document.
@@ -156,7 +155,7 @@ impl MoveTask {
     fn move_to_ids(&self, start: &Path) -> Result {
         let (from, to) = (task_ids(&self.from), task_ids(&self.to));
         if from.len() != to.len() {
-            return Err(failure!("move {} tasks to {} ids", from.len(), to.len())
+            return Err(failure!("{} tasks can't get {} ids", from.len(), to.len())
                 .usage("name as many with `--to` as with `--from`"));
         }
         let named = from.iter().join(", ");
@@ -282,7 +281,7 @@ impl Perform for AddTask {
 
 fn priority_of(word: &str) -> Result<Priority> {
     let hint = "use one of low, medium, high, critical";
-    Priority::parse(word).ok_or_else(|| failure!("read `{word}` as a priority").usage(hint))
+    Priority::parse(word).ok_or_else(|| failure!("`{word}` is no priority").usage(hint))
 }
 
 /// Makes a task a subtask.
@@ -332,7 +331,7 @@ impl NewTask {
     /// What the task says.
     fn fields(self, title: &str, status: &str) -> Result<Vec<(String, Value)>> {
         if title.trim().is_empty() {
-            return Err(failure!("add a task without a title").usage("add `--title`"));
+            return Err(failure!("a title is required").usage("add `--title`"));
         }
         let ids = typed(&self.dependencies).map(spelled).collect_vec();
         let mut fields = vec![

@@ -215,20 +215,20 @@ impl ListArguments {
     }
 
     fn list(&self, chosen: &ChosenBacklog, filter: &Filter) -> Result {
-        let tags = if self.all_tags {
-            chosen.each_tag()?
+        let snapshot = chosen.source.snapshot()?;
+        let backlogs = if self.all_tags {
+            snapshot.read_all(&chosen.options)?
         } else {
-            vec![chosen.options.clone()]
+            vec![snapshot.read(&chosen.options)?]
         };
-        let listing = |options| {
-            let read = match self.form() {
-                Some(OutputArgument::Json) => chosen.source.read_entries(options)?,
-                _ => (chosen.source.read(options)?, Vec::new()),
+        let listing = |backlog| {
+            let entries = match self.form() {
+                Some(OutputArgument::Json) => snapshot.entries(&backlog),
+                _ => Vec::new(),
             };
-            Ok(Listing::new(read, filter))
+            Listing::new((backlog, entries), filter)
         };
-        let listings: Result<Vec<Listing>> = tags.iter().map(listing).collect();
-        self.print(&listings?)
+        self.print(&backlogs.into_iter().map(listing).collect_vec())
     }
 
     fn form(&self) -> Option<OutputArgument> {

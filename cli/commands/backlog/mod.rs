@@ -18,7 +18,7 @@ pub(crate) use tags::TagsArguments;
 
 use super::Perform;
 use crate::ask::{confirmed, is_answered};
-use crate::display::{Output, print_either, print_json};
+use crate::display::{Output, print_either};
 use crate::environment::{folder_in, text_of};
 use crate::failure::Result;
 use clap::{Args, ValueEnum};
@@ -142,28 +142,12 @@ impl ChosenBacklog {
         Ok(self.source.read(&self.options)?)
     }
 
-    /// Returns how each of its tags is read.
-    pub(crate) fn each_tag(&self) -> Result<Vec<ReadOptions>, BacklogError> {
-        Ok(self
-            .source
-            .read(&self.options)?
-            .tags
-            .iter()
-            .map(of_tag)
-            .collect())
-    }
-
     /// Reads it, with what its file holds of each task.
     fn read_entries(&self) -> Result<(Backlog, Vec<Value>)> {
-        Ok(self.source.read_entries(&self.options)?)
-    }
-}
-
-/// How one of the tags of a backlog is read.
-pub(crate) fn of_tag(tag: &Tag) -> ReadOptions {
-    ReadOptions {
-        tag: Some(tag.clone()),
-        ..ReadOptions::default()
+        let snapshot = self.source.snapshot()?;
+        let backlog = snapshot.read(&self.options)?;
+        let entries = snapshot.entries(&backlog);
+        Ok((backlog, entries))
     }
 }
 
@@ -172,18 +156,6 @@ fn warn(backlog: &Backlog) {
     for warning in &backlog.warnings {
         say!("warning: {warning}");
     }
-}
-
-/// Tells programs on stdout of a failure of which people are told on stderr, and passes it on.
-pub(crate) fn told<T>(output: impl Into<Output>, done: Result<T>) -> Result<T> {
-    done.inspect_err(|failure| {
-        if output.into() == Output::Json {
-            // Printing a text that has just been made from strings can't fail in any other way than a closed pipe.
-            let _printed = print_json(
-                &json!({"success": false, "error": failure.to_string(), "hint": failure.hint}),
-            );
-        }
-    })
 }
 
 /// The words of a list that somebody typed.
@@ -210,7 +182,7 @@ fn status_of(word: &str) -> Result<Status> {
         return Ok(status);
     }
     let known = Status::KNOWN.iter().join(", ");
-    Err(failure!("read `{word}` as a status").usage(format!("use one of {known}")))
+    Err(failure!("`{word}` is no status").usage(format!("use one of {known}")))
 }
 
 /// Whether a task has one of these statuses, or none is asked for.
@@ -224,7 +196,7 @@ fn ids(positional: &[String], flag: &[String]) -> Result<Vec<TaskId>> {
     let ids = typed(chosen).map(TaskId::from).collect_vec();
     if ids.is_empty() {
         let hint = "name it, as in `--id=1` or `--id=1,2.1`";
-        return Err(failure!("know which task is meant").usage(hint));
+        return Err(failure!("a task is required").usage(hint));
     }
     Ok(ids)
 }

@@ -1,7 +1,7 @@
 //! `tm tdd pair`: which tasks get a test task of their own, shown or written into the backlog.
 
 use super::edits::named;
-use super::{BacklogChoice, ChosenBacklog, Perform, told, warn, with_fields};
+use super::{BacklogChoice, ChosenBacklog, Perform, warn, with_fields};
 use crate::display::print_either;
 use crate::failure::Result;
 use clap::Args;
@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use tm_reports::laid_out;
 use tm_scheduler::{AbsentPartner, PairUp, PairUpOptions, RedStart, Task, TaskId, pair_up};
-use tm_store::backlog::{Backlog, BacklogSource, Change, SourceKind, spelled};
+use tm_store::backlog::{Backlog, BacklogSource, Change, ReadOptions, SourceKind, spelled};
 
 commands! {
     /// What is done with pairs.
@@ -43,7 +43,7 @@ pub(crate) struct PairArguments {
 
 impl Perform for PairArguments {
     async fn perform(self, start: &Path) -> Result {
-        let (backlog, plan) = told(self.json, self.planned(start))?;
+        let (backlog, plan) = self.planned(start)?;
         warn(&backlog);
         let answer = self.document(&backlog, &plan);
         print_either(self.json, &answer, || text(answer.clone(), &plan))?;
@@ -70,6 +70,11 @@ impl PairArguments {
     /// Plans the pairs on what stands in the backlog, under its lock where they are to be written.
     fn planned(&self, start: &Path) -> Result<(Backlog, PairUp)> {
         let ChosenBacklog { source, options } = self.choice.find(start)?;
+        // A group that no task has is an error, as in plans.
+        source.read(&ReadOptions {
+            group: self.task_group.clone(),
+            ..options.clone()
+        })?;
         let plan = |backlog: &Backlog| pair_up(&backlog.tasks, &self.pairing(&source, backlog));
         if !self.write {
             let backlog = source.read(&options)?;

@@ -4,7 +4,7 @@
 use super::concurrent_writers::ConcurrentWriters;
 use super::{
     BacklogChoice, ChosenBacklog, Perform, ReadingOptions, has_status, ids, normalised, status_of,
-    statuses, told, warn,
+    statuses, warn,
 };
 use crate::failure::{CommandFailure, Result};
 use crate::project::open;
@@ -74,11 +74,11 @@ impl Perform for ShowArguments {
             json!({"tasks": shown, "notFound": missing, "storageType": "file"})
         };
         let text = || found.iter().map(|(task, _)| text(task, &filter)).join("\n");
-        self.output.print(&answer, text)?;
+        let code = self.output.print(&answer, text)?;
         if missing.is_empty() {
-            return Ok(0);
+            return Ok(code);
         }
-        Err(not_found(&chosen, &backlog.tag, &missing))
+        Ok(not_found(&chosen, &backlog.tag, &missing).answered())
     }
 }
 
@@ -119,7 +119,7 @@ fn text(task: &Task, filter: &[Status]) -> String {
 
 impl Perform for NextArguments {
     async fn perform(self, start: &Path) -> Result {
-        let (backlog, found) = told(self.output.chosen(), self.next(start))?;
+        let (backlog, found) = self.next(start)?;
         warn(&backlog);
         let task = found.as_ref();
         let task = task.map(|(task, entry)| normalised(task, entry.clone()));
@@ -199,7 +199,7 @@ pub(crate) struct SetStatusArguments {
 
 impl Perform for SetStatusArguments {
     async fn perform(self, start: &Path) -> Result {
-        let (asked, outcomes) = told(self.output.chosen(), self.set(start))?;
+        let (asked, outcomes) = self.set(start)?;
         let is_asked = |outcome: &&StatusOutcome| asked.contains(&outcome.id);
         let (own, parents): (Vec<_>, Vec<_>) = outcomes.iter().partition(is_asked);
         let answer = json!({"success": true, "updatedTasks": entries(own), "updatedParents": entries(parents),
@@ -233,10 +233,11 @@ impl SetStatusArguments {
         };
         let positional = positional.map_or("", String::as_str).split(',');
         let asked = ids(&positional.map(ToOwned::to_owned).collect_vec(), &self.id)?;
-        let word =
-            self.status.as_ref().or(last).ok_or_else(|| {
-                failure!("know which status is meant").usage("add `--status=done`")
-            })?;
+        let word = self
+            .status
+            .as_ref()
+            .or(last)
+            .ok_or_else(|| failure!("a status is required").usage("add `--status=done`"))?;
         Ok((asked, status_of(word)?))
     }
 

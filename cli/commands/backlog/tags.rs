@@ -1,6 +1,6 @@
 //! `tm tags`: the tags of a file, and which one is current.
 
-use super::{BacklogChoice, ChosenBacklog, Perform, confirm, of_tag, told};
+use super::{BacklogChoice, ChosenBacklog, Perform, confirm};
 use crate::display::{print_answer, print_either};
 use crate::failure::Result;
 use crate::words::is_of_name;
@@ -88,15 +88,9 @@ impl Perform for TagsArguments {
             ..BacklogChoice::default()
         };
         match self.command {
-            None => list(&choice.find(start)?, self.json),
-            Some(TagsCommand::List) => {
-                let listed = choice
-                    .find(start)
-                    .and_then(|chosen| list(&chosen, self.json));
-                told(self.json, listed)
-            }
+            None | Some(TagsCommand::List) => list(&choice.find(start)?, self.json),
             Some(command) => {
-                let words = told(self.json, command.done(start, &choice))?;
+                let words = command.done(start, &choice)?;
                 let answer = json!({"success": true, "message": words});
                 print_either(self.json, &answer, || words + "\n")
             }
@@ -201,16 +195,18 @@ fn name_of_branch(start: &Path) -> Result<String> {
 }
 
 fn list(chosen: &ChosenBacklog, json: bool) -> Result {
-    let Backlog { tags, tag, .. } = chosen.read()?;
-    let entry = |name: &Tag| {
-        let tasks = chosen.source.read(&of_tag(name))?.tasks;
+    let snapshot = chosen.source.snapshot()?;
+    let tag = snapshot.read(&chosen.options)?.tag;
+    let entry = |backlog: Backlog| {
+        let Backlog {
+            tag: name, tasks, ..
+        } = backlog;
         let done = tasks.iter().filter(|task| task.status == Status::Done);
-        Ok(
-            json!({"name": name, "isCurrent": *name == tag, "taskCount": tasks.len(),
-                  "completedTasks": done.count(), "readyTasks": ready(&tasks).len()}),
-        )
+        json!({"name": name, "isCurrent": name == tag, "taskCount": tasks.len(),
+               "completedTasks": done.count(), "readyTasks": ready(&tasks).len()})
     };
-    let entries = tags.iter().map(entry).collect::<Result<Vec<Value>>>()?;
+    let each = snapshot.read_all(&chosen.options)?.into_iter();
+    let entries: Vec<Value> = each.map(entry).collect();
     let answer = json!({"tags": entries, "currentTag": tag, "totalTags": entries.len()});
     print_answer(json, &answer, "backlog/tags.txt")
 }

@@ -128,7 +128,7 @@ impl McpArguments {
         match &self.tools {
             _ if unknown.is_empty() => {}
             Some(_) => {
-                return Err(failure!("offer the tools {unknown}").usage(
+                return Err(failure!("there are no tools {unknown}").usage(
                     "there are `core`, `standard` and `all`, and the names in docs/mcp.md",
                 ));
             }
@@ -141,7 +141,7 @@ impl McpArguments {
     fn token(&self) -> Result<Option<String>> {
         if self.token.is_some() {
             return Err(failure!(
-                "take a token from the command line: everybody on this machine reads it there"
+                "a token on the command line can be read by everybody on this machine"
             )
             .usage("set `TM_MCP_TOKEN`, or use `--token-file FILE`"));
         }

@@ -1,7 +1,7 @@
 //! `tm tasks check`: what can't be planned, what is odd, and where it stands.
 
 use crate::commands::Perform;
-use crate::commands::backlog::{BacklogChoice, ChosenBacklog, told};
+use crate::commands::backlog::BacklogChoice;
 use crate::display::{print_answer, print_json};
 use crate::failure::{CommandFailure, ExitCode, Result};
 use clap::Args;
@@ -12,7 +12,7 @@ use std::path::Path;
 use tm_scheduler::{
     HeldTask, PlanOptions, Problem, Tag, TaskId, TddMode, Unit, WavePlan, problems,
 };
-use tm_store::backlog::{Backlog, BacklogError, BacklogSource, Position, ReadOptions, Warning};
+use tm_store::backlog::{Backlog, BacklogError, Position, ReadOptions, Snapshot, Warning};
 
 /// `tm tasks check`.
 #[derive(Args)]
@@ -30,38 +30,51 @@ pub(crate) struct TasksCheck {
 
 impl Perform for TasksCheck {
     async fn perform(self, start: &Path) -> Result {
-        let chosen = told(self.json, self.choice.find(start))?;
-        let tags = match self.tags(&chosen) {
+        let chosen = self.choice.find(start)?;
+        let snapshot = match chosen.source.snapshot() {
             Err(error @ BacklogError::Syntax { .. }) => return self.unreadable(error),
-            tags => told(self.json, tags.map_err(Into::into))?,
+            snapshot => snapshot?,
         };
-        let mut reports = Vec::new();
-        for options in &tags {
-            let report = Report::new(&chosen.source, options).map_err(Into::into);
-            reports.push(told(self.json, report)?);
-        }
+        let backlogs = match self.backlogs(&snapshot, &chosen.options) {
+            Err(error @ BacklogError::Syntax { .. }) => return self.unreadable(error),
+            backlogs => backlogs?,
+        };
+        let reports = backlogs
+            .into_iter()
+            .map(|backlog| Report::new(&snapshot, backlog))
+            .collect_vec();
         let is_valid = reports.iter().all(|report| report.errors.is_empty());
         let answer = document(&reports, is_valid);
         print_answer(self.json, &answer, "backlog/checked.txt")?;
-        if is_valid {
-            return Ok(0);
+        let is_repairable = |report: &Report| {
+            let repairs = snapshot.repairs(&ReadOptions::of_tag(&report.backlog.tag));
+            repairs.is_ok_and(|repairs| !repairs.is_empty())
+        };
+        if !is_valid || reports.iter().any(is_repairable) {
+            say!(
+                "hint: `tm tasks fix --dry-run` shows what has one right answer; the rest is yours to decide"
+            );
         }
-        say!(
-            "hint: `tm tasks fix --dry-run` shows what has one right answer; the rest is yours to decide"
-        );
-        Ok(ExitCode::Invalid.number())
+        Ok(ExitCode::Invalid.unless(is_valid))
     }
 }
 
 impl TasksCheck {
     /// What is read: the chosen tag, or each.
-    fn tags(&self, chosen: &ChosenBacklog) -> Result<Vec<ReadOptions>, BacklogError> {
-        let each = chosen.each_tag()?;
-        Ok(if self.all_tags && !each.is_empty() {
-            each
+    fn backlogs(
+        &self,
+        snapshot: &Snapshot<'_>,
+        options: &ReadOptions,
+    ) -> Result<Vec<Backlog>, BacklogError> {
+        let mut all = if self.all_tags {
+            snapshot.read_all(options)?
         } else {
-            vec![chosen.options.clone()]
-        })
+            Vec::new()
+        };
+        if all.is_empty() {
+            all.push(snapshot.read(options)?);
+        }
+        Ok(all)
     }
 
     /// A file that is not in its format is what is wrong.
@@ -75,7 +88,7 @@ impl TasksCheck {
             let finding = Finding::new("syntax", None, &failure.message).at(position);
             print_json(&json!({"valid": false, "tags": [], "errors": [finding], "warnings": []}))?;
         }
-        Err(failure)
+        Ok(failure.answered())
     }
 }
 
@@ -135,11 +148,10 @@ struct Report {
 }
 
 impl Report {
-    fn new(source: &BacklogSource, options: &ReadOptions) -> Result<Self, BacklogError> {
-        let backlog = source.read(options)?;
+    fn new(snapshot: &Snapshot<'_>, backlog: Backlog) -> Self {
         let problems = problems(&backlog.tasks);
         let wanted = problems.iter().map(culprit).collect_vec();
-        let places = source.locate(options, &wanted)?;
+        let places = snapshot.locate(&backlog, &wanted);
         let mut errors = problems
             .iter()
             .zip(&places)
@@ -152,18 +164,18 @@ impl Report {
         for finding in errors.iter_mut().chain(&mut warnings) {
             finding.tag = Some(backlog.tag.clone());
         }
-        Ok(Self {
+        Self {
             backlog,
             errors,
             warnings,
-        })
+        }
     }
 }
 
 /// The task and the field that a problem is about.
 fn culprit(problem: &Problem) -> (TaskId, &'static str) {
     let (task, field) = match problem {
-        Problem::Duplicate { task } => (Some(task), "id"),
+        Problem::Duplicate { task } | Problem::Unknown { task, .. } => (Some(task), "id"),
         Problem::Itself { task } | Problem::Missing { task, .. } => (Some(task), "dependencies"),
         Problem::Circular { tasks } => (tasks.first(), "dependencies"),
     };
@@ -174,7 +186,7 @@ const fn kind(problem: &Problem) -> &'static str {
     match problem {
         Problem::Duplicate { .. } => "duplicate",
         Problem::Itself { .. } => "self",
-        Problem::Missing { .. } => "missing",
+        Problem::Missing { .. } | Problem::Unknown { .. } => "missing",
         Problem::Circular { .. } => "circular",
     }
 }

@@ -3,7 +3,7 @@
 mod check;
 
 use super::Perform;
-use super::backlog::{BacklogChoice, ChosenBacklog, of_tag, told};
+use super::backlog::{BacklogChoice, ChosenBacklog};
 use crate::display::{print_answer, print_either, print_json};
 use crate::failure::Result;
 use check::TasksCheck;
@@ -13,9 +13,9 @@ use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use tm_reports::laid_out;
 use tm_scheduler::{
-    PlanOptions, Priority, Problem, Status, Tag, Task, TddMode, WavePlan, problems, ready,
+    PlanOptions, Priority, Problem, Status, Task, TddMode, WavePlan, problems, ready,
 };
-use tm_store::backlog::{Backlog, BacklogSource, Conversion, Repair, SourceKind};
+use tm_store::backlog::{Conversion, Repair, SourceKind};
 
 commands! {
     /// What is done with a backlog as a whole.
@@ -48,7 +48,7 @@ pub(crate) struct TasksFix {
 
 impl Perform for TasksFix {
     async fn perform(self, start: &Path) -> Result {
-        let (repairs, left) = told(self.json, self.repaired(start))?;
+        let (repairs, left) = self.repaired(start)?;
         let repairs = repairs.iter().map(entry).collect_vec();
         let left = left.iter().map(ToString::to_string).collect_vec();
         let answer =
@@ -62,7 +62,7 @@ impl TasksFix {
     fn repaired(&self, start: &Path) -> Result<(Vec<Repair>, Vec<Problem>)> {
         let ChosenBacklog { source, options } = self.choice.find(start)?;
         let repairs = if self.dry_run {
-            source.repairs(&options)?
+            source.snapshot()?.repairs(&options)?
         } else {
             source.repair(&options)?
         };
@@ -87,6 +87,9 @@ fn entry(repair: &Repair) -> Value {
         }
         Repair::Repeated { task, dependency } => {
             json!({"task": task, "field": "dependencies", "repeated": dependency, "message": message})
+        }
+        Repair::Name { task, from, to } => {
+            json!({"task": task, "field": to, "misspelt": from, "message": message})
         }
         Repair::Field {
             task,
@@ -122,7 +125,7 @@ impl Perform for TasksConvert {
             tags,
             tasks,
             losses,
-        } = told(self.json, self.converted(start))?;
+        } = self.converted(start)?;
         let form = match kind {
             SourceKind::TaskMaster => "tasks.json",
             SourceKind::Yaml => "backlog.yaml",
@@ -172,7 +175,7 @@ pub(crate) struct TasksStats {
 
 impl Perform for TasksStats {
     async fn perform(self, start: &Path) -> Result {
-        let counted = told(self.json, self.counted(start))?;
+        let counted = self.counted(start)?;
         print_either(self.json, &counted, || text(&counted))
     }
 }
@@ -180,8 +183,13 @@ impl Perform for TasksStats {
 impl TasksStats {
     fn counted(&self, start: &Path) -> Result<Value> {
         let ChosenBacklog { source, options } = self.choice.find(start)?;
-        let backlog = source.read(&options)?;
+        let snapshot = source.snapshot()?;
+        let backlog = snapshot.read(&options)?;
         let tasks = &backlog.tasks;
+        let by_tag = snapshot.read_all(&options)?.into_iter();
+        let by_tag: Map<String, Value> = by_tag
+            .map(|of_tag| (of_tag.tag.to_string(), json!(of_tag.tasks.len())))
+            .collect();
         let statuses = Status::KNOWN.iter().map(Status::as_str);
         let priorities = Priority::ALL.iter().rev().map(|priority| priority.as_str());
         let sizes = ["XS", "S", "M", "L", "XL", "none"].into_iter();
@@ -197,7 +205,7 @@ impl TasksStats {
                   "byStatus": counts(statuses, tasks, |task| task.status.to_string()),
                   "byPriority": counts(priorities, tasks, |task| task.priority.to_string()),
                   "byComplexity": counts(sizes, tasks, size),
-                  "byTag": by_tag(&source, &backlog)?, "ready": ready.len(), "blocked": blocked.len(),
+                  "byTag": by_tag, "ready": ready.len(), "blocked": blocked.len(),
                   "plan": plan(tasks)}))
     }
 }
@@ -216,18 +224,6 @@ fn counts(
         .chain(left.into_iter().sorted())
         .map(|(word, count)| (word, json!(count)))
         .collect()
-}
-
-fn by_tag(source: &BacklogSource, chosen: &Backlog) -> Result<Map<String, Value>> {
-    let count = |tag: &Tag| {
-        let tasks = if *tag == chosen.tag {
-            chosen.tasks.len()
-        } else {
-            source.read(&of_tag(tag))?.tasks.len()
-        };
-        Ok((tag.to_string(), json!(tasks)))
-    };
-    chosen.tags.iter().map(count).collect()
 }
 
 /// The open tasks as waves: how many there are one after the other, and how many at once.

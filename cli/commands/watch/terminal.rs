@@ -42,7 +42,7 @@ impl Perform for WatchArguments {
         if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
             let hint =
                 "`tm waves status` shows where it stands, `tm waves logs ID -f` follows a task";
-            return Err(failure!("watch the run: this is no terminal").usage(hint));
+            return Err(failure!("this is no terminal to watch a run on").usage(hint));
         }
         let is_told_to_leave = leave_on_signals()?;
         let mut hung_up = signal(SignalKind::hangup())?;

@@ -108,7 +108,7 @@ pub enum Error {
     #[error("commit a part of what GREEN held with, without {}", named(.0))]
     LeftOut(Vec<PathBuf>),
     /// A report can't be read.
-    #[error("read the results `{text}`: {why}")]
+    #[error("`{text}` is no report of results: {why}")]
     Results {
         /// The report.
         text: String,
@@ -116,7 +116,7 @@ pub enum Error {
         why: NoCounts,
     },
     /// A report names no results.
-    #[error("complete a phase: no results are given")]
+    #[error("no results are given")]
     NoResults,
     /// The pattern of commit subjects can't be filled.
     #[error("word a commit: {0}")]

@@ -2,10 +2,11 @@
 //!
 //! That program deletes the files of finished tasks, so a task that is waited for and is not there counts as finished.
 
+use super::change::written;
 use super::document::{Document, Tree, Value};
 use super::fields::{Reader, id};
 use super::loaded::{Loaded, Original, TaskFile};
-use super::{Backlog, BacklogError, ReadOptions, Refusal, file};
+use super::{Backlog, BacklogError, Refusal, file};
 use crate::Error;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -48,7 +49,7 @@ pub(super) fn load(folder: &Path) -> Result<Loaded, BacklogError> {
     })
 }
 
-pub(super) fn read(folder: &Path, loaded: &Loaded, options: &ReadOptions) -> Backlog {
+pub(super) fn read(folder: &Path, loaded: &Loaded) -> Backlog {
     let mut reader = Reader::default();
     let mut tasks: Vec<(Task, Value<'_>)> = Vec::new();
     for entry in entries(&loaded.document) {
@@ -72,7 +73,7 @@ pub(super) fn read(folder: &Path, loaded: &Loaded, options: &ReadOptions) -> Bac
     reader.place(loaded.positions(&reader.nodes));
     let tag = tag(folder);
     let tasks = tasks.into_iter().map(|(task, _)| task).collect();
-    let mut backlog = reader.backlog(tag.clone(), vec![tag], tasks, options.group.as_deref());
+    let mut backlog = reader.backlog(tag.clone(), vec![tag], tasks);
     backlog.next_number = backlog.next_number.max(watermark(folder).saturating_add(1));
     backlog
 }
@@ -144,7 +145,7 @@ fn edges(root: &mut Tree<'_>) -> BTreeSet<(String, String)> {
     let mut edges = BTreeSet::new();
     for task in root.elements().into_iter().flatten() {
         let id = task.plain("id").unwrap_or_default();
-        let on = task.scalars_within("blockedBy").into_iter().flatten();
+        let on = written(task).into_iter();
         edges.extend(on.map(|on| (on, id.clone())));
     }
     edges
@@ -165,8 +166,12 @@ fn mirror(document: &Document, root: &mut Tree<'_>) {
         let Some((mut come, gone)) = wanted.remove(id.as_str()) else {
             continue;
         };
-        let named = task.scalars_within("blocks");
-        let is_named = |id: &&str| named.iter().any(|named| named.as_deref() == Some(*id));
+        let named = task.parts("blocks");
+        let is_named = |id: &&str| {
+            named
+                .iter()
+                .any(|named| named.scalar().as_deref() == Some(*id))
+        };
         come.retain(|id| !is_named(id));
         if come.is_empty() && !gone.iter().any(is_named) {
             continue;

@@ -5,7 +5,8 @@
 use super::document::{Document, Tree, Value};
 use super::kind::{claude_status, spelled};
 use super::loaded::{MASTER, Original};
-use super::{Backlog, BacklogError, BacklogSource, ReadOptions, SourceKind, number};
+use super::spellings::Field;
+use super::{Backlog, BacklogError, BacklogSource, ReadOptions, Snapshot, SourceKind, number};
 use crate::{Error, atomic};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
@@ -52,7 +53,8 @@ impl BacklogSource {
             let refusal = super::Refusal::Taken(target.display().to_string());
             return Err(BacklogError::refused(self.path())(refusal));
         }
-        let chosen = self.read(options)?;
+        let snapshot = self.snapshot()?;
+        let chosen = snapshot.read(options)?;
         let is_all =
             options.tag.is_none() && options.group.is_none() && kind != SourceKind::ClaudeTasks;
         let tags = if is_all && !chosen.tags.is_empty() {
@@ -60,14 +62,15 @@ impl BacklogSource {
         } else {
             vec![chosen.tag.clone()]
         };
-        let mut losses = self.losses_of_file(&chosen, &tags, kind);
+        let mut losses = snapshot.losses_of_file(&chosen, &tags, kind);
         let mut lists = Vec::new();
         for tag in &tags {
             let mut of_tag = options.clone();
             if self.kind() != SourceKind::ClaudeTasks {
                 of_tag.tag = Some(tag.clone());
             }
-            let (backlog, entries) = self.read_entries(&of_tag)?;
+            let backlog = snapshot.read(&of_tag)?;
+            let entries = snapshot.entries(&backlog);
             let entries = backlog.tasks.iter().zip(entries);
             let list: Entries = entries
                 .map(|(task, entry)| canonical(task, entry))
@@ -89,7 +92,9 @@ impl BacklogSource {
             losses,
         })
     }
+}
 
+impl Snapshot<'_> {
     fn losses_of_file(&self, backlog: &Backlog, tags: &[Tag], kind: SourceKind) -> Vec<Loss> {
         let mut losses = Vec::new();
         let mut lose = |what: String| losses.push(Loss { task: None, what });
@@ -98,11 +103,8 @@ impl BacklogSource {
         if !left_out.is_empty() {
             lose(format!("tags {} are left out", quoted(left_out)));
         }
-        let Ok(loaded) = self.load() else {
-            return losses;
-        };
         let has_comment = |line: &str| line.trim_start().starts_with('#') || line.contains(" #");
-        if let Original::Yaml(text) = &loaded.original
+        if let Original::Yaml(text) = &self.loaded.original
             && kind != SourceKind::Yaml
             && text.lines().any(has_comment)
         {
@@ -112,7 +114,8 @@ impl BacklogSource {
             let mut tags = root.members().map(|(_, tag)| tag).chain([root]);
             tags.any(|holder| holder.get("metadata").is_some())
         };
-        if self.kind() == SourceKind::TaskMaster && loaded.document.root().is_some_and(has_metadata)
+        if self.source.kind() == SourceKind::TaskMaster
+            && self.loaded.document.root().is_some_and(has_metadata)
         {
             lose("`metadata` of tags".to_owned());
         }
@@ -128,13 +131,14 @@ fn canonical(task: &Task, entry: Json) -> Map<String, Json> {
     };
     let mut fields = Map::from_iter([("id".to_owned(), spelled(task.id.as_str()))]);
     for (key, value) in entry {
-        let (key, value) = match key.as_str() {
-            "id" | "blocks" | "blockedBy" | "dependencies" => continue,
-            "subject" => ("title".to_owned(), value),
-            "test_strategy" => ("testStrategy".to_owned(), value),
-            "acceptance_criteria" => ("acceptanceCriteria".to_owned(), value),
-            "status" => (key, json!(task.status)),
-            "subtasks" => (key, subtasks(task, value)),
+        let (key, value) = match Field::of(&key) {
+            Some(Field::Id | Field::Dependencies) => continue,
+            None if key == "blocks" => continue,
+            Some(Field::Title) => ("title".to_owned(), value),
+            Some(Field::TestStrategy) => ("testStrategy".to_owned(), value),
+            Some(Field::AcceptanceCriteria) => ("acceptanceCriteria".to_owned(), value),
+            Some(Field::Status) => (key, json!(task.status)),
+            Some(Field::Subtasks) => (key, subtasks(task, value)),
             _ => (key, value),
         };
         fields.insert(key, value);

@@ -37,6 +37,18 @@ pub enum BacklogError {
         /// The tags that there are.
         known: String,
     },
+    /// No task has the group that was asked for.
+    #[error("find a task of the group `{group}` in `{path}`, tag `{tag}`: {known}")]
+    UnknownGroup {
+        /// The file.
+        path: PathBuf,
+        /// The group.
+        group: String,
+        /// The tag that was read.
+        tag: tm_scheduler::Tag,
+        /// The groups that there are, in words.
+        known: String,
+    },
     /// A change is not made.
     #[error("{refusal} in `{path}`")]
     Refused {

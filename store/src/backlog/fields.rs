@@ -2,8 +2,10 @@
 
 use super::change::number;
 use super::document::{Kind, Value};
-use super::{Backlog, Position, Warning};
-use std::collections::BTreeSet;
+use super::spellings::{Field, Likeness, Members, meant_priority, meant_status};
+use super::{Backlog, Position, SourceKind, Warning};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::{Complexity, Priority, Status, Task, TaskId, TddHalf, TddMark};
 
 /// A title has so many characters at the most.
@@ -43,6 +45,8 @@ pub(super) struct Reader {
     pub(super) warnings: Vec<Warning>,
     /// The node of the document that each warning is about.
     pub(super) nodes: Vec<usize>,
+    /// What names look like that are not read.
+    likenesses: BTreeMap<String, Option<Likeness>>,
 }
 
 impl Reader {
@@ -83,81 +87,121 @@ impl Reader {
 
     /// Reads a value that is one task.
     pub(super) fn one(&mut self, value: Value<'_>) -> Option<Task> {
-        Some(self.task(value, &id(value)?, None))
+        Some(self.task(value, &id(value)?, None, Priority::default()))
     }
 
-    /// Reads one task; `siblings` are given for a subtask.
-    fn task(&mut self, value: Value<'_>, id: &str, siblings: Option<Siblings<'_>>) -> Task {
+    /// Reads one task; `siblings` are given for a subtask, which has the priority of its task where it says none.
+    fn task(
+        &mut self,
+        value: Value<'_>,
+        id: &str,
+        siblings: Option<Siblings<'_>>,
+        priority: Priority,
+    ) -> Task {
         let absolute = siblings.map_or_else(|| id.to_owned(), |all| all.id(all.own));
-        let mut task = Task::new(absolute.as_str(), self.title(value, &absolute));
-        task.description = text(value, &["description"]);
-        task.details = text(value, &["details"]);
-        task.test_strategy = text(value, &["testStrategy", "test_strategy"]);
-        task.acceptance_criteria = criteria(value, &task.description);
-        task.category = word(value, "category");
-        self.standing(value, &mut task);
-        self.metadata(value, &mut task);
-        self.dependencies(value, &mut task, siblings);
-        self.subtasks(value, &mut task, siblings);
+        let members = Members::of(value);
+        let mut task = Task::new(absolute.as_str(), "");
+        task.priority = priority;
+        task.title = self.title(value, &members, &task.id);
+        task.description = text(members.get(Field::Description));
+        task.details = text(members.get(Field::Details));
+        task.test_strategy = text(members.get(Field::TestStrategy));
+        task.acceptance_criteria =
+            criteria(members.get(Field::AcceptanceCriteria), &task.description);
+        task.category = members.word(Field::Category);
+        self.standing(value, &members, &mut task);
+        if let Some(metadata) = members.get(Field::Metadata) {
+            self.metadata(metadata, &mut task);
+        }
+        self.names(&members, &task.id);
+        self.dependencies(&members, &mut task, siblings);
+        if let Some(list) = members.get(Field::Subtasks) {
+            self.subtasks(list, &mut task, siblings);
+        }
         task
     }
 
     /// The title: one that is no title any more is cut, since it stands in lists, branches and subjects.
-    fn title(&mut self, value: Value<'_>, id: &str) -> String {
-        let title = text(value, &["title", "subject"]);
-        let id = TaskId::from(id);
+    fn title(&mut self, value: Value<'_>, members: &Members<'_>, id: &TaskId) -> String {
+        let title = text(members.get(Field::Title));
         if title.is_empty() {
-            self.warn(value, Some(&id), "title", "is missing");
+            self.warn(value, Some(id), "title", "is missing");
         }
         let Some((end, _)) = title.char_indices().nth(LONGEST_TITLE) else {
             return title;
         };
         let message = format!("is longer than {LONGEST_TITLE} characters; the rest is left out");
-        self.warn(value, Some(&id), "title", message);
+        self.warn(value, Some(id), "title", message);
         format!("{}…", &title[..end])
     }
 
     /// Status, priority and complexity.
-    fn standing(&mut self, value: Value<'_>, task: &mut Task) {
+    fn standing(&mut self, value: Value<'_>, members: &Members<'_>, task: &mut Task) {
         let id = task.id.clone();
-        match word(value, "status") {
+        match members.word(Field::Status) {
             Some(status) => task.status = Status::from(status),
             None => self.warn(value, Some(&id), "status", "is missing; read as `pending`"),
         }
         if let Status::Other(status) = &task.status {
-            let at = value.get("status").unwrap_or(value);
-            let message = format!("`{status}` is not known; the task is left alone");
+            let at = members.get(Field::Status).unwrap_or(value);
+            let meant = meant_status(status, SourceKind::TaskMaster);
+            let perhaps = perhaps(meant.as_ref().map(Status::as_str));
+            let message = format!("`{status}` is not known{perhaps}; the task is left alone");
             self.warn(at, Some(&id), "status", message);
         }
-        if let Some(at) = member(value, &["priority"])
+        if let Some(at) = members.get(Field::Priority)
             && let Some(priority) = at.plain()
         {
-            if let Some(priority) = Priority::parse(&priority) {
-                task.priority = priority;
-            } else {
-                let message = format!("`{priority}` is not known; read as `medium`");
+            let known = Priority::parse(&priority);
+            task.priority = known.unwrap_or_default();
+            if known.is_none() {
+                let perhaps = perhaps(meant_priority(&priority).map(Priority::as_str));
+                let message = format!("`{priority}` is not known{perhaps}; read as `medium`");
                 self.warn(at, Some(&id), "priority", message);
             }
         }
-        let complexity = word(value, "complexity");
+        let complexity = members.word(Field::Complexity);
         task.complexity = complexity.and_then(|text| Complexity::parse(&text));
     }
 
-    fn metadata(&mut self, value: Value<'_>, task: &mut Task) {
-        let Some(metadata) = member(value, &["metadata"]) else {
-            return;
-        };
-        let field = |name: &str| word(metadata, name);
+    /// Names that are not read and look like one that is, and names that stand twice.
+    fn names(&mut self, members: &Members<'_>, id: &TaskId) {
+        for (name, value) in &members.repeated {
+            self.warn(*value, Some(id), name, "stands twice; the last one is read");
+        }
+        let is_empty =
+            |value: Value<'_>| value.kind() == Kind::Array && value.elements().next().is_none();
+        for (name, value) in members.others.iter().filter(|(_, value)| !is_empty(*value)) {
+            let known = self.likenesses.get(&**name).copied();
+            let likeness = known.unwrap_or_else(|| {
+                let likeness = Likeness::of(name);
+                self.likenesses.insert(name.to_string(), likeness);
+                likeness
+            });
+            let Some(likeness) = likeness else { continue };
+            let is_there = Field::of(likeness.name()).is_some_and(|of| members.get(of).is_some());
+            if !(is_there && matches!(likeness, Likeness::OtherWord(_))) {
+                let message = format!("looks like `{}` and is not read", likeness.name());
+                self.warn(*value, Some(id), name, message);
+            }
+        }
+    }
+
+    fn metadata(&mut self, metadata: Value<'_>, task: &mut Task) {
+        let members: BTreeMap<Cow<'_, str>, Value<'_>> = metadata.members().collect();
+        let field = |name: &str| members.get(name)?.plain();
         for (place, name) in [
             (&mut task.details, "details"),
             (&mut task.test_strategy, "test_strategy"),
         ] {
             if place.is_empty() {
-                *place = text(metadata, &[name]);
+                *place = text(members.get(name).copied());
             }
         }
         if task.acceptance_criteria.is_empty() {
-            task.acceptance_criteria = criteria(metadata, "");
+            let written =
+                ["acceptanceCriteria", "acceptance_criteria"].map(|name| members.get(name));
+            task.acceptance_criteria = criteria(written[0].or(written[1]).copied(), "");
         }
         task.category = task.category.take().or_else(|| field("category"));
         task.feature = field("feature_name").or_else(|| field("feature"));
@@ -186,22 +230,26 @@ impl Reader {
     }
 
     /// A subtask's number names a sibling when there is one of that number, else a task; with a dot it is absolute.
-    fn dependencies(&mut self, value: Value<'_>, task: &mut Task, within: Option<Siblings<'_>>) {
-        let Some(list) = member(value, &["dependencies", "blockedBy"]) else {
-            return;
-        };
+    fn dependencies(
+        &mut self,
+        members: &Members<'_>,
+        task: &mut Task,
+        within: Option<Siblings<'_>>,
+    ) {
         let mut written = Vec::new();
-        let mut odd = |at, message| self.warn(at, Some(&task.id), "dependencies", message);
-        if list.kind() == Kind::Array {
-            for element in list.elements() {
-                match element.plain() {
-                    Some(id) => written.push(id),
-                    None => odd(element, "an entry that is no id is left out"),
+        for (name, list) in &members.dependencies {
+            let mut odd = |at, message| self.warn(at, Some(&task.id), name, message);
+            if list.kind() == Kind::Array {
+                for element in list.elements() {
+                    match element.plain().or_else(|| id(element)) {
+                        Some(id) => written.push(id),
+                        None => odd(element, "an entry that is no id is left out"),
+                    }
                 }
+            } else {
+                written.extend(between_commas(&list.text().unwrap_or_default()));
+                odd(*list, "is not a list; read as ids between commas");
             }
-        } else {
-            written = between_commas(&list.plain().unwrap_or_default());
-            odd(list, "is not a list; read as ids between commas");
         }
         let mut seen = BTreeSet::new();
         let ids = written.into_iter().map(|written| absolute(within, written));
@@ -209,11 +257,10 @@ impl Reader {
         task.dependencies.extend(new.map(TaskId::from));
     }
 
-    fn subtasks(&mut self, value: Value<'_>, task: &mut Task, within: Option<Siblings<'_>>) {
-        let Some(list) = member(value, &["subtasks"]).filter(|list| list.kind() == Kind::Array)
-        else {
+    fn subtasks(&mut self, list: Value<'_>, task: &mut Task, within: Option<Siblings<'_>>) {
+        if list.kind() != Kind::Array {
             return;
-        };
+        }
         let parent = task.id.clone();
         if within.is_some() {
             if list.elements().next().is_some() {
@@ -235,27 +282,20 @@ impl Reader {
                 numbers: &numbers,
                 own: number(&id),
             };
-            let mut subtask = self.task(value, &id, Some(siblings));
-            if member(value, &["priority"]).is_none() {
-                subtask.priority = task.priority;
-            }
+            let subtask = self.task(value, &id, Some(siblings), task.priority);
             task.subtasks.push(subtask);
         }
     }
 
-    /// Keeps the tasks of a group.
+    /// Puts together what was read.
     pub(super) fn backlog(
         self,
         tag: tm_scheduler::Tag,
         tags: Vec<tm_scheduler::Tag>,
-        mut tasks: Vec<Task>,
-        group: Option<&str>,
+        tasks: Vec<Task>,
     ) -> Backlog {
         let ids = tasks.iter().map(|task| number(task.id.as_str()));
         let highest: Option<u64> = ids.filter_map(|id| id.parse().ok()).max();
-        if let Some(group) = group {
-            tasks.retain(|task| task.group.as_deref() == Some(group));
-        }
         Backlog {
             tag,
             tags,
@@ -272,15 +312,9 @@ pub(super) fn id(value: Value<'_>) -> Option<String> {
     id.filter(|id| !id.trim().is_empty())
 }
 
-/// Returns the first member of one of these names that is not null.
-pub(super) fn member<'d>(value: Value<'d>, names: &[&str]) -> Option<Value<'d>> {
-    let mut members = names.iter().filter_map(|name| value.get(name));
-    members.find(|value| value.kind() != Kind::Null)
-}
-
-/// Returns a member that is a plain value.
-pub(super) fn word(value: Value<'_>, name: &str) -> Option<String> {
-    value.get(name)?.plain()
+/// What an unknown word was perhaps meant to be.
+fn perhaps(meant: Option<&str>) -> String {
+    meant.map_or_else(String::new, |meant| format!(", perhaps `{meant}`"))
 }
 
 /// Returns the ids of a text that should have been a list.
@@ -290,21 +324,23 @@ pub(super) fn between_commas(text: &str) -> Vec<String> {
 }
 
 /// Returns text for people and agents: what orders a terminal about is left out, wherever it is shown later.
-fn text(value: Value<'_>, names: &[&str]) -> String {
-    let Some(value) = member(value, names) else {
+fn text(value: Option<Value<'_>>) -> String {
+    let Some(value) = value else {
         return String::new();
     };
-    let lines: Vec<String> = match value.kind() {
-        Kind::Array => value.elements().filter_map(Value::plain).collect(),
-        _ => value.plain().into_iter().collect(),
+    let text = match value.kind() {
+        Kind::Array => {
+            let lines: Vec<_> = value.elements().filter_map(Value::text).collect();
+            Cow::Owned(lines.join("\n"))
+        }
+        _ => value.text().unwrap_or_default(),
     };
-    tm_untrusted::shown(&lines.join("\n")).into_owned()
+    tm_untrusted::shown(&text).into_owned()
 }
 
 /// Acceptance criteria: a list, a text of lines, or the boxes to tick in the description.
-fn criteria(value: Value<'_>, description: &str) -> Vec<String> {
-    let written = text(value, &["acceptanceCriteria", "acceptance_criteria"]);
-    let listed = without_bullets(written.lines());
+fn criteria(written: Option<Value<'_>>, description: &str) -> Vec<String> {
+    let listed = without_bullets(text(written).lines());
     if !listed.is_empty() {
         return listed;
     }

@@ -15,7 +15,9 @@ mod fixtures;
 mod kind;
 mod loaded;
 mod repair;
+mod snapshot;
 mod source;
+mod spellings;
 mod statuses;
 mod task_master;
 #[cfg(test)]
@@ -27,6 +29,7 @@ pub use convert::{Conversion, Loss};
 pub use error::BacklogError;
 pub use kind::{SourceKind, spelled};
 pub use repair::Repair;
+pub use snapshot::Snapshot;
 pub use source::BacklogSource;
 
 use change::number;

@@ -2,15 +2,19 @@
 //!
 //! Cycles, repeated ids and missing words are for a person; they are never touched.
 
+use super::SourceKind;
 use super::document::{Kind, Value};
-use super::fields::{between_commas, member, word};
+use super::fields::{between_commas, id};
+use super::kind::spelled;
 use super::loaded::Loaded;
+use super::source::Edit;
+use super::spellings::{Field, Likeness, Members, meant_priority, meant_status};
 use super::statuses::all_places;
-use super::{Backlog, BacklogError, BacklogSource, Change, Position, ReadOptions, SourceKind};
+use super::{Backlog, BacklogError, BacklogSource, Change, Position, ReadOptions, Snapshot};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fmt;
-use tm_scheduler::{CycleRepair, Priority, Problem, Status, TaskId, repairs as repairs_of};
+use tm_scheduler::{CycleRepair, Problem, Status, TaskId, repairs as repairs_of};
 
 /// One repair.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +34,15 @@ pub enum Repair {
         task: TaskId,
         /// The dependency.
         dependency: String,
+    },
+    /// A field gets the name that was meant.
+    Name {
+        /// The task.
+        task: TaskId,
+        /// What it was called.
+        from: String,
+        /// What it is called.
+        to: &'static str,
     },
     /// A field gets the spelling that was meant.
     Field {
@@ -60,6 +73,9 @@ impl fmt::Display for Repair {
             Self::Repeated { task, dependency } => {
                 write!(formatter, "{task} named its dependency {dependency} twice")
             }
+            Self::Name { task, from, to } => {
+                write!(formatter, "{task}: `{from}` is called `{to}`")
+            }
             Self::Field {
                 task,
                 field,
@@ -74,55 +90,109 @@ impl fmt::Display for Repair {
 }
 
 impl BacklogSource {
-    /// Returns what would be repaired.
-    ///
-    /// # Errors
-    /// As `read`.
-    pub fn repairs(&self, options: &ReadOptions) -> Result<Vec<Repair>, BacklogError> {
-        let loaded = self.load()?;
-        let backlog = self.read_loaded(&loaded, options)?;
-        Ok(found(&backlog, &loaded, self.kind()))
-    }
-
     /// Repairs the backlog under its lock, all or nothing, and returns what was repaired.
     ///
     /// # Errors
     /// As `change`.
     pub fn repair(&self, options: &ReadOptions) -> Result<Vec<Repair>, BacklogError> {
-        self.edit(options, |edit| {
-            let repairs = found(edit.before, edit.loaded, self.kind());
-            edit.apply(&changes(&repairs))?;
-            Ok(repairs)
-        })
+        self.edit(options, repaired)
     }
+}
 
-    /// Returns where tasks stand, or a field of theirs where they have it; several places for an id that several have.
+impl Snapshot<'_> {
+    /// Returns what would be repaired.
     ///
     /// # Errors
     /// As `read`.
-    pub fn locate(
-        &self,
-        options: &ReadOptions,
-        wanted: &[(TaskId, &str)],
-    ) -> Result<Vec<Vec<Position>>, BacklogError> {
-        let loaded = self.load()?;
-        let tag = self.read_loaded(&loaded, options)?.tag;
-        let all = loaded.list(&tag).map(all_places).unwrap_or_default();
+    pub fn repairs(&self, options: &ReadOptions) -> Result<Vec<Repair>, BacklogError> {
+        let backlog = self.read(options)?;
+        repaired(&mut self.source.edit_of(&self.loaded, &backlog))
+    }
+
+    /// Returns where tasks stand, or a field of theirs where they have it; several places for an id that several have.
+    pub fn locate(&self, backlog: &Backlog, wanted: &[(TaskId, &str)]) -> Vec<Vec<Position>> {
+        let list = self.loaded.list(&backlog.tag);
+        let all = list.map(all_places).unwrap_or_default();
         let places = |(wanted, field): &(TaskId, &str)| {
             let of_id = all.iter().filter(|(id, _)| id == wanted);
-            let nodes = of_id.map(|(_, value)| value.get(field).unwrap_or(*value).node_index());
+            let nodes = of_id.map(|(_, value)| {
+                let members = Members::of(*value);
+                let found = Field::of(field).and_then(|field| members.get(field));
+                found.unwrap_or(*value).node_index()
+            });
             let nodes: Vec<usize> = nodes.collect();
-            loaded.positions(&nodes).into_iter().flatten().collect()
+            self.loaded
+                .positions(&nodes)
+                .into_iter()
+                .flatten()
+                .collect()
         };
-        Ok(wanted.iter().map(places).collect())
+        wanted.iter().map(places).collect()
+    }
+}
+
+/// Repairs names first: only then is what they hold read.
+fn repaired(edit: &mut Edit<'_, '_>) -> Result<Vec<Repair>, BacklogError> {
+    let kind = edit.source.kind();
+    let mut repairs = names(edit.before, edit.loaded);
+    if repairs.is_empty() {
+        repairs = found(edit.before, edit.loaded, kind);
+        edit.apply(&changes(&repairs))?;
+        return Ok(repairs);
+    }
+    edit.apply(&changes(&repairs))?;
+    let (loaded, named) = edit.after()?;
+    let others = found(&named, &loaded, kind);
+    edit.apply(&changes(&others))?;
+    repairs.extend(others);
+    Ok(repairs)
+}
+
+/// Names of fields that are misspelt, where the task has no such field besides.
+fn names(backlog: &Backlog, loaded: &Loaded) -> Vec<Repair> {
+    let mut repairs = Vec::new();
+    let list = loaded.list(&backlog.tag);
+    for (task, value) in list.map(all_places).unwrap_or_default() {
+        let members = Members::of(value);
+        let mut taken = Vec::new();
+        for (name, value) in &members.others {
+            let Some(Likeness::Misspelt(meant)) = Likeness::of(name) else {
+                continue;
+            };
+            let is_free = |field| members.get(field).is_none() && !taken.contains(&field);
+            if let Some(field) =
+                Field::of(meant).filter(|field| is_free(*field) && fits(*field, *value))
+            {
+                taken.push(field);
+                repairs.push(Repair::Name {
+                    task: task.clone(),
+                    from: name.to_string(),
+                    to: meant,
+                });
+            }
+        }
+    }
+    repairs
+}
+
+/// Whether a field may hold such a value.
+fn fits(field: Field, value: Value<'_>) -> bool {
+    match field {
+        Field::Subtasks => value.kind() == Kind::Array,
+        Field::Metadata => value.kind() == Kind::Object,
+        _ => value.kind() != Kind::Object,
     }
 }
 
 fn changes(repairs: &[Repair]) -> Vec<Change> {
     let mut edges = Vec::new();
     let mut fields = Vec::new();
+    let mut names = Vec::new();
     for repair in repairs {
         match repair {
+            Repair::Name { task, from, to } => {
+                names.push((task.clone(), from.clone(), (*to).to_owned()));
+            }
             Repair::Dependency {
                 task, dependency, ..
             } => edges.push((task.clone(), dependency.clone())),
@@ -134,13 +204,15 @@ fn changes(repairs: &[Repair]) -> Vec<Change> {
         }
     }
     let mut changes = Vec::new();
+    if !names.is_empty() {
+        changes.push(Change::RenameFields { fields: names });
+    }
     if !fields.is_empty() {
         changes.push(Change::SetFields { fields });
     }
-    if repairs
-        .iter()
-        .any(|repair| !matches!(repair, Repair::Field { .. }))
-    {
+    let is_of_dependencies =
+        |repair: &Repair| matches!(repair, Repair::Dependency { .. } | Repair::Repeated { .. });
+    if repairs.iter().any(is_of_dependencies) {
         changes.push(Change::RemoveDependencies { edges });
     }
     changes
@@ -172,26 +244,27 @@ fn of_fields(repairs: &mut Vec<Repair>, task: &TaskId, value: Value<'_>, kind: S
             to,
         });
     };
-    let field = |name: &str| word(value, name);
+    let members = Members::of(value);
     if kind != SourceKind::ClaudeTasks {
-        match field("status") {
+        match members.word(Field::Status) {
             None => repair("status", None, json!(Status::Pending)),
             Some(written) => {
-                if let Some(meant) = meant(&written, kind) {
+                if let Some(meant) = meant_status(&written, kind) {
                     repair("status", Some(written), json!(meant));
                 }
             }
         }
     }
-    if let Some(written) = field("priority")
+    if let Some(written) = members.word(Field::Priority)
         && let Some(priority) =
-            Priority::parse(&written).filter(|priority| priority.as_str() != written)
+            meant_priority(&written).filter(|priority| priority.as_str() != written)
     {
         repair("priority", Some(written), json!(priority));
     }
-    for name in ["dependencies", "blockedBy"] {
-        if let Some(written) = field(name) {
+    for (name, list) in &members.dependencies {
+        if let Some(written) = list.plain() {
             let ids = between_commas(&written);
+            let ids: Vec<_> = ids.iter().map(|id| spelled(id)).collect();
             repair(name, Some(written), json!(ids));
         }
     }
@@ -199,15 +272,12 @@ fn of_fields(repairs: &mut Vec<Repair>, task: &TaskId, value: Value<'_>, kind: S
 
 /// Each dependency that stands more than once, once.
 fn of_repeats(repairs: &mut Vec<Repair>, task: &TaskId, value: Value<'_>) {
-    let list =
-        member(value, &["dependencies", "blockedBy"]).filter(|list| list.kind() == Kind::Array);
+    let members = Members::of(value);
+    let lists = members.dependencies.iter().map(|(_, list)| *list);
+    let entries = lists.flat_map(Value::elements);
     let mut seen = BTreeSet::new();
     let mut told = BTreeSet::new();
-    for written in list
-        .into_iter()
-        .flat_map(Value::elements)
-        .filter_map(Value::plain)
-    {
+    for written in entries.filter_map(|entry| entry.plain().or_else(|| id(entry))) {
         if !seen.insert(written.clone()) && told.insert(written.clone()) {
             repairs.push(Repair::Repeated {
                 task: task.clone(),
@@ -215,20 +285,4 @@ fn of_repeats(repairs: &mut Vec<Repair>, task: &TaskId, value: Value<'_>) {
             });
         }
     }
-}
-
-/// The status that a misspelt one means, where there is only one.
-fn meant(written: &str, kind: SourceKind) -> Option<Status> {
-    let plain = written.trim().to_lowercase().replace(['_', ' '], "-");
-    let meant = match plain.as_str() {
-        "canceled" => Status::Cancelled,
-        "complete" | "finished" => Status::Done,
-        "todo" | "to-do" | "not-started" => Status::Pending,
-        "inprogress" | "started" => Status::InProgress,
-        "in-review" => Status::Review,
-        other => Status::from(other),
-    };
-    let is_read_already = Status::from(written) == meant && kind == SourceKind::Yaml;
-    let is_known = !matches!(meant, Status::Other(_));
-    (is_known && !is_read_already && meant.as_str() != written).then_some(meant)
 }

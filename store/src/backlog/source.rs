@@ -10,6 +10,7 @@ use super::{
     StatusOutcome, change, claude, file, task_master, yaml,
 };
 use crate::Error;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tm_scheduler::{Tag, Task, TaskId, quoted, quoted_cycle};
 
@@ -53,12 +54,57 @@ impl Edit<'_, '_> {
             next_number: self.before.next_number,
         };
         let apply = |change| {
-            refuse_cycle(self.before, change)?;
             let ids = change::apply(place, &mut self.root, change)?;
             Ok(Changed { ids })
         };
         let answers: Result<_, _> = changes.iter().map(apply).collect();
-        answers.map_err(BacklogError::refused(&self.source.path))
+        let answers = answers.map_err(BacklogError::refused(&self.source.path))?;
+        let new = changes.iter().filter_map(|change| match change {
+            Change::AddDependencies { edges } => Some(edges.as_slice()),
+            _ => None,
+        });
+        self.refuse_cycle(&new.collect::<Vec<_>>().concat())?;
+        Ok(answers)
+    }
+
+    /// New dependencies must not close a cycle, together neither; cycles that were there already are no reason to
+    /// refuse another change.
+    fn refuse_cycle(&self, new: &[(TaskId, TaskId)]) -> Result<(), BacklogError> {
+        let before = Task::with_subtasks(&self.before.tasks);
+        let before: BTreeSet<(&TaskId, &TaskId)> = before
+            .flat_map(|task| task.dependencies.iter().map(|on| (&task.id, on)))
+            .collect();
+        let mut new = new.to_vec();
+        new.retain(|(task, on)| !before.contains(&(task, on)));
+        if new.is_empty() {
+            return Ok(());
+        }
+        let (_, after) = self.after()?;
+        match tm_scheduler::cycle_with(&after.tasks, &new).as_deref() {
+            Some(cycle @ [task, dependency, ..]) => {
+                Err(BacklogError::refused(&self.source.path)(Refusal::Cycle {
+                    task: task.clone(),
+                    dependency: dependency.clone(),
+                    cycle: quoted_cycle(cycle),
+                }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is to stand there, and how it reads.
+    pub(super) fn after(&self) -> Result<(Loaded, Backlog), BacklogError> {
+        let document = Document::parse(self.root.write(&self.loaded.document));
+        let loaded = Loaded {
+            document: document.map_err(|error| error.of_file(&self.source.path))?,
+            original: match self.loaded.original {
+                Original::Files(_) => Original::Files(Vec::new()),
+                Original::Json | Original::Yaml(_) => Original::Json,
+            },
+        };
+        let options = ReadOptions::of_tag(&self.before.tag);
+        let backlog = self.source.read_loaded(&loaded, &options)?;
+        Ok((loaded, backlog))
     }
 }
 
@@ -128,10 +174,37 @@ impl BacklogSource {
         loaded: &Loaded,
         options: &ReadOptions,
     ) -> Result<Backlog, BacklogError> {
-        if self.kind == SourceKind::ClaudeTasks {
-            return Ok(claude::read(&self.path, loaded, options));
+        let mut backlog = if self.kind == SourceKind::ClaudeTasks {
+            claude::read(&self.path, loaded)
+        } else {
+            task_master::read(&self.path, loaded, options, self.current_tag())?
+        };
+        if let Some(group) = &options.group {
+            self.keep_group(&mut backlog, group)?;
         }
-        task_master::read(&self.path, loaded, options, self.current_tag())
+        Ok(backlog)
+    }
+
+    /// Keeps the tasks of a group, of which there must be one.
+    fn keep_group(&self, backlog: &mut Backlog, group: &str) -> Result<(), BacklogError> {
+        let groups = backlog.tasks.iter().filter_map(|task| task.group.as_ref());
+        let groups: BTreeSet<&String> = groups.collect();
+        if !groups.iter().any(|known| *known == group) {
+            let known = if groups.is_empty() {
+                "no task there has a `metadata.task_group`".to_owned()
+            } else {
+                format!("there are {}", quoted(groups))
+            };
+            return Err(BacklogError::UnknownGroup {
+                path: self.path.clone(),
+                group: group.to_owned(),
+                tag: backlog.tag.clone(),
+                known,
+            });
+        }
+        let is_of_group = |task: &Task| task.group.as_deref() == Some(group);
+        backlog.tasks.retain(is_of_group);
+        Ok(())
     }
 
     pub(super) fn load(&self) -> Result<Loaded, BacklogError> {
@@ -216,7 +289,11 @@ impl BacklogSource {
         })
     }
 
-    fn edit_of<'e, 'd>(&'e self, loaded: &'d Loaded, before: &'e Backlog) -> Edit<'e, 'd> {
+    pub(super) fn edit_of<'e, 'd>(
+        &'e self,
+        loaded: &'d Loaded,
+        before: &'e Backlog,
+    ) -> Edit<'e, 'd> {
         Edit {
             source: self,
             loaded,
@@ -280,56 +357,5 @@ impl BacklogSource {
         choose: impl Fn(&Backlog) -> Vec<Change>,
     ) -> Result<Vec<Changed>, BacklogError> {
         self.edit(options, |edit| edit.apply(&choose(edit.before)))
-    }
-
-    /// Reads the tasks of a tag, and each with every field that its file holds.
-    ///
-    /// # Errors
-    /// As `read`.
-    pub fn read_entries(
-        &self,
-        options: &ReadOptions,
-    ) -> Result<(Backlog, Vec<serde_json::Value>), BacklogError> {
-        let loaded = self.load()?;
-        let backlog = self.read_loaded(&loaded, options)?;
-        let list = loaded.list(&backlog.tag);
-        let mut values: Vec<_> = list
-            .into_iter()
-            .flat_map(super::document::Value::elements)
-            .filter_map(|value| Some((TaskId::from(super::fields::id(value)?), value)))
-            .collect();
-        // As the tasks of a list of files are; of several with one id each stays in its order.
-        if self.kind == SourceKind::ClaudeTasks {
-            values.sort_by(|left, right| left.0.cmp(&right.0));
-        }
-        // A group leaves tasks out: what is left stands in the same order.
-        let mut values = values.into_iter();
-        let entry = |task: &Task| {
-            let found = values.find(|(id, _)| *id == task.id);
-            let entry = found.and_then(|(_, value)| serde_json::from_str(value.raw()).ok());
-            entry.unwrap_or_default()
-        };
-        let entries = backlog.tasks.iter().map(entry).collect();
-        Ok((backlog, entries))
-    }
-}
-
-/// New dependencies must not close a cycle, together neither; cycles that are there already are no reason to refuse
-/// another change.
-fn refuse_cycle(before: &Backlog, change: &Change) -> Result<(), Refusal> {
-    let Change::AddDependencies { edges } = change else {
-        return Ok(());
-    };
-    // On itself has words of its own.
-    if edges.iter().any(|(task, on)| task == on) {
-        return Ok(());
-    }
-    match tm_scheduler::cycle_with(&before.tasks, edges).as_deref() {
-        Some(cycle @ [task, dependency, ..]) => Err(Refusal::Cycle {
-            task: task.clone(),
-            dependency: dependency.clone(),
-            cycle: quoted_cycle(cycle),
-        }),
-        _ => Ok(()),
     }
 }

@@ -1,7 +1,7 @@
 //! Sets statuses of tasks, in every kind of backlog, and tells which of them somebody undid without knowing.
 
 use super::document::Value;
-use super::fields::{Reader, id, word};
+use super::fields::{Reader, id};
 use super::source::Edit;
 use super::{BacklogError, Refusal, RollUp, StatusChange, StatusOutcome, change, number};
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,7 +56,7 @@ impl Edit<'_, '_> {
         let places = list.map(places).unwrap_or_default();
         let is_undone = |outcome: &&StatusOutcome| {
             places.get(&outcome.id).is_some_and(|value| {
-                let updated = word(*value, "updatedAt");
+                let updated = value.get("updatedAt").and_then(Value::plain);
                 let is_older = updated.is_none_or(|updated| updated.as_str() < stamp);
                 status_of(*value) == outcome.old && outcome.old != outcome.new && is_older
             })
@@ -70,7 +70,8 @@ impl Edit<'_, '_> {
 }
 
 fn status_of(task: Value<'_>) -> Status {
-    word(task, "status").map_or(Status::Pending, Status::from)
+    let status = task.get("status").and_then(Value::plain);
+    status.map_or(Status::Pending, Status::from)
 }
 
 /// Returns where each task and subtask stands; of several with one id the first.

@@ -25,7 +25,7 @@ pub(super) fn read(
         .unwrap_or_default();
     reader.place(loaded.positions(&reader.nodes));
     let tags = names.into_iter().map(Tag::from).collect();
-    Ok(reader.backlog(tag, tags, tasks, options.group.as_deref()))
+    Ok(reader.backlog(tag, tags, tasks))
 }
 
 /// What holds no list of tasks must not pass for a backlog in which everything is done.

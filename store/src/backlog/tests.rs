@@ -596,3 +596,142 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn dependencies_are_read_in_every_spelling_and_written_in_their_own() {
+    let spellings = [
+        "depends_on: [1, 3]",
+        "dependsOn: [1, 3]",
+        "blocked_by: [1, 3]",
+        "blockedBy: [1, 3]",
+        "needs: ['1', 3]",
+        "deps: [{id: 1}, {id: 3, why: x}]",
+        "needs: 1, 3",
+        "dependencies: []\n    depends_on: [1, 3]",
+        "dependencies: [1]\n    needs: [3, 1]",
+    ];
+    for spelled in spellings {
+        let text = format!(
+            "tasks:\n  - {{id: 1, title: a, status: pending}}\n  - {{id: 3, title: c, status: pending}}\n  - id: 2 # two\n    title: b\n    status: pending\n    {spelled}\n  - {{id: 4, title: d, status: pending}}\n"
+        );
+        let scene = Scene::new("backlog.yaml", &text);
+        let on = || {
+            let tasks = scene.read().tasks;
+            let two = tasks.into_iter().find(|task| task.id == "2".into());
+            let ids = two.expect("task 2").dependencies.into_iter();
+            ids.map(|id| id.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(on(), ["1", "3"], "{spelled}");
+        let name = spelled.split(':').next().expect("a name");
+        let change = |change: Change| {
+            let changed = scene
+                .source()
+                .change(&ReadOptions::default(), |_| vec![change.clone()]);
+            changed.unwrap_or_else(|error| panic!("{spelled}: {error}"));
+            let text = scene.text();
+            assert!(text.contains(&format!("    {name}:")), "{text}");
+            assert!(text.contains("- id: 2 # two\n"), "{text}");
+        };
+        let edges = |on: &str| vec![("2".into(), on.into())];
+        change(Change::AddDependencies { edges: edges("4") });
+        assert_eq!(on().len(), 3, "{spelled}: {}", scene.text());
+        change(Change::RemoveDependencies { edges: edges("4") });
+        change(Change::Move {
+            from: "1".into(),
+            to: "9".into(),
+        });
+        assert_eq!(on(), ["9", "3"], "{spelled}: {}", scene.text());
+        change(Change::Remove {
+            ids: vec!["3".into()],
+        });
+        assert_eq!(on(), ["9"], "{spelled}: {}", scene.text());
+    }
+}
+
+#[test]
+fn what_looks_like_a_field_is_named_and_renamed_where_there_is_one_answer() {
+    let json = r#"{"tasks": [
+  {"id": 1, "titel" : "a", "status": "pendng"},
+  {"id": 2, "title": "b", "Status": "doen", "dependancies":[1] , "seeds": [1], "Priority": "hihg"},
+  {"id": 3, "title": "c", "status": "plan", "dependencies": [1], "dependancies": [2], "after": [2]},
+  {"id": 4, "title": "d", "status": "done", "status": "pending", "requires": [1], "effort": 3}
+]}
+"#;
+    let scene = Scene::new("tasks.json", json);
+    let told = |field: &str| {
+        let warnings = scene.read().warnings.into_iter();
+        let of_field = warnings.filter(|warning| warning.field == field);
+        of_field
+            .map(|warning| format!("{} {}", warning.task.expect("a task"), warning.message))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(told("titel"), ["1 looks like `title` and is not read"]);
+    assert_eq!(
+        told("dependancies"),
+        [
+            "2 looks like `dependencies` and is not read",
+            "3 looks like `dependencies` and is not read"
+        ]
+    );
+    assert_eq!(
+        told("requires"),
+        ["4 looks like `dependencies` and is not read"]
+    );
+    assert_eq!(
+        (told("after"), told("seeds"), told("effort")),
+        (vec![], vec![], vec![])
+    );
+    assert_eq!(
+        told("status"),
+        [
+            "1 `pendng` is not known, perhaps `pending`; the task is left alone",
+            "2 is missing; read as `pending`",
+            "3 `plan` is not known; the task is left alone",
+            "4 stands twice; the last one is read"
+        ]
+    );
+    scene
+        .source()
+        .repair(&ReadOptions::default())
+        .expect("repaired");
+    let expected = json
+        .replace("\"titel\"", "\"title\"")
+        .replace("\"pendng\"", "\"pending\"")
+        .replace(
+            "\"Status\": \"doen\", \"dependancies\"",
+            "\"status\": \"done\", \"dependencies\"",
+        )
+        .replace("\"Priority\": \"hihg\"", "\"priority\": \"high\"");
+    assert_eq!(scene.text(), expected);
+    let yaml = "tasks:\n  - id: 1 # one\n    titel: a # b\n    status: done\n  - {id: 2, title: b, status: pending, dependancies: [1]} # c\n";
+    let scene = Scene::new("backlog.yaml", yaml);
+    scene
+        .source()
+        .repair(&ReadOptions::default())
+        .expect("repaired");
+    let expected = yaml
+        .replace("titel", "title")
+        .replace("dependancies", "dependencies");
+    assert_eq!(scene.text(), expected);
+}
+
+#[test]
+fn a_group_that_no_task_has_is_named_with_those_that_there_are() {
+    let text = r#"{"tasks": [{"id": 1, "title": "a", "status": "done", "metadata": {"task_group": "pages"}}, {"id": 2, "title": "b", "status": "pending"}]}"#;
+    let read = |group: &str| {
+        let scene = Scene::new("tasks.json", text);
+        let options = ReadOptions {
+            group: Some(group.to_owned()),
+            ..ReadOptions::default()
+        };
+        let read = scene.source().read(&options);
+        read.map(|backlog| backlog.tasks.len())
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(read("pages"), Ok(1));
+    let refusal = read("page").expect_err("refused");
+    assert!(
+        refusal.contains("`page`") && refusal.ends_with("there are `pages`"),
+        "{refusal}"
+    );
+}

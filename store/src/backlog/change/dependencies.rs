@@ -1,9 +1,10 @@
-//! Changes to what the tasks of one tag depend on.
+//! Changes to what the tasks of one tag depend on, in the spelling that each task has.
 
 use super::find::{Index, ids, must_be_there, number, spelled};
 use super::{Ids, NO_OBJECT, Refusal, SourceKind, Tasks};
 use crate::backlog::document::Tree;
-use crate::backlog::fields::{Siblings, absolute};
+use crate::backlog::fields::{Siblings, absolute, between_commas};
+use crate::backlog::spellings::Field;
 use std::collections::BTreeSet;
 use tm_scheduler::TaskId;
 
@@ -29,13 +30,57 @@ pub(super) fn add_dependencies(
     Ok(changed)
 }
 
-/// The key of what a task depends on: the one that it has, else that of its kind of backlog.
-fn key(task: &Tree<'_>, otherwise: &'static str) -> &'static str {
-    if task.parts("blockedBy").is_empty() {
-        otherwise
-    } else {
-        "blockedBy"
+/// The names under which a task says what it depends on.
+fn names(task: &Tree<'_>) -> Vec<String> {
+    let mut names = task.names();
+    names.retain(|name| Field::of(name) == Some(Field::Dependencies));
+    names
+}
+
+/// What stands under such a name; ids between commas are entries, too.
+fn entries<'d>(task: &Tree<'d>, name: &str) -> Vec<Tree<'d>> {
+    match task.get(name).and_then(|list| list.scalar()) {
+        Some(written) => {
+            let ids = between_commas(&written).into_iter();
+            ids.map(|id| spelled(&id, false)).collect()
+        }
+        None => task.parts(name),
     }
+}
+
+/// The same to change, as a list.
+fn opened<'t, 'd>(task: &'t mut Tree<'d>, name: &str) -> Option<&'t mut Vec<Tree<'d>>> {
+    if task.plain(name).is_some() {
+        let entries = entries(task, name);
+        task.set(name, Tree::Array(None, entries));
+    }
+    task.list(name)
+}
+
+/// The id that an entry names, which may be an object with one.
+fn id_of(entry: &Tree<'_>) -> Option<String> {
+    entry.scalar().or_else(|| entry.plain("id"))
+}
+
+/// An entry like another one, with another id.
+fn respelled<'d>(mut entry: Tree<'d>, id: &str, is_text: bool) -> Tree<'d> {
+    if entry.get("id").is_none() {
+        return spelled(id, is_text);
+    }
+    entry.set("id", spelled(id, is_text));
+    entry
+}
+
+/// Tells whether the id of an entry is spelled as text.
+fn is_text(entry: &Tree<'_>) -> bool {
+    entry.get("id").as_ref().unwrap_or(entry).is_text()
+}
+
+/// Returns the ids of the tasks that a task names, as they are written.
+pub(in crate::backlog) fn written(task: &Tree<'_>) -> Vec<String> {
+    let names = names(task).into_iter();
+    let entries = names.flat_map(|name| entries(task, &name));
+    entries.filter_map(|entry| id_of(&entry)).collect()
 }
 
 /// Adds a dependency to a task that was found; tells whether it was not there before.
@@ -45,25 +90,34 @@ fn depend(
     task: &TaskId,
     dependency: &TaskId,
 ) -> Result<bool, Refusal> {
-    let key = key(found, kind.dependencies());
     // A sibling is named by its number, which is how every reader understands it.
-    let parent = task.as_str().rsplit_once('.').map(|(parent, _)| parent);
-    let own = match (parent, dependency.as_str().rsplit_once('.')) {
-        (Some(parent), Some((other, number))) if parent == other => number,
+    let own = match (parent_of(task), parent_of(dependency)) {
+        (Some(parent), Some(other)) if parent == other => number(dependency.as_str()),
         _ => dependency.as_str(),
     };
-    let written = found.scalars_within(key);
-    if written
-        .iter()
-        .flatten()
-        .any(|id| id == own || id == dependency.as_str())
-    {
+    let is_named = |id: &String| id == own || id == dependency.as_str();
+    if written(found).iter().any(is_named) {
         return Ok(false);
     }
-    let list = found.list(key).ok_or(NO_OBJECT)?;
-    let is_text = kind.is_text() || list.last().is_some_and(Tree::is_text);
-    list.push(spelled(own, is_text));
+    let names = names(found);
+    let used = names.iter().find(|name| !entries(found, name).is_empty());
+    let name = used.or(names.first());
+    let name = name.map_or_else(|| kind.dependencies().to_owned(), Clone::clone);
+    let list = opened(found, &name).ok_or(NO_OBJECT)?;
+    let new = match list.last() {
+        Some(Tree::Kept(last)) if last.get("id").is_some() => {
+            let last = Tree::Kept(*last);
+            let id = ("id".to_owned(), spelled(own, is_text(&last)));
+            Tree::Object(None, vec![id])
+        }
+        last => spelled(own, kind.is_text() || last.is_some_and(Tree::is_text)),
+    };
+    list.push(new);
     Ok(true)
+}
+
+fn parent_of(id: &TaskId) -> Option<&str> {
+    id.as_str().rsplit_once('.').map(|(parent, _)| parent)
 }
 
 pub(super) fn remove_dependencies(
@@ -87,18 +141,39 @@ pub(super) enum Repeats {
     Drop,
 }
 
-/// Asks `rule` for each dependency, given the task and the absolute id, whether it stays, goes, or becomes another.
+/// Asks `rule` for each dependency, given the task and the absolute id, whether it stays or goes.
 pub(super) fn rewrite_dependencies(
     tasks: &mut Tasks<'_>,
     repeats: Repeats,
     mut rule: impl FnMut(&TaskId, TaskId) -> Option<TaskId>,
+) {
+    rewrite(tasks, repeats, Clone::clone, &mut rule);
+}
+
+/// Gives dependencies the ids that tasks have after a move.
+pub(super) fn follow(tasks: &mut Tasks<'_>, renamed: impl Fn(&TaskId) -> TaskId) {
+    rewrite(tasks, Repeats::Keep, &renamed, &mut |_, on| {
+        Some(renamed(&on))
+    });
+}
+
+fn rewrite(
+    tasks: &mut Tasks<'_>,
+    repeats: Repeats,
+    after: impl Fn(&TaskId) -> TaskId,
+    rule: &mut dyn FnMut(&TaskId, TaskId) -> Option<TaskId>,
 ) {
     for task in tasks {
         let Some(id) = task.plain("id") else {
             continue;
         };
         let own = TaskId::new(id.as_str());
-        rewrite_one(task, None, repeats, |dependency| rule(&own, dependency));
+        Owner {
+            siblings: None,
+            after: after(&own),
+            own,
+        }
+        .rewrite(task, repeats, rule);
         let subtasks = task.parts("subtasks");
         let numbers: BTreeSet<String> = ids(&subtasks).map(|id| number(&id).to_owned()).collect();
         if numbers.is_empty() {
@@ -107,18 +182,21 @@ pub(super) fn rewrite_dependencies(
         let mut changed = task.clone();
         let mut is_changed = false;
         for subtask in changed.list("subtasks").into_iter().flatten() {
-            let Some(own) = subtask.plain("id") else {
+            let Some(number_of_own) = subtask.plain("id") else {
                 continue;
             };
-            let own = number(&own);
             let siblings = Siblings {
                 parent: &id,
                 numbers: &numbers,
+                own: number(&number_of_own),
+            };
+            let own = TaskId::new(format!("{id}.{}", siblings.own));
+            let owner = Owner {
+                siblings: Some(siblings),
+                after: after(&own),
                 own,
             };
-            let own = TaskId::new(format!("{id}.{own}"));
-            let rule = |dependency| rule(&own, dependency);
-            is_changed |= rewrite_one(subtask, Some(siblings), repeats, rule);
+            is_changed |= owner.rewrite(subtask, repeats, rule);
         }
         if is_changed {
             *task = changed;
@@ -126,48 +204,84 @@ pub(super) fn rewrite_dependencies(
     }
 }
 
-/// Tells whether something was changed; what is not changed is not opened.
-fn rewrite_one(
-    task: &mut Tree<'_>,
-    siblings: Option<Siblings<'_>>,
-    repeats: Repeats,
-    mut rule: impl FnMut(TaskId) -> Option<TaskId>,
-) -> bool {
-    let key = key(task, "dependencies");
-    let mut seen = BTreeSet::new();
-    let mut is_changed = false;
-    // Of each entry: what it is to be, or whether it stays as it is.
-    let mut wanted = |written: Option<String>| {
-        let Some(written) = written else {
-            return Some(None);
-        };
-        let before = TaskId::new(absolute(siblings, written));
-        let kept = rule(before.clone());
-        let kept = kept.filter(|kept| {
-            let may_repeat = repeats == Repeats::Keep && *kept == before;
-            seen.insert(kept.clone()) || may_repeat
-        });
-        is_changed |= kept.as_ref() != Some(&before);
-        let kept = kept?;
-        Some((kept != before).then_some(kept))
-    };
-    let wanted: Vec<Option<Option<TaskId>>> = task
-        .scalars_within(key)
-        .into_iter()
-        .map(&mut wanted)
-        .collect();
-    if !is_changed {
-        return false;
+/// Whose dependencies are rewritten.
+struct Owner<'s> {
+    siblings: Option<Siblings<'s>>,
+    own: TaskId,
+    /// The id that it has afterwards.
+    after: TaskId,
+}
+
+impl Owner<'_> {
+    /// Tells whether something was changed; what is not changed is not opened.
+    fn rewrite(
+        &self,
+        task: &mut Tree<'_>,
+        repeats: Repeats,
+        rule: &mut dyn FnMut(&TaskId, TaskId) -> Option<TaskId>,
+    ) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut is_changed = false;
+        for name in names(task) {
+            let was = entries(task, &name);
+            let was: Vec<String> = was
+                .iter()
+                .map(|entry| id_of(entry).unwrap_or_default())
+                .collect();
+            // Of each entry: what it says afterwards, nothing where it goes.
+            let wanted = |written: &String| {
+                if written.is_empty() {
+                    return Some(String::new());
+                }
+                let before = TaskId::new(absolute(self.siblings, written.clone()));
+                let kept = rule(&self.own, before.clone())?;
+                let may_repeat = repeats == Repeats::Keep && kept == before;
+                let said = self.said(written, &before, &kept);
+                (seen.insert(kept) || may_repeat).then_some(said)
+            };
+            let wanted: Vec<Option<String>> = was.iter().map(wanted).collect();
+            if wanted.iter().map(Option::as_ref).eq(was.iter().map(Some)) {
+                continue;
+            }
+            is_changed = true;
+            if let Some(list) = opened(task, &name) {
+                change(list, wanted);
+            }
+        }
+        is_changed
     }
-    let Some(list) = task.list(key) else {
-        return false;
-    };
-    for (element, wanted) in std::mem::take(list).into_iter().zip(wanted) {
-        match wanted {
-            None => {}
-            Some(None) => list.push(element),
-            Some(Some(id)) => list.push(spelled(id.as_str(), element.is_text())),
+
+    /// How a dependency is written afterwards: by number where it was, or where it has just become one on a sibling.
+    fn said(&self, written: &str, before: &TaskId, kept: &TaskId) -> String {
+        let parent = parent_of(&self.after).filter(|_| self.after.as_str().contains('.'));
+        let is_sibling = parent.is_some() && parent_of(kept) == parent;
+        let was_sibling = self
+            .siblings
+            .is_some_and(|all| parent_of(before) == Some(all.parent));
+        let by_number = before.as_str() != written || !was_sibling;
+        if is_sibling && by_number {
+            number(kept.as_str()).to_owned()
+        } else {
+            kept.to_string()
         }
     }
-    true
+}
+
+/// Gives the entries of a list what they are to say; those that say nothing any more go.
+fn change(list: &mut Vec<Tree<'_>>, wanted: Vec<Option<String>>) {
+    let is_dotted = |entry: &Tree<'_>| id_of(entry).is_some_and(|id| id.contains('.'));
+    let are_text = list.iter().any(|entry| is_text(entry) && !is_dotted(entry));
+    for (entry, wanted) in std::mem::take(list).into_iter().zip(wanted) {
+        let Some(id) = wanted else { continue };
+        if id_of(&entry).unwrap_or_default() == id {
+            list.push(entry);
+            continue;
+        }
+        let is_text = if is_dotted(&entry) {
+            are_text
+        } else {
+            is_text(&entry)
+        };
+        list.push(respelled(entry, &id, is_text));
+    }
 }

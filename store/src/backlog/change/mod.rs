@@ -12,6 +12,7 @@ mod tests;
 use super::document::{Kind, Tree};
 use super::kind::SourceKind;
 use super::loaded::MASTER;
+pub(super) use dependencies::written;
 pub(super) use find::number;
 use serde_json::{Value, json};
 pub(super) use tasks::set_statuses;
@@ -69,6 +70,11 @@ pub enum Change {
     SetFields {
         /// The task and the member with its value; `metadata.x` sets a member of `metadata`.
         fields: Vec<(TaskId, String, Value)>,
+    },
+    /// Gives members of tasks other names, where they stand.
+    RenameFields {
+        /// The task, the name and the new name.
+        fields: Vec<(TaskId, String, String)>,
     },
     /// Adds a tag.
     AddTag {
@@ -191,7 +197,7 @@ pub(super) fn apply(place: Place<'_>, root: &mut Tree<'_>, change: &Change) -> I
             tasks::add_subtask(kind, list(root)?, parent, fields)
         }
         Change::Remove { ids } => tasks::remove(list(root)?, ids),
-        Change::Move { from, to } => tasks::rename(list(root)?, kind, from, to),
+        Change::Move { from, to } => tasks::rename(list(root)?, from, to),
         Change::MoveToTag {
             ids,
             tag: to,
@@ -204,6 +210,7 @@ pub(super) fn apply(place: Place<'_>, root: &mut Tree<'_>, change: &Change) -> I
             Ok(dependencies::remove_dependencies(list(root)?, edges))
         }
         Change::SetFields { fields } => tasks::set_fields(list(root)?, fields),
+        Change::RenameFields { fields } => tasks::rename_fields(list(root)?, fields),
         Change::AddTag {
             name,
             copy_of,

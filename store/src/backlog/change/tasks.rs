@@ -1,6 +1,6 @@
 //! Changes within the list of one tag: tasks, their fields and subtasks.
 
-use super::dependencies::{Repeats, rewrite_dependencies};
+use super::dependencies::{Repeats, follow, rewrite_dependencies};
 use super::find::{
     Index, find, ids, is_there, must_be_there, number, position, spelled, take, way,
 };
@@ -137,8 +137,20 @@ pub(super) fn remove(tasks: &mut Tasks<'_>, ids: &[TaskId]) -> Ids {
     Ok(Vec::new())
 }
 
+/// Gives fields of tasks the names that were meant.
+pub(super) fn rename_fields(tasks: &mut Tasks<'_>, fields: &[(TaskId, String, String)]) -> Ids {
+    let index = Index::new(tasks);
+    for (id, from, to) in fields {
+        let members = index.find(tasks, id)?.members().ok_or(NO_OBJECT)?;
+        for (name, _) in members.iter_mut().filter(|(name, _)| name == from) {
+            name.clone_from(to);
+        }
+    }
+    Ok(fields.iter().map(|(id, ..)| id.clone()).collect())
+}
+
 /// Gives a task another id or place: a task another number, or a place among the subtasks of another, or back.
-pub(super) fn rename(tasks: &mut Tasks<'_>, kind: SourceKind, from: &TaskId, to: &TaskId) -> Ids {
+pub(super) fn rename(tasks: &mut Tasks<'_>, from: &TaskId, to: &TaskId) -> Ids {
     if is_there(tasks, to) {
         return Err(Refusal::Taken(to.to_string()));
     }
@@ -155,49 +167,43 @@ pub(super) fn rename(tasks: &mut Tasks<'_>, kind: SourceKind, from: &TaskId, to:
         }
     }
     let (place, within) = way(tasks, from).ok_or_else(|| Refusal::unknown([from]))?;
-    // Dependencies of a subtask are written as siblings' numbers: they are made absolute before it leaves them.
-    let mut own = Vec::new();
-    rewrite_dependencies(tasks, Repeats::Keep, |task, dependency| {
-        if task == from {
-            own.push(dependency.clone());
-        }
-        Some(renamed(dependency, from, to))
-    });
+    // While everything is in its place, a subtask's number still names its sibling.
+    follow(tasks, |id| renamed(id, from, to));
     let mut moved = take(tasks, from).ok_or_else(|| Refusal::unknown([from]))?;
     let is_text = moved.get("id").is_some_and(|id| id.is_text());
     moved.set("id", spelled(number(to.as_str()), is_text));
-    if (parent.is_some() || within.is_some()) && !own.is_empty() {
-        let ids = own.iter().map(|id| local(id, parent.as_ref())).collect();
-        moved.set(kind.dependencies(), Tree::Array(None, ids));
-    }
     match parent {
         Some(parent) => {
             let at = position(tasks, parent.as_str());
             let at = at.ok_or_else(|| Refusal::unknown([&parent]))?;
-            tasks[at].list("subtasks").ok_or(NO_OBJECT)?.push(moved);
+            let siblings = tasks[at].list("subtasks").ok_or(NO_OBJECT)?;
+            match within {
+                Some(own) if at == place => siblings.insert(own, moved),
+                _ => insert(siblings, moved),
+            }
         }
-        None if within.is_some() => tasks.push(moved),
+        None if within.is_some() => insert(tasks, moved),
         None => tasks.insert(place, moved),
     }
     Ok(vec![to.clone()])
 }
 
+/// Puts a task where its number belongs in a list that is in order, else at its end.
+fn insert<'d>(tasks: &mut Vec<Tree<'d>>, new: Tree<'d>) {
+    let number_of = |task: &Tree<'d>| number(&task.plain("id")?).parse::<u64>().ok();
+    let numbers: Option<Vec<u64>> = tasks.iter().map(number_of).collect();
+    let numbers = numbers.filter(|numbers| numbers.is_sorted());
+    let place = numbers.zip(number_of(&new));
+    let place = place.map(|(numbers, own)| numbers.partition_point(|&other| other < own));
+    tasks.insert(place.unwrap_or(tasks.len()), new);
+}
+
 /// The id that a task has when it, or the task that it is within, has another one.
-fn renamed(id: TaskId, from: &TaskId, to: &TaskId) -> TaskId {
+fn renamed(id: &TaskId, from: &TaskId, to: &TaskId) -> TaskId {
     match id.as_str().strip_prefix(from.as_str()) {
         Some(rest) if rest.is_empty() || rest.starts_with('.') => {
             TaskId::new(format!("{to}{rest}"))
         }
-        _ => id,
+        _ => id.clone(),
     }
-}
-
-/// How a subtask of that parent, or a task, names another one.
-fn local<'d>(id: &TaskId, parent: Option<&TaskId>) -> Tree<'d> {
-    let Some(parent) = parent else {
-        return spelled(id.as_str(), false);
-    };
-    let own = id.as_str().strip_prefix(parent.as_str());
-    let own = own.and_then(|own| own.strip_prefix('.'));
-    Tree::text(own.unwrap_or(id.as_str()))
 }

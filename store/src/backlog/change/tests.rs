@@ -269,6 +269,77 @@ fn a_dependency_is_added_and_removed_without_a_trace_and_cycles_are_refused() {
 }
 
 #[test]
+fn cycles_are_looked_for_in_what_stands_after_all_changes_of_one_edit() {
+    let text = r#"{"tasks": [{"id": 1}, {"id": 2, "dependencies": [1]}, {"id": 3}]}"#;
+    let scene = Scene::new(text);
+    let source = BacklogSource::at(&scene.path).expect("a source");
+    let edges = |task: &str, on: &str| vec![(TaskId::from(task), TaskId::from(on))];
+    let change = |changes: [Change; 2]| {
+        let done = source.change(&ReadOptions::default(), |_| changes.to_vec());
+        done.map(drop).map_err(|error| error.to_string())
+    };
+    let reversed = change([
+        Change::AddDependencies {
+            edges: edges("1", "2"),
+        },
+        Change::RemoveDependencies {
+            edges: edges("2", "1"),
+        },
+    ]);
+    assert_eq!(reversed, Ok(()));
+    let refused = change([
+        Change::AddDependencies {
+            edges: edges("2", "3"),
+        },
+        Change::AddDependencies {
+            edges: edges("3", "1"),
+        },
+    ]);
+    assert!(refused.expect_err("a cycle").contains("would wait"));
+    assert_eq!(scene.read().tasks[0].dependencies, [TaskId::from("2")]);
+}
+
+#[test]
+fn moving_there_and_back_restores_every_byte() {
+    let text = r#"{"tasks": [
+  {"id": 1, "dependencies": [2, "3.1"], "subtasks": []},
+  {"id": 2, "title" : "x"},
+  {"id": 3, "subtasks": [
+    {"id": 1, "dependencies": []},
+    {"id": 2, "dependencies": [ 1 ]},
+    {"id": 3, "dependencies": [2, 4, 1]},
+    {"id": 5, "dependencies": ["3.2"]}
+  ]},
+  {"id": 4, "dependencies": [{"id": 3}, {"id": "3.2", "why": "y"}]}
+]}
+"#;
+    let scene = Scene::new(text);
+    let go = |from: &str, to: &str| {
+        let (from, to) = (from.into(), to.into());
+        scene.change(Change::Move { from, to }).expect("moved");
+    };
+    go("3", "71");
+    let subtasks = &scene.read().tasks[2].subtasks;
+    assert!(
+        scene.text().contains("\"dependencies\": [ 1 ]"),
+        "{}",
+        scene.text()
+    );
+    assert_eq!(subtasks[1].dependencies, [TaskId::from("71.1")]);
+    assert_eq!(
+        scene.read().tasks[3].dependencies,
+        [TaskId::from("71"), "71.2".into()]
+    );
+    go("71", "3");
+    assert_eq!(scene.text(), text);
+    for (from, to) in [("2", "20"), ("3.1", "3.9"), ("3.3", "8"), ("2", "1.1")] {
+        go(from, to);
+        go(to, from);
+        assert_eq!(scene.text(), text, "{from} to {to}");
+    }
+}
+
+#[test]
 fn tags_are_added_copied_renamed_and_removed_and_the_others_keep_their_bytes() {
     let scene = Scene::new(PRETTY);
     let add = |name: &str, copy_of: Option<&str>| Change::AddTag {

@@ -113,6 +113,15 @@ impl<'d> Tree<'d> {
         self.member(key)?.elements()
     }
 
+    /// Returns the names of the members of an object, without opening anything.
+    pub(crate) fn names(&self) -> Vec<String> {
+        match self {
+            Self::Kept(value) => value.members().map(|(name, _)| name.into_owned()).collect(),
+            Self::Object(_, members) => members.iter().map(|(name, _)| name.clone()).collect(),
+            Self::Plain(_) | Self::Array(..) => Vec::new(),
+        }
+    }
+
     /// Returns a member of an object, without opening anything.
     pub(crate) fn get(&self, key: &str) -> Option<Self> {
         match self {
@@ -137,11 +146,6 @@ impl<'d> Tree<'d> {
             Self::Plain(raw) => serde_json::from_str(raw).unwrap_or_else(|_| Some(raw.clone())),
             _ => None,
         }
-    }
-
-    /// Returns what stands in the list `key`: each plain value, and nothing for anything else.
-    pub(crate) fn scalars_within(&self, key: &str) -> Vec<Option<String>> {
-        self.parts(key).iter().map(Self::scalar).collect()
     }
 
     /// Returns the elements of the list `key`, without opening anything of the original.

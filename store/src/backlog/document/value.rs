@@ -25,9 +25,14 @@ impl<'d> Value<'d> {
 
     /// Returns the content of a string, or the spelling of a number or a truth value; `None` for anything else.
     pub(crate) fn plain(self) -> Option<String> {
+        self.text().map(Cow::into_owned)
+    }
+
+    /// Returns the same without a copy where it has no escapes.
+    pub(crate) fn text(self) -> Option<Cow<'d, str>> {
         match self.kind() {
-            Kind::Text | Kind::EscapedText => Some(self.content().into_owned()),
-            Kind::Number | Kind::Boolean => Some(self.raw().to_owned()),
+            Kind::Text | Kind::EscapedText => Some(self.content()),
+            Kind::Number | Kind::Boolean => Some(self.raw().into()),
             Kind::Object | Kind::Array | Kind::Null => None,
         }
     }

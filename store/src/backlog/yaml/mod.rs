@@ -3,6 +3,7 @@
 
 pub(super) mod layout;
 mod patch;
+mod spelling;
 #[cfg(test)]
 mod tests;
 

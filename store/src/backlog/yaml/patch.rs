@@ -3,6 +3,7 @@
 //! Knows layout; whoever calls reads the result back, so an odd layout is refused and never damaged.
 
 use super::layout::{Place, places};
+use super::spelling::{block, flow, flow_member, indented, spelled};
 use crate::backlog::document::{Document, Tree, Value};
 use serde_json::Value as Json;
 use std::ops::Range;
@@ -81,13 +82,19 @@ impl Patch<'_> {
             .collect();
         let items = items?;
         let column = items.first().map_or(0, |first| self.column(first.start));
-        let stays = |at: usize| members.iter().any(|(key, _)| *key == old[at].0);
+        // A member that was renamed is known by its value.
+        let place_of = |(key, member): &(String, Tree<'_>)| {
+            let origin = member.origin().map(Value::node_index);
+            let named = old.iter().position(|(name, _)| name == key);
+            named.or_else(|| old.iter().position(|(_, value)| Some(*value) == origin))
+        };
+        let stays = |at: usize| members.iter().any(|member| place_of(member) == Some(at));
         if !(0..old.len()).any(stays) {
             return self.replace(node, tree, slot);
         }
         self.remove(place.is_flow, &items, stays)?;
-        for (key, member) in members {
-            let Some(at) = old.iter().position(|(name, _)| name == key) else {
+        for named @ (key, member) in members {
+            let Some(at) = place_of(named) else {
                 let value = value_of(member, self.before)?;
                 let text = if place.is_flow {
                     flow_member((key, &value))?
@@ -105,7 +112,12 @@ impl Patch<'_> {
                 continue;
             };
             let value = old[at].1;
-            let colon = self.place(value - 1)?.span.end;
+            let name = self.place(value - 1)?.span;
+            let colon = name.end;
+            if old[at].0 != *key {
+                let key = spelled(&Json::from(key.as_str()))?;
+                self.edits.push((name, key.trim_end().to_owned()));
+            }
             let slot = if place.is_flow {
                 Slot::Flow
             } else {
@@ -325,70 +337,4 @@ impl Patch<'_> {
 
 fn value_of(tree: &Tree<'_>, before: &Document) -> Option<Json> {
     serde_json::from_str(&tree.write_alone(before)).ok()
-}
-
-/// A value as YAML spells it, in lines.
-fn spelled(value: &Json) -> Option<String> {
-    let text = serde_yaml::to_string(value).ok()?;
-    // Blank lines at the end of a text in lines are lost when something follows.
-    Some(if text.starts_with("|+") {
-        format!("{value}\n")
-    } else {
-        text
-    })
-}
-
-/// What stands behind the colon of a key at `column`, and the lines below it.
-fn block(value: &Json, column: usize, was_flow: bool) -> Option<(String, String)> {
-    let (is_empty, has_map) = match value {
-        Json::Array(elements) => (elements.is_empty(), elements.iter().any(Json::is_object)),
-        Json::Object(members) => (members.is_empty(), true),
-        _ => {
-            let text = spelled(value)?;
-            let (head, lines) = text.split_once('\n')?;
-            return Some((head.to_owned(), indented(lines, column)));
-        }
-    };
-    // Tasks are not put between brackets.
-    if is_empty || was_flow && !has_map {
-        return Some((flow(value)?, String::new()));
-    }
-    Some((String::new(), indented(&spelled(value)?, column + 2)))
-}
-
-fn indented(lines: &str, column: usize) -> String {
-    let mut text = String::new();
-    for line in lines.lines() {
-        if !line.is_empty() {
-            text.push_str(&" ".repeat(column));
-            text.push_str(line);
-        }
-        text.push('\n');
-    }
-    text
-}
-
-fn flow_member((key, value): (&String, &Json)) -> Option<String> {
-    let key = flow(&Json::from(key.as_str()))?;
-    Some(format!("{key}: {}", flow(value)?))
-}
-
-/// A value on one line, fit to stand between brackets.
-fn flow(value: &Json) -> Option<String> {
-    Some(match value {
-        Json::Array(elements) => {
-            let elements: Option<Vec<String>> = elements.iter().map(flow).collect();
-            format!("[{}]", elements?.join(", "))
-        }
-        Json::Object(members) => {
-            let members: Option<Vec<String>> = members.iter().map(flow_member).collect();
-            format!("{{{}}}", members?.join(", "))
-        }
-        Json::String(_) => {
-            let plain = spelled(value)?.trim_end().to_owned();
-            let is_odd = plain.contains([',', '[', ']', '{', '}', '\n']);
-            if is_odd { value.to_string() } else { plain }
-        }
-        Json::Null | Json::Bool(_) | Json::Number(_) => value.to_string(),
-    })
 }

@@ -87,13 +87,18 @@ impl Writer<'_> {
         let old: Vec<_> = origin
             .into_iter()
             .flat_map(Value::member_values)
-            .map(|(name, value)| (name.plain(), name.span().start, value))
+            .map(|(name, value)| (name.plain(), name.span(), value))
             .collect();
         let place_of = |key: &str, value: &Tree<'_>| {
             let has_name = |place: &usize| old[*place].0.as_deref() == Some(key);
             let is_it = |place: &usize| value.origin().is_some_and(|was| was.is_at(old[*place].2));
             let named = (0..old.len()).rev().filter(has_name);
-            named.clone().find(is_it).or_else(|| named.max())
+            let renamed = || (0..old.len()).find(is_it);
+            named
+                .clone()
+                .find(is_it)
+                .or_else(|| named.max())
+                .or_else(renamed)
         };
         let text = self.text;
         let mut before: Option<usize> = None;
@@ -105,18 +110,23 @@ impl Writer<'_> {
                 let gap = before
                     .zip(place)
                     .filter(|(before, place)| before + 1 == *place);
-                let gap = gap.map(|(before, place)| &text[old[before].2.span().end..old[place].1]);
+                let gap =
+                    gap.map(|(before, place)| &text[old[before].2.span().end..old[place].1.start]);
                 self.separate(layout, gap);
             }
             // A key stays as it was spelled, with what stood between it and its value.
-            match place {
-                Some(place) => {
-                    let key = &text[old[place].1..old[place].2.span().start];
-                    self.out.push_str(key);
+            let spelled = || serde_json::Value::from(key.as_str()).to_string();
+            match place.map(|place| &old[place]) {
+                Some((name, span, value)) => {
+                    let behind = &text[span.end..value.span().start];
+                    if name.as_ref() == Some(key) {
+                        self.out.push_str(&text[span.clone()]);
+                    } else {
+                        self.out.push_str(&spelled());
+                    }
+                    self.out.push_str(behind);
                 }
-                None => self
-                    .out
-                    .extend([&serde_json::Value::from(key.as_str()).to_string(), ": "]),
+                None => self.out.extend([&spelled(), ": "]),
             }
             self.write(value, depth + 1);
             before = place.or(before);
