@@ -31,10 +31,14 @@ pub fn what_to_try(failure: &str, reason: Option<&str>) -> &'static str {
 mod tests {
     use super::*;
 
-    const FAILURES: [&str; 22] = [
+    const FAILURES: [&str; 26] = [
         "not-started",
         "rate-limited",
         "auth",
+        "context-too-long",
+        "refused-by-model",
+        "service-error",
+        "connection-lost",
         "timed-out",
         "stalled",
         "lost",

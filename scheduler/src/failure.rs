@@ -13,6 +13,14 @@ words! {
         RateLimited = "rate-limited",
         /// The service behind the agent refused the credentials.
         Auth = "auth",
+        /// The request is longer than what the model takes in at once.
+        ContextTooLong = "context-too-long",
+        /// The model, or what stands before it, refuses to work on this.
+        RefusedByModel = "refused-by-model",
+        /// The service behind the agent answers with errors of its own.
+        ServiceError = "service-error",
+        /// The connection to the service behind the agent was lost.
+        ConnectionLost = "connection-lost",
         /// The attempt's time limit passed.
         TimedOut = "timed-out",
         /// Neither output nor file changes for the stall limit.
@@ -58,12 +66,26 @@ words! {
 }
 
 impl Failure {
+    /// Tells whether the agent's own last words say why: it ended, or was failed by its service, before anything was measured.
+    pub(crate) const fn is_told_by_last_words(self) -> bool {
+        matches!(
+            self,
+            Self::NoResult
+                | Self::RateLimited
+                | Self::Auth
+                | Self::ContextTooLong
+                | Self::RefusedByModel
+                | Self::ServiceError
+                | Self::ConnectionLost
+        )
+    }
+
     /// Returns what follows from the failure.
     pub const fn policy(self) -> Policy {
         let usual = Policy {
             charged: true,
             first_pause_ms: 0,
-            retried: true,
+            retried: Retried::ByAnybody,
             of_surroundings: true,
         };
         match self {
@@ -77,14 +99,18 @@ impl Failure {
                 of_surroundings: false,
                 ..usual
             },
-            Self::Auth => Policy {
-                retried: false,
+            Self::Auth | Self::ContextTooLong | Self::RefusedByModel => Policy {
+                retried: Retried::ByAnother,
                 of_surroundings: false,
+                ..usual
+            },
+            Self::ServiceError | Self::ConnectionLost => Policy {
+                first_pause_ms: 30_000,
                 ..usual
             },
             Self::Stopped => Policy {
                 charged: false,
-                retried: false,
+                retried: Retried::ByNobody,
                 of_surroundings: false,
                 ..usual
             },
@@ -128,8 +154,8 @@ pub struct Policy {
     pub charged: bool,
     /// How long to wait before the next attempt, in milliseconds, when this failure comes for the first time in a row.
     pub first_pause_ms: u64,
-    /// Whether there is a next attempt at all.
-    pub retried: bool,
+    /// Who makes the next attempt.
+    pub retried: Retried,
     /// Whether such an end may be that of everybody. Limits of services, refused credentials and orders of people have
     /// rules of their own; work that meets other work shows that something passed.
     pub of_surroundings: bool,
@@ -147,6 +173,17 @@ impl Policy {
             .saturating_mul(1 << doublings)
             .min(longest_ms)
     }
+}
+
+/// Who may try again after a failure.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Retried {
+    /// Whoever has the turn, the same agent among them.
+    ByAnybody,
+    /// An agent for whom something is different; such an attempt is not charged.
+    ByAnother,
+    /// Nobody.
+    ByNobody,
 }
 
 /// So much of a question is quoted.
@@ -180,7 +217,7 @@ impl AgentVerdict {
     }
 }
 
-/// Judges how an agent ended: a refusal by its service first, then how the process ended, then what it claims.
+/// Judges how an agent ended: what its service failed it by first, then how the process ended, then what it claims.
 ///
 /// Exit codes lie in both directions, so an exit with 0 and no result file is worth proving, and a valid result file
 /// outweighs a bad exit code.
@@ -193,18 +230,41 @@ pub fn judge_agent(report: &AgentReport) -> AgentVerdict {
         );
     }
     match (&report.refusal, &report.result) {
-        (Some(ServiceRefusal::RateLimited { until }), ResultFile::Missing) => {
-            AgentVerdict::Failed {
-                failure: Failure::RateLimited,
-                evidence: "the service behind the agent refused: rate or usage limit".to_owned(),
-                not_before: *until,
-            }
-        }
-        (Some(ServiceRefusal::Auth), ResultFile::Missing) => AgentVerdict::failed(
+        (Some(refusal), ResultFile::Missing) => judge_refusal(refusal),
+        (Some(_) | None, _) => judge_end(report),
+    }
+}
+
+fn judge_refusal(refusal: &ServiceRefusal) -> AgentVerdict {
+    let (failure, evidence) = match refusal {
+        ServiceRefusal::RateLimited { .. } => (
+            Failure::RateLimited,
+            "the service behind the agent refused: rate or usage limit",
+        ),
+        ServiceRefusal::Auth => (
             Failure::Auth,
             "the service behind the agent refused the credentials",
         ),
-        (Some(_) | None, _) => judge_end(report),
+        ServiceRefusal::ContextTooLong => (
+            Failure::ContextTooLong,
+            "the request is longer than what the model takes in at once",
+        ),
+        ServiceRefusal::RefusedByModel => {
+            (Failure::RefusedByModel, "the model refuses to work on this")
+        }
+        ServiceRefusal::ServiceError => (
+            Failure::ServiceError,
+            "the service behind the agent answers with errors",
+        ),
+        ServiceRefusal::ConnectionLost => (
+            Failure::ConnectionLost,
+            "the connection to the service behind the agent was lost",
+        ),
+    };
+    AgentVerdict::Failed {
+        failure,
+        evidence: evidence.to_owned(),
+        not_before: refusal.until(),
     }
 }
 

@@ -57,7 +57,7 @@ pub use check::{CycleRepair, problems, repairs};
 pub use claim::{Claim, ClaimStatus, ResultFile};
 pub use effect::{AttemptStep, Effect, Event, Keep};
 pub use estimate::{Remaining, remaining};
-pub use failure::{AgentVerdict, Failure, Policy, judge_agent};
+pub use failure::{AgentVerdict, Failure, Policy, Retried, judge_agent};
 pub use formats::{OutputFormat, ResultFormat};
 pub use gate::{GateOutcome, GateResult, GateRun, judge_gate};
 pub use graph::{CutDependency, Problem, Unplannable, cycle_with};

@@ -75,7 +75,7 @@ impl Tokens {
     }
 }
 
-/// What the agent's own output says of a refusal by its service.
+/// What the agent's own output says of why its service did not do the work.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServiceRefusal {
@@ -86,6 +86,28 @@ pub enum ServiceRefusal {
     },
     /// The credentials were refused.
     Auth,
+    /// The request is longer than what the model takes in at once.
+    ContextTooLong,
+    /// The model, or what stands before it, refuses to work on this.
+    RefusedByModel,
+    /// It answers with an error of its own.
+    ServiceError,
+    /// It could not be reached, or its answer broke off.
+    ConnectionLost,
+}
+
+impl ServiceRefusal {
+    /// Returns when it may be asked again, where that was said.
+    pub const fn until(&self) -> Option<Timestamp> {
+        match self {
+            Self::RateLimited { until } => *until,
+            Self::Auth
+            | Self::ContextTooLong
+            | Self::RefusedByModel
+            | Self::ServiceError
+            | Self::ConnectionLost => None,
+        }
+    }
 }
 
 /// Everything that is known about one ended agent process.

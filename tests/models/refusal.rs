@@ -12,6 +12,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub(crate) enum Refusal {
     /// 401.
     Credentials,
+    /// 400, since the request is longer than what the model takes in.
+    TooLong,
+    /// 500.
+    Broken,
     /// 429, with the seconds to wait where that is said.
     TooMany(Option<u32>),
     /// 429 for an account whose limit is used up until then.
@@ -31,9 +35,8 @@ impl Refusal {
         let mut response = match (self, protocol) {
             // Told within an answer that had begun.
             (Self::UsedUpUntil(_), Protocol::Responses) => self.failed_response(),
-            (Self::Credentials | Self::TooMany(_) | Self::UsedUpUntil(_), _) => {
-                document(self.status(), &self.error(protocol))
-            }
+            (Self::TooLong, Protocol::Responses) => self.failed_response(),
+            (_, _) => document(self.status(), &self.error(protocol)),
         };
         response.headers_mut().extend(self.headers(protocol));
         response
@@ -42,6 +45,8 @@ impl Refusal {
     const fn status(self) -> StatusCode {
         match self {
             Self::Credentials => StatusCode::UNAUTHORIZED,
+            Self::TooLong => StatusCode::BAD_REQUEST,
+            Self::Broken => StatusCode::INTERNAL_SERVER_ERROR,
             Self::TooMany(_) | Self::UsedUpUntil(_) => StatusCode::TOO_MANY_REQUESTS,
         }
     }
@@ -49,6 +54,8 @@ impl Refusal {
     fn error(self, protocol: Protocol) -> Value {
         let (kind, state) = match self {
             Self::Credentials => ("authentication_error", "UNAUTHENTICATED"),
+            Self::TooLong => ("invalid_request_error", "INVALID_ARGUMENT"),
+            Self::Broken => ("api_error", "INTERNAL"),
             Self::TooMany(_) | Self::UsedUpUntil(_) => ("rate_limit_error", "RESOURCE_EXHAUSTED"),
         };
         let message = self.message(protocol);
@@ -78,6 +85,14 @@ impl Refusal {
         let wait = self.wait().as_secs_f64();
         match (self, protocol) {
             (Self::Credentials, _) => "invalid x-api-key".to_owned(),
+            (Self::TooLong, Protocol::Anthropic) => {
+                "prompt is too long: 214329 tokens > 200000 maximum".to_owned()
+            }
+            (Self::TooLong, _) => {
+                "The input token count (1100032) exceeds the maximum number of tokens allowed (1048576)."
+                    .to_owned()
+            }
+            (Self::Broken, _) => "An internal error has occurred.".to_owned(),
             (Self::UsedUpUntil(_), Protocol::Responses) => {
                 format!("Rate limit reached. Please try again in {wait:.3}s.")
             }
@@ -89,8 +104,11 @@ impl Refusal {
     }
 
     fn failed_response(self) -> Response {
-        let error =
-            json!({"code": "rate_limit_exceeded", "message": self.message(Protocol::Responses)});
+        let code = match self {
+            Self::TooLong => "context_length_exceeded",
+            _ => "rate_limit_exceeded",
+        };
+        let error = json!({"code": code, "message": self.message(Protocol::Responses)});
         let failed =
             json!({"id": "resp_failed", "object": "response", "status": "failed", "error": error});
         Events::default()
@@ -125,7 +143,7 @@ impl Refusal {
             (Self::UsedUpUntil(_), Protocol::Chat) => {
                 vec![(header::RETRY_AFTER, number(self.wait().as_secs() + 1))]
             }
-            (Self::Credentials | Self::TooMany(None) | Self::UsedUpUntil(_), _) => Vec::new(),
+            (_, _) => Vec::new(),
         }
     }
 

@@ -25,11 +25,18 @@ fn attempt(program: Program, behaviour: Behaviour, arguments: &[&str], code: i32
 }
 
 fn refused_credentials_are_known(program: Program) {
-    let behaviour = Behaviour::Refuse(Refusal::Credentials);
+    is_known_as(program, Refusal::Credentials, "auth");
+}
+
+/// The failure has the name of what the program said, and quotes it.
+fn is_known_as(program: Program, refusal: Refusal, failure: &str) {
+    let behaviour = Behaviour::Refuse(refusal);
     let Some(attempt) = attempt(program, behaviour, &[], 3) else {
         return;
     };
-    assert_eq!(attempt["failure"], "auth", "{attempt:#}");
+    assert_eq!(attempt["failure"], failure, "{attempt:#}");
+    let evidence = attempt["evidence"].as_str().unwrap_or_default();
+    assert!(evidence.contains(": "), "its words are quoted: {attempt:#}");
 }
 
 /// The run is stopped once the limit is known, so that nobody waits for the service to let it in again. Had the attempt
@@ -82,6 +89,20 @@ fn opencode_is_refused_its_credentials() {
 #[test]
 fn qwen_is_refused_its_credentials() {
     refused_credentials_are_known(QWEN);
+}
+
+#[test]
+fn an_error_of_the_service_is_none_of_its_limits() {
+    is_known_as(CODEX, Refusal::Broken, "service-error");
+    is_known_as(CLAUDE, Refusal::Broken, "service-error");
+    is_known_as(GEMINI, Refusal::Broken, "service-error");
+}
+
+#[test]
+fn a_request_that_is_too_long_is_known() {
+    is_known_as(CODEX, Refusal::TooLong, "context-too-long");
+    is_known_as(CLAUDE, Refusal::TooLong, "context-too-long");
+    is_known_as(GEMINI, Refusal::TooLong, "context-too-long");
 }
 
 #[test]

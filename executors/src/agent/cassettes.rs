@@ -37,7 +37,11 @@ fn cassette(recording: String) -> Option<Cassette> {
         "max_turns" => ("exit 1", Some(Failure::NoResult)),
         // By KILL, in the middle of a tool call.
         "crash" => ("kill -9 $$", Some(Failure::NoResult)),
-        _ => return None,
+        case => {
+            let mut failures = Failure::ALL.iter();
+            let named = failures.find(|failure| failure.as_str() == case)?;
+            ("exit 1", Some(*named))
+        }
     };
     let own = parts.next().filter(|part| part.starts_with("exit-"));
     let mut formats = OutputFormat::ALL.iter();

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use tm_presets::{Evidence, Prompt, PromptContext, PromptTask, RedReport, RejectedWork};
-use tm_scheduler::{AttemptRecord, Phase, Reason, Task, TaskId};
+use tm_scheduler::{AttemptRecord, Failure, Phase, Reason, Task, TaskId};
 
 /// So many bytes of one attempt's evidence go into a prompt.
 const EVIDENCE_BYTES: usize = 6 * 1024;
@@ -53,7 +53,7 @@ pub(crate) fn prompt_context(
         learnt: notes_for(
             &tm_untrusted::clean(&String::from_utf8_lossy(&found_out)),
             &context.ancestors,
-            NOTES_BYTES,
+            room_for_notes(&context.earlier),
         ),
         red_report: context.red.as_ref().map(|red| RedReport {
             files: red_files,
@@ -63,6 +63,16 @@ pub(crate) fn prompt_context(
         conflicted: Vec::new(),
         rivals: context.rivals.iter().map(prompt_task).collect(),
         evidence: context.earlier.iter().filter_map(evidence_of).collect(),
+    }
+}
+
+/// What others found out has no room in a request that was too long without it.
+fn room_for_notes(earlier: &[AttemptRecord]) -> usize {
+    let is_too_long = |record: &AttemptRecord| record.failure() == Some(Failure::ContextTooLong);
+    if earlier.iter().any(is_too_long) {
+        0
+    } else {
+        NOTES_BYTES
     }
 }
 

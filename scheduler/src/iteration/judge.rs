@@ -112,15 +112,10 @@ pub(super) fn judge(seen: &Seen<'_>) -> Judged {
 
 /// What the agent printed last, where nothing else says why it failed.
 fn last_words(failure: Failure, report: &AgentReport) -> String {
-    match (failure, last_line(report)) {
-        (
-            Failure::NoResult
-            | Failure::TimedOut
-            | Failure::Stalled
-            | Failure::Auth
-            | Failure::RateLimited,
-            Some(last),
-        ) => {
+    let is_told =
+        failure.is_told_by_last_words() || matches!(failure, Failure::TimedOut | Failure::Stalled);
+    match last_line(report) {
+        Some(last) if is_told => {
             let last: String = last.chars().take(LAST_WORDS_CHARACTERS).collect();
             format!("; it said last: {last}")
         }
@@ -128,9 +123,13 @@ fn last_words(failure: Failure, report: &AgentReport) -> String {
     }
 }
 
-/// Trying again does not help where credentials are refused or the program is not there.
+/// Trying again does not help where credentials are refused or the program is not there. What a model refuses, or can't hold,
+/// may be another task in the next iteration.
 const fn ends_the_loop(failure: Failure) -> bool {
-    !failure.policy().retried || matches!(failure, Failure::NotStarted)
+    matches!(
+        failure,
+        Failure::Auth | Failure::Stopped | Failure::NotStarted
+    )
 }
 
 fn judge_work(seen: &Seen<'_>) -> Judged {

@@ -23,6 +23,9 @@ const LONGEST_PAUSE_MS: u64 = 2 * 3_600_000;
 /// the service.
 const ANSWERED_AFTER_MS: u64 = 10_000;
 
+/// So much is too much of a task for a model.
+const MOST_OVERTAXED: u32 = 2;
+
 /// Where a ready task stands among the others: wave under a barrier, order, rank.
 type ReadyKey = (u32, usize, TaskIndex);
 
@@ -109,18 +112,43 @@ impl Scheduler {
     }
 
     fn free_agent(&self, rank: TaskIndex) -> Result<AgentName, Barred> {
-        let mut accepted = self
-            .limits
-            .agents
-            .candidates(self.phase(rank))
-            .iter()
-            .filter(|candidate| !self.refused.contains(&candidate.account))
-            .peekable();
+        let mut accepted = self.accepted(rank).peekable();
         accepted.peek().ok_or(Barred::Refused)?;
         accepted
-            .find(|candidate| !self.cooldowns.contains_key(&candidate.account))
-            .map(|candidate| candidate.agent.clone())
+            .filter(|(_, candidate)| !self.cooldowns.contains_key(&candidate.account))
+            .min_by_key(|(overtaxed, _)| *overtaxed)
+            .map(|(_, candidate)| candidate.agent.clone())
             .ok_or(Barred::CoolingDown)
+    }
+
+    /// Those who may do a task, in their order, each with how much of it was too much for its model: one that refused the
+    /// task is not asked for it again, one that could not hold it once more, with a shorter prompt.
+    fn accepted(&self, rank: TaskIndex) -> impl Iterator<Item = (u32, &AgentCandidate)> {
+        let overtaxed = move |candidate: &AgentCandidate| {
+            let own = self.unforgiven(rank).iter();
+            own.filter(|record| record.agent == candidate.agent)
+                .map(|record| match record.failure() {
+                    Some(Failure::RefusedByModel) => MOST_OVERTAXED,
+                    Some(Failure::ContextTooLong) => 1,
+                    Some(_) | None => 0,
+                })
+                .sum::<u32>()
+        };
+        let candidates = self.limits.agents.candidates(self.phase(rank)).iter();
+        candidates
+            .filter(|candidate| !self.refused.contains(&candidate.account))
+            .map(move |candidate| (overtaxed(candidate), candidate))
+            .filter(|(overtaxed, _)| *overtaxed < MOST_OVERTAXED)
+    }
+
+    /// Whether anybody may do a task, perhaps later.
+    pub(super) fn has_agent(&self, rank: TaskIndex) -> bool {
+        self.accepted(rank).next().is_some()
+    }
+
+    /// Whether somebody may do a task for whose model it was not too much yet.
+    pub(super) fn has_another_agent(&self, rank: TaskIndex) -> bool {
+        self.accepted(rank).any(|(overtaxed, _)| overtaxed == 0)
     }
 
     /// Gives the attempt that is about to start its agent, who may be another one than when its worktree was asked for.
@@ -230,9 +258,8 @@ impl Scheduler {
         }
     }
 
-    /// Notes that the credentials of the agent of the attempt under way were refused; returns whether somebody else may
-    /// do its work.
-    pub(super) fn refuse_agent(&mut self, rank: TaskIndex) -> bool {
+    /// Notes that the credentials of the agent of the attempt under way were refused.
+    pub(super) fn refuse_agent(&mut self, rank: TaskIndex) {
         if let Some(AgentCandidate {
             agent,
             account,
@@ -246,7 +273,6 @@ impl Scheduler {
                 what_to_do: if_refused,
             });
         }
-        !matches!(self.free_agent(rank), Err(Barred::Refused))
     }
 
     /// Notes what the service behind the agent of the attempt under way refused, where nothing else follows from it.
@@ -260,9 +286,7 @@ impl Scheduler {
             AgentVerdict::Failed {
                 failure: Failure::Auth,
                 ..
-            } => {
-                self.refuse_agent(rank);
-            }
+            } => self.refuse_agent(rank),
             AgentVerdict::WorthProving if !self.is_of_first_edition() => {
                 self.heard_from_service(rank, report);
             }

@@ -192,12 +192,12 @@ impl Scheduler {
         }
     }
 
-    /// An agent that leaves nothing but an exit code may have said why.
+    /// An agent that leaves nothing behind may have said why.
     fn with_last_line(&self, rank: TaskIndex, failure: Failure, evidence: String) -> String {
         let report = self.last(rank).and_then(AttemptRecord::report);
-        match (failure, report.and_then(last_line)) {
-            (Failure::NoResult, Some(said)) => format!("{evidence}: {said}"),
-            (_, _) => evidence,
+        match report.and_then(last_line) {
+            Some(said) if failure.is_told_by_last_words() => format!("{evidence}: {said}"),
+            _ => evidence,
         }
     }
 

@@ -29,7 +29,11 @@ impl Scheduler {
         }
         let words = in_a_line(evidence);
         let planned = self.planned(rank);
-        let shape = shape_of(&words, &[planned.id.as_str(), planned.backlog_id.as_str()]);
+        let shape = match failure {
+            // A service that is down words it anew for each request.
+            Failure::ServiceError | Failure::ConnectionLost => String::new(),
+            _ => shape_of(&words, &[planned.id.as_str(), planned.backlog_id.as_str()]),
+        };
         let is_same = |streak: &&mut Streak| streak.failure == failure && streak.shape == shape;
         if let Some(streak) = self.streak.as_mut().filter(is_same) {
             streak.attempts = streak.attempts.saturating_add(1);

@@ -91,7 +91,15 @@ impl Scheduler {
         let is_mendable = last.conflict().is_some_and(|conflict| conflict.mendable);
         let carried = match last.failure() {
             Some(Failure::Conflict) if is_mendable => last.commit().cloned(),
-            Some(Failure::Lost | Failure::RateLimited | Failure::NotStarted) => last.mends.clone(),
+            Some(
+                Failure::Lost
+                | Failure::RateLimited
+                | Failure::NotStarted
+                | Failure::ContextTooLong
+                | Failure::RefusedByModel
+                | Failure::ServiceError
+                | Failure::ConnectionLost,
+            ) => last.mends.clone(),
             // Somebody stopped or paused the run in the middle of it.
             None if last.commit().is_none() => last.mends.clone(),
             Some(_) | None => None,

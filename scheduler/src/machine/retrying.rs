@@ -4,7 +4,7 @@
 //! person said so: after an order to stop or pause the run, or a request for the task.
 
 use super::{AttemptRecord, Scheduler, State, TaskIndex, count_u32};
-use crate::{Edition, Event, Failure, Limits, Policy, in_a_line};
+use crate::{Edition, Event, Failure, Limits, Policy, Retried, in_a_line};
 
 impl Scheduler {
     /// Has a task whose last attempt failed tried again, now or after a pause, or gives it up.
@@ -34,8 +34,11 @@ impl Scheduler {
             .filter(|record| record.is_charged())
             .count();
         let is_charged = self.last(rank).is_some_and(AttemptRecord::is_charged);
-        // Refused credentials are charged where nobody else has others.
-        let is_final = !failure.policy().retried && (failure != Failure::Auth || is_charged);
+        let is_final = match failure.policy().retried {
+            Retried::ByAnybody => false,
+            Retried::ByAnother => !self.has_agent(rank),
+            Retried::ByNobody => true,
+        };
         let is_used_up = count_u32(charged) > self.limits.retries;
         match self.limits.edition {
             Edition::First => is_final || is_used_up && (is_charged || failure == Failure::Lost),

@@ -2,7 +2,9 @@
 
 use super::{AttemptEnd, AttemptFailure, Scheduler, State, TaskIndex};
 use crate::merging::Resolution;
-use crate::{CommitId, Effect, Event, Failure, Keep, Status, TaskId, Timestamp, in_a_line};
+use crate::{
+    CommitId, Effect, Event, Failure, Keep, Retried, Status, TaskId, Timestamp, in_a_line,
+};
 use std::collections::BTreeSet;
 
 impl Scheduler {
@@ -20,8 +22,11 @@ impl Scheduler {
         self.record_failure(rank, failure, evidence);
         if failure == Failure::RateLimited {
             self.start_cooldown(rank, not_before);
-        } else if failure == Failure::Auth && self.refuse_agent(rank) {
-            // Somebody else has other credentials; the task is not at fault.
+        } else if failure == Failure::Auth {
+            self.refuse_agent(rank);
+        }
+        if failure.policy().retried == Retried::ByAnother && self.has_another_agent(rank) {
+            // Somebody else has other credentials, or another model; the task is not at fault.
             self.last_failure(rank).charged = false;
         }
         self.retry_or_give_up(rank, failure);

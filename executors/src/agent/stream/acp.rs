@@ -54,8 +54,9 @@ fn hear_end(heard: &mut StreamState, event: &Value) {
     match event["stop_reason"].as_str() {
         Some("end_turn") => heard.succeeds(),
         Some(reason) => {
+            let refusal = (reason == "refusal").then_some(ServiceRefusal::RefusedByModel);
             let reason = reason.replace('_', " ");
-            heard.gave_up(&format!("it ended its turn early: {reason}"), None);
+            heard.gave_up(&format!("it ended its turn early: {reason}"), refusal);
         }
         None => heard.gave_up(NO_REASON, None),
     }

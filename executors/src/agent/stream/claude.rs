@@ -19,7 +19,7 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value, input: &[&str]) {
         // It is told to people, and no answer.
         "assistant" if !event["error"].is_null() => heard.notes(&content[0]["text"]),
         "assistant" => {
-            heard.waits_behind = None;
+            heard.gets_through();
             for part in content.as_array().into_iter().flatten() {
                 match text(&part["type"]) {
                     "text" => heard.says(&part["text"]),
@@ -42,17 +42,24 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value, input: &[&str]) {
 fn system(heard: &mut StreamState, event: &Value) {
     match text(&event["subtype"]) {
         "api_retry" => {
-            heard.waits_behind = refused::status(number(event, "error_status"), None);
-            let why = event["error"].as_str().unwrap_or("it asks again");
-            heard.shows(&format!("waits for its service: {why}"));
+            let status = &event["error_status"];
+            let why = text(&event["error"]);
+            let (behind, why) = if status.is_null() {
+                let lost = Some(ServiceRefusal::ConnectionLost);
+                (lost, format!("no answer ({why})"))
+            } else {
+                let behind = refused::status(number(event, "error_status"), None);
+                (behind, format!("{status} {why}"))
+            };
+            heard.waits(behind, &format!("waits for its service: {why}"));
         }
         // Qwen Code names a pause behind a limit, and none where it asks again for other reasons.
         "retry" => {
             let pause = event["data"]["delayMs"].as_u64();
-            heard.waits_behind = pause.map(|pause| ServiceRefusal::RateLimited {
+            let behind = pause.map(|pause| ServiceRefusal::RateLimited {
                 until: Some(heard.now.plus(pause)),
             });
-            heard.shows("waits for its service");
+            heard.waits(behind, "waits for its service");
         }
         "permission_denied" => heard.tool_was_refused(&event["tool_name"]),
         _ => {}
@@ -88,17 +95,19 @@ fn result(heard: &mut StreamState, event: &Value, input: &[&str]) {
 }
 
 fn gives_up(heard: &mut StreamState, event: &Value, said: &str) {
-    let declared = match heard.waits_behind {
-        Some(ServiceRefusal::RateLimited { until }) => until,
-        Some(ServiceRefusal::Auth) | None => None,
-    };
+    let declared = heard.waits_behind.as_ref().and_then(ServiceRefusal::until);
     let until = declared.or_else(|| refused::until(said, heard.now));
+    let named = match (text(&event["terminal_reason"]), text(&event["stop_reason"])) {
+        ("prompt_too_long", _) => Some(ServiceRefusal::ContextTooLong),
+        (_, "refusal") => Some(ServiceRefusal::RefusedByModel),
+        _ => None,
+    };
     let by_status = refused::status(number(event, "api_error_status"), until);
     let own_words = ["API Error", "limit reached", "Not logged in"];
     let is_of_the_service = event["terminal_reason"] == "api_error"
         || !event["error"].is_null()
         || own_words.iter().any(|words| said.contains(words));
     let by_words = || refused::by_words(said, heard.now).filter(|_| is_of_the_service);
-    let refusal = by_status.or_else(by_words);
+    let refusal = named.or(by_status).or_else(by_words);
     heard.gave_up(said, refusal);
 }

@@ -22,8 +22,7 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value) {
         }
         "error" => {
             let message = text(&event["message"]);
-            heard.waits_behind = refused::by_words(message, heard.now);
-            heard.shows(message);
+            heard.waits(refused::by_words(message, heard.now), message);
         }
         "turn.failed" => heard.gives_up(&event["error"]["message"]),
         _ => {}
@@ -33,7 +32,7 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value) {
 fn item(heard: &mut StreamState, item: &Value) {
     let kind = text(&item["type"]);
     if kind != "error" {
-        heard.waits_behind = None;
+        heard.gets_through();
     }
     match kind {
         "agent_message" => heard.says(&item["text"]),

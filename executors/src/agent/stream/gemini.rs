@@ -16,6 +16,7 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value) {
     match text(&event["type"]) {
         // It says its message piece by piece; a tool in between begins another.
         "message" if event["role"] == "assistant" => heard.goes_on(&event["content"]),
+        "error" if event["severity"] == "error" => heard.gives_up(&event["message"]),
         "tool_use" => {
             heard.message.clear();
             heard.uses(&event["tool_name"], what_for(&event["parameters"]));
@@ -40,7 +41,7 @@ pub(super) fn hear(heard: &mut StreamState, event: &Value) {
             }
             if event["status"] == "success" {
                 heard.succeeds();
-            } else {
+            } else if error.is_string() || heard.error.is_none() {
                 heard.gives_up(error);
             }
         }

@@ -111,7 +111,7 @@ pub(super) struct StreamState {
     pub(super) tokens: Option<Tokens>,
     /// US dollars, total so far.
     pub(super) cost_usd: Option<f64>,
-    /// The error that it gave up with.
+    /// The error that it gave up with, or asks again behind.
     error: Option<String>,
     /// The refusal that it gave up with.
     pub(super) refusal: Option<ServiceRefusal>,
@@ -219,6 +219,19 @@ impl StreamState {
         }
     }
 
+    /// Notes that the agent asks its service again, behind what, and how it words that.
+    fn waits(&mut self, behind: Option<ServiceRefusal>, words: &str) {
+        self.error = behind.is_some().then(|| in_one_line(words));
+        self.waits_behind = behind;
+        self.shows(words);
+    }
+
+    /// Notes that its service answered.
+    fn gets_through(&mut self) {
+        self.error = None;
+        self.waits_behind = None;
+    }
+
     /// Notes that the agent gave up; its words tell whether its service refused.
     fn gives_up(&mut self, message: &Value) {
         let message = message.as_str().unwrap_or(NO_REASON);
@@ -227,23 +240,22 @@ impl StreamState {
 
     /// Notes that the agent gave up, and whether its service refused.
     fn gave_up(&mut self, message: &str, refusal: Option<ServiceRefusal>) {
-        self.error = Some(tm_untrusted::clean(message));
+        self.error = Some(in_one_line(message));
         self.refusal = refusal;
         self.shows(message);
     }
 
     /// Notes that the agent got through after all.
     fn succeeds(&mut self) {
-        self.error = None;
+        self.gets_through();
         self.refusal = None;
-        self.waits_behind = None;
     }
 
     /// Returns its final message, and the error that it gave up with.
     pub(super) fn closing_words(&self) -> String {
         let error = self.error.as_deref().unwrap_or_default();
         let message = tm_untrusted::clean(&self.message);
-        if message.contains(error) {
+        if in_one_line(&message).contains(error) {
             message
         } else {
             format!("{message}\n{error}")
@@ -270,6 +282,12 @@ impl StreamState {
             .map(|dollars| dollars.max(self.cost_usd.unwrap_or(0.0)))
             .or(self.cost_usd);
     }
+}
+
+/// Puts an error into one line, so that none of it is lost where one line is shown.
+fn in_one_line(error: &str) -> String {
+    let words = tm_untrusted::clean(error);
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn in_brackets(tool: &str) -> String {

@@ -1,4 +1,4 @@
-//! Tells from an agent's error whether its service refused, and until when.
+//! Tells from an agent's error why its service did not do the work, and until when.
 
 use super::moment;
 use jiff::tz::TimeZone;
@@ -6,8 +6,13 @@ use serde_json::Value;
 use tm_scheduler::{ServiceRefusal, Timestamp};
 
 patterns! {
-    LIMIT = r"(?i)\b(?:429|503|529)\b|rate.?limit|usage limit|quota.{0,20}(?:exceeded|exhausted)|(?:exceeded|exhausted) your .{0,20}(?:quota|capacity)|resource.?exhausted|overloaded|too many requests|high demand|hit your .{0,20}limit";
+    CONTEXT = r"(?i)context.?(?:window|length|overflow)|(?:prompt|input|conversation) is too long|input token count|exceeds? the maximum number of tokens";
+    POLICY = r"(?i)content.?(?:filter|polic|management policy)|usage polic|policy violation|prohibited.?content|blocked by .{0,40}(?:filter|polic|safety)|flagged (?:for|as|by)";
+    LIMIT = r"(?i)\b(?:429|503|529)\b|rate.?limit|usage limit|quota.{0,20}(?:exceeded|exhausted)|(?:exceeded|exhausted) your .{0,20}(?:quota|capacity)|resource.?exhausted|overloaded|too many requests|at capacity|hit your .{0,20}limit";
     AUTH = r"(?i)\b(?:401|403)\b|not logged in|invalid.{0,10}api.?key|missing environment variable|authentication|unauthorized|invalid auth";
+    CONNECTION = r"(?i)connection.{0,30}(?:lost|dropped|reset|closed|refused|aborted|error)|\bE(?:CONN[A-Z]+|TIMEDOUT|NOTFOUND|AI_AGAIN|PIPE)\b|socket hang up|fetch failed|network error|(?:stream disconnected|premature close)|error sending request|API Error: terminated|cannot connect|request timed out";
+    /// Codex calls an error of its service `high demand`.
+    SERVICE = r"(?i)\b(?:500|502|504)\b|internal.?server.?error|\ban internal error|\bserver.?(?:had an )?error|bad.?gateway|gateway time.?out|high demand";
     /// The moment as seconds since 1970 behind a bar: `limit reached|1795217299`.
     EPOCH = r"\|(\d{10})\b";
     WAIT = r"(?ix) (?:again|retry|resets?|wait) (?:\sagain)? \s (?:in\s|after\s|for\s)?
@@ -22,18 +27,28 @@ pub(super) fn status(status: u64, until: Option<Timestamp>) -> Option<ServiceRef
     match status {
         401 | 403 => Some(ServiceRefusal::Auth),
         429 | 503 | 529 => Some(ServiceRefusal::RateLimited { until }),
+        500 | 502 | 504 => Some(ServiceRefusal::ServiceError),
         _ => None,
     }
 }
 
-/// Returns what the words of an error say.
+/// Returns what the words of an error say: what is of the request first, what is of the service last.
 pub(super) fn by_words(error: &str, now: Timestamp) -> Option<ServiceRefusal> {
-    if LIMIT.is_match(error) {
-        return Some(ServiceRefusal::RateLimited {
-            until: until(error, now),
-        });
-    }
-    AUTH.is_match(error).then_some(ServiceRefusal::Auth)
+    let limit = ServiceRefusal::RateLimited {
+        until: until(error, now),
+    };
+    let kinds = [
+        (&CONTEXT, ServiceRefusal::ContextTooLong),
+        (&POLICY, ServiceRefusal::RefusedByModel),
+        (&LIMIT, limit),
+        (&AUTH, ServiceRefusal::Auth),
+        (&CONNECTION, ServiceRefusal::ConnectionLost),
+        (&SERVICE, ServiceRefusal::ServiceError),
+    ];
+    let mut kinds = kinds.into_iter();
+    kinds
+        .find(|(words, _)| words.is_match(error))
+        .map(|(_, refusal)| refusal)
 }
 
 /// Returns the moment that a number of seconds since 1970 names.

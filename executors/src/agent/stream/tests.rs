@@ -262,6 +262,68 @@ fn silent_retries_are_noticed_and_forgotten_once_it_gets_through() {
 }
 
 #[test]
+fn what_an_agent_asks_again_behind_is_named_with_its_words() {
+    let stuck = include_str!("fixtures/claude-stream-json.service-error.jsonl");
+    let stuck = stuck.lines().take(2).collect::<Vec<_>>().join("\n");
+    let lost = r#"{"type":"system","subtype":"api_retry","error_status":null,"error":"unknown"}"#;
+    let demand = r#"{"type":"error","message":"Reconnecting... 1/5 (We’re currently experiencing high demand)"}"#;
+    for (format, text, refusal, words) in [
+        (
+            OutputFormat::ClaudeStreamJson,
+            stuck.as_str(),
+            ServiceRefusal::ServiceError,
+            "500 server_error",
+        ),
+        (
+            OutputFormat::ClaudeStreamJson,
+            lost,
+            ServiceRefusal::ConnectionLost,
+            "no answer (unknown)",
+        ),
+        (
+            OutputFormat::CodexJsonl,
+            demand,
+            ServiceRefusal::ServiceError,
+            "high demand",
+        ),
+    ] {
+        let heard = heard(format, text);
+        assert_eq!(heard.waits_behind, Some(refusal), "{text}");
+        assert!(heard.closing_words().contains(words), "{heard:?}");
+    }
+}
+
+#[test]
+fn an_error_is_named_by_what_its_words_say_of_the_request_first() {
+    for (words, expected) in [
+        (
+            "litellm.ContextWindowExceededError: 429 tokens too many",
+            Some(ServiceRefusal::ContextTooLong),
+        ),
+        (
+            "litellm.ContentPolicyViolationError: no",
+            Some(ServiceRefusal::RefusedByModel),
+        ),
+        (
+            "litellm.APIConnectionError: OpenAIException - Connection error.",
+            Some(ServiceRefusal::ConnectionLost),
+        ),
+        (
+            "litellm.InternalServerError: OpenAIException",
+            Some(ServiceRefusal::ServiceError),
+        ),
+        ("HTTP 401", Some(ServiceRefusal::Auth)),
+        (
+            "This request would exceed the rate limit of 40,000 input tokens per minute",
+            Some(ServiceRefusal::RateLimited { until: None }),
+        ),
+        ("Internal error: the session is gone", None),
+    ] {
+        assert_eq!(refused::by_words(words, NOW), expected, "{words}");
+    }
+}
+
+#[test]
 fn refused_tool_calls_are_named_once() {
     let denied = r#"{"type":"system","subtype":"permission_denied","tool_name":"Bash"}"#;
     let last = r#"{"type":"result","is_error":false,"result":"Done","permission_denials":[{"tool_name":"Bash"}]}"#;

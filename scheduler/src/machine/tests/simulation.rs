@@ -554,6 +554,10 @@ impl World {
                 self.ledger.note_refused(account);
                 Some(ServiceRefusal::Auth)
             }
+            5 => Some(ServiceRefusal::ContextTooLong),
+            6 => Some(ServiceRefusal::RefusedByModel),
+            7 => Some(ServiceRefusal::ServiceError),
+            8 => Some(ServiceRefusal::ConnectionLost),
             _ => None,
         }
     }

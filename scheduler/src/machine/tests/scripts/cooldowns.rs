@@ -560,3 +560,120 @@ fn a_task_that_has_spent_its_budget_is_not_tried_again_and_holds_up_nobody_else(
         ],
     );
 }
+
+/// Pools of plain work, with the accounts that their agents are named after.
+fn alone_or_with(agents: &[&str], retries: u32) -> Script {
+    let candidates: Vec<AgentCandidate> = agents.iter().map(|name| candidate(name, name)).collect();
+    let mut script = independent(1, 1, &candidates);
+    script.scheduler.limits.retries = retries;
+    script
+}
+
+/// The agent of the attempt that was asked for last, once it has a worktree.
+fn takes_over(script: &mut Script) -> String {
+    let attempts = script.scheduler.task(&"1".into()).expect("a task").attempts;
+    let run = format!("run 1#{}", attempts.len());
+    script.answer("1", prepared(), &["say attempt:started 1", &run]);
+    let attempts = script.scheduler.task(&"1".into()).expect("a task").attempts;
+    attempts.last().expect("an attempt").agent.to_string()
+}
+
+#[test]
+fn a_model_that_refuses_a_task_is_not_asked_for_it_again() {
+    let refusal = || refused(ServiceRefusal::RefusedByModel);
+    let mut script = alone_or_with(&["claude"], 3);
+    script.answer(
+        "1",
+        refusal(),
+        &[
+            "release 1#1 Salvage",
+            "say attempt:ended 1 refused-by-model",
+            "say task:failed 1 refused-by-model",
+            "status 1 pending",
+            "say run:ended failed 3",
+        ],
+    );
+    // Another one takes over, and is not charged with it.
+    let mut script = alone_or_with(&["claude", "codex"], 0);
+    script.answer(
+        "1",
+        refusal(),
+        &[
+            "release 1#1 Salvage",
+            "say attempt:ended 1 refused-by-model",
+            "prepare 1#2 on [] with []",
+        ],
+    );
+    assert_eq!(takes_over(&mut script), "codex");
+    to_the_end(&mut script, "1");
+    assert_eq!(script.scheduler.ended(), Some(RunStatus::Completed));
+}
+
+#[test]
+fn a_task_that_is_too_long_for_a_model_goes_to_others_first_and_comes_back_once_as_a_shorter_one() {
+    let too_long = || refused(ServiceRefusal::ContextTooLong);
+    let mut script = alone_or_with(&["claude", "codex"], 2);
+    let mut agents = vec!["claude".to_owned()];
+    for attempt in 1..=3 {
+        script.answer(
+            "1",
+            too_long(),
+            &[
+                &format!("release 1#{attempt} Salvage"),
+                "say attempt:ended 1 context-too-long",
+                &format!("prepare 1#{} on [] with []", attempt + 1),
+            ],
+        );
+        agents.push(takes_over(&mut script));
+    }
+    assert_eq!(agents, ["claude", "codex", "claude", "codex"]);
+    let attempts = script.scheduler.task(&"1".into()).expect("a task").attempts;
+    let charged: Vec<bool> = attempts.iter().map(AttemptRecord::is_charged).collect();
+    assert_eq!(charged, [false, true, true, false]);
+    script.answer(
+        "1",
+        too_long(),
+        &[
+            "release 1#4 Salvage",
+            "say attempt:ended 1 context-too-long",
+            "say task:failed 1 context-too-long",
+            "status 1 pending",
+            "say run:ended failed 3",
+        ],
+    );
+}
+
+#[test]
+fn a_service_that_fails_is_asked_again_after_a_pause_and_not_for_ever() {
+    for refusal in [ServiceRefusal::ServiceError, ServiceRefusal::ConnectionLost] {
+        let name = if refusal == ServiceRefusal::ServiceError {
+            "service-error"
+        } else {
+            "connection-lost"
+        };
+        let mut script = alone_or_with(&["claude"], 1);
+        script.answer(
+            "1",
+            refused(refusal.clone()),
+            &[
+                "release 1#1 Salvage",
+                &format!("say attempt:ended 1 {name}"),
+                &format!("say task:waiting 1 until 30000"),
+            ],
+        );
+        script.now = Timestamp(30_000);
+        script.gives(Input::Tick, &["prepare 1#2 on [] with []"]);
+        takes_over(&mut script);
+        script.answer(
+            "1",
+            refused(refusal),
+            &[
+                "release 1#2 Salvage",
+                &format!("say attempt:ended 1 {name}"),
+                &format!("say task:failed 1 {name}"),
+                "status 1 pending",
+                "say run:ended failed 3",
+            ],
+        );
+    }
+}

@@ -125,6 +125,8 @@ impl Ledger {
         let is_left_out = matches!(
             failure,
             Failure::RateLimited
+                | Failure::ContextTooLong
+                | Failure::RefusedByModel
                 | Failure::Auth
                 | Failure::Stopped
                 | Failure::RedQuestioned
