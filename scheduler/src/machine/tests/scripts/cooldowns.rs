@@ -658,7 +658,7 @@ fn a_service_that_fails_is_asked_again_after_a_pause_and_not_for_ever() {
             &[
                 "release 1#1 Salvage",
                 &format!("say attempt:ended 1 {name}"),
-                &format!("say task:waiting 1 until 30000"),
+                "say task:waiting 1 until 30000",
             ],
         );
         script.now = Timestamp(30_000);
