@@ -45,7 +45,7 @@ impl Server {
             let project = server.project(start_call.project_root.as_deref())?;
             let options = start_call.options.unwrap_or_default();
             let request = StartRequest {
-                task: start_call.task_id,
+                task: start_call.task_id.0,
                 tag: start_call.tag.map(Into::into),
                 branch: start_call.branch.or(options.branch),
                 max_attempts: start_call.max_attempts.or(options.max_attempts),
@@ -87,7 +87,7 @@ impl Server {
         let work = self.step(report.place, move |project| {
             let request = CompleteRequest {
                 phase: report.phase,
-                subtask: report.subtask_id.map(Into::into),
+                subtask: report.subtask_id.map(|id| id.0.into()),
                 counts: report.test_results.map(Into::into),
                 coverage: report.coverage,
                 files: report.files,
@@ -104,7 +104,7 @@ impl Server {
     async fn autopilot_commit(&self, Parameters(call): Parameters<Commit>) -> Answer {
         self.step(call.place, move |project| {
             let request = CommitRequest {
-                subtask: call.subtask_id.map(Into::into),
+                subtask: call.subtask_id.map(|id| id.0.into()),
                 message: call.message,
                 files: call.files,
             };

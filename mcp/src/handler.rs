@@ -1,9 +1,10 @@
 //! What the server answers to each request of the protocol.
 
 use crate::answer::cleaned_result;
+use crate::arguments::{misread, unknown};
 use crate::error::Error;
 use crate::server::Server;
-use crate::{completions, prompts, resources};
+use crate::{completions, instructions, prompts, resources};
 use rmcp::handler::server::tool::{IntoCallToolResult as _, ToolCallContext};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorData,
@@ -13,7 +14,6 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _, tool_handler};
-use tm_runtime::autopilot::GUIDE;
 
 #[tool_handler(router = self.router)]
 impl ServerHandler for Server {
@@ -26,7 +26,7 @@ impl ServerHandler for Server {
             .build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("tm", env!("CARGO_PKG_VERSION")))
-            .with_instructions(GUIDE)
+            .with_instructions(instructions::of(self))
     }
 
     /// Every answer of every tool goes out by this way, and no text in it is an order or a secret.
@@ -38,13 +38,22 @@ impl ServerHandler for Server {
         if let Some(refusal) = self.renamed(&request.name) {
             return refusal.into_call_tool_result();
         }
+        let tool = self.router.get(&request.name).cloned();
+        if let Some(tool) = &tool
+            && let Some(refusal) = unknown(tool, request.arguments.as_ref())
+        {
+            return refusal.into_call_tool_result();
+        }
         let call = ToolCallContext::new(self, request, context);
-        Ok(match self.router.call(call).await? {
-            CallToolResponse::Complete(result) => {
-                CallToolResponse::Complete(cleaned_result(result))
-            }
-            other => other,
-        })
+        let answer = self.router.call(call).await?;
+        let (CallToolResponse::Complete(result), Some(tool)) = (&answer, &tool) else {
+            return Ok(answer);
+        };
+        // Models read what a tool says, and few of them what the protocol does.
+        if let Some(refusal) = misread(tool, result) {
+            return refusal.into_call_tool_result();
+        }
+        Ok(cleaned_result(result.clone()).into())
     }
 
     async fn list_resources(

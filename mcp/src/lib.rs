@@ -5,12 +5,14 @@
 
 mod advice;
 mod answer;
+mod arguments;
 mod autopilot;
 mod completions;
 mod error;
 mod handler;
 #[cfg(feature = "http")]
 mod http;
+mod instructions;
 mod prompts;
 mod resources;
 mod server;

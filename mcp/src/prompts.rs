@@ -1,6 +1,7 @@
 //! Prompts: each preset of loops as one piece of work, and the way through a task with autopilot.
 
 use crate::answer::Refusal;
+use crate::instructions;
 use crate::server::Server;
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -8,7 +9,7 @@ use rmcp::model::{
     Role,
 };
 use tm_presets::{LoopContext, PromptTemplate, loop_presets};
-use tm_runtime::autopilot::{GUIDE, Project, prompt};
+use tm_runtime::autopilot::{Project, prompt};
 use tm_scheduler::quoted;
 
 /// The prompt that leads through a task.
@@ -91,7 +92,7 @@ fn lead(project: &Project, task: Option<&str>) -> String {
             }
         },
     };
-    format!("{GUIDE}\n\n# Now\n\n{begin}")
+    format!("{}\n\n# Now\n\n{begin}", instructions::AUTOPILOT)
 }
 
 /// One piece of work: there is no loop around it.

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use tm_runtime::autopilot::{Environment, Error as AutopilotError, Project};
+use tm_scheduler::autopilot::CalledBy;
 
 /// Where the server works when a call names no project, and with what.
 #[derive(Clone, Debug)]
@@ -28,13 +29,17 @@ pub struct Server {
 impl Server {
     /// Opens the project that a call names, or the server's own.
     pub(crate) fn project(&self, root: Option<&str>) -> Result<Project, AutopilotError> {
-        Project::open(&self.folder(root), Environment::of_process())
+        self.project_of(&Where {
+            project_root: root.map(ToOwned::to_owned),
+            run_id: None,
+        })
     }
 
     /// Opens the project of the run that a call names.
     fn project_of(&self, of: &Where) -> Result<Project, AutopilotError> {
         let environment = Environment {
             run: of.run(),
+            called_by: CalledBy::Tool,
             ..Environment::of_process()
         };
         Project::open(&self.folder(of.project_root.as_deref()), environment)

@@ -2,6 +2,7 @@
 
 use crate::advice::FOR_AGENTS;
 use crate::answer::{Answer, Refusal};
+use crate::arguments::{Id, Page};
 use crate::server::Server;
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::{tool, tool_router};
@@ -11,9 +12,6 @@ use serde_json::{Value, json};
 use tm_runtime::callers::refuse_to_agents;
 use tm_scheduler::{Candidates, Status, Task, TaskId, next};
 use tm_store::backlog::{Backlog, BacklogSource, RollUp, StatusChange, StatusOutcome, stamp};
-
-/// So many tasks are returned at once when nothing is said.
-const PAGE: usize = 50;
 
 /// A backlog.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -35,10 +33,8 @@ pub(crate) struct GetTasks {
     status: Option<String>,
     /// Whether subtasks are listed.
     with_subtasks: bool,
-    /// The tasks to leave out before the first.
-    offset: usize,
-    /// The most tasks to return; 50 when not given.
-    limit: Option<usize>,
+    #[serde(flatten)]
+    page: Page,
 }
 
 /// One task.
@@ -48,7 +44,7 @@ pub(crate) struct GetTask {
     #[serde(flatten)]
     backlog: OfBacklog,
     /// The task or subtask, such as `3` or `3.1`; several with commas between.
-    id: String,
+    id: Id,
 }
 
 /// A new status.
@@ -58,7 +54,7 @@ pub(crate) struct SetTaskStatus {
     #[serde(flatten)]
     backlog: OfBacklog,
     /// The task or subtask; several with commas between.
-    id: String,
+    id: Id,
     /// pending, in-progress, done, review, deferred, cancelled or blocked.
     status: String,
 }
@@ -80,20 +76,18 @@ impl Server {
             let wanted = call.status.as_deref();
             let fits = |task: &&Task| wanted.is_none_or(|wanted| is_wanted(wanted, &task.status));
             let fitting: Vec<&Task> = backlog.tasks.iter().filter(fits).collect();
-            let limit = call.limit.unwrap_or(PAGE).max(1);
             let depth = if call.with_subtasks {
                 Depth::Subtasks
             } else {
                 Depth::Alone
             };
-            let page = fitting.iter().skip(call.offset).take(limit);
-            let end = call.offset.saturating_add(limit);
+            let (page, next) = call.page.of(fitting.iter());
             Ok::<_, Refusal>(json!({
-                "tasks": page.map(|task| view(task, depth)).collect::<Value>(),
+                "tasks": page.into_iter().map(|task| view(task, depth)).collect::<Value>(),
                 "tag": backlog.tag,
                 "total": fitting.len(),
                 "stats": stats(&backlog.tasks),
-                "nextOffset": (end < fitting.len()).then_some(end),
+                "nextOffset": next,
             }))
         })
         .await
@@ -109,11 +103,14 @@ impl Server {
             let (_, backlog) = server.read(&call.backlog)?;
             let view_of = |id| {
                 let found = Task::with_subtasks(&backlog.tasks).find(|task| task.id == id);
-                let unknown = || Refusal::of_words(&format!("find the task `{id}`"), None);
+                let unknown = || {
+                    let words = format!("find the task `{id}` in `{}`", backlog.tag);
+                    Refusal::of_words(&words, Some("`get_tasks` lists what there is"))
+                };
                 let task = found.ok_or_else(unknown)?;
                 Ok::<_, Refusal>(view(task, Depth::Everything))
             };
-            let tasks: Vec<Value> = ids(&call.id).map(view_of).collect::<Result<_, _>>()?;
+            let tasks: Vec<Value> = ids(&call.id.0).map(view_of).collect::<Result<_, _>>()?;
             Ok::<_, Refusal>(json!({"total": tasks.len(), "tasks": tasks, "tag": backlog.tag}))
         })
         .await
@@ -172,7 +169,7 @@ impl Server {
             id,
             status: status.clone(),
         };
-        let changes: Vec<StatusChange> = ids(&call.id).map(change).collect();
+        let changes: Vec<StatusChange> = ids(&call.id.0).map(change).collect();
         let now = stamp(tm_runtime::now());
         let outcomes = source.set_statuses(&backlog.tag, &changes, RollUp::Parents, Some(&now))?;
         let set = |StatusOutcome { id, old, new }: StatusOutcome| json!({"success": true, "taskId": id, "oldStatus": old, "newStatus": new});

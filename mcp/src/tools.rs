@@ -5,8 +5,7 @@ use crate::answer::Refusal;
 use crate::server::{Place, Server};
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::model::Tool;
-use schemars::Schema;
-use schemars::transform::{RestrictFormats, Transform as _};
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The tools of tasks.
@@ -99,7 +98,7 @@ impl Server {
         router.merge(Self::autopilot_tools());
         router.merge(Self::waves_tools());
         for route in router.map.values_mut() {
-            without_widths(&mut route.attr);
+            lighten(&mut route.attr);
             say_what_is_usual(&mut route.attr);
         }
         router
@@ -116,14 +115,46 @@ fn say_what_is_usual(tool: &mut Tool) {
     hints.open_world_hint.get_or_insert(false);
 }
 
-/// Takes the widths of numbers out of a schema: strict clients complain about each of them.
-fn without_widths(tool: &mut Tool) {
+/// Takes out of a schema what tells nobody anything: models pay for each word of it in every conversation, and strict clients
+/// complain about widths of numbers and about types that are nothing, too.
+fn lighten(tool: &mut Tool) {
     let input = Arc::make_mut(&mut tool.input_schema);
-    let mut schema = Schema::from(std::mem::take(input));
-    let mut formats = RestrictFormats::default();
-    formats.infer_from_meta_schema = false;
-    formats.transform(&mut schema);
-    *input = std::mem::take(schema.ensure_object());
+    input.remove("$schema");
+    input.remove("title");
+    input.remove("description");
+    input.values_mut().for_each(lighten_schema);
+}
+
+fn lighten_schema(schema: &mut Value) {
+    if let Value::Object(fields) = schema {
+        let is_noise = |name: &str, value: &Value| match name {
+            "format" => true,
+            "default" => value.is_null() || value == false || value == 0 || value == &json!([]),
+            _ => false,
+        };
+        fields.retain(|name, value| !is_noise(name, value));
+        for name in ["type", "anyOf"] {
+            let Some(Value::Array(choices)) = fields.get_mut(name) else {
+                continue;
+            };
+            choices.retain(|choice| *choice != "null" && choice["type"] != "null");
+            if let [only] = &mut choices[..] {
+                let only = only.take();
+                match only {
+                    Value::Object(inner) => {
+                        fields.remove(name);
+                        fields.extend(inner);
+                    }
+                    other => drop(fields.insert(name.to_owned(), other)),
+                }
+            }
+        }
+    }
+    match schema {
+        Value::Object(fields) => fields.values_mut().for_each(lighten_schema),
+        Value::Array(values) => values.iter_mut().for_each(lighten_schema),
+        _ => {}
+    }
 }
 
 /// Returns what a tool is called that has another name elsewhere, or had one.

@@ -2,6 +2,7 @@
 
 use crate::advice::FOR_AGENTS;
 use crate::answer::{Answer, Refusal, told};
+use crate::arguments::{Id, Page};
 use crate::autopilot::Where;
 use crate::server::Server;
 use crate::tasks::OfBacklog;
@@ -37,7 +38,7 @@ pub(crate) struct Plan {
     #[serde(flatten)]
     backlog: OfBacklog,
     /// Only these tasks, and the open ones that they depend on; all when none is given.
-    ids: Vec<String>,
+    ids: Vec<Id>,
     /// Agents at the same time.
     max_parallel: Option<u32>,
 }
@@ -50,6 +51,14 @@ pub(crate) struct RunWaves {
     plan: Plan,
     /// The agent, instead of the one from the settings.
     agent: Option<String>,
+    /// The model, for agents that take one.
+    model: Option<String>,
+    /// Further attempts at a task after the first that fails.
+    retries: Option<u32>,
+    /// Start nothing more after this time, such as `6h`.
+    deadline: Option<String>,
+    /// Start nothing more once agents have reported this cost in US dollars.
+    max_cost: Option<f64>,
     /// Whether to go on although the tests can't be run at the base.
     #[serde(default)]
     allow_broken_base: bool,
@@ -62,11 +71,45 @@ const fn yes() -> bool {
     true
 }
 
+/// Which report.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Report {
+    #[serde(flatten)]
+    of: Where,
+    #[serde(flatten)]
+    page: Page,
+}
+
+impl RunWaves {
+    /// Returns the settings that a call gives.
+    fn given(&self) -> Vec<Override> {
+        let given = [
+            (
+                "agent.default",
+                "agent",
+                self.agent.clone().map(Value::from),
+            ),
+            ("agent.model", "model", self.model.clone().map(Value::from)),
+            ("waves.retries", "retries", self.retries.map(Value::from)),
+            (
+                "waves.deadline",
+                "deadline",
+                self.deadline.clone().map(Value::from),
+            ),
+            ("agent.max_cost", "maxCost", self.max_cost.map(Value::from)),
+        ];
+        let given = given.into_iter();
+        let given = given.filter_map(|(key, name, value)| Some(Override::new(key, name, value?)));
+        self.plan.given().into_iter().chain(given).collect()
+    }
+}
+
 impl Plan {
     fn order(&self) -> PlanOrder {
         PlanOrder {
             tag: self.backlog.tag.clone(),
-            only: self.ids.iter().map(|id| id.trim().into()).collect(),
+            only: self.ids.iter().map(|Id(id)| id.trim().into()).collect(),
             ..PlanOrder::default()
         }
     }
@@ -112,18 +155,12 @@ impl Server {
         Parameters(run): Parameters<RunWaves>,
         context: RequestContext<RoleServer>,
     ) -> Answer {
-        let RunWaves {
-            plan,
-            agent,
-            allow_broken_base,
-            wait,
-        } = run;
+        let wait = run.wait;
         let started = self.blocking(move |server| {
+            let plan = &run.plan;
             server.refuse_agents("waves_run", plan.root())?;
-            let mut given = plan.given();
-            given.extend(agent.map(|agent| Override::new("agent.default", "agent", agent)));
-            let project = server.waves(plan.root(), given)?;
-            let broken = BrokenBase::allowed_if(allow_broken_base);
+            let project = server.waves(plan.root(), run.given())?;
+            let broken = BrokenBase::allowed_if(run.allow_broken_base);
             let program = (server.place.program.as_path(), DETACHED);
             let going = detached::start(&project, program, plan.order(), broken)?;
             Ok::<_, Refusal>((project, going))
@@ -146,31 +183,38 @@ impl Server {
                 return Err(Refusal::of_words("wait for the run: the call was cancelled, the run goes on", None));
             }
         };
-        match refusal {
-            Some(document) => Err(Refusal::of(document)),
-            None => {
-                self.answer(move |_| summary(&project, id.as_ref().map(RunId::as_str)))
-                    .await
-            }
+        if let Some(document) = refusal {
+            return Err(Refusal::of(document));
         }
+        let run = id.as_ref().map(RunId::to_string);
+        self.answer(move |_| report(&project, run.as_deref(), &Page::default()))
+            .await
     }
 
     #[tool(
         name = "waves_status",
-        description = "Tell how a run of waves stands, live or over.",
+        description = "Tell in short how a run of waves stands, live or over: sums, and the tasks that have not landed.",
         annotations(read_only_hint = true)
     )]
     async fn waves_status(&self, Parameters(of): Parameters<Where>) -> Answer {
-        self.summary(of).await
+        self.answer(move |server| {
+            let project = server.waves(of.project_root.as_deref(), Vec::new())?;
+            standing(&project, of.run_id.as_deref())
+        })
+        .await
     }
 
     #[tool(
         name = "waves_report",
-        description = "Return the report of a run of waves.",
+        description = "Return the report of a run of waves: every task by pages, with its attempts and their evidence.",
         annotations(read_only_hint = true)
     )]
-    async fn waves_report(&self, Parameters(of): Parameters<Where>) -> Answer {
-        self.summary(of).await
+    async fn waves_report(&self, Parameters(call): Parameters<Report>) -> Answer {
+        self.answer(move |server| {
+            let project = server.waves(call.of.project_root.as_deref(), Vec::new())?;
+            report(&project, call.of.run_id.as_deref(), &call.page)
+        })
+        .await
     }
 
     #[tool(
@@ -203,18 +247,30 @@ impl Server {
         let refused = refuse_to_agents(what, || vec![self.folder(root)]);
         refused.map_err(|refused| Refusal::new(&refused, Some(FOR_AGENTS)))
     }
-
-    async fn summary(&self, of: Where) -> Answer {
-        self.answer(move |server| {
-            let project = server.waves(of.project_root.as_deref(), Vec::new())?;
-            summary(&project, of.run_id.as_deref())
-        })
-        .await
-    }
 }
 
-fn summary(project: &Project, run: Option<&str>) -> Result<Value, Refusal> {
-    Ok(json!(tm_app::status(project, run)?.1))
+/// Returns the whole report, but for the tasks that are on other pages.
+fn report(project: &Project, run: Option<&str>, page: &Page) -> Result<Value, Refusal> {
+    let mut report = json!(tm_app::status(project, run)?.1);
+    page.cut(&mut report, "tasks");
+    Ok(report)
+}
+
+/// Returns how a run stands: its sums, and the tasks that have not landed.
+fn standing(project: &Project, run: Option<&str>) -> Result<Value, Refusal> {
+    let summary = tm_app::status(project, run)?.1;
+    let open = summary.tasks.iter().filter(|task| !task.landed);
+    let open = open.map(|task| {
+        json!({"id": task.id, "title": task.title, "state": task.state, "attempts": task.attempts.len(),
+               "failure": task.failure, "reason": task.reason, "blocked_by": task.blocked_by})
+    });
+    let mut standing = json!({
+        "run_id": summary.run_id, "status": summary.status, "exit_code": summary.exit_code, "wall_ms": summary.wall_ms,
+        "integration_branch": summary.integration_branch, "totals": summary.totals, "walls": summary.walls,
+        "broken_by": summary.broken_by, "trouble": summary.trouble, "not_landed": open.collect::<Value>(),
+    });
+    Page::default().cut(&mut standing, "not_landed");
+    Ok(standing)
 }
 
 /// Tells of a run how many events there have been and what the last one was, whenever there are new ones.

@@ -221,6 +221,18 @@ async fn tools_have_schemas_and_tasks_are_read_and_written() {
             "{name}"
         );
     }
+    for (arguments, words) in [
+        (json!({"limit": 0}), "nonzero"),
+        (json!({"limt": 2}), "`limt`"),
+    ] {
+        let (refused, document) = call(&client, "get_tasks", arguments).await;
+        let error = document["error"].as_str().expect("words");
+        let suggestion = document["suggestion"].as_str().expect("words");
+        assert!(
+            refused && error.contains(words) && suggestion.contains("`limit`"),
+            "{document:#}"
+        );
+    }
     let page = accepted(&client, "get_tasks", json!({"limit": 2})).await;
     assert_eq!(
         (&page["total"], &page["nextOffset"]),
@@ -254,7 +266,7 @@ async fn tools_have_schemas_and_tasks_are_read_and_written() {
         .0
     );
     assert_eq!(
-        accepted(&client, "get_task", json!({"id": "1"})).await["tasks"][0]["status"],
+        accepted(&client, "get_task", json!({"id": 1})).await["tasks"][0]["status"],
         "done"
     );
     let plan = accepted(&client, "waves_plan", json!({})).await;
@@ -355,6 +367,43 @@ fn the_official_python_client_does_a_task() {
         String::from_utf8_lossy(&output.stdout).contains("complete after 10 steps"),
         "{output:?}"
     );
+}
+
+#[test]
+fn every_tool_says_why_it_refuses_on_the_command_line_of_the_inspector() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools");
+    let node = root.join("conformance/node_modules/node/bin/node");
+    let inspector = root.join("inspector/node_modules/.bin/mcp-inspector");
+    if !node.is_file() || !inspector.exists() {
+        return lacks("Inspector of MCP");
+    }
+    let scene = scene();
+    let refused: Value = serde_json::from_str(include_str!("refused.json")).expect("a document");
+    let refused: Vec<_> = refused.as_object().expect("tools").iter().collect();
+    let ask = |tool: &str, given: &Value| {
+        let output = scene
+            .program(&node)
+            .arg(&inspector)
+            .arg("--cli")
+            .arg(scene.tm(&[]).get_program())
+            .args(["mcp", "--method", "tools/call", "--tool-name", tool])
+            .args(["--tool-args-json", &given.to_string()])
+            .output()
+            .expect("node");
+        let answer: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{tool}: {error}: {output:?}"));
+        let text = answer["content"][0]["text"].as_str().expect("a text");
+        let told: Value = serde_json::from_str(text).expect("a document");
+        assert!(
+            answer["isError"] == true && told["error"].is_string(),
+            "{tool}: {answer:#}"
+        );
+    };
+    std::thread::scope(|scope| {
+        for few in refused.chunks(refused.len().div_ceil(4)) {
+            scope.spawn(|| few.iter().for_each(|(tool, given)| ask(tool, given)));
+        }
+    });
 }
 
 #[test]

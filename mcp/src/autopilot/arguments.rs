@@ -1,5 +1,6 @@
 //! What the tools of autopilot are called with.
 
+use crate::arguments::Id;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tm_scheduler::autopilot::TestCounts;
@@ -26,7 +27,7 @@ impl Where {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Start {
     /// The task, such as `1`; its subtasks are worked on in order.
-    pub(super) task_id: String,
+    pub(super) task_id: Id,
     /// The folder of the project; the server's own when not given.
     pub(super) project_root: Option<String>,
     /// The tag; the current one when not given.
@@ -50,7 +51,7 @@ pub(crate) struct Start {
 
 /// Branch and tries.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct StartOptions {
     /// The branch.
     pub(super) branch: Option<String>,
@@ -60,7 +61,7 @@ pub(super) struct StartOptions {
 
 /// Counts of tests as they are reported.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Counts {
     /// Tests that passed.
     pub(super) passed: u64,
@@ -91,7 +92,7 @@ pub(crate) struct CompletePhase {
     /// The phase; the one under way when not given.
     pub(super) phase: Option<TddHalf>,
     /// The subtask; the one under way when not given.
-    pub(super) subtask_id: Option<String>,
+    pub(super) subtask_id: Option<Id>,
     /// The counts that the test command printed.
     pub(super) test_results: Option<Counts>,
     /// The coverage in percent.
@@ -107,7 +108,7 @@ pub(crate) struct Commit {
     #[serde(flatten)]
     pub(super) place: Where,
     /// The subtask; the one under way when not given.
-    pub(super) subtask_id: Option<String>,
+    pub(super) subtask_id: Option<Id>,
     /// Commit these files alone.
     pub(super) files: Vec<String>,
     /// The words of the message; trailers are added.

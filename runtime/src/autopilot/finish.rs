@@ -108,7 +108,8 @@ pub fn pause(project: &Project) -> Result<Ended, Error> {
     ])?;
     let state = &session.state;
     let message = format!("paused `{}`", state.run_id);
-    let note = "`tm autopilot resume` goes on".to_owned();
+    let resume = project.call(&Action::Resume).unwrap_or_default();
+    let note = format!("`{resume}` goes on");
     Ok(ended(state, message, Vec::new(), note))
 }
 

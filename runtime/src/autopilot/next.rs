@@ -11,7 +11,7 @@ use super::project::Project;
 use super::session::{OpenRun, piece};
 use tm_config::Verify;
 use tm_scheduler::Task;
-use tm_scheduler::autopilot::{Action, Step, TestCounts};
+use tm_scheduler::autopilot::{Action, Counts, Step, TestCounts};
 use tm_scheduler::verdict::is_test_path;
 use tm_worktrees::TreeId;
 
@@ -33,8 +33,8 @@ impl OpenRun<'_> {
         Ok(NextAction {
             action: action.name().to_owned(),
             description: action.to_string(),
-            command: command(&action, self.project),
-            next_steps: in_one_sentence(&action),
+            command: self.project.call(&action),
+            next_steps: in_one_sentence(&action, self.project),
             instructions,
             phase: state.phase().to_owned(),
             tdd_phase: state.tdd_phase().map(ToOwned::to_owned),
@@ -283,7 +283,9 @@ fn criteria(subtask: &Task) -> Vec<String> {
     said.into_iter().cloned().collect()
 }
 
-fn in_one_sentence(action: &Action) -> String {
+fn in_one_sentence(action: &Action, project: &Project) -> String {
+    let by = project.environment.called_by;
+    let call = action.call(by, Counts::Unasked).unwrap_or_default();
     match action {
         Action::Red { subtask } => {
             format!("write tests for `{subtask}` that fail, run them, report the counts")
@@ -292,26 +294,15 @@ fn in_one_sentence(action: &Action) -> String {
             format!("make every test of `{subtask}` pass, run them, report the counts")
         }
         Action::Commit { subtask } => {
-            format!("have `{subtask}` committed by `tm autopilot commit`")
+            format!("have `{subtask}` committed by `{call}`")
         }
         Action::Finalize => {
-            "run the whole suite and close the run by `tm autopilot finalize`".to_owned()
+            format!("run the whole suite and close the run by `{call}`")
         }
         Action::Complete => "nothing is left to do".to_owned(),
-        Action::Resume => "resume the run by `tm autopilot resume`".to_owned(),
-        Action::Start { task } => format!("begin a new run by `tm autopilot start {task}`"),
+        Action::Resume => format!("resume the run by `{call}`"),
+        Action::Start { .. } => format!("begin a new run by `{call}`"),
     }
-}
-
-/// Returns the command that does it, or ends it; without counts where nobody asks for them.
-fn command(action: &Action, project: &Project) -> Option<String> {
-    let mut command = action.command()?;
-    if project.settings.autopilot.verify == Verify::Run
-        && let Some(results) = command.find(" --results")
-    {
-        command.truncate(results);
-    }
-    Some(command)
 }
 
 /// Returns what to do, step by step.
@@ -326,7 +317,7 @@ pub(super) fn instructions(action: &Action, unit: Option<&WorkUnit>, project: &P
     } else {
         format!("Run `{tests}` and report the counts")
     };
-    let command = command(action, project).unwrap_or_default();
+    let command = project.call(action).unwrap_or_default();
     match action {
         Action::Red { .. } => {
             let red = context.and_then(|context| context.red_phase.as_ref());
@@ -347,9 +338,7 @@ pub(super) fn instructions(action: &Action, unit: Option<&WorkUnit>, project: &P
             if runs_tests {
                 return format!("Call `{command}`: tm runs the whole suite (`{tests}`) once more.");
             }
-            format!(
-                "Run the whole suite once more (`{tests}`), then call `{command} --results passed:N,failed:0`."
-            )
+            format!("Run the whole suite once more (`{tests}`), then call `{command}`.")
         }
         Action::Complete => "The run is complete. Nothing is left to do.".to_owned(),
         Action::Resume | Action::Start { .. } => format!("Call `{command}`."),

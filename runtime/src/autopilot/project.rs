@@ -5,8 +5,9 @@ use crate::home;
 use crate::setup::{tm_home, variable};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tm_config::{Inputs, Settings, StorageLocation};
+use tm_config::{Inputs, Settings, StorageLocation, Verify};
 use tm_executors::testing::TestCommand;
+use tm_scheduler::autopilot::{Action, CalledBy, Counts};
 use tm_scheduler::{RunId, Tag, Task, Timestamp};
 use tm_store::autopilot::AutopilotFolder;
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
@@ -31,6 +32,8 @@ pub struct Environment {
     pub backlog: Option<PathBuf>,
     /// A run that somebody named; calls are about the current one otherwise.
     pub run: Option<RunId>,
+    /// How steps are named in answers.
+    pub called_by: CalledBy,
 }
 
 impl Environment {
@@ -39,8 +42,7 @@ impl Environment {
         Self {
             home: tm_home(),
             tag: variable("TASKMASTER_TAG").map(|tag| Tag::new(tag.to_string_lossy())),
-            backlog: None,
-            run: None,
+            ..Self::default()
         }
     }
 }
@@ -87,6 +89,15 @@ impl Project {
         let mut project = self.clone();
         project.environment.run = Some(run);
         project
+    }
+
+    /// Returns the call that does what comes next, or ends it; without counts where nobody asks for them.
+    pub(super) fn call(&self, action: &Action) -> Option<String> {
+        let counts = match self.settings.autopilot.verify {
+            Verify::Run => Counts::Unasked,
+            Verify::Reported => Counts::Asked,
+        };
+        action.call(self.environment.called_by, counts)
     }
 
     /// Returns the places of the runs of every checkout of the repository, each with the top of the checkout.

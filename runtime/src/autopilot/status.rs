@@ -78,7 +78,7 @@ fn view(open: &OpenRun<'_>) -> StatusView {
         duration: duration(until.since(state.started_at)),
         last_test_results: state.last_test_results.clone(),
         run_directory: open.run.path().display().to_string(),
-        next_command: state.machine.next().command(),
+        next_command: open.project.call(&state.machine.next()),
     }
 }
 

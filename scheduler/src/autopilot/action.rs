@@ -37,6 +37,65 @@ pub enum Action {
     },
 }
 
+/// By what a caller takes a step.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum CalledBy {
+    /// `tm autopilot`.
+    #[default]
+    Command,
+    /// The tools of MCP.
+    Tool,
+}
+
+/// Whether whoever takes a step reports counts of tests.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Counts {
+    /// They are asked for.
+    Asked,
+    /// tm runs the tests itself.
+    Unasked,
+}
+
+/// What a report of tests looks like, count by count.
+type Report = [(&'static str, &'static str); 2];
+
+impl CalledBy {
+    /// Words a call: the step as both name it, what it is about, and the counts that are asked for.
+    fn words(self, step: &str, about: &[(&str, &str)], counts: Option<Report>) -> String {
+        let command = || {
+            let about = about.iter().map(|(_, value)| format!(" {value}"));
+            let counts = counts.iter().map(|[one, other]| {
+                format!(" --results {}:{},{}:{}", one.0, one.1, other.0, other.1)
+            });
+            let name = step.split('_').next().unwrap_or(step);
+            format!(
+                "tm autopilot {name}{}",
+                about.chain(counts).collect::<String>()
+            )
+        };
+        let tool = || {
+            let about = about
+                .iter()
+                .map(|(key, value)| format!(r#""{key}": "{value}""#));
+            let counts = counts.iter().map(|[one, other]| {
+                format!(
+                    r#""testResults": {{"{}": {}, "{}": {}}}"#,
+                    one.0, one.1, other.0, other.1
+                )
+            });
+            let arguments: Vec<String> = about.chain(counts).collect();
+            if arguments.is_empty() {
+                return format!("autopilot_{step}");
+            }
+            format!("autopilot_{step} {{{}}}", arguments.join(", "))
+        };
+        match self {
+            Self::Command => command(),
+            Self::Tool => tool(),
+        }
+    }
+}
+
 impl Action {
     /// Returns the word that programs go by.
     pub const fn name(&self) -> &'static str {
@@ -53,17 +112,29 @@ impl Action {
 
     /// Returns the command that does it, or ends it; `None` when nothing is left.
     pub fn command(&self) -> Option<String> {
+        self.call(CalledBy::Command, Counts::Asked)
+    }
+
+    /// Returns the call that does it, or ends it, with counts of tests where those are asked for.
+    pub fn call(&self, by: CalledBy, counts: Counts) -> Option<String> {
+        let counts = |of: Report| (counts == Counts::Asked).then_some(of);
         Some(match self {
-            Self::Red { subtask } => {
-                format!("tm autopilot complete red {subtask} --results failed:N,passed:N")
+            Self::Red { subtask } => by.words(
+                "complete_phase",
+                &[("phase", "red"), ("subtaskId", subtask.as_str())],
+                counts([("failed", "N"), ("passed", "N")]),
+            ),
+            Self::Green { subtask, .. } => by.words(
+                "complete_phase",
+                &[("phase", "green"), ("subtaskId", subtask.as_str())],
+                counts([("passed", "N"), ("failed", "0")]),
+            ),
+            Self::Commit { subtask } => {
+                by.words("commit", &[("subtaskId", subtask.as_str())], None)
             }
-            Self::Green { subtask, .. } => {
-                format!("tm autopilot complete green {subtask} --results passed:N,failed:0")
-            }
-            Self::Commit { subtask } => format!("tm autopilot commit {subtask}"),
-            Self::Finalize => "tm autopilot finalize".to_owned(),
-            Self::Resume => "tm autopilot resume".to_owned(),
-            Self::Start { task } => format!("tm autopilot start {task}"),
+            Self::Finalize => by.words("finalize", &[], counts([("passed", "N"), ("failed", "0")])),
+            Self::Resume => by.words("resume", &[], None),
+            Self::Start { task } => by.words("start", &[("taskId", task.as_str())], None),
             Self::Complete => return None,
         })
     }

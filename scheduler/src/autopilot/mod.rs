@@ -12,7 +12,7 @@ mod simulation;
 mod stage;
 mod validation;
 
-pub use action::{Action, IllegalStep};
+pub use action::{Action, CalledBy, Counts, IllegalStep};
 pub use order::{OpenDependencies, Unstartable, work_order};
 pub use stage::{PauseReason, Progress, Stage, Step, WorkItem};
 pub use validation::{TestCounts, Verdict, VerdictKind, judge_final, judge_green, judge_red};

@@ -118,7 +118,7 @@ pub fn judge_red(counts: &TestCounts) -> Verdict {
         return Verdict::refused(
             format!("RED needs at least one failing test: {what}"),
             "write tests for behaviour that is missing; if it is there already, set the subtask to done in the \
-             backlog and run `tm autopilot resume`",
+             backlog and resume the run",
         );
     }
     let passing = format!("{passed} tests pass; make sure that every new one fails");
