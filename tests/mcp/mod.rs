@@ -221,18 +221,6 @@ async fn tools_have_schemas_and_tasks_are_read_and_written() {
             "{name}"
         );
     }
-    for (arguments, words) in [
-        (json!({"limit": 0}), "nonzero"),
-        (json!({"limt": 2}), "`limt`"),
-    ] {
-        let (refused, document) = call(&client, "get_tasks", arguments).await;
-        let error = document["error"].as_str().expect("words");
-        let suggestion = document["suggestion"].as_str().expect("words");
-        assert!(
-            refused && error.contains(words) && suggestion.contains("`limit`"),
-            "{document:#}"
-        );
-    }
     let page = accepted(&client, "get_tasks", json!({"limit": 2})).await;
     assert_eq!(
         (&page["total"], &page["nextOffset"]),
@@ -285,6 +273,25 @@ async fn tools_have_schemas_and_tasks_are_read_and_written() {
                 .contains("`waves_run`"),
         "{none:#}"
     );
+    client.cancel().await.expect("ended");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn arguments_that_a_tool_can_not_take_are_named_with_those_that_it_can() {
+    let scene = Scene::with_backlog(&backlog(), "");
+    let client = connect(&scene).await;
+    for (arguments, words) in [
+        (json!({"limit": 0}), "nonzero"),
+        (json!({"last": 2}), "`last`"),
+    ] {
+        let (refused, document) = call(&client, "get_tasks", arguments).await;
+        let error = document["error"].as_str().expect("words");
+        let suggestion = document["suggestion"].as_str().expect("words");
+        assert!(
+            refused && error.contains(words) && suggestion.contains("`limit`"),
+            "{document:#}"
+        );
+    }
     client.cancel().await.expect("ended");
 }
 

@@ -34,8 +34,7 @@ impl Refusal {
     pub(super) fn response(self, protocol: Protocol) -> Response {
         let mut response = match (self, protocol) {
             // Told within an answer that had begun.
-            (Self::UsedUpUntil(_), Protocol::Responses) => self.failed_response(),
-            (Self::TooLong, Protocol::Responses) => self.failed_response(),
+            (Self::UsedUpUntil(_) | Self::TooLong, Protocol::Responses) => self.failed_response(),
             (_, _) => document(self.status(), &self.error(protocol)),
         };
         response.headers_mut().extend(self.headers(protocol));
