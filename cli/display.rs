@@ -1,15 +1,17 @@
 //! What people see while a run goes on: a screen on a terminal, lines without one, one JSON event a line for programs.
 
-use crate::environment::{is_dumb, is_in_unicode, is_without_colours};
+use crate::environment::{colours_in, is_dumb, is_in_unicode, sheet_of};
 use crate::failure::Result;
 use crate::logging;
-use crate::screen::{Charset, Colours, Live, Look, Screen, clock};
+use crate::run_lines;
+use crate::screen::{Charset, Live, Look, Screen, clock};
 use crate::words;
+use console::Term;
 use indicatif::ProgressDrawTarget;
 use serde::Serialize;
 use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
-use tm_reports::laid_out;
+use tm_reports::{Sheet, Tone, columns, laid_out, toned};
 use tm_runtime::{RunEvent, now};
 use tm_scheduler::{Event, Scheduler, Timestamp};
 
@@ -46,10 +48,16 @@ impl Display {
 
     /// Shows one thing that happened.
     pub(crate) fn told(&mut self, at: Timestamp, run_event: &RunEvent, scheduler: &Scheduler) {
-        let line = || Some(stamped(self.began, at, &words::told(run_event)?));
+        let line = || {
+            Some(stamped(
+                self.began,
+                at,
+                &run_lines::told(at, run_event, scheduler)?,
+            ))
+        };
         match &mut self.form {
             Form::Json => json_line(at, run_event),
-            Form::Lines => line().iter().for_each(|line| print_toned(line)),
+            Form::Lines => line().iter().for_each(|line| print_line(line)),
             Form::Live(live) => {
                 note(live, run_event);
                 let milestone = line().filter(|_| words::is_milestone(run_event));
@@ -108,7 +116,7 @@ fn terminal() -> Screen {
     Screen::on(
         ProgressDrawTarget::stderr(),
         Box::new(size),
-        Box::new(print_toned),
+        Box::new(print_line),
         look(),
     )
 }
@@ -119,12 +127,12 @@ fn look() -> Look {
         width,
         height,
         charset: charset(),
-        colours: colours(),
+        colours: colours_in(&std::io::stderr()),
     }
 }
 
 fn size() -> (usize, usize) {
-    let (rows, columns) = console::Term::stderr().size_checked().unwrap_or((24, 80));
+    let (rows, columns) = Term::stderr().size_checked().unwrap_or((24, 80));
     (usize::from(columns), usize::from(rows))
 }
 
@@ -133,14 +141,6 @@ fn charset() -> Charset {
         Charset::Unicode
     } else {
         Charset::Ascii
-    }
-}
-
-fn colours() -> Colours {
-    if !is_without_colours() && console::colors_enabled_stderr() {
-        Colours::On
-    } else {
-        Colours::Off
     }
 }
 
@@ -163,21 +163,33 @@ pub(crate) fn json_event(at: Timestamp, event: &impl Serialize) {
     }
 }
 
+/// Words at the beginning of a line, with the tone in which they are shown.
+const HEADS: [(&str, Tone); 4] = [
+    ("error:", Tone::Bad),
+    ("warning:", Tone::Weak),
+    ("hint:", Tone::Busy),
+    ("note:", Tone::Busy),
+];
+
 /// Prints one line for people. Whatever it tells of, it holds no order to the terminal.
 pub(crate) fn print_line(line: &str) {
+    let line = match HEADS.iter().find(|(head, _)| line.starts_with(head)) {
+        Some((head, tone)) => toned(head, *tone) + &line[head.len()..],
+        None if words::is_weak(line) => toned(line, Tone::Weak),
+        None => line.to_owned(),
+    };
     // Whoever reads may have gone; the run goes on.
-    let _reader_is_gone = writeln!(std::io::stderr(), "{}", tm_untrusted::shown(line));
+    let _reader_is_gone = writeln!(std::io::stderr(), "{}", told_sheet().painted(&line));
 }
 
-/// Prints one line for people; one that says that something is worth less than it looks has a colour of its own.
-pub(crate) fn print_toned(line: &str) {
-    if words::is_weak(line) && colours() == Colours::On {
-        let line = tm_untrusted::shown(line);
-        // Whoever reads may have gone; the run goes on.
-        let _reader_is_gone = writeln!(std::io::stderr(), "\u{1b}[33m{line}\u{1b}[0m");
-    } else {
-        print_line(line);
-    }
+/// Prints the text of a layout on stderr.
+pub(crate) fn print_told(text: &str) {
+    // Whoever reads may have gone; the run goes on.
+    let _reader_is_gone = writeln!(std::io::stderr(), "{}", told_sheet().set(text));
+}
+
+fn told_sheet() -> Sheet {
+    sheet_of(&std::io::stderr(), &Term::stderr())
 }
 
 /// Prints a question, after which the answer is typed.
@@ -191,6 +203,17 @@ pub(crate) fn print_question(question: &str) {
 /// Prints text on stdout, as data for people or programs. Whatever it tells of, it holds no order to the terminal.
 pub(crate) fn print_data(text: &str) {
     print_own(&tm_untrusted::shown(text));
+}
+
+/// Prints the text of a layout on stdout.
+pub(crate) fn print_text(text: &str) {
+    print_own(&sheet_of(&std::io::stdout(), &Term::stdout()).set(text));
+}
+
+/// Prints rows of cells on stdout.
+pub(crate) fn print_table(rows: &[impl AsRef<[String]>]) {
+    let width = sheet_of(&std::io::stdout(), &Term::stdout()).width;
+    print_data(&columns(rows, width));
 }
 
 /// Prints an answer: for programs as one JSON document, for people as its layout writes it.
@@ -211,7 +234,7 @@ pub(crate) fn print_either(
     if output.into() == Output::Json {
         return print_json(answer);
     }
-    print_data(&words());
+    print_text(&words());
     Ok(0)
 }
 

@@ -1,7 +1,11 @@
 //! What the environment says: variables that are set to something, and what a terminal is to be shown.
 
+use clap::ValueEnum;
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use tm_reports::{Colours, Sheet};
 
 /// Returns what a variable holds; an empty one is as good as none.
 pub(crate) fn variable(name: &str) -> Option<OsString> {
@@ -24,9 +28,45 @@ pub(crate) fn editor() -> Option<String> {
     text_of("VISUAL").or_else(|| text_of("EDITOR"))
 }
 
-/// Whether somebody does not want colours (<https://no-color.org>).
-pub(crate) fn is_without_colours() -> bool {
-    variable("NO_COLOR").is_some()
+/// When colours are shown.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+pub(crate) enum ColourChoice {
+    /// On a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`
+    #[default]
+    Auto,
+    /// In files and pipes too
+    Always,
+    /// Nowhere
+    Never,
+}
+
+static COLOURS: OnceLock<ColourChoice> = OnceLock::new();
+
+/// Chooses for the whole process.
+pub(crate) fn choose_colours(choice: ColourChoice) {
+    // The command line is read once.
+    let _chosen_once = COLOURS.set(choice);
+}
+
+/// Returns whether colours are shown in a stream (<https://no-color.org>).
+pub(crate) fn colours_in(stream: &impl IsTerminal) -> Colours {
+    let are_shown = match COLOURS.get().copied().unwrap_or_default() {
+        ColourChoice::Auto => stream.is_terminal() && variable("NO_COLOR").is_none() && !is_dumb(),
+        ColourChoice::Always => true,
+        ColourChoice::Never => false,
+    };
+    if are_shown { Colours::On } else { Colours::Off }
+}
+
+/// Returns what a stream is written for. Where `COLUMNS` is set, it says how wide that is; a stream that is no terminal
+/// is as wide as it gets otherwise.
+pub(crate) fn sheet_of(stream: &impl IsTerminal, terminal: &console::Term) -> Sheet {
+    let told = || text_of("COLUMNS")?.trim().parse().ok();
+    let seen = || Some(terminal.size_checked()?.1).filter(|_| stream.is_terminal());
+    Sheet {
+        width: told().or_else(seen).filter(|width| *width > 0),
+        colours: colours_in(stream),
+    }
 }
 
 /// Whether the language that is chosen is written in Unicode.

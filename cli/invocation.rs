@@ -6,7 +6,8 @@
 use crate::commands::{Arguments, source_of};
 use crate::environment::folder_in;
 use crate::failure::Result;
-use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _};
+use clap::{ArgMatches, ColorChoice, CommandFactory as _, FromArgMatches as _};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tm_runtime::callers::refuse_to_agents;
 
@@ -64,7 +65,7 @@ impl Invocation {
     /// # Errors
     /// It makes no sense, or asks for help.
     pub(crate) fn read() -> clap::error::Result<(Arguments, Self)> {
-        let mut command = Arguments::command();
+        let mut command = Arguments::command().color(asked_for(std::env::args_os()));
         let matches = command.try_get_matches_from_mut(std::env::args_os())?;
         let arguments =
             Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
@@ -122,6 +123,18 @@ impl Invocation {
         let backlog = folder_of_backlog(&start, named.map(PathBuf::as_path));
         std::iter::once(start).chain(backlog).collect()
     }
+}
+
+/// When clap shows colours in what it says itself, before it knows what the words mean.
+fn asked_for(words: impl Iterator<Item = OsString>) -> ColorChoice {
+    let words = words.map(|word| word.to_string_lossy().into_owned());
+    let joined = words
+        .take_while(|word| word != "--")
+        .collect::<Vec<_>>()
+        .join("=");
+    let chosen = joined.split("=--color=").nth(1).unwrap_or_default();
+    let chosen = chosen.split('=').next().and_then(|word| word.parse().ok());
+    chosen.unwrap_or(ColorChoice::Auto)
 }
 
 fn folder_of_backlog(start: &Path, named: Option<&Path>) -> Option<PathBuf> {
@@ -191,6 +204,18 @@ mod tests {
         loop
         detached-run
         ");
+    }
+
+    #[test]
+    fn colours_are_asked_for_before_the_words_are_understood() {
+        let asked = |words: &[&str]| asked_for(words.iter().map(OsString::from));
+        assert_eq!(
+            asked(&["tm", "--color", "never", "fly"]),
+            ColorChoice::Never
+        );
+        assert_eq!(asked(&["tm", "fly", "--color=always"]), ColorChoice::Always);
+        assert_eq!(asked(&["tm", "--", "--color", "never"]), ColorChoice::Auto);
+        assert_eq!(asked(&["tm", "--color", "pink"]), ColorChoice::Auto);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod logging;
 mod loop_display;
 mod notices;
 mod project;
+mod run_lines;
 mod screen;
 #[cfg(test)]
 mod screen_tests;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Ok(read) => read,
         Err(error) => return ExitCode::from(usage::told(&error, std::env::args_os())),
     };
+    environment::choose_colours(arguments.color);
     logging::begin(invocation.verbosity());
     let done = run(arguments, &invocation).unwrap_or_else(|failure| {
         usage::print_for_programs(&failure, std::env::args_os());

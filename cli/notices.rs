@@ -1,18 +1,18 @@
 //! Notices as words. Pure, but for the printing.
 
-use crate::display::{json_event, print_toned};
+use crate::display::{json_event, print_line};
 use itertools::Itertools as _;
 use std::io::IsTerminal as _;
 use tm_app::Notice;
 use tm_runtime::loops::CutOff;
 use tm_runtime::now;
 use tm_runtime::standing::{RevertReason, TakenBack};
-use tm_scheduler::{TaskId, Work};
+use tm_scheduler::{TaskId, Work, counted};
 
 /// Prints a notice for people.
 pub(crate) fn print(notice: &Notice<'_>) {
     for line in describe(notice) {
-        print_toned(&line);
+        print_line(&line);
     }
 }
 
@@ -73,8 +73,9 @@ fn describe(notice: &Notice<'_>) -> Vec<String> {
             "warning: the last line of the journal was cut off and is left out".to_owned()
         }
         Notice::ProvesAgain { run, tasks } => format!(
-            "the run {run} ended uncleanly: proving {tasks} tasks again that landed or were about to \
-             (`--trust-journal` leaves that out)"
+            "the run {run} ended uncleanly: proving {} again that landed or were about to \
+             (`--trust-journal` leaves that out)",
+            counted(*tasks, "task")
         ),
         Notice::BranchMadeAgain { branch, commit } => {
             format!("warning: `{branch}` was deleted; it is made again at `{commit}`, where it was")

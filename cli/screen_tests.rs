@@ -1,11 +1,12 @@
 //! Screens of all sizes, with and without colour and Unicode.
 
 use crate::screen::layout::{Look, lines};
-use crate::screen::text::{Charset, Colours, clock, roughly, short_count};
+use crate::screen::text::{Charset, clock, roughly, short_count};
 use crate::screen::{Board, Said, Totals};
 use console::measure_text_width;
 use proptest::prelude::*;
 use std::num::NonZeroU32;
+use tm_reports::Colours;
 use tm_scheduler::{
     AgentReport, Answer, AttemptNumber, Ended, Input, Limits, Place, PlanOptions, Scheduler,
     ServiceRefusal, Task, TaskId, Timestamp, Tokens, WavePlan,
@@ -119,34 +120,34 @@ fn screen(board: &Board, look: &Look) -> String {
 #[test]
 fn a_run_on_a_screen_of_80_columns() {
     insta::assert_snapshot!(screen(&board(12, 4, "I am reading src/parser.rs, to see what it does with dates"), &look(80, 24)), @"
-    3:red RED 1/4   03:00 tests           Add the part with the number 3
-    5:red RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see wha…
-    7:red RED 1/4   03:00 prepare    1.2k I am reading src/parser.rs, to see wha…
-    wall    12:00 more (rate-limited): 1:red, 9:red, 11:red
-    needs   1 on 1:red, 3 on 3:red, 5 on 5:red, 7 on 7:red and 14 more
+    3  RED 1/4   03:00 tests           Add the part with the number 3
+    5  RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what i…
+    7  RED 1/4   03:00 prepare    1.2k I am reading src/parser.rs, to see what i…
+    wall    12:00 more (rate-limited): 1, 9, 11
+    needs   2 on 1, 4 on 3, 6 on 5, 8 on 7, 10 on 9, 12 on 11
     wave 1  ░░░░░░░░░░░░░░░░░░░ 0/6
-    total   ░░░░░░░░░░░░░░░░░░░ 0/24 · 03:00 · 3 running · 202k tokens · $2.50
+    total   ░░░░░░░░░░░░░░░░░░░ 0/12 · 03:00 · 3 running · 202k tokens · $2.50
     ");
 }
 
 #[test]
 fn a_run_on_a_screen_of_200_columns() {
     insta::assert_snapshot!(screen(&board(60, 12, "I am reading src/parser.rs, to see what it does with dates"), &look(200, 50)), @"
-    3:red  RED 1/4   03:00 tests           Add the part with the number 3
-    5:red  RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
-    7:red  RED 1/4   03:00 prepare    1.2k I am reading src/parser.rs, to see what it does with dates
-    9:red  RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
-    11:red RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
-    13:red RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
-    15:red RED 1/4   03:00 prepare    1.2k I am reading src/parser.rs, to see what it does with dates
-    17:red RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
-    19:red RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
-    21:red RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
-    23:red RED 1/4   03:00 prepare    1.2k I am reading src/parser.rs, to see what it does with dates
-    wall    12:00 more (rate-limited): 1:red, 25:red, 27:red, 29:red, 31:red, 33:red, 35:red, 37:red, 39:red, 41:red, 43:red, 45:red, 47:red, 49:red, 51:red, 53:red, 55:red, 57:red, 59:red
-    needs   1 on 1:red, 3 on 3:red, 5 on 5:red, 7 on 7:red, 9 on 9:red, 11 on 11:red, 13 on 13:red, 15 on 15:red, 17 on 17:red, 19 on 19:red, 21 on 21:red, 23 on 23:red, 25 on 25:red and 77 more
+    3  RED 1/4   03:00 tests           Add the part with the number 3
+    5  RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
+    7  RED 1/4   03:00 prepare    1.2k I am reading src/parser.rs, to see what it does with dates
+    9  RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
+    11 RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
+    13 RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
+    15 RED 1/4   03:00 prepare    1.2k I am reading src/parser.rs, to see what it does with dates
+    17 RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
+    19 RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
+    21 RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
+    23 RED 1/4   03:00 prepare    1.2k I am reading src/parser.rs, to see what it does with dates
+    wall    12:00 more (rate-limited): 1, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59
+    needs   2 on 1, 4 on 3, 6 on 5, 8 on 7, 10 on 9, 12 on 11, 14 on 13, 16 on 15, 18 on 17, 20 on 19, 22 on 21, 24 on 23, 26 on 25, 28 on 27, 30 on 29, 32 on 31, 34 on 33, 36 on 35 and 12 more
     wave 1  ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 0/30
-    total   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 0/120 · 03:00 · 11 running · 212k tokens · $2.50
+    total   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 0/60 · 03:00 · 11 running · 212k tokens · $2.50
     ");
 }
 
@@ -159,17 +160,17 @@ fn a_run_without_unicode_and_with_more_agents_than_rows() {
     let shown = screen(&board(200, 40, "schön – \u{1b}[31m日本"), &look);
     assert!(shown.is_ascii(), "{shown}");
     insta::assert_snapshot!(shown, @"
-    3:red  RED 1/4   03:00 tests           Add the part with the number 3
-    5:red  RED 1/4   03:00 agent      1.2k sch?n ?  [31m??
-    7:red  RED 1/4   03:00 prepare    1.2k sch?n ?  [31m??
-    9:red  RED 1/4   03:00 agent      1.2k sch?n ?  [31m??
-    11:red RED 1/4   03:00 agent      1.2k sch?n ?  [31m??
-    13:red RED 1/4   03:00 agent      1.2k sch?n ?  [31m??
+    3  RED 1/4   03:00 tests           Add the part with the number 3
+    5  RED 1/4   03:00 agent      1.2k sch?n ?  [31m??
+    7  RED 1/4   03:00 prepare    1.2k sch?n ?  [31m??
+    9  RED 1/4   03:00 agent      1.2k sch?n ?  [31m??
+    11 RED 1/4   03:00 agent      1.2k sch?n ?  [31m??
+    13 RED 1/4   03:00 agent      1.2k sch?n ?  [31m??
     and 33 more under way
-    wall    12:00 more (rate-limited): 1:red, 81:red, 83:red, 85:red and 57 more
-    needs   1 on 1:red, 3 on 3:red, 5 on 5:red, 7 on 7:red and 296 more
+    wall    12:00 more (rate-limited): 1, 81, 83, 85, 87, 89, 91, 93 and 53 more
+    needs   2 on 1, 4 on 3, 6 on 5, 8 on 7, 10 on 9, 12 on 11 and 94 more
     wave 1  ------------------- 0/100
-    total   ------------------- 0/400 | 03:00 | 39 running | 246k tokens | $2.50
+    total   ------------------- 0/200 | 03:00 | 39 running | 246k tokens | $2.50
     ");
 }
 

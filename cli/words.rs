@@ -1,25 +1,10 @@
-//! Events as words. Pure: what happened in, a line out.
+//! What happens as words, whatever task it happens to. Pure.
 
 use itertools::Itertools as _;
-use tm_reports::human_duration;
+use std::fmt::Display;
 use tm_runtime::RunEvent;
 use tm_scheduler::merging::Resolution;
-use tm_scheduler::{
-    AccountName, AgentName, Dependants, Event, Phase, StopReason, Strength, TaskId, Timestamp,
-};
-
-/// Returns the line for something that happened; `None` for what needs no line.
-pub(crate) fn told(run_event: &RunEvent) -> Option<String> {
-    match run_event {
-        RunEvent::Event(happened) => event(happened),
-        RunEvent::Warning(warning) => Some(format!("warning: {warning}")),
-        RunEvent::Setup { place, took_ms } => Some(format!(
-            "{place} is set up, which took {}",
-            human_duration(*took_ms)
-        )),
-        _ => None,
-    }
-}
+use tm_scheduler::{AccountName, AgentName, Event, StopReason, Strength, Timestamp};
 
 /// Whether a line says that something is worth less than it looks.
 pub(crate) fn is_weak(line: &str) -> bool {
@@ -39,42 +24,8 @@ pub(crate) const fn is_milestone(run_event: &RunEvent) -> bool {
     )
 }
 
-fn event(event: &Event) -> Option<String> {
-    run_event(event)
-        .or_else(|| attempt_event(event))
-        .or_else(|| agent_event(event))
-        .or_else(|| task_event(event))
-}
-
-fn run_event(event: &Event) -> Option<String> {
-    Some(match event {
-        Event::RunStarted {
-            tasks,
-            waves,
-            max_parallel,
-        } => {
-            format!(
-                "{tasks} tasks in {waves} waves, at most {max_parallel} agents at the same time"
-            )
-        }
-        Event::RunResumed { landed, under_way } => {
-            format!("taken up: {landed} tasks have landed, {under_way} were under way")
-        }
-        Event::WaveOpened { wave, tasks } => format!("wave {wave} begins, {tasks} tasks"),
-        Event::RunPaused { why: None } => {
-            "paused; nothing more is started until `tm waves resume`".to_owned()
-        }
-        Event::RunPaused { why: Some(why) } => {
-            format!("paused, nothing more is started until `tm waves resume`: {why}")
-        }
-        Event::RunContinued => "the run goes on after the pause".to_owned(),
-        Event::RunStopping { why } => stopping(*why).to_owned(),
-        Event::RunEnded { status, .. } => format!("the run is {}", status.as_str()),
-        _ => return None,
-    })
-}
-
-const fn stopping(why: StopReason) -> &'static str {
+/// Why nothing more is started.
+pub(crate) const fn stopping(why: StopReason) -> &'static str {
     match why {
         StopReason::Interrupted => "stopping; once more to stop at once",
         StopReason::Deadline => "the deadline has come; nothing more is started",
@@ -88,62 +39,8 @@ const fn stopping(why: StopReason) -> &'static str {
     }
 }
 
-fn attempt_event(event: &Event) -> Option<String> {
-    Some(match event {
-        Event::AttemptStarted {
-            task,
-            attempt,
-            phase,
-            branch,
-            ..
-        } => {
-            format!("{task}{} attempt {attempt} on {branch}", phase_word(*phase))
-        }
-        Event::AttemptEnded {
-            task,
-            attempt,
-            failure: Some(failure),
-            reason,
-        } => {
-            format!("{task} attempt {attempt} failed: {failure}: {reason}")
-        }
-        Event::TestRun {
-            task,
-            passed,
-            failed,
-            holds,
-            strength,
-            ..
-        } => {
-            format!(
-                "{task} tests: {}",
-                strength.describe(*passed, *failed, *holds)
-            )
-        }
-        Event::CommitCreated {
-            task,
-            commit,
-            branch,
-        } => {
-            format!("{task} committed {commit:.10} on {branch}")
-        }
-        Event::RefactorEnded {
-            task,
-            dropped: None,
-            commit,
-        } => {
-            format!("{task} improved as {commit:.10}")
-        }
-        Event::RefactorEnded {
-            task,
-            dropped: Some(why),
-            ..
-        } => format!("{task} stays as it was: {why}"),
-        _ => return None,
-    })
-}
-
-fn agent_event(event: &Event) -> Option<String> {
+/// What happens to an agent.
+pub(crate) fn agent_event(event: &Event) -> Option<String> {
     Some(match event {
         Event::AgentLimited {
             agent,
@@ -167,51 +64,8 @@ fn refused(agent: &AgentName, what_to_do: &str) -> String {
     format!("`{agent}` is not started any more, its service refused the credentials{hint}")
 }
 
-fn task_event(event: &Event) -> Option<String> {
-    Some(match event {
-        Event::TaskWaiting { task, failure, .. } => {
-            format!("{task} waits before the next attempt: {failure}")
-        }
-        Event::TaskOverBudget { task } => {
-            format!("{task} has spent its budget; no further attempt is started")
-        }
-        Event::ConflictAhead { task, files, with } => format!("{task} {}", ahead(files, with)),
-        Event::TaskLanded {
-            task,
-            commit,
-            resolution,
-        } => {
-            let how = resolution.map_or("", resolved);
-            format!("{task} landed as {commit:.10}{how}")
-        }
-        Event::TaskFailed {
-            task,
-            failure,
-            reason,
-        } => format!("{task} is given up: {failure}: {reason}"),
-        Event::TaskBlocked { task, by } => format!("{task} is blocked by {}", by.iter().join(", ")),
-        Event::TaskStopping { task, why } => format!("{task} is ended: {why}"),
-        Event::TaskSkipped {
-            task,
-            dependants: Dependants::Blocked,
-        } => format!("{task} is skipped"),
-        Event::TaskSkipped {
-            task,
-            dependants: Dependants::Released,
-        } => {
-            format!("{task} is skipped; what depends on it goes on without it")
-        }
-        Event::TaskReopened { task } => format!("{task} is taken in again"),
-        Event::TaskUnblocked { task } => format!("{task} is blocked no more"),
-        Event::TaskAdded {
-            task, wave, title, ..
-        } => format!("{task} joins the run in wave {wave}: {title}"),
-        _ => return None,
-    })
-}
-
 /// What work will conflict with.
-pub(crate) fn ahead(files: &[String], with: &[TaskId]) -> String {
+pub(crate) fn ahead(files: &[String], with: &[impl Display]) -> String {
     let with = match with {
         [] => "what has landed".to_owned(),
         tasks => tasks.iter().join(", "),
@@ -259,38 +113,4 @@ fn moment(at: Timestamp) -> String {
 /// Whether a letter may stand in a name that other programs take apart.
 pub(crate) const fn is_of_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_')
-}
-
-const fn phase_word(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Red => " RED",
-        Phase::Green => " GREEN",
-        Phase::None => "",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tm_scheduler::{AttemptNumber, Failure};
-
-    #[test]
-    fn events_read_as_lines() {
-        let failed = Event::AttemptEnded {
-            task: "4".into(),
-            attempt: AttemptNumber(1),
-            failure: Some(Failure::GreenFailing),
-            reason: "1 of RED's 2 tests do not pass:".into(),
-        };
-        assert_eq!(
-            event(&failed).as_deref(),
-            Some("4 attempt 1 failed: green-failing: 1 of RED's 2 tests do not pass:")
-        );
-        let landed = Event::TaskLanded {
-            task: "4".into(),
-            commit: "0123456789abcdef".into(),
-            resolution: None,
-        };
-        assert_eq!(event(&landed).as_deref(), Some("4 landed as 0123456789"));
-    }
 }

@@ -13,7 +13,9 @@ use std::collections::BTreeMap;
 use tm_reports::DoubtSummary;
 use tm_runtime::audit::{AuditOrder, AuditTests, doubts, landed_since, proven_tips};
 use tm_runtime::{JournalHeader, Replayed, rules};
-use tm_scheduler::{AuditItem, BranchName, CommitId, Scheduler, State, TaskId};
+use tm_scheduler::{
+    AuditItem, BranchName, CommitId, Scheduler, State, TaskId, TaskRow, TaskView, task_rows,
+};
 use tm_store::run::{RunDirectory, write_json};
 use tm_worktrees::{Repository, WorktreePool};
 
@@ -39,10 +41,10 @@ pub(crate) async fn prove_again(
     let (header, scheduler) = (&replayed.header, &replayed.scheduler);
     let pool = project.worktrees(header.run_id.as_str())?;
     refuse_doubted_journal(pool.repository(), replayed)?;
-    let tasks = scheduler
-        .tasks()
-        .filter(|view| is_proven(view.state))
-        .count();
+    let views: Vec<TaskView<'_>> = scheduler.tasks().collect();
+    let rows = task_rows(&views);
+    let is_asked = |row: &&TaskRow<&TaskView<'_>>| row.halves().any(|half| is_proven(half.state));
+    let tasks = rows.iter().filter(is_asked).count();
     // A journal that tells of an end which no process reported may have been written by anybody.
     let ended_cleanly = scheduler.ended().is_some() && directory.summary_json().exists();
     let is_trusted = trust == JournalTrust::Trusted;

@@ -183,6 +183,7 @@ impl Session {
         let manifest = Manifest::new(&project, self.after.or(&AfterRun::default())?);
         write_json(&directory.manifest(), &manifest)?;
         let plan_text = tm_reports::plan_text(&header.plan, &header.limits);
+        let plan_text = tm_reports::Sheet::PLAIN.set(&plan_text);
         tm_store::atomic::replace_own(&directory.plan(), plan_text.as_bytes())?;
         let run = (header.clone(), directory.clone());
         let setup = run_setup(&project, run, (source, backlog), Begins::Anew(broken));

@@ -7,7 +7,7 @@ use itertools::Itertools as _;
 use std::io::Write as _;
 use std::time::Duration;
 use tm_executors::process::{Stdin, TreeCommand, run_within};
-use tm_reports::{Summary, TaskSummary, Verdict, summary_markdown};
+use tm_reports::{Sheet, Summary, TaskSummary, Verdict, summary_markdown, summary_text};
 use tm_scheduler::{Failure, in_a_line};
 use tm_store::run::RunDirectory;
 
@@ -115,7 +115,8 @@ fn gitlab_section(summary: &Summary) -> String {
         "\u{1b}[0Ksection_start:{}:tm_summary\r\u{1b}[0Ktm: {}\n{}\u{1b}[0Ksection_end:{}:tm_summary\r\u{1b}[0K\n",
         at(&summary.started_at),
         summary.status,
-        tm_untrusted::shown(&summary_markdown(summary))
+        Sheet::PLAIN
+            .set(&summary_text(summary))
             .replace(|letter: char| letter.is_control() && letter != '\n', " "),
         at(&summary.ended_at)
     )

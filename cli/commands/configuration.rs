@@ -1,14 +1,13 @@
 //! `tm config`: every setting with its source, and the schema.
 
 use super::Perform;
-use crate::display::{print_data, print_json};
+use crate::display::{print_json, print_table};
 use crate::failure::Result;
 use crate::project::open;
 use clap::Args;
 use itertools::Itertools as _;
 use serde_json::json;
 use std::path::Path;
-use tm_reports::columns;
 
 commands! {
     /// Commands on settings.
@@ -48,7 +47,7 @@ impl Perform for ShowSettings {
                 format!("= {}  # {}", one.value, one.source),
             ]
         });
-        print_data(&columns(&row.collect_vec(), None));
+        print_table(&row.collect_vec());
         for warning in &loaded.warnings {
             say!("warning: {warning}");
         }

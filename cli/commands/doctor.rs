@@ -2,7 +2,7 @@
 
 use super::plan::how_read;
 use super::{Perform, project_findings};
-use crate::display::{print_data, print_json};
+use crate::display::{print_json, print_text};
 use crate::failure::{CommandFailure, Result};
 use crate::project::open;
 use clap::Args;
@@ -16,6 +16,7 @@ use tm_app::{
 use tm_config::Settings;
 use tm_executors::testing::{detect_test_command, expected_reading};
 use tm_reports::laid_out;
+use tm_scheduler::counted;
 use tm_scheduler::preflight::{Base, BaseState, Problem};
 use tm_store::run::RunLock;
 
@@ -134,7 +135,7 @@ impl DoctorArguments {
     /// Prints findings for people; programs get all of them at the end.
     fn print(&self, findings: &[Finding]) {
         if !self.json {
-            print_data(&laid_out("findings.txt", &findings));
+            print_text(&laid_out("findings.txt", &findings));
         }
     }
 }
@@ -164,12 +165,12 @@ fn backlog(project: &Project) -> Finding {
     let planned = tm_app::plan(&project.for_looking(), &PlanOrder::default());
     Finding::of("backlog", planned, |planned| {
         let counts = format!(
-            "{}: tag `{}`, {} tasks, {} planned in {} waves",
+            "{}: tag `{}`, {}, {} planned in {}",
             planned.source.path().display(),
             planned.backlog.tag,
-            planned.backlog.tasks.len(),
-            planned.plan.tasks.len(),
-            planned.plan.waves().len()
+            counted(planned.backlog.tasks.len(), "task"),
+            planned.plan.rows().len(),
+            counted(planned.plan.waves().len(), "wave")
         );
         Finding::good("backlog", counts)
     })
@@ -257,7 +258,7 @@ async fn of_base(project: &Project) -> Result<Vec<Finding>> {
 fn wrong(problem: &Problem) -> Finding {
     let mut found = format!("{}: {}", problem.check, problem.what);
     for line in &problem.last_lines {
-        found = found + "\n                  " + line;
+        found = found + "\n" + line;
     }
     Finding::bad("base", found, &problem.hint)
 }

@@ -2,7 +2,7 @@
 
 use super::Perform;
 use crate::advice::first_parents;
-use crate::display::{json_text, print_answer, print_data, print_either};
+use crate::display::{json_text, print_answer, print_data, print_either, print_text};
 use crate::failure::{ExitCode, Result};
 use crate::project::open;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
@@ -12,7 +12,7 @@ use std::time::Duration;
 use tm_app::{KnownRun, Project, write_reports};
 use tm_executors::agent::{LogEnd, LogReader};
 use tm_executors::process::run_attended;
-use tm_reports::{REPORTS, RunReport, Summary, metrics_text, status_text};
+use tm_reports::{REPORTS, RunReport, Summary, metrics_text, status_text, summary_text};
 use tm_runtime::replay;
 use tm_scheduler::preflight::Preflight;
 use tm_scheduler::{AttemptNumber, AttemptRecord, RunId, TaskId, TaskView};
@@ -58,7 +58,7 @@ pub(crate) struct ReportArguments {
     form: ReportForm,
 }
 
-/// Forms of a report; Markdown when none is given.
+/// Forms of a report; the summary as the end of the run shows it when none is given.
 #[derive(Args)]
 #[group(id = FORM, multiple = false)]
 struct ReportForm {
@@ -76,13 +76,13 @@ struct ReportForm {
 /// The group of flags of which one may be given.
 const FORM: &str = "form";
 
-/// One of the reports that a run leaves, by its flag.
-struct ShownReport(&'static RunReport);
+/// One of the reports that a run leaves, by its flag, where one is given.
+struct ShownReport(Option<&'static RunReport>);
 
 impl Args for ShownReport {
     fn augment_args(command: Command) -> Command {
         let flag = |(name, help)| Arg::new(name).long(name).help(help).group(FORM);
-        let flags = REPORTS.iter().filter_map(|report| report.flag).map(flag);
+        let flags = REPORTS.iter().map(|report| flag(report.flag));
         command.args(flags.map(|flag| flag.action(ArgAction::SetTrue)))
     }
 
@@ -93,10 +93,8 @@ impl Args for ShownReport {
 
 impl FromArgMatches for ShownReport {
     fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
-        let is_asked_for =
-            |report: &&RunReport| report.flag.is_some_and(|(name, _)| matches.get_flag(name));
-        let mut reports = REPORTS.iter();
-        Ok(Self(reports.find(is_asked_for).unwrap_or(&REPORTS[0])))
+        let is_asked_for = |report: &&RunReport| matches.get_flag(report.flag.0);
+        Ok(Self(REPORTS.iter().find(is_asked_for)))
     }
 
     fn update_from_arg_matches(
@@ -148,11 +146,11 @@ impl Perform for ReportArguments {
             show(&directory).await?;
             return Ok(tell_doubts(&summary));
         }
-        print_data(&if self.form.json {
-            json_text(&summary)?
-        } else {
-            (self.form.report.0.layout)(&summary)
-        });
+        match self.form.report.0 {
+            _ if self.form.json => print_data(&json_text(&summary)?),
+            Some(report) => print_data(&(report.layout)(&summary)),
+            None => print_text(&summary_text(&summary)),
+        }
         Ok(tell_doubts(&summary))
     }
 }
@@ -221,7 +219,9 @@ fn row(project: &Project, id: &RunId) -> Result<Value> {
             };
             let summary = tm_app::summary(project, &run);
             let landed = summary.tasks.iter().filter(|task| task.landed).count();
+            let counts = summary.counts;
             json!({"run_id": id, "status": summary.status, "tasks": summary.tasks.len(), "landed": landed,
+                   "tasks_planned": counts.tasks, "tasks_landed": counts.landed, "tag": summary.tag,
                    "started_at": summary.started_at, "integration_branch": summary.integration_branch})
         }
         Err(error) => match refused_before(&directory) {

@@ -3,7 +3,7 @@
 
 use super::Perform;
 use crate::ask::allowed;
-use crate::display::print_json;
+use crate::display::{print_json, print_text};
 use crate::failure::Result;
 use crate::project::open;
 use clap::Args;
@@ -14,7 +14,7 @@ use tm_app::{
     DoubtedWork, Error, Homecoming, Per, Project, PullOrder, PullRequest, PullRequests, Rejected,
     ReviewedRun, foresee,
 };
-use tm_scheduler::BranchName;
+use tm_scheduler::{BranchName, counted};
 use tm_worktrees::FastForwardPolicy;
 
 /// `tm waves land`.
@@ -49,14 +49,8 @@ impl Perform for LandArguments {
         let rejected = rejected(self.with_rejected);
         let home = Homecoming::of(open(start)?, self.run.as_deref(), rejected)?;
         tell_doubted(&home.run);
-        for task in home.run.summary.tasks.iter().filter(|task| task.landed) {
-            data!(
-                "{:8}  {:8}  {}\n",
-                task.id,
-                task.verdict.as_str(),
-                task.title
-            );
-        }
+        let summary = &home.run.summary;
+        print_text(&summary.task_table("TASK", |row| row.work.landed.then(|| row.titled())));
         let (no_ff, yes) = (self.no_ff, self.yes);
         MergeChoice { no_ff, yes }.merge(&home.run.project, &home.branch, &home.onto)?;
         home.commit_statuses()?;
@@ -100,8 +94,8 @@ impl MergeChoice {
             return Ok(());
         };
         data!(
-            "{} files, {} lines more, {} lines less, from `{branch}` to `{onto}`\n",
-            stat.files,
+            "{}, {} lines more, {} lines less, from `{branch}` to `{onto}`\n",
+            counted(stat.files, "file"),
             stat.insertions,
             stat.deletions
         );

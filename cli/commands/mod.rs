@@ -27,6 +27,7 @@ mod verify;
 mod watch;
 mod worktrees;
 
+use crate::environment::ColourChoice;
 use crate::failure::Result;
 use agent::{AcpAgentArguments, Replay, ResultArguments};
 use agents::Agents;
@@ -77,6 +78,9 @@ pub(crate) struct Arguments {
     /// Work as if started in this folder.
     #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
+    /// When colours are shown.
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
+    pub(crate) color: ColourChoice,
     /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,

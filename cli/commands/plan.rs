@@ -3,7 +3,7 @@
 use super::Perform;
 use super::agents::agents_lines;
 use super::backlog::task_ids;
-use crate::display::{json_text, print_data};
+use crate::display::{json_text, print_data, print_text, print_told};
 use crate::failure::Result;
 use crate::flags::{Flags, word};
 use crate::project::open_with;
@@ -13,7 +13,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use tm_app::{PlanOrder, Planned, Project, parts, reading};
 use tm_executors::testing::{Reading, TestCommand, how_to_report};
-use tm_scheduler::Cycles;
+use tm_scheduler::{Cycles, counted};
 
 /// `tm waves plan`.
 #[derive(Args)]
@@ -102,12 +102,12 @@ impl Perform for PlanArguments {
     async fn perform(self, start: &Path) -> Result {
         let project = open_with(start, self.choice.settings().given())?.for_looking();
         let planned = tm_app::plan(&project, &self.choice.order(None))?;
-        print_data(&match self.format {
-            PlanFormat::Text => plan_text(&project, &planned),
-            PlanFormat::Dot => tm_reports::plan_dot(&planned.plan),
-            PlanFormat::Mermaid => tm_reports::plan_mermaid(&planned.plan),
-            PlanFormat::Json => json_text(&tm_app::plan_json(&project, &planned)?)?,
-        });
+        match self.format {
+            PlanFormat::Text => print_text(&plan_text(&project, &planned)),
+            PlanFormat::Dot => print_data(&tm_reports::plan_dot(&planned.plan)),
+            PlanFormat::Mermaid => print_data(&tm_reports::plan_mermaid(&planned.plan)),
+            PlanFormat::Json => print_data(&json_text(&tm_app::plan_json(&project, &planned)?)?),
+        }
         Ok(0)
     }
 }
@@ -159,8 +159,33 @@ const fn cycles(are_broken: bool) -> Cycles {
     }
 }
 
+/// Shows the plan before a run, and what the run does not begin with.
+pub(crate) fn tell_plan(project: &Project, planned: &Planned) -> Result<()> {
+    print_told(&plan_text(project, planned));
+    if let Some(words) = uncommitted(project, planned)? {
+        say!("{words}");
+    }
+    Ok(())
+}
+
+/// What the run does not begin with, where there is something.
+fn uncommitted(project: &Project, planned: &Planned) -> Result<Option<String>> {
+    let paths = project.repository.uncommitted()?;
+    let root = project.repository.checkout_root();
+    let backlog = planned.source.path().strip_prefix(root).ok();
+    let all = counted(paths.len(), "uncommitted path");
+    Ok(match paths.as_slice() {
+        [] => None,
+        [only] if backlog == Some(only.as_path()) => {
+            Some(format!("{all} (the backlog) is read as it is"))
+        }
+        [_] => Some(format!("{all} is not part of the run")),
+        _ => Some(format!("{all} are not part of the run")),
+    })
+}
+
 /// The plan for people, with who works and what each may do without asking.
-pub(crate) fn plan_text(project: &Project, planned: &Planned) -> String {
+fn plan_text(project: &Project, planned: &Planned) -> String {
     let phases = planned
         .plan
         .tasks

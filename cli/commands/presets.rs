@@ -1,7 +1,7 @@
 //! `tm presets`: what a loop can be told to do, and a file to start from for something else.
 
 use super::Perform;
-use crate::display::{print_data, print_json};
+use crate::display::{print_data, print_json, print_table};
 use crate::failure::{CommandFailure, Result};
 use crate::project::root_around;
 use clap::Args;
@@ -12,7 +12,6 @@ use tm_app::presets as presets_of;
 use tm_presets::{
     PromptTemplate, is_path, loop_presets, loop_prompt, new_preset, prompt_templates,
 };
-use tm_reports::columns;
 
 commands! {
     /// Commands on presets of `tm loop`.
@@ -72,7 +71,7 @@ impl Perform for ListPresets {
             let place = place.map_or_else(String::new, |path| format!("  ({})", path.display()));
             [preset.name.clone(), format!("{}{place}", preset.title())]
         };
-        print_data(&columns(&presets.iter().map(row).collect_vec(), None));
+        print_table(&presets.iter().map(row).collect_vec());
         let name = |prompt: &PromptTemplate| match &prompt.own {
             Some(path) => format!("{} ({})", prompt.name, path.display()),
             None => prompt.name.clone(),

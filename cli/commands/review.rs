@@ -6,7 +6,7 @@
 use super::Perform;
 use super::landing::doubted;
 use super::worktrees::{Tool, open_branch};
-use crate::display::{Output, print_json, print_line, print_question};
+use crate::display::{Output, print_json, print_line, print_question, print_text};
 use crate::failure::Result;
 use crate::project::open;
 use clap::{Args, Subcommand};
@@ -16,7 +16,7 @@ use std::io::BufRead as _;
 use std::path::Path;
 use tm_app::{DoubtedWork, ReviewedRun, TaskBranch, Tests};
 use tm_reports::laid_out;
-use tm_scheduler::Phase;
+use tm_scheduler::{Phase, TaskRow, counted, task_rows};
 use tm_store::run::{Decision, Review};
 
 /// `tm review`.
@@ -183,12 +183,15 @@ pub(crate) fn as_json(branch: &TaskBranch, conflicts: &[String]) -> Value {
     })
 }
 
-/// Returns the branch as lines for a person.
-pub(crate) fn as_text(branch: &TaskBranch, conflicts: &[String], onto: &str) -> String {
-    laid_out(
+/// Returns the branch as lines for a person, a GREEN's with its RED.
+pub(crate) fn as_text(run: &ReviewedRun, branch: &TaskBranch, onto: &str) -> Result<String> {
+    let (red, conflicts) = (run.red_of(branch)?, run.conflicts(branch)?);
+    let red = red.map(|red| red.task);
+    Ok(laid_out(
         "branch.txt",
-        &json!({"task": branch.task, "branch": branch.branch, "conflicts": conflicts, "onto": onto, "review": branch.review}),
-    )
+        &json!({"task": branch.task, "red": red, "branch": branch.branch, "conflicts": conflicts, "onto": onto,
+                "review": branch.review}),
+    ))
 }
 
 const HELP: &str = "\
@@ -234,8 +237,9 @@ enum Asked {
 
 async fn review_all(run: &ReviewedRun, asked: Asked) -> Result {
     let is_asked_about = |branch: &TaskBranch| asked == Asked::All || branch.review.is_none();
-    let mut open = run.branches()?;
-    open.retain(is_asked_about);
+    let branches = run.branches()?;
+    let rows = task_rows(&branches).into_iter().map(|row| row.work);
+    let open = rows.filter(|branch| is_asked_about(branch)).collect_vec();
     let onto = run.onto()?;
     let mut reviewed = 0;
     for (position, branch) in open.iter().enumerate() {
@@ -244,8 +248,8 @@ async fn review_all(run: &ReviewedRun, asked: Asked) -> Result {
         if !is_asked_about(&branch) {
             continue;
         }
-        let text = as_text(&branch, &run.conflicts(&branch)?, &onto);
-        data!("\n[{}/{}] {text}", position + 1, open.len());
+        let text = as_text(run, &branch, &onto)?;
+        print_text(&format!("\n[{}/{}] {text}", position + 1, open.len()));
         match ask_until_decided(run, &branch).await? {
             Next::End => break,
             Next::Again | Next::Forward => reviewed += 1,
@@ -297,11 +301,15 @@ async fn perform(run: &ReviewedRun, branch: &TaskBranch, answer: Answer) -> Resu
             Next::Forward
         }
         Answer::Diff => {
-            run.viewed()?.show_diff(&branch.base, &branch.commit)?;
+            let red = run.red_of(branch)?;
+            let base = branch.base_of_pair(red.as_ref());
+            run.viewed()?.show_diff(base, &branch.commit)?;
             Next::Again
         }
         Answer::Log => {
-            run.viewed()?.show_log(&branch.base, &branch.commit)?;
+            let red = run.red_of(branch)?;
+            let base = branch.base_of_pair(red.as_ref());
+            run.viewed()?.show_log(base, &branch.commit)?;
             Next::Again
         }
         Answer::Open(tool) => {
@@ -325,18 +333,14 @@ fn ask_why() -> Result<String> {
 /// Asks whether the tests of a pair stay where what makes them pass is rejected; the answer at hand is what the tests'
 /// own review says.
 fn ask_about_tests(run: &ReviewedRun, branch: &TaskBranch) -> Result<Tests> {
-    let Some(red) = branch
-        .task
-        .pair
-        .as_ref()
-        .filter(|_| branch.task.phase == Phase::Green)
-    else {
+    let Some(red) = run.red_of(branch)? else {
         return Ok(Tests::AsReviewed);
     };
-    let review = run.branch_of(red)?.review;
+    let review = red.review;
     let is_approved = review.is_some_and(|review| review.decision == Decision::Approved);
     print_question(&format!(
-        "keep its tests ({red})? [{}] ",
+        "keep its tests ({})? [{}] ",
+        red.task.id,
         if is_approved { "Y/n" } else { "y/N" }
     ));
     let answer = read_line()?.unwrap_or_default();
@@ -371,10 +375,12 @@ fn answer(line: &str) -> Option<Answer> {
 }
 
 fn tell_the_end(branches: &[TaskBranch], reviewed: usize) {
-    let count = |is: fn(&TaskBranch) -> bool| branches.iter().filter(|branch| is(branch)).count();
-    let rejected = count(TaskBranch::is_rejected);
-    let open = count(|branch| branch.review.is_none());
-    let (all, approved) = (branches.len(), branches.len() - rejected - open);
+    let rows = task_rows(branches);
+    let is_rejected = |row: &&TaskRow<&TaskBranch>| row.halves().any(TaskBranch::is_rejected);
+    let rejected = rows.iter().filter(is_rejected).count();
+    let is_open = |row: &&TaskRow<&TaskBranch>| !is_rejected(row) && row.work.review.is_none();
+    let open = rows.iter().filter(is_open).count();
+    let (all, approved) = (rows.len(), rows.len() - rejected - open);
     if all == 0 {
         say!("no task of the run has proven work; `tm waves report` says why");
         return;
@@ -382,12 +388,8 @@ fn tell_the_end(branches: &[TaskBranch], reviewed: usize) {
     if reviewed == 0 && open == 0 {
         say!("everything is reviewed; `--again` goes through it once more");
     }
-    let unit = if count(|branch| branch.task.phase == Phase::Red) > 0 {
-        "branches, two a pair"
-    } else {
-        "branches"
-    };
-    say!("{approved} approved, {rejected} rejected, {open} open of {all} {unit}");
+    let all = counted(all, "task");
+    say!("{approved} approved, {rejected} rejected, {open} open of {all}");
     match (rejected, open) {
         (0, 0) => say!("`tm waves land` merges it into your branch, `tm pr` opens pull requests"),
         (0, _) => say!("`tm review` goes on with what is open"),

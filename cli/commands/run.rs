@@ -2,10 +2,10 @@
 
 use super::Perform;
 use super::ci::{CiSystem, tell_ci};
-use super::plan::{PlanChoice, plan_text};
+use super::plan::{PlanChoice, tell_plan};
 use super::steering::resume_live;
 use crate::ask::{confirmed, is_answered};
-use crate::display::{Display, Output, print_data, print_line};
+use crate::display::{Display, Output, print_text};
 use crate::failure::Result;
 use crate::flags::{Flags, JudgingArguments, word};
 use crate::logging;
@@ -19,7 +19,7 @@ use tm_app::{
     Waiting,
 };
 use tm_config::Override;
-use tm_reports::summary_markdown;
+use tm_reports::summary_text;
 use tm_runtime::now;
 use tm_scheduler::{RunStatus, exit_code};
 
@@ -226,7 +226,7 @@ impl RunArguments {
         let planned = session.plan(&self.choice.order(self.base))?;
         if planned.plan.tasks.is_empty() {
             say!("nothing to run: no open task can be planned");
-            print_data(&tm_reports::plan_text(&planned.plan, &planned.limits));
+            print_text(&tm_reports::plan_text(&planned.plan, &planned.limits));
             return Ok(None);
         }
         if !is_wanted(&session.project, &planned, output, is_said)? {
@@ -328,17 +328,11 @@ fn is_wanted(project: &Project, planned: &Planned, output: Output, is_said: bool
         return Ok(true);
     }
     tell_plan(project, planned)?;
-    let count = planned.plan.tasks.len();
-    Ok(is_said || !is_answered() || confirmed(&format!("Run these {count} tasks?"), true)?)
-}
-
-fn tell_plan(project: &Project, planned: &Planned) -> Result<()> {
-    print_line(&plan_text(project, planned));
-    let uncommitted = project.repository.uncommitted()?.len();
-    if uncommitted > 0 {
-        say!("{uncommitted} uncommitted paths are not part of the run");
-    }
-    Ok(())
+    let question = match planned.plan.rows().len() {
+        1 => "Run this task?".to_owned(),
+        count => format!("Run these {count} tasks?"),
+    };
+    Ok(is_said || !is_answered() || confirmed(&question, true)?)
 }
 
 async fn supervise(mut session: Session, ready: Ready, output: Output) -> Result {
@@ -364,7 +358,7 @@ async fn supervise(mut session: Session, ready: Ready, output: Output) -> Result
 async fn tell(ended: &Ended, output: Output) -> Result<()> {
     let summary = ended.report()?;
     if output == Output::People {
-        print_data(&summary_markdown(&summary));
+        print_text(&summary_text(&summary));
         next_commands(ended);
     }
     tell_ci(ended.of.after.ci.as_deref(), &summary, &ended.of.directory).await;

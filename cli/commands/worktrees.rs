@@ -3,7 +3,7 @@
 use super::Perform;
 use super::landing::MergeChoice;
 use super::review::{as_json, as_text};
-use crate::display::{print_answer, print_data, print_json};
+use crate::display::{print_answer, print_json, print_table, print_text};
 use crate::environment::{editor, shell};
 use crate::failure::{CommandFailure, ExitCode, Result};
 use crate::project::open;
@@ -14,8 +14,8 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 use tm_app::{Project, ReviewedRun, TaskBranch, facts, user_branch};
 use tm_executors::process::run_attended;
-use tm_reports::{laid_out, summarize};
-use tm_scheduler::{BranchName, TaskId, quoted};
+use tm_reports::{RowView, summarize};
+use tm_scheduler::{BranchName, TaskId, counted, quoted};
 use tm_store::run::safe_name;
 use tm_worktrees::{InspectionWorktree, Kept, PruneOutcome, Pruned};
 
@@ -67,7 +67,9 @@ impl Perform for ListBranches {
         if self.json {
             return print_json(&summary.tasks);
         }
-        print_data(&laid_out("branches.txt", &summary));
+        let branch = |row: &RowView<'_>| Some(row.branched()?.branch.as_ref()?.to_string());
+        print_text(&summary.task_table("BRANCH", branch));
+        data!("all {}\n", summary.integration_branch);
         Ok(0)
     }
 }
@@ -137,18 +139,15 @@ fn list_kept(project: &Project, kept: &[Kept], json: bool) -> Result {
         return print_json(&rows.collect_vec());
     }
     let repository = &project.repository;
-    for one in kept {
+    let row = |one: &Kept| -> Result<[String; 4]> {
         let files = match repository.first_parent(&one.commit)? {
             Some(parent) => repository.changed_files(&parent, &one.commit)?.len(),
             None => 0,
         };
-        data!(
-            "{:40}  {}  {files} files  {}\n",
-            short_name(one),
-            one.at,
-            one.subject
-        );
-    }
+        let (name, at) = (short_name(one).to_owned(), one.at.clone());
+        Ok([name, at, counted(files, "file"), one.subject.clone()])
+    };
+    print_table(&kept.iter().map(row).collect::<Result<Vec<_>>>()?);
     if kept.is_empty() {
         say!("nothing is kept: all work has landed, or was never done");
     } else {
@@ -238,11 +237,10 @@ pub(crate) struct MergeArguments {
 impl Perform for ShowBranch {
     async fn perform(self, start: &Path) -> Result {
         let (run, branch) = self.task.branch(start)?;
-        let conflicts = run.conflicts(&branch)?;
         if self.json {
-            return print_json(&as_json(&branch, &conflicts));
+            return print_json(&as_json(&branch, &run.conflicts(&branch)?));
         }
-        print_data(&as_text(&branch, &conflicts, &run.onto()?));
+        print_text(&as_text(&run, &branch, &run.onto()?)?);
         Ok(0)
     }
 }
@@ -365,7 +363,7 @@ impl Perform for MergeArguments {
         let (run, branch) = self.task.branch(start)?;
         let onto = user_branch(&run.project)?;
         refuse_rejected(&run, &branch)?;
-        print_data(&as_text(&branch, &run.conflicts(&branch)?, &onto));
+        print_text(&as_text(&run, &branch, &onto)?);
         self.merge.merge(&run.project, &branch.branch, &onto)?;
         Ok(0)
     }

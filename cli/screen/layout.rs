@@ -1,12 +1,11 @@
 //! Turns a board into the lines of a screen. Pure: the same board, moment and look give the same lines, none of them
 //! wider or more than the screen has room for.
 
-use super::text::{
-    Charset, Colours, Tone, bar, clock, column, cut, roughly, safe, short_count, toned,
-};
+use super::text::{Charset, bar, clock, column, cut, roughly, safe, short_count, toned};
 use super::{Board, Names, Row, Totals, Waiting, WaveRow};
 use console::measure_text_width;
 use std::fmt::Write as _;
+use tm_reports::{Colours, Tone};
 use tm_scheduler::{Failure, Phase, Remaining, StopReason, Timestamp};
 
 /// So many waves that are under way have a line of their own.
@@ -258,7 +257,8 @@ fn parts(totals: &Totals, elapsed: u64, look: &Look) -> Vec<(String, Option<Tone
         Some(plain(clock(elapsed))),
         totals.stopping.map(|why| bad(stopping(why).to_owned())),
         totals.is_paused.then(|| bad("paused".to_owned())),
-        totals.remaining.map(|left| plain(range(left, look))),
+        (totals.remaining.filter(|_| totals.settled < totals.tasks))
+            .map(|left| plain(range(left, look))),
         counted(totals.failed, "failed"),
         counted(totals.blocked, "blocked"),
         Some(plain(format!("{} running", totals.running))),

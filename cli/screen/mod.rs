@@ -11,12 +11,12 @@ use itertools::Itertools as _;
 use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::{
     AttemptRecord, Dispatch, Failure, Phase, Remaining, Scheduler, State, StopReason, TaskId,
-    TaskView, Timestamp, Tokens,
+    TaskRow, TaskView, Timestamp, Tokens, task_rows,
 };
 
 pub(crate) use layout::Look;
 pub(crate) use live::{Live, Screen};
-pub(crate) use text::{Charset, Colours, clock};
+pub(crate) use text::{Charset, clock};
 
 /// So many names are kept of each list; no screen is wide enough for more.
 const MOST_NAMES: usize = 40;
@@ -130,25 +130,16 @@ impl Totals {
         }
     }
 
-    fn count(&mut self, view: &TaskView<'_>) {
+    fn count(&mut self, row: &TaskRow<&TaskView<'_>>) {
         self.tasks += 1;
-        self.settled += usize::from(view.state.is_settled());
-        self.running += usize::from(view.state.holds_slot());
-        self.failed += usize::from(is_failed(view));
-        self.blocked += usize::from(is_blocked(view));
+        self.settled += usize::from(row.is_settled());
+        self.failed += usize::from(row.is_failed());
+        self.blocked += usize::from(row.is_blocked());
     }
 }
 
 const fn is_lost(view: &TaskView<'_>) -> bool {
-    is_failed(view) || is_blocked(view)
-}
-
-const fn is_failed(view: &TaskView<'_>) -> bool {
-    matches!(view.state, State::Failed { .. })
-}
-
-const fn is_blocked(view: &TaskView<'_>) -> bool {
-    matches!(view.state, State::Blocked { .. })
+    matches!(view.state, State::Failed { .. } | State::Blocked { .. })
 }
 
 impl Board {
@@ -166,7 +157,13 @@ impl Board {
             waves: Vec::new(),
             totals: Totals::of(scheduler, remaining),
         };
-        scheduler.tasks().for_each(|view| board.count(&view));
+        let views = scheduler.tasks().collect_vec();
+        for view in &views {
+            board.count(view);
+        }
+        for row in task_rows(&views) {
+            board.totals.count(&row);
+        }
         let cooling: BTreeSet<TaskId> = scheduler.cooling_tasks().into_iter().collect();
         let limit = scheduler
             .cooldowns()
@@ -178,7 +175,7 @@ impl Board {
                 State::Landing { .. } => {}
                 state if state.holds_slot() => board.push_row(&view, scheduler, said.get(id)),
                 State::Ready => match limit.filter(|_| cooling.contains(id)) {
-                    Some(until) => board.push_cooldown(id, until, Some(Failure::RateLimited)),
+                    Some(until) => board.push_cooldown(&view, until, Some(Failure::RateLimited)),
                     None => board.push_ready(&view, scheduler),
                 },
                 _ => board.push_waiting(&view, scheduler),
@@ -192,7 +189,7 @@ impl Board {
     }
 
     fn count(&mut self, view: &TaskView<'_>) {
-        self.totals.count(view);
+        self.totals.running += usize::from(view.state.holds_slot());
         // Waves are counted from 1 without gaps.
         let position = view.placed.wave.saturating_sub(1) as usize;
         while self.waves.len() <= position {
@@ -209,9 +206,9 @@ impl Board {
         match view.state {
             State::Paused { until } => {
                 let why = view.attempts.last().and_then(AttemptRecord::failure);
-                self.push_cooldown(&view.placed.task.id, *until, why);
+                self.push_cooldown(view, *until, why);
             }
-            State::Waiting { .. } => {
+            State::Waiting { .. } if !is_behind_its_red(view, scheduler) => {
                 let waiting = &mut self.waiting.dependencies;
                 waiting.push(|| with_needs(view, scheduler));
             }
@@ -224,7 +221,7 @@ impl Board {
         let is_landing = |view: &TaskView<'_>| matches!(view.state, State::Landing { .. });
         let landing = scheduler.tasks().filter(is_landing);
         for view in landing.sorted_by_key(worked_until) {
-            let name = || view.placed.task.id.to_string();
+            let name = || view.placed.task.shown_id().to_string();
             self.waiting.landing.push(name);
         }
     }
@@ -237,7 +234,7 @@ impl Board {
         let last = view.attempts.last();
         let tokens = said.and_then(|said| said.tokens);
         self.rows.push(Row {
-            task: task.id.to_string(),
+            task: task.shown_id().to_string(),
             phase: task.phase,
             attempt: view.attempts.len(),
             attempts: scheduler.limits().retries + 1,
@@ -248,12 +245,12 @@ impl Board {
         });
     }
 
-    fn push_cooldown(&mut self, task: &TaskId, until: Timestamp, why: Option<Failure>) {
+    fn push_cooldown(&mut self, view: &TaskView<'_>, until: Timestamp, why: Option<Failure>) {
         self.waiting
             .cooldowns
             .entry((until, why))
             .or_default()
-            .push(|| task.to_string());
+            .push(|| view.placed.task.shown_id().to_string());
     }
 
     fn push_ready(&mut self, view: &TaskView<'_>, scheduler: &Scheduler) {
@@ -265,7 +262,7 @@ impl Board {
         } else {
             &mut self.waiting.slot
         };
-        waiting.push(|| view.placed.task.id.to_string());
+        waiting.push(|| view.placed.task.shown_id().to_string());
     }
 }
 
@@ -285,14 +282,23 @@ fn worked_until(view: &TaskView<'_>) -> Option<Timestamp> {
     view.attempts.last().and_then(of)
 }
 
+/// Whether a GREEN waits for nothing that is seen elsewhere: its RED waits itself, or is under way.
+fn is_behind_its_red(view: &TaskView<'_>, scheduler: &Scheduler) -> bool {
+    let task = &view.placed.task;
+    let red = task.pair.as_ref().filter(|_| task.phase == Phase::Green);
+    red.and_then(|red| scheduler.task(red))
+        .is_some_and(|red| !red.state.is_settled())
+}
+
 /// The task, and those that it needs and that are not there yet.
 fn with_needs(view: &TaskView<'_>, scheduler: &Scheduler) -> String {
-    let is_open = |id: &&TaskId| {
-        scheduler
-            .task(id)
-            .is_some_and(|view| !matches!(view.state, State::Landed { .. }))
-    };
-    let task = &view.placed.task;
-    let needs = task.dependencies.iter().filter(is_open).join("+");
-    format!("{} on {needs}", task.id)
+    let is_open = |view: &TaskView<'_>| !matches!(view.state, State::Landed { .. });
+    let own = view.placed.task.shown_id();
+    let needs = view.placed.task.dependencies.iter();
+    let open = needs.filter_map(|id| scheduler.task(id)).filter(is_open);
+    let names = open.map(|view| view.placed.task.shown_id());
+    format!(
+        "{own} on {}",
+        names.filter(|id| *id != own).unique().join("+")
+    )
 }

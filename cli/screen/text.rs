@@ -2,6 +2,7 @@
 
 use super::layout::Look;
 use console::{measure_text_width, truncate_str};
+use tm_reports::{Colours, Tone};
 
 /// What a terminal can show.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -18,39 +19,6 @@ impl Charset {
         match self {
             Self::Unicode => unicode,
             Self::Ascii => ascii,
-        }
-    }
-}
-
-/// Whether a terminal shows colours, and is wanted to.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Colours {
-    /// It does.
-    On,
-    /// It does not.
-    Off,
-}
-
-/// What a colour says.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Tone {
-    /// Is going on.
-    Busy,
-    /// Went well.
-    Good,
-    /// Went wrong.
-    Bad,
-    /// Waits, or matters less.
-    Quiet,
-}
-
-impl Tone {
-    const fn code(self) -> &'static str {
-        match self {
-            Self::Busy => "36",
-            Self::Good => "32",
-            Self::Bad => "31",
-            Self::Quiet => "2",
         }
     }
 }

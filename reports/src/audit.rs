@@ -1,7 +1,7 @@
 //! An audit of a history as text and as `JUnit` XML.
 
-use crate::columns;
 use crate::junit::{JunitCase, JunitFault, JunitSuite, junit_document};
+use crate::terminal::table;
 use itertools::Itertools as _;
 use std::fmt::Write as _;
 use tm_scheduler::{Audit, AuditItem, AuditOutcome, Proof, TaskId};
@@ -20,7 +20,7 @@ pub fn audit_text(audit: &Audit) -> String {
     let heads = ["task", "commit", "kind", "", "tests", ""].map(ToOwned::to_owned);
     let items = || audit.items.iter();
     let rows = [heads].into_iter().chain(items().map(row)).collect_vec();
-    text += &columns(&rows, None);
+    text += &table(&rows.iter().map(|row| row.join("\t") + "\n").join(""));
     text.extend(items().filter(|item| is_told_of(item)).map(evidence));
     text + "\n" + &sums(audit) + "\n"
 }
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn each_commit_is_a_line_and_what_can_not_be_shown_has_its_evidence() {
-        insta::assert_snapshot!(audit_text(&audit()), @r"
+        insta::assert_snapshot!(crate::Sheet::PLAIN.set(&audit_text(&audit())), @r"
         from56789012..to3456789012, tests by: make check
         a sample: the tests of 1 of 2 tasks
         task   commit        kind                 tests

@@ -1,29 +1,59 @@
 //! Text in columns: the one way in which tables are laid out for people.
 
-use comfy_table::{ContentArrangement, Table, presets};
+use crate::fold::{columns_of, fold};
+
+/// Columns between two columns.
+const GAP: usize = 2;
+/// No column is made narrower than this for want of room.
+const NARROWEST: usize = 10;
 
 /// Returns rows of cells as lines, each column as wide as its widest cell; where there is a width, cells go on in further
-/// lines so that no line is wider.
+/// lines so that no line is wider: the widest column gives way first.
 pub fn columns<R: AsRef<[String]>>(rows: &[R], width: Option<u16>) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    if let Some(width) = width {
-        table
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_width(width);
-    } else {
-        table.set_content_arrangement(ContentArrangement::Disabled);
-    }
-    for row in rows {
-        table.add_row(row.as_ref());
-    }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
-    }
-    let lines = table.lines();
-    lines
-        .flat_map(|line| [line.trim_end().to_owned(), "\n".to_owned()])
+    let widths = widths(rows, width.map_or(usize::MAX, usize::from));
+    rows.iter()
+        .flat_map(|row| lines(row.as_ref(), &widths))
+        .flat_map(|line| [line, "\n".to_owned()])
         .collect()
+}
+
+fn widths<R: AsRef<[String]>>(rows: &[R], room: usize) -> Vec<usize> {
+    let mut widths: Vec<usize> = Vec::new();
+    for row in rows {
+        let cells = row.as_ref();
+        widths.resize(widths.len().max(cells.len()), 0);
+        for (width, cell) in widths.iter_mut().zip(cells) {
+            *width = columns_of(cell).max(*width);
+        }
+    }
+    let gaps = GAP * widths.len().saturating_sub(1);
+    while widths.iter().sum::<usize>() + gaps > room {
+        match widths.iter_mut().max() {
+            Some(widest) if *widest > NARROWEST => *widest -= 1,
+            _ => break,
+        }
+    }
+    widths
+}
+
+/// The lines of one row.
+fn lines(cells: &[String], widths: &[usize]) -> Vec<String> {
+    let folded: Vec<Vec<String>> = cells
+        .iter()
+        .zip(widths)
+        .map(|(cell, &width)| fold(cell, width))
+        .collect();
+    let height = folded.iter().map(Vec::len).max().unwrap_or(0);
+    let line = |at: usize| {
+        let mut line = String::new();
+        for (parts, width) in folded.iter().zip(widths) {
+            let part = parts.get(at).map_or("", String::as_str);
+            line += part;
+            line += &" ".repeat(width - columns_of(part) + GAP);
+        }
+        line.trim_end().to_owned()
+    };
+    (0..height).map(line).collect()
 }
 
 /// A title in a list has so many characters at the most.

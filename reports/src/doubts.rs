@@ -3,7 +3,7 @@
 //! Does not know how a journal is compared with git.
 
 use crate::cleaned::cleaned;
-use crate::{DoubtSummary, PairSummary, Summary, TaskSummary, Totals, Verdict};
+use crate::{Counts, DoubtSummary, PairSummary, Summary, TaskSummary, Totals, Verdict};
 
 /// Returns the summary in which nothing that is in doubt has landed, nor has the other half of its pair.
 pub fn with_doubts(mut summary: Summary, doubts: Vec<DoubtSummary>) -> Summary {
@@ -20,6 +20,7 @@ pub fn with_doubts(mut summary: Summary, doubts: Vec<DoubtSummary>) -> Summary {
             .for_each(PairSummary::put_in_doubt);
     }
     summary.totals = Totals::of(&summary.tasks);
+    summary.counts = Counts::of(&summary.tasks);
     summary.tdd.recount();
     cleaned(Summary { doubts, ..summary })
 }
@@ -39,7 +40,7 @@ mod tests {
     use crate::html::report_html;
     use crate::junit::junit_xml;
     use crate::tests::summary;
-    use crate::{metrics_text, status_text, summary_markdown};
+    use crate::{Sheet, metrics_text, status_text, summary_markdown};
 
     fn doubted() -> Summary {
         let why = "its merge is not on the integration branch\u{1b}[2J".to_owned();
@@ -70,7 +71,7 @@ mod tests {
         );
         for text in [
             summary_markdown(&summary),
-            status_text(&summary),
+            Sheet::PLAIN.set(&status_text(&summary)),
             report_html(&summary),
         ] {
             assert!(text.contains("task 1 is said to have landed by"), "{text}");

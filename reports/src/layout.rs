@@ -3,14 +3,15 @@
 //! Rust decides what is shown, a template writes it; one of HTML or XML escapes whatever tasks and agents said.
 
 use crate::moment::between;
-use crate::{ProofSummary, human_duration, listed};
+use crate::terminal::table;
+use crate::{ProofSummary, Tone, human_duration, listed, toned};
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-use tm_scheduler::{GateOutcome, in_a_line};
+use tm_scheduler::{GateOutcome, counted, in_a_line};
 
 macro_rules! templates {
     ($($name:literal),* $(,)?) => {
@@ -43,7 +44,6 @@ static LAYOUTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
         "backlog/tags.txt",
         "backlog/task.txt",
         "branch.txt",
-        "branches.txt",
         "findings.txt",
         "graph.html",
         "junit.xml",
@@ -60,6 +60,7 @@ static LAYOUTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
         "status.txt",
         "style.html",
         "summary.md",
+        "summary.txt",
         "task.html",
         "timeline.html",
         "verified.txt",
@@ -101,7 +102,23 @@ fn add_words(layouts: &mut Environment<'_>) {
     });
     layouts.add_filter("in_a_line", in_a_line);
     layouts.add_filter("on_its_line", on_its_line);
+    layouts.add_filter("lines", |text: &str| {
+        text.lines().map(on_its_line).collect::<Vec<_>>()
+    });
     layouts.add_filter("listed", listed);
+    layouts.add_filter("counted", |count: usize, word: &str| counted(count, word));
+    layouts.add_filter("table", |lines: &str| table(lines));
+    layouts.add_filter("good", |text: &str| toned(text, Tone::Good));
+    layouts.add_filter("bad", |text: &str| toned(text, Tone::Bad));
+    layouts.add_filter("weak", |text: &str| toned(text, Tone::Weak));
+    layouts.add_filter("quiet", |text: &str| toned(text, Tone::Quiet));
+    layouts.add_filter("strong", |text: &str| toned(text, Tone::Strong));
+    layouts.add_filter("verdict", |verdict: &str| {
+        toned(verdict, Tone::of_state(verdict))
+    });
+    layouts.add_filter("outcome", |status: &str| {
+        toned(status, Tone::of_run(status))
+    });
     layouts.add_filter("cell", |text: &str| on_its_line(&text.replace('|', "\\|")));
     layouts.add_filter("nobody_called", nobody_called);
     layouts.add_filter("trim_end", |text: &str| text.trim_end().to_owned());
@@ -124,7 +141,7 @@ fn add_words(layouts: &mut Environment<'_>) {
 }
 
 fn on_its_line(text: &str) -> String {
-    text.replace(['\n', '\r'], " ")
+    text.replace(['\n', '\r', '\t'], " ")
 }
 
 /// Titles and evidence come from tasks and agents: one line, and nobody is called by name.

@@ -8,6 +8,7 @@ mod cleaned;
 mod columns;
 mod compliance;
 mod doubts;
+mod fold;
 mod html;
 mod junit;
 mod layout;
@@ -15,9 +16,11 @@ mod loop_summary;
 mod moment;
 mod plan;
 mod pull_request;
+mod rows;
 mod run_reports;
 mod summarize;
 mod summary;
+mod terminal;
 mod traces;
 mod view;
 
@@ -33,12 +36,16 @@ pub use loop_summary::{
 pub use moment::human_duration;
 pub use plan::{plan_dot, plan_json, plan_mermaid, plan_text};
 pub use pull_request::{PullRequestText, run_pull_request, task_pull_request};
-pub use run_reports::{REPORTS, RunReport, metrics_text, status_text, summary_markdown};
+pub use rows::RowView;
+pub use run_reports::{
+    REPORTS, RunReport, metrics_text, status_text, summary_markdown, summary_text,
+};
 pub use summarize::{RunFacts, summarize};
 pub use summary::{
-    AttemptSummary, DiffstatSummary, DoubtSummary, ProofSummary, SetupSummary, Summary,
+    AttemptSummary, Counts, DiffstatSummary, DoubtSummary, ProofSummary, SetupSummary, Summary,
     TaskSummary, Totals, Verdict, WallSummary,
 };
+pub use terminal::{Colours, Sheet, Tone, toned};
 pub use traces::traces_json;
 
 #[cfg(test)]

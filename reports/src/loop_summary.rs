@@ -5,7 +5,7 @@ use crate::moment::moment;
 use serde::Serialize;
 use std::fmt::Write as _;
 use tm_scheduler::iteration::{IterationRecord, IterationStatus, LoopStatus, WorkChanges};
-use tm_scheduler::{Timestamp, Tokens, exit_code};
+use tm_scheduler::{Timestamp, Tokens, counted, exit_code};
 
 /// What the caller knows of the loop.
 #[derive(Clone, Debug)]
@@ -175,7 +175,7 @@ fn tag_loop_text(tag_loop: &TagLoopSummary) -> String {
     let _ = writeln!(
         text,
         "  {}, {} of them failed; {} completed, {} open",
-        counted(tag_loop.total_iterations as usize, "iteration"),
+        counted(tag_loop.total_iterations, "iteration"),
         failed.count(),
         counted(tag_loop.tasks_completed, "task"),
         tag_loop.tasks_open
@@ -184,10 +184,6 @@ fn tag_loop_text(tag_loop: &TagLoopSummary) -> String {
         let _ = writeln!(text, "  branch {branch}");
     }
     text + "  progress " + &tag_loop.progress_file + "\n"
-}
-
-fn counted(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Returns one try as a line: number, status, time, what happened.

@@ -4,27 +4,32 @@ use crate::layout::rendered;
 use itertools::Itertools as _;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use tm_scheduler::{Limits, PlacedTask, PlannedTask, TaskId, WavePlan};
+use tm_scheduler::{Limits, PlacedTask, TaskId, TaskRow, WavePlan};
 
 /// So many files that several tasks name are listed.
 const MOST_OVERLAPS: usize = 8;
 
-/// Returns the plan for people: one line a task, by wave, wide waves in parts of the slots.
+/// Returns the plan for people: one line a task, by the waves of its halves, wide ones in parts of the slots.
 pub fn plan_text(plan: &WavePlan, limits: &Limits) -> String {
-    let row = |PlacedTask { task, .. }: &PlacedTask| {
-        let after = task.dependencies.iter();
-        let after = after.filter(|id| task.pair.as_ref() != Some(id));
-        let after: Vec<&TaskId> = after.collect();
-        let PlannedTask {
-            id, title, phase, ..
-        } = task;
-        json!({"id": id, "title": title, "phase": phase, "priority": task.priority, "after": after})
+    let rows = plan.rows();
+    let count = rows.len();
+    let waves = |row: &TaskRow<&PlacedTask>| row.halves().map(|half| half.wave).collect_vec();
+    let by_waves = rows
+        .into_iter()
+        .map(|row| (waves(&row), row))
+        .into_group_map();
+    let groups = by_waves
+        .into_iter()
+        .sorted_by(|left, right| left.0.cmp(&right.0));
+    let group = |(waves, rows): (Vec<u32>, Vec<TaskRow<&PlacedTask>>)| {
+        let rows = rows.iter().map(plan_row).collect_vec();
+        json!({"name": waves_name(&waves), "rows": rows})
     };
-    let wave = |wave: Vec<&PlacedTask>| wave.into_iter().map(row).collect::<Value>();
     let overlaps = overlaps(plan);
     let said = json!({
-        "tasks": plan.tasks.len(),
-        "waves": plan.waves().into_iter().map(wave).collect::<Value>(),
+        "tasks": count,
+        "waves": plan.waves().len(),
+        "groups": groups.map(group).collect_vec(),
         "pairs": plan.pairs(),
         "max_parallel": limits.slots,
         "dispatch": limits.dispatch,
@@ -37,6 +42,21 @@ pub fn plan_text(plan: &WavePlan, limits: &Limits) -> String {
         "finished": plan.finished,
     });
     rendered("plan.txt", &said)
+}
+
+fn waves_name(waves: &[u32]) -> String {
+    match waves {
+        [one] => format!("Wave {one}"),
+        several => format!("Waves {}", several.iter().join(" and ")),
+    }
+}
+
+fn plan_row(row: &TaskRow<&PlacedTask>) -> Value {
+    let task = &row.work.task;
+    let own = |id: &&TaskId| row.red.is_some_and(|red| red.task.id == **id);
+    let dependencies = row.halves().flat_map(|half| &half.task.dependencies);
+    let after = dependencies.filter(|id| !own(id)).unique().collect_vec();
+    json!({"id": task.id, "title": task.title, "red": row.red.is_some(), "priority": task.priority, "after": after})
 }
 
 /// Returns the plan in the DOT language, one rank a wave.

@@ -100,7 +100,7 @@ mod tests {
 
         ## RED: tests that fail first
 
-        - commit red0123456789, after 1 attempt(s)
+        - commit red0123456789, after 1 attempt
         - claimed by `scripted`: pass
         - proven: 0 tests passed, 1 failed (0 before), 1 new
           - `adds`
@@ -108,7 +108,7 @@ mod tests {
 
         ## GREEN: the implementation
 
-        - commit green0123456789, after 1 attempt(s)
+        - commit green0123456789, after 1 attempt
         - claimed by `scripted`: pass
         - proven: 4 tests passed, 0 failed (0 before), 0 new
 

@@ -1,12 +1,10 @@
 //! The reports of a run: one view of it in several layouts.
 
+use crate::Summary;
 use crate::html::report_html;
 use crate::junit::junit_xml;
 use crate::layout::rendered;
 use crate::view::RunView;
-use crate::{Summary, TaskSummary, columns};
-use itertools::Itertools as _;
-use tm_scheduler::{Failure, Strength};
 
 /// A report that every run leaves.
 #[derive(Debug)]
@@ -17,8 +15,8 @@ pub struct RunReport {
     pub media_type: &'static str,
     /// What it is, for programs that list it.
     pub about: &'static str,
-    /// The flag of `tm waves report` that shows it, and its help; none for the one that is shown without a flag.
-    pub flag: Option<(&'static str, &'static str)>,
+    /// The flag of `tm waves report` that shows it, and its help.
+    pub flag: (&'static str, &'static str),
     /// Lays it out.
     pub layout: fn(&Summary) -> String,
 }
@@ -29,26 +27,26 @@ pub static REPORTS: [RunReport; 3] = [
         file: "summary.md",
         media_type: "text/markdown",
         about: "the summary of the run",
-        flag: None,
+        flag: ("markdown", "Markdown, on stdout"),
         layout: summary_markdown,
     },
     RunReport {
         file: "report.html",
         media_type: "text/html",
         about: "the report of the run, in one page",
-        flag: Some(("html", "One page of HTML, on stdout")),
+        flag: ("html", "One page of HTML, on stdout"),
         layout: report_html,
     },
     RunReport {
         file: "junit.xml",
         media_type: "application/xml",
         about: "the results of the run, for CI systems",
-        flag: Some(("junit", "`JUnit` XML, on stdout")),
+        flag: ("junit", "`JUnit` XML, on stdout"),
         layout: junit_xml,
     },
 ];
 
-/// Returns the summary as Markdown, for the screen, for `summary.md` and for a CI step summary alike: what happened in a
+/// Returns the summary as Markdown, for `summary.md` and for a CI step summary alike: what happened in a
 /// sentence, sums, the compliance table, failures with what to type next, branches.
 pub fn summary_markdown(summary: &Summary) -> String {
     rendered("summary.md", &RunView::of(summary))
@@ -59,34 +57,14 @@ pub fn metrics_text(summary: &Summary) -> String {
     rendered("metrics.txt", &RunView::of(summary))
 }
 
-/// Returns where a run stands, for a terminal of 80 columns: a line of totals, and one a task.
+/// Returns where a run stands, for a terminal: a line of totals, and one a task.
 pub fn status_text(summary: &Summary) -> String {
-    let row = |task: &TaskSummary| {
-        let state = format!("{:10}", task.state);
-        [format!("  {}", task.id), state, note(task)]
-    };
-    let rows = summary.tasks.iter().map(row).collect_vec();
-    rendered("status.txt", &RunView::of(summary)) + &columns(&rows, None)
+    rendered("status.txt", &RunView::of(summary))
 }
 
-fn note(task: &TaskSummary) -> String {
-    let attempts = task.attempts.len();
-    let title: String = task.title.chars().take(48).collect();
-    let last = task.attempts.last();
-    let ahead = last.map_or(&[][..], |attempt| &attempt.conflict_ahead);
-    match (task.failure, task.blocked_by.as_slice()) {
-        (Some(Failure::Stopped), _) => format!("stopped by the user · {title}"),
-        (Some(failure), _) => format!("{failure} after {attempts} attempts · {title}"),
-        (None, []) if !ahead.is_empty() => {
-            format!("will conflict in {} · {title}", ahead.join(", "))
-        }
-        (None, []) if attempts > 1 => format!("attempt {attempts} · {title}"),
-        (None, []) => match task.strength() {
-            Some(strength @ Strength::ExitStatusOnly) => format!("{title} · {}", strength.as_str()),
-            Some(Strength::PerTest | Strength::Nothing) | None => title,
-        },
-        (None, by) => format!("by {} · {title}", by.join(", ")),
-    }
+/// Returns the summary for a terminal: the tasks, what failed and what to type next, sums, what happened in a sentence.
+pub fn summary_text(summary: &Summary) -> String {
+    rendered("summary.txt", &RunView::of(summary))
 }
 
 #[cfg(test)]
@@ -97,16 +75,16 @@ mod tests {
     #[test]
     fn metrics_have_a_family_a_number_and_labels() {
         insta::assert_snapshot!(metrics_text(&summary()), @r#"
-        # HELP tm_tasks Tasks by verdict.
+        # HELP tm_tasks Tasks by verdict; a pair is one.
         # TYPE tm_tasks gauge
-        tm_tasks{run="20261121-014512-3fa9",tag="master",verdict="pass"} 2
+        tm_tasks{run="20261121-014512-3fa9",tag="master",verdict="pass"} 1
         tm_tasks{run="20261121-014512-3fa9",tag="master",verdict="partial"} 0
         tm_tasks{run="20261121-014512-3fa9",tag="master",verdict="fail"} 1
-        tm_tasks{run="20261121-014512-3fa9",tag="master",verdict="blocked"} 1
+        tm_tasks{run="20261121-014512-3fa9",tag="master",verdict="blocked"} 0
         tm_tasks{run="20261121-014512-3fa9",tag="master",verdict="not-run"} 0
-        # HELP tm_tasks_landed Tasks on the integration branch.
+        # HELP tm_tasks_landed Tasks on the integration branch; a pair is one.
         # TYPE tm_tasks_landed gauge
-        tm_tasks_landed{run="20261121-014512-3fa9",tag="master"} 2
+        tm_tasks_landed{run="20261121-014512-3fa9",tag="master"} 1
         # HELP tm_attempts Attempts that were started.
         # TYPE tm_attempts gauge
         tm_attempts{run="20261121-014512-3fa9",tag="master"} 3

@@ -5,7 +5,8 @@ use crate::cleaned::cleaned;
 use crate::compliance::tdd_summary;
 use crate::moment::moment;
 use crate::{
-    AttemptSummary, ProofSummary, SetupSummary, Summary, TaskSummary, Totals, Verdict, WallSummary,
+    AttemptSummary, Counts, ProofSummary, SetupSummary, Summary, TaskSummary, Totals, Verdict,
+    WallSummary,
 };
 use tm_scheduler::preflight::Preflight;
 use tm_scheduler::{
@@ -43,7 +44,10 @@ pub fn summarize(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
 
 fn computed(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
     let mut views: Vec<TaskView<'_>> = scheduler.tasks().collect();
-    views.sort_by(|left, right| left.placed.task.id.cmp(&right.placed.task.id));
+    views.sort_by_key(|view| {
+        let task = &view.placed.task;
+        (task.shown_id(), task.phase != Phase::Red, &task.id)
+    });
     let tasks: Vec<TaskSummary> = views.iter().map(task_summary).collect();
     let (slots, ended) = (scheduler.limits().slots.get(), scheduler.ended());
     let ids = |wave: &Vec<&PlacedTask>| {
@@ -75,6 +79,7 @@ fn computed(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
         trouble: scheduler.trouble().map(ToOwned::to_owned),
         tdd: tdd_summary(&views),
         totals: Totals::of(&tasks),
+        counts: Counts::of(&tasks),
         tasks,
     }
 }

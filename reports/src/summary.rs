@@ -10,6 +10,7 @@ use tm_scheduler::merging::Resolution;
 use tm_scheduler::preflight::Preflight;
 use tm_scheduler::{
     BranchName, CoverageChange, Dispatch, Failure, GateResult, Phase, Reason, Strength, Tokens,
+    counted,
 };
 
 tm_scheduler::words! {
@@ -67,7 +68,7 @@ pub struct Summary {
     /// Landings that the journal tells of and git does not show; they count as not landed.
     #[serde(default)]
     pub doubts: Vec<DoubtSummary>,
-    /// Every task, in the order of its id.
+    /// Every task, in the order of its id, a RED before its GREEN.
     pub tasks: Vec<TaskSummary>,
     /// What was seen before any agent was started.
     pub preflight: Option<Preflight>,
@@ -80,8 +81,11 @@ pub struct Summary {
     pub trouble: Option<String>,
     /// Pairs.
     pub tdd: TddSummary,
-    /// Sums.
+    /// Sums, over all that the run carries out: a pair is two.
     pub totals: Totals,
+    /// Sums over the tasks as people count them: a pair is one.
+    #[serde(default)]
+    pub counts: Counts,
 }
 
 /// One task.
@@ -236,6 +240,27 @@ pub struct Totals {
     pub cost_usd: Option<f64>,
 }
 
+/// Sums over the tasks of a run as people count them: a pair is one.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    /// All.
+    pub tasks: usize,
+    /// Those that have come to an end.
+    pub settled: usize,
+    /// Those that are on the integration branch.
+    pub landed: usize,
+    /// Those whose proof holds, without open points.
+    pub passed: usize,
+    /// Those whose proof holds and whose agents name open points.
+    pub partial: usize,
+    /// Those of which a half is given up.
+    pub failed: usize,
+    /// Those that can't be done without another one.
+    pub blocked: usize,
+    /// Those that somebody left out.
+    pub skipped: usize,
+}
+
 impl TaskSummary {
     /// Tells whether somebody left it out.
     pub(crate) fn is_skipped(&self) -> bool {
@@ -311,8 +336,8 @@ impl fmt::Display for SetupSummary {
         );
         write!(
             formatter,
-            "set-ups {}, {total} together, the longest {longest}",
-            self.count
+            "{}, {total} together, the longest {longest}",
+            counted(self.count, "set-up")
         )
     }
 }

@@ -259,9 +259,9 @@ mod tests {
             .collect();
         let attempt = ["attempt 1", "prepare", "agent", "prove, commit and land"];
         let expected = [
-            &["run 20261121-014512-3fa9", "task 1"],
+            &["run 20261121-014512-3fa9", "task 1:red"],
             &attempt[..],
-            &["task 1:red"],
+            &["task 1"],
             &attempt,
             &["task 2:red"],
             &attempt,

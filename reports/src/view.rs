@@ -1,13 +1,12 @@
 //! A run as its reports show it: the summary, and what several of them say of it in the same words.
 
 use crate::layout::nobody_called;
-use crate::{
-    AttemptSummary, PairSummary, ProofSummary, Summary, TaskSummary, Verdict, human_duration,
-};
+use crate::rows::{RowView, row_views};
+use crate::{AttemptSummary, PairSummary, ProofSummary, Summary, TaskSummary, human_duration};
 use itertools::Itertools as _;
 use serde::Serialize;
 use tm_scheduler::preflight::Preflight;
-use tm_scheduler::{GateResult, Strength, in_a_line};
+use tm_scheduler::{GateResult, Strength, counted, in_a_line};
 
 /// Everything that templates name.
 #[derive(Debug, Serialize)]
@@ -26,7 +25,10 @@ pub(crate) struct RunView<'a> {
     attempts: usize,
     failed_attempts: usize,
     open_attempts: usize,
-    settled: usize,
+    /// The tasks as people count them.
+    rows: Vec<RowView<'a>>,
+    /// And in a table, for a terminal.
+    table: String,
     pairs: Vec<PairView<'a>>,
 }
 
@@ -43,23 +45,24 @@ struct PairView<'a> {
 impl<'a> RunView<'a> {
     pub(crate) fn of(summary: &'a Summary) -> Self {
         let attempts = || summary.tasks.iter().flat_map(|task| &task.attempts);
-        let is_settled = |task: &&TaskSummary| task.verdict != Verdict::NotRun || task.is_skipped();
         let (preflight, pairs) = (summary.preflight.as_ref(), summary.tdd.table.iter());
         let nothing_is_proven = preflight.is_some_and(Preflight::nothing_is_proven);
         let trouble = || summary.trouble.as_deref().map(in_a_line);
         let why_stopped = summary.broken_by.clone().or_else(trouble);
+        let rows = row_views(summary);
         Self {
             sentence: sentence(summary, nothing_is_proven, why_stopped.as_deref()),
             why_stopped,
             nothing_is_proven,
             base: preflight.map(Preflight::lines).unwrap_or_default(),
             doubts: summary.doubts.iter().map(ToString::to_string).collect(),
-            proofs: proofs(summary),
+            proofs: proofs(&rows),
             setups: (summary.setups.count > 0).then(|| summary.setups.to_string()),
             attempts: attempts().count(),
             failed_attempts: attempts().filter(|one| one.failure.is_some()).count(),
             open_attempts: attempts().filter(|one| one.ended_at.is_none()).count(),
-            settled: summary.tasks.iter().filter(is_settled).count(),
+            table: summary.task_table("TASK", |row| Some(row.titled())),
+            rows,
             pairs: pairs.map(|pair| pair_view(summary, pair)).collect(),
             summary,
         }
@@ -123,8 +126,8 @@ fn pair_view<'a>(summary: &Summary, facts: &'a PairSummary) -> PairView<'a> {
     }
 }
 
-fn proofs(summary: &Summary) -> Option<String> {
-    let known = summary.tasks.iter().filter_map(TaskSummary::strength);
+fn proofs(rows: &[RowView<'_>]) -> Option<String> {
+    let known = rows.iter().filter_map(RowView::strength);
     let counts = known.sorted().rev().dedup_with_count();
     let words = counts.map(|(count, strength)| format!("{count} {}", strength.as_str()));
     Some(words.collect_vec().join(", ")).filter(|words| !words.is_empty())
@@ -132,22 +135,26 @@ fn proofs(summary: &Summary) -> Option<String> {
 
 /// What happened.
 fn sentence(summary: &Summary, nothing_is_proven: bool, why_stopped: Option<&str>) -> String {
-    let landed = summary.tasks.iter().filter(|task| task.landed).count();
     let time = human_duration(summary.wall_ms);
-    let count = summary.tasks.len();
-    let branch = &summary.integration_branch;
-    let of_all = format!("{landed} of {count} tasks landed on `{branch}`");
+    let (counts, branch) = (&summary.counts, &summary.integration_branch);
+    let landed = counts.landed;
+    let of_all = format!(
+        "{landed} of {} landed on `{branch}`",
+        counted(counts.tasks, "task")
+    );
+    let all = match counts.tasks {
+        1 => "The task".to_owned(),
+        several => format!("All {several} tasks"),
+    };
     match (summary.status.as_str(), why_stopped) {
         ("completed", _) if nothing_is_proven => format!(
-            "All {count} tasks settled in {time}, and no test proves any of it: the tests can't be run at the base; \
+            "{all} settled in {time}, and no test proves any of it: the tests can't be run at the base; \
              {landed} landed on `{branch}`."
         ),
-        ("completed", _) => {
-            format!("All {count} tasks settled well in {time}; {landed} landed on `{branch}`.")
-        }
+        ("completed", _) => format!("{all} settled well in {time}; {landed} landed on `{branch}`."),
         ("failed", _) => format!(
-            "{of_all} in {time}; {} failed and {} are blocked.",
-            summary.totals.failed, summary.totals.blocked
+            "{of_all} in {time}; {} failed, {} blocked.",
+            counts.failed, counts.blocked
         ),
         ("interrupted", _) => format!("Interrupted after {time}; {of_all}."),
         ("stopped", Some(why)) => {

@@ -85,6 +85,7 @@ fn nothing_that_tasks_and_agents_say_is_an_order_to_a_terminal() {
         &["waves", "status"],
         &["waves", "list"],
         &["waves", "report"],
+        &["waves", "report", "--markdown"],
         &["waves", "report", "--html"],
         &["waves", "report", "--junit"],
         &["waves", "report", "--json"],

@@ -492,5 +492,8 @@ echo "all: $name" > words
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{words}");
     let said = format!("{}{words}", String::from_utf8_lossy(&output.stdout));
-    assert!(said.contains("2 will conflict with 1 in words"), "{said}");
+    assert!(
+        said.contains("2 Add to it will conflict with 1 in words"),
+        "{said}"
+    );
 }

@@ -57,9 +57,9 @@ fn rejected_work_is_done_again_and_the_agent_is_told_why() {
     scene.runs(&[], 0);
     let said = answers(&scene, "what?\nd\napprove\nr say who may use it\n");
     for part in [
-        "[1/2] 1 · Document it",
+        "[1/2] 1 Document it",
         "+++ b/docs/1",
-        "claim     pass",
+        "claim pass; ",
         "none with `main`",
         "1 approved, 1 rejected",
     ] {
@@ -133,7 +133,7 @@ fn a_decision_about_a_pair_is_one_and_can_be_taken_back() {
     assert_eq!(scene.statuses(), ["done"]);
     let shown = tm(&scene, &["worktrees", "show", "1:red"]);
     assert!(
-        words(&shown).contains("review    approved"),
+        words(&shown).contains("review     approved"),
         "{}",
         words(&shown)
     );

@@ -99,7 +99,7 @@ fn what_landed_is_proven_again_and_the_run_goes_on() {
     let said = words(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(
-        said.contains("ended uncleanly: proving 2 tasks again"),
+        said.contains("ended uncleanly: proving 1 task again"),
         "{said}"
     );
     assert_eq!(scene.statuses(), ["done"; 2]);

@@ -223,7 +223,7 @@ fn what_is_not_surely_the_same_task_is_planned_and_told() {
             .expect("tm"),
     );
     assert!(
-        again.contains("1, 2, 3, 4 (") && again.contains("Document  the checker"),
+        again.contains("1, 2, 3, 4 (") && again.contains("Document the checker"),
         "{again}"
     );
 }

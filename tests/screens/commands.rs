@@ -119,23 +119,16 @@ fn a_backlog_before_a_run() {
         tag master: 4 pairs to write; `tm tdd pair --write` writes them
         ");
         insta::assert_snapshot!(screen(&scene, "waves plan"), @"
-        8 tasks in 4 waves, 4 pairs, at most 5 agents at the same time, each task starts when what it depends on has landed
+        4 tasks in 4 waves, 4 pairs of RED and GREEN, at most 5 agents at the same time
+        each task starts when what it depends on has landed
 
-        Wave 1 (2 tasks)
-          RED    1:red  Lower case
-          RED    3:red  Read settings
+        Waves 1 and 2 (2 tasks)
+          RED GREEN  1  Lower case
+          RED GREEN  3  Read settings
 
-        Wave 2 (2 tasks)
-          GREEN  1  Lower case
-          GREEN  3  Read settings
-
-        Wave 3 (2 tasks)
-          RED    2:red  Upper case — after 1
-          RED    4:red  Explain the settings — after 3
-
-        Wave 4 (2 tasks)
-          GREEN  2  Upper case — after 1
-          GREEN  4  Explain the settings — after 3
+        Waves 3 and 4 (2 tasks)
+          RED GREEN  2  Upper case — after 1
+          RED GREEN  4  Explain the settings — after 3
 
         Agents
           RED    mine
@@ -146,15 +139,16 @@ fn a_backlog_before_a_run() {
           `sh run-tests.sh`, read test by test where its output can be, else exit status only; results are read test by test where it prints TAP, or writes JUnit XML into the file that `$TM_RESULTS` names (or `test.results`)
         ");
         insta::assert_snapshot!(screen(&scene, "waves plan --tdd off"), @"
-        4 tasks in 2 waves, 0 pairs, at most 5 agents at the same time, each task starts when what it depends on has landed
+        4 tasks in 2 waves, at most 5 agents at the same time
+        each task starts when what it depends on has landed
 
         Wave 1 (2 tasks)
-                 1  Lower case
-                 3  Read settings
+          1  Lower case
+          3  Read settings
 
         Wave 2 (2 tasks)
-                 2  Upper case — after 1
-                 4  Explain the settings — after 3
+          2  Upper case — after 1
+          4  Explain the settings — after 3
 
         Agents
           other  mine
@@ -221,102 +215,83 @@ fn a_run_that_is_over() {
     let scene = ended();
     settings().bind(|| {
         insta::assert_snapshot!(screen(&scene, "waves status"), @"
-        run [RUN] is failed after [SECONDS]: 8 of 8 tasks settled, branch tm/master/run-[RUN]
-          base: 1 pass, 0 fail
-          1      landed      Lower case
-          1:red  landed      Lower case
-          2      landed      Upper case
-          2:red  landed      Upper case
-          3      blocked     by 3:red · Read settings
-          3:red  failed      claimed-fail after 1 attempts · Read settings
-          4      blocked     by 3:red · Explain the settings
-          4:red  blocked     by 3:red · Explain the settings
+        run [RUN] is failed after [SECONDS]: 4 of 4 tasks settled
+        branch tm/master/run-[RUN]
+        base: 1 pass, 0 fail
+
+        ID  RED      GREEN    TASK
+        1   landed   landed   Lower case
+        2   landed   landed   Upper case
+        3   failed   blocked  Read settings · RED claimed-fail after 1 attempt
+        4   blocked  blocked  Explain the settings · by 3
         ");
-        insta::assert_snapshot!(screen(&scene, "waves list"), @"[RUN]  failed       4/8 landed        tm/master/run-[RUN]");
+        insta::assert_snapshot!(screen(&scene, "waves list"), @"
+        RUN                   STATUS  LANDED        TAG
+        [RUN]  failed  2 of 4 tasks  master
+        ");
         insta::assert_snapshot!(screen(&scene, "waves report"), @"
-        # Run [RUN]
+        ID  RED      GREEN    TASK
+        1   landed   landed   Lower case
+        2   landed   landed   Upper case
+        3   failed   blocked  Read settings · RED claimed-fail after 1 attempt
+        4   blocked  blocked  Explain the settings · by 3
 
-        4 of 8 tasks landed on `tm/master/run-[RUN]` in [SECONDS]; 1 failed and 3 are blocked.
+        Failed and blocked
+          3 Read settings
+             RED claimed-fail after 1 attempt
+             `tm waves logs 3:red`
+          4 Explain the settings: blocked by 3
 
-        - base: 1 pass, 0 fail
-        - passed 4, partial 0, failed 1, blocked 3
-        - 4 waves, at most 1 agents at the same time, 5 attempts
-        - wall time [SECONDS], lower bound [SECONDS]
-        - 4 proven
+        base: 1 pass, 0 fail
+        pairs: 2 of 4 were seen failing, then passing, and landed
+        proof: 2 proven
+        attempts: 5, of which 1 failed; at most 1 agent at the same time
 
-        ## TDD compliance
-
-        2 of 4 pairs, 50 % of those that came to an end
-
-        | Pair | RED fails first | Tests | GREEN passes | Proof | Worse | Landed | Compliant | Claim |
-        |---|---|---|---|---|---|---|---|---|
-        | 1 Lower case | yes | 1 | yes | proven | 0 | yes | yes | pass |
-        | 2 Upper case | yes | 1 | yes | proven | 0 | yes | yes | pass |
-        | 3 Read settings | no | 0 | no | – | 0 | no | no: RED: claimed-fail | – |
-        | 4 Explain the settings | no | 0 | no | – | 0 | no | no: RED: blocked | – |
-
-        ## Failed and blocked
-
-        - 3 Read settings: blocked by 3:red
-        - 3:red Read settings: claimed-fail after 1 attempts: 
-          `tm waves logs 3:red`
-        - 4 Explain the settings: blocked by 3:red
-        - 4:red Explain the settings: blocked by 3:red
-
-        ## Branches
-
-        | Task | Branch | Commit | Landed |
-        |---|---|---|---|
-        | 1 | `tm/master/task-1-lower-case` | [SHORT] | yes |
-        | 1:red | `tm/master/task-1-lower-case-red` | [SHORT] | yes |
-        | 2 | `tm/master/task-2-upper-case` | [SHORT] | yes |
-        | 2:red | `tm/master/task-2-upper-case-red` | [SHORT] | yes |
+        run [RUN] is failed
+        2 of 4 tasks landed on `tm/master/run-[RUN]` in [SECONDS]; 1 failed, 1 blocked.
         ");
         insta::assert_snapshot!(screen(&scene, "waves logs 3"), @"
         error: failed to show what `3` printed: it has not been started
         exit code Some(1)
         ");
         insta::assert_snapshot!(screen(&scene, "waves land --yes"), @"
-        1         pass      Lower case
-        1:red     pass      Lower case
-        2         pass      Upper case
-        2:red     pass      Upper case
+        ID  RED     GREEN   TASK
+        1   landed  landed  Lower case
+        2   landed  landed  Upper case
         4 files, 6 lines more, 0 lines less, from `tm/master/run-[RUN]` to `main`
         `main` is at [COMMIT]
         the statuses of 1, 2 are committed on `main` (`git.commit_backlog`)
         ");
         insta::assert_snapshot!(screen(&scene, "worktrees list"), @"
-        1         pass      landed      tm/master/task-1-lower-case
-        1:red     pass      landed      tm/master/task-1-lower-case-red
-        2         pass      landed      tm/master/task-2-upper-case
-        2:red     pass      landed      tm/master/task-2-upper-case-red
-        3:red     fail      failed      tm/master/task-3-read-settings-red
-        all                             tm/master/run-[RUN]
+        ID  RED     GREEN    BRANCH
+        1   landed  landed   tm/master/task-1-lower-case
+        2   landed  landed   tm/master/task-2-upper-case
+        3   failed  blocked  tm/master/task-3-read-settings-red
+        all tm/master/run-[RUN]
         ");
         insta::assert_snapshot!(screen(&scene, "worktrees show 1"), @"
-        1 GREEN · Lower case
-          branch    tm/master/task-1-lower-case, landed
-          verdict   pass after 1 attempt
-          claim     pass
-          proof     2 passed, 0 failed, 0 new, 1 failed before
-          change    1 file(s), +1 −0 lines
-          conflicts none with `main`
-          review    none yet
+        1 Lower case
+          branch     tm/master/task-1-lower-case, landed
+          RED        pass after 1 attempt, claim pass; 1 passed, 1 failed, 1 new
+          change     1 file, +2 −0 lines
+          GREEN      pass after 1 attempt, claim pass; 2 passed, 0 failed, 0 new, 1 failed before
+          change     1 file, +1 −0 lines
+          conflicts  none with `main`
+          review     none yet
         ");
         insta::assert_snapshot!(screen(&scene, "worktrees salvage"), @"nothing is kept: all work has landed, or was never done");
         insta::assert_snapshot!(screen(&scene, "worktrees prune"), @"there is no worktree of tm's");
         insta::assert_snapshot!(screen(&scene, "review"), @"
-
-        [1/4] 1:red RED · Lower case
-          branch    tm/master/task-1-lower-case-red, landed
-          verdict   pass after 1 attempt
-          claim     pass
-          proof     1 passed, 1 failed, 1 new
-          change    1 file(s), +2 −0 lines
-          conflicts none with `main`
-          review    none yet
-        1:red: approve, reject, diff, log, open, editor, skip, quit [a,r,d,l,o,e,s,q,?]? 
-        0 approved, 0 rejected, 4 open of 4 branches, two a pair
+        [1/2] 1 Lower case
+          branch     tm/master/task-1-lower-case, landed
+          RED        pass after 1 attempt, claim pass; 1 passed, 1 failed, 1 new
+          change     1 file, +2 −0 lines
+          GREEN      pass after 1 attempt, claim pass; 2 passed, 0 failed, 0 new, 1 failed before
+          change     1 file, +1 −0 lines
+          conflicts  none with `main`
+          review     none yet
+        1: approve, reject, diff, log, open, editor, skip, quit [a,r,d,l,o,e,s,q,?]? 
+        0 approved, 0 rejected, 2 open of 2 tasks
         `tm review` goes on with what is open
         ");
         insta::assert_snapshot!(screen(&scene, "pr --dry-run"), @"

@@ -99,7 +99,7 @@ fn rubbish_in_every_input_is_one_clear_error() {
 fn the_plan_has_four_forms() {
     let scene = Scene::new(&[("1", "Add it", &[]), ("2", "Add more", &["1"])], HONEST);
     for (format, part) in [
-        ("text", "Wave 4 (1 tasks)"),
+        ("text", "Waves 3 and 4 (1 task)"),
         ("json", "\"waves\": ["),
         ("dot", "\"1\" -> \"2\";"),
         ("mermaid", "flowchart LR"),
@@ -149,7 +149,10 @@ fn the_demo_lands_everything_with_one_retry() {
     );
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
-        text.contains("17 landed") && text.contains("18 attempts") && text.contains("8 of 8 pairs"),
+        text.contains("All 9 tasks settled well")
+            && text.contains("; 9 landed")
+            && text.contains("attempts: 18, of which 1 failed")
+            && text.contains("pairs: 8 of 8"),
         "{text}"
     );
     let again = scene

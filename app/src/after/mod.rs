@@ -15,7 +15,7 @@ use tm_executors::process::{TreeCommand, run_within, shell_words};
 use tm_reports::Summary;
 use tm_runtime::RunEvent;
 use tm_runtime::notices::{Channel, Notice};
-use tm_scheduler::{Event, RunId};
+use tm_scheduler::{Event, RunId, counted};
 use tm_store::run::RunDirectory;
 
 /// How long the command may take.
@@ -211,15 +211,15 @@ fn warn(project: &Project, outcome: Result<(), String>) {
 }
 
 fn in_a_line(summary: &Summary) -> String {
-    let totals = summary.totals;
+    let counts = summary.counts;
     format!(
-        "run {} {}: {} of {} tasks landed, {} failed, {} blocked",
+        "run {} {}: {} of {} landed, {} failed, {} blocked",
         summary.run_id,
         summary.status,
-        summary.tasks.iter().filter(|task| task.landed).count(),
-        summary.tasks.len(),
-        totals.failed,
-        totals.blocked
+        counts.landed,
+        counted(counts.tasks, "task"),
+        counts.failed,
+        counts.blocked
     )
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use tm_reports::{Summary, TaskSummary};
 use tm_runtime::Replayed;
 use tm_runtime::standing::{rejected_in, standing};
-use tm_scheduler::{BranchName, CommitId, Phase, TaskId};
+use tm_scheduler::{BranchName, CommitId, Half, Phase, TaskId};
 use tm_store::run::{Decision, Review, RunDirectory};
 use tm_worktrees::{Conflicts, Landing, Repository};
 
@@ -50,6 +50,12 @@ impl TaskBranch {
         TaskId::from(self.task.id.as_str())
     }
 
+    /// Returns what the whole work on the task was built on: for a GREEN upon its RED, what that one was.
+    pub fn base_of_pair<'a>(&'a self, red: Option<&'a Self>) -> &'a CommitId {
+        let below = red.filter(|red| red.commit == self.base);
+        below.map_or(&self.base, |red| &red.base)
+    }
+
     fn decision(&self) -> Option<&Decision> {
         self.review.as_ref().map(|review| &review.decision)
     }
@@ -61,6 +67,20 @@ impl TaskBranch {
 
     pub(super) fn is_approved(&self) -> bool {
         self.decision() == Some(&Decision::Approved)
+    }
+}
+
+impl Half for TaskBranch {
+    fn id(&self) -> &str {
+        self.task.id()
+    }
+
+    fn partner(&self) -> Option<&str> {
+        self.task.partner()
+    }
+
+    fn phase(&self) -> Phase {
+        self.task.phase
     }
 }
 
@@ -131,6 +151,18 @@ impl ReviewedRun {
             task: id.to_owned(),
             state: task.state.clone(),
         })
+    }
+
+    /// Returns the branch of a GREEN's RED.
+    ///
+    /// # Errors
+    /// A review can't be read.
+    pub fn red_of(&self, branch: &TaskBranch) -> Result<Option<TaskBranch>, Error> {
+        let is_green = branch.task.phase == Phase::Green;
+        let red = branch.task.pair.as_ref().filter(|_| is_green);
+        let tasks = &self.summary.tasks;
+        let red = red.and_then(|red| tasks.iter().find(|task| task.id == *red));
+        red.map_or(Ok(None), |red| self.branch(red))
     }
 
     fn branch(&self, task: &TaskSummary) -> Result<Option<TaskBranch>, Error> {

@@ -4,7 +4,7 @@ mod probe;
 
 use super::Perform;
 use crate::ask::{confirmed, is_answered};
-use crate::display::{print_data, print_either, print_json};
+use crate::display::{print_data, print_json, print_table};
 use crate::failure::{CommandFailure, Result};
 use crate::project::root_around;
 use clap::Args;
@@ -16,7 +16,6 @@ use std::path::Path;
 use tm_app::{Project, choices};
 use tm_config::{Inputs, Loaded, Settings, Source};
 use tm_presets::{Recipe, recipe, recipe_names};
-use tm_reports::columns;
 use tm_scheduler::Phase;
 
 commands! {
@@ -97,7 +96,7 @@ impl Perform for ListAgents {
             return print_json(&probes);
         }
         let rows = probes.iter().map(row).collect_vec();
-        print_data(&columns(&rows, None));
+        print_table(&rows);
         say!(
             "* is used by the settings; `tm agents show NAME` shows a recipe, `tm agents check` starts programs"
         );
@@ -116,8 +115,11 @@ impl Perform for AgentChoice {
         let shown = recipe_json(&found);
         // Values in JSON are values in YAML.
         let line = |(key, value): (&String, &Value)| format!("{key}: {value}\n");
-        let lines = || shown.as_object().into_iter().flatten().map(line).collect();
-        print_either(self.json, &shown, lines)
+        if self.json {
+            return print_json(&shown);
+        }
+        print_data(&shown.as_object().into_iter().flatten().map(line).join(""));
+        Ok(0)
     }
 }
 

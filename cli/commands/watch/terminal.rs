@@ -6,7 +6,7 @@ use super::source::Source;
 use super::view::{Palette, draw};
 use super::{Action, Model};
 use crate::commands::Perform;
-use crate::environment::{is_dumb, is_without_colours, shell};
+use crate::environment::{colours_in, shell};
 use crate::failure::{CommandFailure, Result};
 use clap::Args;
 use ratatui::DefaultTerminal;
@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tm_executors::process::run_attended;
+use tm_reports::Colours;
 use tm_runtime::steering::{Ask, CallError, call};
 use tm_scheduler::TaskId;
 use tokio::runtime::Handle;
@@ -93,10 +94,9 @@ struct Screen {
 }
 
 fn palette() -> Palette {
-    if is_without_colours() || is_dumb() {
-        Palette::Plain
-    } else {
-        Palette::Colour
+    match colours_in(&std::io::stdout()) {
+        Colours::On => Palette::Colour,
+        Colours::Off => Palette::Plain,
     }
 }
 
