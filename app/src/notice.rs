@@ -44,6 +44,8 @@ pub enum Notice<'a> {
     LoopCutOff(&'a CutOff),
     /// A run is left as it is, and can be taken up.
     PutAside(&'a RunId),
+    /// The journal of the last run was removed.
+    JournalGone(&'a RunId),
     /// The last line of the journal was cut off.
     TornJournal,
     /// What a run that ended uncleanly says to be proven is proven again.

@@ -105,10 +105,16 @@ impl Session {
         };
         let directory = self.project.directory.run(&id)?;
         let folder = directory.path().to_owned();
+        let journal = directory.journal();
         match KnownRun::read(directory) {
             Ok(run) => Ok(Some(run).filter(is_resumable)),
             // It never began.
             Err(error) if error.is_unstarted() => Ok(None),
+            // Somebody removed what it wrote down: there is nothing that could be taken up.
+            Err(_) if !journal.exists() => {
+                self.project.tell(&Notice::JournalGone(&id));
+                Ok(None)
+            }
             Err(error) => Err(Error::UnreadableLastRun {
                 run: id,
                 folder,

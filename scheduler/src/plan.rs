@@ -447,9 +447,9 @@ mod tests {
             WavePlan::new(&tasks, &options)
                 .expect_err("a refusal")
                 .problems,
-            [Problem::Missing {
+            [Problem::Unknown {
                 task: "9".into(),
-                dependency: "9".into()
+                known: ["1", "2", "3"].map(TaskId::from).to_vec()
             }]
         );
     }
