@@ -186,6 +186,10 @@ mod tests {
         fix-dependencies
         add-task
         add-subtask
+        update-task
+        update-subtask
+        remove-subtask
+        clear-subtasks
         remove-task
         move
         add-dependency
@@ -195,6 +199,11 @@ mod tests {
         tags remove
         tags rename
         tags copy
+        add-tag
+        use-tag
+        delete-tag
+        rename-tag
+        copy-tag
         tasks fix
         review approve
         review reject

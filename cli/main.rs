@@ -15,11 +15,13 @@ mod invocation;
 mod logging;
 mod loop_display;
 mod notices;
+mod pager;
 mod project;
 mod run_lines;
 mod screen;
 #[cfg(test)]
 mod screen_tests;
+mod task_master;
 mod usage;
 mod words;
 

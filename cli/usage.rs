@@ -3,6 +3,7 @@
 
 use crate::display::print_own;
 use crate::failure::{CommandFailure, ExitCode};
+use crate::task_master::instead_of;
 use clap::Error;
 use clap::error::{ContextKind, ContextValue};
 use itertools::Itertools as _;
@@ -11,12 +12,25 @@ use tm_scheduler::one_line;
 
 /// Prints what is wrong and returns the exit code: 0 for help and version, 2 for anything else.
 pub(crate) fn told(error: &Error, words: impl Iterator<Item = OsString>) -> u8 {
+    if let Some(failure) = of_task_master(error) {
+        print_for_programs(&failure, words);
+        return failure.answered();
+    }
     if error.use_stderr() {
         print_for_programs(&failure(error), words);
     }
     // A closed pipe is the reader's decision.
     let _printed = error.print();
     u8::try_from(error.exit_code()).unwrap_or(ExitCode::Usage.number())
+}
+
+/// A command that Task Master has and tm has not.
+fn of_task_master(error: &Error) -> Option<CommandFailure> {
+    let ContextValue::String(name) = error.get(ContextKind::InvalidSubcommand)? else {
+        return None;
+    };
+    let hint = instead_of(name)?;
+    Some(failure!("tm has no `{name}`, which is a command of Task Master's").usage(hint))
 }
 
 /// Prints a failure where JSON was asked for.

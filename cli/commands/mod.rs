@@ -34,9 +34,10 @@ use agents::Agents;
 use autopilot::AutopilotArguments;
 pub(crate) use backlog::source_of;
 use backlog::{
-    AddSubtask, AddTask, CheckArguments, DependencyCommand, FixDependencies, ListArguments,
-    MoveTask, NextArguments, RemoveTask, SetStatusArguments, ShowArguments, TagsArguments,
-    TddCommand,
+    AddSubtask, AddTag, AddTask, Alone, CheckArguments, ClearSubtasks, CopyTag, DependencyCommand,
+    FixDependencies, ListArguments, MoveTask, NextArguments, RemoveSubtask, RemoveTag, RemoveTask,
+    RenameTag, SetStatusArguments, ShowArguments, TagsArguments, TddCommand, UpdateSubtask,
+    UpdateTask, UseTag,
 };
 use clap::Parser;
 use configuration::ConfigCommand;
@@ -110,6 +111,14 @@ commands! {
         AddTask(AddTask),
         /// Add a subtask to a task.
         AddSubtask(AddSubtask),
+        /// Change what a task says, or add a note to it.
+        UpdateTask(UpdateTask),
+        /// Change what a subtask says, or add a note with its time: `--append`.
+        UpdateSubtask(UpdateSubtask),
+        /// Remove subtasks, or make tasks of them.
+        RemoveSubtask(RemoveSubtask),
+        /// Remove all subtasks of tasks.
+        ClearSubtasks(ClearSubtasks),
         /// Remove tasks or subtasks, and the dependencies on them.
         RemoveTask(RemoveTask),
         /// Give tasks or subtasks another id, place or tag; dependencies on them follow.
@@ -119,6 +128,21 @@ commands! {
         Dependency(DependencyCommand),
         /// List, add, choose, remove, rename and copy tags.
         Tags(TagsArguments),
+        /// Add a tag: `tm tags add`.
+        #[command(hide = true)]
+        AddTag(Alone<AddTag>),
+        /// Make a tag the current one: `tm tags use`.
+        #[command(hide = true)]
+        UseTag(Alone<UseTag>),
+        /// Remove a tag with its tasks: `tm tags remove`.
+        #[command(hide = true)]
+        DeleteTag(Alone<RemoveTag>),
+        /// Give a tag another name: `tm tags rename`.
+        #[command(hide = true)]
+        RenameTag(Alone<RenameTag>),
+        /// Copy a tag with its tasks: `tm tags copy`.
+        #[command(hide = true)]
+        CopyTag(Alone<CopyTag>),
         /// Check, repair, count and convert a backlog.
         #[command(subcommand)]
         Tasks(TasksCommand),

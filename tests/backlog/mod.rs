@@ -1,5 +1,6 @@
 //! The commands on the backlog, with the flags and keys of Task Master.
 
+mod by_hand;
 mod pairs;
 
 use crate::scene::{HONEST, Scene, write};

@@ -126,14 +126,13 @@ fn a_journal_with_flipped_bits_or_cut_off_never_panics_and_never_does_landed_wor
 fn a_run_whose_folder_was_deleted_is_no_dead_end() {
     let scene = killed();
     std::fs::remove_dir_all(scene.waves_folder()).expect("removed");
-    let gone_on = scene
-        .tm(&["waves", "run", "--yes"])
-        .args(scene.agent_arguments())
-        .output()
-        .expect("tm");
+    let gone_on = scene.run(&[]);
     let words = words(&gone_on);
     assert_eq!(gone_on.status.code(), Some(0), "{words}");
-    assert!(words.contains("is gone, so it can't be taken up"), "{words}");
+    assert!(
+        words.contains("is gone, so it can't be taken up"),
+        "{words}"
+    );
     assert_first_task_was_done_once(&scene, &words);
     assert_eq!(scene.statuses(), ["done", "done"], "{words}");
 }

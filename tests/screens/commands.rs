@@ -93,11 +93,11 @@ fn a_backlog_before_a_run() {
         ");
         insta::assert_snapshot!(screen(&scene, "next"), @"
         1  Lower case
-        status pending, priority medium
+        status pending, priority medium, waited for by 2
         ");
         insta::assert_snapshot!(screen(&scene, "show 1"), @"
         1  Lower case
-        status pending, priority medium
+        status pending, priority medium, waited for by 2
         ");
         insta::assert_snapshot!(screen(&scene, "validate-dependencies"), @"tag master, 4 tasks: all dependencies are valid");
         insta::assert_snapshot!(screen(&scene, "tags"), @"* master                   4 tasks, 0 done, 2 ready");
@@ -315,14 +315,14 @@ fn a_run_that_is_over() {
         insta::assert_snapshot!(screen(&scene, "list"), @"
         tag master, 4 tasks: 2 pending, 2 done
         ID  STATUS   PRIORITY  DEPENDS ON  TITLE
-        1   done     medium                Lower case
-        2   done     medium    1           Upper case
         3   pending  medium                Read settings
         4   pending  medium    3           Explain the settings
+        1   done     medium                Lower case
+        2   done     medium    1           Upper case
         ");
         insta::assert_snapshot!(screen(&scene, "next"), @"
         3  Read settings
-        status pending, priority medium
+        status pending, priority medium, waited for by 4
         ");
     });
 }

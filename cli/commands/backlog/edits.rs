@@ -1,7 +1,9 @@
 //! Commands that change which tasks there are: `tm add-task`, `tm add-subtask`, `tm remove-task` and `tm move`, and how a
 //! change is made and told.
 
-use super::{BacklogChoice, ChosenBacklog, Perform, confirm, status_of, task_ids, typed};
+use super::{
+    BacklogChoice, ChosenBacklog, Perform, confirm, named, priority_of, status_of, task_ids, typed,
+};
 use crate::display::print_either;
 use crate::failure::Result;
 use clap::Args;
@@ -9,7 +11,7 @@ use itertools::Itertools as _;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use tm_scheduler::{Priority, Task, TaskId};
+use tm_scheduler::{Task, TaskId};
 use tm_store::backlog::{Backlog, Change, Crossing, spelled};
 
 /// Which backlog is changed, and how the answer is printed.
@@ -50,7 +52,7 @@ impl EditChoice {
     }
 
     /// Makes changes and says what they came to, in words or as one document.
-    fn edit(
+    pub(super) fn edit(
         &self,
         start: &Path,
         choose: impl Fn(&Backlog) -> Vec<Change>,
@@ -279,11 +281,6 @@ impl Perform for AddTask {
     }
 }
 
-fn priority_of(word: &str) -> Result<Priority> {
-    let hint = "use one of low, medium, high, critical";
-    Priority::parse(word).ok_or_else(|| failure!("`{word}` is no priority").usage(hint))
-}
-
 /// Makes a task a subtask.
 fn put_below(choice: &EditChoice, start: &Path, from: &TaskId, parent: &TaskId) -> Result {
     let choose = |backlog: &Backlog| {
@@ -347,14 +344,4 @@ impl NewTask {
         );
         Ok(named(fields))
     }
-}
-
-/// Fields as changes take them.
-pub(super) fn named(
-    fields: impl IntoIterator<Item = (&'static str, Value)>,
-) -> Vec<(String, Value)> {
-    fields
-        .into_iter()
-        .map(|(key, value)| (key.to_owned(), value))
-        .collect()
 }

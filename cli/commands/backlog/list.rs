@@ -1,28 +1,31 @@
 //! `tm list`: the tasks of a tag, or of all tags, as a table, as lines, or as one JSON document.
 
+use super::choosing::{Choosing, Filter, Finished};
 use super::{
-    BacklogChoice, ChosenBacklog, OutputArgument, Perform, ReadingOptions, has_status, normalised,
-    statuses, warn, with_fields,
+    BacklogChoice, ChosenBacklog, OutputArgument, Perform, ReadingOptions, normalised, warn,
+    with_fields,
 };
-use crate::display::{print_data, print_json};
+use crate::display::{json_text, print_data};
 use crate::failure::Result;
+use crate::pager::{print_paged, width};
 use clap::Args;
+use console::{Alignment, measure_text_width, pad_str, truncate_str};
 use itertools::Itertools as _;
 use serde_json::{Value, json};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Duration;
-use tm_reports::{columns, laid_out, listed};
-use tm_scheduler::{Status, Tag, Task, blocks, ready};
+use tm_reports::{laid_out, listed};
+use tm_scheduler::{Status, Tag, Task, TaskId, blocks};
 use tm_store::backlog::Backlog;
 
 /// How often a backlog that is watched is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// A change is often several writes in a row: they are shown as one.
 const SETTLE: Duration = Duration::from_millis(100);
-/// Narrow enough for every terminal and for a page of a log.
-const WIDTH: u16 = 80;
+/// What a task depends on takes so many letters of its line.
+const MOST_OF_IDS: usize = 16;
 
 /// `tm list`.
 #[derive(Args)]
@@ -31,24 +34,15 @@ const WIDTH: u16 = 80;
     reason = "each is a flag of its own on the command line"
 )]
 pub(crate) struct ListArguments {
-    /// Only tasks of these statuses; `all` lists everything, with subtasks.
-    #[arg(value_name = "STATUS", value_delimiter = ',')]
-    statuses: Vec<String>,
-    /// Only tasks of these statuses.
-    #[arg(long, short, value_delimiter = ',')]
-    status: Vec<String>,
+    /// Which tasks, and their order.
+    #[command(flatten)]
+    choosing: Choosing,
     /// The backlog.
     #[command(flatten)]
     choice: BacklogChoice,
     /// List subtasks too.
     #[arg(long)]
     with_subtasks: bool,
-    /// Only tasks that can be worked on now.
-    #[arg(long)]
-    ready: bool,
-    /// Only tasks that others depend on.
-    #[arg(long)]
-    blocking: bool,
     /// The tasks of all tags.
     #[arg(long, conflicts_with_all = ["tag", "watch"])]
     all_tags: bool,
@@ -68,12 +62,12 @@ pub(crate) struct ListArguments {
 
 impl Perform for ListArguments {
     async fn perform(self, start: &Path) -> Result {
-        let filter = self.filter()?;
+        let filter = self.choosing.filter()?;
         let chosen = self.choice.find(start)?;
         if self.watch {
             return self.list_changes(&chosen, &filter);
         }
-        self.list(&chosen, &filter)
+        print_paged(&self.list(&chosen, &filter)?).await
     }
 }
 
@@ -83,7 +77,7 @@ impl ListArguments {
         let path = chosen.source.path();
         loop {
             let shown = stamps(path);
-            self.list(chosen, filter)?;
+            print_data(&self.list(chosen, filter)?);
             while stamps(path) == shown {
                 std::thread::sleep(POLL_INTERVAL);
             }
@@ -109,14 +103,6 @@ fn stamp(file: &Metadata) -> (u64, i64, i64, u64) {
     (file.ino(), file.mtime(), file.mtime_nsec(), file.len())
 }
 
-/// Which tasks are shown.
-struct Filter {
-    statuses: Vec<Status>,
-    is_with_subtasks: bool,
-    is_ready: bool,
-    is_blocking: bool,
-}
-
 /// The tasks of one tag that are shown, with their places in the backlog.
 struct Listing {
     backlog: Backlog,
@@ -127,22 +113,6 @@ struct Listing {
 }
 
 impl Listing {
-    fn new((backlog, entries): (Backlog, Vec<Value>), filter: &Filter) -> Self {
-        warn(&backlog);
-        let (ready, blocks) = (ready(&backlog.tasks), blocks(&backlog.tasks));
-        let is_shown = |task: &Task| {
-            has_status(&filter.statuses, task)
-                && (!filter.is_ready || ready.contains(&task.id))
-                && (!filter.is_blocking || blocks.contains_key(&task.id))
-        };
-        Self {
-            shown: backlog.tasks.iter().positions(is_shown).collect(),
-            backlog,
-            entries,
-            is_with_subtasks: filter.is_with_subtasks,
-        }
-    }
-
     /// The tasks that are shown, each with its subtasks where they are too.
     fn rows(&self) -> impl Iterator<Item = &Task> {
         self.shown
@@ -199,36 +169,44 @@ fn subtask_entries(subtasks: &[Task], entries: &Value) -> Vec<Value> {
 }
 
 impl ListArguments {
-    fn filter(&self) -> Result<Filter> {
-        let typed = if self.status.is_empty() {
-            &self.statuses
-        } else {
-            &self.status
-        };
-        let is_all = typed.iter().any(|status| status == "all");
-        Ok(Filter {
-            statuses: if is_all { Vec::new() } else { statuses(typed)? },
-            is_with_subtasks: self.with_subtasks || is_all,
-            is_ready: self.ready,
-            is_blocking: self.blocking,
-        })
-    }
-
-    fn list(&self, chosen: &ChosenBacklog, filter: &Filter) -> Result {
+    fn list(&self, chosen: &ChosenBacklog, filter: &Filter) -> Result<String> {
         let snapshot = chosen.source.snapshot()?;
         let backlogs = if self.all_tags {
             snapshot.read_all(&chosen.options)?
         } else {
             vec![snapshot.read(&chosen.options)?]
         };
-        let listing = |backlog| {
-            let entries = match self.form() {
-                Some(OutputArgument::Json) => snapshot.entries(&backlog),
-                _ => Vec::new(),
-            };
-            Listing::new((backlog, entries), filter)
+        let is_json = self.form() == Some(OutputArgument::Json);
+        let finished = if is_json {
+            Finished::InPlace
+        } else {
+            Finished::Last
         };
-        self.print(&backlogs.into_iter().map(listing).collect_vec())
+        let mut left = filter.limit().unwrap_or(usize::MAX);
+        let mut left_out = 0;
+        let listing = |backlog: Backlog| {
+            warn(&backlog);
+            let mut shown = filter.chosen(&backlog.tasks, finished);
+            left_out += shown.len().saturating_sub(left);
+            shown.truncate(left);
+            left -= shown.len();
+            let entries = if is_json {
+                snapshot.entries(&backlog)
+            } else {
+                Vec::new()
+            };
+            Listing {
+                backlog,
+                entries,
+                shown,
+                is_with_subtasks: self.with_subtasks || self.choosing.is_all(),
+            }
+        };
+        let listings = backlogs.into_iter().map(listing).collect_vec();
+        if left_out > 0 {
+            say!("{left_out} more; a greater `--limit` shows them");
+        }
+        self.text(&listings)
     }
 
     fn form(&self) -> Option<OutputArgument> {
@@ -236,19 +214,17 @@ impl ListArguments {
         compact.or(self.output.chosen())
     }
 
-    fn print(&self, listings: &[Listing]) -> Result {
-        match self.form() {
-            None => {}
-            Some(OutputArgument::Compact) => print_data(&self.lines(listings)),
-            Some(OutputArgument::Json) => return print_json(&self.document(listings)),
+    fn text(&self, listings: &[Listing]) -> Result<String> {
+        Ok(match self.form() {
+            None => String::new(),
+            Some(OutputArgument::Compact) => self.lines(listings),
+            Some(OutputArgument::Json) => json_text(&self.document(listings))?,
+            Some(OutputArgument::Text) if self.no_header => self.table(listings),
             Some(OutputArgument::Text) => {
-                if !self.no_header {
-                    print_data(&listings.iter().map(Listing::header).join(""));
-                }
-                print_data(&self.table(listings));
+                let headers = listings.iter().map(Listing::header).join("");
+                headers + &self.table(listings)
             }
-        }
-        Ok(0)
+        })
     }
 
     fn document(&self, listings: &[Listing]) -> Value {
@@ -300,25 +276,78 @@ impl ListArguments {
         if listings.iter().all(|listing| listing.shown.is_empty()) {
             return "no task to show\n".to_owned();
         }
-        let names = ["ID", "STATUS", "PRIORITY", "DEPENDS ON", "TITLE"].map(ToOwned::to_owned);
-        let heads = self
-            .all_tags
-            .then(|| "TAG".to_owned())
-            .into_iter()
-            .chain(names)
-            .collect_vec();
+        let names = [
+            "ID",
+            "STATUS",
+            "PRIORITY",
+            "SIZE",
+            "SUBTASKS",
+            "DEPENDS ON",
+            "TITLE",
+        ];
+        let heads = self.all_tags.then_some("TAG").into_iter().chain(names);
+        let heads = heads.map(ToOwned::to_owned).collect_vec();
         let rows = std::iter::once(heads).chain(self.rows(listings).map(cells));
-        columns(&rows.collect_vec(), Some(WIDTH))
+        lines_of(&rows.collect_vec(), width())
     }
 }
 
 fn cells((tag, task): (Option<&Tag>, &Task)) -> Vec<String> {
+    let size = task.complexity.map(|size| format!("{size:?}"));
+    let done = task
+        .subtasks
+        .iter()
+        .filter(|task| task.status == Status::Done);
+    let subtasks = match task.subtasks.len() {
+        0 => String::new(),
+        all => format!("{}/{all}", done.count()),
+    };
     let cells = [
         task.id.to_string(),
         task.status.to_string(),
         task.priority.to_string(),
-        task.dependencies.iter().join(", "),
+        size.unwrap_or_default(),
+        subtasks,
+        some_of(&task.dependencies),
         listed(&task.title),
     ];
     tag.map(Tag::to_string).into_iter().chain(cells).collect()
+}
+
+/// As many ids as a cell has room for.
+fn some_of(ids: &[TaskId]) -> String {
+    let all = ids.iter().join(", ");
+    if all.len() <= MOST_OF_IDS {
+        return all;
+    }
+    let fits = |count: &usize| ids.iter().take(*count).join(", ").len() + 4 <= MOST_OF_IDS;
+    let count = (1..ids.len()).take_while(fits).last().unwrap_or(0);
+    let left = ids.len() - count;
+    let named = ids.iter().take(count).map(ToString::to_string);
+    named.chain([format!("+{left}")]).join(", ")
+}
+
+/// Rows of cells as lines, columns that are empty left out; the last cell is cut where there is no room.
+fn lines_of(rows: &[Vec<String>], width: usize) -> String {
+    let cells = |column: usize| rows.iter().map(move |row| row[column].as_str());
+    let last = rows[0].len() - 1;
+    let is_used =
+        |column: &usize| *column == last || cells(*column).skip(1).any(|cell| !cell.is_empty());
+    let columns = (0..=last).filter(is_used).collect_vec();
+    let widths = |column: usize| cells(column).map(measure_text_width).max().unwrap_or(0);
+    let widths = columns.iter().map(|&column| widths(column)).collect_vec();
+    let before: usize = widths.iter().rev().skip(1).map(|width| width + 2).sum();
+    let room = width.saturating_sub(before).max(20);
+    let line = |row: &Vec<String>| {
+        let cells = columns.iter().zip(&widths).map(|(&column, &width)| {
+            if column == last {
+                truncate_str(&row[column], room, "…")
+            } else {
+                pad_str(&row[column], width, Alignment::Left, None)
+            }
+        });
+        let line = cells.collect_vec().join("  ");
+        format!("{}\n", line.trim_end())
+    };
+    rows.iter().map(line).collect()
 }

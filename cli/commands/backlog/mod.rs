@@ -1,6 +1,7 @@
 //! The commands on the backlog, with Task Master's names: found or named, read, shown, changed. None of them needs a
 //! git repository.
 
+mod choosing;
 mod concurrent_writers;
 mod dependencies;
 mod edits;
@@ -8,24 +9,26 @@ mod list;
 mod pairs;
 mod show;
 mod tags;
+mod updates;
 
 pub(crate) use dependencies::{CheckArguments, DependencyCommand, FixDependencies};
 pub(crate) use edits::{AddSubtask, AddTask, MoveTask, RemoveTask};
 pub(crate) use list::ListArguments;
 pub(crate) use pairs::TddCommand;
 pub(crate) use show::{NextArguments, SetStatusArguments, ShowArguments};
-pub(crate) use tags::TagsArguments;
+pub(crate) use tags::{AddTag, Alone, CopyTag, RemoveTag, RenameTag, TagsArguments, UseTag};
+pub(crate) use updates::{ClearSubtasks, RemoveSubtask, UpdateSubtask, UpdateTask};
 
 use super::Perform;
 use crate::ask::{confirmed, is_answered};
 use crate::display::{Output, print_either};
 use crate::environment::{folder_in, text_of};
-use crate::failure::Result;
+use crate::failure::{CommandFailure, Result};
 use clap::{Args, ValueEnum};
 use itertools::Itertools as _;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
-use tm_scheduler::{Status, Tag, Task, TaskId};
+use tm_scheduler::{Priority, Status, Tag, Task, TaskId, quoted};
 use tm_store::backlog::{Backlog, BacklogError, BacklogSource, Change, Changed, ReadOptions};
 
 /// Which backlog.
@@ -142,6 +145,13 @@ impl ChosenBacklog {
         Ok(self.source.read(&self.options)?)
     }
 
+    /// What is said of tasks that are not there.
+    fn not_found(&self, tag: &Tag, ids: &[&TaskId]) -> CommandFailure {
+        let (path, ids) = (self.source.path().display(), quoted(ids));
+        failure!("find {ids} in `{path}`, tag `{tag}`")
+            .hint("`tm list --with-subtasks` lists the ids")
+    }
+
     /// Reads it, with what its file holds of each task.
     fn read_entries(&self) -> Result<(Backlog, Vec<Value>)> {
         let snapshot = self.source.snapshot()?;
@@ -185,6 +195,11 @@ fn status_of(word: &str) -> Result<Status> {
     Err(failure!("`{word}` is no status").usage(format!("use one of {known}")))
 }
 
+fn priority_of(word: &str) -> Result<Priority> {
+    let hint = "use one of low, medium, high, critical";
+    Priority::parse(word).ok_or_else(|| failure!("`{word}` is no priority").usage(hint))
+}
+
 /// Whether a task has one of these statuses, or none is asked for.
 fn has_status(wanted: &[Status], task: &Task) -> bool {
     wanted.is_empty() || wanted.contains(&task.status)
@@ -215,6 +230,14 @@ pub(crate) fn with_fields(entry: Value, fields: Value) -> Value {
         _ => Map::new(),
     });
     Value::Object(objects.flatten().collect())
+}
+
+/// Fields as changes take them.
+fn named(fields: impl IntoIterator<Item = (&'static str, Value)>) -> Vec<(String, Value)> {
+    fields
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value))
+        .collect()
 }
 
 /// Asks before something is removed; where nobody can be asked, `--yes` has to say it.

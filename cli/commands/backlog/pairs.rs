@@ -1,7 +1,6 @@
 //! `tm tdd pair`: which tasks get a test task of their own, shown or written into the backlog.
 
-use super::edits::named;
-use super::{BacklogChoice, ChosenBacklog, Perform, warn, with_fields};
+use super::{BacklogChoice, ChosenBacklog, Perform, named, warn, with_fields};
 use crate::display::print_either;
 use crate::failure::Result;
 use clap::Args;

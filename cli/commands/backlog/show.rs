@@ -3,19 +3,22 @@
 
 use super::concurrent_writers::ConcurrentWriters;
 use super::{
-    BacklogChoice, ChosenBacklog, Perform, ReadingOptions, has_status, ids, normalised, status_of,
-    statuses, warn,
+    BacklogChoice, ChosenBacklog, OutputArgument, Perform, ReadingOptions, has_status, ids,
+    normalised, status_of, statuses, warn,
 };
-use crate::failure::{CommandFailure, Result};
+use crate::ask::{confirmed, is_answered};
+use crate::failure::Result;
+use crate::pager::width;
 use crate::project::open;
 use clap::Args;
+use console::measure_text_width;
 use itertools::{Either, Itertools as _};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::path::Path;
 use tm_reports::laid_out;
 use tm_runtime::now;
-use tm_scheduler::{Candidates, Status, Tag, Task, TaskId, quoted};
+use tm_scheduler::{Candidates, Status, Tag, Task, TaskId};
 use tm_store::backlog::{Backlog, RollUp, StatusChange, StatusOutcome, stamp};
 use tm_store::run::ProjectDirectory;
 
@@ -73,18 +76,18 @@ impl Perform for ShowArguments {
         } else {
             json!({"tasks": shown, "notFound": missing, "storageType": "file"})
         };
-        let text = || found.iter().map(|(task, _)| text(task, &filter)).join("\n");
+        let text = || {
+            let texts = found.iter();
+            texts
+                .map(|(task, _)| text(&backlog, task, &filter))
+                .join("\n")
+        };
         let code = self.output.print(&answer, text)?;
         if missing.is_empty() {
             return Ok(code);
         }
-        Ok(not_found(&chosen, &backlog.tag, &missing).answered())
+        Ok(chosen.not_found(&backlog.tag, &missing).answered())
     }
-}
-
-fn not_found(chosen: &ChosenBacklog, tag: &Tag, ids: &[&TaskId]) -> CommandFailure {
-    let (path, ids) = (chosen.source.path().display(), quoted(ids));
-    failure!("find {ids} in `{path}`, tag `{tag}`").hint("`tm list --with-subtasks` lists the ids")
 }
 
 /// Finds a task or subtask, with what its file holds.
@@ -108,13 +111,44 @@ fn find<'b>(backlog: &'b Backlog, entries: &[Value], id: &TaskId) -> Option<(&'b
     None
 }
 
-fn text(task: &Task, filter: &[Status]) -> String {
+fn text(backlog: &Backlog, task: &Task, filter: &[Status]) -> String {
     let shown = task
         .subtasks
         .iter()
         .filter(|subtask| has_status(filter, subtask));
-    let said = json!({"task": task, "subtasks": shown.collect_vec()});
-    laid_out("backlog/task.txt", &said)
+    let waits = |other: &&Task| other.dependencies.contains(&task.id);
+    let waiting = Task::with_subtasks(&backlog.tasks).filter(waits);
+    let parent = backlog
+        .tasks
+        .iter()
+        .find(|parent| parent.subtasks.iter().any(|one| one.id == task.id));
+    let said = json!({"task": task, "subtasks": shown.collect_vec(), "parent": parent,
+                      "waiting": waiting.map(|other| &other.id).collect_vec()});
+    wrapped(&laid_out("backlog/task.txt", &said), width())
+}
+
+/// Breaks lines that are too long between words; what follows is indented as the line is.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.lines() {
+        let indent = &line[..line.len() - line.trim_start().len()];
+        let mut at = 0;
+        for word in line.trim_start().split(' ') {
+            let wide = measure_text_width(word);
+            let is_full = at > indent.len() && at + 1 + wide > width;
+            if is_full {
+                out.push('\n');
+                at = 0;
+            }
+            let gap = if at == 0 { indent } else { " " };
+            out.extend([gap, word]);
+            at += measure_text_width(gap) + wide;
+        }
+        let end = out.trim_end_matches(' ').len();
+        out.truncate(end);
+        out.push('\n');
+    }
+    out
 }
 
 impl Perform for NextArguments {
@@ -126,7 +160,7 @@ impl Perform for NextArguments {
         let answer = json!({"task": task, "found": task.is_some(), "tag": backlog.tag, "storageType": "file",
                             "hasAnyTasks": !backlog.tasks.is_empty()});
         self.output.print(&answer, || match &found {
-            Some((task, _)) => text(task, &[]),
+            Some((task, _)) => text(&backlog, task, &[]),
             None => "no task can be worked on now\n".to_owned(),
         })
     }
@@ -189,6 +223,9 @@ pub(crate) struct SetStatusArguments {
     /// The backlog.
     #[command(flatten)]
     choice: BacklogChoice,
+    /// Set the open subtasks of tasks that are done, too; on a terminal tm asks.
+    #[arg(long)]
+    with_subtasks: bool,
     /// Leave `updatedAt` as it is.
     #[arg(long)]
     no_timestamps: bool,
@@ -242,14 +279,18 @@ impl SetStatusArguments {
     }
 
     fn set(&self, start: &Path) -> Result<(Vec<TaskId>, Vec<StatusOutcome>)> {
-        let (asked, status) = self.asked()?;
+        let (mut asked, status) = self.asked()?;
+        let moment = stamp(now());
+        let moment = (!self.no_timestamps).then_some(moment.as_str());
+        let ChosenBacklog { source, options } = self.choice.find(start)?;
+        if status == Status::Done {
+            let open = open_subtasks(&source.read(&options)?, &asked);
+            asked.extend(self.with_tasks(open)?);
+        }
         let change = |id: &TaskId| StatusChange {
             id: id.clone(),
             status: status.clone(),
         };
-        let moment = stamp(now());
-        let moment = (!self.no_timestamps).then_some(moment.as_str());
-        let ChosenBacklog { source, options } = self.choice.find(start)?;
         let writers = ConcurrentWriters::of(source.path());
         let changes = |_: &_| asked.iter().map(change).collect();
         let outcomes = source.choose_statuses(&options, changes, RollUp::Parents, moment)?;
@@ -261,6 +302,37 @@ impl SetStatusArguments {
         }
         Ok((asked, outcomes))
     }
+
+    /// Which open subtasks follow their tasks: all, none, or as somebody answers.
+    fn with_tasks(&self, open: Vec<TaskId>) -> Result<Vec<TaskId>> {
+        if open.is_empty() || self.with_subtasks {
+            return Ok(open);
+        }
+        let named = open.iter().join(", ");
+        if self.output.chosen() != Some(OutputArgument::Text) {
+            return Ok(Vec::new());
+        }
+        if is_answered() {
+            let question = format!("Subtasks {named} are open. Set them done, too?");
+            return Ok(if confirmed(&question, true)? {
+                open
+            } else {
+                Vec::new()
+            });
+        }
+        say!("hint: subtasks {named} are open; `--with-subtasks` sets them done, too");
+        Ok(Vec::new())
+    }
+}
+
+/// The subtasks of these tasks that are open and not among them.
+fn open_subtasks(backlog: &Backlog, asked: &[TaskId]) -> Vec<TaskId> {
+    let tasks = backlog.tasks.iter().filter(|task| asked.contains(&task.id));
+    let subtasks = tasks.flat_map(|task| &task.subtasks);
+    subtasks
+        .filter(|subtask| subtask.status.is_open() && !asked.contains(&subtask.id))
+        .map(|subtask| subtask.id.clone())
+        .collect()
 }
 
 /// What a person opens again is to be done once more, although the history has its work.
@@ -273,4 +345,17 @@ fn remember(directory: &ProjectDirectory, tag: &Tag, outcomes: &[StatusOutcome])
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrapped;
+
+    #[test]
+    fn long_lines_break_between_words_and_keep_their_indentation() {
+        let text = "one two three\n  - four five six\n\nlonger-than-the-width\n    code  x\n";
+        let expected =
+            "one two\nthree\n  - four\n  five six\n\nlonger-than-the-width\n    code  x\n";
+        assert_eq!(wrapped(text, 11), expected);
+    }
 }

@@ -32,124 +32,194 @@ enum TagsCommand {
     /// List them, with how many tasks each has.
     List,
     /// Add one.
-    Add {
-        /// Its name.
-        #[arg(required_unless_present = "from_branch")]
-        name: Option<String>,
-        /// What it is for.
-        #[arg(long, short)]
-        description: Option<String>,
-        /// The tag whose tasks it gets.
-        #[arg(long, value_name = "TAG", conflicts_with = "copy_from_current")]
-        copy_from: Option<String>,
-        /// Give it the tasks of the current tag.
-        #[arg(long)]
-        copy_from_current: bool,
-        /// Name it after the branch that is checked out.
-        #[arg(long, conflicts_with = "name")]
-        from_branch: bool,
-    },
+    Add(AddTag),
     /// Make one the current one.
-    Use {
-        /// Its name.
-        name: String,
-    },
+    Use(UseTag),
     /// Remove one with its tasks.
-    Remove {
-        /// Its name.
-        name: String,
-        /// Don't ask.
-        #[arg(long, short)]
-        yes: bool,
-    },
+    Remove(RemoveTag),
     /// Give one another name.
-    Rename {
-        /// Its name.
-        from: String,
-        /// The new name.
-        to: String,
-    },
+    Rename(RenameTag),
     /// Copy one with its tasks.
-    Copy {
-        /// Its name.
-        from: String,
-        /// The copy's name.
-        to: String,
-        /// What the copy is for.
-        #[arg(long)]
-        description: Option<String>,
-    },
+    Copy(CopyTag),
+}
+
+/// `tm tags add`.
+#[derive(Args)]
+pub(crate) struct AddTag {
+    /// Its name.
+    #[arg(required_unless_present = "from_branch")]
+    name: Option<String>,
+    /// What it is for.
+    #[arg(long, short)]
+    description: Option<String>,
+    /// The tag whose tasks it gets.
+    #[arg(long, value_name = "TAG", conflicts_with = "copy_from_current")]
+    copy_from: Option<String>,
+    /// Give it the tasks of the current tag.
+    #[arg(long)]
+    copy_from_current: bool,
+    /// Name it after the branch that is checked out.
+    #[arg(long, conflicts_with = "name")]
+    from_branch: bool,
+}
+
+/// `tm tags use`.
+#[derive(Args)]
+pub(crate) struct UseTag {
+    /// Its name.
+    name: String,
+}
+
+/// `tm tags remove`.
+#[derive(Args)]
+pub(crate) struct RemoveTag {
+    /// Its name.
+    name: String,
+    /// Don't ask.
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// `tm tags rename`.
+#[derive(Args)]
+pub(crate) struct RenameTag {
+    /// Its name.
+    from: String,
+    /// The new name.
+    to: String,
+}
+
+/// `tm tags copy`.
+#[derive(Args)]
+pub(crate) struct CopyTag {
+    /// Its name.
+    from: String,
+    /// The copy's name.
+    to: String,
+    /// What the copy is for.
+    #[arg(long, short)]
+    description: Option<String>,
+}
+
+/// What is done with one tag; returns it in words.
+pub(crate) trait OfTag {
+    fn done(self, start: &Path, choice: &BacklogChoice) -> Result<String>;
+}
+
+/// A command on one tag under the name that Task Master has for it, such as `tm add-tag`.
+#[derive(Args)]
+pub(crate) struct Alone<C: Args> {
+    #[command(flatten)]
+    command: C,
+    /// The backlog file; looked for when not given.
+    #[arg(long, short, value_name = "PATH")]
+    file: Option<PathBuf>,
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
+}
+
+impl<C: Args + OfTag> Perform for Alone<C> {
+    async fn perform(self, start: &Path) -> Result {
+        carried_out(self.command, start, self.file, self.json)
+    }
+}
+
+fn carried_out(command: impl OfTag, start: &Path, file: Option<PathBuf>, json: bool) -> Result {
+    let choice = BacklogChoice {
+        backlog: file,
+        ..BacklogChoice::default()
+    };
+    let words = command.done(start, &choice)?;
+    let answer = json!({"success": true, "message": words});
+    print_either(json, &answer, || words + "\n")
 }
 
 impl Perform for TagsArguments {
     async fn perform(self, start: &Path) -> Result {
-        let choice = BacklogChoice {
-            backlog: self.file,
-            ..BacklogChoice::default()
-        };
-        match self.command {
-            None | Some(TagsCommand::List) => list(&choice.find(start)?, self.json),
-            Some(command) => {
-                let words = command.done(start, &choice)?;
-                let answer = json!({"success": true, "message": words});
-                print_either(self.json, &answer, || words + "\n")
+        let Self {
+            file,
+            json,
+            command,
+        } = self;
+        match command {
+            None | Some(TagsCommand::List) => {
+                let choice = BacklogChoice {
+                    backlog: file,
+                    ..BacklogChoice::default()
+                };
+                list(&choice.find(start)?, json)
             }
+            Some(TagsCommand::Add(of)) => carried_out(of, start, file, json),
+            Some(TagsCommand::Use(of)) => carried_out(of, start, file, json),
+            Some(TagsCommand::Remove(of)) => carried_out(of, start, file, json),
+            Some(TagsCommand::Rename(of)) => carried_out(of, start, file, json),
+            Some(TagsCommand::Copy(of)) => carried_out(of, start, file, json),
         }
     }
 }
 
-impl TagsCommand {
-    /// Does what is asked for and returns it in words.
+impl OfTag for UseTag {
     fn done(self, start: &Path, choice: &BacklogChoice) -> Result<String> {
-        let find = || choice.find(start);
-        Ok(match self {
-            Self::List => String::new(),
-            Self::Use { name } => {
-                find()?.source.use_tag(&name.as_str().into())?;
-                format!("tag {name} is the current one")
-            }
-            Self::Add {
-                name,
-                description,
-                copy_from,
-                copy_from_current,
-                from_branch,
-            } => {
-                let name = if from_branch {
-                    name_of_branch(start)?
-                } else {
-                    name.unwrap_or_default()
-                };
-                let chosen = find()?;
-                let copied = match copy_from {
-                    None if copy_from_current => Some(chosen.read()?.tag),
-                    named => named.map(Tag::from),
-                };
-                change(&chosen, &added(&name, copied, description))?;
-                format!("added tag {name}")
-            }
-            Self::Remove { name, yes } => {
-                confirm(&format!("Remove tag {name} with all its tasks?"), yes)?;
-                let removal = Change::RemoveTag {
-                    name: name.as_str().into(),
-                };
-                change(&find()?, &removal)?;
-                format!("removed tag {name}")
-            }
-            Self::Rename { from, to } => {
-                rename(&find()?, from.as_str().into(), &to.as_str().into())?;
-                format!("tag {from} is now {to}")
-            }
-            Self::Copy {
-                from,
-                to,
-                description,
-            } => {
-                let copied = Some(from.as_str().into());
-                change(&find()?, &added(&to, copied, description))?;
-                format!("copied tag {from} to {to}")
-            }
-        })
+        choice
+            .find(start)?
+            .source
+            .use_tag(&self.name.as_str().into())?;
+        Ok(format!("tag {} is the current one", self.name))
+    }
+}
+
+impl OfTag for AddTag {
+    fn done(self, start: &Path, choice: &BacklogChoice) -> Result<String> {
+        let name = if self.from_branch {
+            name_of_branch(start)?
+        } else {
+            self.name.unwrap_or_default()
+        };
+        let chosen = choice.find(start)?;
+        let copied = match self.copy_from {
+            None if self.copy_from_current => Some(chosen.read()?.tag),
+            named => named.map(Tag::from),
+        };
+        change(&chosen, &added(&name, copied, self.description))?;
+        Ok(format!("added tag {name}"))
+    }
+}
+
+impl OfTag for RemoveTag {
+    fn done(self, start: &Path, choice: &BacklogChoice) -> Result<String> {
+        let name = &self.name;
+        confirm(&format!("Remove tag {name} with all its tasks?"), self.yes)?;
+        let removal = Change::RemoveTag {
+            name: name.as_str().into(),
+        };
+        change(&choice.find(start)?, &removal)?;
+        Ok(format!("removed tag {name}"))
+    }
+}
+
+impl OfTag for RenameTag {
+    fn done(self, start: &Path, choice: &BacklogChoice) -> Result<String> {
+        let Self { from, to } = self;
+        rename(
+            &choice.find(start)?,
+            from.as_str().into(),
+            &to.as_str().into(),
+        )?;
+        Ok(format!("tag {from} is now {to}"))
+    }
+}
+
+impl OfTag for CopyTag {
+    fn done(self, start: &Path, choice: &BacklogChoice) -> Result<String> {
+        let Self {
+            from,
+            to,
+            description,
+        } = self;
+        let copied = Some(from.as_str().into());
+        change(&choice.find(start)?, &added(&to, copied, description))?;
+        Ok(format!("copied tag {from} to {to}"))
     }
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::Path;
 use tm_scheduler::{
-    HeldTask, PlanOptions, Problem, Tag, TaskId, TddMode, Unit, WavePlan, problems,
+    HeldTask, PlanOptions, Problem, Status, Tag, Task, TaskId, TddMode, Unit, WavePlan, problems,
 };
 use tm_store::backlog::{Backlog, BacklogError, Position, ReadOptions, Snapshot, Warning};
 
@@ -158,6 +158,7 @@ impl Report {
             .map(|(problem, at)| error(problem, at))
             .collect_vec();
         let mut warnings = backlog.warnings.iter().map(Finding::from).collect_vec();
+        warnings.extend(backlog.tasks.iter().filter_map(unfinished));
         if problems.is_empty() {
             warnings.extend(of_planning(&backlog));
         }
@@ -170,6 +171,16 @@ impl Report {
             warnings,
         }
     }
+}
+
+/// A task that is done while subtasks of its are not.
+fn unfinished(task: &Task) -> Option<Finding> {
+    let subtasks = task.subtasks.iter();
+    let open = subtasks.filter(|subtask| subtask.status.is_open());
+    let open = open.map(|subtask| &subtask.id).join(", ");
+    let message = format!("is done, and its subtasks {open} are not");
+    (task.status == Status::Done && !open.is_empty())
+        .then(|| Finding::new("unfinished", Some(task.id.clone()), message))
 }
 
 /// The task and the field that a problem is about.

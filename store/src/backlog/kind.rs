@@ -72,6 +72,17 @@ impl SourceKind {
         }
     }
 
+    /// Returns the name of a field that a task does not have yet; `metadata.x` is a member of `metadata`.
+    pub(super) fn key(self, name: &str) -> String {
+        match (self, name) {
+            (Self::TaskMaster, _) => name.to_owned(),
+            (Self::Yaml, _) => snake(name.to_owned()),
+            (Self::ClaudeTasks, "title") => "subject".to_owned(),
+            (Self::ClaudeTasks, _) if OF_CLAUDE.contains(&name) => name.to_owned(),
+            (Self::ClaudeTasks, _) => format!("metadata.{}", snake(name.to_owned())),
+        }
+    }
+
     /// Spells the fields of a new task; `status` comes last where none is given.
     pub(super) fn entry(self, mut fields: Map<String, Value>) -> Map<String, Value> {
         match self {

@@ -735,3 +735,55 @@ fn a_group_that_no_task_has_is_named_with_those_that_there_are() {
         "{refusal}"
     );
 }
+
+#[test]
+fn what_a_task_says_is_changed_under_the_names_that_it_has() {
+    let change = |id: &str| Change::Update {
+        id: id.into(),
+        fields: vec![
+            ("title".to_owned(), serde_json::json!("new")),
+            ("testStrategy".to_owned(), serde_json::json!("look")),
+        ],
+        note: Some("seen".to_owned()),
+        stamp: "now".to_owned(),
+    };
+    let yaml = "tasks:\n  - id: 1 # one\n    subject: old # t\n    testStrategy: x\n    status: done\n  - {id: 2, title: b, status: done, details: [a]}\n";
+    let scene = Scene::new("backlog.yaml", yaml);
+    let make = |scene: &Scene, id: &str| {
+        let change = change(id);
+        scene
+            .source()
+            .change(&ReadOptions::default(), |_| vec![change.clone()])
+            .expect("changed");
+    };
+    make(&scene, "1");
+    let expected = yaml.replace("old", "new").replace(
+        "testStrategy: x\n    status: done\n",
+        "testStrategy: look\n    status: done\n    details: seen\n",
+    );
+    assert_eq!(scene.text(), expected);
+    make(&scene, "2");
+    let last = "  - {id: 2, title: new, status: done, details: [a, seen], test_strategy: look}\n";
+    assert!(scene.text().ends_with(last), "{}", scene.text());
+    let scene = Scene::new(
+        "list/1.json",
+        r#"{"id": "1", "subject": "old", "status": "pending", "metadata": {"details": "a"}}"#,
+    );
+    let folder = scene.path.parent().expect("a folder").to_owned();
+    let source = BacklogSource::at(&folder).expect("a source");
+    source
+        .change(&ReadOptions::default(), |_| vec![change("1")])
+        .expect("changed");
+    let task = &source
+        .read(&ReadOptions::default())
+        .expect("a backlog")
+        .tasks[0];
+    assert_eq!(
+        (
+            task.title.as_str(),
+            task.test_strategy.as_str(),
+            task.details.as_str()
+        ),
+        ("new", "look", "a\n\nseen")
+    );
+}

@@ -71,6 +71,17 @@ pub enum Change {
         /// The task and the member with its value; `metadata.x` sets a member of `metadata`.
         fields: Vec<(TaskId, String, Value)>,
     },
+    /// Changes what a task says, under the names that its fields have there.
+    Update {
+        /// The task.
+        id: TaskId,
+        /// Its fields, named as Task Master does.
+        fields: Vec<(String, Value)>,
+        /// What is added to the end of its details.
+        note: Option<String>,
+        /// When, as backlogs spell it.
+        stamp: String,
+    },
     /// Gives members of tasks other names, where they stand.
     RenameFields {
         /// The task, the name and the new name.
@@ -210,6 +221,12 @@ pub(super) fn apply(place: Place<'_>, root: &mut Tree<'_>, change: &Change) -> I
             Ok(dependencies::remove_dependencies(list(root)?, edges))
         }
         Change::SetFields { fields } => tasks::set_fields(list(root)?, fields),
+        Change::Update {
+            id,
+            fields,
+            note,
+            stamp,
+        } => tasks::update(kind, list(root)?, id, (fields, note.as_deref()), stamp),
         Change::RenameFields { fields } => tasks::rename_fields(list(root)?, fields),
         Change::AddTag {
             name,

@@ -8,6 +8,7 @@ use super::{Ids, NO_OBJECT, NewTask, Place, Refusal, SourceKind, Tasks, pending}
 use crate::backlog::StatusOutcome;
 use crate::backlog::document::Tree;
 use crate::backlog::kind::{self, plain};
+use crate::backlog::spellings::Field;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use tm_scheduler::TaskId;
@@ -33,6 +34,48 @@ fn set_field(task: &mut Tree<'_>, key: &str, value: &Value) {
     if let Some(member) = task.member(outer) {
         member.set(inner, Tree::new(value));
     }
+}
+
+/// Changes what a task says, and adds a note to its details.
+pub(super) fn update(
+    kind: SourceKind,
+    tasks: &mut Tasks<'_>,
+    id: &TaskId,
+    (fields, note): (&Fields, Option<&str>),
+    stamp: &str,
+) -> Ids {
+    let task = find(tasks, id)?;
+    for (name, value) in fields {
+        set_field(task, &key(task, kind, name), value);
+    }
+    if let Some(note) = note {
+        let key = key(task, kind, "details");
+        let mut names = key.split('.');
+        let before = names.try_fold(task.clone(), |tree, name| tree.get(name));
+        let details = match before.as_ref().and_then(Tree::scalar) {
+            Some(details) if !details.trim().is_empty() => {
+                json!(format!("{}\n\n{note}", details.trim_end()))
+            }
+            _ => json!(note),
+        };
+        if before.is_some_and(|details| !details.is_plain()) {
+            task.list(&key).ok_or(NO_OBJECT)?.push(Tree::text(note));
+        } else {
+            set_field(task, &key, &details);
+        }
+    }
+    if kind.has_stamps() {
+        task.set("updatedAt", Tree::text(stamp));
+    }
+    Ok(vec![id.clone()])
+}
+
+/// The name that a task has for a field, else the one of its kind of backlog.
+fn key(task: &Tree<'_>, kind: SourceKind, name: &str) -> String {
+    let field = Field::of(name);
+    let own = task.names().into_iter().find(|own| Field::of(own) == field);
+    own.filter(|_| field.is_some())
+        .unwrap_or_else(|| kind.key(name))
 }
 
 /// Sets statuses of tasks; a stamp goes beside the status.

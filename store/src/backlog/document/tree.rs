@@ -157,6 +157,15 @@ impl<'d> Tree<'d> {
         }
     }
 
+    /// Tells whether this is no list and no map.
+    pub(crate) fn is_plain(&self) -> bool {
+        match self {
+            Self::Plain(_) => true,
+            Self::Kept(value) => !matches!(value.kind(), Kind::Object | Kind::Array),
+            Self::Object(..) | Self::Array(..) => false,
+        }
+    }
+
     /// Tells whether this is a string.
     pub(crate) fn is_text(&self) -> bool {
         match self {

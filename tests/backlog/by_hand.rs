@@ -1,0 +1,175 @@
+//! The backlog changed and looked at by hand: what tasks say, their subtasks, and lists.
+
+use super::{answer, backlog, json};
+use crate::scene::{HONEST, Scene};
+
+const BACKLOG: &str = r#"{
+  "master": {
+    "tasks": [
+      {"id": 1, "title": "Read settings", "status": "done", "priority": "high", "dependencies": [], "subtasks": [
+        {"id": 1, "title": "Names", "status": "pending"},
+        {"id": 2, "title": "Values", "status": "done", "details": "é\u0041 1e3", "x": 1e3}
+      ]},
+      {"id": 2, "title": "Show settings on a page that has a title which is longer than there is room on a line", "status": "pending", "dependencies": [1], "complexity": 5},
+      {"id": 3,   "title": "Write settings", "status": "pending", "priority": "critical", "dependencies": [1, 2]}
+    ]
+  }
+}
+"#;
+
+fn scene() -> Scene {
+    Scene::with_backlog(BACKLOG, HONEST)
+}
+
+#[test]
+fn what_a_task_says_is_changed_and_nothing_else() {
+    let scene = scene();
+    answer(
+        &scene,
+        &[
+            "update-task",
+            "--id=3",
+            "--title",
+            "Keep settings",
+            "--priority=low",
+        ],
+        0,
+    );
+    let (text, stamp) = (
+        backlog(&scene),
+        &json(&scene, &["show", "3", "--json"], 0)["task"]["updatedAt"],
+    );
+    let expected = BACKLOG.replace("Write settings", "Keep settings").replace(
+        "\"critical\", \"dependencies\": [1, 2]",
+        &format!("\"low\", \"dependencies\": [1, 2],   \"updatedAt\": {stamp}"),
+    );
+    assert_eq!(text, expected);
+    answer(
+        &scene,
+        &["update-subtask", "--id", "1.2", "--prompt", "seen"],
+        0,
+    );
+    let details = json(&scene, &["show", "1.2", "--json"], 0)["task"]["details"].to_string();
+    assert!(
+        details.starts_with("\"éA 1e3\\n\\n[20") && details.ends_with("Z] seen\""),
+        "{details}"
+    );
+    let before = backlog(&scene);
+    for refused in [
+        &["update-task", "--id=3", "--title="][..],
+        &["update-task", "--id=3"],
+        &["update-task", "--id=3", "--prompt", "make it better"],
+        &["update-task", "--id=3", "--complexity", "huge"],
+        &["update-subtask", "--id=3", "--append", "x"],
+        &["remove-subtask", "--id=3"],
+    ] {
+        let answer = json(&scene, &[refused, &["--json"]].concat(), 2);
+        let error = answer["error"].as_str().expect("an error");
+        assert!(!error.starts_with("failed to"), "{error}");
+    }
+    assert_eq!(backlog(&scene), before);
+}
+
+#[test]
+fn subtasks_are_removed_made_tasks_of_and_cleared() {
+    let scene = scene();
+    let converted = json(
+        &scene,
+        &["remove-subtask", "--id=1.2", "--convert", "--json"],
+        0,
+    );
+    assert_eq!(converted["ids"], serde_json::json!(["4"]));
+    assert_eq!(
+        json(&scene, &["show", "4", "--json"], 0)["task"]["title"],
+        "Values"
+    );
+    answer(&scene, &["clear-subtasks", "--id=9"], 1);
+    answer(&scene, &["clear-subtasks", "--all"], 1);
+    answer(&scene, &["clear-subtasks", "--id=1"], 0);
+    let all = json(&scene, &["list", "all", "--json"], 0);
+    assert_eq!(all["tasks"][0]["subtasks"], serde_json::json!([]));
+    assert_eq!(all["tasks"].as_array().map(Vec::len), Some(4));
+}
+
+#[test]
+fn a_done_task_with_open_subtasks_is_told_and_can_take_them_along() {
+    let scene = scene();
+    let checked = json(&scene, &["tasks", "check", "--json"], 0);
+    let warnings = checked["warnings"].to_string();
+    assert!(
+        warnings.contains("is done, and its subtasks 1.1 are not"),
+        "{warnings}"
+    );
+    answer(&scene, &["set-status", "1", "pending"], 0);
+    answer(&scene, &["set-status", "1", "done"], 0);
+    assert_eq!(
+        json(&scene, &["show", "1.1", "--json"], 0)["task"]["status"],
+        "pending"
+    );
+    answer(&scene, &["set-status", "1", "done", "--with-subtasks"], 0);
+    assert_eq!(
+        json(&scene, &["show", "1.1", "--json"], 0)["task"]["status"],
+        "done"
+    );
+}
+
+#[test]
+fn a_list_has_a_line_for_each_task_and_shows_what_is_asked_for() {
+    let scene = scene();
+    insta::assert_snapshot!(answer(&scene, &["list"], 0), @"
+    tag master, 3 tasks: 2 pending, 1 done
+    ID  STATUS   PRIORITY  SIZE  SUBTASKS  DEPENDS ON  TITLE
+    2   pending  medium    M               1           Show settings on a page that…
+    3   pending  critical                  1, 2        Write settings
+    1   done     high            1/2                   Read settings
+    ");
+    let ids = |arguments: &[&str]| {
+        let listed = json(&scene, &[&["list", "--json"], arguments].concat(), 0);
+        let tasks = listed["tasks"].as_array().expect("tasks").iter();
+        let ids = tasks.map(|task| task["id"].as_str().expect("an id").to_owned());
+        ids.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(ids(&[]), "1 2 3");
+    assert_eq!(ids(&["--sort", "priority"]), "3 1 2");
+    assert_eq!(ids(&["--priority", "high,critical"]), "1 3");
+    assert_eq!(ids(&["--search", "PAGE settings"]), "2");
+    assert_eq!(ids(&["--limit", "1", "--sort", "title"]), "1");
+    assert_eq!(ids(&["--blocking"]), "1 2");
+    assert_eq!(ids(&["--ready"]), "2");
+    insta::assert_snapshot!(answer(&scene, &["show", "2"], 0), @"
+    2  Show settings on a page that has a title which is longer than there is room
+    on a line
+    status pending, priority medium, complexity M, depends on 1, waited for by 3
+    ");
+    answer(&scene, &["set-status", "1", "in-progress"], 0);
+    insta::assert_snapshot!(answer(&scene, &["next"], 0), @"
+    1.1  Names
+    of task 1: Read settings
+    status pending, priority high
+    ");
+}
+
+#[test]
+fn task_masters_names_work_or_say_what_to_do_instead() {
+    let scene = scene();
+    answer(&scene, &["add-tag", "next", "--copy-from-current"], 0);
+    answer(&scene, &["use-tag", "next"], 0);
+    assert_eq!(json(&scene, &["tags", "--json"], 0)["currentTag"], "next");
+    answer(&scene, &["use-tag", "master"], 0);
+    answer(&scene, &["rename-tag", "next", "later"], 0);
+    answer(&scene, &["copy-tag", "later", "latest"], 0);
+    answer(&scene, &["delete-tag", "latest", "--yes"], 0);
+    answer(&scene, &["delete-tag", "later", "--yes"], 0);
+    assert_eq!(backlog(&scene), BACKLOG);
+    let refusal = json(&scene, &["expand", "--id=1", "--json"], 2);
+    assert_eq!(
+        refusal["error"],
+        "tm has no `expand`, which is a command of Task Master's"
+    );
+    assert!(
+        refusal["hint"]
+            .as_str()
+            .is_some_and(|hint| hint.contains("add-subtask")),
+        "{refusal}"
+    );
+}
