@@ -185,7 +185,7 @@ pub(crate) fn print_line(line: &str) {
 /// Prints the text of a layout on stderr.
 pub(crate) fn print_told(text: &str) {
     // Whoever reads may have gone; the run goes on.
-    let _reader_is_gone = writeln!(std::io::stderr(), "{}", told_sheet().set(text));
+    let _reader_is_gone = write!(std::io::stderr(), "{}", told_sheet().set(text));
 }
 
 fn told_sheet() -> Sheet {

@@ -1,4 +1,4 @@
-//! Commands that look at runs, live or over: `status`, `list`, `report`, `metrics` and `logs`.
+//! Commands that look at runs, live or over: `status`, `list`, `report` and `metrics`.
 
 use super::Perform;
 use crate::advice::first_parents;
@@ -8,20 +8,13 @@ use crate::project::open;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::time::Duration;
 use tm_app::{KnownRun, Project, write_reports};
-use tm_executors::agent::{LogEnd, LogReader};
 use tm_executors::process::run_attended;
 use tm_reports::{REPORTS, RunReport, Summary, metrics_text, status_text, summary_text};
 use tm_runtime::replay;
+use tm_scheduler::RunId;
 use tm_scheduler::preflight::Preflight;
-use tm_scheduler::{AttemptNumber, AttemptRecord, RunId, TaskId, TaskView};
-use tm_store::run::{AttemptDirectory, RunDirectory, read_json};
-
-/// How often a log that is followed is read again.
-const FOLLOW_EVERY: Duration = Duration::from_millis(300);
-/// So much of the end of what an agent complained about is shown.
-const MOST_ERRORS: u64 = 16 * 1024 * 1024;
+use tm_store::run::{RunDirectory, read_json};
 
 /// `tm waves status`.
 #[derive(Args)]
@@ -104,23 +97,6 @@ impl FromArgMatches for ShownReport {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
     }
-}
-
-/// `tm waves logs`.
-#[derive(Args)]
-pub(crate) struct LogsArguments {
-    /// The task.
-    #[arg(value_name = "ID")]
-    task: String,
-    /// The attempt; the last one when not given.
-    #[arg(long, value_name = "N")]
-    attempt: Option<u32>,
-    /// The run; the live or last one when not given.
-    #[arg(long)]
-    run: Option<String>,
-    /// Go on until the attempt is over.
-    #[arg(long, short)]
-    follow: bool,
 }
 
 impl Perform for StatusArguments {
@@ -236,82 +212,4 @@ fn refused_before(directory: &RunDirectory) -> Option<String> {
     let seen: Preflight = read_json(&directory.preflight()).ok()?;
     let is_refused = !seen.is_good() && !seen.is_overridden;
     seen.lines().into_iter().next().filter(|_| is_refused)
-}
-
-impl Perform for LogsArguments {
-    async fn perform(self, start: &Path) -> Result {
-        let project = open(start)?;
-        let KnownRun {
-            directory,
-            replayed,
-        } = project.replayed(self.run.as_deref())?;
-        let task = TaskId::from(self.task.as_str());
-        let Some(view) = replayed.scheduler.task(&task) else {
-            let run = &replayed.header.run_id;
-            return Err(failure!("find the task `{task}` in the run {run}")
-                .hint("`tm waves status` lists its tasks; a test task is `<id>:red`"));
-        };
-        let last = view.attempts.last().map(|record| record.number);
-        let Some(attempt) = self.attempt.map(AttemptNumber).or(last) else {
-            return Err(failure!(
-                "show what `{task}` printed: it has not been started"
-            ));
-        };
-        let printed = directory.attempt(&task, attempt);
-        let mut log = LogReader::new(printed.stdout());
-        while self.follow && !has_ended(&directory.journal(), &task, attempt) {
-            print_fresh(&mut log, LogEnd::Growing)?;
-            std::thread::sleep(FOLLOW_EVERY);
-        }
-        print_fresh(&mut log, LogEnd::Final)?;
-        tell_complaints(&printed, attempt);
-        if let Some(record) = record_of(&view, attempt) {
-            tell_failure(record);
-        }
-        Ok(0)
-    }
-}
-
-/// Says what the agent complained about.
-fn tell_complaints(printed: &AttemptDirectory, attempt: AttemptNumber) {
-    let errors = tm_untrusted::read_end(&printed.stderr(), MOST_ERRORS).unwrap_or_default();
-    if !errors.is_empty() {
-        let errors = tm_untrusted::clean(&String::from_utf8_lossy(&errors));
-        say!("stderr of attempt {attempt}:\n{errors}");
-    }
-}
-
-fn tell_failure(record: &AttemptRecord) {
-    if record.failure().is_some() {
-        let evidence = tm_untrusted::clean(record.evidence());
-        say!("attempt {} failed:\n{evidence}", record.number);
-    }
-}
-
-fn has_ended(journal: &Path, task: &TaskId, attempt: AttemptNumber) -> bool {
-    let Ok(replayed) = replay(journal) else {
-        return true;
-    };
-    let view = replayed.scheduler.task(task);
-    let record = view.and_then(|view| record_of(&view, attempt));
-    let is_done = record.is_none_or(|record| record.report().is_some());
-    is_done || replayed.scheduler.ended().is_some()
-}
-
-fn record_of<'r>(view: &TaskView<'r>, attempt: AttemptNumber) -> Option<&'r AttemptRecord> {
-    view.attempts.iter().find(|record| record.number == attempt)
-}
-
-/// Prints what has been added to a log since: whole lines while it grows, so that nothing is taken apart that has to be
-/// left out.
-fn print_fresh(log: &mut LogReader, end: LogEnd) -> Result<()> {
-    loop {
-        let text = log
-            .read(end)
-            .map_err(|error| failure!("read what it printed: {error}"))?;
-        if text.is_empty() {
-            return Ok(());
-        }
-        print_data(&tm_untrusted::clean(&text));
-    }
 }

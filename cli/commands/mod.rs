@@ -13,9 +13,11 @@ mod doctor;
 mod init;
 mod inspect;
 mod landing;
+mod logs;
 mod loop_command;
 mod manuals;
 mod mcp;
+mod next_steps;
 mod plan;
 mod presets;
 mod project_findings;
@@ -44,8 +46,9 @@ use configuration::ConfigCommand;
 use demo::Demo;
 use doctor::DoctorArguments;
 use init::Init;
-use inspect::{ListRuns, LogsArguments, MetricsArguments, ReportArguments, StatusArguments};
+use inspect::{ListRuns, MetricsArguments, ReportArguments, StatusArguments};
 use landing::{LandArguments, PullArguments};
+use logs::LogsArguments;
 use loop_command::LoopArguments;
 use manuals::{CompletionsArguments, ManArguments};
 use mcp::{DetachedArguments, McpArguments};
@@ -221,7 +224,7 @@ commands! {
         Metrics(MetricsArguments),
         /// Merge the work of a run into the branch that you are on, after asking.
         Land(LandArguments),
-        /// Show what the agent of a task printed.
+        /// Show what the agent of a task said, what it complained about, and why its attempt failed.
         Logs(LogsArguments),
         /// What the live run can be asked for.
         #[command(flatten)]

@@ -161,7 +161,7 @@ const fn cycles(are_broken: bool) -> Cycles {
 
 /// Shows the plan before a run, and what the run does not begin with.
 pub(crate) fn tell_plan(project: &Project, planned: &Planned) -> Result<()> {
-    print_told(&plan_text(project, planned));
+    print_told(&(plan_text(project, planned) + "\n"));
     if let Some(words) = uncommitted(project, planned)? {
         say!("{words}");
     }

@@ -2,10 +2,11 @@
 
 use super::Perform;
 use super::ci::{CiSystem, tell_ci};
+use super::next_steps::next_steps;
 use super::plan::{PlanChoice, tell_plan};
 use super::steering::resume_live;
 use crate::ask::{confirmed, is_answered};
-use crate::display::{Display, Output, print_text};
+use crate::display::{Display, Output, print_text, print_told};
 use crate::failure::Result;
 use crate::flags::{Flags, JudgingArguments, word};
 use crate::logging;
@@ -21,7 +22,7 @@ use tm_app::{
 use tm_config::Override;
 use tm_reports::summary_text;
 use tm_runtime::now;
-use tm_scheduler::{RunStatus, exit_code};
+use tm_scheduler::exit_code;
 
 /// What to do with a run that was interrupted.
 #[derive(Clone, Copy, Default, Eq, PartialEq, ValueEnum)]
@@ -359,24 +360,10 @@ async fn tell(ended: &Ended, output: Output) -> Result<()> {
     let summary = ended.report()?;
     if output == Output::People {
         print_text(&summary_text(&summary));
-        next_commands(ended);
+        print_told(&next_steps(&summary, ended.outcome.status));
+        say!("report: {}", ended.of.directory.report().display());
     }
     tell_ci(ended.of.after.ci.as_deref(), &summary, &ended.of.directory).await;
     ended.tell(&summary).await;
     Ok(())
-}
-
-fn next_commands(ended: &Ended) {
-    let (branch, report) = (
-        &ended.of.header.integration_branch,
-        ended.of.directory.report(),
-    );
-    say!("next:");
-    if let RunStatus::Interrupted | RunStatus::Stopped = ended.outcome.status {
-        say!("  tm waves resume                 take the rest up");
-    }
-    say!("  tm review                       see each branch, approve or reject it");
-    say!("  git log --first-parent {branch}");
-    say!("  tm waves land                   merge it into your branch, when you are content");
-    say!("report: {}", report.display());
 }

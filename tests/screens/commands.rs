@@ -11,7 +11,7 @@ const TASKS: [(&str, &str, &[&str]); 4] = [
     ("4", "Explain the settings", &["3"]),
 ];
 
-fn planned() -> Scene {
+pub(super) fn planned() -> Scene {
     let agent = format!(
         "case $TM_TASK_ID in 3*) echo 'I can not' >&2; printf 'status: FAIL\\nsummary: there are none\\n' > \"$TM_RESULT_FILE\"; exit ;; esac\n{HONEST}"
     );
@@ -26,7 +26,7 @@ fn planned() -> Scene {
     scene
 }
 
-fn ended() -> Scene {
+pub(super) fn ended() -> Scene {
     let scene = planned();
     let run = [
         "waves",
@@ -55,7 +55,7 @@ fn screen(scene: &Scene, words: &str) -> String {
 }
 
 /// What differs from run to run and from machine to machine.
-fn settings() -> insta::Settings {
+pub(super) fn settings() -> insta::Settings {
     let mut settings = insta::Settings::clone_current();
     for (pattern, word) in [
         (r"\d{4}-\d\d-\d\dT[0-9:.]+Z?(-[0-9a-f]+)?", "[TIME]"),
@@ -248,11 +248,14 @@ fn a_run_that_is_over() {
         attempts: 5, of which 1 failed; at most 1 agent at the same time
 
         run [RUN] is failed
-        2 of 4 tasks landed on `tm/master/run-[RUN]` in [SECONDS]; 1 failed, 1 blocked.
+        2 of 4 tasks landed in [SECONDS]; 1 failed, 1 blocked.
+        branch tm/master/run-[RUN]
         ");
         insta::assert_snapshot!(screen(&scene, "waves logs 3"), @"
-        error: failed to show what `3` printed: it has not been started
-        exit code Some(1)
+        stderr
+        I can not
+
+        attempt 1 failed: claimed-fail
         ");
         insta::assert_snapshot!(screen(&scene, "waves land --yes"), @"
         ID  RED     GREEN   TASK

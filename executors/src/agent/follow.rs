@@ -26,13 +26,14 @@ impl Follower {
     pub fn lines(&mut self, end: LogEnd) -> Vec<String> {
         tm_untrusted::clean(&self.0.read(end).unwrap_or_default())
             .lines()
-            .flat_map(shown)
+            .flat_map(spoken)
             .map(|line| line.chars().take(LINE_CHARACTERS).collect())
             .collect()
     }
 }
 
-fn shown(line: &str) -> Vec<String> {
+/// Returns the lines that people read of a line that an agent printed: of an event, what it says and which tools it uses.
+pub fn spoken(line: &str) -> Vec<String> {
     let event = serde_json::from_str::<Value>(line)
         .ok()
         .filter(|value| value["type"].is_string());
@@ -73,7 +74,7 @@ mod tests {
             ),
             (r#"{"a":1}"#, vec![r#"{"a":1}"#]),
         ] {
-            assert_eq!(shown(line), expected, "{line}");
+            assert_eq!(spoken(line), expected, "{line}");
         }
     }
 }

@@ -19,7 +19,7 @@ mod stream;
 mod tests;
 
 pub use attempt::{adopt_attempt, run_attempt};
-pub use follow::Follower;
+pub use follow::{Follower, spoken};
 #[cfg(test)]
 pub(crate) use identity::AgentIdentity;
 pub use identity::end_abandoned;
