@@ -13,12 +13,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_app::{BrokenBase, Loop, LoopOrder};
 use tm_config::Override;
-use tm_executors::process::{TreeCommand, run_attended, run_captured};
+use tm_executors::process::{Captured, TreeCommand, run_attended, run_captured};
 use tm_reports::{LoopSummary, loop_text};
 use tm_scheduler::iteration::LoopStatus;
 
 /// How long the sandbox may take to answer.
 const PROBE_LIMIT: Duration = Duration::from_secs(30);
+/// So much of what docker says is quoted.
+const LONGEST_LINE: usize = 200;
 const RUN_CLAUDE: [&str; 3] = ["sandbox", "run", "claude"];
 
 /// `tm loop`.
@@ -219,8 +221,15 @@ fn next_commands(summary: &LoopSummary) {
     }
 }
 
-/// Makes sure that Claude answers within the sandbox.
+/// Makes sure that there is a sandbox, and that Claude answers within it.
 async fn get_sandbox_ready(folder: &Path) -> Result<()> {
+    let version = asked(folder, &["sandbox", "version"]).await?;
+    if !version.has_succeeded() {
+        let said = version.stderr.lines().find(|line| !line.trim().is_empty());
+        let hint = "get a Docker that has `docker sandbox` (Docker Desktop brings it), or leave out `--sandbox`";
+        let said = tm_untrusted::line(said.unwrap_or("nothing"), LONGEST_LINE);
+        return Err(failure!("start the sandbox: docker has none, it says: {said}").hint(hint));
+    }
     say!("asking Claude in the sandbox for an answer");
     if answers(folder).await? {
         return Ok(());
@@ -238,15 +247,18 @@ async fn get_sandbox_ready(folder: &Path) -> Result<()> {
 }
 
 async fn answers(folder: &Path) -> Result<bool> {
-    let words = RUN_CLAUDE
-        .into_iter()
-        .chain(["-p", "Answer with the word OK"]);
+    let words = [&RUN_CLAUDE[..], &["-p", "Answer with the word OK"]].concat();
+    let answer = asked(folder, &words).await?;
+    Ok(answer.has_succeeded() && answer.stdout.to_lowercase().contains("ok"))
+}
+
+/// Returns what docker answers.
+async fn asked(folder: &Path, words: &[&str]) -> Result<Captured> {
     let probe = TreeCommand {
         program: "docker".into(),
-        arguments: words.map(Into::into).collect(),
+        arguments: words.iter().map(Into::into).collect(),
         working_folder: folder.to_owned(),
         ..TreeCommand::default()
     };
-    let answer = run_captured(probe, PROBE_LIMIT).await?;
-    Ok(answer.has_succeeded() && answer.stdout.to_lowercase().contains("ok"))
+    Ok(run_captured(probe, PROBE_LIMIT).await?)
 }

@@ -26,7 +26,8 @@ fn the_sandbox_is_asked_first_and_then_given_the_prompt() {
     let docker = scene.path("bin/docker");
     write(
         &docker,
-        "#!/bin/sh\necho \"$1 $2 $3 $4\" >> \"$AGENT_FOLDER/calls\"\ncase \"$*\" in\n\
+        "#!/bin/sh\necho \"$1 $2 $3 $4\" >> \"$AGENT_FOLDER/calls\"\nif [ \"$2\" = version ] && [ ! -e \"$AGENT_FOLDER/answer\" ]; then\n\
+         echo \"docker: unknown command: docker sandbox\" >&2; exit 1\nfi\ncase \"$*\" in\n\
          *\"word OK\"*) cat \"$AGENT_FOLDER/answer\" ;;\n\
          *\"Iteration 1 of 10\"*) echo '<loop-complete>OK</loop-complete>' ;;\nesac\n",
     );
@@ -43,6 +44,13 @@ fn the_sandbox_is_asked_first_and_then_given_the_prompt() {
             .output()
             .expect("tm")
     };
+    let without = run();
+    assert!(
+        words(&without).contains("docker has none, it says: docker: unknown command")
+            && !words(&without).contains("log in"),
+        "{}",
+        words(&without)
+    );
     write(&scene.path("answer"), "Please log in\n");
     let refused = run();
     assert_eq!(refused.status.code(), Some(1), "{}", words(&refused));
@@ -55,7 +63,12 @@ fn the_sandbox_is_asked_first_and_then_given_the_prompt() {
     let output = run();
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
     let calls = std::fs::read_to_string(scene.path("calls")).expect("calls");
-    assert_eq!(calls, "sandbox run claude -p\n".repeat(3));
+    let looked = "sandbox version  \n";
+    let asked = "sandbox run claude -p\n";
+    assert_eq!(
+        calls,
+        [looked, looked, asked, looked, asked, asked].concat()
+    );
 }
 
 #[test]
