@@ -65,6 +65,10 @@ impl Seen<'_> {
                 format!("paused, nothing more is started until `tm waves resume`: {why}")
             }
             Event::RunContinued => "the run goes on after the pause".to_owned(),
+            Event::LandingBehind { queued } => format!(
+                "{queued} proven tasks wait to land; nothing more is started until half of them have"
+            ),
+            Event::LandingCaughtUp => "landing has caught up; tasks are started again".to_owned(),
             Event::RunStopping { why } => stopping(*why).to_owned(),
             Event::RunEnded { status, .. } => format!("the run is {}", status.as_str()),
             _ => return None,

@@ -153,6 +153,8 @@ pub(crate) fn limits(project: &Project) -> Limits {
         conflict_rounds: waves.conflict_rounds,
         overlap: waves.overlap,
         hot_files: BTreeSet::new(),
+        grace_ms: Some(milliseconds(agent.grace)),
+        most_to_land: Some(Limits::most_to_land(waves.max_parallel)),
         edition: tm_scheduler::Edition::NEWEST,
     }
 }

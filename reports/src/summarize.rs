@@ -77,6 +77,7 @@ fn computed(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
         setups: facts.setups,
         broken_by: scheduler.broken_by().map(ToOwned::to_owned),
         trouble: scheduler.trouble().map(ToOwned::to_owned),
+        landing_behind: scheduler.landing_behind(),
         tdd: tdd_summary(&views),
         totals: Totals::of(&tasks),
         counts: Counts::of(&tasks),

@@ -140,6 +140,12 @@ pub struct Limits {
     /// When the run takes it that something is wrong with more than one task.
     #[serde(default)]
     pub breaker: Breaker,
+    /// So much proven work may wait to land before nothing more is started; see `Limits::most_to_land`.
+    #[serde(default)]
+    pub most_to_land: Option<u32>,
+    /// So long after an order to stop gently proven work still begins to land, in milliseconds; all of it when `None`.
+    #[serde(default)]
+    pub grace_ms: Option<u64>,
     /// The rules.
     #[serde(default)]
     pub edition: Edition,
@@ -162,6 +168,12 @@ impl Limits {
     /// So many conflicts of a task are not charged when nothing says otherwise.
     pub const CONFLICT_ROUNDS: u32 = 3;
 
+    /// Returns how much proven work may wait to land: two rounds of all slots. What is started behind more than that begins from
+    /// an ever older base, and its work conflicts with what lands before it.
+    pub const fn most_to_land(slots: NonZeroU32) -> u32 {
+        slots.get().saturating_mul(2)
+    }
+
     /// Returns limits for so many slots and nothing else out of the ordinary.
     pub fn with_slots(slots: NonZeroU32) -> Self {
         Self {
@@ -181,6 +193,8 @@ impl Limits {
             hot_files: BTreeSet::new(),
             overlap: Overlap::Allow,
             breaker: Breaker::default(),
+            most_to_land: Some(Self::most_to_land(slots)),
+            grace_ms: None,
             edition: Edition::NEWEST,
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::scene::{HONEST, Scene, task, write};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -101,6 +102,59 @@ fn a_gentle_stop_lets_the_agent_finish() {
     );
     scene.runs(&[], 0);
     assert_eq!(scene.statuses(), ["done"; 2]);
+}
+
+/// The first landing waits until it is let go, and everything else queues behind it.
+#[test]
+fn a_stop_does_not_wait_for_all_that_is_queued_to_land_and_the_next_run_lands_it() {
+    let ids: Vec<String> = (1..=12).map(|number| number.to_string()).collect();
+    let tasks: Vec<(&str, &str, &[&str])> = ids
+        .iter()
+        .map(|id| (id.as_str(), "Document it", &[][..]))
+        .collect();
+    let scene = Scene::new(&tasks, HONEST);
+    let go = scene.path("go");
+    let hook = format!("until [ -e '{}' ]; do sleep 0.05; done", go.display());
+    scene.hook("pre-merge-commit", &format!("#!/bin/sh\n{hook}\n"));
+    let mut run = scene
+        .run_command(&["--max-parallel", "12"])
+        .env("TM_AGENT_GRACE", "1ms")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("tm");
+    let queued = || {
+        let status = scene.tm(&["waves", "status", "--json"]).output();
+        let status: Value = serde_json::from_slice(&status.expect("tm").stdout).unwrap_or_default();
+        let tasks = status["tasks"].as_array().map_or(&[][..], Vec::as_slice);
+        let is_landing = |task: &&Value| task["state"] == "landing";
+        tasks.iter().filter(is_landing).count()
+    };
+    while queued() < 12 {
+        assert!(run.try_wait().expect("an answer").is_none(), "it goes on");
+    }
+    send(&run, Signal::INT);
+    let told = BufReader::new(run.stderr.take().expect("what it says"));
+    let mut told = told.lines();
+    assert!(told.any(|line| line.expect("a line").contains("stopping")));
+    std::thread::sleep(std::time::Duration::from_millis(10));
+    write(&go, "");
+    told.for_each(drop);
+    assert_eq!(run.wait().expect("an end").code(), Some(130));
+    let landed = |statuses: &[String]| statuses.iter().filter(|status| *status == "done").count();
+    assert_eq!(
+        landed(&scene.statuses()),
+        1,
+        "only what was under way lands"
+    );
+    let taken_up = scene.tm(&["waves", "resume"]).output().expect("tm");
+    assert_eq!(taken_up.status.code(), Some(0), "{taken_up:?}");
+    assert_eq!(landed(&scene.statuses()), 12);
+    let report = scene.report();
+    for id in ids {
+        let attempts = task(&report, &id)["attempts"].as_array().expect("attempts");
+        assert_eq!(attempts.len(), 1, "{id} is not done again");
+    }
 }
 
 /// Starts a run by a shell that does something first, and returns when its agent works.

@@ -97,12 +97,32 @@ impl Scheduler {
         self.ask_for_step(rank);
     }
 
-    /// Whether a single slot waits until all proven work has landed: what is prepared before starts from an old base, and
-    /// would conflict with the work of its own run. With more slots others work on old bases anyway, and none stands idle.
-    pub(super) fn is_landing_waited_for(&self) -> bool {
-        self.limits.slots == NonZeroU32::MIN
-            && !self.landing.is_empty()
-            && !self.is_of_first_edition()
+    /// Whether nothing is started until proven work has landed. A single slot waits for all of it: what is prepared before
+    /// starts from an old base, and would conflict with the work of its own run. With more slots others work on old bases
+    /// anyway; they wait where landing is far behind, until half of it has landed.
+    pub(super) fn is_landing_waited_for(&mut self) -> bool {
+        let queued = count_u32(self.landing.len());
+        if self.limits.slots == NonZeroU32::MIN && !self.is_of_first_edition() {
+            return queued > 0;
+        }
+        let most = self.limits.most_to_land.unwrap_or(u32::MAX);
+        match self.is_landing_behind {
+            false if queued >= most && !self.ready.is_empty() && !self.starts_nothing() => {
+                self.is_landing_behind = true;
+                self.tell(Event::LandingBehind { queued });
+            }
+            true if queued <= most / 2 => {
+                self.is_landing_behind = false;
+                self.tell(Event::LandingCaughtUp);
+            }
+            false | true => {}
+        }
+        self.is_landing_behind
+    }
+
+    /// Returns how much proven work waits to land, where nothing is started because of that.
+    pub fn landing_behind(&self) -> Option<usize> {
+        self.is_landing_behind.then_some(self.landing.len())
     }
 
     /// Returns the step that gives the attempt under way its worktree.
@@ -126,7 +146,7 @@ impl Scheduler {
     }
 
     fn land_next(&mut self) {
-        if self.landing_under_way || self.stop_order == Some(StopMode::Now) {
+        if self.landing_under_way || self.lands_no_more() {
             return;
         }
         let first = self.landing.front();
@@ -139,6 +159,16 @@ impl Scheduler {
         let commit = commit.clone();
         self.ask(rank, AttemptStep::Land { commit });
         self.landing_under_way = true;
+    }
+
+    /// Whether what waits to land waits for the next process: an order to stop leaves it where it is, a gentle one when its
+    /// grace is over.
+    fn lands_no_more(&self) -> bool {
+        match self.stop_order {
+            Some(StopMode::Now) => true,
+            Some(StopMode::Gently) => self.lands_until.is_some_and(|until| self.now >= until),
+            None => false,
+        }
     }
 
     fn end_when_over(&mut self) {
@@ -166,7 +196,11 @@ impl Scheduler {
         match self.stop_order {
             Some(StopMode::Now) => !under_way.any(|rank| self.states[rank].has_agent()),
             Some(StopMode::Gently) | None => {
-                !self.landing.front().is_some_and(is_free)
+                let lands = self.landing_under_way || !self.lands_no_more();
+                !self
+                    .landing
+                    .front()
+                    .is_some_and(|rank| lands && is_free(rank))
                     && !under_way.any(|rank| self.states[rank].holds_slot())
             }
         }

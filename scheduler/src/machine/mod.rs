@@ -79,6 +79,8 @@ pub struct Scheduler {
     /// Tasks that wait to land; the first is under way when `landing_under_way`.
     landing: VecDeque<TaskIndex>,
     landing_under_way: bool,
+    /// Whether so much waits to land that nothing is started.
+    is_landing_behind: bool,
     slots_in_use: u32,
     unsettled: usize,
     unsettled_by_wave: Vec<usize>,
@@ -102,6 +104,8 @@ pub struct Scheduler {
     /// Tasks under way that somebody stopped, skipped or wants tried again.
     pending_stops: BTreeMap<TaskIndex, PendingStop>,
     stop_order: Option<StopMode>,
+    /// Until when proven work begins to land all the same.
+    lands_until: Option<Timestamp>,
     stop_reason: Option<StopReason>,
     /// Tasks whose step can't be done now for reasons outside of all tasks; they stay where they stand.
     parked: BTreeSet<TaskIndex>,
@@ -135,6 +139,7 @@ impl Scheduler {
             paused: BTreeSet::new(),
             landing: VecDeque::new(),
             landing_under_way: false,
+            is_landing_behind: false,
             slots_in_use: 0,
             unsettled: 0,
             unsettled_by_wave: vec![0],
@@ -150,6 +155,7 @@ impl Scheduler {
             is_paused: false,
             pending_stops: BTreeMap::new(),
             stop_order: None,
+            lands_until: None,
             stop_reason: None,
             parked: BTreeSet::new(),
             trouble: None,

@@ -38,6 +38,8 @@ impl Scheduler {
             return;
         }
         self.stop_order = Some(order);
+        let grace_ms = self.limits.grace_ms;
+        self.lands_until = grace_ms.map(|grace| self.now.plus(grace));
         if self.stop_reason != Some(StopReason::Interrupted) {
             self.stop_because(StopReason::Interrupted);
         }
@@ -67,7 +69,7 @@ impl Scheduler {
     pub(super) fn resume(&mut self, limits: Limits) {
         self.life = Life::Running;
         self.limits = limits;
-        self.stop_order = None;
+        (self.stop_order, self.lands_until) = (None, None);
         // Whoever takes it up has seen how it ended; otherwise the count outlives the process.
         if self.stop_reason == Some(StopReason::Breaker) || self.too_much_in_a_row().is_some() {
             self.reset_breaker();

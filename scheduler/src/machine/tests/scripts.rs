@@ -192,6 +192,8 @@ fn describe(event: &Event) -> String {
                 if *declared { " declared" } else { "" }
             )
         }
+        Event::LandingBehind { queued } => format!("landing:behind {queued}"),
+        Event::LandingCaughtUp => "landing:caught-up".to_owned(),
         Event::AgentAvailable { account } => format!("agent:available {account}"),
         Event::AgentRefused {
             agent,

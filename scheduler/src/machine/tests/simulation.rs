@@ -184,6 +184,7 @@ impl World {
             .scheduler
             .handle(self.now, input.clone())
             .expect("a legal input");
+        let is_taken_up = matches!(input, Input::Resumed(_));
         let again = self.twin.handle(self.now, input).expect("a legal input");
         assert_eq!(effects, again, "the same inputs give the same effects");
         let starts = |effect: &Effect| match effect {
@@ -198,6 +199,22 @@ impl World {
         assert!(
             !self.scheduler.is_paused() || !effects.iter().any(starts),
             "nothing is started while paused"
+        );
+        let prepares = |effect: &Effect| {
+            matches!(
+                effect,
+                Effect::Step {
+                    step: AttemptStep::Prepare { .. },
+                    ..
+                }
+            )
+        };
+        let most = self.scheduler.limits().most_to_land.unwrap_or(u32::MAX);
+        assert!(
+            is_taken_up
+                || count_u32(self.scheduler.landing.len()) < most
+                || !effects.iter().any(prepares),
+            "nothing is started while landing is far behind"
         );
         for effect in effects {
             self.perform(effect);

@@ -297,3 +297,134 @@ fn a_single_slot_waits_until_what_it_made_has_landed() {
         ],
     );
 }
+
+/// Brings a task from its worktree to the queue of landings, whatever else follows from that.
+fn queued(script: &mut Script, task: &str) -> Vec<String> {
+    let mut effects = Vec::new();
+    for answer in [prepared(), exited(0), proved(None), committed(task)] {
+        let input = Input::Answer {
+            task: task.into(),
+            attempt: AttemptNumber(1),
+            answer,
+        };
+        let asked = script.scheduler.handle(script.now, input);
+        effects = asked.expect("a legal input").iter().map(line).collect();
+    }
+    effects
+}
+
+#[test]
+fn nothing_is_started_while_landing_is_two_rounds_of_all_slots_behind() {
+    let ids: Vec<String> = (1..=9).map(|number| number.to_string()).collect();
+    let tasks: Vec<(&str, &[&str])> = ids.iter().map(|id| (id.as_str(), &[][..])).collect();
+    let mut script = Script::new(&tasks, TddMode::Off, 2);
+    script
+        .scheduler
+        .handle(script.now, Input::Begin)
+        .expect("a legal input");
+    for task in ["1", "2", "3"] {
+        let effects = queued(&mut script, task);
+        assert!(effects.iter().any(|effect| effect.starts_with("prepare")));
+    }
+    let effects = queued(&mut script, "4");
+    assert!(
+        effects.contains(&"say landing:behind 4".to_owned()),
+        "{effects:?}"
+    );
+    assert!(!effects.iter().any(|effect| effect.starts_with("prepare")));
+    assert_eq!(script.scheduler.landing_behind(), Some(4));
+    // What is under way goes on, and nothing takes its place.
+    let effects = queued(&mut script, "5");
+    assert!(!effects.iter().any(|effect| effect.starts_with("prepare")));
+    for task in ["1", "2"] {
+        let said = format!("say task:landed {task}");
+        let done = format!("status {task} done");
+        let next = if task == "1" { "2" } else { "3" };
+        let land = format!("land {next}#1 {next}");
+        script.answer(
+            task,
+            landed("m"),
+            &[
+                "say attempt:ended 1 well".replace('1', task).as_str(),
+                &said,
+                &done,
+                &land,
+            ],
+        );
+    }
+    let effects = script.scheduler.handle(
+        script.now,
+        Input::Answer {
+            task: "3".into(),
+            attempt: AttemptNumber(1),
+            answer: landed("m"),
+        },
+    );
+    let effects: Vec<String> = effects.expect("a legal input").iter().map(line).collect();
+    assert!(
+        effects.contains(&"say landing:caught-up".to_owned()),
+        "{effects:?}"
+    );
+    assert_eq!(
+        effects
+            .iter()
+            .filter(|effect| effect.starts_with("prepare"))
+            .count(),
+        2
+    );
+    assert_eq!(script.scheduler.landing_behind(), None);
+}
+
+#[test]
+fn what_still_waits_to_land_when_the_grace_of_a_stop_is_over_lands_in_the_next_process() {
+    let tasks: [(&str, &[&str]); 4] = [("1", &[]), ("2", &[]), ("3", &[]), ("4", &[])];
+    let mut script = Script::new(&tasks, TddMode::Off, 4);
+    script.scheduler.limits.grace_ms = Some(1_000);
+    script
+        .scheduler
+        .handle(script.now, Input::Begin)
+        .expect("a legal input");
+    for task in ["1", "2", "3", "4"] {
+        queued(&mut script, task);
+    }
+    script.gives(
+        Input::Stop(StopMode::Gently),
+        &["say run:stopping Interrupted"],
+    );
+    script.now = Timestamp(999);
+    script.answer(
+        "1",
+        landed("m1"),
+        &[
+            "say attempt:ended 1 well",
+            "say task:landed 1",
+            "status 1 done",
+            "land 2#1 2",
+        ],
+    );
+    script.now = Timestamp(1_000);
+    script.answer(
+        "2",
+        landed("m2"),
+        &[
+            "say attempt:ended 2 well",
+            "say task:landed 2",
+            "status 2 done",
+            "status 3 pending",
+            "status 4 pending",
+            "say run:ended interrupted 130",
+        ],
+    );
+    let limits = script.scheduler.limits().clone();
+    script.gives(
+        Input::Resumed(limits),
+        &[
+            "say run:resumed 2 landed, 0 under way",
+            "status 1 done",
+            "status 2 done",
+            "status 3 pending",
+            "status 4 pending",
+            "land 3#1 3",
+        ],
+    );
+}
