@@ -188,6 +188,7 @@ mod tests {
         add-subtask
         update-task
         update-subtask
+        edit
         remove-subtask
         clear-subtasks
         remove-task

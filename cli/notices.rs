@@ -69,9 +69,7 @@ fn describe(notice: &Notice<'_>) -> Vec<String> {
         Notice::PutAside(run) => format!(
             "the run {run} is left as it is, with its branches and its kept work; `tm waves resume {run}` takes it up"
         ),
-        Notice::JournalGone(run) => format!(
-            "warning: the journal of the run {run} is gone, so it can't be taken up; its branches and its kept work stay"
-        ),
+        Notice::JournalGone(run) => journal_gone(run),
         Notice::TornJournal => {
             "warning: the last line of the journal was cut off and is left out".to_owned()
         }
@@ -106,6 +104,12 @@ fn describe(notice: &Notice<'_>) -> Vec<String> {
         }
         _ => return Vec::new(),
     }]
+}
+
+fn journal_gone(run: &tm_scheduler::RunId) -> String {
+    format!(
+        "warning: the journal of the run {run} is gone, so it can't be taken up; its branches and its kept work stay"
+    )
 }
 
 fn other_title(id: &TaskId, work: &Work) -> String {

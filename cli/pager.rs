@@ -1,7 +1,7 @@
 //! Long answers on a terminal: page by page through `$PAGER`, as git shows them, and no wider than the terminal.
 
 use crate::display::print_data;
-use crate::environment::{is_dumb, text_of};
+use crate::environment::{is_dumb, sheet_of, text_of};
 use crate::failure::Result;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
@@ -19,7 +19,8 @@ fn terminal() -> Option<(u16, u16)> {
 
 /// Returns how wide a line on stdout may be.
 pub(crate) fn width() -> usize {
-    terminal().map_or(NARROW, |(_, columns)| usize::from(columns))
+    let sheet = sheet_of(&std::io::stdout(), &console::Term::stdout());
+    sheet.width.map_or(NARROW, usize::from)
 }
 
 /// Prints text on stdout, through the pager where it is longer than the terminal is high.

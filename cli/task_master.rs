@@ -9,7 +9,7 @@ const ELSEWHERE: [(&str, &str); 24] = [
     ),
     (
         "update",
-        "`tm update-task --id ID` changes what one task says",
+        "`tm update-task --id ID` changes what one task says, `tm edit ID` opens it in your editor",
     ),
     (
         "research",
@@ -17,14 +17,8 @@ const ELSEWHERE: [(&str, &str); 24] = [
     ),
     ("analyze-complexity", COMPLEXITY),
     ("complexity-report", COMPLEXITY),
-    (
-        "scope-up",
-        "`tm update-task --id ID --description TEXT` says more or less of it",
-    ),
-    (
-        "scope-down",
-        "`tm update-task --id ID --description TEXT` says more or less of it",
-    ),
+    ("scope-up", "`tm edit ID` opens the task in your editor"),
+    ("scope-down", "`tm edit ID` opens the task in your editor"),
     (
         "models",
         "`tm agents list` shows the agents; `--agent NAME` and `--model NAME` choose",

@@ -37,9 +37,9 @@ use autopilot::AutopilotArguments;
 pub(crate) use backlog::source_of;
 use backlog::{
     AddSubtask, AddTag, AddTask, Alone, CheckArguments, ClearSubtasks, CopyTag, DependencyCommand,
-    FixDependencies, ListArguments, MoveTask, NextArguments, RemoveSubtask, RemoveTag, RemoveTask,
-    RenameTag, SetStatusArguments, ShowArguments, TagsArguments, TddCommand, UpdateSubtask,
-    UpdateTask, UseTag,
+    EditTask, FixDependencies, ListArguments, MoveTask, NextArguments, RemoveSubtask, RemoveTag,
+    RemoveTask, RenameTag, SetStatusArguments, ShowArguments, TagsArguments, TddCommand,
+    UpdateSubtask, UpdateTask, UseTag,
 };
 use clap::Parser;
 use configuration::ConfigCommand;
@@ -118,6 +118,8 @@ commands! {
         UpdateTask(UpdateTask),
         /// Change what a subtask says, or add a note with its time: `--append`.
         UpdateSubtask(UpdateSubtask),
+        /// Open a task as a form in `$VISUAL` or `$EDITOR`.
+        Edit(EditTask),
         /// Remove subtasks, or make tasks of them.
         RemoveSubtask(RemoveSubtask),
         /// Remove all subtasks of tasks.

@@ -37,6 +37,7 @@ static LAYOUTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
         "backlog/compact.txt",
         "backlog/dependencies.txt",
         "backlog/fixed.txt",
+        "backlog/form.txt",
         "backlog/header.txt",
         "backlog/pairs.txt",
         "backlog/repaired.txt",

@@ -173,3 +173,49 @@ fn task_masters_names_work_or_say_what_to_do_instead() {
         "{refusal}"
     );
 }
+
+#[test]
+fn a_form_changes_what_was_changed_in_it_and_what_can_not_be_read_is_kept() {
+    let scene = scene();
+    let edit = |editor: &str| {
+        let mut tm = scene.tm(&["edit", "2"]);
+        let output = tm.env("EDITOR", editor).output().expect("tm");
+        let errors = String::from_utf8(output.stderr).expect("text");
+        (output.status.code(), errors)
+    };
+    assert_eq!(edit("true").0, Some(0));
+    assert_eq!(backlog(&scene), BACKLOG);
+    let (code, errors) = edit("sed -i 's/^complexity: .*/complexity: huge/'");
+    assert_eq!(code, Some(2), "{errors}");
+    assert_eq!(backlog(&scene), BACKLOG);
+    let kept = errors.split('`').find(|word| word.contains("tm-edit-"));
+    let kept = kept.expect("a file that keeps it").to_owned();
+    let form = std::fs::read_to_string(&kept).expect("the form");
+    assert!(form.contains("\ncomplexity: huge\n"), "{form}");
+    let form = form
+        .replace("huge", "XL")
+        .replace("dependencies: 1", "dependencies: 3")
+        .replace("== details\n", "== details\nfirst\n\nsecond\n");
+    crate::scene::write(std::path::Path::new(&kept), &form);
+    answer(
+        &scene,
+        &["remove-dependency", "--id=3", "--depends-on=2"],
+        0,
+    );
+    answer(&scene, &["edit", "2", "--from", &kept], 0);
+    std::fs::remove_file(&kept).expect("removed");
+    let task = &json(&scene, &["show", "2", "--json"], 0)["task"];
+    assert_eq!(task["details"], "first\n\nsecond");
+    assert_eq!(task["complexity"], "XL");
+    assert_eq!(task["dependencies"], serde_json::json!([3]));
+    assert!(backlog(&scene).contains("\"x\": 1e3"));
+    let path = scene.root().join(".taskmaster/tasks/tasks.json");
+    let meanwhile = format!("sed -i -e s/first/last/ '{}'", path.display());
+    let (code, errors) = edit(&meanwhile);
+    assert_eq!(code, Some(1), "{errors}");
+    assert!(
+        errors.contains("changed it meanwhile") && errors.contains("is kept in"),
+        "{errors}"
+    );
+    assert!(backlog(&scene).contains("last\\n\\nsecond"));
+}

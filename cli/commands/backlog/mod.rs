@@ -5,6 +5,7 @@ mod choosing;
 mod concurrent_writers;
 mod dependencies;
 mod edits;
+mod form;
 mod list;
 mod pairs;
 mod show;
@@ -13,6 +14,7 @@ mod updates;
 
 pub(crate) use dependencies::{CheckArguments, DependencyCommand, FixDependencies};
 pub(crate) use edits::{AddSubtask, AddTask, MoveTask, RemoveTask};
+pub(crate) use form::EditTask;
 pub(crate) use list::ListArguments;
 pub(crate) use pairs::TddCommand;
 pub(crate) use show::{NextArguments, SetStatusArguments, ShowArguments};
