@@ -10,10 +10,11 @@ mod screen;
 
 use indicatif::{ProgressDrawTarget, TermLike};
 use rustix::time::{ClockId, clock_gettime};
-use screen::{Charset, Colours, Live, Look, Screen, clock};
+use screen::{Charset, Live, Look, Screen, clock};
 use std::num::NonZeroU32;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tm_benches::layered_backlog;
+use tm_reports::Colours;
 use tm_scheduler::{
     Input, Limits, PlanOptions, Scheduler, TaskId, TddMode, Timestamp, Tokens, WavePlan,
 };

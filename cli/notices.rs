@@ -56,15 +56,10 @@ fn describe(notice: &Notice<'_>) -> Vec<String> {
             "the repository was moved from `{}`: its runs are taken along, and {linked} worktrees linked to it again",
             from.display()
         ),
-        Notice::ProcessesEnded(1) => {
-            "one process of tests or of a commit of before was still there and has been ended"
-                .to_owned()
-        }
-        Notice::ProcessesEnded(count) => {
-            format!(
-                "{count} processes of tests or of a commit of before were still there and have been ended"
-            )
-        }
+        Notice::ProcessesEnded(count) => format!(
+            "ended what was still there of tests or of a commit of before: {}",
+            counted(*count, "process")
+        ),
         Notice::LoopCutOff(cut_off) => return loop_cut_off(cut_off),
         Notice::PutAside(run) => format!(
             "the run {run} is left as it is, with its branches and its kept work; `tm waves resume {run}` takes it up"

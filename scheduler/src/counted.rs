@@ -6,7 +6,7 @@ use std::fmt::Display;
 pub fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, word: &str) -> String {
     let ending = match word {
         _ if count == N::from(1) => "",
-        word if word.ends_with("ch") => "es",
+        word if word.ends_with("ch") || word.ends_with('s') => "es",
         _ => "s",
     };
     format!("{count} {word}{ending}")

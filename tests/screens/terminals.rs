@@ -65,6 +65,7 @@ fn without_folders(findings: &str) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "what is printed is long")]
 fn a_plan_and_what_is_found_before_it() {
     let scene = planned();
     settings().bind(|| {
@@ -352,7 +353,6 @@ fn without_times(text: &str) -> String {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "what is printed is long")]
 fn a_run_as_it_goes_on_and_ends_badly() {
     let scene = planned();
     let words = [
@@ -441,7 +441,7 @@ fn a_run_as_it_goes_on_and_ends_badly() {
     tm waves land merge it into your branch, when you are content
     git log --first-parent tm/master/run-[RUN]
     report: FOLDER/tm/projects/checkout-[SHORT]/runs/[RUN]/report.html
-    ")
+        ");
     });
 }
 
