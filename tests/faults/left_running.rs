@@ -46,7 +46,10 @@ fn assert_ended_well(scene: &Scene, arguments: &[&str]) {
     let output = scene.run(arguments);
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{words}");
-    assert!(words.contains("still there and ha"), "{words}");
+    assert!(
+        words.contains("ended what was still there of tests"),
+        "{words}"
+    );
     assert!(
         !scene.path("overlaps").exists(),
         "the old one was there when the new one began"
