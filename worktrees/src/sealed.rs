@@ -37,9 +37,10 @@ impl OwnGit {
     pub(crate) fn forget_sealed(&self, name: &Path) -> Result<PathBuf> {
         self.assert_there()?;
         let all = self.folder.join(SEALED);
+        let made = fs::create_dir(&all);
+        // Another checkout is sealed at the same time, or was before; what somebody put in its place fails.
         if Identity::of_folder(&all).is_err() {
-            // It is not there yet, or somebody put something in its place: that fails.
-            fs::create_dir(&all).or_failed_to("create", &all)?;
+            made.or_failed_to("create", &all)?;
         }
         let folder = all.join(name);
         remove_if_there(&folder)?;
