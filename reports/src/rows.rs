@@ -112,14 +112,22 @@ fn with_phase(half: &TaskSummary, note: &str) -> String {
     }
 }
 
-/// What there is to say of a half besides where it stands.
+/// So much of what a service said is told beside a task.
+const LONGEST_WORDS: usize = 160;
+
+/// What there is to say of a half besides where it stands; what a service did, in the words of the agent's program.
 fn note(half: &TaskSummary) -> Option<String> {
     let attempts = half.attempts.len();
     let last = half.attempts.last();
     let ahead = last.map_or(&[][..], |attempt| &attempt.conflict_ahead);
     match half.failure {
         Some(Failure::Stopped) => Some("stopped by the user".to_owned()),
-        Some(failure) => Some(format!("{failure} after {}", counted(attempts, "attempt"))),
+        Some(failure) => {
+            let note = format!("{failure} after {}", counted(attempts, "attempt"));
+            let words = half.reason.as_deref().filter(|_| failure.is_of_service());
+            let said = words.map(|words| tm_untrusted::line(words, LONGEST_WORDS));
+            Some(note + &said.map_or_else(String::new, |said| format!(": {said}")))
+        }
         None if !ahead.is_empty() => Some(format!("will conflict in {}", ahead.join(", "))),
         None if half.strength() == Some(Strength::ExitStatusOnly) => {
             Some(Strength::ExitStatusOnly.as_str().to_owned())

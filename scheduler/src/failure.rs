@@ -68,10 +68,14 @@ words! {
 impl Failure {
     /// Tells whether the agent's own last words say why: it ended, or was failed by its service, before anything was measured.
     pub(crate) const fn is_told_by_last_words(self) -> bool {
+        self.is_of_service() || matches!(self, Self::NoResult)
+    }
+
+    /// Tells whether it is what the service behind the agent did.
+    pub const fn is_of_service(self) -> bool {
         matches!(
             self,
-            Self::NoResult
-                | Self::RateLimited
+            Self::RateLimited
                 | Self::Auth
                 | Self::ContextTooLong
                 | Self::RefusedByModel

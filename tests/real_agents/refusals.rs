@@ -31,12 +31,23 @@ fn refused_credentials_are_known(program: Program) {
 /// The failure has the name of what the program said, and quotes it.
 fn is_known_as(program: Program, refusal: Refusal, failure: &str) {
     let behaviour = Behaviour::Refuse(refusal);
-    let Some(attempt) = attempt(program, behaviour, &[], 3) else {
+    if !program.is_installed() {
         return;
-    };
-    assert_eq!(attempt["failure"], failure, "{attempt:#}");
-    let evidence = attempt["evidence"].as_str().unwrap_or_default();
-    assert!(evidence.contains(": "), "its words are quoted: {attempt:#}");
+    }
+    let trial = Trial::begin(program, behaviour, work);
+    let report = trial.run(&["--tdd", "off", "--retries", "0"], 3);
+    let attempts = task(&report, "1")["attempts"].as_array().expect("attempts");
+    assert_eq!(attempts.len(), 1, "{report:#}\n{}", trial.logs());
+    assert_eq!(attempts[0]["failure"], failure, "{report:#}");
+    let evidence = attempts[0]["evidence"].as_str().unwrap_or_default();
+    assert!(evidence.contains(": "), "its words are quoted: {report:#}");
+    let status = trial.scene.tm(&["waves", "status"]).output().expect("tm");
+    let status = String::from_utf8_lossy(&status.stdout);
+    let told: String = evidence.chars().take(80).collect();
+    assert!(
+        status.contains(&format!("{failure} after 1 attempt: {told}")),
+        "{status}"
+    );
 }
 
 /// The run is stopped once the limit is known, so that nobody waits for the service to let it in again. Had the attempt
