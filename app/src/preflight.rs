@@ -11,7 +11,7 @@ use tm_runtime::loops::Place;
 use tm_runtime::preflight::{BrokenBase, look_first, no_test_command};
 use tm_runtime::{JournalHeader, TestResultCache, now, replay};
 use tm_scheduler::preflight::{BaseMeasured, Preflight, judge_base};
-use tm_scheduler::{CommitId, Task};
+use tm_scheduler::{CommitId, Task, with_causes};
 use tm_store::run::{ActivityLog, RunDirectory, write_json};
 
 /// Looks at the base of a run that is about to begin; what was seen is its first line, and stays in its folder.
@@ -103,7 +103,10 @@ pub(crate) fn remove_what_never_began(project: &Project) -> Result<(), Error> {
     for id in runs {
         let folder = project.directory.worktrees_folder().join(id.as_str());
         if folder.exists() && never_began(&project.directory.run(&id)?.journal()) {
-            project.worktrees(id.as_str())?.close()?;
+            // What can't be removed is in nobody's way.
+            if let Err(error) = project.worktrees(id.as_str()).and_then(|pool| pool.close()) {
+                project.warn(&[with_causes(&error)]);
+            }
         }
     }
     Ok(())

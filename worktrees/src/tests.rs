@@ -768,3 +768,39 @@ fn names_are_judged_as_git_judges_them() {
         assert_eq!(BranchName::new(name).is_ok(), git.code == 0, "`{name}`");
     }
 }
+
+/// Settings that were about to be forgotten are taken again, whatever of them was gone already.
+#[test]
+fn settings_that_were_half_removed_are_made_anew() {
+    let scene = Scene::new();
+    let folder = scene.folder.path().join("kept");
+    let open = || scene.repository.with_settings_kept_in(&folder);
+    let settings = || {
+        open().map(|repository| {
+            repository
+                .own()
+                .map(|own| own.environment(&Environment::default()))
+        })
+    };
+    let whole = format!("{:?}", settings().expect("settings"));
+    for gone in [
+        "common/config",
+        "common",
+        "gitconfig",
+        "attributes",
+        "reading",
+        "",
+    ] {
+        std::fs::remove_file(folder.join("settings")).expect("removed");
+        let gone = folder.join(gone);
+        if gone.is_dir() {
+            std::fs::remove_dir_all(gone).expect("removed");
+        } else {
+            std::fs::remove_file(gone).expect("removed");
+        }
+        assert_eq!(format!("{:?}", settings().expect("settings")), whole);
+        assert!(open().expect("settings").read(|_| Some(())).is_some());
+    }
+    crate::repository::own::OwnGit::remove(&folder).expect("removed");
+    assert!(!folder.exists());
+}

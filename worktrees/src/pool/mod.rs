@@ -315,7 +315,7 @@ impl WorktreePool {
             std::fs::read_dir(&self.folder).is_ok_and(|entries| entries.count() == 1);
         if result.is_ok() && is_git_alone {
             // What can't be removed now is a few small files.
-            let _stays = std::fs::remove_dir_all(self.folder.join(KEPT_SETTINGS));
+            let _stays = OwnGit::remove(&self.folder.join(KEPT_SETTINGS));
         }
         // Not empty when a worktree stays.
         let _stays = std::fs::remove_dir(&self.folder);

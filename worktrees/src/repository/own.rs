@@ -12,6 +12,7 @@ use crate::{Environment, Error, OrFailedTo as _, Repository, Result};
 use parking_lot::Mutex;
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -98,6 +99,14 @@ impl OwnGit {
         replace(&common.join("HEAD"), NO_HEAD)?;
         own.reader = Reader::open(&folder.join("reading"), &common, &own.common_dir)?;
         Ok(own)
+    }
+
+    /// Removes the folders. The file that says that all others are there goes first: whoever is cut off then leaves what is
+    /// made anew, and not what looks whole.
+    pub(crate) fn remove(folder: &Path) -> io::Result<()> {
+        fs::remove_file(folder.join(settings::TAKEN))?;
+        tm_faults::check("settings: remove")?;
+        fs::remove_dir_all(folder)
     }
 
     /// Links what is shared with the repository's; again where the repository was moved.
