@@ -193,19 +193,8 @@ impl Seen<'_> {
                 Some(line("FAIL", Tone::Bad, self.took(task), &words))
             }
             Event::TaskBlocked { task, by } => {
-                let own = self.shown(task);
-                let by = by.iter().map(|id| self.shown(id));
-                let by = by.filter(|id| *id != own).unique().join(", ");
-                // A pair is told of once, by its RED where that can't be done either.
-                let is_told = by.is_empty() || self.is_told_of_red(task);
-                (!is_told).then(|| {
-                    line(
-                        "BLOCKED",
-                        Tone::Weak,
-                        None,
-                        &format!("{}, by {by}", self.whole(task)),
-                    )
-                })
+                let words = self.blocked(task, by)?;
+                plain("BLOCKED", Tone::Weak, words)
             }
             Event::TaskStopping { task, why } => {
                 plain("STOP", Tone::Weak, format!("{}: {why}", self.half(task)))
@@ -234,6 +223,15 @@ impl Seen<'_> {
             ),
             _ => None,
         }
+    }
+
+    /// A pair is told of once, by its RED where that can't be done either.
+    fn blocked(&self, task: &TaskId, by: &[TaskId]) -> Option<String> {
+        let own = self.shown(task);
+        let by = by.iter().map(|id| self.shown(id));
+        let by = by.filter(|id| *id != own).unique().join(", ");
+        let is_told = by.is_empty() || self.is_told_of_red(task);
+        (!is_told).then(|| format!("{}, by {by}", self.whole(task)))
     }
 
     fn view(&self, task: &TaskId) -> Option<TaskView<'_>> {
