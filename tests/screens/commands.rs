@@ -136,7 +136,7 @@ fn a_backlog_before_a_run() {
           `mine` may do what its own command lets it do
 
         Tests
-          `sh run-tests.sh`, read test by test where its output can be, else exit status only; results are read test by test where it prints TAP, or writes JUnit XML into the file that `$TM_RESULTS` names (or `test.results`)
+          `sh run-tests.sh`, read test by test where it can be, else exit status only; TAP can be, and JUnit XML in the file that `$TM_RESULTS` names (or `test.results`)
         ");
         insta::assert_snapshot!(screen(&scene, "waves plan --tdd off"), @"
         4 tasks in 2 waves, at most 5 agents at the same time
@@ -155,7 +155,7 @@ fn a_backlog_before_a_run() {
           `mine` may do what its own command lets it do
 
         Tests
-          `sh run-tests.sh`, read test by test where its output can be, else exit status only; results are read test by test where it prints TAP, or writes JUnit XML into the file that `$TM_RESULTS` names (or `test.results`)
+          `sh run-tests.sh`, read test by test where it can be, else exit status only; TAP can be, and JUnit XML in the file that `$TM_RESULTS` names (or `test.results`)
         ");
         insta::assert_snapshot!(screen(&scene, "waves status"), @"
         error: failed to find a run: there has been none

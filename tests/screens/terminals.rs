@@ -87,9 +87,9 @@ fn a_plan_and_what_is_found_before_it() {
           `mine` may do what its own command lets it do
 
         Tests
-          `sh run-tests.sh`, read test by test where its output can be, else exit status
-          only; results are read test by test where it prints TAP, or writes JUnit XML
-          into the file that `$TM_RESULTS` names (or `test.results`)
+          `sh run-tests.sh`, read test by test where it can be, else exit status only;
+          TAP can be, and JUnit XML in the file that `$TM_RESULTS` names (or
+          `test.results`)
         ");
         insta::assert_snapshot!(screen(&scene, "waves plan", "120"), @"
         4 tasks in 4 waves, 4 pairs of RED and GREEN, at most 5 agents at the same time
@@ -109,8 +109,8 @@ fn a_plan_and_what_is_found_before_it() {
           `mine` may do what its own command lets it do
 
         Tests
-          `sh run-tests.sh`, read test by test where its output can be, else exit status only; results are read test by test
-          where it prints TAP, or writes JUnit XML into the file that `$TM_RESULTS` names (or `test.results`)
+          `sh run-tests.sh`, read test by test where it can be, else exit status only; TAP can be, and JUnit XML in the file
+          that `$TM_RESULTS` names (or `test.results`)
         ");
         insta::assert_snapshot!(coloured(&scene, "waves plan"), @"
         4 tasks in 4 waves, 4 pairs of RED and GREEN, at most 5 agents at the same time
@@ -130,33 +130,32 @@ fn a_plan_and_what_is_found_before_it() {
           `mine` may do what its own command lets it do
 
         Tests
-          `sh run-tests.sh`, read test by test where its output can be, else exit status
-          only; results are read test by test where it prints TAP, or writes JUnit XML
-          into the file that `$TM_RESULTS` names (or `test.results`)
+          `sh run-tests.sh`, read test by test where it can be, else exit status only;
+          TAP can be, and JUnit XML in the file that `$TM_RESULTS` names (or
+          `test.results`)
         ");
         insta::assert_snapshot!(without_folders(&screen(&scene, "doctor", "80")), @"
         ok    tests     sh run-tests.sh (found by run-tests.sh); results: read test by
-                        test where its output can be, else exit status only; results are
-                        read test by test where it prints TAP, or writes JUnit XML into
-                        the file that `$TM_RESULTS` names (or `test.results`)
+                        test where it can be, else exit status only; TAP can be, and
+                        JUnit XML in the file that `$TM_RESULTS` names (or
+                        `test.results`)
         ok    signing   commits are not signed
         note  remote    there is none: `tm pr` has nowhere to send work
                         hint: `git remote add origin ADDRESS`; without one `tm waves
                         land` brings work home
         ");
         insta::assert_snapshot!(without_folders(&screen(&scene, "doctor", "120")), @"
-        ok    tests     sh run-tests.sh (found by run-tests.sh); results: read test by test where its output can be, else exit
-                        status only; results are read test by test where it prints TAP, or writes JUnit XML into the file that
-                        `$TM_RESULTS` names (or `test.results`)
+        ok    tests     sh run-tests.sh (found by run-tests.sh); results: read test by test where it can be, else exit status
+                        only; TAP can be, and JUnit XML in the file that `$TM_RESULTS` names (or `test.results`)
         ok    signing   commits are not signed
         note  remote    there is none: `tm pr` has nowhere to send work
                         hint: `git remote add origin ADDRESS`; without one `tm waves land` brings work home
         ");
         insta::assert_snapshot!(without_folders(&coloured(&scene, "doctor")), @"
         <green>ok  </>  tests     sh run-tests.sh (found by run-tests.sh); results: read test by
-                        test where its output can be, else exit status only; results are
-                        read test by test where it prints TAP, or writes JUnit XML into
-                        the file that `$TM_RESULTS` names (or `test.results`)
+                        test where it can be, else exit status only; TAP can be, and
+                        JUnit XML in the file that `$TM_RESULTS` names (or
+                        `test.results`)
         <green>ok  </>  signing   commits are not signed
         <yellow>note</>  remote    there is none: `tm pr` has nowhere to send work
                         <dim>hint:</> `git remote add origin ADDRESS`; without one `tm waves
@@ -409,9 +408,9 @@ fn a_run_as_it_goes_on_and_ends_badly() {
     `mine` may do what its own command lets it do
 
     Tests
-    `sh run-tests.sh`, read test by test where its output can be, else exit status
-    only; results are read test by test where it prints TAP, or writes JUnit XML
-    into the file that `$TM_RESULTS` names (or `test.results`)
+    `sh run-tests.sh`, read test by test where it can be, else exit status only;
+    TAP can be, and JUnit XML in the file that `$TM_RESULTS` names (or
+    `test.results`)
 
     base: 1 pass, 0 fail
     4 tasks in 4 waves, at most 1 agent at the same time

@@ -13,7 +13,7 @@ words! {
         /// Test by test: its runner is known and asked, or the settings say where they are.
         PerTest = "read test by test",
         /// Test by test where what it writes is in a format that tm knows, else by the exit status.
-        ByLooking = "read test by test where its output can be, else exit status only",
+        ByLooking = "read test by test where it can be, else exit status only",
         /// By the exit status alone.
         ExitStatusOnly = "exit status only",
     }
@@ -46,9 +46,7 @@ pub fn how_to_report(command: &TestCommand, worktree: &Path) -> String {
     known.dedup();
     match known.as_slice() {
         [flags] => format!("{flags} has its results read test by test"),
-        [] => "results are read test by test where it prints TAP, or writes JUnit XML into the file that `$TM_RESULTS` names \
-               (or `test.results`)"
-            .to_owned(),
+        [] => "TAP can be, and JUnit XML in the file that `$TM_RESULTS` names (or `test.results`)".to_owned(),
         _ => "it runs several test runners: JUnit XML of all of them (`test.results: \"reports/*.xml\"`) is read test by test"
             .to_owned(),
     }
