@@ -34,6 +34,18 @@ fn key(terminal: &Term, default: bool) -> io::Result<bool> {
     }
 }
 
+/// Asks for a line; an empty one takes what was found, and `-` means nothing.
+pub(crate) fn line(question: &str, found: &str) -> io::Result<String> {
+    let terminal = Term::stderr();
+    let shown = if found.is_empty() { "none" } else { found };
+    terminal.write_str(&format!("{question} [{shown}] "))?;
+    Ok(match terminal.read_line()?.trim() {
+        "" => found.to_owned(),
+        "-" => String::new(),
+        typed => typed.to_owned(),
+    })
+}
+
 /// Asks before something of the user's changes, unless they have said yes already.
 ///
 /// # Errors

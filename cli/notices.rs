@@ -79,6 +79,9 @@ fn describe(notice: &Notice<'_>) -> Vec<String> {
         Notice::LooksAtBase if std::io::stderr().is_terminal() => {
             "looking at the base: set-up, then tests".to_owned()
         }
+        Notice::TriesHooks if std::io::stderr().is_terminal() => {
+            "trying the hooks of a commit in a fresh checkout".to_owned()
+        }
         Notice::SetsUp if std::io::stderr().is_terminal() => "setting up a worktree".to_owned(),
         Notice::BaseMeasured(seen) => return seen.preflight.lines(),
         Notice::NotSteerable(error) => {

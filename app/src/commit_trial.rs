@@ -1,10 +1,15 @@
-//! Whether the commits of a run can be made: the hooks that they run are looked at, and signing is tried once.
+//! Whether the commits of a run can be made: the hooks that they run are looked at, and run once where that is asked for;
+//! signing is tried once.
 //!
 //! Nothing of the work is known here; a trial that fails is told before any agent is paid.
 
 use crate::error::Error;
+use crate::judging::Judging;
+use crate::notice::Notice;
 use crate::project::Project;
+use std::time::Instant;
 use tm_config::CommitHooks;
+use tm_runtime::preflight::try_hooks as try_hooks_of_commit;
 use tm_worktrees::{FoundHook, HookState, Signing};
 
 /// So many lines of what signing printed are told.
@@ -17,6 +22,8 @@ pub enum Trial {
     Good(String),
     /// A hook that git leaves out.
     NotExecutable(FoundHook),
+    /// A hook refuses a commit that changes nothing; holds its words.
+    Refused(String),
     /// No commit can be made.
     Bad(Error),
 }
@@ -60,6 +67,38 @@ fn of_hook(hook: &FoundHook, setting: CommitHooks) -> Trial {
             program: program.clone(),
         }),
     }
+}
+
+/// Runs the hooks, where a run would: those of a commit that changes nothing, in a checkout that is made ready for it.
+///
+/// # Errors
+/// They can't be tried.
+pub async fn try_hooks(project: &Project) -> Result<Option<Trial>, Error> {
+    let setting = &project.loaded.settings.git;
+    let found = project.repository.hooks_of_commits()?;
+    let are_run = found
+        .iter()
+        .any(|hook| matches!(hook.state, HookState::Ready));
+    if setting.hooks == CommitHooks::Off || !are_run {
+        return Ok(None);
+    }
+    let template = setting.commit_template.as_deref();
+    let subject = template
+        .map(tm_presets::example_commit_message)
+        .transpose()?;
+    let subject = subject.as_deref().unwrap_or("Try the hooks");
+    let message = format!("{subject}\n\nTask: 1\nPhase: none\nTag: master\nRun: trial\n");
+    project.tell(&Notice::TriesHooks);
+    let (base, begun) = (project.repository.resolve("HEAD")?, Instant::now());
+    let judging = Judging::open(project, "doctor", base.clone())?;
+    let tried = try_hooks_of_commit(&base, &message, &judging.result_cache).await;
+    project.warn(&judging.result_cache.close().await);
+    let refused = tried.map_err(Error::unjudged("try the hooks"))?;
+    let took = begun.elapsed().as_secs_f64();
+    Ok(Some(refused.map_or_else(
+        || Trial::Good(format!("they let a commit pass, tried in {took:.1}s")),
+        Trial::Refused,
+    )))
 }
 
 /// Tries to sign, where the user's git signs.

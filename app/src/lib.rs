@@ -34,7 +34,7 @@ mod verify;
 pub use after::AfterRun;
 pub use agents::find_program;
 pub use audit::{AuditOrder, audit};
-pub use commit_trial::{Trial, hooks, signing};
+pub use commit_trial::{Trial, hooks, signing, try_hooks};
 pub use error::{Error, LostLandings};
 pub use gates::check_gates;
 pub use holding::Waiting;

@@ -64,6 +64,8 @@ pub enum Notice<'a> {
     },
     /// The base is set up and tested, which may take a while.
     LooksAtBase,
+    /// The hooks of a commit are run once.
+    TriesHooks,
     /// A worktree is set up, which may take a while.
     SetsUp,
     /// What was seen of the base.

@@ -112,6 +112,11 @@ impl PullRequests {
         which::which("gh").is_ok()
     }
 
+    /// Tells whether that program has somebody's login; asks no service.
+    pub async fn has_login(project: &Project) -> bool {
+        call(project, &["auth", "token"]).await.is_ok()
+    }
+
     /// Returns the commands that push the branches and open them, as words.
     ///
     /// # Errors
@@ -283,13 +288,13 @@ async fn open(run: &ReviewedRun, one: &PullRequest, order: &PullOrder) -> Result
     if let Some(url) = open_already(run, one.branch.as_str()).await? {
         let words = ["pr", "edit", &url, "--title", &one.text.title];
         call(
-            run,
+            &run.project,
             &[&words[..], &["--body-file", body_file(one)?]].concat(),
         )
         .await?;
         return Ok(url);
     }
-    Ok(call(run, &create_words(one, order)?)
+    Ok(call(&run.project, &create_words(one, order)?)
         .await?
         .lines()
         .last()
@@ -302,7 +307,7 @@ async fn open_already(run: &ReviewedRun, branch: &str) -> Result<Option<String>,
     let words = [
         "pr", "list", "--head", branch, "--state", "open", "--json", "url",
     ];
-    let said = call(run, &words).await?;
+    let said = call(&run.project, &words).await?;
     let found: Value = serde_json::from_str(&said).map_err(|error| Error::Hub {
         call: "pr list".to_owned(),
         why: error.to_string(),
@@ -311,11 +316,11 @@ async fn open_already(run: &ReviewedRun, branch: &str) -> Result<Option<String>,
 }
 
 /// Calls `gh` in the user's checkout and returns what it printed.
-async fn call(run: &ReviewedRun, words: &[&str]) -> Result<String, Error> {
+async fn call(project: &Project, words: &[&str]) -> Result<String, Error> {
     let command = TreeCommand {
         program: "gh".into(),
         arguments: words.iter().map(Into::into).collect(),
-        working_folder: run.project.root().to_owned(),
+        working_folder: project.root().to_owned(),
         environment: vec![("GH_PROMPT_DISABLED".into(), "1".into())],
         ..TreeCommand::default()
     };

@@ -194,7 +194,7 @@ pub(crate) fn preflight(
     crate::gates::check_gates(settings)?;
     let template = settings.git.commit_template.as_deref();
     template
-        .map(tm_presets::check_commit_template)
+        .map(tm_presets::example_commit_message)
         .transpose()?;
     tm_presets::check_prompts(&project.root().join(".taskmaster/prompts"))?;
     let test_command = test_command(project);

@@ -89,7 +89,9 @@ fn on_git(error: &AnyError) -> Option<Advice> {
         tm_worktrees::Error::NoRepository { .. } => {
             hint("run `git init`, commit something, then `tm init`")
         }
-        tm_worktrees::Error::NoCommits { .. } => hint("make a first commit"),
+        tm_worktrees::Error::NoCommits { .. } => {
+            hint("`git add --all`, then `git commit`: work starts from a commit")
+        }
         _ => return None,
     })
 }

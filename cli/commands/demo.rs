@@ -3,7 +3,6 @@
 use super::Perform;
 use super::plan::PlanChoice;
 use super::run::RunArguments;
-use crate::display::json_text;
 use crate::failure::Result;
 use clap::Args;
 use std::num::NonZeroU32;
@@ -87,13 +86,13 @@ fn fill(folder: &Path) -> Result<()> {
     let recordings = own.join("recordings");
     write_all(folder, &FILES)?;
     write_all(&recordings, &RECORDINGS)?;
-    let settings = serde_json::json!({
-        "agent": {"default": "replay"},
-        "agents": {"replay": {"env": {"TM_REPLAY_DIR": recordings}}},
-    });
+    // A text in JSON is one in YAML, whatever is in it.
+    let recordings = serde_json::json!(recordings);
+    let settings = format!(
+        "# Agents of the demo play recordings.\nagent:\n  default: replay\nagents:\n  replay:\n    env:\n      TM_REPLAY_DIR: {recordings}\n"
+    );
     write(&own.join("tasks/tasks.json"), BACKLOG)?;
-    // JSON is YAML.
-    write(&own.join("tm.yaml"), &json_text(&settings)?)
+    write(&own.join("tm.yaml"), &settings)
 }
 
 fn write_all(folder: &Path, files: &[DemoFile]) -> Result<()> {

@@ -1,25 +1,31 @@
 //! `tm doctor`: everything that a run needs, with a hint for each finding.
 
+use super::agents::{Probe, load};
 use super::plan::how_read;
 use super::{Perform, project_findings};
 use crate::display::{print_json, print_text};
-use crate::failure::{CommandFailure, Result};
+use crate::failure::{CommandFailure, ExitCode, Result};
 use crate::project::open;
 use clap::Args;
+use itertools::Itertools as _;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::Path;
 use tm_app::{
-    Error, PlanOrder, Project, Trial, check_gates, find_program, hooks, parts, signing,
-    test_command,
+    Error, PlanOrder, Project, Trial, check_gates, hooks, parts, signing, test_command, try_hooks,
 };
-use tm_config::Settings;
+use tm_config::Loaded;
 use tm_executors::testing::{detect_test_command, expected_reading};
 use tm_reports::laid_out;
 use tm_scheduler::counted;
 use tm_scheduler::preflight::{Base, BaseState, Problem};
 use tm_store::run::RunLock;
 
+/// What findings on agents are about.
+const AGENT: &str = "agent";
+/// The agent that plays recordings: it is always here, and does nobody's work.
+const REPLAY: &str = "replay";
 /// Below so many bytes a run may not have room for its worktrees.
 const LITTLE_SPACE: u64 = 1024 * 1024 * 1024;
 
@@ -104,34 +110,43 @@ impl Finding {
 impl Perform for DoctorArguments {
     async fn perform(self, start: &Path) -> Result {
         let mut findings = vec![git()];
-        let project = match open(start) {
-            Ok(project) => {
-                findings.extend(of_project(&project));
-                Some(project)
-            }
-            Err(failure) => {
-                findings.push(Finding::failed("project", failure));
-                None
-            }
-        };
+        let project = open(start);
+        match &project {
+            Ok(project) => findings.extend(of_project(project).await),
+            Err(_) => findings.extend(agents(&load(start)?).await),
+        }
+        let project = project.map_err(|failure| findings.push(Finding::failed("project", failure)));
         self.print(&findings);
-        if let Some(project) = project.filter(|_| self.tests) {
-            if !self.json {
-                say!("making a fresh checkout ready and running the tests in it");
+        if let Ok(project) = &project {
+            self.add(&mut findings, tried_hooks(project).await);
+            if self.tests {
+                if !self.json {
+                    say!("making a fresh checkout ready and running the tests in it");
+                }
+                self.add(&mut findings, of_base(project).await?);
             }
-            let of_base = of_base(&project).await?;
-            self.print(&of_base);
-            findings.extend(of_base);
         }
         if self.json {
             print_json(&findings)?;
         }
-        let is_bad = findings.iter().any(|finding| finding.weight == Weight::Bad);
-        Ok(u8::from(is_bad))
+        let bad = findings
+            .iter()
+            .filter(|finding| finding.weight == Weight::Bad);
+        let bad: BTreeSet<&str> = bad.map(|finding| finding.what).collect();
+        Ok(if bad.contains(AGENT) {
+            ExitCode::Refused.number()
+        } else {
+            u8::from(!bad.is_empty())
+        })
     }
 }
 
 impl DoctorArguments {
+    fn add(&self, findings: &mut Vec<Finding>, more: Vec<Finding>) {
+        self.print(&more);
+        findings.extend(more);
+    }
+
     /// Prints findings for people; programs get all of them at the end.
     fn print(&self, findings: &[Finding]) {
         if !self.json {
@@ -147,7 +162,7 @@ fn git() -> Finding {
     }
 }
 
-fn of_project(project: &Project) -> Vec<Finding> {
+async fn of_project(project: &Project) -> Vec<Finding> {
     let mut findings = vec![
         Finding::good("project", project.repository.checkout_root().display()),
         backlog(project),
@@ -155,8 +170,8 @@ fn of_project(project: &Project) -> Vec<Finding> {
     findings.extend(tests_of_parts(project));
     findings.extend(commits(project));
     findings.extend(gates(project));
-    findings.extend(project_findings::findings(project));
-    findings.extend(agents(project));
+    findings.extend(project_findings::findings(project).await);
+    findings.extend(agents(&project.loaded).await);
     findings.extend([lock(project), storage(project)]);
     findings
 }
@@ -202,8 +217,20 @@ fn trial(what: &'static str, seen: Trial) -> Finding {
             let found = format!("`{name}` ({path}) is not executable, so git leaves it out");
             Finding::note(what, found, format!("`chmod +x {path}` has git run it"))
         }
+        Trial::Refused(words) => Finding::bad(
+            what,
+            words,
+            "commit once by hand to see all that it says; `git.hooks: off` in .taskmaster/tm.yaml has tm's commits run none, \
+             `commit` leaves out those of REDs",
+        ),
         Trial::Bad(failure) => Finding::failed(what, failure),
     }
+}
+
+/// What the hooks say when they are run once.
+async fn tried_hooks(project: &Project) -> Vec<Finding> {
+    let tried = try_hooks(&project.for_looking()).await;
+    Finding::each("hook", tried, |seen| trial("hook", seen))
 }
 
 /// The test command of the project, or those of its parts and of all else.
@@ -276,28 +303,48 @@ fn measured(line: &str, base: &Base) -> Finding {
     }
 }
 
-fn agents(project: &Project) -> Vec<Finding> {
-    let settings = &project.loaded.settings;
-    super::agents::probes(settings)
-        .filter(|probe| probe.agent != "replay" && probe.problem.is_none())
-        .map(|probe| Finding::good("agent", format!("{}: {}", probe.agent, probe.line())))
-        .chain([default_agent(settings)])
-        .collect()
+/// Which agents there are, and whether one of those that the settings use can be started.
+async fn agents(loaded: &Loaded) -> Vec<Finding> {
+    let probes = match super::agents::versions(loaded).await {
+        Ok(probes) => probes,
+        Err(failure) => return vec![Finding::failed(AGENT, failure)],
+    };
+    let is_here = |probe: &&Probe| probe.problem.is_none() && probe.agent != REPLAY;
+    let here = probes
+        .iter()
+        .filter(is_here)
+        .map(|probe| &probe.agent)
+        .join("`, `");
+    let is_lost = !probes
+        .iter()
+        .any(|probe| probe.used && probe.problem.is_none());
+    let finding = |probe: &Probe| match &probe.problem {
+        None if probe.used || probe.agent != REPLAY => {
+            let use_of_it = if probe.used {
+                " · the settings use it"
+            } else {
+                ""
+            };
+            let found = format!("{}: {}{use_of_it}", probe.agent, probe.line());
+            Some(Finding::good(AGENT, found))
+        }
+        Some(problem) if probe.used => Some(Finding {
+            weight: if is_lost { Weight::Bad } else { Weight::Note },
+            ..Finding::bad(AGENT, problem, instead(&here))
+        }),
+        _ => None,
+    };
+    probes.iter().filter_map(finding).collect()
 }
 
-fn default_agent(settings: &Settings) -> Finding {
-    let chosen = settings.agent.for_phase("none");
-    let found = tm_presets::recipe(chosen, settings).map_err(CommandFailure::from);
-    match found.and_then(|recipe| Ok(find_program(&recipe)?)) {
-        Ok(path) => {
-            let path = path.display();
-            Finding::good("agent", format!("`{chosen}` is the default: {path}"))
-        }
-        Err(failure) => Finding {
-            weight: Weight::Note,
-            ..Finding::failed("agent", failure)
-        },
+/// What to do about an agent that can't be started.
+fn instead(here: &str) -> String {
+    if here.is_empty() {
+        return "no agent that tm knows is here: install one (`tm agents list`), or `--agent-command COMMAND`".to_owned();
     }
+    format!(
+        "here is `{here}`: `agent: {{ default: NAME }}` in .taskmaster/tm.yaml, or `--agent NAME`"
+    )
 }
 
 fn lock(project: &Project) -> Finding {
@@ -328,9 +375,12 @@ fn storage(project: &Project) -> Finding {
 }
 
 fn space(place: impl Display, free: u64) -> Finding {
-    let found = format!("{place}, {} MiB free", free / 1024 / 1024);
     if free < LITTLE_SPACE {
+        let found = format!("{place}, {} MiB free", free / 1024 / 1024);
         return Finding::note("storage", found, "free some space, or set TM_HOME");
     }
-    Finding::good("storage", found)
+    Finding::good(
+        "storage",
+        format!("{place}, {} GiB free", free / LITTLE_SPACE),
+    )
 }

@@ -1,54 +1,141 @@
 //! `tm init`: a backlog, and settings with what was found of the project; nothing that is there is touched.
 
 use super::Perform;
+use super::agents::{load, versions};
 use super::demo::write;
+use crate::ask;
 use crate::failure::{CommandFailure, Result};
 use clap::Args;
 use itertools::Itertools as _;
 use serde_json::json;
 use std::path::{Path, PathBuf};
+use tm_config::Loaded;
 use tm_executors::tools::{FoundTool, Proposal, propose};
+use tm_presets::recipe_names;
 use tm_reports::laid_out;
 use tm_store::backlog::BacklogSource;
 use tm_worktrees::{Error, Repository, checkout_root_around};
 
-const BACKLOG: &str = "\
-# The backlog. Statuses are written by tm; everything else is yours.
-tasks:
-  - id: 1
-    title: Say what the first task is
-    description: A sentence or two on what is to be done, and how one sees that it is.
-    status: deferred # pending, when it may be worked on
-    priority: medium # low, medium, high, critical
-    dependencies: []
-";
-
 /// `tm init`.
 #[derive(Args)]
-pub(crate) struct Init {}
+pub(crate) struct Init {
+    /// Ask nothing and write what was found, as where no terminal is.
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// What the files are made with.
+struct Answers {
+    proposal: Proposal,
+    /// The set-up commands.
+    setup: Vec<String>,
+    /// The agent; none where the settings' own is not here.
+    agent: Option<String>,
+}
 
 impl Perform for Init {
     async fn perform(self, start: &Path) -> Result {
         let (root, has_commits) = root_of(start)?;
+        let is_asked = !self.yes && ask::is_answered();
+        let backlog = BacklogSource::find(&root);
+        let settings = root.join(".taskmaster/tm.yaml");
         let proposal = propose(&root);
         tell(&proposal);
-        match BacklogSource::find(&root) {
-            Ok(source) => say!("there is a backlog already: {}", source.path().display()),
-            Err(_) => make(&root.join("backlog.yaml"), BACKLOG)?,
-        }
-        make(
-            &root.join(".taskmaster/tm.yaml"),
-            &settings(&proposal, &root),
-        )?;
-        if has_commits {
-            say!("next: fill in the backlog, then `tm doctor` and `tm waves plan`");
+        if settings.exists() {
+            say!("{} is there already", settings.display());
         } else {
-            say!(
-                "next: `git add --all` and `git commit`, since work starts from a commit; then fill in the backlog"
-            );
+            let found = found(proposal, &load(&root)?).await?;
+            let answers = if is_asked {
+                answered(found, &root)?
+            } else {
+                found
+            };
+            make(&settings, &answers.text(&root))?;
         }
+        let mut next = Vec::new();
+        if let Ok(source) = backlog {
+            say!("there is a backlog already: {}", source.path().display());
+        } else if !begin_backlog(&root.join("backlog.yaml"), is_asked)? {
+            next.push("`tm add-task --title TITLE`");
+        }
+        if !has_commits {
+            next.push("`git add --all && git commit --message Start` (work starts from a commit)");
+        }
+        next.extend(["`tm doctor`", "`tm waves plan`"]);
+        say!("next: {}", next.join(", "));
         Ok(0)
     }
+}
+
+/// Makes a backlog; tells whether it has a task.
+fn begin_backlog(path: &Path, is_asked: bool) -> Result<bool> {
+    let mut title = String::new();
+    if is_asked {
+        title = ask::line("the first task, in a few words", "")?;
+    }
+    let title = Some(title).filter(|title| !title.is_empty());
+    let said = json!({"title": title.as_deref().map(quoted)});
+    make(path, &laid_out("backlog.txt", &said))?;
+    Ok(title.is_some())
+}
+
+/// What is found, and which agent of those that are here; says so.
+async fn found(proposal: Proposal, loaded: &Loaded) -> Result<Answers> {
+    let chosen = loaded.settings.agent.for_phase("none");
+    let mut here = versions(loaded).await?;
+    here.retain(|probe| probe.problem.is_none() && probe.agent != "replay");
+    let names = here.iter().map(|probe| probe.agent.as_str()).collect_vec();
+    let agent = names
+        .iter()
+        .find(|name| **name == chosen)
+        .or_else(|| names.first())
+        .map(|name| (*name).to_owned());
+    match &agent {
+        Some(_) => say!("found agents: {}", names.join(", ")),
+        None => say!("found no agent that tm knows: `tm agents list` names them"),
+    }
+    Ok(Answers {
+        setup: proposal.setup(),
+        proposal,
+        agent,
+    })
+}
+
+/// What is found, as whoever is asked wants it.
+fn answered(found: Answers, root: &Path) -> Result<Answers> {
+    let mut answers = found;
+    say!("Enter takes what stands in brackets, - means none");
+    let tests = answers.proposal.tests.take();
+    let (command, because) = tests.unwrap_or_default();
+    let typed = ask::line("command of the tests", &command)?;
+    let because = if typed == command {
+        because
+    } else {
+        "whoever was asked".to_owned()
+    };
+    answers.proposal.tests = (!typed.is_empty()).then_some((typed, because));
+    let setup = answers.setup.join(" && ");
+    let typed = ask::line("command that makes a new worktree ready", &setup)?;
+    if typed != setup {
+        answers.setup = Some(typed)
+            .into_iter()
+            .filter(|typed| !typed.is_empty())
+            .collect();
+    }
+    let known = recipe_names(&load(root)?.settings);
+    let proposed = answers.agent.take().unwrap_or_default();
+    while answers.agent.is_none() {
+        let typed = ask::line("agent", &proposed)?;
+        if typed.is_empty() {
+            break;
+        }
+        if known.contains(&typed) {
+            answers.agent = Some(typed);
+        } else {
+            say!("tm knows {}", known.iter().join(", "));
+        }
+    }
+    Ok(answers)
 }
 
 /// The top of the checkout, and whether anything is committed there.
@@ -88,24 +175,28 @@ fn tell(proposal: &Proposal) {
     }
 }
 
-/// The settings that the project needs, each with why, and with what else there is as comments.
-fn settings(proposal: &Proposal, root: &Path) -> String {
-    let tests = proposal.tests.as_ref();
-    let (command, because) = tests
-        .map(|(command, because)| (quoted(command), because))
-        .unzip();
-    let copy = proposal.copy.iter().filter(|name| !is_tracked(root, name));
-    let mut files = proposal.found.iter().map(|tool| &tool.file);
-    let said = json!({
-        "command": command,
-        "because": because,
-        "results": proposal.results.as_deref().map(quoted),
-        "setup": all_quoted(proposal.setup()),
-        "files": files.join(", "),
-        "cache": all_quoted(proposal.cache()),
-        "copy": all_quoted(copy),
-    });
-    laid_out("settings.txt", &said)
+impl Answers {
+    /// Returns the settings that the project needs, each with why, and with what else there is as comments.
+    fn text(&self, root: &Path) -> String {
+        let proposal = &self.proposal;
+        let tests = proposal.tests.as_ref();
+        let (command, because) = tests
+            .map(|(command, because)| (quoted(command), because))
+            .unzip();
+        let copy = proposal.copy.iter().filter(|name| !is_tracked(root, name));
+        let mut files = proposal.found.iter().map(|tool| &tool.file);
+        let said = json!({
+            "command": command,
+            "because": because,
+            "results": proposal.results.as_deref().map(quoted),
+            "setup": all_quoted(&self.setup),
+            "files": files.join(", "),
+            "cache": all_quoted(proposal.cache()),
+            "copy": all_quoted(copy),
+            "agent": self.agent.as_deref().map(quoted),
+        });
+        laid_out("settings.txt", &said)
+    }
 }
 
 fn all_quoted<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Vec<String> {

@@ -2,15 +2,16 @@
 
 use super::doctor::Finding;
 use itertools::Itertools as _;
-use tm_app::Project;
+use tm_app::{Project, PullRequests};
 use tm_executors::tools::{FoundTool, propose};
 use tm_scheduler::Bring;
 
 /// Looks at everything, in the order in which a run needs it.
-pub(super) fn findings(project: &Project) -> Vec<Finding> {
+pub(super) async fn findings(project: &Project) -> Vec<Finding> {
     let mut findings = ready(project);
     findings.extend(content(project));
     findings.extend(repository(project));
+    findings.push(remote(project).await);
     findings
 }
 
@@ -95,7 +96,7 @@ fn content(project: &Project) -> Vec<Finding> {
     submodules.into_iter().chain(lfs).collect()
 }
 
-/// What git has of the project, and where work may be sent.
+/// What git has of the project.
 fn repository(project: &Project) -> Vec<Finding> {
     let repository = &project.repository;
     let author = repository.is_nameless().then(|| {
@@ -112,21 +113,25 @@ fn repository(project: &Project) -> Vec<Finding> {
             "`git fetch --unshallow`, where something asks for history",
         )
     });
-    let remotes = repository.remotes().unwrap_or_default().join(", ");
-    let remote = if remotes.is_empty() {
-        Finding::note(
+    author.into_iter().chain(history).collect()
+}
+
+/// Where work may be sent, and whether `gh` can open pull requests there.
+async fn remote(project: &Project) -> Finding {
+    let remotes = project.repository.remotes().unwrap_or_default().join(", ");
+    let (lack, hint) = if remotes.is_empty() {
+        let hint = "`git remote add origin ADDRESS`; without one `tm waves land` brings work home";
+        return Finding::note(
             "remote",
             "there is none: `tm pr` has nowhere to send work",
-            "`git remote add origin ADDRESS`; without one `tm waves land` brings work home",
-        )
-    } else if which::which("gh").is_ok() {
-        Finding::good("remote", format!("{remotes}; `gh` opens pull requests"))
+            hint,
+        );
+    } else if !PullRequests::can_be_opened() {
+        ("is not there", "install `gh` for `tm pr`")
+    } else if !PullRequests::has_login(project).await {
+        ("has no login", "`gh auth login`, for `tm pr`")
     } else {
-        Finding::note(
-            "remote",
-            format!("{remotes}; `gh` is not there"),
-            "install `gh` for `tm pr`",
-        )
+        return Finding::good("remote", format!("{remotes}; `gh` opens pull requests"));
     };
-    author.into_iter().chain(history).chain([remote]).collect()
+    Finding::note("remote", format!("{remotes}; `gh` {lack}"), hint)
 }

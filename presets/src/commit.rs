@@ -46,11 +46,11 @@ pub fn commit_message(template: &str, words: &CommitWords) -> Result<String, Err
     Ok(text.to_owned())
 }
 
-/// Refuses a template that can't be filled in, before anything is begun.
+/// Returns what a template makes of an example, so that one that can't be filled in is known before anything is begun.
 ///
 /// # Errors
 /// As for [`commit_message`].
-pub fn check_commit_template(template: &str) -> Result<(), Error> {
+pub fn example_commit_message(template: &str) -> Result<String, Error> {
     let word = || "x".to_owned();
     let words = CommitWords {
         id: "1".to_owned(),
@@ -63,7 +63,7 @@ pub fn check_commit_template(template: &str) -> Result<(), Error> {
         run: word(),
         files: vec![word()],
     };
-    commit_message(template, &words).map(drop)
+    commit_message(template, &words)
 }
 
 #[cfg(test)]
@@ -97,9 +97,9 @@ mod tests {
             ("{{ title", "git.commit_template"),
             (" {# #} ", "empty"),
         ] {
-            let error = check_commit_template(template).unwrap_err().to_string();
+            let error = example_commit_message(template).unwrap_err().to_string();
             assert!(error.contains(part), "{template}: {error}");
         }
-        check_commit_template("{{ title }}").unwrap();
+        example_commit_message("{{ title }}").unwrap();
     }
 }

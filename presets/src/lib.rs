@@ -20,7 +20,7 @@ mod shell;
 mod template;
 
 pub use advice::what_to_try;
-pub use commit::{CommitWords, check_commit_template, commit_message};
+pub use commit::{CommitWords, commit_message, example_commit_message};
 pub use error::Error;
 pub use loops::{LoopContext, PresetFolders, is_path, loop_presets, loop_prompt, new_preset};
 pub use placeholders::Placeholders;

@@ -57,6 +57,7 @@ static LAYOUTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
         "pull_request.md",
         "report.html",
         "runs.txt",
+        "backlog.txt",
         "settings.txt",
         "status.txt",
         "style.html",

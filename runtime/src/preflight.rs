@@ -17,7 +17,8 @@ use std::time::Instant;
 use tm_executors::testing::{TestCommand, how_to_report};
 use tm_scheduler::preflight::{BaseMeasured, Preflight, Problem, has_failing_tests, judge_base};
 use tm_scheduler::{CommitId, TestReport, milliseconds, quoted};
-use tm_worktrees::{Error, Repository, TreeId};
+use tm_worktrees::{Error, HookedWork, OwnedHead, Repository, TreeId};
+use tokio::task::block_in_place;
 
 /// What becomes of a run whose base can't be tested.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
@@ -145,6 +146,29 @@ pub async fn look_first(
         preflight.problems.extend(problem);
     }
     Ok(cleaned(preflight))
+}
+
+/// Runs the hooks of a commit that changes nothing, with this message, in a checkout of the base that nobody keeps; returns
+/// why one refuses it.
+///
+/// # Errors
+/// git or the disk refused, or the checkout can't be made ready.
+pub async fn try_hooks(
+    base: &CommitId,
+    message: &str,
+    result_cache: &TestResultCache,
+) -> Result<Option<String>, StepError> {
+    let tree = briefly(|| result_cache.repository().tree_of(base))?;
+    let mut checkout = result_cache.checkouts.judge(base).await?;
+    let on_base = (HookedWork::Commit, &OwnedHead::Detached(base));
+    match block_in_place(|| checkout.run_hooks(on_base, &tree, message)) {
+        Ok(_not_committed) => Ok(None),
+        Err(Error::HookRefused { hook, why, .. }) => {
+            let why = tm_untrusted::clean(&why);
+            Ok(Some(format!("`{hook}` refuses a commit: {why}")))
+        }
+        Err(other) => Err(StepError::of(&other)),
+    }
 }
 
 /// The results of a command on a base, and once more where tests fail.

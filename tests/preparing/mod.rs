@@ -2,6 +2,7 @@
 //! Git LFS keeps, clones that have not everything.
 
 mod audited;
+mod beginning;
 mod content;
 mod doctor;
 mod kinds;

@@ -93,7 +93,11 @@ impl Fresh {
         }
         self.scene.git(&["add", "--all"]);
         self.scene.git(&["commit", "--quiet", "--message", "start"]);
-        let looked = self.tm(&["doctor", "--tests"]).output().expect("tm");
+        let looked = self
+            .tm(&["doctor", "--tests"])
+            .env("TM_AGENT_DEFAULT", "replay")
+            .output()
+            .expect("tm");
         let found = String::from_utf8_lossy(&looked.stdout).into_owned();
         assert_eq!(looked.status.code(), Some(0), "{found}");
         let is_made_ready = settings.contains("\n  setup:");

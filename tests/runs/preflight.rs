@@ -270,7 +270,11 @@ fn the_doctor_runs_the_tests_when_asked() {
         "echo 'boom' >&2; exit 127\n",
     );
     commit(&scene);
-    let bad = scene.tm(&["doctor", "--tests"]).output().expect("tm");
+    let bad = scene
+        .tm(&["doctor", "--tests"])
+        .env("TM_AGENT_DEFAULT", "replay")
+        .output()
+        .expect("tm");
     let shown = String::from_utf8_lossy(&bad.stdout).into_owned();
     assert_eq!(bad.status.code(), Some(1), "{shown}");
     assert!(

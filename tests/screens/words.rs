@@ -161,28 +161,3 @@ fn the_demo_lands_everything_with_one_retry() {
         .expect("tm");
     assert!(error(&again, 1).contains("not empty"));
 }
-
-#[test]
-fn a_new_repository_is_helped_to_begin() {
-    let scene = Scene::new(&[], HONEST);
-    std::fs::remove_dir_all(scene.root().join(".taskmaster")).expect("removed");
-    assert!(error(&scene.tm(&["waves", "plan"]).output().expect("tm"), 1).contains("`tm init`"));
-    assert_eq!(
-        scene.tm(&["init"]).output().expect("tm").status.code(),
-        Some(0)
-    );
-    assert_eq!(
-        scene
-            .tm(&["waves", "plan"])
-            .output()
-            .expect("tm")
-            .status
-            .code(),
-        Some(0)
-    );
-    let doctor = scene.tm(&["doctor"]).output().expect("tm");
-    let text = String::from_utf8_lossy(&doctor.stdout).into_owned();
-    for part in ["git", "backlog.yaml", "run-tests.sh", "hint:"] {
-        assert!(text.contains(part), "{part} in {text}");
-    }
-}

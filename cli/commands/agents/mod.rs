@@ -8,8 +8,9 @@ use crate::display::{print_data, print_json, print_table};
 use crate::failure::{CommandFailure, Result};
 use crate::project::root_around;
 use clap::Args;
+use futures_util::future::try_join_all;
 use itertools::Itertools as _;
-use probe::Probe;
+pub(super) use probe::Probe;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -69,7 +70,7 @@ pub(crate) struct CheckAgents {
 }
 
 /// The settings of the project, or of the user where there is none.
-fn load(start: &Path) -> Result<Loaded> {
+pub(super) fn load(start: &Path) -> Result<Loaded> {
     Ok(tm_config::load(&Inputs::from_process(root_around(start)))?)
 }
 
@@ -87,6 +88,20 @@ pub(super) fn probes(settings: &Settings) -> impl Iterator<Item = Probe> {
     recipe_names(settings)
         .into_iter()
         .map(|name| Probe::without_starting(&name, settings))
+}
+
+/// The same, with the versions of those that the project's own settings say nothing of, and what is used but not known.
+pub(super) async fn versions(loaded: &Loaded) -> Result<Vec<Probe>> {
+    let settings = &loaded.settings;
+    let used = used(settings).into_iter().map(ToOwned::to_owned);
+    let names: BTreeSet<String> = recipe_names(settings).into_iter().chain(used).collect();
+    let probe = |name: String| async move {
+        if is_of_project(loaded, &name) {
+            return Ok(Probe::without_starting(&name, settings));
+        }
+        Probe::with_version(&name, settings).await
+    };
+    try_join_all(names.into_iter().map(probe)).await
 }
 
 impl Perform for ListAgents {

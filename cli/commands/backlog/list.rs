@@ -129,17 +129,6 @@ impl Listing {
         }
     }
 
-    fn header(&self) -> String {
-        let Backlog { tag, tasks, .. } = &self.backlog;
-        let counts = tasks.iter().counts_by(|task| task.status.as_str());
-        let known = Status::KNOWN
-            .iter()
-            .map(Status::as_str)
-            .filter_map(|status| Some((counts.get(status)?, status)));
-        let said = json!({"tag": tag, "tasks": tasks.len(), "counts": known.collect_vec()});
-        laid_out("backlog/header.txt", &said)
-    }
-
     /// What the file says of the tasks that are shown, in the form that programs rely on.
     fn entries(&self) -> Vec<Value> {
         let blocks = blocks(&self.backlog.tasks);
@@ -152,6 +141,17 @@ impl Listing {
         };
         self.shown.iter().map(entry).collect()
     }
+}
+
+/// How many tasks there are, and in which statuses.
+pub(super) fn header(Backlog { tag, tasks, .. }: &Backlog) -> String {
+    let counts = tasks.iter().counts_by(|task| task.status.as_str());
+    let known = Status::KNOWN
+        .iter()
+        .map(Status::as_str)
+        .filter_map(|status| Some((counts.get(status)?, status)));
+    let said = json!({"tag": tag, "tasks": tasks.len(), "counts": known.collect_vec()});
+    laid_out("backlog/header.txt", &said)
 }
 
 /// Subtasks keep the numbers that they have within their task.
@@ -221,7 +221,10 @@ impl ListArguments {
             Some(OutputArgument::Json) => json_text(&self.document(listings))?,
             Some(OutputArgument::Text) if self.no_header => self.table(listings),
             Some(OutputArgument::Text) => {
-                let headers = listings.iter().map(Listing::header).join("");
+                let headers = listings
+                    .iter()
+                    .map(|listing| header(&listing.backlog))
+                    .join("");
                 headers + &self.table(listings)
             }
         })

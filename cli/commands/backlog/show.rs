@@ -2,6 +2,7 @@
 //! in one step, all or none.
 
 use super::concurrent_writers::ConcurrentWriters;
+use super::list::header;
 use super::{
     BacklogChoice, ChosenBacklog, OutputArgument, Perform, ReadingOptions, has_status, ids,
     normalised, status_of, statuses, warn,
@@ -161,7 +162,7 @@ impl Perform for NextArguments {
                             "hasAnyTasks": !backlog.tasks.is_empty()});
         self.output.print(&answer, || match &found {
             Some((task, _)) => text(&backlog, task, &[]),
-            None => "no task can be worked on now\n".to_owned(),
+            None => format!("no task can be worked on now\n{}", header(&backlog)),
         })
     }
 }

@@ -305,7 +305,7 @@ fn subject_line(template: &str, words: CommitWords) -> Result<String, Error> {
 /// Refuses patterns that can't be filled, before anything is begun.
 pub(super) fn check_templates(template: &str, own_template: Option<&str>) -> Result<(), Error> {
     own_template
-        .map(tm_presets::check_commit_template)
+        .map(tm_presets::example_commit_message)
         .transpose()?;
     subject_line(template, CommitWords::default()).map(drop)
 }

@@ -80,22 +80,18 @@ impl JudgeCheckout {
         self.folder.tree()
     }
 
-    /// Runs the hooks of a commit of a tree on a branch, or of a merge into a commit, whose files are here after `check_out`.
+    /// Runs the hooks of a commit of a tree, or of a merge, whose files are here after `check_out`; HEAD is this one then.
     ///
     /// # Errors
     /// A hook refused (`HookRefused`, with its words), or git did.
     pub fn run_hooks(
         &mut self,
-        head: &OwnedHead<'_>,
+        (work, head): (HookedWork, &OwnedHead<'_>),
         tree: &TreeId,
         message: &str,
     ) -> Result<Hooked> {
         self.holds = None;
         self.folder.stage_checked_out(tree, head)?;
-        let work = match head {
-            OwnedHead::Branch(_) => HookedWork::Commit,
-            OwnedHead::Detached(_) => HookedWork::Merge,
-        };
         hooks::run(&self.folder, work, message)
     }
 

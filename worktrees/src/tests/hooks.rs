@@ -18,7 +18,8 @@ fn hooked(scene: &Scene) -> Result<Hooked, Error> {
     let mut judge = scene.pool.judge(&tree, &commit).expect("a checkout");
     judge.check_out(&commit, &[]).expect("checked out");
     let (name, value) = judge.commit_mark();
-    let hooked = judge.run_hooks(&OwnedHead::Branch(worktree.branch()), &tree, "work\n");
+    let on_branch = (HookedWork::Commit, &OwnedHead::Branch(worktree.branch()));
+    let hooked = judge.run_hooks(on_branch, &tree, "work\n");
     if let Ok(hooked) = &hooked {
         assert_ne!(hooked.tree, tree);
     }

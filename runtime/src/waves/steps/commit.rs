@@ -158,7 +158,8 @@ async fn hooked(
         return Ok(Hooked { tree, message });
     }
     let hooked = with_hooks(context, (tree, on), |checkout| {
-        let hooked = checkout.run_hooks(&OwnedHead::Branch(worktree.branch()), tree, &message);
+        let on_branch = (HookedWork::Commit, &OwnedHead::Branch(worktree.branch()));
+        let hooked = checkout.run_hooks(on_branch, tree, &message);
         hooked.map_err(|error| {
             if proven.phase == Phase::Red.as_str() {
                 refused_red(context, checkout.path(), &error)

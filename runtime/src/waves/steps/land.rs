@@ -260,7 +260,11 @@ async fn hooked(
     let subject = format!("Merge task {id} into {}", setup.header.integration_branch);
     let message = message(context, &subject, command);
     let hooked = with_hooks(context, (tree, head), |checkout| {
-        match checkout.run_hooks(&OwnedHead::Detached(head), tree, &message) {
+        match checkout.run_hooks(
+            (HookedWork::Merge, &OwnedHead::Detached(head)),
+            tree,
+            &message,
+        ) {
             Ok(hooked) if hooked.tree == *tree => Ok(hooked),
             Ok(_changed) => Err(StepError::of_task(
                 "a hook changed the merge, and tm lands nothing but what both sides give",
