@@ -171,7 +171,7 @@ sections! {
         pub merge_driver: Option<String>,
         /// The commands that make lock files in conflict again, by the name of the file; `null` leaves one alone.
         pub lock_files: BTreeMap<String, Option<String>>,
-        /// What follows when an agent wrote into the checkout of the user.
+        /// What follows when the checkout of the user changed while an agent worked.
         pub escape: Escape,
         /// Where it is stated what was proven of a task that landed.
         pub attest: Attest,
@@ -266,11 +266,13 @@ choices! {
         Each,
     }
 
-    /// What follows when an agent wrote into the checkout of the user.
+    /// What follows when the checkout of the user changed while an agent worked.
     pub enum Escape {
-        /// The attempt fails.
+        /// The attempt fails where git itself tells that it was the agent, or where git's settings changed; else a warning.
+        Traced,
+        /// The attempt fails, whoever it was.
         Fail,
-        /// A warning.
+        /// A warning, whoever it was.
         Warn,
     }
 

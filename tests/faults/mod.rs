@@ -1,5 +1,6 @@
 //! Kills, full disks, other hands and rubbish: each ends in a clear state, and nothing is lost.
 
+mod at_work;
 mod crashes;
 mod left_running;
 mod seeds;

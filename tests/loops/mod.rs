@@ -473,6 +473,10 @@ fn agents_of_lanes_side_by_side_are_named_when_the_checkout_changes_and_other_wo
     let json = serde_json::json!({"a": backlog("a", 1), "b": backlog("b", 1)});
     let scene = Scene::with_backlog(&json.to_string(), agent);
     write(&scene.root().join("any.md"), "Anything.\n");
+    write(
+        &scene.root().join(".taskmaster/tm.yaml"),
+        "git: { escape: fail }\n",
+    );
     scene.git(&[
         "worktree",
         "add",

@@ -125,6 +125,16 @@ fn results_written_by_hand_do_not_count() {
     assert_eq!(task(&report, "1")["landed"], true);
 }
 
+/// A scene in which every change of the checkout fails the attempts of that time.
+fn hard(tasks: &[(&str, &str, &[&str])], agent: &str) -> Scene {
+    let scene = Scene::new(tasks, agent);
+    let settings = scene.root().join(".taskmaster/tm.yaml");
+    write(&settings, "git: { escape: fail }\n");
+    scene.git(&["add", "--all"]);
+    scene.git(&["commit", "--quiet", "--message", "hard"]);
+    scene
+}
+
 #[test]
 fn a_commit_on_the_default_branch_is_caught_and_left_for_the_user() {
     let how = "git -C \"$AGENT_FOLDER/checkout\" commit --quiet --allow-empty -m escaped";
@@ -133,9 +143,22 @@ fn a_commit_on_the_default_branch_is_caught_and_left_for_the_user() {
 }
 
 #[test]
-fn writing_into_the_checkout_is_caught_and_left_for_the_user() {
+fn writing_into_the_checkout_is_told_and_left_for_the_user() {
     let how = "echo hello > \"$AGENT_FOLDER/checkout/hello.txt\"";
-    let (scene, report) = is_caught("green", how, "escaped", "");
+    let (scene, report) = is_caught("green", how, "nothing-done", "nothing-changed");
+    assert!(scene.root().join("hello.txt").exists());
+    let told = task(&report, "1")["attempts"][0]["noticed"].to_string();
+    assert!(
+        told.contains("which fails nobody: hello.txt (new, +1)"),
+        "{told}"
+    );
+}
+
+#[test]
+fn writing_into_the_checkout_fails_where_the_user_wants_that() {
+    let how = "echo hello > \"$AGENT_FOLDER/checkout/hello.txt\"";
+    let scene = hard(&[("1", "Add the parser", &[])], &cheat("green", how));
+    let report = scene.runs(&[], 0);
     assert!(scene.root().join("hello.txt").exists());
     let reason = task(&report, "1")["attempts"][0].to_string();
     assert!(
@@ -158,7 +181,7 @@ fn an_escape_while_several_agents_are_at_work_names_those_who_were() {
         ("2", "Document it", &[]),
         ("3", "Document it", &["1", "2"]),
     ];
-    let scene = Scene::new(&tasks, &agent);
+    let scene = hard(&tasks, &agent);
     scene.pipe("gate");
     let report = scene.runs(&["--max-parallel", "2"], 0);
     let noticed = |id: &str| task(&report, id)["attempts"][0]["noticed"].to_string();

@@ -38,6 +38,7 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 mod to_test;
+mod traced;
 mod tree;
 mod tree_id;
 mod united;
@@ -66,8 +67,9 @@ pub use reader::Head;
 pub use refs::Kept;
 pub use repository::{ContentAtHead, ContentRules, FilterNeed, Repository};
 pub use signed::Signing;
-pub use snapshot::{CheckoutSnapshot, OtherWorktrees};
+pub use snapshot::{CheckoutChanges, CheckoutSnapshot, OtherWorktrees};
 pub use surrounding::{checkout_root_around, common_dir_around};
+pub use traced::TracedCommands;
 pub use tree_id::{TreeId, Treeish};
 pub use united::{MergedFile, MergedTree, VersionFiles};
 pub use version::{GitVersion, check_git};

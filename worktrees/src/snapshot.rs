@@ -24,6 +24,15 @@ pub struct CheckoutSnapshot {
     watched: Watched,
 }
 
+/// What is different in the user's checkout, in words.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct CheckoutChanges {
+    /// What people change when they work: where HEAD and the default branch are, and files.
+    pub work: Vec<String>,
+    /// What decides how git works.
+    pub settings: Vec<String>,
+}
+
 /// The state of a path: what git says of it, and size and time of the file, so that a change to a file that differed
 /// before is seen.
 type PathState = (Vec<u8>, Option<(u64, Option<SystemTime>)>);
@@ -61,23 +70,17 @@ impl CheckoutSnapshot {
     }
 
     /// Returns what is different later, each with what happened to it and how many lines that are.
-    pub fn changes(&self, later: &Self, repository: &Repository) -> Vec<String> {
+    ///
+    /// It says how things are now, and not how they were: so two looks of which one began earlier say the same.
+    pub fn changes(&self, later: &Self, repository: &Repository) -> CheckoutChanges {
         let mut changes = Vec::new();
         if (&self.head, &self.branch) != (&later.head, &later.branch) {
-            changes.push(format!(
-                "HEAD (now {}, before {})",
-                later.place(),
-                self.place()
-            ));
+            changes.push(format!("HEAD (now {})", later.place()));
         }
         if self.default_branch != later.default_branch {
-            let place = |tip: &Option<String>| tip.as_deref().map_or("nowhere", short).to_owned();
-            let (now, before) = (place(&later.default_branch), place(&self.default_branch));
-            changes.push(format!(
-                "the default branch (now at {now}, before at {before})"
-            ));
+            let now = later.default_branch.as_deref().map_or("nowhere", short);
+            changes.push(format!("the default branch (now at {now})"));
         }
-        changes.extend(watched::changes(&self.watched, &later.watched));
         let counts = if later.paths == self.paths {
             BTreeMap::new()
         } else {
@@ -94,7 +97,10 @@ impl CheckoutSnapshot {
         changes.extend(
             gone(&self.paths, &later.paths).map(|path| format!("{} ({back})", path.display())),
         );
-        first_of(changes, SHOWN)
+        CheckoutChanges {
+            work: first_of(changes, SHOWN),
+            settings: first_of(watched::changes(&self.watched, &later.watched), SHOWN),
+        }
     }
 
     fn place(&self) -> String {

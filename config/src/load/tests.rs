@@ -117,7 +117,7 @@ fn built_in_git() -> Git {
         hooks: CommitHooks::On,
         merge_driver: None,
         lock_files: BTreeMap::new(),
-        escape: Escape::Fail,
+        escape: Escape::Traced,
         attest: Attest::File,
     }
 }

@@ -1,6 +1,7 @@
-//! Which agents were at work when: for changes in the user's checkout, which nobody can trace to one of several.
+//! Which agents were at work when: for changes in the user's checkout, which are of one of several, or of the user.
 
 use parking_lot::{Mutex, MutexGuard};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 use tm_scheduler::{AttemptNumber, TaskId};
@@ -9,6 +10,8 @@ use tm_scheduler::{AttemptNumber, TaskId};
 #[derive(Debug, Default)]
 pub(crate) struct ConcurrentAttempts {
     agents: Mutex<Vec<Agent>>,
+    /// Changes of the user's checkout that somebody has told.
+    told: Mutex<BTreeSet<String>>,
 }
 
 #[derive(Debug)]
@@ -72,6 +75,18 @@ impl ConcurrentAttempts {
         is_news
     }
 
+    /// Says which changes of the user's checkout nobody is charged with; `None` where others told of all of them.
+    pub(crate) fn news(&self, charged: &[String], mut others: Vec<String>) -> Option<String> {
+        let mut told = self.told.lock();
+        told.extend(charged.iter().cloned());
+        others.retain(|change| told.insert(change.clone()));
+        let words = format!(
+            "the user's checkout changed while agents worked, which fails nobody: {}",
+            others.join(", ")
+        );
+        (!others.is_empty()).then_some(words)
+    }
+
     fn agents(&self) -> MutexGuard<'_, Vec<Agent>> {
         self.agents.lock()
     }
@@ -133,6 +148,20 @@ mod tests {
         assert!(!all.notice(Some(&("3".into(), FIRST)), "c"));
         assert_eq!(first.end().noticed.len(), NOTICED);
         assert_eq!(second.end().noticed, ["b"]);
+    }
+
+    #[test]
+    fn a_change_of_the_checkout_is_told_once_whoever_sees_it() {
+        let all = ConcurrentAttempts::default();
+        let changes = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let told = all.news(&changes(&["a"]), changes(&["b", "c"]));
+        assert!(told.expect("news").ends_with(": b, c"));
+        assert_eq!(all.news(&[], changes(&["a", "c"])), None);
+        assert!(
+            all.news(&[], changes(&["c", "d"]))
+                .expect("news")
+                .ends_with(": d")
+        );
     }
 
     #[test]

@@ -22,7 +22,7 @@ use tm_executors::process::{Inherited, Stdin, TreeCommand};
 use tm_presets::{Placeholders, Recipe};
 use tm_scheduler::{AgentReport, AttemptNumber, Ended, RunId, StopMode, Tag, TaskId};
 use tm_store::run::AttemptDirectory;
-use tm_worktrees::{CheckoutSnapshot, OtherWorktrees, Repository};
+use tm_worktrees::{CheckoutChanges, CheckoutSnapshot, OtherWorktrees, Repository, TracedCommands};
 use tokio::sync::watch;
 
 /// What agents may not touch, and who else is at work.
@@ -44,7 +44,7 @@ pub(crate) struct AttemptRunner {
 pub(crate) enum Workplace {
     /// In the user's checkout: what changes there is its work.
     Checkout,
-    /// Elsewhere: what changes in the user's checkout is an escape.
+    /// Elsewhere: what it changes in the user's checkout is an escape.
     Elsewhere,
 }
 
@@ -70,8 +70,8 @@ pub(crate) struct Attempt {
 pub(crate) struct Ran {
     /// Its report, with what it changed elsewhere and what was noticed of it.
     pub(crate) report: AgentReport,
-    /// Changes of the user's checkout that are told and fail nobody.
-    pub(crate) warnings: Vec<String>,
+    /// Changes of the user's checkout that fail nobody and that no other attempt has told.
+    pub(crate) warning: Option<String>,
 }
 
 impl AttemptRunner {
@@ -94,9 +94,13 @@ impl AttemptRunner {
             task,
             number,
             start,
-            command,
+            mut command,
             orders,
         } = attempt;
+        let traced = TracedCommands::new(command.identity_file.with_file_name("git-commands"));
+        if self.escape == Escape::Traced && self.workplace == Workplace::Elsewhere {
+            command.tree.environment.extend(traced.begin()?);
+        }
         let (checkout, elsewhere) = tokio::join!(self.checkout(), self.elsewhere());
         let at_work = self.concurrent.begin((task, number));
         let ended = match start {
@@ -111,18 +115,37 @@ impl AttemptRunner {
         );
         let meanwhile = at_work.end();
         report.noticed.extend(meanwhile.noticed);
-        let (mut warned_of, changes) = (Vec::new(), changes.unwrap_or_default());
-        match self.escape {
-            Escape::Fail => report.escape = changes,
-            Escape::Warn => warned_of = changes,
+        let CheckoutChanges { work, settings } = changes.unwrap_or_default();
+        let own_command = if work.is_empty() {
+            None
+        } else {
+            self.own_command(traced).await
+        };
+        let (charged, told) = match (self.escape, &own_command) {
+            (Escape::Warn, _) => (Vec::new(), [work, settings].concat()),
+            (Escape::Traced, None) => (settings, work),
+            (Escape::Traced, Some(_)) | (Escape::Fail, _) => {
+                ([work, settings].concat(), Vec::new())
+            }
+        };
+        match own_command {
+            Some(command) => report
+                .noticed
+                .push(format!("it changed the checkout itself: `{command}`")),
+            None if charged.is_empty() || meanwhile.others.is_empty() => {}
+            None => report.noticed.push(suspects(&meanwhile.others)),
         }
-        if !report.escape.is_empty() && !meanwhile.others.is_empty() {
-            report.noticed.push(suspects(&meanwhile.others));
-        }
+        let warning = self.concurrent.news(&charged, told);
+        report.escape = charged;
+        report.noticed.extend(warning.clone());
         report.noticed.extend(changed_elsewhere);
-        let warning = |what: &String| format!("the user's checkout changed: {what}");
-        let warnings = warned_of.iter().map(warning).collect();
-        Ok(Ran { report, warnings })
+        Ok(Ran { report, warning })
+    }
+
+    /// A command of the agent's that changed the user's checkout, as far as git was asked to tell.
+    async fn own_command(&self, traced: TracedCommands) -> Option<String> {
+        let repository = self.repository.clone();
+        seen("the checkout", move || traced.on_the_users(&repository)).await?
     }
 
     /// The user's checkout as it is now; `None` when it is not looked at, or can't be.
@@ -135,7 +158,7 @@ impl AttemptRunner {
         seen("the checkout", look).await
     }
 
-    async fn changes_since(&self, before: Option<CheckoutSnapshot>) -> Option<Vec<String>> {
+    async fn changes_since(&self, before: Option<CheckoutSnapshot>) -> Option<CheckoutChanges> {
         let (before, after) = (before?, self.checkout().await?);
         let repository = self.repository.clone();
         let changes = in_background(move || before.changes(&after, &repository));

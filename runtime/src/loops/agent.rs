@@ -97,16 +97,11 @@ async fn ran(
     };
     let progress = |_: Progress| follow(LogEnd::Growing);
     let runner = runner(setup, concurrent);
-    let Ran {
-        mut report,
-        warnings,
-    } = runner.run(attempt, progress, |_| {}).await?;
+    // What was noticed of it says what the warning says.
+    let Ran { mut report, .. } = runner.run(attempt, progress, |_| {}).await?;
     follow(LogEnd::Final);
     let noticed = report.noticed.iter().cloned();
-    warnings
-        .into_iter()
-        .chain(noticed)
-        .for_each(|words| teller.warn(words));
+    noticed.for_each(|words| teller.warn(words));
     let said = closing(&directory.stdout(), output);
     if said.prints_events && !said.message.is_empty() {
         report.last_words.clone_from(&said.message);

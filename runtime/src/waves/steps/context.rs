@@ -262,9 +262,9 @@ impl StepContext {
             command,
             orders,
         };
-        let Ran { report, warnings } = runner.run(attempt, progress, afterwards).await?;
-        for words in warnings {
-            self.tell_output(words);
+        let Ran { report, warning } = runner.run(attempt, progress, afterwards).await?;
+        if let Some(words) = warning {
+            self.tell_warning(words);
         }
         Ok(report)
     }
