@@ -1,11 +1,12 @@
 //! Settings in Task Master's `.taskmaster/config.json`: the blocks `autopilot`, `test`, `git` and `storage`.
 //!
-//! Task Master owns that file, so whatever tm does not know there is left alone without a word.
+//! Task Master owns that file, so whatever tm does not know there is left alone without a word, but for thresholds of
+//! coverage: whoever set one believes that it is kept.
 
 use crate::key::Key;
 use crate::layer::{Layer, snake_case};
 use crate::shape::Shape;
-use crate::{Error, Source};
+use crate::{Error, Source, Warning};
 use serde_json::Value;
 use std::path::Path;
 
@@ -44,7 +45,21 @@ fn of_file(file: &Value) -> Layer {
             });
         }
     }
+    layer.warnings.extend(thresholds_not_kept(file));
     layer
+}
+
+/// Names the thresholds of coverage that nothing is held to.
+fn thresholds_not_kept(file: &Value) -> Option<Warning> {
+    let thresholds = &file["test"]["coverageThresholds"];
+    let is_set = |name: &&str| thresholds[*name].as_f64() > Some(0.0);
+    let names = ["branches", "functions", "statements"];
+    let names: Vec<&str> = names.into_iter().filter(is_set).collect();
+    (!names.is_empty()).then(|| Warning::Ignored {
+        path: SHOWN.into(),
+        key: format!("test.coverageThresholds.{}", names.join("|")),
+        why: "work is held to covered lines alone".to_owned(),
+    })
 }
 
 /// Returns the setting of tm that a name in a block is, with its value.
@@ -79,7 +94,7 @@ mod tests {
 
     fn entries(file: &Value) -> Vec<(String, Value)> {
         let layer = of_file(file);
-        assert!(layer.errors.is_empty() && layer.warnings.is_empty());
+        assert!(layer.errors.is_empty());
         layer
             .entries
             .into_iter()
@@ -119,6 +134,24 @@ mod tests {
             entries(&file),
             expected.map(|(key, value)| (key.to_owned(), value))
         );
+    }
+
+    #[test]
+    fn thresholds_that_nothing_is_held_to_are_named() {
+        let warnings = |thresholds: Value| -> Vec<String> {
+            let file = json!({"test": {"coverageThresholds": thresholds}});
+            let warnings = of_file(&file).warnings;
+            warnings.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(
+            warnings(json!({"lines": 80, "branches": 75, "functions": 0, "statements": 80.5})),
+            [
+                "`test.coverageThresholds.branches|statements` of `.taskmaster/config.json` is ignored: work is held to \
+              covered lines alone"
+            ]
+        );
+        assert!(warnings(json!({"lines": 80})).is_empty());
+        assert!(warnings(json!("80")).is_empty());
     }
 
     #[test]

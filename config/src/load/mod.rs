@@ -73,11 +73,20 @@ fn user_file(path: &Path) -> Layer {
 }
 
 fn project_file(root: &Path) -> Layer {
-    yaml_file(
+    let mut layer = yaml_file(
         &root.join(PROJECT_FILE),
         Path::new(PROJECT_FILE),
         Source::ProjectYaml,
-    )
+    );
+    let elsewhere = Path::new("tm.yaml");
+    if root.join(elsewhere).is_file() {
+        layer.warnings.push(Warning::Ignored {
+            path: elsewhere.to_path_buf(),
+            key: String::new(),
+            why: format!("settings are read from `{PROJECT_FILE}`"),
+        });
+    }
+    layer
 }
 
 fn yaml_file(path: &Path, shown: &Path, source: fn(PathBuf, Option<usize>) -> Source) -> Layer {
