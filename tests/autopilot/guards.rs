@@ -85,6 +85,13 @@ fn an_agent_that_commits_itself_is_not_in_the_way() {
     scene.git(&["commit", "--quiet", "--message", "by hand"]);
     let committed = scene.autopilot_ok(&["commit", "2.1"]);
     assert_eq!(committed["message"], "by hand");
+    // The history is what tells other clones that a task is done, and this commit does not.
+    assert!(
+        committed["warnings"][0]
+            .as_str()
+            .is_some_and(|warning| warning.contains("without the trailers `Task` and `Tag`")),
+        "{committed}"
+    );
 }
 
 #[test]

@@ -134,9 +134,17 @@ fn make_or_find(
         let warning = "the commit was made before tm was cut off";
         return Ok(Some((tip, vec![warning.to_owned()])));
     }
-    let made = make(session, request, branch)?;
-    let warning = "taken as it is: the agent committed itself";
-    Ok(made.or_else(|| has_moved.then(|| (tip, vec![warning.to_owned()]))))
+    if let Some(made) = make(session, request, branch)? {
+        return Ok(Some(made));
+    }
+    let trailers = session.project.repository.past(&tip)?.trailers;
+    let mut warning = "taken as it is: the agent committed itself".to_owned();
+    if values(&trailers, "Task").next().is_none() {
+        warning.push_str(
+            "; without the trailers `Task` and `Tag` only the backlog says that it is done",
+        );
+    }
+    Ok(has_moved.then(|| (tip, vec![warning])))
 }
 
 fn make(

@@ -7,7 +7,7 @@ use super::project::Project;
 use crate::conventional::{file_name, stem};
 use std::path::Path;
 use tm_executors::testing::framework_of;
-use tm_scheduler::verdict::is_test_path;
+use tm_scheduler::verdict::{is_source, is_test_path};
 use tm_scheduler::{Task, slug};
 
 /// So many existing test files are named.
@@ -18,17 +18,21 @@ const MOST_FILES: usize = 10;
 /// What the project shows of its tests.
 pub(super) struct Tests {
     pub(super) framework: &'static str,
-    pub(super) pattern: &'static str,
+    /// Where the framework has its tests.
+    pattern: &'static str,
     pub(super) existing: Vec<String>,
     default_file: &'static str,
 }
+
+/// What a framework for JavaScript has before the ending of a test file, whichever of the endings that is.
+const MARKS: [&str; 2] = [".test.", ".spec."];
 
 impl Tests {
     pub(super) fn of(project: &Project) -> Self {
         let files = project.repository.files_in_checkout().unwrap_or_default();
         let mut existing: Vec<String> = files
             .into_iter()
-            .filter(|path| is_test_path(path))
+            .filter(|path| is_test_path(path) && is_source(path))
             .collect();
         existing.truncate(MOST_TESTS);
         match framework_of(project.root()) {
@@ -53,12 +57,37 @@ impl Tests {
         if words.is_empty() {
             words.push_str("work");
         }
-        let Some(path) = self.existing.iter().find(|path| has_mark(path)) else {
+        let Some(path) = self.example() else {
             return self.default_file.replace("{}", &words);
         };
         let name = file_name(path);
         let folder = &path[..path.len() - name.len()];
         format!("{folder}{}", name.replacen(stem(name), &words, 1))
+    }
+
+    /// The test that a new one is to be like: one in the framework's place with the framework's name for tests, else one
+    /// with such a name anywhere, else whatever is in that place.
+    fn example(&self) -> Option<&String> {
+        let folder = self.pattern.split("**").next().unwrap_or_default();
+        let (start, end) = file_name(self.default_file)
+            .split_once("{}")
+            .unwrap_or_default();
+        let is_in_place = |path: &&String| {
+            let name = file_name(path);
+            path.contains(folder) && name.starts_with(start) && name.ends_with(end)
+        };
+        let mut existing = self.existing.iter();
+        let named = existing
+            .clone()
+            .find(|path| is_in_place(path) && has_mark(path))
+            .or_else(|| existing.clone().find(|path| mark_of(path).is_some()));
+        named.or_else(|| existing.find(is_in_place))
+    }
+
+    /// The pattern of the files of tests: of those that are there, where the framework takes several.
+    pub(super) fn pattern(&self) -> String {
+        let found = self.example().and_then(|path| mark_of(path));
+        found.map_or_else(|| self.pattern.to_owned(), |ending| format!("**/*{ending}"))
     }
 }
 
@@ -66,6 +95,13 @@ impl Tests {
 fn has_mark(path: &str) -> bool {
     let lower = file_name(path).to_lowercase();
     lower.contains("test") || lower.contains("spec") || lower.strip_suffix(".t").is_some()
+}
+
+/// Returns `.test.js` of `a.test.js`.
+fn mark_of(path: &str) -> Option<&str> {
+    let name = file_name(path);
+    let at = MARKS.iter().find_map(|mark| name.find(mark))?;
+    name.get(at..)
 }
 
 /// What a subtask says about how it is done, a hint a line.
@@ -128,26 +164,55 @@ mod tests {
 
     #[test]
     fn tests_go_beside_the_others_and_are_named_like_them() {
-        for (existing, expected) in [
+        let (jest, pytest) = (
+            ("**/*.test.js", "src/__tests__/{}.test.js"),
+            ("**/test_*.py", "tests/test_{}.py"),
+        );
+        let (cargo, unknown) = (("tests/**/*.rs", "tests/{}.rs"), ("**/*test*", "tests/{}"));
+        for ((pattern, default_file), existing, expected, like) in [
             (
-                &["src/__tests__/old.test.js"][..],
+                jest,
+                "src/__tests__/old.test.js",
                 "src/__tests__/add_schema.test.js",
+                "**/*.test.js",
             ),
             (
-                &["tests/helpers.py", "tests/test_old.py"],
-                "tests/test_add_schema.py",
+                jest,
+                "test/fixtures.js src/old.spec.tsx",
+                "src/add_schema.spec.tsx",
+                "**/*.spec.tsx",
             ),
-            (&["pkg/old_test.go"], "pkg/add_schema_test.go"),
-            (&[], "src/add_schema.test.ts"),
+            (jest, "", "src/__tests__/add_schema.test.js", jest.0),
+            (
+                pytest,
+                "run_tests.py tests/helpers.py tests/test_old.py",
+                "tests/test_add_schema.py",
+                pytest.0,
+            ),
+            (pytest, "run_tests.py", "tests/test_add_schema.py", pytest.0),
+            (
+                cargo,
+                "src/parser_tests.rs tests/it.rs",
+                "tests/add_schema.rs",
+                cargo.0,
+            ),
+            (unknown, "tests/t0.sh", "tests/add_schema.sh", unknown.0),
+            (
+                unknown,
+                "tests/lib.sh pkg/old_test.sh",
+                "pkg/add_schema_test.sh",
+                unknown.0,
+            ),
+            (unknown, "", "tests/add_schema", unknown.0),
         ] {
-            let existing = existing.iter().map(|path| (*path).to_owned()).collect();
             let tests = Tests {
                 framework: "",
-                pattern: "",
-                existing,
-                default_file: "src/{}.test.ts",
+                pattern,
+                existing: existing.split_whitespace().map(ToOwned::to_owned).collect(),
+                default_file,
             };
-            assert_eq!(tests.file_for(&subtask("Add schema", "")), expected);
+            let found = tests.file_for(&subtask("Add schema", ""));
+            assert_eq!((found.as_str(), tests.pattern().as_str()), (expected, like));
         }
     }
 

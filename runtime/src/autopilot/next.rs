@@ -141,7 +141,7 @@ impl OpenRun<'_> {
             dependencies: dependencies.collect(),
             test_command: test_command.map(|command| command.to_string()),
             project_root: self.project.root().display().to_string(),
-            test_pattern: tests.pattern.to_owned(),
+            test_pattern: tests.pattern(),
             existing_tests: tests.existing.clone(),
             red_phase: None,
             green_phase: None,
