@@ -6,7 +6,7 @@
 use crate::commands::{Arguments, source_of};
 use crate::environment::folder_in;
 use crate::failure::Result;
-use clap::{ArgMatches, ColorChoice, CommandFactory as _, FromArgMatches as _};
+use clap::{Arg, ArgMatches, ColorChoice, Command, CommandFactory as _, FromArgMatches as _};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tm_runtime::callers::refuse_to_agents;
@@ -65,7 +65,8 @@ impl Invocation {
     /// # Errors
     /// It makes no sense, or asks for help.
     pub(crate) fn read() -> clap::error::Result<(Arguments, Self)> {
-        let mut command = Arguments::command().color(asked_for(std::env::args_os()));
+        let command = Arguments::command().color(asked_for(std::env::args_os()));
+        let mut command = with_values_below_zero(command);
         let matches = command.try_get_matches_from_mut(std::env::args_os())?;
         let arguments =
             Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
@@ -125,6 +126,17 @@ impl Invocation {
     }
 }
 
+/// Has a number below zero taken for the value that it is, so that what refuses it can say what is expected.
+fn with_values_below_zero(command: Command) -> Command {
+    let takes_it = |argument: Arg| {
+        let has_values = argument.get_action().takes_values();
+        argument.allow_negative_numbers(has_values)
+    };
+    command
+        .mut_args(takes_it)
+        .mut_subcommands(with_values_below_zero)
+}
+
 /// When clap shows colours in what it says itself, before it knows what the words mean.
 fn asked_for(words: impl Iterator<Item = OsString>) -> ColorChoice {
     let words = words.map(|word| word.to_string_lossy().into_owned());
@@ -145,7 +157,6 @@ fn folder_of_backlog(start: &Path, named: Option<&Path>) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Command;
 
     /// Every command that does something, as it is called.
     fn names(command: &Command, before: &str) -> Vec<String> {
@@ -226,6 +237,13 @@ mod tests {
         assert_eq!(asked(&["tm", "fly", "--color=always"]), ColorChoice::Always);
         assert_eq!(asked(&["tm", "--", "--color", "never"]), ColorChoice::Auto);
         assert_eq!(asked(&["tm", "--color", "pink"]), ColorChoice::Auto);
+    }
+
+    #[test]
+    fn a_number_below_zero_is_a_value() {
+        let command = with_values_below_zero(Arguments::command());
+        let words = ["tm", "waves", "run", "--max-cost", "-1"];
+        assert!(command.try_get_matches_from(words).is_ok());
     }
 
     #[test]

@@ -93,8 +93,9 @@ pub(crate) struct LoopArguments {
     /// Failures in a row after which one more ends the loop.
     #[arg(long, value_name = "N")]
     retries: Option<u32>,
-    /// Tell when it is over: `desktop`, or a URL that gets the summary as JSON; may be given several times.
-    #[arg(long, value_name = "desktop|URL")]
+    /// Tell when it is over: `desktop`, or a web server at this URL, which gets JSON; `slack+URL` and `discord+URL` for
+    /// servers that want theirs. May be given several times.
+    #[arg(long, value_name = "CHANNEL")]
     notify: Vec<String>,
     /// Print what agents print, line by line.
     #[arg(long, short)]
