@@ -20,6 +20,10 @@ pub struct AttemptRecord {
     pub mends: Option<CommitId>,
     /// What reviewers spent who gave no verdict on its work.
     pub unreviewed: Vec<GateResult>,
+    /// When its work began to wait for its turn to land.
+    pub queued_at: Option<Timestamp>,
+    /// When its landing began, the last time.
+    pub landing_at: Option<Timestamp>,
     progress: AttemptProgress,
     /// Whether it is over, and how.
     pub end: AttemptEnd,
@@ -145,6 +149,8 @@ impl AttemptRecord {
             agent,
             mends,
             unreviewed: Vec::new(),
+            queued_at: None,
+            landing_at: None,
             progress: AttemptProgress::Preparing,
             end: AttemptEnd::UnderWay { ahead: None },
         }

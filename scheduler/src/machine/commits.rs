@@ -94,6 +94,7 @@ impl Scheduler {
             self.held(rank, commit);
         } else {
             self.set_state(rank, State::Landing { commit });
+            self.last_attempt(rank).queued_at = Some(self.now);
             self.landing.push_back(rank);
         }
     }

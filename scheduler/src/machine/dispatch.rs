@@ -158,6 +158,7 @@ impl Scheduler {
         };
         let commit = commit.clone();
         self.ask(rank, AttemptStep::Land { commit });
+        self.last_attempt(rank).landing_at = Some(self.now);
         self.landing_under_way = true;
     }
 

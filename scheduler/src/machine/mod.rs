@@ -117,6 +117,8 @@ pub struct Scheduler {
     broken_by: Option<String>,
     /// The moment of the last input.
     now: Timestamp,
+    /// When no process carried the run out: from its last input to when it was taken up.
+    pauses: Vec<(Timestamp, Timestamp)>,
     /// What the input under way asks for so far; empty between inputs.
     effects: Vec<Effect>,
 }
@@ -162,6 +164,7 @@ impl Scheduler {
             streak: None,
             broken_by: None,
             now: Timestamp::default(),
+            pauses: Vec::new(),
             effects: Vec::new(),
             plan,
         };
@@ -198,13 +201,13 @@ impl Scheduler {
     /// # Errors
     /// The input can't come where the run stands; nothing has changed then.
     pub fn handle(&mut self, now: Timestamp, input: Input) -> Result<Vec<Effect>, IllegalInput> {
-        self.now = now;
-        let taken = self.take(input);
+        let before = std::mem::replace(&mut self.now, now);
+        let taken = self.take(input, before);
         let effects = std::mem::take(&mut self.effects);
         taken.map(|()| effects)
     }
 
-    fn take(&mut self, input: Input) -> Result<(), IllegalInput> {
+    fn take(&mut self, input: Input, before: Timestamp) -> Result<(), IllegalInput> {
         match (self.life, input) {
             (Life::New, Input::Begin) => self.begin(),
             // The process was gone before its first input was kept.
@@ -232,7 +235,7 @@ impl Scheduler {
                 }
                 self.request(request);
             }
-            (Life::Running | Life::Ended(_), Input::Resumed(limits)) => self.resume(limits),
+            (Life::Running | Life::Ended(_), Input::Resumed(limits)) => self.resume(limits, before),
             // It came in one batch with the end: whoever takes the run up asks for every step again. Journals of
             // earlier versions have such inputs.
             (

@@ -235,6 +235,11 @@ impl Scheduler {
         &self.limits
     }
 
+    /// Returns when no process carried the run out: from its last input to when it was taken up.
+    pub fn pauses(&self) -> &[(Timestamp, Timestamp)] {
+        &self.pauses
+    }
+
     /// Tells whether nothing is started until somebody lets the run go on.
     pub const fn is_paused(&self) -> bool {
         self.is_paused

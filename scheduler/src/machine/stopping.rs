@@ -8,7 +8,7 @@ use super::attempt_record::Reached;
 use super::{Life, Scheduler, State, TaskIndex};
 use crate::{
     AgentReport, AgentVerdict, AttemptStep, Dependants, Effect, Event, Failure, Keep, Limits,
-    Status, StopMode, StopReason, judge_agent,
+    Status, StopMode, StopReason, Timestamp, judge_agent,
 };
 
 /// What becomes of a task when the step under way is answered.
@@ -66,8 +66,9 @@ impl Scheduler {
     }
 
     /// Asks again for every step that was under way, since nobody hears the answers of the process that is gone.
-    pub(super) fn resume(&mut self, limits: Limits) {
+    pub(super) fn resume(&mut self, limits: Limits, before: Timestamp) {
         self.life = Life::Running;
+        self.pauses.push((before, self.now));
         self.limits = limits;
         (self.stop_order, self.lands_until) = (None, None);
         // Whoever takes it up has seen how it ended; otherwise the count outlives the process.

@@ -28,6 +28,7 @@ fn an_agent_that_was_running_when_tm_died_is_adopted() {
         .expect("begins");
     script.answer("1", prepared(), &["say attempt:started 1", "run 1#1"]);
     let limits = script.scheduler.limits().clone();
+    script.now = Timestamp(500);
     script.gives(
         Input::Resumed(limits),
         &[
@@ -36,16 +37,17 @@ fn an_agent_that_was_running_when_tm_died_is_adopted() {
             "adopt 1#1",
         ],
     );
+    assert_eq!(script.scheduler.pauses(), [(Timestamp(0), Timestamp(500))]);
     script.answer(
         "1",
         ended(Ended::Lost),
         &[
             "release 1#1 Salvage",
             "say attempt:ended 1 lost",
-            "say task:waiting 1 until 1000",
+            "say task:waiting 1 until 1500",
         ],
     );
-    script.now = Timestamp(1_000);
+    script.now = Timestamp(1_500);
     script.gives(Input::Tick, &["prepare 1#2 on [] with []"]);
     assert!(!script.scheduler.task(&"1".into()).expect("a task").attempts[0].is_charged());
 }
