@@ -73,4 +73,4 @@ pub use traced::TracedCommands;
 pub use tree_id::{TreeId, Treeish};
 pub use united::{MergedFile, MergedTree, VersionFiles};
 pub use version::{GitVersion, check_git};
-pub use work::{Diffstat, WorkSnapshot};
+pub use work::{Diffstat, Patch, WorkSnapshot};

@@ -4,9 +4,11 @@
 //! Touches neither the index nor a branch nor a file of the folder.
 
 use crate::git::{fields, path_of};
-use crate::{Error, Repository, Result, TreeId, Worktree};
+use crate::{Error, OrFailedTo as _, Repository, Result, TreeId, Worktree};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 use tm_scheduler::iteration::WorkChanges;
@@ -30,6 +32,15 @@ pub struct Diffstat {
     pub insertions: usize,
     /// Lines that are gone.
     pub deletions: usize,
+}
+
+/// The beginning of what differs between two commits, as a patch.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Patch {
+    /// Whole lines.
+    pub text: String,
+    /// So many lines more there are.
+    pub left_out: u64,
 }
 
 impl Repository {
@@ -101,42 +112,88 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn diffstats(&self, pairs: &[(CommitId, CommitId)]) -> Result<Vec<Option<Diffstat>>> {
+        self.of_pairs(pairs, "--numstat", |sum: &mut Diffstat, line| {
+            let mut fields = line.split('\t');
+            // A file that is not text has no lines: `-`.
+            let mut count = || fields.next().and_then(|field| field.parse::<usize>().ok());
+            sum.files += 1;
+            sum.insertions += count().unwrap_or(0);
+            sum.deletions += count().unwrap_or(0);
+        })
+    }
+
+    /// Returns what differs between two commits, as patches of so many bytes at the most, for many pairs at once, in
+    /// their order; `None` where a commit is not there.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn patches(
+        &self,
+        pairs: &[(CommitId, CommitId)],
+        most: usize,
+    ) -> Result<Vec<Option<Patch>>> {
+        let form = "--patch --no-color --no-ext-diff --no-textconv";
+        self.of_pairs(pairs, form, |patch: &mut Patch, line| {
+            if patch.left_out > 0 || patch.text.len() + line.len() >= most {
+                patch.left_out += 1;
+            } else {
+                patch.text += line;
+                patch.text.push('\n');
+            }
+        })
+    }
+
+    /// Asks git what differs between the commits of each pair, and takes in each line of what it says.
+    fn of_pairs<T: Clone + Default>(
+        &self,
+        pairs: &[(CommitId, CommitId)],
+        form: &str,
+        take: impl Fn(&mut T, &str),
+    ) -> Result<Vec<Option<T>>> {
         let trees = self.trees_of(pairs.iter().flat_map(|(from, to)| [from, to]))?;
-        let trees: Vec<Option<(&str, &str)>> = trees
+        let trees: Vec<Option<String>> = trees
             .chunks_exact(2)
-            .map(|pair| Some((pair[0].as_deref()?, pair[1].as_deref()?)))
+            .map(|pair| Some(format!("{} {}", pair[0].as_deref()?, pair[1].as_deref()?)))
             .collect();
-        let mut input = String::new();
-        for (from, to) in trees.iter().flatten() {
-            let _ = writeln!(input, "{from} {to}");
-        }
-        if input.is_empty() {
+        let mut taken: BTreeMap<&str, T> = trees
+            .iter()
+            .flatten()
+            .map(|pair| (pair.as_str(), T::default()))
+            .collect();
+        if taken.is_empty() {
             return Ok(vec![None; pairs.len()]);
         }
-        let listing = self
-            .git("diff-tree --stdin -r --no-renames --numstat")
+        let input: String = taken.keys().flat_map(|pair| [*pair, "\n"]).collect();
+        // It may be more than fits into memory.
+        let folder = std::env::temp_dir();
+        let listing = tempfile::NamedTempFile::new().or_failed_to("write to", &folder)?;
+        self.git("diff-tree --stdin -r --no-renames")
+            .line(form)
             .input(input)
-            .text()?;
-        let mut sums: BTreeMap<(&str, &str), Diffstat> = BTreeMap::new();
+            .output_to(listing.path().to_owned())
+            .done()?;
+        let listing = File::open(listing.path()).or_failed_to("read", listing.path())?;
+        let (mut listing, mut line) = (BufReader::new(listing), Vec::new());
         let mut current = None;
-        for line in listing.lines() {
-            let Some((insertions, rest)) = line.split_once('\t') else {
-                // The two trees that the lines below are about.
-                current = line.split_once(' ');
-                continue;
-            };
-            let Some(pair) = current else { continue };
-            let sum = sums.entry(pair).or_default();
-            let deletions = rest.split('\t').next().unwrap_or_default();
-            // A file that is not text has no lines: `-`.
-            sum.files += 1;
-            sum.insertions += insertions.parse().unwrap_or(0);
-            sum.deletions += deletions.parse().unwrap_or(0);
+        while listing
+            .read_until(b'\n', &mut line)
+            .or_failed_to("read in", &folder)?
+            > 0
+        {
+            let text = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(&line));
+            // The trees that the lines below are about: no line that is about them reads so.
+            match taken.get_key_value(&*text) {
+                Some((pair, _)) => current = Some(*pair),
+                None => drop(
+                    current
+                        .and_then(|pair| taken.get_mut(pair))
+                        .map(|known| take(known, &text)),
+                ),
+            }
+            line.clear();
         }
-        Ok(trees
-            .into_iter()
-            .map(|pair| Some(sums.get(&pair?).copied().unwrap_or_default()))
-            .collect())
+        let of = |pair: &Option<String>| taken.get(pair.as_deref()?).cloned();
+        Ok(trees.iter().map(of).collect())
     }
 
     /// Returns the commits that are not there.

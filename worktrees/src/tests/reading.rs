@@ -36,6 +36,21 @@ fn sizes_of_many_changes_come_in_the_order_of_the_questions() {
     );
     assert_eq!(scene.repository.diffstats(&[]).expect("nothing"), []);
     assert!(scene.repository.diffstat(&pairs[2].0, &pairs[2].1).is_err());
+    let whole = scene.repository.patches(&pairs, 10_000).expect("patches");
+    let texts = whole
+        .iter()
+        .map(|patch| patch.as_ref().map(|patch| patch.text.as_str()));
+    let texts: Vec<Option<&str>> = texts.collect();
+    assert!(
+        texts[0].is_some_and(|text| text.contains("\n-two\n+2\n") && text.contains("\n+four\n"))
+    );
+    assert_eq!((texts[1], texts[2]), (Some(""), None));
+    assert!(texts[3].is_some_and(|text| text.contains("Binary files")));
+    let cut = scene.repository.patches(&pairs[4..], 90).expect("patches");
+    let (cut, whole) = (cut[0].clone().expect("one"), texts[4].expect("one"));
+    let left = whole.strip_prefix(&cut.text).expect("its beginning");
+    assert!(cut.text.len() < 90 && cut.text.ends_with('\n'));
+    assert_eq!(left.lines().count() as u64, cut.left_out);
 }
 
 #[test]
