@@ -107,7 +107,7 @@ pub(crate) async fn end(project: &Project, run: KnownRun) -> Result<(), Error> {
     sender.send(Steer::Stop(StopMode::Now)).unwrap_or_default();
     let outcome = Box::pin(run.run(steers, |_, _, _| {})).await?;
     let summary = whole_summary(&project, &outcome.scheduler, &header, outcome.ended_at);
-    write_reports(&summary, directory.path())
+    write_reports(&project, &directory, &summary)
 }
 
 /// Opens the project with the settings that a run was started with, and those that are given now.

@@ -2,6 +2,7 @@
 //! what the journal says has landed against git, for every call that says what has landed.
 
 use crate::error::Error;
+use crate::excerpts::{ends, with_excerpts};
 use crate::notice::Notice;
 use crate::project::{KnownRun, Project};
 use crate::review::Doubted;
@@ -36,9 +37,14 @@ fn is_done(view: &TaskView<'_>) -> bool {
 }
 
 /// Writes the reports where the user wants them too; trouble with that is told.
-pub(crate) fn write_besides(project: &Project, summary: &Summary, folder: &Path) {
+pub(crate) fn write_besides(
+    project: &Project,
+    directory: &RunDirectory,
+    summary: &Summary,
+    folder: &Path,
+) {
     let made = std::fs::create_dir_all(folder).map_err(Error::from);
-    if let Err(error) = made.and_then(|()| write_reports(summary, folder)) {
+    if let Err(error) = made.and_then(|()| write_into(project, directory, summary, folder)) {
         let (folder, why) = (folder.display(), with_causes(&error));
         project.tell(&Notice::Failed(&format!(
             "write reports into `{folder}`: {why}"
@@ -46,14 +52,28 @@ pub(crate) fn write_besides(project: &Project, summary: &Summary, folder: &Path)
     }
 }
 
-/// Writes the summary in all its forms.
+/// Writes the summary in all its forms into the folder of its run.
 ///
 /// # Errors
 /// The folder can't be written.
-pub fn write_reports(summary: &Summary, folder: &Path) -> Result<(), Error> {
+pub fn write_reports(
+    project: &Project,
+    directory: &RunDirectory,
+    summary: &Summary,
+) -> Result<(), Error> {
+    write_into(project, directory, summary, directory.path())
+}
+
+fn write_into(
+    project: &Project,
+    directory: &RunDirectory,
+    summary: &Summary,
+    folder: &Path,
+) -> Result<(), Error> {
     write_json(&folder.join("summary.json"), summary)?;
+    let whole = with_excerpts(project, directory, summary);
     for report in &REPORTS {
-        let text = (report.layout)(summary);
+        let text = (report.layout)(&whole);
         tm_store::atomic::replace_own(&folder.join(report.file), text.as_bytes())?;
     }
     Ok(())
@@ -87,10 +107,9 @@ fn measure(project: &Project, tasks: &mut [TaskSummary]) {
     }
 }
 
-/// What the work of a task was built on, and the work.
-fn ends(task: &TaskSummary) -> Option<(CommitId, CommitId)> {
-    let (base, commit) = (task.base_commit.as_deref()?, task.commit.as_deref()?);
-    Some((CommitId::new(base), CommitId::new(commit)))
+fn name_of(folder: &Path) -> String {
+    let name = folder.file_name().unwrap_or(folder.as_os_str());
+    name.to_string_lossy().into_owned()
 }
 
 /// Returns the facts of a run for its summary.
@@ -102,6 +121,7 @@ pub fn facts(project: &Project, header: &JournalHeader, ended_at: Timestamp) -> 
     let directory = directory.as_ref();
     RunFacts {
         run_id: header.run_id.clone(),
+        project: name_of(project.repository.checkout_root()),
         tag: header.tag.clone(),
         base_commit: header.base_commit.clone(),
         integration_branch: header.integration_branch.clone(),

@@ -289,13 +289,13 @@ impl Ended {
         let scheduler = &self.outcome.scheduler;
         let summary = whole_summary(project, scheduler, header, self.outcome.ended_at);
         forget_rejections(project, scheduler, header)?;
-        write_reports(&summary, directory.path())
+        write_reports(project, directory, &summary)
             .map_err(|error| Error::RunBrokenOff(Box::new(error)))?;
         if project.loaded.settings.git.commit_backlog == CommitBacklog::Each {
             Statuses::of(project, header).commit_on_branch(scheduler)?;
         }
         if let Some(folder) = &after.report_dir {
-            write_besides(project, &summary, folder);
+            write_besides(project, directory, &summary, folder);
         }
         Ok(summary)
     }

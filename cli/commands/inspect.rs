@@ -8,7 +8,7 @@ use crate::project::open;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use serde_json::{Value, json};
 use std::path::Path;
-use tm_app::{KnownRun, Project, write_reports};
+use tm_app::{KnownRun, Project, with_excerpts, write_reports};
 use tm_executors::process::run_attended;
 use tm_reports::{REPORTS, RunReport, Summary, metrics_text, status_text, summary_text};
 use tm_runtime::replay;
@@ -115,16 +115,20 @@ impl Perform for MetricsArguments {
 
 impl Perform for ReportArguments {
     async fn perform(self, start: &Path) -> Result {
-        let (directory, summary) = summary(start, self.run.as_deref())?;
+        let project = open(start)?;
+        let (directory, summary) = tm_app::status(&project, self.run.as_deref())?;
         if self.form.open {
-            write_reports(&summary, directory.path())?;
+            write_reports(&project, &directory, &summary)?;
             say!("{}", directory.report().display());
             show(&directory).await?;
             return Ok(tell_doubts(&summary));
         }
         match self.form.report.0 {
             _ if self.form.json => print_data(&json_text(&summary)?),
-            Some(report) => print_data(&(report.layout)(&summary)),
+            Some(report) => {
+                let whole = with_excerpts(&project, &directory, &summary);
+                print_data(&(report.layout)(&whole));
+            }
             None => print_text(&summary_text(&summary)),
         }
         Ok(tell_doubts(&summary))

@@ -2,7 +2,7 @@
 //!
 //! Rust decides what is shown, a template writes it; one of HTML or XML escapes whatever tasks and agents said.
 
-use crate::moment::between;
+use crate::moment::{between, period};
 use crate::terminal::table;
 use crate::{ProofSummary, Tone, human_duration, listed, toned};
 use minijinja::Environment;
@@ -25,6 +25,7 @@ static LAYOUTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
     syntax.trim_blocks(true).lstrip_blocks(true);
     layouts.set_syntax(syntax.build().expect("the usual delimiters are valid"));
     let templates = templates![
+        "attempt.html",
         "autopilot/committed.txt",
         "autopilot/completed.txt",
         "autopilot/ended.txt",
@@ -97,6 +98,7 @@ pub fn laid_out(layout: &str, said: &impl Serialize) -> String {
 fn add_words(layouts: &mut Environment<'_>) {
     layouts.add_filter("duration", human_duration);
     layouts.add_filter("dollars", |cost: f64| format!("${cost:.2}"));
+    layouts.add_filter("grouped", grouped);
     layouts.add_filter("rounded", |number: f64| format!("{number:.0}"));
     layouts.add_filter("plain_number", |number: f64| number.to_string());
     layouts.add_filter("first_letters", |text: &str, most: usize| -> String {
@@ -137,9 +139,25 @@ fn add_words(layouts: &mut Environment<'_>) {
         proof.rests_on().as_str()
     });
     layouts.add_filter("holds", |outcome: Serde<GateOutcome>| outcome.holds());
+    layouts.add_function("period", |began: &str, ended: &str| period(began, ended));
     layouts.add_function("took", |began: &str, ended: &str| {
         human_duration(between(began, ended))
     });
+}
+
+/// A number as people read it, its digits in threes.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let with_gap = |(at, digit): (usize, char)| {
+        let is_group = at > 0 && (digits.len() - at).is_multiple_of(3);
+        [is_group.then_some(','), Some(digit)]
+    };
+    digits
+        .chars()
+        .enumerate()
+        .flat_map(with_gap)
+        .flatten()
+        .collect()
 }
 
 fn on_its_line(text: &str) -> String {

@@ -42,8 +42,8 @@ pub use run_reports::{
 };
 pub use summarize::{RunFacts, summarize};
 pub use summary::{
-    AttemptSummary, Counts, DiffstatSummary, DoubtSummary, ProofSummary, SetupSummary, Summary,
-    TaskSummary, Totals, Verdict, WallSummary,
+    AttemptSummary, Counts, DiffstatSummary, DoubtSummary, Excerpt, PauseSummary, ProofSummary,
+    SetupSummary, Summary, TaskSummary, Totals, Verdict, WallSummary,
 };
 pub use terminal::{Colours, Sheet, Tone, toned};
 pub use traces::traces_json;

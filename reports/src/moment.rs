@@ -21,6 +21,21 @@ pub(crate) fn between(began: &str, ended: &str) -> u64 {
     milliseconds(ended).saturating_sub(milliseconds(began))
 }
 
+/// Returns from when to when, as people write it, in UTC; the day once where it is the same.
+pub(crate) fn period(began: &str, ended: &str) -> String {
+    let parsed = |moment: &str| moment.parse().unwrap_or(Moment::UNIX_EPOCH);
+    let (began, ended) = (parsed(began), parsed(ended));
+    let day = |moment: Moment| moment.strftime("%A, %-d %B %Y").to_string();
+    let clock = |moment: Moment| moment.strftime("%H:%M").to_string();
+    let (first, last) = (day(began), day(ended));
+    let between = if first == last {
+        "–".to_owned()
+    } else {
+        format!(" to {last}, ")
+    };
+    format!("{first}, {}{between}{} UTC", clock(began), clock(ended))
+}
+
 /// Returns a duration in milliseconds as `850ms`, `42s`, `3m 05s`, or `2h 07m`.
 pub fn human_duration(milliseconds: u64) -> String {
     let seconds = milliseconds / 1_000;
@@ -35,6 +50,19 @@ pub fn human_duration(milliseconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_period_names_a_day_once() {
+        let from = "2026-11-21T21:45:12.000Z";
+        assert_eq!(
+            period(from, "2026-11-21T23:02:00.000Z"),
+            "Saturday, 21 November 2026, 21:45–23:02 UTC"
+        );
+        assert_eq!(
+            period(from, "2026-11-22T07:02:00.000Z"),
+            "Saturday, 21 November 2026, 21:45 to Sunday, 22 November 2026, 07:02 UTC"
+        );
+    }
 
     #[test]
     fn durations_read_well_at_every_size() {

@@ -63,11 +63,11 @@ pub struct RowView<'a> {
     /// The half that writes the tests.
     pub red: Option<&'a TaskSummary>,
     /// What became of both together.
-    verdict: Verdict,
+    pub(crate) verdict: Verdict,
     /// The half that was given up.
     failed: Option<&'a TaskSummary>,
     /// The tasks that it can't be done without, and that failed.
-    blocked_by: Vec<&'a str>,
+    pub(crate) blocked_by: Vec<&'a str>,
     /// Whether a half has proven work.
     has_work: bool,
     /// What there is to say besides, in a line.
@@ -179,10 +179,14 @@ impl RowView<'_> {
             .find(has_branch)
     }
 
+    /// Returns its halves, the one that writes the tests first.
+    pub(crate) fn halves(&self) -> impl Iterator<Item = &TaskSummary> {
+        self.red.into_iter().chain([self.work])
+    }
+
     /// Returns how much the work that holds rests on, the weaker half's.
     pub(crate) fn strength(&self) -> Option<Strength> {
-        let halves = self.red.into_iter().chain([self.work]);
-        halves.filter_map(TaskSummary::strength).min()
+        self.halves().filter_map(TaskSummary::strength).min()
     }
 
     /// Returns the title, with what there is to say besides.

@@ -5,8 +5,8 @@ use crate::cleaned::cleaned;
 use crate::compliance::tdd_summary;
 use crate::moment::moment;
 use crate::{
-    AttemptSummary, Counts, ProofSummary, SetupSummary, Summary, TaskSummary, Totals, Verdict,
-    WallSummary,
+    AttemptSummary, Counts, PauseSummary, ProofSummary, SetupSummary, Summary, TaskSummary, Totals,
+    Verdict, WallSummary,
 };
 use tm_scheduler::preflight::Preflight;
 use tm_scheduler::{
@@ -19,6 +19,8 @@ use tm_scheduler::{
 pub struct RunFacts {
     /// The run.
     pub run_id: RunId,
+    /// The name of the folder of the repository.
+    pub project: String,
     /// The tag.
     pub tag: Tag,
     /// The commit that the run started from.
@@ -60,6 +62,7 @@ fn computed(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
         run_id: facts.run_id.to_string(),
         status: ended.map_or("running", RunStatus::as_str).to_owned(),
         exit_code: ended.map(|status| exit_code::of_run(status, scheduler.stop_reason())),
+        project: facts.project.clone(),
         tag: facts.tag.to_string(),
         base_commit: facts.base_commit.to_string(),
         integration_branch: facts.integration_branch.clone(),
@@ -70,6 +73,7 @@ fn computed(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
         ended_at: moment(facts.ended_at),
         wall_ms: facts.ended_at.since(facts.started_at),
         lower_bound_ms: lower_bound(&tasks, slots),
+        pauses: scheduler.pauses().iter().map(pause_summary).collect(),
         waves: scheduler.plan().waves().iter().map(ids).collect(),
         walls: cooldown_summaries(scheduler, facts.ended_at),
         doubts: Vec::new(),
@@ -82,6 +86,13 @@ fn computed(scheduler: &Scheduler, facts: &RunFacts) -> Summary {
         totals: Totals::of(&tasks),
         counts: Counts::of(&tasks),
         tasks,
+    }
+}
+
+fn pause_summary(&(from, to): &(Timestamp, Timestamp)) -> PauseSummary {
+    PauseSummary {
+        from: moment(from),
+        to: moment(to),
     }
 }
 
@@ -116,6 +127,7 @@ fn task_summary(view: &TaskView<'_>) -> TaskSummary {
         blocked_by,
         dependencies: task.dependencies.iter().map(TaskId::to_string).collect(),
         diffstat: None,
+        diff: None,
         attempts: view
             .attempts
             .iter()
@@ -172,6 +184,8 @@ fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
         ended_at: record.ended_at().map(moment),
         agent_started_at: report.map(|report| moment(report.started_at)),
         agent_ended_at: report.map(|report| moment(report.ended_at)),
+        queued_at: record.queued_at.map(moment),
+        landing_at: record.landing_at.map(moment),
         failure: record.failure(),
         evidence: failed.map(|failed| failed.evidence.clone()),
         claim: claim.to_owned(),
@@ -192,6 +206,7 @@ fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
         }),
         tokens,
         cost_usd,
+        log: None,
     }
 }
 

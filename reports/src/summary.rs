@@ -40,6 +40,9 @@ pub struct Summary {
     pub status: String,
     /// The exit code of `tm waves run`; `null` while the run goes on.
     pub exit_code: Option<u8>,
+    /// The name of the folder of the repository.
+    #[serde(default)]
+    pub project: String,
     /// The tag.
     pub tag: String,
     /// The commit that the run started from.
@@ -60,6 +63,9 @@ pub struct Summary {
     pub wall_ms: u64,
     /// The least time in which the attempts that settled the tasks could have been run with so many slots.
     pub lower_bound_ms: u64,
+    /// When nobody carried it out: between the end of one process and the start of the next.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<PauseSummary>,
     /// Ids by wave.
     pub waves: Vec<Vec<String>>,
     /// Limits of services that stand, in the order of the accounts.
@@ -89,6 +95,15 @@ pub struct Summary {
     /// Sums over the tasks as people count them: a pair is one.
     #[serde(default)]
     pub counts: Counts,
+}
+
+/// A time in which nobody carried the run out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PauseSummary {
+    /// When the last thing happened before.
+    pub from: String,
+    /// When the run was taken up.
+    pub to: String,
 }
 
 /// One task.
@@ -127,6 +142,9 @@ pub struct TaskSummary {
     pub dependencies: Vec<String>,
     /// How much the proven work changes; `null` when there is none.
     pub diffstat: Option<DiffstatSummary>,
+    /// The beginning of that change, where somebody asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<Excerpt>,
     /// Its attempts.
     pub attempts: Vec<AttemptSummary>,
 }
@@ -150,6 +168,12 @@ pub struct AttemptSummary {
     pub agent_started_at: Option<String>,
     /// When its agent was gone.
     pub agent_ended_at: Option<String>,
+    /// When its work began to wait for its turn to land.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued_at: Option<String>,
+    /// When its landing began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landing_at: Option<String>,
     /// Why it failed.
     pub failure: Option<Failure>,
     /// The evidence of the failure, bounded; `null` when it did not fail.
@@ -177,6 +201,18 @@ pub struct AttemptSummary {
     pub tokens: Option<Tokens>,
     /// The cost of all of them in US dollars.
     pub cost_usd: Option<f64>,
+    /// The end of what its agent said, where somebody asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<Excerpt>,
+}
+
+/// A part of a text that may be long, safe to show.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Excerpt {
+    /// The part.
+    pub text: String,
+    /// So many lines are left out.
+    pub left_out: u64,
 }
 
 /// What tm saw of an attempt's work.

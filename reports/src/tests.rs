@@ -96,6 +96,7 @@ pub(crate) fn summary() -> Summary {
     input(7_000, answer("1", landed));
     let facts = RunFacts {
         run_id: "20261121-014512-3fa9".into(),
+        project: "app".into(),
         tag: "master".into(),
         base_commit: "base".into(),
         integration_branch: tm_scheduler::BranchName::new("tm/master/run-x").expect("a name"),
@@ -163,6 +164,7 @@ fn tasks_that_somebody_stopped_or_skipped_are_named_as_such() {
     }
     let facts = RunFacts {
         run_id: "20261121-014512-3fa9".into(),
+        project: "app".into(),
         tag: "master".into(),
         base_commit: "base".into(),
         integration_branch: tm_scheduler::BranchName::new("tm/master/run-x").expect("a name"),
@@ -250,6 +252,8 @@ fn the_json_has_every_key_of_the_contract() {
           "ended_at": "1970-01-01T00:00:07.000Z",
           "agent_started_at": "1970-01-01T00:00:00.000Z",
           "agent_ended_at": "1970-01-01T00:00:05.000Z",
+          "queued_at": "1970-01-01T00:00:06.000Z",
+          "landing_at": "1970-01-01T00:00:06.000Z",
           "failure": null,
           "evidence": null,
           "claim": "pass",
@@ -295,10 +299,8 @@ fn the_json_has_every_key_of_the_contract() {
         (json["exit_code"].as_u64(), json["status"].as_str()),
         (Some(3), Some("failed"))
     );
-    assert_eq!(
-        (json["wall_ms"].as_u64(), json["lower_bound_ms"].as_u64()),
-        (Some(7_000), Some(7_000))
-    );
+    let times = ["wall_ms", "lower_bound_ms"].map(|key| json[key].as_u64());
+    assert_eq!(times, [Some(7_000); 2]);
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(crate) struct RunView<'a> {
     failed_attempts: usize,
     open_attempts: usize,
     /// The tasks as people count them.
-    rows: Vec<RowView<'a>>,
+    pub(crate) rows: Vec<RowView<'a>>,
     /// And in a table, for a terminal.
     table: String,
     pairs: Vec<PairView<'a>>,

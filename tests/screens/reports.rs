@@ -189,7 +189,9 @@ fn opens_in_a_browser(scene: &Scene, report: &Path) {
              f.onload = () => {{ const d = f.contentDocument, e = d.documentElement;\n\
              const n = q => d.querySelectorAll(q).length;\n\
              document.title = 'measured';\n\
-             document.body.dataset.seen = [e.scrollWidth <= e.clientWidth, e.clientWidth, n('h1'), n('h2'), n('svg[role=img] > title'), n('article')].join(' ');\n\
+             const shown = () => [...d.querySelectorAll('article')].filter(a => a.offsetParent).map(a => a.className).join('+');\n\
+             const choices = ['all', 'fail', 'pass'].map(c => {{ d.getElementById('show-' + c).click(); return shown(); }});\n\
+             document.body.dataset.seen = [e.scrollWidth <= e.clientWidth, e.clientWidth, n('h1'), n('h2'), n('svg[role=img] > title'), n('article'), n('pre ins'), ...choices].join(' ');\n\
              f.remove(); }}</script>"
         ),
     );
@@ -222,7 +224,7 @@ fn opens_in_a_browser(scene: &Scene, report: &Path) {
         String::from_utf8_lossy(&output.stderr),
     );
     assert!(
-        dom.contains("data-seen=\"true 390 1 5 2 4\""),
+        dom.contains("data-seen=\"true 390 1 6 2 3 5 of-fail+of-blocked+of-pass of-fail of-pass\""),
         "{dom}\n{log}"
     );
     assert!(!log.contains("CONSOLE"), "{log}");
