@@ -188,6 +188,7 @@ mod tests {
         waves run
         waves resume
         waves land
+        waves prune
         waves stop
         waves pause
         waves retry

@@ -3,7 +3,7 @@
 use crate::display::{json_event, print_line};
 use itertools::Itertools as _;
 use std::io::IsTerminal as _;
-use tm_app::Notice;
+use tm_app::{Notice, PrunedItem};
 use tm_runtime::loops::CutOff;
 use tm_runtime::now;
 use tm_runtime::standing::{RevertReason, TakenBack};
@@ -22,6 +22,17 @@ pub(crate) fn print_for_programs(notice: &Notice<'_>) {
         Notice::BaseMeasured(seen) => json_event(now(), seen),
         other => print(other),
     }
+}
+
+/// Says how much was removed at the end of a run; nothing where nothing was.
+fn pruned(items: &[PrunedItem]) -> Vec<String> {
+    let gone = items.iter().filter(|item| item.goes).map(|item| item.kind);
+    let counts = gone.counts().into_iter().sorted();
+    let counts = counts
+        .map(|(kind, count)| counted(count, kind.as_str()))
+        .join(", ");
+    let line = (!counts.is_empty()).then(|| format!("removed, by `waves.keep`: {counts}"));
+    line.into_iter().collect()
 }
 
 fn describe(notice: &Notice<'_>) -> Vec<String> {
@@ -100,6 +111,7 @@ fn describe(notice: &Notice<'_>) -> Vec<String> {
         Notice::GoesOnWith(branch) => {
             format!("going on with `{branch}` where the loop before was cut off")
         }
+        Notice::Pruned(items) => return pruned(items),
         _ => return Vec::new(),
     }]
 }

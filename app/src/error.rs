@@ -265,7 +265,7 @@ pub enum Error {
     /// HEAD is on no branch.
     #[error("merge: HEAD is on no branch")]
     OnNoBranch,
-    /// There is no such branch, since nothing landed in it.
+    /// There is no such branch: nothing landed in it, or it was removed since.
     #[error("merge: there is no branch `{0}`")]
     NothingLanded(BranchName),
     /// A branch conflicts with the one that is to have it.

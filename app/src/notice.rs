@@ -1,5 +1,6 @@
 //! What people should know while a call is carried out; the words are the caller's.
 
+use crate::pruned::PrunedItem;
 use serde::Serialize;
 use std::path::Path;
 use tm_runtime::loops::CutOff;
@@ -83,6 +84,8 @@ pub enum Notice<'a> {
     StaysOpen(&'a str),
     /// An agent need not tell its cost, which is limited.
     CostUntold(&'a str),
+    /// What of older runs was removed, and what stays.
+    Pruned(&'a [PrunedItem]),
     /// A loop goes on with the branch of the one that was cut off.
     GoesOnWith(&'a str),
 }

@@ -14,6 +14,8 @@ use crate::plan_order::PlanOrder;
 use crate::preflight::remove_what_never_began;
 use crate::project::{KnownRun, Project};
 use crate::proving_again::{JournalTrust, prove_again, refuse_lost_landings};
+use crate::pruned::PrunedItem;
+use crate::pruning::prune;
 use crate::report::{forget_rejections, whole_summary, write_besides, write_reports};
 use crate::setup::{Begins, preflight, run_setup};
 use crate::steering::steers;
@@ -22,9 +24,10 @@ use tm_reports::Summary;
 use tm_runtime::preflight::BrokenBase;
 use tm_runtime::steering::Steer;
 use tm_runtime::{JournalHeader, Outcome, Run, RunEvent, now};
-use tm_scheduler::{Scheduler, StopMode, Timestamp, branch_from_pattern};
+use tm_scheduler::{Scheduler, StopMode, Timestamp, branch_from_pattern, with_causes};
 use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::{RunDirectory, RunLock, read_json, write_json};
+use tm_worktrees::Pruning;
 
 /// A project whose run lock this process holds.
 #[derive(Debug)]
@@ -163,6 +166,14 @@ impl Session {
         self.ready(of, run)
     }
 
+    /// Removes what of ended runs can go, or only tells what that is, and why the rest stays.
+    ///
+    /// # Errors
+    /// The runs can't be read, or git refused.
+    pub fn prune(&self, pruning: Pruning) -> Result<Vec<PrunedItem>, Error> {
+        prune(&self.project, pruning)
+    }
+
     /// Plans what is to be run, and writes into the backlog what is done already.
     ///
     /// # Errors
@@ -296,6 +307,12 @@ impl Ended {
         }
         if let Some(folder) = &after.report_dir {
             write_besides(project, directory, &summary, folder);
+        }
+        if project.loaded.settings.waves.keep.is_some() {
+            match prune(project, Pruning::Done) {
+                Ok(items) => project.tell(&Notice::Pruned(&items)),
+                Err(error) => project.tell(&Notice::Failed(&with_causes(&error))),
+            }
         }
         Ok(summary)
     }

@@ -256,7 +256,7 @@ fn on_work(error: &Error) -> Option<&'static str> {
              goes on"
         }
         Error::OnNoBranch => "`git switch` to the branch that is to have it",
-        Error::NothingLanded(_) => "nothing landed in it",
+        Error::NothingLanded(_) => "nothing landed in it, or it was removed once it was merged",
         Error::NotBroughtIn(_) => {
             "commit, stash or move what is in the way, then try again; nothing was changed"
         }

@@ -21,6 +21,7 @@ mod next_steps;
 mod plan;
 mod presets;
 mod project_findings;
+mod prune;
 mod review;
 mod run;
 mod steering;
@@ -54,6 +55,7 @@ use manuals::{CompletionsArguments, ManArguments};
 use mcp::{DetachedArguments, McpArguments};
 use plan::PlanArguments;
 use presets::Presets;
+use prune::PruneRuns;
 use review::ReviewArguments;
 use run::{ResumeArguments, RunArguments};
 use std::path::{Path, PathBuf};
@@ -226,6 +228,8 @@ commands! {
         Metrics(MetricsArguments),
         /// Merge the work of a run into the branch that you are on, after asking.
         Land(LandArguments),
+        /// Remove what is merged of runs that are over, branches, kept work, folders; says why the rest stays.
+        Prune(PruneRuns),
         /// Show what the agent of a task said, what it complained about, and why its attempt failed.
         Logs(LogsArguments),
         /// What the live run can be asked for.

@@ -2,8 +2,9 @@
 
 use super::Perform;
 use super::landing::MergeChoice;
+use super::prune::PruneWorktrees;
 use super::review::{as_json, as_text};
-use crate::display::{print_answer, print_json, print_table, print_text};
+use crate::display::{print_json, print_table, print_text};
 use crate::environment::{editor, shell};
 use crate::failure::{CommandFailure, ExitCode, Result};
 use crate::project::open;
@@ -17,7 +18,7 @@ use tm_executors::process::run_attended;
 use tm_reports::{RowView, summarize};
 use tm_scheduler::{BranchName, TaskId, counted, quoted};
 use tm_store::run::safe_name;
-use tm_worktrees::{InspectionWorktree, Kept, PruneOutcome, Pruned};
+use tm_worktrees::{InspectionWorktree, Kept, Pruned};
 
 commands! {
     /// Commands on worktrees and branches.
@@ -36,7 +37,7 @@ commands! {
         /// List the work of failed and interrupted attempts that is kept, or bring one of them back as a branch.
         Salvage(SalvageArguments),
         /// Remove worktrees whose work is safe on a branch; says for each what it did and why.
-        Prune(PruneArguments),
+        Prune(PruneWorktrees),
     }
 }
 
@@ -45,14 +46,6 @@ commands! {
 pub(crate) struct ListBranches {
     /// The run; the live or last one when not given.
     run: Option<String>,
-    /// For programs.
-    #[arg(long)]
-    json: bool,
-}
-
-/// `tm worktrees prune`.
-#[derive(Args)]
-pub(crate) struct PruneArguments {
     /// For programs.
     #[arg(long)]
     json: bool,
@@ -70,23 +63,6 @@ impl Perform for ListBranches {
         let branch = |row: &RowView<'_>| Some(row.branched()?.branch.as_ref()?.to_string());
         print_text(&summary.task_table("BRANCH", branch));
         data!("all {}\n", summary.integration_branch);
-        Ok(0)
-    }
-}
-
-impl Perform for PruneArguments {
-    async fn perform(self, start: &Path) -> Result {
-        let project = open(start)?;
-        tm_app::refuse_live(&project, "clean up while a run")?;
-        let folder = project.directory.worktrees_folder();
-        let outcomes = project.repository.prune(&folder)?;
-        let rows = outcomes.iter().map(|PruneOutcome { path, outcome, why }| {
-            json!({"path": path, "removed": *outcome == Pruned::Removed, "why": why})
-        });
-        print_answer(self.json, &rows.collect_vec(), "pruned.txt")?;
-        if outcomes.is_empty() && !self.json {
-            say!("there is no worktree of tm's");
-        }
         Ok(0)
     }
 }

@@ -79,6 +79,9 @@ sections! {
         /// How long after its start the run starts nothing more; without one it goes on to the end.
         #[serde(with = "duration::OptionalPositive")]
         pub deadline: Option<Duration>,
+        /// How long what is merged of a run is kept; the end of each run removes what is older. Without it all is kept.
+        #[serde(with = "duration::OptionalAny")]
+        pub keep: Option<Duration>,
         /// After so many tasks, or attempts, in a row that end alike nothing more is started: a map of both, or `off`.
         pub breaker: Breaker,
     }

@@ -11,7 +11,7 @@ macro_rules! words {
     ) => {
         $(#[$meta])*
         #[derive(
-            Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, serde::Serialize, serde::Deserialize,
+            Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, serde::Serialize, serde::Deserialize,
         )]
         pub enum $name {
             $($(#[$about])* #[serde(rename = $word)] $variant,)+

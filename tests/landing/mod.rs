@@ -4,6 +4,7 @@ mod agent_history;
 mod combined;
 mod conflicts;
 mod hooks;
+mod prune;
 mod pull_requests;
 mod rejected;
 mod rejected_landings;

@@ -19,6 +19,7 @@ mod indexed;
 mod library;
 mod merge;
 mod merge_into_checkout;
+mod merged;
 mod names;
 mod objects;
 mod owned;
@@ -56,12 +57,13 @@ pub use history::{Author, PastCommit};
 pub use hooks::{FoundHook, HookState, Hooked, HookedWork};
 pub use merge::{Conflict, ConflictedText, Conflicts, Landing, MergePreview};
 pub use merge_into_checkout::FastForwardPolicy;
+pub use merged::{Besides, Merged, OwnReference};
 pub use objects::ObjectCheck;
 pub use owned::{Lister, Looker, OwnedHead};
 pub use patterns::PathPatterns;
 pub use pool::{
-    Captured, InspectionWorktree, JudgeCheckout, PruneOutcome, Pruned, Returning, Worktree,
-    WorktreePool,
+    Captured, InspectionWorktree, JudgeCheckout, PruneOutcome, Pruned, Pruning, Returning,
+    Worktree, WorktreePool,
 };
 pub use reader::Head;
 pub use refs::Kept;

@@ -4,6 +4,7 @@ mod history;
 mod hooks;
 mod ignored;
 mod judging;
+mod merged;
 mod objects;
 mod reader;
 mod reading;

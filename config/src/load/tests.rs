@@ -132,6 +132,7 @@ fn built_in_settings() -> Settings {
             overlap: Overlap::Allow,
             unit: Unit::Task,
             deadline: None,
+            keep: None,
             breaker: crate::Breaker {
                 tasks: NonZeroU32::new(3),
                 attempts: NonZeroU32::new(5),

@@ -4,7 +4,7 @@
 
 use super::directory::{LoopDirectory, RunDirectory};
 use super::name::{check_run_id, is_autopilot_run, project_name};
-use crate::file_system::{create_durable, ids_in, ignore_all};
+use crate::file_system::{create_durable, entries_if_there, ids_in, ignore_all};
 use crate::{Error, atomic};
 use std::fs;
 use std::io::ErrorKind;
@@ -13,6 +13,8 @@ use tm_scheduler::RunId;
 
 /// The name of a run is no longer.
 const LIVE_BYTES: u64 = 4 * 1024;
+/// The folder of a run that is being removed begins with it; no run does.
+const GONE: &str = ".gone-";
 
 /// The folder that holds the runs of all projects, usually `~/.taskmaster`.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -137,6 +139,29 @@ impl ProjectDirectory {
         check_run_id(run_id)?;
         let path = self.runs_folder().join(run_id.as_str());
         Ok(RunDirectory { path })
+    }
+
+    /// Removes the folder of a run: it is none any more before anything in it goes.
+    pub fn remove_run(&self, run_id: &RunId) -> Result<(), Error> {
+        let run = self.run(run_id)?;
+        let gone = self.runs_folder().join(format!("{GONE}{run_id}"));
+        tm_faults::check("run: put away")
+            .and_then(|()| fs::rename(run.path(), &gone))
+            .map_err(Error::write(run.path()))?;
+        self.remove_rests()
+    }
+
+    /// Removes what is left of folders of runs where a process died while it removed them.
+    pub fn remove_rests(&self) -> Result<(), Error> {
+        for path in entries_if_there(&self.runs_folder())? {
+            let name = path.file_name().unwrap_or_default();
+            if name.to_string_lossy().starts_with(GONE) {
+                tm_faults::check("run: remove")
+                    .and_then(|()| fs::remove_dir_all(&path))
+                    .map_err(Error::write(&path))?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns all loops, oldest first.
@@ -271,6 +296,29 @@ mod tests {
         .unwrap();
         atomic::replace(&project.runs_folder().join("notes"), b"").unwrap();
         assert_eq!(project.runs().unwrap(), [ids[1].clone(), ids[0].clone()]);
+    }
+
+    #[test]
+    fn run_that_is_removed_in_part_is_none_and_its_rest_goes_with_the_next() {
+        let root = tempfile::tempdir().unwrap();
+        let project = project(root.path());
+        project.remove_rests().unwrap();
+        project.create().unwrap();
+        let ids = ["20261121-014512-3fa9", "20261121-014513-0001"].map(RunId::from);
+        for id in &ids {
+            project.run(id).unwrap().create().unwrap();
+        }
+        let runs = project.runs_folder();
+        fs::rename(
+            runs.join(ids[0].as_str()),
+            runs.join(".gone-20261121-014512-3fa9"),
+        )
+        .unwrap();
+        assert_eq!(project.runs().unwrap(), [ids[1].clone()]);
+        project.remove_run(&ids[1]).unwrap();
+        assert_eq!(fs::read_dir(&runs).unwrap().count(), 0);
+        assert!(project.remove_run(&ids[1]).is_err());
+        assert!(project.remove_run(&"../runs".into()).is_err());
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod salvage;
 mod worktree;
 
 pub use judge::JudgeCheckout;
-pub use prune::{InspectionWorktree, PruneOutcome, Pruned};
+pub use prune::{InspectionWorktree, PruneOutcome, Pruned, Pruning};
 pub use worktree::{Captured, Worktree};
 
 use crate::collection::NoCollection;
@@ -305,7 +305,7 @@ impl WorktreePool {
         let pruned = self.changing(|| {
             let mut left = self
                 .repository
-                .prune(&self.folder)?
+                .prune(&self.folder, Pruning::Done, |_| None)?
                 .into_iter()
                 .filter(|left| left.outcome == Pruned::Kept);
             left.try_for_each(|left| self.repository.put_away(&left.path))

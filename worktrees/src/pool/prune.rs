@@ -29,8 +29,27 @@ pub struct PruneOutcome {
     pub why: String,
 }
 
+/// Whether what can go does.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Pruning {
+    /// It goes.
+    Done,
+    /// It stays, and is named.
+    Foreseen,
+}
+
 /// What should become of a worktree, and why.
 type Judgement = (Pruned, &'static str);
+
+impl Pruning {
+    /// Removes what is judged to go, where it does.
+    fn of(self, judgement: Judgement, remove: impl FnOnce() -> Result<()>) -> Result<Judgement> {
+        if (self, judgement.0) == (Self::Done, Pruned::Removed) {
+            remove()?;
+        }
+        Ok(judgement)
+    }
+}
 
 /// How references are listed where one is enough.
 const REFS: &str = "for-each-ref --count=1";
@@ -101,7 +120,7 @@ impl Repository {
     }
 
     /// The worktrees that git lists, each with the full name of the branch that it is on.
-    fn worktrees(&self) -> Result<Vec<(PathBuf, Option<String>)>> {
+    pub(crate) fn worktrees(&self) -> Result<Vec<(PathBuf, Option<String>)>> {
         let worktree = |entry: &str| {
             let said = |word| entry.lines().find_map(|line| line.strip_prefix(word));
             let branch = said("branch ").map(ToOwned::to_owned);
@@ -118,24 +137,37 @@ impl Repository {
     /// Removes a worktree that was made for looking around, unless it holds something that is nowhere else.
     pub fn close_worktree(&self, opened: &InspectionWorktree) -> PruneOutcome {
         let closed = match opened {
-            InspectionWorktree::Made(path) => self.remove_if_safe(path),
+            InspectionWorktree::Made(path) => self.remove_if_safe(path, Pruning::Done),
             InspectionWorktree::Found(_) => Ok((Pruned::Kept, "it was there before")),
         };
         PruneOutcome::of(closed, opened.path().to_owned())
     }
 
-    /// Removes the worktrees below a folder that hold nothing uncommitted and whose commit is on a branch or kept.
+    /// Removes the worktrees below a folder that hold nothing uncommitted and whose commit is on a branch or kept, unless
+    /// something speaks for one.
     ///
     /// # Errors
     /// git can't list the worktrees.
-    pub fn prune(&self, folder: &Path) -> Result<Vec<PruneOutcome>> {
+    pub fn prune(
+        &self,
+        folder: &Path,
+        pruning: Pruning,
+        speaks_for: impl Fn(&Path) -> Option<String>,
+    ) -> Result<Vec<PruneOutcome>> {
         let mut paths: Vec<PathBuf> = self
             .worktrees()?
             .into_iter()
             .map(|(path, _)| path)
             .collect();
         paths.retain(|path| path.starts_with(folder));
-        let pruned = |path: PathBuf| PruneOutcome::of(self.look_at_own(&path), path);
+        let pruned = |path: PathBuf| match speaks_for(&path) {
+            Some(why) => PruneOutcome {
+                path,
+                outcome: Pruned::Kept,
+                why,
+            },
+            None => PruneOutcome::of(self.look_at_own(&path, pruning), path),
+        };
         Ok(paths.into_iter().map(pruned).collect())
     }
 
@@ -190,26 +222,22 @@ impl Repository {
     }
 
     /// Removes a worktree of tm's own when its work is safe.
-    fn look_at_own(&self, path: &Path) -> Result<Judgement> {
+    fn look_at_own(&self, path: &Path, pruning: Pruning) -> Result<Judgement> {
         let kept = path.parent().unwrap_or(path).join(KEPT_SETTINGS);
         let Some(repository) = self.with_settings_if_kept(&kept)? else {
             // It was made for the user to look around in.
-            return self.remove_if_safe(path);
+            return self.remove_if_safe(path, pruning);
         };
         if is_empty(path) && OwnedFolder::written_down(&repository, path.to_owned()).is_err() {
             // Its process died before the first file was written.
-            return self.remove_worktree(path).map(|()| EMPTY);
+            return pruning.of(EMPTY, || self.remove_worktree(path));
         }
         if path.symlink_metadata().is_err() {
-            OwnedFolder::written_down(&repository, path.to_owned())?.forget()?;
-            return Ok((Pruned::Removed, "its folder is gone"));
+            let gone = OwnedFolder::written_down(&repository, path.to_owned())?;
+            return pruning.of((Pruned::Removed, "its folder is gone"), || gone.forget());
         }
         let folder = OwnedFolder::made_before(&repository, path.to_owned())?;
-        let judgement = repository.judge_own(&folder)?;
-        if judgement.0 == Pruned::Removed {
-            folder.remove()?;
-        }
-        Ok(judgement)
+        pruning.of(repository.judge_own(&folder)?, || folder.remove())
     }
 
     /// Tells what should become of a worktree, and why.
@@ -230,12 +258,8 @@ impl Repository {
     }
 
     /// Removes a worktree of the user's that was made for looking around, unless it holds something that is nowhere else.
-    fn remove_if_safe(&self, path: &Path) -> Result<Judgement> {
-        let judgement = self.look_at(path)?;
-        if judgement.0 == Pruned::Removed {
-            self.remove_worktree(path)?;
-        }
-        Ok(judgement)
+    fn remove_if_safe(&self, path: &Path, pruning: Pruning) -> Result<Judgement> {
+        pruning.of(self.look_at(path)?, || self.remove_worktree(path))
     }
 
     /// Tells what should become of a worktree that the user worked in, and why.

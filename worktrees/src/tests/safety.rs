@@ -96,7 +96,11 @@ fn pruning_keeps_what_is_not_safe_and_says_why() {
     write(&tested.path().join("left.txt"), "by a test");
     let outcomes = scene
         .repository
-        .prune(&scene.folder.path().join("worktrees"))
+        .prune(
+            &scene.folder.path().join("worktrees"),
+            Pruning::Done,
+            |_| None,
+        )
         .expect("outcomes");
     let of = |path: &Path| {
         outcomes
