@@ -159,7 +159,7 @@ fn json_line(at: Timestamp, run_event: &RunEvent) {
 /// Prints an event on stdout, one JSON document on a line.
 pub(crate) fn json_event(at: Timestamp, event: &impl Serialize) {
     if let Ok(line) = tm_store::run::event_line(at, event) {
-        print_own(&line);
+        print_document(&line);
     }
 }
 
@@ -240,13 +240,19 @@ pub(crate) fn print_either(
 
 /// Prints a JSON document on stdout, which is all that a command had to do.
 pub(crate) fn print_json(document: &impl Serialize) -> Result {
-    print_data(&json_text(document)?);
+    print_own(&json_text(document)?);
     Ok(0)
 }
 
-/// Returns a JSON document as it is printed.
+/// Returns a JSON document as it is printed: no text in it orders a terminal about, and each comes back as it is.
 pub(crate) fn json_text(document: &impl Serialize) -> Result<String> {
-    Ok(format!("{}\n", serde_json::to_string_pretty(document)?))
+    let text = serde_json::to_string_pretty(document)? + "\n";
+    Ok(tm_untrusted::json(&text).into_owned())
+}
+
+/// Prints a JSON document on stdout. No text in it orders a terminal about, and each comes back as it is.
+pub(crate) fn print_document(document: &str) {
+    print_own(&tm_untrusted::json(document));
 }
 
 /// Prints what tm alone wrote on stdout, as it is.

@@ -1,7 +1,7 @@
 //! Errors on the screen: command lines that make no sense in clap's words, all others in ours; and for callers that
 //! asked for JSON as one document besides, on a line, since a stream of events may stand before it.
 
-use crate::display::print_own;
+use crate::display::print_document;
 use crate::failure::{CommandFailure, ExitCode};
 use crate::task_master::instead_of;
 use clap::Error;
@@ -36,7 +36,7 @@ fn of_task_master(error: &Error) -> Option<CommandFailure> {
 /// Prints a failure where JSON was asked for.
 pub(crate) fn print_for_programs(failure: &CommandFailure, words: impl Iterator<Item = OsString>) {
     if wants_json(words) {
-        print_own(&format!("{}\n", failure.document()));
+        print_document(&format!("{}\n", failure.document()));
     }
 }
 

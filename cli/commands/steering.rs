@@ -3,7 +3,7 @@
 //! What can be done is for the run to say; here its answer gets a hint and an exit code.
 
 use super::Perform;
-use crate::display::{Output, print_data, print_line};
+use crate::display::{Output, print_document, print_line};
 use crate::failure::{CommandFailure, ExitCode, Result};
 use crate::project::open;
 use clap::{Args, Subcommand};
@@ -109,7 +109,7 @@ pub(crate) fn resume_live(
 /// Shows the answer of the run.
 fn told(reply: &Reply, output: Output) -> Result {
     match output {
-        Output::Json => print_data(&reply.line()),
+        Output::Json => print_document(&reply.line()),
         Output::People if reply.ok => print_line(&reply.message),
         Output::People => {}
     }

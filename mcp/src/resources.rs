@@ -141,7 +141,12 @@ pub(crate) async fn read(server: &Server, uri: String) -> Result<ReadResourceRes
                 return Err(Refusal::of_words(&words, Some("look at the file itself")));
             }
         };
-        let text = tm_untrusted::clean(&String::from_utf8_lossy(&bytes));
+        let text = String::from_utf8_lossy(&bytes);
+        let text = if mime_type.contains("json") {
+            tm_untrusted::clean_json(&text)
+        } else {
+            tm_untrusted::clean(&text)
+        };
         let contents = ResourceContents::text(text, uri).with_mime_type(mime_type);
         Ok(Some(ReadResourceResult::new(vec![contents])))
     });

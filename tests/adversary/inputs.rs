@@ -105,6 +105,22 @@ fn orders_to_the_terminal_in_a_title_reach_nobody() {
 }
 
 #[test]
+fn programs_are_given_a_text_as_it_is() {
+    let details = format!("Document {ORDERS} it \u{2028}\u{9b}31m\u{e0041}");
+    let task = json!({"id": "1", "title": "x", "status": "pending", "details": details});
+    let scene = Scene::with_backlog(&json!({"master": {"tasks": [task]}}).to_string(), HONEST);
+    for (words, place) in [
+        (["list", "--json"].as_slice(), "/tasks/0/details"),
+        (&["show", "1", "--json"], "/task/details"),
+    ] {
+        let output = call(&scene, words);
+        let document: serde_json::Value =
+            serde_json::from_slice(&output.stdout).expect("a JSON document");
+        assert_eq!(document.pointer(place), Some(&json!(details)), "{words:?}");
+    }
+}
+
+#[test]
 fn orders_to_the_terminal_in_names_of_tags_and_statuses_reach_nobody() {
     let task = json!({"id": "1", "title": "x", "status": format!("odd{ORDERS}"), "priority": format!("odd{ORDERS}"), "dependencies": [ORDERS]});
     let scene = Scene::with_backlog(

@@ -210,7 +210,6 @@ fn a_backlog_before_a_run() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "what is printed is long")]
 fn a_run_that_is_over() {
     let scene = ended();
     settings().bind(|| {

@@ -19,7 +19,7 @@ pub use open::{
     read, read_beginning, read_end, read_own, remove, size,
 };
 pub use redact::{Redactor, redacted};
-pub use text::{line, shown};
+pub use text::{json, line, shown};
 
 /// Returns what lies in a folder; one that can't be read holds nothing.
 pub fn entries(folder: &std::path::Path) -> impl Iterator<Item = std::fs::DirEntry> + use<> {
@@ -31,4 +31,9 @@ pub fn entries(folder: &std::path::Path) -> impl Iterator<Item = std::fs::DirEnt
 /// Orders go first, so that none can stand in the middle of a secret and hide it.
 pub fn clean(text: &str) -> String {
     redacted(&shown(text)).into_owned()
+}
+
+/// Returns a JSON document as it may be shown, sent and kept: it stays one, and no text in it is cut.
+pub fn clean_json(document: &str) -> String {
+    redacted(&json(document)).into_owned()
 }

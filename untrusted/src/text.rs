@@ -1,6 +1,7 @@
 //! Takes out of a text what orders a terminal about or shows it otherwise than it is.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::ops::RangeInclusive;
 use std::str::Chars;
@@ -22,6 +23,26 @@ pub fn shown(text: &str) -> Cow<'_, str> {
             '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => skip_string(&mut letters),
             other if is_unsafe(other) => {}
             other => safe.push(other),
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// Returns a JSON document in which such characters are escaped: it says the same, and orders a terminal about nothing.
+pub fn json(document: &str) -> Cow<'_, str> {
+    if !document.chars().any(is_unsafe) {
+        return Cow::Borrowed(document);
+    }
+    // Outside its texts a document has none of them, and in its texts every character may be written so.
+    let mut safe = String::with_capacity(document.len());
+    for letter in document.chars() {
+        if is_unsafe(letter) {
+            let mut units = [0; 2];
+            for unit in letter.encode_utf16(&mut units) {
+                let _never_fails = write!(safe, "\\u{unit:04x}");
+            }
+        } else {
+            safe.push(letter);
         }
     }
     Cow::Owned(safe)
@@ -158,6 +179,19 @@ mod tests {
             let once = shown(&text).into_owned();
             prop_assert!(!once.chars().any(is_unsafe), "{:?}", once);
             prop_assert_eq!(shown(&once), once.as_str());
+        }
+
+        #[test]
+        fn a_json_document_comes_back_as_it_is_and_nothing_unsafe_is_in_it(
+            text in "(?s)(\\x1b|\\x9b|\\x7f|\u{2028}|\u{e0041}|[\"\\\\a]|\\n|.){0,60}"
+        ) {
+            let document = format!("{:#}", serde_json::json!({ &text: [&text] }));
+            let printed = json(&document);
+            prop_assert!(!printed.chars().any(is_unsafe), "{:?}", printed);
+            prop_assert_eq!(
+                serde_json::from_str::<serde_json::Value>(&printed).expect("JSON"),
+                serde_json::json!({ &text: [&text] })
+            );
         }
     }
 }
