@@ -53,7 +53,7 @@ fn commands(criterion: &mut Criterion) {
                     status,
                 };
                 source
-                    .set_statuses(&"master".into(), &[change], RollUp::Parents, None)
+                    .set_statuses(&"master".into(), &[change], RollUp::Relatives, None)
                     .expect("set")
             });
         });

@@ -148,6 +148,7 @@ fn json_line(at: Timestamp, run_event: &RunEvent) {
     let event = match run_event {
         RunEvent::Event(event) => return json_event(at, event),
         RunEvent::Warning(warning) => json!({"event": "warning", "message": warning}),
+        RunEvent::Note(note) => json!({"event": "note", "message": note}),
         RunEvent::Setup { place, took_ms } => {
             json!({"event": "setup:done", "place": place, "took_ms": took_ms})
         }

@@ -205,6 +205,7 @@ mod tests {
         clear-subtasks
         remove-task
         move
+        generate
         add-dependency
         remove-dependency
         tags add

@@ -16,6 +16,7 @@ pub(crate) fn told(at: Timestamp, run_event: &RunEvent, scheduler: &Scheduler) -
     match run_event {
         RunEvent::Event(happened) => seen.event(happened),
         RunEvent::Warning(warning) => Some(format!("{} {warning}", toned("warning:", Tone::Weak))),
+        RunEvent::Note(note) => Some(note.clone()),
         RunEvent::Setup { place, took_ms } => Some(format!(
             "{place} is set up, which took {}",
             human_duration(*took_ms)

@@ -1,7 +1,7 @@
 //! Commands of Task Master's that tm does not have, and what to do instead.
 
 /// Each name with what to do.
-const ELSEWHERE: [(&str, &str); 24] = [
+const ELSEWHERE: [(&str, &str); 23] = [
     ("parse-prd", BY_AGENT),
     (
         "expand",
@@ -64,10 +64,6 @@ const ELSEWHERE: [(&str, &str); 24] = [
     ("logout", NO_ACCOUNT),
     ("context", NO_ACCOUNT),
     ("briefs", NO_ACCOUNT),
-    (
-        "generate",
-        "`tm show ID` prints a task as such a file has it; tm reads the backlog alone",
-    ),
 ];
 
 const BY_AGENT: &str =

@@ -128,7 +128,7 @@ impl<'a> Statuses<'a> {
             status: Status::Done,
         };
         let changes: Vec<StatusChange> = ids.iter().map(done).collect();
-        source.set_statuses(&self.header.tag, &changes, RollUp::Parents, None)?;
+        source.set_statuses(&self.header.tag, &changes, RollUp::Relatives, None)?;
         let after = std::fs::read_to_string(source.path())?;
         Ok((after != before).then(|| Changed {
             path: path.to_owned(),

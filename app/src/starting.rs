@@ -145,7 +145,7 @@ impl Start {
         let open = open.map(|id| change(id, Status::Pending));
         let changes: Vec<StatusChange> = done.chain(open).collect();
         if !changes.is_empty() {
-            source.set_statuses(tag, &changes, RollUp::Parents, Some(&stamp(now())))?;
+            source.set_statuses(tag, &changes, RollUp::Relatives, Some(&stamp(now())))?;
         }
         Ok(())
     }

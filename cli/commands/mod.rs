@@ -38,8 +38,8 @@ use autopilot::AutopilotArguments;
 pub(crate) use backlog::source_of;
 use backlog::{
     AddSubtask, AddTag, AddTask, Alone, CheckArguments, ClearSubtasks, CopyTag, DependencyCommand,
-    EditTask, FixDependencies, ListArguments, MoveTask, NextArguments, RemoveSubtask, RemoveTag,
-    RemoveTask, RenameTag, SetStatusArguments, ShowArguments, TagsArguments, TddCommand,
+    EditTask, FixDependencies, Generate, ListArguments, MoveTask, NextArguments, RemoveSubtask,
+    RemoveTag, RemoveTask, RenameTag, SetStatusArguments, ShowArguments, TagsArguments, TddCommand,
     UpdateSubtask, UpdateTask, UseTag,
 };
 use clap::Parser;
@@ -130,6 +130,8 @@ commands! {
         RemoveTask(RemoveTask),
         /// Give tasks or subtasks another id, place or tag; dependencies on them follow.
         Move(MoveTask),
+        /// Write a file of text for each task, as Task Master does it.
+        Generate(Generate),
         /// What a task depends on.
         #[command(flatten)]
         Dependency(DependencyCommand),

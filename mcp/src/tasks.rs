@@ -171,7 +171,8 @@ impl Server {
         };
         let changes: Vec<StatusChange> = ids(&call.id.0).map(change).collect();
         let now = stamp(tm_runtime::now());
-        let outcomes = source.set_statuses(&backlog.tag, &changes, RollUp::Parents, Some(&now))?;
+        let outcomes =
+            source.set_statuses(&backlog.tag, &changes, RollUp::Relatives, Some(&now))?;
         let set = |StatusOutcome { id, old, new }: StatusOutcome| json!({"success": true, "taskId": id, "oldStatus": old, "newStatus": new});
         let message = format!("{} statuses are set", outcomes.len());
         let tasks: Value = outcomes.into_iter().map(set).collect();

@@ -44,6 +44,7 @@ static LAYOUTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
         "backlog/repaired.txt",
         "backlog/stats.txt",
         "backlog/tags.txt",
+        "backlog/file.md",
         "backlog/task.txt",
         "branch.txt",
         "findings.txt",

@@ -25,6 +25,8 @@ pub enum RunEvent {
     },
     /// Nothing has happened for a second; the time has gone on.
     Pulse,
+    /// What people may like to know, such as what else was written with a status.
+    Note(String),
     /// Trouble that does not end anything, such as a backlog that can't be written now.
     Warning(String),
 }

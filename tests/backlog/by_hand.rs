@@ -1,7 +1,7 @@
 //! The backlog changed and looked at by hand: what tasks say, their subtasks, and lists.
 
 use super::{answer, backlog, json};
-use crate::scene::{HONEST, Scene};
+use crate::scene::{HONEST, Scene, write};
 
 const BACKLOG: &str = r#"{
   "master": {
@@ -92,7 +92,7 @@ fn subtasks_are_removed_made_tasks_of_and_cleared() {
 }
 
 #[test]
-fn a_done_task_with_open_subtasks_is_told_and_can_take_them_along() {
+fn a_task_that_is_done_takes_its_open_subtasks_along() {
     let scene = scene();
     let checked = json(&scene, &["tasks", "check", "--json"], 0);
     let warnings = checked["warnings"].to_string();
@@ -101,15 +101,27 @@ fn a_done_task_with_open_subtasks_is_told_and_can_take_them_along() {
         "{warnings}"
     );
     answer(&scene, &["set-status", "1", "pending"], 0);
+    let before = backlog(&scene);
+    insta::assert_snapshot!(answer(&scene, &["set-status", "1", "done", "--no-timestamps"], 0), @"
+    1: pending → done
+    1.1: pending → done (follows its task)
+    ");
+    let after = backlog(&scene);
+    let differing = before
+        .lines()
+        .zip(after.lines())
+        .filter(|(before, after)| before != after);
+    assert_eq!(
+        (before.lines().count(), differing.count()),
+        (after.lines().count(), 2)
+    );
+    // What is not open is somebody's word.
+    answer(&scene, &["set-status", "1,1.1", "pending"], 0);
+    answer(&scene, &["set-status", "1.1", "deferred"], 0);
     answer(&scene, &["set-status", "1", "done"], 0);
     assert_eq!(
         json(&scene, &["show", "1.1", "--json"], 0)["task"]["status"],
-        "pending"
-    );
-    answer(&scene, &["set-status", "1", "done", "--with-subtasks"], 0);
-    assert_eq!(
-        json(&scene, &["show", "1.1", "--json"], 0)["task"]["status"],
-        "done"
+        "deferred"
     );
 }
 
@@ -218,4 +230,79 @@ fn a_form_changes_what_was_changed_in_it_and_what_can_not_be_read_is_kept() {
         "{errors}"
     );
     assert!(backlog(&scene).contains("last\\n\\nsecond"));
+}
+
+#[test]
+fn each_task_gets_a_file_of_text_and_nothing_of_the_users_is_touched() {
+    let scene = scene();
+    let folder = scene.root().join(".taskmaster/tasks");
+    write(&folder.join("task_009.md"), "# Task ID: 9\n");
+    write(&folder.join("task_010.md"), "my own notes\n");
+    write(&folder.join("task_009_next.md"), "# Task ID: 9\n");
+    let told = json(&scene, &["generate", "--format", "json"], 0);
+    assert_eq!(
+        (&told["count"], &told["orphanedFilesRemoved"]),
+        (&3.into(), &1.into())
+    );
+    let names = || {
+        let entries = std::fs::read_dir(&folder).expect("a folder");
+        let names = entries.map(|entry| entry.expect("an entry").file_name());
+        let mut names: Vec<_> = names
+            .map(|name| name.into_string().expect("text"))
+            .collect();
+        names.sort();
+        names.join(" ")
+    };
+    assert_eq!(
+        names(),
+        "task_001.md task_002.md task_003.md task_009_next.md task_010.md tasks.json"
+    );
+    let text = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a file");
+    insta::assert_snapshot!(text("task_001.md").replace("  \n", "<>\n"), @"
+    # Task ID: 1
+
+    **Title:** Read settings
+
+    **Status:** done
+
+    **Dependencies:** None
+
+    **Priority:** high
+
+    ## Subtasks
+
+    ### 1.1. Names
+
+    **Status:** pending<>
+    **Dependencies:** None<>
+
+    ### 1.2. Values
+
+    **Status:** done<>
+    **Dependencies:** None<>
+
+    **Details:**
+
+    éA 1e3
+    ");
+    assert!(text("task_003.md").contains("**Dependencies:** 1 ✓, 2\n"));
+    write(&folder.join("task_002.md"), "my own notes\n");
+    let refused = json(&scene, &["generate", "--json"], 1);
+    let (error, hint) = (refused["error"].to_string(), refused["hint"].to_string());
+    assert!(
+        error.contains("`task_002.md`") && hint.contains("--output DIR"),
+        "{refused}"
+    );
+    assert_eq!(text("task_002.md"), "my own notes\n");
+    answer(
+        &scene,
+        &["tags", "add", "next_one", "--copy-from-current"],
+        0,
+    );
+    answer(
+        &scene,
+        &["generate", "--tag", "next_one", "--output", "../texts"],
+        0,
+    );
+    assert!(scene.path("texts/task_001_next_one.md").exists());
 }

@@ -244,7 +244,8 @@ fn subtasks_of_what_has_landed_are_done() {
         "subtasks": [{"id": 1, "title": "a", "status": "pending", "dependencies": []},
                      {"id": 2, "title": "b", "status": "cancelled", "dependencies": []}]}]}}"#;
     let scene = Scene::with_backlog(backlog, HONEST);
-    scene.runs(&[], 0);
+    let ran = words(&scene.run(&[]));
+    assert!(ran.contains("done with their tasks: 1 subtask"), "{ran}");
     let shown = std::fs::read_to_string(scene.root().join(".taskmaster/tasks/tasks.json"))
         .expect("a backlog");
     let backlog: serde_json::Value = serde_json::from_str(&shown).expect("JSON");

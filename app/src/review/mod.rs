@@ -231,7 +231,7 @@ impl ReviewedRun {
             status: status.clone(),
         });
         let (changes, now): (Vec<_>, _) = (changes.collect(), stamp(now()));
-        source.set_statuses(&header.tag, &changes, RollUp::Parents, Some(&now))?;
+        source.set_statuses(&header.tag, &changes, RollUp::Relatives, Some(&now))?;
         Ok(())
     }
 

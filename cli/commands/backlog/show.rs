@@ -4,10 +4,9 @@
 use super::concurrent_writers::ConcurrentWriters;
 use super::list::header;
 use super::{
-    BacklogChoice, ChosenBacklog, OutputArgument, Perform, ReadingOptions, has_status, ids,
-    normalised, status_of, statuses, warn,
+    BacklogChoice, ChosenBacklog, Perform, ReadingOptions, has_status, ids, normalised, status_of,
+    statuses, warn,
 };
-use crate::ask::{confirmed, is_answered};
 use crate::failure::Result;
 use crate::pager::width;
 use crate::project::open;
@@ -201,7 +200,7 @@ fn claim(ChosenBacklog { source, options }: &ChosenBacklog) -> Result<Option<Tas
             .collect()
     };
     let (moment, writers) = (stamp(now()), ConcurrentWriters::of(source.path()));
-    let written = source.choose_statuses(options, claim, RollUp::Parents, Some(&moment))?;
+    let written = source.choose_statuses(options, claim, RollUp::Relatives, Some(&moment))?;
     writers.wait_and_restore(source, options, &written, &moment)?;
     Ok(chosen.into_inner())
 }
@@ -224,9 +223,6 @@ pub(crate) struct SetStatusArguments {
     /// The backlog.
     #[command(flatten)]
     choice: BacklogChoice,
-    /// Set the open subtasks of tasks that are done, too; on a terminal tm asks.
-    #[arg(long)]
-    with_subtasks: bool,
     /// Leave `updatedAt` as it is.
     #[arg(long)]
     no_timestamps: bool,
@@ -239,17 +235,23 @@ impl Perform for SetStatusArguments {
     async fn perform(self, start: &Path) -> Result {
         let (asked, outcomes) = self.set(start)?;
         let is_asked = |outcome: &&StatusOutcome| asked.contains(&outcome.id);
-        let (own, parents): (Vec<_>, Vec<_>) = outcomes.iter().partition(is_asked);
+        let is_below = |outcome: &&StatusOutcome| {
+            let parent = outcome.id.as_str().rsplit_once('.');
+            parent.is_some_and(|(parent, _)| asked.iter().any(|id| id.as_str() == parent))
+        };
+        let (own, parents): (Vec<_>, Vec<_>) = outcomes
+            .iter()
+            .partition(|outcome| is_asked(outcome) || is_below(outcome));
         let answer = json!({"success": true, "updatedTasks": entries(own), "updatedParents": entries(parents),
                             "storageType": "file"});
         let line = |outcome: &StatusOutcome| {
-            let parent = if is_asked(&outcome) {
-                ""
-            } else {
-                " (follows its subtasks)"
+            let why = match outcome {
+                outcome if is_asked(&outcome) => "",
+                outcome if is_below(&outcome) => " (follows its task)",
+                _ => " (follows its subtasks)",
             };
             let StatusOutcome { id, old, new } = outcome;
-            format!("{id}: {old} → {new}{parent}\n")
+            format!("{id}: {old} → {new}{why}\n")
         };
         let words = || outcomes.iter().map(line).collect();
         self.output.print(&answer, words)
@@ -280,21 +282,17 @@ impl SetStatusArguments {
     }
 
     fn set(&self, start: &Path) -> Result<(Vec<TaskId>, Vec<StatusOutcome>)> {
-        let (mut asked, status) = self.asked()?;
+        let (asked, status) = self.asked()?;
         let moment = stamp(now());
         let moment = (!self.no_timestamps).then_some(moment.as_str());
         let ChosenBacklog { source, options } = self.choice.find(start)?;
-        if status == Status::Done {
-            let open = open_subtasks(&source.read(&options)?, &asked);
-            asked.extend(self.with_tasks(open)?);
-        }
         let change = |id: &TaskId| StatusChange {
             id: id.clone(),
             status: status.clone(),
         };
         let writers = ConcurrentWriters::of(source.path());
         let changes = |_: &_| asked.iter().map(change).collect();
-        let outcomes = source.choose_statuses(&options, changes, RollUp::Parents, moment)?;
+        let outcomes = source.choose_statuses(&options, changes, RollUp::Relatives, moment)?;
         if let Some(moment) = moment {
             writers.wait_and_restore(&source, &options, &outcomes, moment)?;
         }
@@ -303,37 +301,6 @@ impl SetStatusArguments {
         }
         Ok((asked, outcomes))
     }
-
-    /// Which open subtasks follow their tasks: all, none, or as somebody answers.
-    fn with_tasks(&self, open: Vec<TaskId>) -> Result<Vec<TaskId>> {
-        if open.is_empty() || self.with_subtasks {
-            return Ok(open);
-        }
-        let named = open.iter().join(", ");
-        if self.output.chosen() != Some(OutputArgument::Text) {
-            return Ok(Vec::new());
-        }
-        if is_answered() {
-            let question = format!("Subtasks {named} are open. Set them done, too?");
-            return Ok(if confirmed(&question, true)? {
-                open
-            } else {
-                Vec::new()
-            });
-        }
-        say!("hint: subtasks {named} are open; `--with-subtasks` sets them done, too");
-        Ok(Vec::new())
-    }
-}
-
-/// The subtasks of these tasks that are open and not among them.
-fn open_subtasks(backlog: &Backlog, asked: &[TaskId]) -> Vec<TaskId> {
-    let tasks = backlog.tasks.iter().filter(|task| asked.contains(&task.id));
-    let subtasks = tasks.flat_map(|task| &task.subtasks);
-    subtasks
-        .filter(|subtask| subtask.status.is_open() && !asked.contains(&subtask.id))
-        .map(|subtask| subtask.id.clone())
-        .collect()
 }
 
 /// What a person opens again is to be done once more, although the history has its work.

@@ -289,7 +289,11 @@ impl EffectRunner {
             warnings.extend(self.setup.checkouts.close().await);
         }
         let warnings = warnings.into_iter().map(RunEvent::Warning);
-        (warnings.collect(), statuses)
+        let notes = std::iter::from_fn(|| self.try_hear()).filter_map(|heard| match heard {
+            StepMessage::RunEvent(note @ RunEvent::Note(_)) => Some(note),
+            _ => None,
+        });
+        (warnings.chain(notes).collect(), statuses)
     }
 }
 

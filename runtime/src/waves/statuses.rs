@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tm_scheduler::{Status, TaskId, Unit, of_unit};
-use tm_store::backlog::{ReadOptions, RollUp, StatusChange};
+use tm_scheduler::{Status, TaskId, Unit, counted, of_unit};
+use tm_store::backlog::{ReadOptions, RollUp, StatusChange, StatusOutcome};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -143,13 +143,19 @@ async fn write_all(
         while let Ok((task, status)) = receiver.try_recv() {
             pending.insert(task, status);
         }
-        match write(&setup, &pending).await {
-            Ok(()) => pending.clear(),
+        let told = match write(&setup, &pending).await {
+            Ok(outcomes) => {
+                let along = along(&outcomes, &pending);
+                pending.clear();
+                along.map(RunEvent::Note)
+            }
             Err(why) => {
                 let warning = format!("{why}; the statuses are written with the next change");
-                let _nobody_listens =
-                    messages.send(StepMessage::RunEvent(RunEvent::Warning(warning)));
+                Some(RunEvent::Warning(warning))
             }
+        };
+        if let Some(told) = told {
+            let _nobody_listens = messages.send(StepMessage::RunEvent(told));
         }
     }
     for pause in AGAIN_AFTER {
@@ -158,42 +164,44 @@ async fn write_all(
         }
         tokio::time::sleep(pause).await;
     }
-    write(&setup, &pending).await
+    write(&setup, &pending).await.map(drop)
 }
 
-async fn write(setup: &Shared, pending: &BTreeMap<TaskId, Status>) -> Result<(), StepError> {
+async fn write(
+    setup: &Shared,
+    pending: &BTreeMap<TaskId, Status>,
+) -> Result<Vec<StatusOutcome>, StepError> {
     if pending.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let change = |(task, status): (&TaskId, &Status)| StatusChange {
         id: task.clone(),
         status: status.clone(),
     };
-    let mut changes: Vec<StatusChange> = pending.iter().map(change).collect();
-    changes.extend(subtasks_of_done(setup, pending));
+    let changes: Vec<StatusChange> = pending.iter().map(change).collect();
     let setup = Arc::clone(setup);
     let written = blocking(move || {
         let stamp = tm_store::backlog::stamp(now());
         setup
             .backlog
-            .set_statuses(&setup.header.tag, &changes, RollUp::Parents, Some(&stamp))
+            .set_statuses(&setup.header.tag, &changes, RollUp::Relatives, Some(&stamp))
     });
-    written.await.map(drop)
+    written.await
 }
 
-/// A task that has landed takes its open subtasks along: they were a part of what was done.
-fn subtasks_of_done(setup: &RunSetup, pending: &BTreeMap<TaskId, Status>) -> Vec<StatusChange> {
-    let landed = pending
-        .iter()
-        .filter(|(_, status)| **status == Status::Done);
-    let subtasks = landed
-        .filter_map(|(task, _)| setup.tasks.get(task))
-        .flat_map(|task| &task.subtasks);
-    let open =
-        subtasks.filter(|subtask| subtask.status.is_open() && !pending.contains_key(&subtask.id));
-    open.map(|subtask| StatusChange {
-        id: subtask.id.clone(),
-        status: Status::Done,
-    })
-    .collect()
+/// Tells how many open subtasks were done with their tasks.
+fn along(outcomes: &[StatusOutcome], pending: &BTreeMap<TaskId, Status>) -> Option<String> {
+    let is_along = |outcome: &&StatusOutcome| {
+        let parent = outcome
+            .id
+            .as_str()
+            .rsplit_once('.')
+            .map(|(parent, _)| TaskId::from(parent));
+        outcome.new == Status::Done
+            && outcome.old != outcome.new
+            && parent.is_some_and(|parent| pending.get(&parent) == Some(&Status::Done))
+            && !pending.contains_key(&outcome.id)
+    };
+    let count = outcomes.iter().filter(is_along).count();
+    (count > 0).then(|| format!("done with their tasks: {}", counted(count, "subtask")))
 }

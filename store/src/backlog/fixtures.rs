@@ -382,7 +382,7 @@ proptest! {
         let options = ReadOptions { tag: Some(backlog.tag.clone()), ..ReadOptions::default() };
         if let Some(task) = backlog.tasks.first() {
             let change = StatusChange { id: task.id.clone(), status: Status::Review };
-            drop(source.set_statuses(&backlog.tag, &[change], RollUp::Parents, Some("now")));
+            drop(source.set_statuses(&backlog.tag, &[change], RollUp::Relatives, Some("now")));
         }
         drop(source.snapshot().and_then(|backlog| backlog.repairs(&options)));
         let fields = vec![("title".to_owned(), serde_json::json!("x"))];

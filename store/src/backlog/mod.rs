@@ -149,11 +149,12 @@ pub struct StatusOutcome {
     pub new: Status,
 }
 
-/// What becomes of the parent of a subtask whose status changes.
+/// What becomes of the parent of a subtask whose status changes, and of the subtasks of a task that is done.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RollUp {
-    /// All subtasks done: done; one begun or done: in progress; all pending: pending; else as it is.
-    Parents,
+    /// Open subtasks are done with their task. All subtasks done: the parent is done; one begun or done: in progress; all
+    /// pending: pending; else as it is.
+    Relatives,
     /// Nothing.
     None,
 }

@@ -26,9 +26,11 @@ impl Edit<'_, '_> {
         let wanted = changes.iter().cloned();
         let mut wanted: BTreeMap<TaskId, Status> =
             wanted.map(|change| (change.id, change.status)).collect();
-        if roll_up == RollUp::Parents {
+        if roll_up == RollUp::Relatives {
             let tasks = list.map(|list| Reader::default().tasks(list));
-            roll_up_parents(&tasks.unwrap_or_default(), &mut wanted);
+            let tasks = tasks.unwrap_or_default();
+            take_subtasks_along(&tasks, &mut wanted);
+            roll_up_parents(&tasks, &mut wanted);
         }
         let outcome = |(id, new)| StatusOutcome {
             old: status_of(places[&id]),
@@ -97,6 +99,16 @@ pub(super) fn all_places(list: Value<'_>) -> Vec<(TaskId, Value<'_>)> {
         }
     }
     places
+}
+
+/// A task that is done takes its open subtasks along: they were a part of what was done.
+fn take_subtasks_along(tasks: &[Task], wanted: &mut BTreeMap<TaskId, Status>) {
+    let is_done = |task: &&Task| wanted.get(&task.id) == Some(&Status::Done);
+    let done: Vec<&Task> = tasks.iter().filter(is_done).collect();
+    let subtasks = done.into_iter().flat_map(|task| &task.subtasks);
+    for subtask in subtasks.filter(|subtask| subtask.status.is_open()) {
+        wanted.entry(subtask.id.clone()).or_insert(Status::Done);
+    }
 }
 
 /// A parent follows its subtasks: all done, one begun or done, all pending; a parent that is changed itself does not.

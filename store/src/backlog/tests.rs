@@ -46,7 +46,7 @@ impl Scene {
             status: Status::from(status),
         };
         self.source()
-            .set_statuses(&tag, &[change], RollUp::Parents, stamp)
+            .set_statuses(&tag, &[change], RollUp::Relatives, stamp)
     }
 }
 
@@ -334,7 +334,7 @@ fn a_blank_file_for_which_nothing_is_chosen_stays_blank() {
             .choose_statuses(
                 &ReadOptions::default(),
                 |_| Vec::new(),
-                RollUp::Parents,
+                RollUp::Relatives,
                 None,
             )
             .expect("nothing to do");
@@ -404,7 +404,7 @@ fn a_claude_code_list_is_read_and_written_file_by_file() {
         status: Status::Done,
     };
     source
-        .set_statuses(&backlog.tag, &[change], RollUp::Parents, Some("x"))
+        .set_statuses(&backlog.tag, &[change], RollUp::Relatives, Some("x"))
         .expect("set");
     let text = std::fs::read_to_string(list.join("2.json")).expect("a file");
     assert!(text.contains(r#""status": "completed""#), "{text}");

@@ -284,7 +284,7 @@ fn a_status_is_set_in_a_map_on_one_line_and_several_in_one_step() {
     let changes = [change("1"), change("2.1"), change("3")];
     scene
         .source()
-        .set_statuses(&"master".into(), &changes, RollUp::Parents, Some("now"))
+        .set_statuses(&"master".into(), &changes, RollUp::Relatives, Some("now"))
         .expect("set");
     let statuses: Vec<Status> = scene
         .read()
