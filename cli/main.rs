@@ -41,7 +41,7 @@ const GIVEN_UP_AFTER: Duration = Duration::from_secs(5);
 fn main() -> ExitCode {
     let (arguments, invocation) = match Invocation::read() {
         Ok(read) => read,
-        Err(error) => return ExitCode::from(usage::told(&error, std::env::args_os())),
+        Err(error) => return ExitCode::from(usage::told(error, std::env::args_os())),
     };
     environment::choose_colours(arguments.color);
     logging::begin(invocation.verbosity());

@@ -11,7 +11,12 @@ use std::ffi::OsString;
 use tm_scheduler::one_line;
 
 /// Prints what is wrong and returns the exit code: 0 for help and version, 2 for anything else.
-pub(crate) fn told(error: &Error, words: impl Iterator<Item = OsString>) -> u8 {
+pub(crate) fn told(mut error: Error, words: impl Iterator<Item = OsString>) -> u8 {
+    if let Some(tip) = without_its_name(&error) {
+        let tips = ContextValue::StyledStrs(vec![tip.into()]);
+        error.insert(ContextKind::Suggested, tips);
+    }
+    let error = &error;
     if let Some(failure) = of_task_master(error) {
         print_for_programs(&failure, words);
         return failure.answered();
@@ -31,6 +36,16 @@ fn of_task_master(error: &Error) -> Option<CommandFailure> {
     };
     let hint = instead_of(name)?;
     Some(failure!("tm has no `{name}`, which is a command of Task Master's").usage(hint))
+}
+
+/// What to do where a flag has the name of what stands without one: `--run X` where `[RUN]` is asked for.
+fn without_its_name(error: &Error) -> Option<String> {
+    let ContextValue::String(flag) = error.get(ContextKind::InvalidArg)? else {
+        return None;
+    };
+    let name = flag.strip_prefix("--")?.to_uppercase();
+    let is_asked_for = usage(error).contains(&format!("[{name}]"));
+    is_asked_for.then(|| format!("write the {} without `{flag}`", name.to_lowercase()))
 }
 
 /// Prints a failure where JSON was asked for.
@@ -62,6 +77,9 @@ fn failure(error: &Error) -> CommandFailure {
 
 /// What clap guesses was meant, else how the command is called.
 fn hint(error: &Error) -> String {
+    if let Some(tip) = without_its_name(error) {
+        return tip;
+    }
     guess(error).map_or_else(|| usage(error), |guess| format!("did you mean `{guess}`?"))
 }
 
@@ -111,6 +129,18 @@ mod tests {
         assert!(asks(&["tm", "waves", "plan", "--format", "json", "-x"]));
         assert!(!asks(&["tm", "waves", "fly"]));
         assert!(!asks(&["tm", "x", "--", "--json"]));
+    }
+
+    #[test]
+    fn what_stands_without_a_flag_is_said_to() {
+        let tip = |words: &[&str]| {
+            without_its_name(&Arguments::try_parse_from(words).err().expect("an error"))
+        };
+        assert_eq!(
+            tip(&["tm", "waves", "report", "--run", "x"]).as_deref(),
+            Some("write the run without `--run`")
+        );
+        assert_eq!(tip(&["tm", "waves", "logs", "1", "--runs", "x"]), None);
     }
 
     #[test]

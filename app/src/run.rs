@@ -177,10 +177,13 @@ impl Session {
     /// Plans what is to be run, and writes into the backlog what is done already.
     ///
     /// # Errors
-    /// There is no backlog, or it can't be planned.
+    /// There is no backlog, it can't be planned, an agent is not there, or nothing could be proven.
     pub fn plan(&self, order: &PlanOrder) -> Result<Planned, Error> {
         remove_what_never_began(&self.project)?;
         let planned = plan(&self.project, order)?;
+        if !planned.plan.tasks.is_empty() {
+            preflight(&self.project, &planned.plan, &planned.backlog.tasks)?;
+        }
         planned.start.write(&planned.source, &planned.backlog)?;
         Ok(planned)
     }
@@ -192,7 +195,7 @@ impl Session {
     pub async fn begin(&mut self, planned: Planned, broken: BrokenBase) -> Result<Ready, Error> {
         let project = self.project.clone();
         let (mut header, source, backlog) = header_of(planned, &project)?;
-        let (agents, _) = preflight(&project, &header, &backlog.tasks)?;
+        let (agents, _) = preflight(&project, &header.plan, &backlog.tasks)?;
         refuse_uncommittable(&project)?;
         header.limits.agents = agents.roster(&header.run_id);
         let directory = project.directory.run(&header.run_id)?;

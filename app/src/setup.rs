@@ -15,7 +15,7 @@ use tm_presets::PresetFolders;
 use tm_runtime::preflight::BrokenBase;
 use tm_runtime::standing::{Ledger, Rejected, kept_tests, standing};
 use tm_runtime::{AgentChoice, Integration, JournalHeader, RunSetup, rules};
-use tm_scheduler::{CommitId, Phase, PlannedTask, Tag, Task, TaskId};
+use tm_scheduler::{CommitId, Phase, PlannedTask, Tag, Task, TaskId, WavePlan};
 use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::{Rejection, RunDirectory};
 use tm_worktrees::{PathPatterns, Repository};
@@ -54,7 +54,7 @@ pub(crate) async fn run_setup(
     project
         .repository
         .with_settings_kept_in(&directory.kept_settings())?;
-    let (agents, test_command) = preflight(project, &header, tasks)?;
+    let (agents, test_command) = preflight(project, &header.plan, tasks)?;
     let checkouts = checkouts(project, pool, header.base_commit.clone(), directory.path())?;
     let result_cache = result_cache(project, checkouts.clone(), directory.path());
     let nothing = History::default();
@@ -186,7 +186,7 @@ fn open_integration(
 /// Checks that the agents can be started and the plan can be proven; nothing has been written by then.
 pub(crate) fn preflight(
     project: &Project,
-    header: &JournalHeader,
+    plan: &WavePlan,
     tasks: &[Task],
 ) -> Result<(AgentChoice, Option<TestCommand>), Error> {
     let agents = agents(project)?;
@@ -199,16 +199,16 @@ pub(crate) fn preflight(
     tm_presets::check_prompts(&project.root().join(".taskmaster/prompts"))?;
     let test_command = test_command(project);
     if parts(project)?.is_empty() && test_command.is_none() {
-        check_tests(header, tasks)?;
+        check_tests(plan, tasks)?;
     }
     Ok((agents, test_command))
 }
 
 /// Pairs can't be proven without tests.
-fn check_tests(header: &JournalHeader, tasks: &[Task]) -> Result<(), Error> {
+fn check_tests(plan: &WavePlan, tasks: &[Task]) -> Result<(), Error> {
     let own = tasks.iter().filter(|task| task.test_command.is_some());
     let own: BTreeSet<&TaskId> = own.map(|task| &task.id).collect();
-    let mut planned = header.plan.tasks.iter().map(|placed| &placed.task);
+    let mut planned = plan.tasks.iter().map(|placed| &placed.task);
     let is_unproven =
         |task: &&PlannedTask| task.phase != Phase::None && !own.contains(&task.backlog_id);
     Error::refuse(planned.find(is_unproven), |task| {

@@ -160,10 +160,9 @@ fn on_app(error: &AnyError) -> Option<Advice> {
         Error::Channel(error) => on(error),
         Error::Autopilot(error) => on(error),
         Error::Runtime(error) => return on_runtime(error),
-        Error::NoProgram { .. }
-        | Error::Presets(
-            tm_presets::Error::UnknownAgent { .. } | tm_presets::Error::ExtendsItself { .. },
-        ) => hint(CHOOSE_AN_AGENT),
+        Error::NoProgram { .. } | Error::Presets(tm_presets::Error::ExtendsItself { .. }) => {
+            hint(CHOOSE_AN_AGENT)
+        }
         Error::Presets(error) => on(error),
         error => {
             let words = on_run(error)

@@ -25,6 +25,11 @@ pub(crate) fn on_recipe(error: &Error) -> Option<String> {
             "make the command a list of arguments".to_owned()
         }
         Error::TooLong { .. } => "use `prompt: stdin` or `prompt: file`".to_owned(),
+        Error::UnknownAgent { .. } => {
+            "`tm agents list` lists them; one that speaks the Agent Client Protocol takes a line in .taskmaster/tm.yaml: \
+             `agents: {copilot: {extends: acp, command: [copilot, --acp]}}`; for others `--agent-command COMMAND`"
+                .to_owned()
+        }
         Error::UnknownPreset { .. } => {
             "`tm presets list` lists them; a file is named by its path, such as `./my-prompt.md`"
                 .to_owned()

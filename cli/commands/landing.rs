@@ -94,10 +94,10 @@ impl MergeChoice {
             return Ok(());
         };
         data!(
-            "{}, {} lines more, {} lines less, from `{branch}` to `{onto}`\n",
+            "{}, {} more, {} less, from `{branch}` to `{onto}`\n",
             counted(stat.files, "file"),
-            stat.insertions,
-            stat.deletions
+            counted(stat.insertions, "line"),
+            counted(stat.deletions, "line")
         );
         if !allowed(self.yes, "land", "`--yes` lands without asking", || {
             format!("Merge this into `{onto}`?")

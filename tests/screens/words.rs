@@ -44,6 +44,7 @@ fn a_run_without_agent_or_tests_says_what_to_do() {
             1,
         );
         assert!(words.contains(part) && words.contains("hint:"), "{words}");
+        assert!(!words.contains("Wave"), "no plan before it: {words}");
     }
     assert_eq!(
         scene.git(&["branch", "--list", "tm/*"]),

@@ -143,7 +143,7 @@ fn named(name: &str, settings: &Settings) -> Result<Recipe> {
     recipe(name, settings).or_else(|error| {
         tm_presets::recipes(settings)?
             .remove(name)
-            .ok_or_else(|| CommandFailure::from(error).hint("`tm agents list` lists them"))
+            .ok_or_else(|| CommandFailure::from(error))
     })
 }
 
