@@ -13,7 +13,8 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use tm_app::{PlanOrder, Planned, Project, parts, reading};
 use tm_executors::testing::{Reading, TestCommand, how_to_report};
-use tm_scheduler::{Cycles, counted};
+use tm_scheduler::verdict::Strictness;
+use tm_scheduler::{Cycles, Phase, counted};
 
 /// `tm waves plan`.
 #[derive(Args)]
@@ -198,7 +199,8 @@ fn plan_text(project: &Project, planned: &Planned) -> String {
     if phases.is_empty() {
         plan
     } else {
-        plan + &agents_lines(project, &phases) + &tests_line(project)
+        let reds = phases.contains(&Phase::Red).then(|| red_line(project));
+        plan + &agents_lines(project, &phases) + &tests_line(project) + &reds.unwrap_or_default()
     }
 }
 
@@ -218,6 +220,17 @@ fn tests_line(project: &Project) -> String {
         }
     };
     format!("\nTests\n  {line}\n")
+}
+
+/// What is asked of the tests of a RED.
+fn red_line(project: &Project) -> String {
+    let strictness = project.loaded.settings.tdd.strictness;
+    let asked = match strictness {
+        Strictness::Strict => "every new test",
+        Strictness::Normal => "a new test",
+        Strictness::Relaxed => "no test",
+    };
+    format!("  {asked} has to fail in a RED (`tdd.strictness: {strictness}`)\n")
 }
 
 /// How the results of a test command are read, as far as it is known before a run, and how they could be read better.

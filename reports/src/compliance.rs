@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use tm_scheduler::{CoverageChange, Phase, Proof, State, Strength, TaskId, TaskView};
+use tm_scheduler::{
+    AttemptRecord, CoverageChange, Phase, Proof, State, Strength, TaskId, TaskView,
+};
 
 /// The pairs of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -42,6 +44,9 @@ pub struct PairSummary {
     pub regressions: usize,
     /// Covered lines in percent, where they were measured.
     pub coverage: Option<CoverageChange>,
+    /// Whether a further commit that tidies up was kept, or why it was dropped; `null` where none was asked for.
+    #[serde(default)]
+    pub refactored: Option<String>,
     /// Whether both are on the integration branch.
     pub landed: bool,
     /// Whether the pair kept the cycle.
@@ -134,6 +139,7 @@ fn pair_summary(red: &TaskView<'_>, green: &TaskView<'_>) -> PairSummary {
         strength: weaker(red_proof, green_proof),
         regressions: green_proof.map_or(0, |proof| proof.regressions.len()),
         coverage: green_proof.and_then(|proof| proof.coverage),
+        refactored: green.attempts.last().and_then(refactored),
         landed,
         compliant: why_not.is_empty(),
         why_not,
@@ -145,6 +151,12 @@ fn weaker(red: Option<&Proof>, green: Option<&Proof>) -> Option<Strength> {
     let proofs = red.into_iter().chain(green);
     let holding = proofs.filter(|proof| proof.holds());
     holding.map(Proof::rests_on).min()
+}
+
+/// What came of the further attempt that may improve the code, in a word or why it was dropped.
+pub(crate) fn refactored(record: &AttemptRecord) -> Option<String> {
+    let refactored = record.refactored()?;
+    Some(refactored.dropped.as_deref().unwrap_or("kept").to_owned())
 }
 
 fn last_proof<'a>(view: &TaskView<'a>) -> Option<&'a Proof> {

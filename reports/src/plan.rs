@@ -33,6 +33,7 @@ pub fn plan_text(plan: &WavePlan, limits: &Limits) -> String {
         "pairs": plan.pairs(),
         "max_parallel": limits.slots,
         "dispatch": limits.dispatch,
+        "retries": limits.retries,
         "held": plan.held,
         "cut": plan.cut,
         "notes": plan.notes,

@@ -2,7 +2,7 @@
 
 use crate::chain::lower_bound;
 use crate::cleaned::cleaned;
-use crate::compliance::tdd_summary;
+use crate::compliance::{refactored, tdd_summary};
 use crate::moment::moment;
 use crate::{
     AttemptSummary, Counts, PauseSummary, ProofSummary, SetupSummary, Summary, TaskSummary, Totals,
@@ -200,10 +200,7 @@ fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
             .unwrap_or_default(),
         proof: record.proof().map(proof_summary),
         unreviewed: record.unreviewed.clone(),
-        refactor: record.refactored().map(|refactored| {
-            let dropped = refactored.dropped.as_deref();
-            dropped.unwrap_or("kept").to_owned()
-        }),
+        refactor: refactored(record),
         tokens,
         cost_usd,
         log: None,

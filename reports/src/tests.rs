@@ -3,9 +3,9 @@
 use super::*;
 use std::num::NonZeroU32;
 use tm_scheduler::{
-    AgentReport, Answer, AttemptNumber, Claim, ClaimStatus, Dependants, Ended, Failure, Input,
-    Limits, Place, PlanOptions, Proof, Reason, Request, ResultFile, Scheduler, StopMode, Task,
-    Timestamp, WavePlan,
+    AgentReport, Answer, AttemptNumber, Claim, ClaimStatus, CoverageChange, Dependants, Ended,
+    Failure, Input, Limits, Place, PlanOptions, Proof, Reason, Request, ResultFile, Scheduler,
+    StopMode, Task, Timestamp, WavePlan,
 };
 
 fn report(ended_at: u64) -> Answer {
@@ -142,6 +142,23 @@ fn the_summary_says_what_landed_what_failed_and_what_to_type_next() {
     |---|---|---|---|---|
     | 1 | red0123456 | green01234 | `tm/b` | yes |
     "#);
+}
+
+#[test]
+fn coverage_and_refactoring_are_columns_where_there_is_any() {
+    let mut summary = summary();
+    summary.tdd.table[0].coverage = Some(CoverageChange {
+        before: Some(50.0),
+        after: 83.333,
+    });
+    summary.tdd.table[1].refactored = Some("it broke a test".to_owned());
+    let text = summary_markdown(&summary);
+    let rows = text.lines().filter(|line| line.starts_with("| ")).take(3);
+    insta::assert_snapshot!(rows.collect::<Vec<_>>().join("\n"), @r"
+    | Pair | RED fails first | Tests | GREEN passes | Proof | Worse | Coverage | Refactored | Landed | Compliant | Claim |
+    | 1 Add numbers | yes | 1 | yes | proven | 0 | 83.3 % (+33.3) | – | yes | yes | pass |
+    | 2 Subtract \| numbers | no | 0 | no | – | 0 | – | it broke a test | no | no: RED: everything-passed | – |
+    ");
 }
 
 #[test]
@@ -327,8 +344,8 @@ fn the_plan_shows_wide_waves_in_parts() {
     tasks.push(Task::new("4", "Build it"));
     let plan = WavePlan::new(&tasks, &PlanOptions::default()).expect("a plan");
     insta::assert_snapshot!(plan_text(&plan, &Limits::with_slots(NonZeroU32::new(2).expect("slots"))), @"
-    3 tasks in 2 waves, 1 pair of RED and GREEN, at most 2 agents at the same time
-    each task starts when what it depends on has landed
+    3 tasks in 2 waves, 1 pair of RED and GREEN, 2 without, at most 2 agents at the same time
+    each task starts when what it depends on has landed; at most 4 attempts each
 
     Wave 1 (2 tasks)
                1Set up

@@ -6,7 +6,7 @@ use crate::{AttemptSummary, PairSummary, ProofSummary, Summary, TaskSummary, hum
 use itertools::Itertools as _;
 use serde::Serialize;
 use tm_scheduler::preflight::Preflight;
-use tm_scheduler::{GateResult, Strength, counted, in_a_line};
+use tm_scheduler::{CoverageChange, GateResult, Strength, counted, in_a_line};
 
 /// Everything that templates name.
 #[derive(Debug, Serialize)]
@@ -40,6 +40,8 @@ struct PairView<'a> {
     /// What the agent claimed last, or where the proof says otherwise.
     claim: String,
     proof: Option<&'static str>,
+    /// Covered lines, and how many more or fewer than before.
+    covered: Option<String>,
 }
 
 impl<'a> RunView<'a> {
@@ -122,8 +124,15 @@ fn pair_view<'a>(summary: &Summary, facts: &'a PairSummary) -> PairView<'a> {
     PairView {
         claim: last.map_or_else(|| "–".to_owned(), AttemptSummary::claimed),
         proof: facts.strength.map(Strength::as_str),
+        covered: facts.coverage.map(covered),
         facts,
     }
+}
+
+fn covered(coverage: CoverageChange) -> String {
+    let CoverageChange { before, after } = coverage;
+    let change = before.map(|before| format!(" ({:+.1})", after - before));
+    format!("{after:.1} %{}", change.unwrap_or_default())
 }
 
 fn proofs(rows: &[RowView<'_>]) -> Option<String> {

@@ -120,7 +120,7 @@ fn a_backlog_before_a_run() {
         ");
         insta::assert_snapshot!(screen(&scene, "waves plan"), @"
         4 tasks in 4 waves, 4 pairs of RED and GREEN, at most 5 agents at the same time
-        each task starts when what it depends on has landed
+        each task starts when what it depends on has landed; at most 4 attempts each
 
         Waves 1 and 2 (2 tasks)
           RED GREEN  1  Lower case
@@ -137,10 +137,11 @@ fn a_backlog_before_a_run() {
 
         Tests
           `sh run-tests.sh`, read test by test where it can be, else exit status only; TAP can be, and JUnit XML in the file that `$TM_RESULTS` names (or `test.results`)
+          a new test has to fail in a RED (`tdd.strictness: normal`)
         ");
         insta::assert_snapshot!(screen(&scene, "waves plan --tdd off"), @"
         4 tasks in 2 waves, at most 5 agents at the same time
-        each task starts when what it depends on has landed
+        each task starts when what it depends on has landed; at most 4 attempts each
 
         Wave 1 (2 tasks)
           1  Lower case

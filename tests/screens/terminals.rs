@@ -71,7 +71,7 @@ fn a_plan_and_what_is_found_before_it() {
     settings().bind(|| {
         insta::assert_snapshot!(screen(&scene, "waves plan", "80"), @"
         4 tasks in 4 waves, 4 pairs of RED and GREEN, at most 5 agents at the same time
-        each task starts when what it depends on has landed
+        each task starts when what it depends on has landed; at most 4 attempts each
 
         Waves 1 and 2 (2 tasks)
           RED GREEN  1  Lower case
@@ -90,10 +90,11 @@ fn a_plan_and_what_is_found_before_it() {
           `sh run-tests.sh`, read test by test where it can be, else exit status only;
           TAP can be, and JUnit XML in the file that `$TM_RESULTS` names (or
           `test.results`)
+          a new test has to fail in a RED (`tdd.strictness: normal`)
         ");
         insta::assert_snapshot!(screen(&scene, "waves plan", "120"), @"
         4 tasks in 4 waves, 4 pairs of RED and GREEN, at most 5 agents at the same time
-        each task starts when what it depends on has landed
+        each task starts when what it depends on has landed; at most 4 attempts each
 
         Waves 1 and 2 (2 tasks)
           RED GREEN  1  Lower case
@@ -111,10 +112,11 @@ fn a_plan_and_what_is_found_before_it() {
         Tests
           `sh run-tests.sh`, read test by test where it can be, else exit status only; TAP can be, and JUnit XML in the file
           that `$TM_RESULTS` names (or `test.results`)
+          a new test has to fail in a RED (`tdd.strictness: normal`)
         ");
         insta::assert_snapshot!(coloured(&scene, "waves plan"), @"
         4 tasks in 4 waves, 4 pairs of RED and GREEN, at most 5 agents at the same time
-        each task starts when what it depends on has landed
+        each task starts when what it depends on has landed; at most 4 attempts each
 
         <bold>Waves 1 and 2</> (2 tasks)
           RED GREEN  1  Lower case
@@ -133,6 +135,7 @@ fn a_plan_and_what_is_found_before_it() {
           `sh run-tests.sh`, read test by test where it can be, else exit status only;
           TAP can be, and JUnit XML in the file that `$TM_RESULTS` names (or
           `test.results`)
+          a new test has to fail in a RED (`tdd.strictness: normal`)
         ");
         insta::assert_snapshot!(without_folders(&screen(&scene, "doctor", "80")), @"
         ok    tests     sh run-tests.sh (found by run-tests.sh); results: read test by
@@ -352,6 +355,7 @@ fn without_times(text: &str) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "what is printed is long")]
 fn a_run_as_it_goes_on_and_ends_badly() {
     let scene = planned();
     let words = [
@@ -388,7 +392,7 @@ fn a_run_as_it_goes_on_and_ends_badly() {
     2 of 4 tasks landed in [SECONDS]; 1 failed, 1 blocked.
     branch tm/master/run-[RUN]
     4 tasks in 4 waves, 4 pairs of RED and GREEN, at most 1 agent at the same time
-    each task starts when what it depends on has landed
+    each task starts when what it depends on has landed; at most 1 attempt each
 
     <bold>Waves 1 and 2</>, part 1 (1 task)
     RED GREEN 1 Lower case
@@ -411,6 +415,7 @@ fn a_run_as_it_goes_on_and_ends_badly() {
     `sh run-tests.sh`, read test by test where it can be, else exit status only;
     TAP can be, and JUnit XML in the file that `$TM_RESULTS` names (or
     `test.results`)
+    a new test has to fail in a RED (`tdd.strictness: normal`)
 
     base: 1 pass, 0 fail
     4 tasks in 4 waves, at most 1 agent at the same time
