@@ -53,7 +53,7 @@ pub use project::{Caller, KnownRun, Project};
 pub use proving_again::JournalTrust;
 pub use pruned::{PrunedItem, PrunedKind};
 pub use pruning::prune_worktrees;
-pub use pull::{Per, PullOrder, PullRequest, PullRequests};
+pub use pull::{LeftOut, Per, PullOrder, PullRequest, PullRequests};
 pub use report::{facts, status, summary, write_reports};
 pub use review::{DoubtedWork, ReviewedRun, TaskBranch, Tests};
 pub use run::{Ended, Ready, RunOf, Session};

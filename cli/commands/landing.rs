@@ -120,7 +120,7 @@ impl MergeChoice {
 pub(crate) struct PullArguments {
     /// The run; the last one when not given.
     run: Option<String>,
-    /// One pull request a task, each on top of what it was built on, instead of one for the run.
+    /// One pull request a task, with its change alone, each on top of those that it depends on, instead of one for the run.
     #[arg(long)]
     per_task: bool,
     /// The branch that is to have the work; the default branch when not given.
@@ -150,9 +150,8 @@ pub(crate) struct PullArguments {
 fn pulls(project: Project, order: PullOrder) -> Result<PullRequests> {
     let pulls = PullRequests::of(project, order)?;
     tell_doubted(&pulls.run);
-    if !pulls.left_out.is_empty() {
-        let left_out = pulls.left_out.join(", ");
-        say!("left out, since they hold what the review rejected: {left_out}");
+    for (task, why) in &pulls.left_out {
+        say!("left out: {task}: {why}");
     }
     if pulls.all.is_empty() {
         return Err(Error::NothingToPass.into());
@@ -216,8 +215,8 @@ fn question(PullRequests { all, remote, .. }: &PullRequests) -> String {
     for one in all {
         say!("{} → {}: {}", one.branch, one.base, one.text.title);
     }
-    let count = all.len();
-    format!("Push {count} branch(es) to `{remote}` and open a pull request for each?")
+    let count = counted(all.len(), "branch");
+    format!("Push {count} to `{remote}` and open a pull request for each?")
 }
 
 /// The pull requests for programs.

@@ -126,6 +126,12 @@ fn add_words(layouts: &mut Environment<'_>) {
     });
     layouts.add_filter("cell", |text: &str| on_its_line(&text.replace('|', "\\|")));
     layouts.add_filter("nobody_called", nobody_called);
+    layouts.add_filter("calling_nobody", |text: &str| {
+        text.lines()
+            .map(nobody_called)
+            .collect::<Vec<_>>()
+            .join("\n")
+    });
     layouts.add_filter("trim_end", |text: &str| text.trim_end().to_owned());
     layouts.add_filter("quoted", |text: &str| {
         text.replace('\\', "\\\\").replace('"', "\\\"")

@@ -35,7 +35,7 @@ pub use loop_summary::{
 };
 pub use moment::human_duration;
 pub use plan::{plan_dot, plan_json, plan_mermaid, plan_text};
-pub use pull_request::{PullRequestText, run_pull_request, task_pull_request};
+pub use pull_request::{PullRequestFacts, PullRequestText, pull_request};
 pub use rows::RowView;
 pub use run_reports::{
     REPORTS, RunReport, metrics_text, status_text, summary_markdown, summary_text,

@@ -1,12 +1,12 @@
-//! What a pull request says of the work of a run: a title, and a body that puts claim and proof side by side.
+//! What a pull request says to a colleague: what was to be done, what was seen of it, how to try it. Nothing of the run.
 
+use crate::Summary;
 use crate::layout::{nobody_called, rendered};
-use crate::run_reports::summary_markdown;
 use crate::view::RunView;
-use crate::{Summary, TaskSummary};
 use itertools::Itertools as _;
+use serde::Serialize;
 use serde_json::json;
-use tm_scheduler::{BranchName, Phase};
+use tm_scheduler::{BranchName, Task};
 
 /// So many characters of a body are kept; services refuse what is longer than 65,536.
 const MOST_CHARACTERS: usize = 60_000;
@@ -22,53 +22,54 @@ pub struct PullRequestText {
     pub body: String,
 }
 
-/// Returns the text for the whole work of a run, which is to go to `base`.
-pub fn run_pull_request(summary: &Summary, base: &str) -> PullRequestText {
-    let is_whole = |task: &&TaskSummary| task.landed && task.phase != Phase::Red;
-    let whole = summary.tasks.iter().filter(is_whole).collect_vec();
-    let title = match whole.as_slice() {
-        [only] => nobody_called(&only.title),
-        several => format!("{}: {} tasks", nobody_called(&summary.tag), several.len()),
+/// What a pull request brings, and what is known of it besides the run.
+#[derive(Clone, Debug, Serialize)]
+pub struct PullRequestFacts<'a> {
+    /// The branch with the work.
+    pub branch: &'a BranchName,
+    /// The branch that is to have it.
+    pub base: &'a str,
+    /// Where the branch is pushed to.
+    pub remote: &'a str,
+    /// The branches that have to be merged before, the one that it is shown against last.
+    pub stacked_on: Vec<&'a str>,
+    /// Whether the branch has the proven change without what it was proven together with.
+    pub is_put_together: bool,
+    /// The command of its tests.
+    pub test_command: Option<String>,
+    /// The tasks that are done by it, as the run was given them.
+    pub tasks: Vec<&'a Task>,
+}
+
+/// Returns the text of a pull request for whoever is to judge the work: what was to be done, what was proven, how to try
+/// it.
+pub fn pull_request(summary: &Summary, facts: &PullRequestFacts<'_>) -> PullRequestText {
+    let task = |task: &&Task| {
+        let of_run = summary
+            .tasks
+            .iter()
+            .find(|one| one.id == task.id.as_str())?;
+        Some(json!({"said": task, "red": summary.partner(of_run), "whole": of_run}))
     };
-    let body = bounded(summary_markdown(summary));
-    PullRequestText {
-        title,
-        body: with_audit(&body, base, &summary.integration_branch),
-    }
-}
-
-/// A body with the command that does the proof again, for whoever does not want to believe it.
-fn with_audit(body: &str, base: &str, branch: &BranchName) -> String {
-    format!(
-        "{}\n\nTo do the proof again, in any clone: `tm audit {base}..{branch}`\n",
-        body.trim_end()
-    )
-}
-
-/// Returns the text for the work on one task, with its RED where it has one, which is to go to `base`. `stacked_on` is
-/// the branch that has to be merged before.
-pub fn task_pull_request(
-    summary: &Summary,
-    task: &TaskSummary,
-    base: &str,
-    stacked_on: Option<&str>,
-) -> PullRequestText {
-    let parts = summary.partner(task).into_iter().chain([task]);
     let said = json!({
         "run": RunView::of(summary),
-        "task": task,
-        "parts": parts.collect_vec(),
-        "stacked_on": stacked_on,
+        "facts": facts,
+        "tasks": facts.tasks.iter().filter_map(task).collect_vec(),
         "most_tests": MOST_TESTS,
     });
+    let title = match facts.tasks.as_slice() {
+        [] => nobody_called(&summary.tag),
+        [only] => nobody_called(&only.title),
+        [first, rest @ ..] => format!("{} and {} more", nobody_called(&first.title), rest.len()),
+    };
     let body = bounded(rendered("pull_request.md", &said));
-    PullRequestText {
-        title: nobody_called(&task.title),
-        body: match &task.branch {
-            Some(branch) => with_audit(&body, base, branch),
-            None => body,
-        },
-    }
+    // Whoever does not want to believe the proof does it again.
+    let audit = format!("tm audit {}..{}", facts.base, facts.branch);
+    let body = format!(
+        "{}\n\nTo do the proof again, in any clone: `{audit}`\n",
+        body.trim_end()
+    );
+    PullRequestText { title, body }
 }
 
 fn bounded(body: String) -> String {
@@ -83,45 +84,75 @@ mod tests {
     use super::*;
     use crate::tests::summary;
 
+    fn task(id: &str, title: &str) -> Task {
+        Task {
+            description: "Adds two numbers.\n\nAs @octocat said.".to_owned(),
+            test_strategy: "The sum of 1 and 2 is 3.".to_owned(),
+            acceptance_criteria: vec!["It never overflows.".to_owned()],
+            ..Task::new(id, title)
+        }
+    }
+
+    fn text(tasks: &[Task], stacked_on: &[&'static str]) -> PullRequestText {
+        let branch = BranchName::new("tm/b").expect("a name");
+        let facts = PullRequestFacts {
+            branch: &branch,
+            base: "main",
+            remote: "origin",
+            stacked_on: stacked_on.to_vec(),
+            is_put_together: !stacked_on.is_empty(),
+            test_command: Some("npm test".to_owned()),
+            tasks: tasks.iter().collect(),
+        };
+        pull_request(&summary(), &facts)
+    }
+
     #[test]
-    fn pull_request_of_a_pair_puts_claim_beside_proof() {
-        let summary = summary();
-        let task = summary
-            .tasks
-            .iter()
-            .find(|task| task.id == "1")
-            .expect("a task");
-        let text = task_pull_request(&summary, task, "main", Some("tm/master/task-0"));
+    fn pull_request_says_what_was_to_be_done_what_was_proven_and_how_to_try_it() {
+        let text = text(
+            &[task("1", "Add numbers")],
+            &["tm/master/task-0", "tm/master/task-3"],
+        );
         assert_eq!(text.title, "Add numbers");
-        insta::assert_snapshot!(text.body, @"
-        Builds on `tm/master/task-0`: merge that one first.
+        insta::assert_snapshot!(text.body.replace('\u{200b}', ""), @"
+        Builds on `tm/master/task-0`, `tm/master/task-3`: merge those first.
+        It is shown against the last of them, so what the others change is shown too until they are merged.
 
-        Task `1` of run `20261121-014512-3fa9`, pass.
+        Adds two numbers.
 
-        ## RED: tests that fail first
+        As @octocat said.
 
-        - commit red0123456789, after 1 attempt
-        - claimed by `scripted`: pass
-        - proven: 0 tests passed, 1 failed (0 before), 1 new
-          - `adds`
-        - they differ: claims 1 tests passed, 0 do
+        The sum of 1 and 2 is 3.
 
-        ## GREEN: the implementation
+        - It never overflows.
 
-        - commit green0123456789, after 1 attempt
-        - claimed by `scripted`: pass
-        - proven: 4 tests passed, 0 failed (0 before), 0 new
+        Seen failing without the change, and passing with it:
+
+        - `adds`
+
+        With the change 4 tests pass and 0 fail (0 before).
+
+        The change was proven together with other work of its run, which this branch leaves out.
+
+        ## How to try it
+
+            git fetch origin tm/b && git switch --detach FETCH_HEAD
+            npm test
 
         To do the proof again, in any clone: `tm audit main..tm/b`
         ");
     }
 
     #[test]
-    fn pull_request_of_a_run_with_one_task_has_its_title() {
-        let mut summary = summary();
-        assert_eq!(run_pull_request(&summary, "main").title, "Add numbers");
-        summary.tasks.iter_mut().for_each(|task| task.landed = true);
-        assert_eq!(run_pull_request(&summary, "main").title, "master: 2 tasks");
+    fn pull_request_of_several_tasks_has_a_part_for_each() {
+        let text = text(&[task("1", "Add numbers"), task("2", "Print them")], &[]);
+        assert_eq!(text.title, "Add numbers and 1 more");
+        assert!(
+            text.body.contains("## Add numbers\n") && text.body.contains("## Print them\n"),
+            "{}",
+            text.body
+        );
+        assert!(!text.body.contains("Builds on"), "{}", text.body);
     }
 
     #[test]

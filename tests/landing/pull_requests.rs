@@ -1,6 +1,6 @@
 //! The work of a run as pull requests, with a `gh` that writes down what it is asked.
 
-use crate::scene::{HONEST, Scene, write};
+use crate::scene::{HONEST, Scene, executable};
 use serde_json::Value;
 use std::process::Output;
 
@@ -19,15 +19,15 @@ fn scene() -> Scene {
         &[("1", "Add the parser", &[]), ("2", "Document it", &["1"])],
         HONEST,
     );
-    write(&scene.path("bin/gh"), GH);
-    scene
-        .shell("chmod +x \"$AGENT_FOLDER/bin/gh\"")
-        .status()
-        .expect("sh");
+    with_gh(&scene);
     scene.runs(&[], 0);
     scene.git(&["init", "--quiet", "--bare", "../remote.git"]);
     scene.git(&["remote", "add", "origin", "../remote.git"]);
     scene
+}
+
+fn with_gh(scene: &Scene) {
+    executable(&scene.path("bin/gh"), GH);
 }
 
 fn pull(scene: &Scene, arguments: &[&str]) -> Output {
@@ -83,7 +83,7 @@ fn a_run_is_one_pull_request_that_is_brought_up_to_date() {
     );
     let asked = log(&scene);
     assert!(
-        asked.contains("--base main --title master: 2 tasks --body-file ")
+        asked.contains("--base main --title Add the parser and 1 more --body-file ")
             && asked.contains("--draft"),
         "{asked}"
     );
@@ -94,7 +94,10 @@ fn a_run_is_one_pull_request_that_is_brought_up_to_date() {
         .expect("a body");
     let body = std::fs::read_to_string(body).expect("a body");
     assert!(
-        body.starts_with("# Run ") && body.contains("`tm audit main..tm/master/run-"),
+        body.starts_with("## Add the parser\n")
+            && body.contains("Seen failing without the change, and passing with it:\n\n- `")
+            && body.contains("    sh run-tests.sh\n")
+            && body.contains("`tm audit main..tm/master/run-"),
         "{body}"
     );
     let again = pull(&scene, &["--yes"]);
@@ -127,7 +130,9 @@ fn what_holds_rejected_work_is_left_out() {
     assert!(rejected.status.success(), "{}", words(&rejected));
     let nothing = pull(&scene, &["--per-task", "--dry-run"]);
     assert!(
-        nothing.status.code() == Some(1) && words(&nothing).contains("rejected: 1:red, 1, 2"),
+        nothing.status.code() == Some(1)
+            && words(&nothing).contains("left out: 1: it holds what the review rejected")
+            && words(&nothing).contains("left out: 2: it builds on `1`, which has no pull request"),
         "{}",
         words(&nothing)
     );
@@ -173,7 +178,7 @@ fn a_pull_request_a_task_stands_on_the_one_before() {
     let body =
         std::fs::read_to_string(pulls[0]["body_file"].as_str().expect("a path")).expect("a body");
     assert!(
-        body.contains("RED: tests that fail first") && body.contains("- claimed by `custom`: pass"),
+        body.contains("With the change ") && !body.contains("Builds on"),
         "{body}"
     );
 }
@@ -211,5 +216,163 @@ fn without_gh_the_commands_are_printed_and_nothing_is_pushed() {
         nowhere.status.code() == Some(1) && words(&nowhere).contains("git remote add"),
         "{}",
         words(&nowhere)
+    );
+}
+
+/// `1` and `2` depend on nothing, `3` on both; each has a test and a file of its own, and all change `shared` where
+/// asked to.
+fn side_by_side(shared: &str) -> Scene {
+    let tasks = serde_json::json!({"master": {"tasks": [
+        {"id": 1, "title": "Add the parser", "description": "Reads numbers.", "testStrategy": "Ten is read.",
+         "status": "pending", "dependencies": []},
+        {"id": 2, "title": "Add the printer", "description": "Prints them.", "status": "pending", "dependencies": []},
+        {"id": 3, "title": "Add the program", "status": "pending", "dependencies": [1, 2]},
+    ]}});
+    let agent = format!("{HONEST}\n{shared}\n");
+    let scene = Scene::with_backlog(&tasks.to_string(), &agent);
+    scene.runs(&["--max-parallel", "1"], 0);
+    scene.git(&["init", "--quiet", "--bare", "../remote.git"]);
+    scene.git(&["remote", "add", "origin", "../remote.git"]);
+    with_gh(&scene);
+    scene
+}
+
+/// The pull requests that there would be, and those that there are not, in words.
+fn planned(scene: &Scene, arguments: &[&str]) -> (Vec<Value>, String) {
+    let output = pull(scene, &[&["--per-task", "--json"], arguments].concat());
+    let plan: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", words(&output)));
+    let pulls = plan["pull_requests"].as_array().cloned().expect("a list");
+    (pulls, String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn text<'a>(pull: &'a Value, key: &str) -> &'a str {
+    pull[key].as_str().expect("a text")
+}
+
+fn body(pull: &Value) -> String {
+    std::fs::read_to_string(text(pull, "body_file")).expect("a body")
+}
+
+/// The files that a pull request shows as changed.
+fn shown(scene: &Scene, pull: &Value) -> Vec<String> {
+    let of_remote = |name: &str| match name {
+        "main" => name.to_owned(),
+        name => format!("origin/{name}"),
+    };
+    let range = format!(
+        "{}...{}",
+        of_remote(text(pull, "base")),
+        of_remote(text(pull, "branch"))
+    );
+    let files = scene.git(&["diff", "--name-only", &range]);
+    files.lines().map(ToOwned::to_owned).collect()
+}
+
+#[test]
+fn pull_request_of_a_task_shows_its_own_change_alone() {
+    let scene = side_by_side("");
+    let (pulls, said) = planned(&scene, &["--yes"]);
+    let [one, two, three] = pulls.as_slice() else {
+        panic!("{pulls:?}: {said}")
+    };
+    assert_eq!([one, two].map(|pull| text(pull, "base")), ["main"; 2]);
+    assert_eq!(text(three, "base"), text(two, "branch"));
+    scene.git(&["fetch", "--quiet", "origin"]);
+    assert_eq!(shown(&scene, one), ["bin/1", "t/1.t"]);
+    assert_eq!(shown(&scene, two), ["bin/2", "t/2.t"]);
+    let of_three = shown(&scene, three);
+    assert!(
+        of_three.contains(&"bin/3".to_owned()) && !of_three.contains(&"bin/2".to_owned()),
+        "{of_three:?}"
+    );
+    let (first, second, third) = (body(one), body(two), body(three));
+    assert!(
+        first.starts_with("Reads numbers.\n\nTen is read.\n"),
+        "{first}"
+    );
+    assert!(
+        !first.contains("leaves out"),
+        "it is as it was proven: {first}"
+    );
+    assert!(
+        second.contains("together with other work of its run, which this branch leaves out"),
+        "{second}"
+    );
+    let builds = format!(
+        "Builds on `{}`, `{}`: merge those first.",
+        text(one, "branch"),
+        text(two, "branch")
+    );
+    assert!(third.starts_with(&builds), "{third}");
+    // What was put together is still known as the task's, and the same the next time.
+    let trailers = scene.git(&[
+        "log",
+        "-1",
+        "--format=%(trailers:key=Task,valueonly)",
+        &format!("origin/{}", text(two, "branch")),
+    ]);
+    assert_eq!(trailers.trim(), "2");
+    let remote = scene.git(&["ls-remote", "origin"]);
+    let (again, _) = planned(&scene, &["--yes"]);
+    assert_eq!(
+        (again.len(), scene.git(&["ls-remote", "origin"])),
+        (3, remote)
+    );
+}
+
+#[test]
+fn rejected_work_keeps_from_passing_on_just_what_builds_on_it() {
+    let scene = side_by_side("");
+    let rejected = scene
+        .tm(&["review", "reject", "2", "--reason", "wrong"])
+        .output()
+        .expect("tm");
+    assert!(rejected.status.success(), "{}", words(&rejected));
+    let (pulls, said) = planned(&scene, &["--yes"]);
+    assert_eq!(
+        pulls
+            .iter()
+            .map(|pull| text(pull, "title"))
+            .collect::<Vec<_>>(),
+        ["Add the parser"]
+    );
+    for part in [
+        "left out: 2: it holds what the review rejected",
+        "left out: 3: it builds on `2`",
+    ] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    let remote = scene.git(&["ls-remote", "origin"]);
+    assert!(
+        !remote.contains("task-2") && !remote.contains("task-3"),
+        "{remote}"
+    );
+}
+
+#[test]
+fn what_is_no_change_of_its_own_is_left_out_with_the_reason() {
+    let scene = side_by_side("if [ \"$TM_PHASE\" != red ]; then echo \"$TM_TASK_ID\" > shared; fi");
+    let (pulls, said) = planned(&scene, &["--dry-run"]);
+    assert_eq!(pulls.len(), 1, "{pulls:?}");
+    for part in [
+        "left out: 2: without the other work of its run it conflicts in `shared`",
+        "left out: 3: it builds on `2`",
+    ] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    // A run that began with work that the target does not have can't be taken apart from that.
+    scene.git(&[
+        "branch",
+        "--quiet",
+        "--force",
+        "elsewhere",
+        &scene.git(&["commit-tree", "main^{tree}", "-m", "apart"]),
+    ]);
+    let nothing = pull(&scene, &["--per-task", "--dry-run", "--base", "elsewhere"]);
+    assert!(
+        words(&nothing).contains("its run began with work that `elsewhere` does not have"),
+        "{}",
+        words(&nothing)
     );
 }

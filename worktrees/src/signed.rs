@@ -1,6 +1,8 @@
 //! Makes commits as the user's own git would, signed where the user's commits are, and notes beside them, as `git notes`
 //! shows them.
 
+use crate::git::Git;
+use crate::history::PastCommit;
 use crate::hooks::SPARED;
 use crate::said::telling_line;
 use crate::tree::index_entry;
@@ -60,10 +62,28 @@ impl Repository {
         parents: &[&CommitId],
         message: &str,
     ) -> Result<CommitId> {
-        let git = self
-            .git_commit_tree(tree, parents, message)
-            .variable(SPARED, "1")
-            .once();
+        self.as_user(self.git_commit_tree(tree, parents, message))
+    }
+
+    /// Makes one of the moment of another, so that the same of the same is the same commit, as far as it is not signed.
+    ///
+    /// # Errors
+    /// Signing failed, or git refused.
+    pub fn commit_like(
+        &self,
+        tree: &TreeId,
+        parents: &[&CommitId],
+        message: &str,
+        like: &PastCommit,
+    ) -> Result<CommitId> {
+        let date = &like.author.date;
+        let git = self.git_commit_tree(tree, parents, message);
+        let git = git.variable("GIT_AUTHOR_DATE", date);
+        self.as_user(git.variable("GIT_COMMITTER_DATE", date))
+    }
+
+    fn as_user(&self, git: Git) -> Result<CommitId> {
+        let git = git.variable(SPARED, "1").once();
         let git = if self.signs_commits()? {
             git.arg("-S")
         } else {

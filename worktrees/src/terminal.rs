@@ -26,19 +26,21 @@ impl Repository {
             .find(|remote| is_only || remote == "origin"))
     }
 
-    /// Pushes branches, all or none, with hooks and credentials as the user has them set up; git may ask at the
+    /// Pushes branches, each as it is here or at a commit, all or none, with hooks and credentials as the user has them set up; git may ask at the
     /// terminal.
     ///
     /// # Errors
     /// A branch is the default one, the remote has other work under its name, or git refused.
-    pub fn push(&self, remote: &str, branches: &[BranchName]) -> Result<()> {
-        for branch in branches {
+    pub fn push(&self, remote: &str, branches: &[(BranchName, Option<CommitId>)]) -> Result<()> {
+        for (branch, _) in branches {
             self.assert_not_protected(branch)?;
         }
-        let references = branches
-            .iter()
-            .map(BranchName::reference)
-            .map(|name| format!("{name}:{name}"));
+        let reference = |(branch, tip): &(BranchName, Option<CommitId>)| {
+            let name = branch.reference();
+            let tip = tip.as_ref().map_or(name.as_str(), CommitId::as_str);
+            format!("{tip}:{name}")
+        };
+        let references = branches.iter().map(reference);
         Git::in_terminal(&self.environment, self.checkout_root(), RunHooks::Yes)
             .line("push --quiet --atomic --")
             .arg(remote)

@@ -18,6 +18,7 @@ use tm_runtime::standing::{Ledger, Rejected, RejectedCommit, standing};
 use tm_scheduler::{Phase, RunStatus, Status, TaskId, Work};
 use tm_store::backlog::{BacklogSource, RollUp, StatusChange, stamp};
 use tm_store::run::{Decision, Rejection, Review};
+use tm_worktrees::PastCommit;
 
 /// What becomes of the tests of a pair whose implementation is rejected.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -148,8 +149,17 @@ impl ReviewedRun {
         })
     }
 
-    /// The commits of a branch's own work, the newest first: one, or two where the code was improved on top.
     fn commits(&self, branch: &TaskBranch) -> Result<Vec<RejectedCommit>, Error> {
+        let own = self.own_commits(branch)?.into_iter();
+        let rejected = |past: PastCommit| RejectedCommit {
+            commit: past.id,
+            task: branch.id(),
+        };
+        Ok(own.map(rejected).collect())
+    }
+
+    /// The commits of a branch's own work, the newest first: one, or two where the code was improved on top.
+    pub(crate) fn own_commits(&self, branch: &TaskBranch) -> Result<Vec<PastCommit>, Error> {
         let repository = &self.project.repository;
         let (task, run) = (&*branch.task.id, self.replayed.header.run_id.as_str());
         let mut found = Vec::new();
@@ -160,9 +170,8 @@ impl ReviewedRun {
             if commit != branch.commit && !is_own {
                 break;
             }
-            next = repository.first_parent(&commit)?;
-            let task = branch.id();
-            found.push(RejectedCommit { commit, task });
+            next = past.parents.first().cloned();
+            found.push(past);
         }
         Ok(found)
     }

@@ -1,16 +1,21 @@
 //! Pull requests for the work of a run: which there are to be, the branches pushed, and `gh` called for each.
 
+mod stack;
+
 use crate::committing::Statuses;
 use crate::error::Error;
+use crate::judging::{by_id, test_command};
 use crate::landing::{Rejected, passable, refuse_rejected};
 use crate::project::Project;
-use crate::review::{ReviewedRun, TaskBranch};
+use crate::review::ReviewedRun;
 use serde_json::Value;
+use stack::{Left, Stack, Stacked};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use tm_executors::process::{TreeCommand, run_captured};
-use tm_reports::{PullRequestText, run_pull_request, task_pull_request};
-use tm_scheduler::{BranchName, Phase};
+use tm_reports::{PullRequestFacts, PullRequestText, TaskSummary, pull_request};
+use tm_scheduler::{BranchName, CommitId, Phase, Task, TaskId};
 use tm_store::run::safe_name;
 
 /// How long one call of `gh` may take.
@@ -47,6 +52,8 @@ pub enum Per {
 pub struct PullRequest {
     /// The branch.
     pub branch: BranchName,
+    /// The commit that is to be there; nothing where it is the branch of that name here.
+    pub tip: Option<CommitId>,
     /// The branch that is to have the work.
     pub base: String,
     /// Its tasks.
@@ -68,8 +75,8 @@ pub struct PullRequests {
     pub remote: String,
     /// All of them.
     pub all: Vec<PullRequest>,
-    /// Tasks that are left out, since their branches hold rejected work.
-    pub left_out: Vec<String>,
+    /// Tasks that are left out, each with why.
+    pub left_out: Vec<LeftOut>,
     order: PullOrder,
 }
 
@@ -85,19 +92,16 @@ impl PullRequests {
             refuse_rejected(&run, &run.summary.integration_branch)?;
         }
         let (remote, base) = (remote(&run, &order)?, base(&run, &order)?);
-        let all = match order.per {
-            Per::Run => of_run(&run, base),
-            Per::Task => per_task(&run, &base, order.rejected)?,
+        let passing = Passing::of(&run, &remote);
+        let (all, left_out) = match order.per {
+            Per::Run => (passing.of_run(base), Vec::new()),
+            Per::Task => passing.per_task(&base, order.rejected)?,
         };
         std::fs::create_dir_all(run.directory.path().join(FOLDER))?;
         for pull in &all {
             let body = tm_untrusted::clean(&pull.text.body);
             tm_store::atomic::replace_own(&pull.body_file, body.as_bytes())?;
         }
-        let left_out = match order.per {
-            Per::Run => Vec::new(),
-            Per::Task => left_out(&run, &all)?,
-        };
         Ok(Self {
             run,
             remote,
@@ -122,8 +126,14 @@ impl PullRequests {
     /// # Errors
     /// A path has no name on a command line.
     pub fn commands(&self) -> Result<Vec<Vec<String>>, Error> {
+        let reference = |one: &PullRequest| match &one.tip {
+            Some(tip) => format!("{tip}:{}", one.branch.reference()),
+            None => one.branch.to_string(),
+        };
+        let references = self.all.iter().map(reference);
+        let references: Vec<String> = references.collect();
         let mut push = vec!["git", "push", "--atomic", &self.remote];
-        push.extend(self.all.iter().map(|one| one.branch.as_str()));
+        push.extend(references.iter().map(String::as_str));
         let mut commands = vec![push];
         for one in &self.all {
             commands.push([vec!["gh"], create_words(one, &self.order)?].concat());
@@ -141,7 +151,11 @@ impl PullRequests {
         if self.order.per == Per::Run {
             Statuses::of(project, &run.header).commit_on_branch(&run.scheduler)?;
         }
-        let branches: Vec<BranchName> = self.all.iter().map(|one| one.branch.clone()).collect();
+        let branches = self
+            .all
+            .iter()
+            .map(|one| (one.branch.clone(), one.tip.clone()));
+        let branches: Vec<(BranchName, Option<CommitId>)> = branches.collect();
         project
             .repository
             .push(&self.remote, &branches)
@@ -174,98 +188,138 @@ fn base(run: &ReviewedRun, order: &PullOrder) -> Result<String, Error> {
     Ok(BranchName::new(base)?.to_string())
 }
 
+/// A task that has no pull request, and why.
+pub type LeftOut = (String, String);
+
 /// The folder of a run with the bodies.
 const FOLDER: &str = "pull-requests";
 
-impl PullRequest {
-    fn new(
-        run: &ReviewedRun,
-        (branch, base): (BranchName, String),
-        tasks: Vec<String>,
-        text: PullRequestText,
-    ) -> Self {
-        let file = format!("{FOLDER}/{}.md", safe_name(&branch.as_str().into()));
+/// What is known of a run whose work is passed on.
+struct Passing<'r> {
+    run: &'r ReviewedRun,
+    remote: &'r str,
+    /// The backlog as it is now.
+    backlog: BTreeMap<TaskId, Task>,
+}
+
+impl<'r> Passing<'r> {
+    fn of(run: &'r ReviewedRun, remote: &'r str) -> Self {
+        let backlog = run.project.backlog_of(&run.replayed.header);
         Self {
-            body_file: run.directory.path().join(file),
+            run,
+            remote,
+            // Of what is gone from there the title is known.
+            backlog: backlog.map_or_else(|_| BTreeMap::new(), |(_, backlog)| by_id(&backlog.tasks)),
+        }
+    }
+
+    /// A task as it was to be done.
+    fn given(&self, task: &TaskSummary) -> Task {
+        let (id, title) = (task.id.as_str(), task.title.as_str());
+        let planned = self.run.replayed.scheduler.task(&id.into());
+        let given = planned.and_then(|view| self.backlog.get(&view.placed.task.backlog_id));
+        Task {
+            id: id.into(),
+            title: title.to_owned(),
+            ..given.cloned().unwrap_or_else(|| Task::new(id, title))
+        }
+    }
+
+    fn request(&self, tasks: &[&TaskSummary], stacked: Stacked, base: String) -> PullRequest {
+        let Stacked {
             branch,
+            tip,
+            on,
+            is_put_together,
+        } = stacked;
+        let run = self.run;
+        let whole = tasks.iter().filter(|task| task.phase != Phase::Red);
+        let whole: Vec<Task> = whole.map(|task| self.given(task)).collect();
+        let own_command = match whole.as_slice() {
+            [only] => only.test_command.clone(),
+            _ => None,
+        };
+        let test_command = own_command.or_else(|| Some(test_command(&run.project)?.to_string()));
+        let facts = PullRequestFacts {
+            branch: &branch,
+            base: &base,
+            remote: self.remote,
+            stacked_on: on.iter().map(BranchName::as_str).collect(),
+            is_put_together,
+            test_command,
+            tasks: whole.iter().collect(),
+        };
+        let text = pull_request(&run.summary, &facts);
+        let file = format!("{FOLDER}/{}.md", safe_name(&branch.as_str().into()));
+        PullRequest {
+            body_file: run.directory.path().join(file),
+            tasks: tasks.iter().map(|task| task.id.clone()).collect(),
+            branch,
+            tip: is_put_together.then_some(tip),
             base,
-            tasks,
             text,
             url: None,
         }
     }
-}
 
-/// The one pull request of the run.
-fn of_run(run: &ReviewedRun, base: String) -> Vec<PullRequest> {
-    let summary = &run.summary;
-    let tasks: Vec<String> = summary
-        .tasks
-        .iter()
-        .filter(|task| task.landed)
-        .map(|task| task.id.clone())
-        .collect();
-    if tasks.is_empty() {
-        return Vec::new();
-    }
-    let branch = summary.integration_branch.clone();
-    let text = run_pull_request(summary, &base);
-    vec![PullRequest::new(run, (branch, base), tasks, text)]
-}
-
-/// A pull request a task, in landing order. A GREEN's branch holds its RED's commits, so a pair is one. What was built on
-/// other tasks' work goes on top of the last of those.
-fn per_task(run: &ReviewedRun, base: &str, rejected: Rejected) -> Result<Vec<PullRequest>, Error> {
-    let mut whole = run.branches()?;
-    whole.retain(|branch| branch.task.phase != Phase::Red);
-    let mut planned = Vec::new();
-    for (
-        position,
-        TaskBranch {
-            task,
-            branch,
-            commit,
-            ..
-        },
-    ) in whole.iter().enumerate()
-    {
-        if rejected == Rejected::LeftOut && !run.rejected_in(commit)?.is_empty() {
-            continue;
+    /// The one pull request of the run.
+    fn of_run(&self, base: String) -> Vec<PullRequest> {
+        let run = self.run;
+        let landed = run.summary.tasks.iter().filter(|task| task.landed);
+        let tasks: Vec<&TaskSummary> = landed.collect();
+        if tasks.is_empty() {
+            return Vec::new();
         }
-        let below = below(run, &whole[..position], &whole[position])?;
-        let base = below.unwrap_or(base);
-        let tasks = task.pair.iter().chain([&task.id]).cloned().collect();
-        let text = task_pull_request(&run.summary, task, base, below);
-        let branches = (branch.clone(), base.to_owned());
-        planned.push(PullRequest::new(run, branches, tasks, text));
+        let branch = Stacked {
+            branch: run.summary.integration_branch.clone(),
+            tip: CommitId::new(run.summary.integration_commit.as_str()),
+            on: Vec::new(),
+            is_put_together: false,
+        };
+        vec![self.request(&tasks, branch, base)]
     }
-    Ok(planned)
-}
 
-/// The last of the earlier branches that the work was built on.
-fn below<'b>(
-    run: &ReviewedRun,
-    earlier: &'b [TaskBranch],
-    branch: &TaskBranch,
-) -> Result<Option<&'b str>, Error> {
-    for TaskBranch {
-        branch: name,
-        commit,
-        ..
-    } in earlier.iter().rev()
-    {
-        if run.project.repository.is_ancestor(commit, &branch.commit)? {
-            return Ok(Some(name.as_str()));
+    /// A pull request a task, in landing order, each on top of those of what it depends on. A GREEN's branch holds its RED's
+    /// commits, so a pair is one. Besides, the tasks that have none, with why.
+    fn per_task(
+        &self,
+        base: &str,
+        rejected: Rejected,
+    ) -> Result<(Vec<PullRequest>, Vec<LeftOut>), Error> {
+        let run = self.run;
+        let (mut planned, mut left_out) = (Vec::new(), Vec::new());
+        let mut stack = Stack::new(run);
+        for branch in run.branches()? {
+            if branch.task.phase == Phase::Red {
+                continue;
+            }
+            let stacked = match stack.branch(&branch, base) {
+                Ok(stacked) => stacked,
+                Err(Left::Failed(error)) => return Err(*error),
+                Err(Left::Out(why)) => {
+                    left_out.push((branch.task.id, why));
+                    continue;
+                }
+            };
+            let is_rejected = branch.is_rejected() || !run.rejected_in(&stacked.tip)?.is_empty();
+            if rejected == Rejected::LeftOut && is_rejected {
+                let why = "it holds what the review rejected".to_owned();
+                left_out.push((branch.task.id, why));
+                continue;
+            }
+            let red = run.red_of(&branch)?;
+            let tasks: Vec<&TaskSummary> =
+                red.iter().chain([&branch]).map(|half| &half.task).collect();
+            let onto = stacked
+                .on
+                .last()
+                .map_or(base, BranchName::as_str)
+                .to_owned();
+            planned.push(self.request(&tasks, stacked.clone(), onto));
+            stack.add(&branch, stacked);
         }
+        Ok((planned, left_out))
     }
-    Ok(None)
-}
-
-/// The tasks with work that have no pull request.
-fn left_out(run: &ReviewedRun, all: &[PullRequest]) -> Result<Vec<String>, Error> {
-    let mut branches = run.branches()?;
-    branches.retain(|branch| !all.iter().any(|pull| pull.tasks.contains(&branch.task.id)));
-    Ok(branches.into_iter().map(|branch| branch.task.id).collect())
 }
 
 /// The arguments that open a pull request.
