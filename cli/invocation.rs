@@ -189,6 +189,7 @@ mod tests {
         waves resume
         waves land
         waves prune
+        waves notes
         waves stop
         waves pause
         waves retry

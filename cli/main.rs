@@ -7,6 +7,7 @@ mod advice;
 mod ask;
 mod commands;
 mod display;
+mod editor;
 mod environment;
 mod exit_code;
 mod failure;

@@ -65,6 +65,12 @@ pub enum Error {
     /// There is no folder for runs.
     #[error("find your home folder")]
     NoHome,
+    /// The lines around tm's section of a document do not belong together.
+    #[error("find tm's section in `{0}`: it has no beginning, no end, or several")]
+    SectionNotWhole(&'static str),
+    /// Somebody else has changed a document.
+    #[error("write `{0}`: somebody else has changed it meanwhile")]
+    DocumentChanged(&'static str),
     /// There has been no run.
     #[error("find a run: there has been none")]
     NoRun,

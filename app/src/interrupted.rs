@@ -3,6 +3,7 @@
 use crate::after::AfterRun;
 use crate::error::Error;
 use crate::holding::command_line;
+use crate::notes::note;
 use crate::plan::limits;
 use crate::project::{KnownRun, Project};
 use crate::report::{whole_summary, write_reports};
@@ -107,6 +108,7 @@ pub(crate) async fn end(project: &Project, run: KnownRun) -> Result<(), Error> {
     sender.send(Steer::Stop(StopMode::Now)).unwrap_or_default();
     let outcome = Box::pin(run.run(steers, |_, _, _| {})).await?;
     let summary = whole_summary(&project, &outcome.scheduler, &header, outcome.ended_at);
+    note(&project, &header, &directory);
     write_reports(&project, &directory, &summary)
 }
 

@@ -8,6 +8,7 @@ use crate::holding::{Waiting, end_abandoned, lock, while_held};
 use crate::interrupted::{
     Manifest, as_started, end, is_at_work, is_resumable, opened, resumed_limits,
 };
+use crate::notes::note;
 use crate::notice::Notice;
 use crate::plan::{Planned, plan};
 use crate::plan_order::PlanOrder;
@@ -303,6 +304,7 @@ impl Ended {
         let scheduler = &self.outcome.scheduler;
         let summary = whole_summary(project, scheduler, header, self.outcome.ended_at);
         forget_rejections(project, scheduler, header)?;
+        note(project, header, directory);
         write_reports(project, directory, &summary)
             .map_err(|error| Error::RunBrokenOff(Box::new(error)))?;
         if project.loaded.settings.git.commit_backlog == CommitBacklog::Each {

@@ -88,6 +88,7 @@ pub(crate) async fn run_setup(
         own_files,
         executor: project.executor(),
         tm_program: std::env::current_exe()?,
+        notes: (settings.agent.notes).then(|| project.directory.notes_file(&header.tag)),
         header,
         settings,
         repository,

@@ -204,6 +204,10 @@ fn on_run(error: &Error) -> Option<&'static str> {
     Some(match error {
         Error::NoBacklog(_) => NO_BACKLOG,
         Error::NoHome => "set TM_HOME",
+        Error::SectionNotWhole(_) => {
+            "a line `<!-- tm:notes -->` begins it and a line `<!-- /tm:notes -->` ends it, each once; take the others out"
+        }
+        Error::DocumentChanged(_) => "`tm waves notes --propose` shows the change anew",
         Error::NoRun => "`tm waves run` starts one",
         Error::UnknownRun(_) => "`tm waves list` lists the runs",
         Error::UnreadableRun { error, .. } if error.is_unstarted() => {

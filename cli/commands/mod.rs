@@ -18,6 +18,7 @@ mod loop_command;
 mod manuals;
 mod mcp;
 mod next_steps;
+mod notes;
 mod plan;
 mod presets;
 mod project_findings;
@@ -53,6 +54,7 @@ use logs::LogsArguments;
 use loop_command::LoopArguments;
 use manuals::{CompletionsArguments, ManArguments};
 use mcp::{DetachedArguments, McpArguments};
+use notes::NotesArguments;
 use plan::PlanArguments;
 use presets::Presets;
 use prune::PruneRuns;
@@ -234,6 +236,8 @@ commands! {
         Prune(PruneRuns),
         /// Show what the agent of a task said, what it complained about, and why its attempt failed.
         Logs(LogsArguments),
+        /// Show what agents found out over all runs of a tag; edit it, forget it, or propose it for `AGENTS.md`.
+        Notes(NotesArguments),
         /// What the live run can be asked for.
         #[command(flatten)]
         Steering(SteeringCommand),

@@ -38,6 +38,8 @@ pub struct Agent {
     pub by_phase: ByPhase,
     /// Agents that take over, in this order, when the service behind the one before refuses.
     pub fallback: Vec<String>,
+    /// Whether what agents found out in earlier runs is told, and kept for later ones.
+    pub notes: bool,
     /// Dollars after which nothing more is started.
     pub max_cost: Option<Dollars>,
     /// Tokens, read and written together, after which nothing more is started.

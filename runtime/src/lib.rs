@@ -35,4 +35,5 @@ pub(crate) use step_error::{blocking, briefly, describe, in_background};
 pub use waves::steering;
 pub use waves::{
     AgentChoice, Integration, JournalHeader, Outcome, Replayed, Run, RunSetup, Tip, replay,
+    with_found_out, with_section,
 };

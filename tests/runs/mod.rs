@@ -5,6 +5,7 @@ mod journals;
 mod limits;
 mod misbehaviour;
 mod nights;
+mod notes;
 mod one_run;
 mod preflight;
 mod steered_by_agents;

@@ -2,23 +2,18 @@
 
 use super::edits::EditChoice;
 use super::{ChosenBacklog, Perform, named, priority_of, typed};
-use crate::environment::editor;
-use crate::failure::{CommandFailure, Result};
+use crate::editor::{kept, typed as typed_text};
+use crate::failure::Result;
 use clap::Args;
 use itertools::Itertools as _;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use tm_executors::process::run_attended;
 use tm_reports::laid_out;
 use tm_runtime::now;
 use tm_scheduler::{Complexity, Task, TaskId};
 use tm_store::backlog::{Backlog, Change, spelled, stamp};
-
-/// No form is longer.
-const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
 /// `tm edit`.
 #[derive(Args)]
@@ -51,16 +46,11 @@ impl Perform for EditTask {
         let backlog = chosen.read()?;
         let task = found(&backlog, &id).ok_or_else(|| chosen.not_found(&backlog.tag, &[&id]))?;
         let form = form_of(task, &backlog);
-        let text = match &self.from {
-            Some(file) => {
-                let bytes = tm_untrusted::read_own(&start.join(file), MOST_BYTES);
-                let why = |error| failure!("read `{}`: {error}", file.display());
-                String::from_utf8_lossy(&bytes.map_err(why)?).into_owned()
-            }
-            None => typed_into(&form, start).await?,
-        };
-        let changed = take(&chosen, &id, (&form, &text))
-            .map_err(|failure| kept(failure, &id, &text, self.from.is_none()))?;
+        let text = typed_text(&form, self.from.as_deref(), start).await?;
+        let changed = take(&chosen, &id, (&form, &text)).map_err(|failure| match self.from {
+            Some(_) => failure,
+            None => kept(failure, &text, &format!("tm edit {id}")),
+        })?;
         let words = match changed.as_slice() {
             [] => format!("task {id} is as it was"),
             names => format!("changed {} of task {id}", names.join(", ")),
@@ -126,53 +116,6 @@ fn form_of(task: &Task, backlog: &Backlog) -> String {
         "backlog/form.txt",
         &json!({"task": task, "tag": backlog.tag}),
     )
-}
-
-/// What somebody makes of the form in an editor.
-async fn typed_into(form: &str, folder: &Path) -> Result<String> {
-    let editor =
-        editor().ok_or_else(|| failure!("find your editor").hint("set VISUAL or EDITOR"))?;
-    let mut file = tempfile::Builder::new()
-        .prefix("tm-edit-")
-        .suffix(".md")
-        .tempfile()?;
-    file.write_all(form.as_bytes())?;
-    let path = file.path().display().to_string();
-    let command = format!("{editor} \"$0\"");
-    let status = run_attended("sh", &["-c", &command, &path], folder).await?;
-    if !status.success() {
-        let hint = "nothing was changed; see to VISUAL or EDITOR";
-        return Err(failure!("edit with `{editor}`: it ended with {status}").hint(hint));
-    }
-    let bytes = tm_untrusted::read_own(file.path(), MOST_BYTES)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Keeps what was typed, and says where.
-fn kept(failure: CommandFailure, id: &TaskId, text: &str, is_typed: bool) -> CommandFailure {
-    if !is_typed {
-        return failure;
-    }
-    let keep = || -> std::io::Result<PathBuf> {
-        let mut file = tempfile::Builder::new()
-            .prefix("tm-edit-")
-            .suffix(".md")
-            .tempfile()?;
-        file.write_all(text.as_bytes())?;
-        Ok(file.keep()?.1)
-    };
-    match keep() {
-        Ok(path) => {
-            let path = path.display();
-            failure.hint(format!(
-                "what you wrote is kept in `{path}`; correct it there, then `tm edit {id} --from {path}`"
-            ))
-        }
-        Err(error) => {
-            say!("warning: what you wrote could not be kept ({error}); here it is:\n{text}");
-            failure
-        }
-    }
 }
 
 /// Takes a form apart: lines `name: value`, then the texts, each below its name.

@@ -173,6 +173,7 @@ fn built_in_settings() -> Settings {
             permissions: None,
             by_phase: ByPhase::default(),
             fallback: Vec::new(),
+            notes: true,
             max_cost: None,
             max_tokens: None,
             max_cost_per_task: None,

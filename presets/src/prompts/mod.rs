@@ -60,6 +60,8 @@ pub struct PromptContext {
     pub test_command: Option<String>,
     /// What earlier tasks found out, bounded.
     pub learnt: String,
+    /// What was found out in earlier runs, quoted and bounded.
+    pub noted: String,
     /// The tests of the pair, for GREEN.
     pub red_report: Option<RedReport>,
     /// Earlier work on the task that a person rejected.
@@ -96,6 +98,8 @@ pub struct RedReport {
     pub files: Vec<String>,
     /// Their names.
     pub tests: Vec<String>,
+    /// What whoever wrote them says is open.
+    pub issues: Vec<String>,
 }
 
 /// Work on the task that a person rejected.

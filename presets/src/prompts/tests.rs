@@ -43,9 +43,11 @@ fn full() -> PromptContext {
         context_file: "/run/context.md".to_owned(),
         test_command: Some("make check".to_owned()),
         learnt: "what was learnt".to_owned(),
+        noted: "> what was noted".to_owned(),
         red_report: Some(RedReport {
             files: vec!["t/a.t".to_owned(), "t/b.t".to_owned()],
             tests: vec!["adds two".to_owned(), "adds three".to_owned()],
+            issues: vec!["minus is open".to_owned()],
         }),
         rejected: vec![RejectedWork {
             reason: "months are off by one".to_owned(),
@@ -118,6 +120,8 @@ fn every_prompt_says_everything_that_is_known() {
         "`/run/context.md`",
         "`make check`",
         "what was learnt",
+        "Nobody has proven it",
+        "\n> what was noted\n",
         "attempt 3 of at most 4",
         "### Attempt 1: regression",
         "evidence of 2",
@@ -217,10 +221,12 @@ fn task_text_is_never_read_as_a_template() {
             acceptance_criteria: vec![hostile()],
         },
         learnt: hostile(),
+        noted: hostile(),
         test_command: Some(hostile()),
         red_report: Some(RedReport {
             files: vec![hostile()],
             tests: vec![hostile()],
+            issues: vec![hostile()],
         }),
         evidence: vec![Evidence {
             attempt: 1,
@@ -230,7 +236,7 @@ fn task_text_is_never_read_as_a_template() {
         }],
         ..minimal()
     };
-    for (prompt, times) in [(Prompt::Red, 11), (Prompt::Green, 13), (Prompt::Task, 11)] {
+    for (prompt, times) in [(Prompt::Red, 12), (Prompt::Green, 15), (Prompt::Task, 12)] {
         assert_eq!(
             rendered(prompt, &context).matches(HOSTILE).count(),
             times,
@@ -244,7 +250,7 @@ fn only_green_is_told_the_tests_of_its_red() {
     for &prompt in Prompt::ALL {
         let text = rendered(prompt, &full());
         let is_told =
-            text.contains("Files: `t/a.t`, `t/b.t`\n\n- adds two\n- adds three\n\n## What\n");
+            text.contains("Files: `t/a.t`, `t/b.t`\n\n- adds two\n- adds three\n\nWhoever wrote them left open, in their own words:\n\n> minus is open\n\n## What\n");
         assert_eq!(is_told, prompt == Prompt::Green, "{text}");
     }
 }

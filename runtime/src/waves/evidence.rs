@@ -2,6 +2,7 @@
 //!
 //! What tasks found out is kept in one file and chosen for a prompt: by kinship, by size, each thing once.
 
+use super::notes::{entries, quoted};
 use super::steps::StepContext;
 use itertools::Itertools as _;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,6 +10,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use tm_presets::{Evidence, Prompt, PromptContext, PromptTask, RedReport, RejectedWork};
 use tm_scheduler::{AttemptRecord, Failure, Phase, Reason, Task, TaskId};
+use tm_store::run::MOST_NOTES;
 
 /// So many bytes of one attempt's evidence go into a prompt.
 const EVIDENCE_BYTES: usize = 6 * 1024;
@@ -55,15 +57,41 @@ pub(crate) fn prompt_context(
             &context.ancestors,
             room_for_notes(&context.earlier),
         ),
+        noted: noted(context),
         red_report: context.red.as_ref().map(|red| RedReport {
             files: red_files,
             tests: red.tests.clone(),
+            issues: context
+                .red_issues
+                .iter()
+                .map(|issue| one_line(issue))
+                .take(MOST_ISSUES)
+                .collect(),
         }),
         rejected,
         conflicted: Vec::new(),
         rivals: context.rivals.iter().map(prompt_task).collect(),
         evidence: context.earlier.iter().filter_map(evidence_of).collect(),
     }
+}
+
+/// So many of the points that RED left open are told, each in a line of so many letters.
+const MOST_ISSUES: usize = 20;
+const ISSUE_LETTERS: usize = 400;
+
+fn one_line(issue: &str) -> String {
+    tm_untrusted::line(&tm_untrusted::clean(issue), ISSUE_LETTERS)
+}
+
+/// What was found out in earlier runs, quoted.
+fn noted(context: &StepContext) -> String {
+    let wanted = context
+        .setup
+        .notes
+        .as_ref()
+        .filter(|_| room_for_notes(&context.earlier) > 0);
+    let notes = wanted.and_then(|file| tm_untrusted::read_beginning(file, MOST_NOTES as u64).ok());
+    quoted(&String::from_utf8_lossy(&notes.unwrap_or_default()))
 }
 
 /// What others found out has no room in a request that was too long without it.
@@ -154,19 +182,6 @@ fn bounded_end(text: &str, bytes: usize) -> String {
 const NOTES_BYTES: usize = 16 * 1024;
 const ENTRY_BYTES: usize = 4 * 1024;
 
-/// The line before what a task found out; people who read the file as Markdown don't see it.
-const MARK: &str = "<!-- found out by ";
-const MARK_END: &str = " -->";
-
-/// Returns what an attempt found out as it is added to the file.
-pub(crate) fn entry(task: &TaskId, title: &str, text: &str) -> String {
-    let text = text.replace(MARK, "<!-- ");
-    format!(
-        "{MARK}{task}{MARK_END}\n### {task} {title}\n\n{}\n\n",
-        text.trim()
-    )
-}
-
 /// Chooses from the file what a task may want to know: first what was found out by those that it builds on, `ancestors`, the
 /// nearest first, then the latest of all others. What another one said already is left out.
 fn notes_for(file: &str, ancestors: &[TaskId], bytes: usize) -> String {
@@ -201,15 +216,6 @@ fn notes_for(file: &str, ancestors: &[TaskId], bytes: usize) -> String {
         );
     }
     notes
-}
-
-/// What each task found out, in its order.
-fn entries(file: &str) -> Vec<(TaskId, &str)> {
-    let parts = file.split(MARK).skip(1);
-    parts
-        .filter_map(|part| part.split_once(MARK_END))
-        .map(|(task, text)| (TaskId::from(task), text.trim()))
-        .collect()
 }
 
 /// What an entry says that has not been said, bounded; empty when only its heading is left.
@@ -263,6 +269,7 @@ mod tests {
 #[cfg(test)]
 mod shared_notes_tests {
     use super::*;
+    use crate::waves::notes::entry;
 
     fn file(entries: &[(&str, &str)]) -> String {
         entries

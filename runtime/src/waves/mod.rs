@@ -10,6 +10,7 @@ mod integration;
 mod looking_ahead;
 mod main_loop;
 mod mending;
+mod notes;
 mod replay;
 mod resolving;
 mod run_setup;
@@ -20,6 +21,7 @@ mod steps;
 
 pub use integration::{Integration, Tip};
 pub use main_loop::{Outcome, Run};
+pub use notes::{with_found_out, with_section};
 pub use replay::JournalHeader;
 pub use replay::{Replayed, replay};
 pub use run_setup::{AgentChoice, RunSetup};

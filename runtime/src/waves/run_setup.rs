@@ -89,6 +89,8 @@ pub struct RunSetup {
     pub executor: Executor,
     /// The run's folder.
     pub directory: RunDirectory,
+    /// The file with what agents found out in earlier runs, where that is told.
+    pub notes: Option<PathBuf>,
     /// The backlog.
     pub backlog: BacklogSource,
     /// The tasks of the backlog by id, of the unit of the run.

@@ -41,6 +41,8 @@ impl RunDirectory {
         plan = "plan.md";
         /// Returns what the agents learnt, all tasks together.
         context = "context.md";
+        /// Returns how much of that has been noted for later runs.
+        noted = "noted.json";
         /// Returns how far the run has come.
         progress = "progress.md";
         /// Returns the summary for people.

@@ -12,6 +12,7 @@ mod json;
 mod lock;
 mod moved;
 mod name;
+mod notes;
 mod review;
 
 pub use activity::{ActivityLog, event_line};
@@ -27,4 +28,5 @@ pub use lock::RunLock;
 pub use moved::Whereabouts;
 pub use name::{autopilot_run_id, is_autopilot_run, new_run_id, safe_name};
 pub(crate) use name::{calendar_time, check_autopilot_run_id, encode};
+pub use notes::MOST_NOTES;
 pub use review::{Decision, Rejection, Review};

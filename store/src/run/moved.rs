@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use tm_scheduler::RunId;
 
 /// What moves with a repository; the runs come last, because they tell that it is done.
-const MOVED: [&str; 3] = ["worktrees", "live", "runs"];
+const MOVED: [&str; 4] = ["notes", "worktrees", "live", "runs"];
 
 /// Where a project's repository is.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]

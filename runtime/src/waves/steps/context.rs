@@ -16,7 +16,7 @@ use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;
 use tm_scheduler::{
     AgentReport, Answer, AttemptNumber, AttemptRecord, CommitId, Phase, Place, PlannedTask, Proof,
-    Scheduler, StopMode, Task, TaskId, Tokens,
+    ResultFile, Scheduler, StopMode, Task, TaskId, Tokens,
 };
 use tm_store::run::AttemptDirectory;
 use tm_worktrees::{Error, Repository, TreeId, Worktree};
@@ -47,6 +47,8 @@ pub(crate) struct StepContext {
     /// This attempt as far as it has come.
     pub(crate) record: Option<AttemptRecord>,
     pub(crate) red: Option<RedCommit>,
+    /// What whoever wrote its tests says is open.
+    pub(crate) red_issues: Vec<String>,
     /// The tasks whose landed work the proven work of this one conflicts with.
     pub(crate) rivals: Vec<Task>,
     /// The tasks that it builds on, the nearest first, as far as they are near.
@@ -80,7 +82,7 @@ impl StepContext {
             .pair
             .as_ref()
             .filter(|_| planned.phase == Phase::Green)
-            .and_then(|red| RedCommit::of(scheduler.task(red)?.attempts.last()?));
+            .and_then(|red| scheduler.task(red)?.attempts.last());
         Self {
             task: task
                 .unwrap_or_else(|| Task::new(planned.backlog_id.clone(), planned.title.clone())),
@@ -88,7 +90,8 @@ impl StepContext {
             place: record.as_ref().and_then(AttemptRecord::place).cloned(),
             earlier: view.attempts[..view.attempts.len().saturating_sub(1)].to_vec(),
             record,
-            red,
+            red: red.and_then(RedCommit::of),
+            red_issues: red.map(open_points).unwrap_or_default(),
             ancestors: ancestors(id, scheduler),
             rivals: rivals(id, scheduler, &setup),
             planned,
@@ -338,4 +341,12 @@ fn ancestors(id: &TaskId, scheduler: &Scheduler) -> Vec<TaskId> {
         position += 1;
     }
     ancestors
+}
+
+/// What an attempt's agent says is open.
+fn open_points(attempt: &AttemptRecord) -> Vec<String> {
+    match attempt.report().map(|report| &report.result) {
+        Some(ResultFile::Claimed(claim)) => claim.issues.clone(),
+        _ => Vec::new(),
+    }
 }
