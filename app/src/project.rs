@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tm_config::{Inputs, Loaded, Override, Source, StorageLocation};
 use tm_executors::engine::Executor;
 use tm_runtime::autopilot::Environment;
-use tm_runtime::{JournalHeader, Replayed, home, now, replay};
+use tm_runtime::{JournalHeader, Replayed, RunBacklog, home, now, replay};
 use tm_scheduler::{AtBreaker, RunId, Tag};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::{Holder, Home, ProjectDirectory, RunDirectory, RunLock, Whereabouts};
@@ -130,7 +130,11 @@ impl Project {
         header: &JournalHeader,
     ) -> Result<(BacklogSource, Backlog), Error> {
         let source = BacklogSource::at(&self.now_at(&header.backlog)?)?;
-        let backlog = source.read(&ReadOptions::of_tag(&header.tag))?;
+        let source_of_run = RunBacklog {
+            source: &source,
+            header,
+        };
+        let backlog = source_of_run.read()?;
         Ok((source, backlog))
     }
 

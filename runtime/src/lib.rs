@@ -34,6 +34,6 @@ pub use step_error::StepError;
 pub(crate) use step_error::{blocking, briefly, describe, in_background};
 pub use waves::steering;
 pub use waves::{
-    AgentChoice, Integration, JournalHeader, Outcome, Replayed, Run, RunSetup, Tip, replay,
-    with_found_out, with_section,
+    AgentChoice, Integration, JournalHeader, Outcome, Replayed, Run, RunBacklog, RunSetup, Tip,
+    replay, with_found_out, with_section,
 };

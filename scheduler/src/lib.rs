@@ -39,6 +39,7 @@ mod plan;
 pub mod preflight;
 mod proof;
 mod reason;
+mod renamed;
 mod report;
 mod request;
 mod results;
@@ -88,6 +89,7 @@ pub use placeholders::{NoValue, fill, placeholders};
 pub use plan::{Cycles, HeldTask, PlacedTask, PlanOptions, WavePlan};
 pub use proof::{CoverageChange, Proof, Strength};
 pub use reason::Reason;
+pub use renamed::IdsNow;
 pub use report::{AgentReport, Ended, ServiceRefusal, Tokens};
 pub use request::{Dependants, Refusal, RefusalReason, Request, StopMode};
 pub use results::{

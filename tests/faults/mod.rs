@@ -3,6 +3,7 @@
 mod at_work;
 mod crashes;
 mod left_running;
+mod renamed;
 mod seeds;
 mod surroundings;
 mod untrusted;

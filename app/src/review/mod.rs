@@ -13,10 +13,10 @@ use crate::holding::{Waiting, lock};
 use crate::notice::Notice;
 use crate::starting::start_commit;
 use std::collections::BTreeSet;
-use tm_runtime::now;
 use tm_runtime::standing::{Ledger, Rejected, RejectedCommit, standing};
+use tm_runtime::{RunBacklog, now};
 use tm_scheduler::{Phase, RunStatus, Status, TaskId, Work};
-use tm_store::backlog::{BacklogSource, RollUp, StatusChange, stamp};
+use tm_store::backlog::{BacklogSource, StatusChange, stamp};
 use tm_store::run::{Decision, Rejection, Review};
 use tm_worktrees::PastCommit;
 
@@ -240,7 +240,9 @@ impl ReviewedRun {
             status: status.clone(),
         });
         let (changes, now): (Vec<_>, _) = (changes.collect(), stamp(now()));
-        source.set_statuses(&header.tag, &changes, RollUp::Relatives, Some(&now))?;
+        let source = &source;
+        // What is not there any more has no status.
+        RunBacklog { source, header }.set_statuses(&changes, &now)?;
         Ok(())
     }
 

@@ -58,9 +58,10 @@ impl EditChoice {
         choose: impl Fn(&Backlog) -> Vec<Change>,
         words: impl Fn(&str) -> String,
     ) -> Result {
-        let ids = self.change(start, choose)?;
-        let words = || words(&ids.iter().join(", ")) + "\n";
-        print_either(self.json, &json!({"success": true, "ids": ids}), words)
+        let chosen = self.find(start)?;
+        let ids = chosen.change(choose)?;
+        let answer = json!({"success": true, "ids": ids, "live_run": chosen.live_run()});
+        print_either(self.json, &answer, || words(&ids.iter().join(", ")) + "\n")
     }
 
     /// Makes one change, as above.

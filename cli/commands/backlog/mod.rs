@@ -31,9 +31,12 @@ use crate::failure::{CommandFailure, Result};
 use clap::{Args, ValueEnum};
 use itertools::Itertools as _;
 use serde_json::{Map, Value, json};
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use tm_scheduler::{Priority, Status, Tag, Task, TaskId, quoted};
+use tm_scheduler::{Priority, RunId, Status, Tag, Task, TaskId, quoted};
 use tm_store::backlog::{Backlog, BacklogError, BacklogSource, Change, Changed, ReadOptions};
+use tm_store::run::RunLock;
+use tm_worktrees::common_dir_around;
 
 /// Which backlog.
 #[derive(Args, Default)]
@@ -134,14 +137,36 @@ pub(crate) fn source_of(start: &Path, named: Option<&Path>) -> Result<BacklogSou
 }
 
 impl ChosenBacklog {
-    /// Makes changes that are chosen under its lock; returns the ids that came of them.
+    /// Makes changes that are chosen under its lock; returns the ids that came of them. Says what it means for a run that
+    /// is live where tasks or tags are not what they were.
     fn change(&self, choose: impl Fn(&Backlog) -> Vec<Change>) -> Result<Vec<TaskId>> {
-        Ok(self
-            .source
-            .change(&self.options, choose)?
+        let takes_names = Cell::new(false);
+        let choose = |backlog: &Backlog| {
+            let changes = choose(backlog);
+            takes_names.set(changes.iter().any(Change::takes_names));
+            changes
+        };
+        let changed = self.source.change(&self.options, choose)?;
+        if takes_names.get()
+            && let Some(run) = self.live_run()
+        {
+            say!(
+                "note: the run {run} is live and goes on with the tasks that it began with: statuses of tasks that have \
+                 another id or tag now are written where their titles are, those of tasks that are gone are not \
+                 (`tm waves stop ID` ends the work on one)"
+            );
+        }
+        Ok(changed
             .into_iter()
             .flat_map(|Changed { ids }| ids)
             .collect())
+    }
+
+    /// The run of waves that is live in the repository of the backlog.
+    fn live_run(&self) -> Option<RunId> {
+        let path = self.source.path().canonicalize().ok()?;
+        let holder = RunLock::holder_in(&common_dir_around(path.parent()?)?)?;
+        holder.run_id.clone().filter(|_| holder.is_alive())
     }
 
     /// Reads it.

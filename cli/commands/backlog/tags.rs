@@ -131,7 +131,8 @@ fn carried_out(command: impl OfTag, start: &Path, file: Option<PathBuf>, json: b
         ..BacklogChoice::default()
     };
     let words = command.done(start, &choice)?;
-    let answer = json!({"success": true, "message": words});
+    let live_run = choice.find(start)?.live_run();
+    let answer = json!({"success": true, "message": words, "live_run": live_run});
     print_either(json, &answer, || words + "\n")
 }
 

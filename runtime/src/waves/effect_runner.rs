@@ -20,7 +20,6 @@ use tm_scheduler::{
     Answer, AttemptNumber, AttemptStep, CommitId, Effect, Event, Input, Keep, Phase, PlannedTask,
     RunStatus, Scheduler, StopMode, Task, TaskId, addition, of_unit,
 };
-use tm_store::backlog::ReadOptions;
 use tm_worktrees::Worktree;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -205,11 +204,7 @@ impl EffectRunner {
         run: &Scheduler,
     ) -> Result<(Vec<PlannedTask>, Task), Reply> {
         let setup = Arc::clone(&self.setup);
-        let options = ReadOptions {
-            tag: Some(setup.header.tag.clone()),
-            ..ReadOptions::default()
-        };
-        let read = blocking(move || setup.backlog.read(&options)).await;
+        let read = blocking(move || setup.run_backlog().read()).await;
         let failed = |reason, why: &str| Reply::failed(reason, format!("add task `{id}`: {why}"));
         let backlog = read.map_err(|trouble| failed("backlog", &trouble.to_string()))?;
         let (setup, planning) = (&self.setup, &self.setup.planning);

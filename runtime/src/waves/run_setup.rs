@@ -1,6 +1,6 @@
 //! Everything that a run is carried out with, put together by the caller before the loop begins.
 
-use super::{Integration, JournalHeader};
+use super::{Integration, JournalHeader, RunBacklog};
 use crate::{Checkouts, Parts, TestResultCache};
 use itertools::Itertools as _;
 use std::collections::BTreeMap;
@@ -119,6 +119,14 @@ pub struct RunSetup {
 }
 
 impl RunSetup {
+    /// The backlog, by the names of the run.
+    pub(crate) const fn run_backlog(&self) -> RunBacklog<'_> {
+        RunBacklog {
+            source: &self.backlog,
+            header: &self.header,
+        }
+    }
+
     /// The name under which work of an attempt is kept when it does not land.
     pub(crate) fn salvage_name(&self, task: &TaskId, attempt: AttemptNumber) -> String {
         let task = tm_store::run::safe_name(task);

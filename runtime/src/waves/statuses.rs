@@ -6,11 +6,11 @@ use super::run_setup::{RunSetup, Shared};
 use super::step_message::StepMessage;
 use crate::{RunEvent, StepError, blocking, now};
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tm_scheduler::{Status, TaskId, Unit, counted, of_unit};
-use tm_store::backlog::{ReadOptions, RollUp, StatusChange, StatusOutcome};
+use tm_store::backlog::{StatusChange, StatusOutcome};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -73,12 +73,8 @@ impl Ledger {
     ///
     /// Just before tm writes, the status from before is still there, and that is nobody's doing.
     fn changed_by_others(&self, setup: &RunSetup) -> Vec<(TaskId, Status, Status)> {
-        let options = ReadOptions {
-            tag: Some(setup.header.tag.clone()),
-            ..ReadOptions::default()
-        };
         // A backlog that can't be read now is told of when it is to be written.
-        let Ok(backlog) = setup.backlog.read(&options) else {
+        let Ok(backlog) = setup.run_backlog().read() else {
             return Vec::new();
         };
         let found: BTreeMap<TaskId, Status> = of_unit(&backlog.tasks, Unit::Subtask)
@@ -138,24 +134,31 @@ async fn write_all(
     messages: mpsc::UnboundedSender<StepMessage>,
 ) -> Result<(), StepError> {
     let mut pending: BTreeMap<TaskId, Status> = BTreeMap::new();
+    let mut told = BTreeSet::new();
+    let tell = |event| {
+        let _nobody_listens = messages.send(StepMessage::RunEvent(event));
+    };
     while let Some((task, status)) = receiver.recv().await {
         pending.insert(task, status);
         while let Ok((task, status)) = receiver.try_recv() {
             pending.insert(task, status);
         }
-        let told = match write(&setup, &pending).await {
-            Ok(outcomes) => {
-                let along = along(&outcomes, &pending);
-                pending.clear();
-                along.map(RunEvent::Note)
+        match write(&setup, &pending).await {
+            Ok((outcomes, gone)) => {
+                if let Some(words) = along(&outcomes, &pending) {
+                    tell(RunEvent::Note(words));
+                }
+                // What somebody else has checked out may have them again.
+                pending.retain(|task, _| gone.contains(task));
+                for task in gone.into_iter().filter(|task| told.insert(task.clone())) {
+                    tell(RunEvent::Warning(format!(
+                        "task `{task}` is not in the backlog any more, under its title neither: its status is not written"
+                    )));
+                }
             }
-            Err(why) => {
-                let warning = format!("{why}; the statuses are written with the next change");
-                Some(RunEvent::Warning(warning))
-            }
-        };
-        if let Some(told) = told {
-            let _nobody_listens = messages.send(StepMessage::RunEvent(told));
+            Err(why) => tell(RunEvent::Warning(format!(
+                "{why}; the statuses are written with the next change"
+            ))),
         }
     }
     for pause in AGAIN_AFTER {
@@ -167,12 +170,13 @@ async fn write_all(
     write(&setup, &pending).await.map(drop)
 }
 
+/// Writes statuses; returns what was written, and the tasks that are not there any more.
 async fn write(
     setup: &Shared,
     pending: &BTreeMap<TaskId, Status>,
-) -> Result<Vec<StatusOutcome>, StepError> {
+) -> Result<(Vec<StatusOutcome>, Vec<TaskId>), StepError> {
     if pending.is_empty() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), Vec::new()));
     }
     let change = |(task, status): (&TaskId, &Status)| StatusChange {
         id: task.clone(),
@@ -182,9 +186,7 @@ async fn write(
     let setup = Arc::clone(setup);
     let written = blocking(move || {
         let stamp = tm_store::backlog::stamp(now());
-        setup
-            .backlog
-            .set_statuses(&setup.header.tag, &changes, RollUp::Relatives, Some(&stamp))
+        setup.run_backlog().set_statuses(&changes, &stamp)
     });
     written.await
 }

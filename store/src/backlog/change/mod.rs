@@ -112,6 +112,27 @@ pub enum Change {
     },
 }
 
+impl Change {
+    /// Tells whether tasks or tags are not there any more under the name that they had.
+    pub const fn takes_names(&self) -> bool {
+        match self {
+            Self::Remove { .. }
+            | Self::Move { .. }
+            | Self::MoveToTag { .. }
+            | Self::RemoveTag { .. }
+            | Self::RenameTag { .. } => true,
+            Self::AddTasks { .. }
+            | Self::AddSubtask { .. }
+            | Self::AddDependencies { .. }
+            | Self::RemoveDependencies { .. }
+            | Self::SetFields { .. }
+            | Self::Update { .. }
+            | Self::RenameFields { .. }
+            | Self::AddTag { .. } => false,
+        }
+    }
+}
+
 /// The id of a new task, where it has one already, and its other fields.
 type NewTask = (Option<TaskId>, Vec<(String, Value)>);
 
