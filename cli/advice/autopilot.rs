@@ -114,8 +114,9 @@ fn unstartable(error: &Unstartable) -> String {
             return format!("`tm autopilot start {task}` runs its task");
         }
         Unstartable::Waiting { .. } => "do that first, or start with `--force`",
+        Unstartable::Unknown(_) => "`tm list --with-subtasks` lists the ids",
         Unstartable::NothingOpen(_) => "set a subtask back to pending to work on it again",
-        _ => "look at the backlog: `tm waves plan` names what is wrong with it",
+        _ => "look at the backlog: `tm tasks check` names what is wrong with it",
     };
     text.to_owned()
 }

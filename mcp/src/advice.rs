@@ -62,6 +62,7 @@ pub(crate) fn on_autopilot(error: &AutopilotError) -> Option<String> {
         AutopilotError::Unstartable(Unstartable::NothingOpen(_)) => {
             "`set_task_status` sets a subtask back to pending to work on it again"
         }
+        AutopilotError::Unstartable(Unstartable::Unknown(_)) => "`get_tasks` lists what there is",
         AutopilotError::Unstartable(_) => {
             "look at the backlog: `waves_plan` names what is wrong with it"
         }

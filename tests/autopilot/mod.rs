@@ -353,6 +353,7 @@ fn a_start_that_can_not_be_says_why_and_leaves_nothing() {
     assert_eq!(scene.autopilot_ok(&["status"])["active"], false);
     for (arguments, code, part) in [
         (&["start", "9"][..], 4, "find the task `9`"),
+        (&["start", "9"], 4, "`tm list --with-subtasks`"),
         (&["start", "1.1"], 4, "`tm autopilot start 1`"),
         (&["start", "3"], 4, "it waits for `2`"),
         (&["start", "1", "--branch", "main"], 1, "the default branch"),

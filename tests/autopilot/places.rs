@@ -123,6 +123,21 @@ fn waves_keep_away_from_autopilot_in_any_worktree() {
 }
 
 #[test]
+fn a_run_of_another_tag_than_the_one_that_is_read_says_so() {
+    let text = backlog().replacen("\"master\"", "\"master\": {\"tasks\": []}, \"feature\"", 1);
+    let scene = Scene::with_backlog(&text, "");
+    let warnings = |words: &[&str]| scene.autopilot_ok(words)["warnings"].to_string();
+    let other = warnings(&["start", "2", "--tag", "feature"]);
+    assert!(other.contains("reads and changes `master` here"), "{other}");
+    scene.autopilot_ok(&["abort"]);
+    scene.git(&["switch", "--quiet", "main"]);
+    let used = scene.tm(&["use-tag", "feature"]).output().expect("tm");
+    assert!(used.status.success(), "{used:?}");
+    let same = warnings(&["start", "2", "--tag", "feature", "--branch", "again"]);
+    assert_eq!(same, "[]");
+}
+
+#[test]
 fn a_run_goes_on_after_its_tag_was_renamed() {
     let text = backlog().replacen("\"master\"", "\"feature\"", 1);
     let scene = Scene::with_backlog(&text, "");

@@ -253,7 +253,8 @@ fn check(project: &Project, request: &StartRequest) -> Result<Checked, Error> {
             .coverage_threshold
             .map(tm_config::CoverageThreshold::percent),
     };
-    let warnings = backlog.warnings.iter().map(ToString::to_string).collect();
+    let mut warnings: Vec<String> = backlog.warnings.iter().map(ToString::to_string).collect();
+    warnings.extend(other_tag(project, request, &backlog.tag));
     Ok(Checked {
         tag: backlog.tag,
         task,
@@ -261,6 +262,16 @@ fn check(project: &Project, request: &StartRequest) -> Result<Checked, Error> {
         branch,
         rules,
         warnings,
+    })
+}
+
+/// Says that what else is asked of the backlog here is about another tag than the run.
+fn other_tag(project: &Project, request: &StartRequest, tag: &Tag) -> Option<String> {
+    request.tag.as_ref()?;
+    let (_, unasked) = project.backlog(None).ok()?;
+    (unasked.tag != *tag).then(|| {
+        let other = unasked.tag;
+        format!("the run is about the tag `{tag}`; without a tag, all else reads and changes `{other}` here")
     })
 }
 
