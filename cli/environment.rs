@@ -6,6 +6,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tm_reports::{Colours, Sheet};
+use tm_worktrees::Coloured;
 
 /// Returns what a variable holds; an empty one is as good as none.
 pub(crate) fn variable(name: &str) -> Option<OsString> {
@@ -48,6 +49,16 @@ pub(crate) fn choose_colours(choice: ColourChoice) {
     let _chosen_once = COLOURS.set(choice);
 }
 
+/// Returns when git colours what it shows, which asks for no colours by a flag alone.
+pub(crate) fn colours_of_git() -> Coloured {
+    match COLOURS.get().copied().unwrap_or_default() {
+        ColourChoice::Auto if variable("NO_COLOR").is_some() => Coloured::Never,
+        ColourChoice::Auto => Coloured::Auto,
+        ColourChoice::Always => Coloured::Always,
+        ColourChoice::Never => Coloured::Never,
+    }
+}
+
 /// Returns whether colours are shown in a stream (<https://no-color.org>).
 pub(crate) fn colours_in(stream: &impl IsTerminal) -> Colours {
     let are_shown = match COLOURS.get().copied().unwrap_or_default() {
@@ -56,6 +67,19 @@ pub(crate) fn colours_in(stream: &impl IsTerminal) -> Colours {
         ColourChoice::Never => false,
     };
     if are_shown { Colours::On } else { Colours::Off }
+}
+
+/// Returns a line that names a file: from the user's home on, and on a line of its own where both don't fit.
+pub(crate) fn path_line(word: &str, path: &Path) -> String {
+    let home = variable("HOME").filter(|home| !home.is_empty());
+    let path = match home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    };
+    let width = sheet_of(&std::io::stderr(), &console::Term::stderr()).width;
+    let is_narrow =
+        width.is_some_and(|width| console::measure_text_width(&path) + word.len() >= width.into());
+    format!("{word}{}{path}", if is_narrow { "\n" } else { " " })
 }
 
 /// Returns what a stream is written for. Where `COLUMNS` is set, it says how wide that is; a stream that is no terminal

@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_app::{BrokenBase, Loop, LoopOrder};
-use tm_config::Override;
+use tm_config::{Override, parse_duration};
 use tm_executors::process::{Captured, TreeCommand, run_attended, run_captured};
 use tm_reports::{LoopSummary, loop_text};
 use tm_scheduler::iteration::LoopStatus;
@@ -39,9 +39,9 @@ pub(crate) struct LoopArguments {
     /// The memory of the loop [default: .taskmaster/loop-progress.txt].
     #[arg(long, value_name = "PATH")]
     progress_file: Option<PathBuf>,
-    /// Seconds between iterations.
-    #[arg(long, value_name = "SECONDS", default_value = "5")]
-    sleep: u64,
+    /// The pause between iterations, such as `30s`; a number alone is seconds.
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_duration)]
+    sleep: Duration,
     /// A command that `sh` runs when everything is complete.
     #[arg(long, value_name = "COMMAND")]
     on_complete: Option<String>,

@@ -7,6 +7,7 @@ use super::Perform;
 use super::landing::doubted;
 use super::worktrees::{Tool, open_branch};
 use crate::display::{Output, print_json, print_line, print_question, print_text};
+use crate::environment::colours_of_git;
 use crate::failure::Result;
 use crate::project::open;
 use clap::{Args, Subcommand};
@@ -300,16 +301,13 @@ async fn perform(run: &ReviewedRun, branch: &TaskBranch, answer: Answer) -> Resu
             run.reject(this, &reason, ask_about_tests(run, branch)?)?;
             Next::Forward
         }
-        Answer::Diff => {
-            let red = run.red_of(branch)?;
-            let base = branch.base_of_pair(red.as_ref());
-            run.viewed()?.show_diff(base, &branch.commit)?;
-            Next::Again
-        }
-        Answer::Log => {
-            let red = run.red_of(branch)?;
-            let base = branch.base_of_pair(red.as_ref());
-            run.viewed()?.show_log(base, &branch.commit)?;
+        Answer::Diff | Answer::Log => {
+            let (viewed, red) = (run.viewed()?, run.red_of(branch)?);
+            let range = (branch.base_of_pair(red.as_ref()), &branch.commit);
+            match answer {
+                Answer::Diff => viewed.show_diff(range, colours_of_git())?,
+                _ => viewed.show_log(range, colours_of_git())?,
+            }
             Next::Again
         }
         Answer::Open(tool) => {

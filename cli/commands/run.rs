@@ -6,7 +6,8 @@ use super::next_steps::next_steps;
 use super::plan::{PlanChoice, tell_plan};
 use super::steering::resume_live;
 use crate::ask::{confirmed, is_answered};
-use crate::display::{Display, Output, print_text, print_told};
+use crate::display::{Display, Output, print_line, print_text, print_told};
+use crate::environment::path_line;
 use crate::failure::Result;
 use crate::flags::{Flags, JudgingArguments, word};
 use crate::logging;
@@ -361,7 +362,7 @@ async fn tell(ended: &Ended, output: Output) -> Result<()> {
     if output == Output::People {
         print_text(&summary_text(&summary));
         print_told(&next_steps(&summary, ended.outcome.status));
-        say!("report: {}", ended.of.directory.report().display());
+        print_line(&path_line("report:", &ended.of.directory.report()));
     }
     tell_ci(ended.of.after.ci.as_deref(), &summary, &ended.of.directory).await;
     ended.tell(&summary).await;

@@ -5,7 +5,7 @@ use super::landing::MergeChoice;
 use super::prune::PruneWorktrees;
 use super::review::{as_json, as_text};
 use crate::display::{print_json, print_table, print_text};
-use crate::environment::{editor, shell};
+use crate::environment::{colours_of_git, editor, shell};
 use crate::failure::{CommandFailure, ExitCode, Result};
 use crate::project::open;
 use clap::{Args, Subcommand};
@@ -225,10 +225,10 @@ impl Perform for PagedCommand {
     async fn perform(self, start: &Path) -> Result {
         let (Self::Diff(of) | Self::Log(of)) = &self;
         let (run, branch) = of.branch(start)?;
-        let (viewed, base, tip) = (run.viewed()?, &branch.base, &branch.commit);
+        let (viewed, range) = (run.viewed()?, (&branch.base, &branch.commit));
         match self {
-            Self::Diff(_) => viewed.show_diff(base, tip)?,
-            Self::Log(_) => viewed.show_log(base, tip)?,
+            Self::Diff(_) => viewed.show_diff(range, colours_of_git())?,
+            Self::Log(_) => viewed.show_log(range, colours_of_git())?,
         }
         Ok(0)
     }

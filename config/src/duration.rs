@@ -67,13 +67,16 @@ impl Written {
     fn duration(&self) -> Result<Duration, String> {
         match self {
             Self::Seconds(seconds) => Ok(Duration::from_secs(*seconds)),
-            Self::Text(text) => parse(text),
+            Self::Text(text) => parse_duration(text),
         }
     }
 }
 
-/// Reads a duration as people write it.
-pub(crate) fn parse(text: &str) -> Result<Duration, String> {
+/// Reads a duration as people write it: a number alone is seconds.
+///
+/// # Errors
+/// It is none, in words.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     if let Ok(seconds) = text.parse::<u64>() {
         return Ok(Duration::from_secs(seconds));
@@ -154,7 +157,11 @@ mod tests {
             ("0", 0),
         ];
         for (text, expected) in seconds {
-            assert_eq!(parse(text), Ok(Duration::from_secs(expected)), "`{text}`");
+            assert_eq!(
+                parse_duration(text),
+                Ok(Duration::from_secs(expected)),
+                "`{text}`"
+            );
         }
     }
 
@@ -171,7 +178,7 @@ mod tests {
             "99999999999h",
             "-1",
         ] {
-            assert!(parse(text).is_err(), "`{text}`");
+            assert!(parse_duration(text).is_err(), "`{text}`");
         }
     }
 

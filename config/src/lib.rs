@@ -31,6 +31,7 @@ pub use agent::{
 pub use breaker::Breaker;
 pub use command::{AgentCommand, Argument, CommandLine, Commands};
 pub use defaults::DEFAULT_YAML;
+pub use duration::parse_duration;
 pub use error::Error;
 pub use inputs::{Inputs, Override};
 pub use load::{Explained, Loaded, load};

@@ -142,15 +142,23 @@ fn proofs(rows: &[RowView<'_>]) -> Option<String> {
     Some(words.collect_vec().join(", ")).filter(|words| !words.is_empty())
 }
 
+/// The words as a sentence begins.
+fn capitalised(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
 /// What happened.
 fn sentence(summary: &Summary, nothing_is_proven: bool, why_stopped: Option<&str>) -> String {
     let time = human_duration(summary.wall_ms);
     let (counts, branch) = (&summary.counts, &summary.integration_branch);
     let landed = counts.landed;
-    let of_all = format!(
-        "{landed} of {} landed on `{branch}`",
-        counted(counts.tasks, "task")
-    );
+    let of_all = match (landed, counts.tasks) {
+        (0, 1) => "the task did not land".to_owned(),
+        (0, several) => format!("none of {several} tasks landed"),
+        (_, all) => format!("{landed} of {} landed on `{branch}`", counted(all, "task")),
+    };
     let all = match counts.tasks {
         1 => "The task".to_owned(),
         several => format!("All {several} tasks"),
@@ -162,8 +170,10 @@ fn sentence(summary: &Summary, nothing_is_proven: bool, why_stopped: Option<&str
         ),
         ("completed", _) => format!("{all} settled well in {time}; {landed} landed on `{branch}`."),
         ("failed", _) => format!(
-            "{of_all} in {time}; {} failed, {} blocked.",
-            counts.failed, counts.blocked
+            "{} in {time}; {} failed, {} blocked.",
+            capitalised(&of_all),
+            counts.failed,
+            counts.blocked
         ),
         ("interrupted", _) => format!("Interrupted after {time}; {of_all}."),
         ("stopped", Some(why)) => {
@@ -172,5 +182,28 @@ fn sentence(summary: &Summary, nothing_is_proven: bool, why_stopped: Option<&str
         }
         ("stopped", None) => format!("The deadline or the budget ended after {time}; {of_all}."),
         _ => format!("Running for {time}; {of_all}."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_happened_reads_well_where_nothing_landed() {
+        let said = |tasks, landed, status: &str| {
+            let mut summary = crate::tests::summary();
+            summary.counts.tasks = tasks;
+            summary.counts.landed = landed;
+            summary.status = status.to_owned();
+            sentence(&summary, false, None)
+        };
+        let failed = "The task did not land in 7s; 1 failed, 0 blocked.";
+        assert_eq!(said(1, 0, "failed"), failed);
+        let cut_off = "Interrupted after 7s; none of 4 tasks landed.";
+        assert_eq!(said(4, 0, "interrupted"), cut_off);
+        assert!(
+            said(4, 1, "failed").starts_with("1 of 4 tasks landed on `tm/master/run-x` in 7s;")
+        );
     }
 }

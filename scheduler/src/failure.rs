@@ -293,7 +293,13 @@ fn judge_end(report: &AgentReport) -> AgentVerdict {
             failed(Failure::MalformedResult, format!("the result file: {why}"))
         }
         (_, ResultFile::Claimed(claim)) if claim.status == ClaimStatus::Fail => {
-            failed(Failure::ClaimedFail, claim.issues.join("; "))
+            let why = match claim.issues.join("; ") {
+                why if why.trim().is_empty() => {
+                    "the result says fail and gives no reason".to_owned()
+                }
+                why => why,
+            };
+            failed(Failure::ClaimedFail, why)
         }
         (_, ResultFile::Claimed(_))
         | (Ended::Exited(Some(0)) | Ended::Lingered, ResultFile::Missing) => {

@@ -8,7 +8,7 @@ const BACKLOG: &str = r#"{
     "tasks": [
       {"id": 1, "title": "Read settings", "status": "done", "priority": "high", "dependencies": [], "subtasks": [
         {"id": 1, "title": "Names", "status": "pending"},
-        {"id": 2, "title": "Values", "status": "done", "details": "é\u0041 1e3", "x": 1e3}
+        {"id": 2, "title": "Values", "status": "done", "dependencies": [1], "details": "é\u0041 1e3", "x": 1e3}
       ]},
       {"id": 2, "title": "Show settings on a page that has a title which is longer than there is room on a line", "status": "pending", "dependencies": [1], "complexity": 5},
       {"id": 3,   "title": "Write settings", "status": "pending", "priority": "critical", "dependencies": [1, 2]}
@@ -142,6 +142,11 @@ fn a_list_has_a_line_for_each_task_and_shows_what_is_asked_for() {
         ids.collect::<Vec<_>>().join(" ")
     };
     assert_eq!(ids(&[]), "1 2 3");
+    let all = json(&scene, &["list", "all", "--json"], 0);
+    assert_eq!(
+        all["tasks"][0]["subtasks"][1]["dependencies"],
+        serde_json::json!([1])
+    );
     assert_eq!(ids(&["--sort", "priority"]), "3 1 2");
     assert_eq!(ids(&["--priority", "high,critical"]), "1 3");
     assert_eq!(ids(&["--search", "PAGE settings"]), "2");
@@ -157,7 +162,7 @@ fn a_list_has_a_line_for_each_task_and_shows_what_is_asked_for() {
     insta::assert_snapshot!(answer(&scene, &["next"], 0), @"
     1.1  Names
     of task 1: Read settings
-    status pending, priority high
+    status pending, priority high, waited for by 1.2
     ");
 }
 
@@ -279,7 +284,7 @@ fn each_task_gets_a_file_of_text_and_nothing_of_the_users_is_touched() {
     ### 1.2. Values
 
     **Status:** done<>
-    **Dependencies:** None<>
+    **Dependencies:** 1.1<>
 
     **Details:**
 

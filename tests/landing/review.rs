@@ -190,6 +190,9 @@ fn a_branch_is_seen_through_the_pager_and_opened_in_a_worktree() {
             at_terminal("worktrees diff 1").contains("PAGED:"),
             "git's pager is used"
         );
+        let is_coloured = |command: &str| at_terminal(command).contains("\u{1b}[");
+        assert!(is_coloured("--color always worktrees diff 1"));
+        assert!(!is_coloured("--color never worktrees log 1"));
         let said = at_terminal("worktrees open 1");
         let place =
             std::fs::read_to_string(scene.path("where")).unwrap_or_else(|_| panic!("{said}"));

@@ -223,6 +223,7 @@ fn a_run_that_is_over() {
         I can not
 
         attempt 1 failed: claimed-fail
+        the result says fail and gives no reason
         ");
         insta::assert_snapshot!(screen(&scene, "waves land --yes"), @"
         ID  RED     GREEN   TASK

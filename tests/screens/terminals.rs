@@ -181,7 +181,7 @@ fn a_run_its_summary_and_its_work() {
 
         Failed and blocked
           3 Read settings
-             RED claimed-fail after 1 attempt
+             RED claimed-fail after 1 attempt: the result says fail and gives no reason
              `tm waves logs 3:red`
           4 Explain the settings: blocked by 3
 
@@ -203,7 +203,7 @@ fn a_run_its_summary_and_its_work() {
 
         Failed and blocked
           3 Read settings
-             RED claimed-fail after 1 attempt
+             RED claimed-fail after 1 attempt: the result says fail and gives no reason
              `tm waves logs 3:red`
           4 Explain the settings: blocked by 3
 
@@ -225,7 +225,7 @@ fn a_run_its_summary_and_its_work() {
 
         <bold>Failed and blocked</>
           3 Read settings
-             RED <red>claimed-fail</> after 1 attempt
+             RED <red>claimed-fail</> after 1 attempt: the result says fail and gives no reason
              `tm waves logs 3:red`
           4 Explain the settings: blocked by 3
 
@@ -317,12 +317,14 @@ fn a_run_its_summary_and_its_work() {
         I can not
 
         attempt 1 failed: claimed-fail
+        the result says fail and gives no reason
         ");
         insta::assert_snapshot!(coloured(&scene, "waves logs 3"), @"
         <bold>stderr</>
         I can not
 
         <red>attempt 1 failed: claimed-fail</>
+        the result says fail and gives no reason
         ");
         insta::assert_snapshot!(screen(&scene, "waves logs 1 --tests", "80"), @"
         TAP version 13
@@ -379,7 +381,7 @@ fn a_run_as_it_goes_on_and_ends_badly() {
         insta::assert_snapshot!(without_times(told), @"
     </>
     3 Read settings
-    RED <red>claimed-fail</> after 1 attempt
+    RED <red>claimed-fail</> after 1 attempt: the result says fail and gives no reason
     `tm waves logs 3:red`
     4 Explain the settings: blocked by 3
 
@@ -423,8 +425,8 @@ fn a_run_as_it_goes_on_and_ends_badly() {
     <dim> START</> 1 Lower case (RED)
     <green> DONE</> 1 Lower case (RED): 1 passed, 1 failed; proven
     <dim> START</> 3 Read settings (RED)
-    <red>TRY 1 FAIL</> 3 Read settings (RED): claimed-fail
-    <red> FAIL</> 3 Read settings (RED): claimed-fail
+    <red>TRY 1 FAIL</> 3 Read settings (RED): claimed-fail: the result says fail and gives no reason
+    <red> FAIL</> 3 Read settings (RED): claimed-fail: the result says fail and gives no reason
     <yellow> BLOCKED</> 4 Explain the settings, by 3
     wave 2 begins: GREEN of 2 tasks
     <dim> START</> 1 Lower case (GREEN)
@@ -444,7 +446,8 @@ fn a_run_as_it_goes_on_and_ends_badly() {
     tm review see each task, approve or reject it
     tm waves land merge it into your branch, when you are content
     git log --first-parent tm/master/run-[RUN]
-    report: FOLDER/tm/projects/checkout-[SHORT]/runs/[RUN]/report.html
+    report:
+    FOLDER/tm/projects/checkout-[SHORT]/runs/[RUN]/report.html
         ");
     });
 }

@@ -71,6 +71,7 @@ pub use repository::{ContentAtHead, ContentRules, FilterNeed, Repository};
 pub use signed::Signing;
 pub use snapshot::{CheckoutChanges, CheckoutSnapshot, OtherWorktrees};
 pub use surrounding::{checkout_root_around, common_dir_around};
+pub use terminal::Coloured;
 pub use traced::TracedCommands;
 pub use tree_id::{TreeId, Treeish};
 pub use united::{MergedFile, MergedTree, VersionFiles};

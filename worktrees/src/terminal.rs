@@ -5,6 +5,27 @@ use crate::git::Git;
 use crate::{Repository, Result, RunHooks};
 use tm_scheduler::{BranchName, CommitId};
 
+/// Whether git colours what a person reads.
+#[derive(Clone, Copy, Debug)]
+pub enum Coloured {
+    /// Where a terminal or a pager is.
+    Auto,
+    /// In files and pipes too.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+impl Coloured {
+    const fn option(self) -> &'static str {
+        match self {
+            Self::Auto => "--color=auto",
+            Self::Always => "--color=always",
+            Self::Never => "--color=never",
+        }
+    }
+}
+
 impl Repository {
     /// Returns the remote that work is pushed to: where the checked-out branch is pulled from, else `origin`, else the
     /// only one there is.
@@ -52,9 +73,10 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit.
-    pub fn show_diff(&self, from: &CommitId, to: &CommitId) -> Result<()> {
+    pub fn show_diff(&self, (from, to): (&CommitId, &CommitId), colours: Coloured) -> Result<()> {
         self.in_terminal()
             .line("diff --stat --patch")
+            .arg(colours.option())
             .commit(from)
             .commit(to)
             .arg("--")
@@ -65,10 +87,11 @@ impl Repository {
     ///
     /// # Errors
     /// There is no such commit.
-    pub fn show_log(&self, from: &CommitId, to: &CommitId) -> Result<()> {
+    pub fn show_log(&self, (from, to): (&CommitId, &CommitId), colours: Coloured) -> Result<()> {
         let left_out = format!("^{from}");
         self.in_terminal()
             .line("log --stat")
+            .arg(colours.option())
             .commit(to)
             .arg(left_out)
             .arg("--")

@@ -14,6 +14,7 @@ use crate::setup::presets;
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::time::Duration;
 use tag_loops::Common;
 use tm_config::{AgentCommand, Argument, PromptDelivery};
 use tm_executors::testing::TestCommand;
@@ -40,8 +41,8 @@ pub struct LoopOrder {
     pub prompt: String,
     /// The memory of the loop.
     pub progress_file: Option<PathBuf>,
-    /// Seconds between iterations.
-    pub sleep: u64,
+    /// The pause between iterations.
+    pub sleep: Duration,
     /// A command that `sh` runs when everything is complete.
     pub on_complete: Option<String>,
     /// Channels that are told when it is over.

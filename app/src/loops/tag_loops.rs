@@ -17,7 +17,9 @@ use tm_runtime::loops::{
 };
 use tm_runtime::{Checkouts, attempt_limits, now};
 use tm_scheduler::iteration::LoopLimits;
-use tm_scheduler::{BranchName, CommitId, Limits, RunId, Tag, Timestamp, branch_from_pattern};
+use tm_scheduler::{
+    BranchName, CommitId, Limits, RunId, Tag, Timestamp, branch_from_pattern, milliseconds,
+};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::{LoopDirectory, safe_name};
 use tm_worktrees::WorktreePool;
@@ -147,7 +149,7 @@ impl Common<'_> {
         LoopLimits {
             iterations: order.iterations,
             first: self.cut_off_in(tag).unwrap_or(0).saturating_add(1),
-            sleep_ms: order.sleep.saturating_mul(1_000),
+            sleep_ms: milliseconds(order.sleep),
             retries: waves.retries,
             deadline: waves.deadline.map(deadline),
             max_cost_usd: order.max_cost,

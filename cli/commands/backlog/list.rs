@@ -154,7 +154,7 @@ pub(super) fn header(Backlog { tag, tasks, .. }: &Backlog) -> String {
     laid_out("backlog/header.txt", &said)
 }
 
-/// Subtasks keep the numbers that they have within their task.
+/// Subtasks keep the numbers that they have within their task, and their dependencies as they are written.
 fn subtask_entries(subtasks: &[Task], entries: &Value) -> Vec<Value> {
     let named = entries
         .as_array()
@@ -163,7 +163,12 @@ fn subtask_entries(subtasks: &[Task], entries: &Value) -> Vec<Value> {
         .filter(|entry| !entry["id"].is_null());
     let entry = |(entry, subtask): (&Value, &Task)| {
         let number = subtask.id.as_str().rsplit('.').next();
-        with_fields(normalised(subtask, entry.clone()), json!({"id": number}))
+        let own = with_fields(normalised(subtask, entry.clone()), json!({"id": number}));
+        let written = entry["dependencies"].as_array();
+        match written.filter(|ids| ids.iter().all(|id| id.is_number() || id.is_string())) {
+            Some(ids) => with_fields(own, json!({"dependencies": ids})),
+            None => own,
+        }
     };
     named.zip(subtasks).map(entry).collect()
 }

@@ -246,6 +246,9 @@ impl<'a> Attempt<'a> {
             let _stays_long = log.close();
         }
         let refused = heard.refused_tools.iter();
+        // An exit code of 0 says that all is well, and nobody would look at what it said.
+        let ends_well = matches!(ended, Ended::Exited(Some(0)) | Ended::Lingered);
+        let gave_up = heard.error().filter(|_| ends_well);
         AgentReport {
             refusal: refusal_of(&heard, &ended, &printed, command),
             result,
@@ -259,6 +262,7 @@ impl<'a> Attempt<'a> {
             leftovers,
             noticed: refused
                 .map(|tool| format!("a tool call was refused to it: {tool}"))
+                .chain(gave_up.map(|error| format!("it gave up: {error}")))
                 .collect(),
             ..AgentReport::new(command.agent.clone(), self.started_at, now(), ended)
         }

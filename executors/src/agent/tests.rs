@@ -499,3 +499,20 @@ async fn enormous_output_is_bounded_and_keeps_its_head_and_its_tail() {
     );
     assert!(report.last_words.contains("the tail"));
 }
+
+#[tokio::test]
+async fn why_an_agent_gave_up_is_noticed_where_its_exit_code_says_that_all_is_well() {
+    let error = r#"{"type":"agent_event","event":{"type":"error","error":{"message":"no tools left"},"recoverable":false}}"#;
+    let aborted = r#"{"type":"run_result","finishReason":"aborted","usage":{},"text":""}"#;
+    let done = r#"{"type":"run_result","finishReason":"completed","usage":{},"text":"Done"}"#;
+    for (lines, noticed) in [
+        (vec![aborted], &["it gave up: aborted"][..]),
+        (vec![error], &["it gave up: no tools left"]),
+        (vec![error, done], &[]),
+    ] {
+        let printed = format!("printf '%s\\n' '{}'", lines.join("' '"));
+        let mut scene = Scene::new(&printed);
+        scene.command.output = OutputFormat::ClineJson;
+        assert_eq!(scene.run().await.noticed, noticed, "{lines:?}");
+    }
+}

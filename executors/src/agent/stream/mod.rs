@@ -251,6 +251,11 @@ impl StreamState {
         self.refusal = None;
     }
 
+    /// Returns the error that was its last word.
+    pub(super) fn error(&self) -> Option<&str> {
+        self.error.as_deref()
+    }
+
     /// Returns its final message, and the error that it gave up with.
     pub(super) fn closing_words(&self) -> String {
         let error = self.error.as_deref().unwrap_or_default();
