@@ -14,7 +14,7 @@ use tm_runtime::callers::refuse_to_agents;
 /// Groups of commands that agents may use too, whatever is added to them.
 const OPEN_GROUPS: [&str; 5] = ["agents", "autopilot", "config", "mcp", "presets"];
 /// Commands that agents may use too; any that is not here is the user's alone.
-const OPEN: [&str; 34] = [
+const OPEN: [&str; 37] = [
     "acp-agent",
     "audit",
     "completions",
@@ -22,6 +22,9 @@ const OPEN: [&str; 34] = [
     "doctor",
     "init",
     "list",
+    "loop list",
+    "loop status",
+    "loop watch",
     "man",
     "next",
     "replay",
@@ -226,6 +229,7 @@ mod tests {
         worktrees merge
         worktrees prune
         loop
+        loop stop
         detached-run
         ");
     }

@@ -74,6 +74,12 @@ pub enum Error {
     /// There has been no run.
     #[error("find a run: there has been none")]
     NoRun,
+    /// There has been no loop.
+    #[error("find a loop: there has been none")]
+    NoLoop,
+    /// There is no such loop.
+    #[error("find the loop `{0}`")]
+    UnknownLoop(RunId),
     /// There is no such run.
     #[error("find the run `{0}`")]
     UnknownRun(RunId),

@@ -45,7 +45,9 @@ pub use gates::check_gates;
 pub use holding::Waiting;
 pub use judging::{parts, test_command};
 pub use landing::{Homecoming, Rejected, foresee, merge_into_checkout, refuse_live, user_branch};
-pub use loops::{EndedLoop, Loop, LoopOrder};
+pub use loops::{
+    EndedLoop, Loop, LoopOrder, LoopStanding, live_loop, loop_standing, loop_standings,
+};
 pub use notes::Proposal;
 pub use notice::{BaseSeen, Notice};
 pub use plan::{Planned, choices, plan, plan_json, reading};

@@ -209,6 +209,8 @@ fn on_run(error: &Error) -> Option<&'static str> {
         }
         Error::DocumentChanged(_) => "`tm waves notes --propose` shows the change anew",
         Error::NoRun => "`tm waves run` starts one",
+        Error::NoLoop => "`tm loop` starts one",
+        Error::UnknownLoop(_) => "`tm loop list` lists the loops",
         Error::UnknownRun(_) => "`tm waves list` lists the runs",
         Error::UnreadableRun { error, .. } if error.is_unstarted() => {
             "`tm waves run` starts one, `tm waves list` lists others"
@@ -244,7 +246,7 @@ fn on_run(error: &Error) -> Option<&'static str> {
         Error::LimitsOfLiveRun => {
             "leave the flags out, or `tm waves stop` it first and resume it with them"
         }
-        Error::LoopLive { .. } => "`tm waves stop` stops the loop",
+        Error::LoopLive { .. } => "`tm loop status` shows the loop, `tm loop stop` stops it",
         Error::Unreachable { .. } => "`tm waves stop` stops it by a signal",
         Error::RunLive { .. } => "wait for its end, or `tm waves stop`",
         _ => return None,

@@ -8,7 +8,7 @@ use crate::project::open;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use serde_json::{Value, json};
 use std::path::Path;
-use tm_app::{KnownRun, Project, with_excerpts, write_reports};
+use tm_app::{KnownRun, Project, live_loop, with_excerpts, write_reports};
 use tm_executors::process::run_attended;
 use tm_reports::{REPORTS, RunReport, Summary, metrics_text, status_text, summary_text};
 use tm_runtime::replay;
@@ -101,7 +101,15 @@ impl FromArgMatches for ShownReport {
 
 impl Perform for StatusArguments {
     async fn perform(self, start: &Path) -> Result {
-        let (_, summary) = summary(start, self.run.as_deref())?;
+        let project = open(start)?;
+        let live = live_loop(&project)?.filter(|_| self.run.is_none() && !self.json);
+        if let Some(id) = live {
+            say!("the loop {id} is live; `tm loop status` shows where it stands");
+            if project.directory.runs()?.is_empty() {
+                return Ok(0);
+            }
+        }
+        let (_, summary) = tm_app::status(&project, self.run.as_deref())?;
         print_either(self.json, &summary, || status_text(&summary))
     }
 }

@@ -1,6 +1,7 @@
 //! `tm loop`: one agent after the other, each with a fresh context, until there is nothing left to do.
 
 use super::Perform;
+use super::loops::LoopCommand;
 use crate::ask::is_answered;
 use crate::display::{Output, print_either};
 use crate::failure::Result;
@@ -29,7 +30,11 @@ const RUN_CLAUDE: [&str; 3] = ["sandbox", "run", "claude"];
     reason = "each is a flag of the command line"
 )]
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct LoopArguments {
+    /// What is asked of loops, instead of one more.
+    #[command(subcommand)]
+    command: Option<LoopCommand>,
     /// Iterations at the most; those that a rate limit cuts short do not count.
     #[arg(long, short = 'n', value_name = "N", default_value = "10")]
     iterations: NonZeroU32,
@@ -120,6 +125,9 @@ fn dollars(text: &str) -> Result<f64, String> {
 
 impl Perform for LoopArguments {
     async fn perform(self, start: &Path) -> Result {
+        if let Some(command) = self.command {
+            return command.perform(start).await;
+        }
         let start = match &self.project {
             Some(folder) => named_folder(start, folder)?,
             None => start.to_owned(),

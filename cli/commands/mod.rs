@@ -15,6 +15,7 @@ mod inspect;
 mod landing;
 mod logs;
 mod loop_command;
+mod loops;
 mod manuals;
 mod mcp;
 mod next_steps;

@@ -84,7 +84,8 @@ impl SteeredTask {
     }
 }
 
-fn stop(start: &Path, now: bool, json: bool) -> Result {
+/// Asks whatever is live to stop.
+pub(crate) fn stop(start: &Path, now: bool, json: bool) -> Result {
     let mode = if now { StopMode::Now } else { StopMode::Gently };
     told(&tm_app::stop(&open(start)?, mode)?, json.into())
 }

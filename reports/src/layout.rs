@@ -50,6 +50,7 @@ static LAYOUTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
         "findings.txt",
         "graph.html",
         "junit.xml",
+        "loops.txt",
         "metrics.txt",
         "plan.dot",
         "plan.mmd",

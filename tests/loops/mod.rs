@@ -344,6 +344,67 @@ fn an_interrupted_loop_writes_its_footer_and_leaves_no_process() {
 }
 
 #[test]
+fn a_live_loop_is_seen_and_stopped_from_elsewhere() {
+    let scene = scene(1, HANGING);
+    let said = |command: &[&str], code: i32| {
+        let output = scene.tm(command).output().expect("tm");
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{command:?}: {}",
+            words(&output)
+        );
+        words(&output)
+    };
+    assert!(
+        said(&["loop", "status"], 1).contains("there has been none\nhint: `tm loop` starts one")
+    );
+    assert!(said(&["loop", "list"], 0).contains("there has been no loop"));
+    assert!(said(&["loop", "stop"], 1).contains("none is live"));
+    scene.pipe("started");
+    let child = start_and_wait_for_agent(&scene, &[]);
+    let status = said(&["loop", "status"], 0);
+    assert!(
+        status.contains("at work  master  1") && status.contains("logs: "),
+        "{status}"
+    );
+    let id = status
+        .lines()
+        .nth(1)
+        .and_then(|line| line.split(' ').next())
+        .expect("a loop");
+    let told = said(&["waves", "status"], 0);
+    assert!(
+        told.contains(&format!("the loop {id} is live; `tm loop status`")),
+        "{told}"
+    );
+    let json: Value =
+        serde_json::from_str(&said(&["loop", "status", id, "--json"], 0)).expect("JSON");
+    assert_eq!(
+        (&json["is_live"], &json["lanes"][0]["is_under_way"]),
+        (&true.into(), &true.into())
+    );
+    let watching = scene
+        .tm(&["loop", "watch"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("tm");
+    said(&["loop", "stop"], 0);
+    let ended = child.wait_with_output().expect("an end");
+    assert_eq!(ended.status.code(), Some(130), "{}", words(&ended));
+    let watched = words(&watching.wait_with_output().expect("an end"));
+    assert!(watched.contains("interrupted"), "{watched}");
+    assert!(said(&["loop", "list"], 0).contains("interrupted  master  1"));
+    assert!(
+        said(&["loop", "status", "20000101-000000-0000"], 1)
+            .contains("`tm loop list` lists the loops")
+    );
+    assert!(said(&["waves", "status"], 1).contains("there has been none"));
+    scene.assert_no_process_is_left();
+}
+
+#[test]
 fn after_a_kill_the_next_loop_ends_the_agent_and_goes_on_counting() {
     let scene = scene(2, HANGING);
     scene.pipe("started");

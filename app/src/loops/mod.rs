@@ -1,6 +1,9 @@
 //! A loop: one agent after the other, each with a fresh context, until there is nothing left to do.
 
+mod standing;
 mod tag_loops;
+
+pub use standing::{LoopStanding, live_loop, loop_standing, loop_standings};
 
 use crate::after::{OnComplete, channels, deliver};
 use crate::agents::find_program;

@@ -8,7 +8,7 @@ use crate::attempt::ConcurrentAttempts;
 use crate::{Error, now};
 pub use progress_file::{LoopHeader, ProgressFile};
 use serde::Serialize;
-pub use setup::{CutOff, LoopSetup, Place, SharedCost, clean_up};
+pub use setup::{CutOff, LoopSetup, Place, SharedCost, clean_up, states};
 pub use state::LoopState;
 use std::sync::Arc;
 use tag_loop::TagLoop;

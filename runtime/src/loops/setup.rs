@@ -262,7 +262,11 @@ pub async fn clean_up(project: &ProjectDirectory) -> Result<Vec<CutOff>, Error> 
     Ok(found)
 }
 
-fn states(directory: &LoopDirectory) -> Result<Vec<LoopState>, Error> {
+/// Returns where the loops of all tags of a loop stand.
+///
+/// # Errors
+/// A state can't be read.
+pub fn states(directory: &LoopDirectory) -> Result<Vec<LoopState>, Error> {
     let is_state = |name: &str| {
         name.strip_suffix(".json")
             .is_some_and(|name| name.starts_with("state-"))
