@@ -18,7 +18,7 @@ use tm_runtime::{AgentChoice, Integration, JournalHeader, RunSetup, rules};
 use tm_scheduler::{CommitId, Phase, PlannedTask, Tag, Task, TaskId, WavePlan};
 use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::{Rejection, RunDirectory};
-use tm_worktrees::{PathPatterns, Repository};
+use tm_worktrees::{LeftLock, PathPatterns, Repository};
 
 /// What has become of a run before this process took it up.
 #[derive(Debug, Default)]
@@ -55,6 +55,7 @@ pub(crate) async fn run_setup(
         .repository
         .with_settings_kept_in(&directory.kept_settings())?;
     let (agents, test_command) = preflight(project, &header.plan, tasks)?;
+    warn_of_locks(project);
     let checkouts = checkouts(project, pool, header.base_commit.clone(), directory.path())?;
     let result_cache = result_cache(project, checkouts.clone(), directory.path());
     let nothing = History::default();
@@ -97,6 +98,16 @@ pub(crate) async fn run_setup(
         agents,
         test_command,
     })
+}
+
+/// Says which locks of git's were left behind, and how to remove them.
+fn warn_of_locks(project: &Project) {
+    let words = |lock: LeftLock| {
+        let path = lock.path.display();
+        format!("{lock}; `rm {path}` removes it, where no git is at work")
+    };
+    let locks = project.repository.left_locks().into_iter().map(words);
+    project.warn(&locks.collect::<Vec<_>>());
 }
 
 /// What people rejected of earlier work on the tasks of the plan: as this folder knows it, and as the repository does.

@@ -113,7 +113,11 @@ fn repository(project: &Project) -> Vec<Finding> {
             "`git fetch --unshallow`, where something asks for history",
         )
     });
-    author.into_iter().chain(history).collect()
+    let locks = repository.left_locks().into_iter().map(|lock| {
+        let hint = format!("`rm {}`, where no git is at work", lock.path.display());
+        Finding::note("git lock", lock, hint)
+    });
+    author.into_iter().chain(history).chain(locks).collect()
 }
 
 /// Where work may be sent, and whether `gh` can open pull requests there.

@@ -102,6 +102,29 @@ fn locks_that_other_gits_left_behind_stop_nobody() {
 }
 
 #[test]
+fn locks_that_killed_gits_left_are_named_with_their_age_and_stay() {
+    let scene = scene(HONEST);
+    let names = ["packed-refs.lock", "index.lock", "HEAD.lock"];
+    let locks = names.map(|name| scene.root().join(".git").join(name));
+    for lock in &locks {
+        let made = std::time::SystemTime::now() - std::time::Duration::from_mins(5);
+        let file = std::fs::File::create(lock).expect("a lock");
+        file.set_modified(made).expect("an age");
+    }
+    let told = ends_well(&scene, [1, 1]);
+    let doctor = scene.tm(&["doctor"]).output().expect("tm");
+    let doctor = String::from_utf8_lossy(&doctor.stdout);
+    for lock in &locks {
+        let command = format!("`rm {}`", lock.display());
+        assert!(told.contains(&command), "{told}");
+        assert!(doctor.contains(&command), "{doctor}");
+        assert!(lock.exists(), "it is somebody else's");
+    }
+    let named = told.matches("has been there for 5 minutes").count();
+    assert_eq!(named, 3, "{told}");
+}
+
+#[test]
 fn a_branch_whose_lock_stays_stops_the_run_and_says_which() {
     let lock = "touch \"$(git rev-parse --git-common-dir)/$(git symbolic-ref HEAD).lock\"";
     let scene = scene(&meanwhile("1", lock));

@@ -10,6 +10,7 @@ pub(crate) use answer::{Answer, entry, fields, is_object_id, joined, pairs, path
 
 use crate::environment::UNATTENDED;
 use crate::error::says_passing_trouble;
+use crate::left_locks::names_left_lock;
 use crate::{Environment, Error, OrFailedTo as _, Result, Treeish};
 use answer::stumbled;
 use std::ffi::OsStr;
@@ -240,7 +241,9 @@ impl Git {
             let pause = if stumbled(&answer.stderr) {
                 stumbles += 1;
                 (stumbles <= self.retries).then_some(PAUSE)
-            } else if says_passing_trouble(&answer.stderr) {
+            } else if says_passing_trouble(&answer.stderr)
+                && !names_left_lock(&answer.stderr, &self.folder)
+            {
                 patience.next()
             } else {
                 None

@@ -10,6 +10,7 @@ pub use content::{ContentAtHead, ContentRules, FilterNeed};
 pub(crate) use content::{is_plain, of_lfs};
 
 use crate::git::Git;
+use crate::left_locks::{LeftLock, left_locks};
 use crate::reader::{Head, Reader};
 use crate::{Environment, Error, OrFailedTo as _, Result, TreeId, Treeish};
 use content::KnownContent;
@@ -213,6 +214,13 @@ impl Repository {
     /// Returns git's own folder of the user's checkout.
     pub fn git_dir(&self) -> &Path {
         &self.git_dir
+    }
+
+    /// Returns the locks of git that have been there for long.
+    pub fn left_locks(&self) -> Vec<LeftLock> {
+        let mut folders = vec![self.git_dir(), self.common_dir()];
+        folders.dedup();
+        left_locks(&folders)
     }
 
     /// Holds the lock, among all processes, under which git's list of worktrees changes.
