@@ -3,6 +3,7 @@
 use super::commands::{ended, planned, settings};
 use crate::scene::Scene;
 use console::{measure_text_width, strip_ansi_codes};
+use regex::Regex;
 use std::process::Command;
 
 /// What a call prints on a terminal of so many columns.
@@ -356,9 +357,8 @@ fn without_times(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-#[test]
-#[expect(clippy::too_many_lines, reason = "what is printed is long")]
-fn a_run_as_it_goes_on_and_ends_badly() {
+/// What a run tells in colour that ends badly, from its failures on.
+fn ended_badly(columns: &str) -> String {
     let scene = planned();
     let words = [
         "waves",
@@ -370,15 +370,38 @@ fn a_run_as_it_goes_on_and_ends_badly() {
         "0",
     ];
     let colour = ["--color", "always"].into_iter().chain(words);
-    let text = in_words(&shown(scene.tm(&colour.collect::<Vec<_>>()), "80"));
+    let text = in_words(&shown(scene.tm(&colour.collect::<Vec<_>>()), columns));
     let folder = scene.path("").display().to_string();
     let text = text.replace(folder.trim_end_matches('/'), "FOLDER");
     let told = text
         .split("<bold>Failed and blocked")
         .nth(1)
         .expect("it failed");
+    without_times(told)
+}
+
+/// The words alone, without what each run has for itself: only where lines are folded is left to the width.
+fn in_one_line(told: &str) -> String {
+    let own = Regex::new(r"\d{8}-\d{6}-[0-9a-f]{4}|-[0-9a-f]{12}|\d+m?s;").expect("a pattern");
+    let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    own.replace_all(&words, "*").into_owned()
+}
+
+#[test]
+fn what_fails_is_told_in_the_same_words_at_120_columns() {
+    let told = ["80", "120"].map(|columns| in_one_line(&ended_badly(columns)));
+    assert_eq!(told[0], told[1]);
+    let scene = ended();
+    for words in ["waves logs 3", "waves logs 1 --tests", "waves logs 9"] {
+        let seen = ["80", "120"].map(|columns| in_one_line(&screen(&scene, words, columns)));
+        assert_eq!(seen[0], seen[1], "{words}");
+    }
+}
+
+#[test]
+fn a_run_as_it_goes_on_and_ends_badly() {
     settings().bind(|| {
-        insta::assert_snapshot!(without_times(told), @"
+        insta::assert_snapshot!(ended_badly("80"), @"
     </>
     3 Read settings
     RED <red>claimed-fail</> after 1 attempt: the result says fail and gives no reason
