@@ -240,18 +240,12 @@ pub enum Error {
     /// The limits of a live run stay as they are.
     #[error("change the limits of a live run")]
     LimitsOfLiveRun,
-    /// No run is live that could do something.
-    #[error("{wanted}: no run is live")]
-    NoLiveRun {
-        /// What it was to do.
-        wanted: String,
-    },
-    /// A loop is live, which can't do that.
-    #[error("{wanted}: a loop is live, and no run")]
-    LoopLive {
-        /// What a run was to do.
-        wanted: String,
-    },
+    /// No run is live that could do this.
+    #[error("{0}: no run is live")]
+    NoLiveRun(String),
+    /// A loop is live, which can't do what a run was to do.
+    #[error("{0}: a loop is live, and no run")]
+    LoopLive(String),
     /// The live run can't be reached.
     #[error("{wanted}: the live run can't be reached, {holder}")]
     Unreachable {

@@ -54,8 +54,8 @@ pub fn steer(project: &Project, ask: &Ask) -> Result<Reply, Error> {
 fn nobody(project: &Project, wanted: String) -> Result<Error, Error> {
     let holder = RunLock::holder(&project.directory)?.map(Box::new);
     Ok(match holder {
-        None => Error::NoLiveRun { wanted },
-        Some(holder) if is_loop(&holder) => Error::LoopLive { wanted },
+        None => Error::NoLiveRun(wanted),
+        Some(holder) if is_loop(&holder) => Error::LoopLive(wanted),
         Some(holder) => Error::Unreachable { wanted, holder },
     })
 }

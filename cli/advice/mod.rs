@@ -180,7 +180,7 @@ const fn code(error: &Error) -> ExitCode {
         Error::LockLost(_)
         | Error::AutopilotUnderWay { .. }
         | Error::LimitsOfLiveRun
-        | Error::LoopLive { .. }
+        | Error::LoopLive(_)
         | Error::Unreachable { .. }
         | Error::RunLive { .. } => ExitCode::Busy,
         Error::NotTakenBack(NotTakenBack::InTheWay { .. })
@@ -240,13 +240,13 @@ fn on_run(error: &Error) -> Option<&'static str> {
         Error::RunBrokenOff(_) | Error::RunParked(_) => {
             "see to it, then `tm waves resume` takes the run up where it stopped"
         }
-        Error::NoLiveRun { .. } => {
+        Error::NoLiveRun(_) => {
             "`tm waves run` starts one, `tm waves resume` takes up an interrupted one"
         }
         Error::LimitsOfLiveRun => {
             "leave the flags out, or `tm waves stop` it first and resume it with them"
         }
-        Error::LoopLive { .. } => "`tm loop status` shows the loop, `tm loop stop` stops it",
+        Error::LoopLive(_) => "`tm loop status` shows the loop, `tm loop stop` stops it",
         Error::Unreachable { .. } => "`tm waves stop` stops it by a signal",
         Error::RunLive { .. } => "wait for its end, or `tm waves stop`",
         _ => return None,
