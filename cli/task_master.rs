@@ -1,7 +1,7 @@
-//! Commands of Task Master's that tm does not have, and what to do instead.
+//! Commands and flags of Task Master's that tm does not have, and what to do instead.
 
 /// Each name with what to do.
-const ELSEWHERE: [(&str, &str); 23] = [
+const ELSEWHERE: [(&str, &str); 25] = [
     ("parse-prd", BY_AGENT),
     (
         "expand",
@@ -64,6 +64,8 @@ const ELSEWHERE: [(&str, &str); 23] = [
     ("logout", NO_ACCOUNT),
     ("context", NO_ACCOUNT),
     ("briefs", NO_ACCOUNT),
+    ("--prompt", NO_MODEL),
+    ("--research", NO_MODEL),
 ];
 
 const BY_AGENT: &str =
@@ -72,7 +74,9 @@ const COMPLEXITY: &str =
     "`tm update-task --id ID --complexity M` says it, `tm list` and `tm tasks stats` show it";
 const NO_ACCOUNT: &str = "tm has no accounts: the backlog is a file of the project";
 
-/// Returns what to do instead of a command of Task Master's that tm does not have.
+const NO_MODEL: &str = "tm asks no model: `--title TEXT` and `--description TEXT` say what the task is, and an agent can call tm for you";
+
+/// Returns what to do instead of a command or flag of Task Master's that tm does not have.
 pub(crate) fn instead_of(command: &str) -> Option<&'static str> {
     let mut rows = ELSEWHERE.iter();
     rows.find_map(|(name, hint)| (*name == command).then_some(*hint))

@@ -29,13 +29,14 @@ pub(crate) fn told(mut error: Error, words: impl Iterator<Item = OsString>) -> u
     u8::try_from(error.exit_code()).unwrap_or(ExitCode::Usage.number())
 }
 
-/// A command that Task Master has and tm has not.
+/// A command or flag that Task Master has and tm has not.
 fn of_task_master(error: &Error) -> Option<CommandFailure> {
-    let ContextValue::String(name) = error.get(ContextKind::InvalidSubcommand)? else {
+    let mut kinds = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg].into_iter();
+    let ContextValue::String(name) = kinds.find_map(|kind| error.get(kind))? else {
         return None;
     };
     let hint = instead_of(name)?;
-    Some(failure!("tm has no `{name}`, which is a command of Task Master's").usage(hint))
+    Some(failure!("tm has no `{name}`, which is one of Task Master's").usage(hint))
 }
 
 /// What to do where a flag has the name of what stands without one: `--run X` where `[RUN]` is asked for.

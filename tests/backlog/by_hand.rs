@@ -178,17 +178,20 @@ fn task_masters_names_work_or_say_what_to_do_instead() {
     answer(&scene, &["delete-tag", "latest", "--yes"], 0);
     answer(&scene, &["delete-tag", "later", "--yes"], 0);
     assert_eq!(backlog(&scene), BACKLOG);
-    let refusal = json(&scene, &["expand", "--id=1", "--json"], 2);
-    assert_eq!(
-        refusal["error"],
-        "tm has no `expand`, which is a command of Task Master's"
-    );
-    assert!(
-        refusal["hint"]
-            .as_str()
-            .is_some_and(|hint| hint.contains("add-subtask")),
-        "{refusal}"
-    );
+    for (words, name, instead) in [
+        (["expand", "--id=1", "--json"], "expand", "add-subtask"),
+        (
+            ["add-task", "--prompt=Do it", "--json"],
+            "--prompt",
+            "--title",
+        ),
+    ] {
+        let refusal = json(&scene, &words, 2);
+        let error = format!("tm has no `{name}`, which is one of Task Master's");
+        assert_eq!(refusal["error"], error.as_str());
+        let hint = refusal["hint"].as_str().expect("a hint");
+        assert!(hint.contains(instead), "{hint}");
+    }
 }
 
 #[test]
