@@ -122,7 +122,8 @@ impl Columns {
     }
 }
 
-const fn phase(phase: Phase) -> &'static str {
+/// Returns the half of a pair as a word.
+pub(crate) const fn phase(phase: Phase) -> &'static str {
     match phase {
         Phase::Red => "RED",
         Phase::Green => "GREEN",

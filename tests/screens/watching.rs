@@ -101,7 +101,7 @@ impl<'a> Terminal<'a> {
             &format!("clear; sh -c '{note_pid}; exec \"{tm}\" waves watch'; echo left with $?"),
             "Enter",
         ]);
-        self.shows("the board", |screen| screen.contains("wave 1"));
+        self.shows("the board", |screen| screen.contains("enter open"));
     }
 
     /// The shell has its terminal back as it was: no other screen, lines and echo.
@@ -173,7 +173,7 @@ fn a_run_is_watched_and_steered_on_a_terminal_that_is_given_back() {
     terminal.press(&["o"]);
     terminal.shows("a shell", |screen| screen.contains("shell>"));
     terminal.press(&["ls docs; exit", "Enter"]);
-    terminal.shows("the board again", |screen| screen.contains("wave 1"));
+    terminal.shows("the board again", |screen| screen.contains("enter open"));
     terminal.press(&["p"]);
     terminal.shows("the run going on", |screen| screen.contains(" tm  running"));
     terminal.press(&["q"]);

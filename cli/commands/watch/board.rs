@@ -1,8 +1,10 @@
-//! A run as rows by wave. Pure: where the scheduler stands in, what is shown out.
+//! A run as one row a task. Pure: where the scheduler stands in, what is shown out.
 
 use crate::screen::clock;
 use itertools::Itertools as _;
-use tm_scheduler::{AttemptRecord, Phase, Scheduler, State, TaskId, TaskView, Timestamp};
+use tm_scheduler::{
+    AttemptRecord, Phase, Scheduler, State, TaskId, TaskRow, TaskView, Timestamp, task_rows,
+};
 
 /// A run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,38 +17,59 @@ pub(super) struct Board {
     began: Timestamp,
     /// When it ended, or was interrupted; `None` while it goes on.
     ended: Option<Timestamp>,
-    /// Its waves, each with its tasks in the order in which they are taken.
-    pub(super) waves: Vec<Wave>,
-}
-
-/// A wave.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Wave {
-    /// Counted from 1.
-    number: u32,
-    /// Its tasks.
+    /// Its tasks by how they stand, else in the order in which they are taken.
     pub(super) rows: Vec<Row>,
 }
 
-/// A task.
+/// How a task stands, in the order in which the screen shows them.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) enum Group {
+    /// A half is at work.
+    AtWork,
+    /// Its work lands, or waits for that.
+    Landing,
+    /// It was given up, or can't be done.
+    Lost,
+    /// It may still be begun.
+    Waiting,
+    /// Nothing more is done for it.
+    Done,
+}
+
+/// A task as people count it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
-    /// Its id within the run.
+    /// The id by which people know it.
     pub(super) id: TaskId,
     /// One line.
     pub(super) title: String,
-    /// Where it stands, in one word.
-    pub(super) word: &'static str,
-    /// How that is to be taken.
-    pub(super) tone: Tone,
+    /// What it is made of, RED first; one for a task that is no pair.
+    pub(super) halves: Vec<Cell>,
+    /// The half that is under way, else the one that ends the task.
+    current: usize,
     /// What there is to say besides: the attempt, the failure, what blocks it.
     pub(super) note: String,
     /// Since when an attempt has been under way.
     pub(super) since: Option<Timestamp>,
-    /// Whether an attempt is under way that would have to be stopped.
-    pub(super) is_under_way: bool,
+    /// How it stands.
+    pub(super) group: Group,
     /// Whether it has come to an end.
     is_settled: bool,
+}
+
+/// A half of a task, or the whole of one.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Cell {
+    /// Its id within the run.
+    pub(super) id: TaskId,
+    /// The kind of work.
+    pub(super) phase: Phase,
+    /// Where it stands, in one word.
+    pub(super) word: &'static str,
+    /// How that is to be taken.
+    pub(super) tone: Tone,
+    /// Whether an attempt is under way that would have to be stopped.
+    pub(super) is_under_way: bool,
 }
 
 /// How a state is to be taken.
@@ -84,71 +107,112 @@ impl Board {
         link: Link,
     ) -> Self {
         let is_over = scheduler.ended().is_some() || link == Link::Over;
-        let attempts = scheduler.limits().retries + 1;
-        let views = scheduler.tasks().sorted_by_key(|view| view.placed.wave);
-        let waves = views
-            .chunk_by(|view| view.placed.wave)
-            .into_iter()
-            .map(|(number, views)| Wave {
-                number,
-                rows: views.map(|view| Row::of(&view, attempts)).collect(),
-            })
-            .collect();
+        let views = scheduler.tasks().collect_vec();
+        let rows = task_rows(&views);
+        let rows = rows.iter().map(|row| Row::of(row, scheduler));
+        let rows = rows.sorted_by_key(|row| row.group).collect();
         Self {
             run_id: run_id.to_owned(),
             status: status(scheduler, link).to_owned(),
             began,
             ended: is_over.then_some(last_input_at),
-            waves,
+            rows,
         }
-    }
-
-    /// Returns all tasks.
-    pub(super) fn rows(&self) -> impl Iterator<Item = &Row> {
-        self.waves.iter().flat_map(|wave| &wave.rows)
     }
 
     /// Returns the task of that id.
     pub(super) fn row(&self, id: &TaskId) -> Option<&Row> {
-        self.rows().find(|row| row.id == *id)
+        self.rows.iter().find(|row| row.id == *id)
     }
 
     /// Returns in a line how far the run has come.
     pub(super) fn headline(&self, now: Timestamp) -> String {
-        let count = |is: fn(&&Row) -> bool| self.rows().filter(is).count();
-        let settled = count(|row| row.is_settled);
-        let at_work = count(|row| row.is_under_way);
-        let bad = match count(|row| row.tone == Tone::Bad) {
+        let of = |group| self.rows.iter().filter(|row| row.group == group).count();
+        let settled = self.rows.iter().filter(|row| row.is_settled).count();
+        let at_work = of(Group::AtWork);
+        let bad = match of(Group::Lost) {
             0 => String::new(),
             bad => format!("  {bad} failed or blocked"),
         };
-        let (status, all) = (&self.status, count(|_| true));
+        let (status, all) = (&self.status, self.rows.len());
         let elapsed = clock(self.ended.unwrap_or(now).since(self.began));
         format!("{status}  {settled}/{all} settled  {at_work} at work{bad}  {elapsed}")
     }
 }
 
-impl Wave {
-    /// Returns the heading.
-    pub(super) fn heading(&self) -> String {
-        let settled = self.rows.iter().filter(|row| row.is_settled).count();
-        format!("wave {}  {settled}/{}", self.number, self.rows.len())
+impl Group {
+    fn of(row: &TaskRow<&TaskView<'_>>) -> Self {
+        let any = |is: fn(&State) -> bool| row.halves().any(|half| is(half.state));
+        match () {
+            () if any(State::holds_slot) => Self::AtWork,
+            () if any(State::is_landing) => Self::Landing,
+            () if row.is_failed() || row.is_blocked() => Self::Lost,
+            () if row.is_settled() => Self::Done,
+            () => Self::Waiting,
+        }
+    }
+
+    /// Returns what stands above its tasks.
+    pub(super) const fn heading(self) -> &'static str {
+        match self {
+            Self::AtWork => "at work",
+            Self::Landing => "landing",
+            Self::Lost => "failed or blocked",
+            Self::Waiting => "waiting",
+            Self::Done => "done or skipped",
+        }
     }
 }
 
 impl Row {
-    fn of(view: &TaskView<'_>, most: u32) -> Self {
-        let is_under_way = view.state.holds_slot();
-        let last = view.attempts.last().filter(|_| is_under_way);
+    fn of(row: &TaskRow<&TaskView<'_>>, scheduler: &Scheduler) -> Self {
+        let halves = row.halves().collect_vec();
+        let is_begun = |half: &&TaskView<'_>| !half.attempts.is_empty() && !half.state.is_settled();
+        let current = halves.iter().position(is_begun);
+        let current = current.unwrap_or(halves.len() - 1);
+        let failed = halves
+            .iter()
+            .find(|half| matches!(half.state, State::Failed { .. }));
+        let told = failed.into_iter().chain([&halves[current]]).chain(&halves);
+        let mut notes = told.map(|half| note(half, scheduler));
+        let at_work = halves.iter().find(|half| half.state.holds_slot());
+        let last = at_work.and_then(|half| half.attempts.last());
+        Self {
+            id: row.work.placed.task.id.clone(),
+            title: plain(&row.work.placed.task.title),
+            note: notes.find(|note| !note.is_empty()).unwrap_or_default(),
+            since: last.map(|record| record.started_at),
+            group: Group::of(row),
+            is_settled: row.is_settled(),
+            halves: halves.iter().map(|half| Cell::of(half)).collect(),
+            current,
+        }
+    }
+
+    /// Returns the half that keys are about.
+    pub(super) fn current(&self) -> &Cell {
+        &self.halves[self.current]
+    }
+
+    /// Returns the half that writes the tests.
+    pub(super) fn red(&self) -> Option<&Cell> {
+        self.halves.first().filter(|_| self.halves.len() > 1)
+    }
+
+    /// Returns the half that ends it.
+    pub(super) fn work(&self) -> &Cell {
+        self.halves.last().expect("a row has a half")
+    }
+}
+
+impl Cell {
+    fn of(view: &TaskView<'_>) -> Self {
         Self {
             id: view.placed.task.id.clone(),
-            title: plain(&view.placed.task.title),
-            word: word(view.state, view.placed.task.phase),
+            phase: view.placed.task.phase,
+            word: view.state.as_str(),
             tone: tone(view.state),
-            note: note(view, most),
-            since: last.map(|record| record.started_at),
-            is_under_way,
-            is_settled: view.state.is_settled(),
+            is_under_way: view.state.holds_slot(),
         }
     }
 }
@@ -165,27 +229,24 @@ fn status(scheduler: &Scheduler, link: Link) -> &'static str {
 }
 
 /// What there is to say of a task besides its state.
-fn note(view: &TaskView<'_>, most: u32) -> String {
+fn note(view: &TaskView<'_>, scheduler: &Scheduler) -> String {
+    let most = scheduler.limits().retries + 1;
     let tries = match view.attempts.len() {
         0 | 1 => String::new(),
         attempts => format!("{attempts}/{most}"),
     };
     match view.state {
         State::Failed { failure } => failure.to_string(),
-        State::Blocked { by } => format!("by {}", by.iter().join(", ")),
+        State::Blocked { by } => {
+            let views = by.iter().filter_map(|id| scheduler.task(id));
+            let by = views.map(|view| view.placed.task.shown_id().to_string());
+            format!("by {}", by.unique().join(", "))
+        }
         State::Paused { .. } => match view.attempts.last().and_then(AttemptRecord::failure) {
             Some(failure) => format!("{tries} after {failure}").trim_start().to_owned(),
             None => tries,
         },
         _ => tries,
-    }
-}
-
-fn word(state: &State, phase: Phase) -> &'static str {
-    match (state, phase) {
-        (State::Running, Phase::Red) => "red",
-        (State::Running, Phase::Green) => "green",
-        (state, _) => state.as_str(),
     }
 }
 

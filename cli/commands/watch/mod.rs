@@ -11,7 +11,7 @@ mod terminal;
 mod tests;
 mod view;
 
-use board::{Board, Link, Row};
+use board::{Board, Group, Link, Row};
 use itertools::Itertools as _;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 pub(crate) use terminal::WatchArguments;
@@ -35,7 +35,7 @@ enum Action {
 /// What keys go to.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 enum Pane {
-    /// The tasks by wave.
+    /// The tasks.
     #[default]
     Board,
     /// The chosen task.
@@ -169,14 +169,16 @@ impl Model {
 
     /// Returns the tasks that the filter lets through.
     fn shown(&self) -> impl Iterator<Item = &Row> {
-        self.board.rows().filter(|row| self.lets_through(row))
+        self.board.rows.iter().filter(|row| self.lets_through(row))
     }
 
     /// Whether the filter lets a task through.
     fn lets_through(&self, row: &Row) -> bool {
         let wanted = self.filter.to_lowercase();
-        [row.id.as_str(), &row.title, row.word, &row.note]
-            .iter()
+        let words = row.halves.iter().map(|half| half.word);
+        [row.id.as_str(), &row.title, &row.note, row.group.heading()]
+            .into_iter()
+            .chain(words)
             .any(|text| text.to_lowercase().contains(&wanted))
     }
 
@@ -266,13 +268,15 @@ impl Model {
             self.notice = Some("no task is chosen".to_owned());
             return None;
         };
-        let (task, is_under_way) = (row.id.clone(), row.is_under_way);
+        // To stop or skip a task means its RED, too, as long as that is open; an attempt is that of a half.
+        let (task, half) = (row.id.clone(), row.current());
+        let (half, is_under_way) = (half.id.clone(), half.is_under_way);
         match letter {
             's' => self.mode = Mode::Asking(Question::Stop(task)),
             'k' => self.mode = Mode::Asking(Question::Skip(task)),
-            'r' if is_under_way => self.mode = Mode::Asking(Question::Retry(task)),
-            'r' => return Some(Action::Ask(Ask::Retry { task })),
-            'o' if is_under_way => return Some(Action::Shell(task)),
+            'r' if is_under_way => self.mode = Mode::Asking(Question::Retry(half)),
+            'r' => return Some(Action::Ask(Ask::Retry { task: half })),
+            'o' if is_under_way => return Some(Action::Shell(half)),
             _ => {
                 self.notice = Some(format!(
                     "{task} has no worktree now; `tm worktrees list` shows its branch"
@@ -337,7 +341,7 @@ impl Model {
         }
         let first = self
             .shown()
-            .find(|row| row.is_under_way)
+            .find(|row| row.group == Group::AtWork)
             .or_else(|| self.shown().next())
             .map(|row| row.id.clone());
         self.select(first);

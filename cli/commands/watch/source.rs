@@ -5,6 +5,8 @@ use super::evidence::evidence;
 use super::{Model, Tab};
 use crate::failure::{CommandFailure, Result};
 use crate::project::open;
+use crate::screen::layout::phase;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tm_app::Project;
@@ -30,13 +32,14 @@ pub(super) struct Source {
     read_next: Instant,
     link: Link,
     link_next: Instant,
-    log: Option<Log>,
-    diff: Option<Diff>,
+    /// Of the halves of the chosen task.
+    logs: BTreeMap<TaskId, Log>,
+    diffs: BTreeMap<TaskId, Diff>,
 }
 
 /// The log of one attempt.
 struct Log {
-    of: (TaskId, AttemptNumber),
+    of: AttemptNumber,
     follower: Follower,
     lines: Vec<String>,
 }
@@ -74,8 +77,8 @@ impl Source {
             read_next: now,
             link: Link::Over,
             link_next: now,
-            log: None,
-            diff: None,
+            logs: BTreeMap::new(),
+            diffs: BTreeMap::new(),
         })
     }
 
@@ -154,21 +157,37 @@ impl Source {
         }
     }
 
+    /// What is known of the chosen task, half by half; one that has not been started is left out where another was.
     fn detail(&mut self, model: &Model) -> Vec<String> {
-        let Some(view) = model
-            .selected
-            .as_ref()
-            .and_then(|id| self.replayed.scheduler.task(id))
-        else {
+        let halves = model.chosen().map_or(&[][..], |row| &row.halves);
+        let is_of = |id: &TaskId| halves.iter().any(|half| half.id == *id);
+        self.logs.retain(|id, _| is_of(id));
+        self.diffs.retain(|id, _| is_of(id));
+        let mut lines = Vec::new();
+        for half in halves {
+            let part = self.part(&half.id, model.tab);
+            if halves.len() > 1 && !part.is_empty() {
+                let space = (!lines.is_empty()).then(String::new);
+                lines.extend(space.into_iter().chain([phase(half.phase).to_owned()]));
+            }
+            lines.extend(part);
+        }
+        if lines.is_empty() && !halves.is_empty() {
+            lines.push("it has not been started".to_owned());
+        }
+        lines
+    }
+
+    fn part(&mut self, half: &TaskId, tab: Tab) -> Vec<String> {
+        let Some(view) = self.replayed.scheduler.task(half) else {
             return Vec::new();
         };
-        match (model.tab, view.attempts.last()) {
+        match (tab, view.attempts.last()) {
             (Tab::Evidence, _) => evidence(&view),
-            (Tab::Log | Tab::Diff, None) => vec!["it has not been started".to_owned()],
+            (Tab::Log | Tab::Diff, None) => Vec::new(),
             (Tab::Log, Some(record)) => {
-                let number = record.number;
-                let (task, end) = (view.placed.task.id.clone(), log_end(&view));
-                self.log(task, number, end)
+                let (number, end) = (record.number, log_end(&view));
+                self.log(half, number, end)
             }
             (Tab::Diff, Some(_)) => {
                 let of = DiffOf::of(&view);
@@ -177,30 +196,25 @@ impl Source {
         }
     }
 
-    fn log(&mut self, task: TaskId, attempt: AttemptNumber, end: LogEnd) -> Vec<String> {
-        let of = (task, attempt);
-        let log = self
-            .log
-            .take()
-            .filter(|log| log.of == of)
-            .unwrap_or_else(|| {
-                let path = self.directory.attempt(&of.0, attempt).stdout();
-                Log::new(of, path)
-            });
-        self.log.insert(log).read(end)
+    fn log(&mut self, task: &TaskId, attempt: AttemptNumber, end: LogEnd) -> Vec<String> {
+        let log = self.logs.remove(task);
+        let log = log.filter(|log| log.of == attempt).unwrap_or_else(|| {
+            let path = self.directory.attempt(task, attempt).stdout();
+            Log::new(attempt, path)
+        });
+        self.logs.entry(task.clone()).or_insert(log).read(end)
     }
 
     fn diff(&mut self, of: DiffOf) -> Vec<String> {
-        let diff = self
-            .diff
-            .take()
-            .filter(|diff| diff.is_fresh(&of))
-            .unwrap_or_else(|| Diff {
-                lines: self.read_diff(&of),
-                next: Instant::now() + POLL_INTERVAL,
-                of,
-            });
-        self.diff.insert(diff).lines.clone()
+        let task = of.task.clone();
+        let diff = self.diffs.remove(&task);
+        let diff = diff.filter(|diff| diff.is_fresh(&of));
+        let diff = diff.unwrap_or_else(|| Diff {
+            lines: self.read_diff(&of),
+            next: Instant::now() + POLL_INTERVAL,
+            of,
+        });
+        self.diffs.entry(task).or_insert(diff).lines.clone()
     }
 
     fn read_diff(&self, wanted: &DiffOf) -> Vec<String> {
@@ -237,7 +251,7 @@ impl Source {
 }
 
 impl Log {
-    fn new(of: (TaskId, AttemptNumber), path: PathBuf) -> Self {
+    fn new(of: AttemptNumber, path: PathBuf) -> Self {
         Self {
             of,
             follower: Follower::new(path),

@@ -172,20 +172,20 @@ fn screen(width: u16, height: u16, model: &Model) -> String {
 }
 
 #[test]
-fn tasks_stand_by_wave_at_80_columns() {
+fn tasks_stand_by_how_they_are_at_80_columns() {
     insta::assert_snapshot!(screen(80, 16, &model(Link::Live)), @"
      tm  running  4/7 settled  2 at work  2 failed or blocked  01:15  20261121-01451
-    wave 1  3/4
-      1  landed      Build the parser of the configuration
+    at work  2
+    > 3  running     01:15  Build what needs the parser
+      5  running     01:15  Build the rest [31m
+    failed or blocked  2
       2  failed      regression  Build the printer
-    > 5  running     01:15  Build the rest [31m
-      6  skipped     Skip this one
-    wave 2  1/2
-      3  running     01:15  Build what needs the parser
       4  blocked     by 2  Build what needs the printer
-    wave 3  0/1
+    waiting  1
       7  waiting     Build the end
-
+    done or skipped  2
+      1  landed      Build the parser of the configuration
+      6  skipped     Skip this one
 
 
 
@@ -201,17 +201,17 @@ fn tasks_and_the_chosen_one_stand_side_by_side_at_200_columns() {
     model.selected = Some("2".into());
     insta::assert_snapshot!(screen(200, 22, &model), @"
      tm  running  4/7 settled  2 at work  2 failed or blocked  01:15  20261121-014512-3fa9
-    wave 1  3/4                                                                      | 2 failed Build the printer
-      1  landed      Build the parser of the configuration                           |  1 log   2 diff  [3 evidence]
-    > 2  failed      regression  Build the printer                                   | 2 is failed
-      5  running     01:15  Build the rest [31m                                      |
-      6  skipped     Skip this one                                                   | attempt 2: regression, 00:00
-    wave 2  1/2                                                                      |   branch tm/master/task-1, from 00aa00bb00
-      3  running     01:15  Build what needs the parser                              |   scripted: exited with 0, claims nothing
-      4  blocked     by 2  Build what needs the printer                              |   tests: 2 passed, 1 failed; the proof does not hold
-    wave 3  0/1                                                                      |   1 test that passed before fails:
-      7  waiting     Build the end                                                   |     the old one
-                                                                                     |
+    at work  2                                                                       | 2 failed Build the printer
+      3  running     01:15  Build what needs the parser                              |  1 log   2 diff  [3 evidence]
+      5  running     01:15  Build the rest [31m                                      | 2 is failed
+    failed or blocked  2                                                             |
+    > 2  failed      regression  Build the printer                                   | attempt 2: regression, 00:00
+      4  blocked     by 2  Build what needs the printer                              |   branch tm/master/task-1, from 00aa00bb00
+    waiting  1                                                                       |   scripted: exited with 0, claims nothing
+      7  waiting     Build the end                                                   |   tests: 2 passed, 1 failed; the proof does not hold
+    done or skipped  2                                                               |   1 test that passed before fails:
+      1  landed      Build the parser of the configuration                           |     the old one
+      6  skipped     Skip this one                                                   |
                                                                                      | attempt 1: regression, 00:00
                                                                                      |   branch tm/master/task-1, from 00aa00bb00
                                                                                      |   scripted: exited with 0, claims nothing
@@ -234,7 +234,7 @@ fn a_log_is_shown_from_its_end_and_folded_at_80_columns() {
     model.show(log.clone());
     insta::assert_snapshot!(screen(80, 10, &model), @"
      tm  running  4/7 settled  2 at work  2 failed or blocked  01:15  20261121-01451
-    5 running Build the rest [31m
+    3 running Build what needs the parser
     [1 log]  2 diff   3 evidence
     line 27
     line 28
@@ -320,7 +320,7 @@ fn arrows_choose_and_the_choice_survives_what_happens() {
     let mut model = model(Link::Live);
     assert_eq!(
         model.selected,
-        Some("5".into()),
+        Some("3".into()),
         "what is at work comes first"
     );
     press(&mut model, &[Key::Home]);
@@ -328,10 +328,10 @@ fn arrows_choose_and_the_choice_survives_what_happens() {
     press(&mut model, &[Key::Down, Key::Up]);
     assert_eq!(model.selected, first);
     press(&mut model, &[Key::End]);
-    assert_eq!(model.selected, Some("7".into()));
+    assert_eq!(model.selected, Some("6".into()));
     let board = model.board.clone();
     model.update(board, Link::Live);
-    assert_eq!(model.selected, Some("7".into()));
+    assert_eq!(model.selected, Some("6".into()));
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn a_filter_shows_what_contains_it_until_it_is_cleared() {
     chars(&mut model, "/blocked");
     assert_eq!(
         model.shown().map(|row| row.id.as_str()).collect::<Vec<_>>(),
-        ["4"]
+        ["2", "4"]
     );
 }
 
@@ -435,4 +435,88 @@ fn tabs_open_the_task_and_escape_leads_back() {
     assert_eq!((model.tab, model.pane), (Tab::Diff, Pane::Detail));
     press(&mut model, &[Key::Tab, Key::Esc]);
     assert_eq!((model.tab, model.pane), (Tab::Evidence, Pane::Board));
+}
+
+/// A pair of which RED is at work, and one that waits for it.
+fn pairs() -> Scheduler {
+    let mut after = Task::new("2", "Build what needs it");
+    after.dependencies = ["1".into()].into();
+    let tasks = [Task::new("1", "Build the parser"), after];
+    let plan = WavePlan::new(&tasks, &PlanOptions::default()).expect("a plan");
+    let mut run = Scheduler::new(plan, Limits::with_slots(NonZeroU32::MIN));
+    run.handle(BEGAN, Input::Begin).expect("a legal input");
+    answer(&mut run, "1:red", prepared());
+    run
+}
+
+fn model_of(run: &Scheduler) -> Model {
+    let mut model = Model {
+        now: BEGAN.plus(75_000),
+        ..Model::default()
+    };
+    let board = Board::of("20261121-014512-3fa9", BEGAN, BEGAN, run, Link::Live);
+    model.update(board, Link::Live);
+    model
+}
+
+#[test]
+fn a_pair_is_one_row_with_two_cells_and_keys_are_about_the_half_under_way() {
+    let mut model = model_of(&pairs());
+    insta::assert_snapshot!(screen(80, 9, &model), @"
+     tm  running  0/2 settled  1 at work  01:15  20261121-014512-3fa9
+         RED         GREEN
+    at work  1
+    > 1  running     waiting     01:15  Build the parser
+    waiting  1
+      2  waiting     waiting     Build what needs it
+
+
+     enter open  p pause  s stop  r retry  k skip  o shell  / filter  ? help  q quit
+    ");
+    assert_eq!(chars(&mut model, "o"), Some(Action::Shell("1:red".into())));
+    assert_eq!(
+        chars(&mut model, "ry"),
+        Some(Action::Ask(Ask::Retry {
+            task: "1:red".into()
+        }))
+    );
+    // The scheduler takes the RED with it.
+    assert_eq!(
+        chars(&mut model, "ky"),
+        Some(Action::Ask(Ask::Skip {
+            task: "1".into(),
+            satisfied: false
+        }))
+    );
+    press(&mut model, &[Key::Enter]);
+    assert!(screen(80, 9, &model).contains("1 RED running GREEN waiting Build the parser"));
+}
+
+#[test]
+fn a_pair_whose_tests_failed_is_one_lost_task_and_blocks_by_its_own_name() {
+    let mut run = pairs();
+    let stop = Request::StopTask {
+        task: "1:red".into(),
+        order: tm_scheduler::StopMode::Now,
+    };
+    run.handle(BEGAN, Input::Request(stop)).expect("legal");
+    answer(&mut run, "1:red", exited(0));
+    let mut model = model_of(&run);
+    insta::assert_snapshot!(screen(80, 9, &model), @"
+     tm  failed  2/2 settled  0 at work  2 failed or blocked  00:00  20261121-014512
+         RED         GREEN
+    failed or blocked  2
+    > 1  failed      blocked     stopped  Build the parser
+      2  blocked     blocked     by 1  Build what needs it
+
+
+
+     enter open  p pause  s stop  r retry  k skip  o shell  / filter  ? help  q quit
+    ");
+    model.selected = Some("1".into());
+    assert_eq!(
+        chars(&mut model, "r"),
+        Some(Action::Ask(Ask::Retry { task: "1".into() })),
+        "which tries its RED"
+    );
 }

@@ -2,9 +2,10 @@
 //!
 //! Everything that colour says is said in words as well.
 
-use super::board::{Row, Tone};
+use super::board::{Cell, Row, Tone};
 use super::{Mode, Model, Pane, Tab};
 use crate::screen::clock;
+use crate::screen::layout::phase;
 use itertools::Itertools as _;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -107,31 +108,34 @@ fn footer(model: &Model) -> String {
     format!(" {words}")
 }
 
-/// Draws the tasks by wave, so that the chosen one is on the screen.
+/// Draws the tasks by how they stand, so that the chosen one is on the screen.
 fn board(frame: &mut Frame<'_>, area: Rect, model: &Model, palette: Palette) {
-    let width = model
-        .board
-        .rows()
-        .map(|row| row.id.as_str().chars().count())
-        .max()
-        .unwrap_or(0);
+    let rows = &model.board.rows;
+    let ids = rows.iter().map(|row| row.id.as_str().chars().count());
+    let columns = Columns {
+        id: ids.max().unwrap_or(0),
+        has_pairs: rows.iter().any(|row| row.red().is_some()),
+    };
+    let (head, area) = if columns.has_pairs {
+        let layout = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]);
+        let [head, rest] = layout.areas(area);
+        (Some(head), rest)
+    } else {
+        (None, area)
+    };
+    if let Some(head) = head {
+        frame.render_widget(Paragraph::new(columns.heads()).dim(), head);
+    }
     let (mut lines, mut chosen_at) = (Vec::new(), 0);
-    for wave in &model.board.waves {
-        let rows: Vec<&Row> = wave
-            .rows
-            .iter()
-            .filter(|row| model.lets_through(row))
-            .collect();
-        if rows.is_empty() {
-            continue;
-        }
-        lines.push(Line::from(wave.heading()).bold());
+    for (group, rows) in &model.shown().chunk_by(|row| row.group) {
+        let rows = rows.collect_vec();
+        lines.push(Line::from(format!("{}  {}", group.heading(), rows.len())).bold());
         for row in rows {
             let is_chosen = model.selected.as_ref() == Some(&row.id);
             if is_chosen {
                 chosen_at = lines.len();
             }
-            lines.push(task_line(row, width, is_chosen, model, palette));
+            lines.push(columns.line(row, is_chosen, model, palette));
         }
     }
     if lines.is_empty() {
@@ -141,7 +145,7 @@ fn board(frame: &mut Frame<'_>, area: Rect, model: &Model, palette: Palette) {
         }));
     }
     let height = usize::from(area.height);
-    // The heading above the first task of a wave is worth a line.
+    // The heading above the first task of a group is worth a line.
     let first = (chosen_at + 2)
         .saturating_sub(height)
         .min(lines.len().saturating_sub(height));
@@ -149,30 +153,48 @@ fn board(frame: &mut Frame<'_>, area: Rect, model: &Model, palette: Palette) {
     frame.render_widget(Paragraph::new(visible), area);
 }
 
-fn task_line<'a>(
-    row: &'a Row,
-    width: usize,
-    is_chosen: bool,
-    model: &Model,
-    palette: Palette,
-) -> Line<'a> {
-    let marker = if is_chosen { "> " } else { "  " };
-    let took = row
-        .since
-        .map(|since| clock(model.now.since(since)))
-        .unwrap_or_default();
-    let note: String = [row.note.as_str(), took.as_str()]
-        .into_iter()
-        .filter(|text| !text.is_empty())
-        .flat_map(|text| [text, "  "])
-        .collect();
-    let line = Line::from(vec![
-        Span::raw(format!("{marker}{:width$}  ", row.id.as_str())),
-        Span::styled(format!("{:11} ", row.word), palette.of(row.tone)),
-        Span::raw(note),
-        Span::raw(row.title.as_str()),
-    ]);
-    if is_chosen { line.bold() } else { line }
+/// So wide is the cell of a half.
+const CELL: usize = 11;
+
+/// What the rows of tasks are made of.
+struct Columns {
+    /// So wide is the widest id.
+    id: usize,
+    /// Whether there is a cell for RED.
+    has_pairs: bool,
+}
+
+impl Columns {
+    fn heads(&self) -> String {
+        format!("  {:id$}  {:CELL$} GREEN", "", "RED", id = self.id)
+    }
+
+    fn line<'a>(&self, row: &'a Row, is_chosen: bool, model: &Model, palette: Palette) -> Line<'a> {
+        let marker = if is_chosen { "> " } else { "  " };
+        let since = row.since.map(|since| clock(model.now.since(since)));
+        let note: String = [row.note.clone(), since.unwrap_or_default()]
+            .into_iter()
+            .filter(|text| !text.is_empty())
+            .flat_map(|text| [text, "  ".to_owned()])
+            .collect();
+        let cell = |half: Option<&Cell>| {
+            let style = half.map_or(Style::new(), |half| palette.of(half.tone));
+            let word = half.map_or("", |half| half.word);
+            Span::styled(format!("{word:CELL$} "), style)
+        };
+        let red = self.has_pairs.then(|| cell(row.red()));
+        let id = Span::raw(format!("{marker}{:id$}  ", row.id.as_str(), id = self.id));
+        let line: Line<'_> = [id]
+            .into_iter()
+            .chain(red)
+            .chain([
+                cell(Some(row.work())),
+                note.into(),
+                row.title.as_str().into(),
+            ])
+            .collect();
+        if is_chosen { line.bold() } else { line }
+    }
 }
 
 fn detail(frame: &mut Frame<'_>, area: Rect, model: &Model, palette: Palette) {
@@ -186,11 +208,19 @@ fn detail(frame: &mut Frame<'_>, area: Rect, model: &Model, palette: Palette) {
         frame.render_widget(Paragraph::new("no task is chosen"), head);
         return;
     };
-    let heading = Line::from(vec![
-        format!("{} ", row.id).bold(),
-        Span::styled(format!("{} ", row.word), palette.of(row.tone)),
-        Span::raw(row.title.as_str()),
-    ]);
+    let halves = row.halves.iter().flat_map(|half| {
+        let name = match row.red() {
+            Some(_) => format!("{} ", phase(half.phase)),
+            None => String::new(),
+        };
+        let word = Span::styled(format!("{} ", half.word), palette.of(half.tone));
+        [Span::raw(name), word]
+    });
+    let heading: Line<'_> = [format!("{} ", row.id).bold()]
+        .into_iter()
+        .chain(halves)
+        .chain([row.title.as_str().into()])
+        .collect();
     frame.render_widget(Paragraph::new(heading), head);
     frame.render_widget(Paragraph::new(tab_line(model.tab)), tabs);
     let lines = visible(model, usize::from(body.width), usize::from(body.height))
@@ -283,7 +313,7 @@ const HELP: [&str; 18] = [
     "q   leave; the run goes on",
     "",
     "waiting: for what it needs    ready: for a slot      paused: before the next attempt",
-    "held: lands with its GREEN    landed: on the integration branch",
+    "held: RED is done, and lands with its GREEN    landed: on the integration branch",
     "blocked: what it needs failed or was skipped",
     "",
     "any key closes this",
