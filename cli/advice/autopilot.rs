@@ -52,7 +52,7 @@ fn hint(error: &Error) -> Option<String> {
         Error::Unfinished { .. } => {
             "`tm autopilot resume` goes on with it, `tm autopilot abort` gives it up, `--force` pauses it"
         }
-        Error::WavesLive { .. } => "`tm waves watch` shows it, `tm waves stop` stops it",
+        Error::WavesLive { .. } => "`tm waves status` shows it, `tm waves stop` stops it",
         Error::Disabled => "set `autopilot.enabled` to true in .taskmaster/tm.yaml",
         Error::NotOurs(_) => "abort without `--cleanup`",
         Error::Unclean { .. } | Error::Uncommitted { .. } => {

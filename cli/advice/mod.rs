@@ -101,7 +101,7 @@ fn on_store(error: &AnyError) -> Option<Advice> {
         return None;
     };
     let words = if tm_app::is_loop(holder) {
-        "a loop works through the same backlog; `tm waves stop` stops it, `tm waves run --wait` waits for it"
+        "a loop works through the same backlog; `tm loop status` shows it, `tm loop stop` stops it, `tm waves run --wait` waits for it"
     } else {
         "`tm waves status` shows it, `tm waves stop` stops it, `tm waves run --wait` waits for it"
     };

@@ -53,7 +53,7 @@ pub enum Error {
         status: &'static str,
     },
     /// Waves of agents are at work in this repository.
-    #[error("{wanted}: a run of waves is live in this repository, {holder}")]
+    #[error("{wanted}: tm is at work on this repository, {holder}")]
     WavesLive {
         /// What was wanted.
         wanted: &'static str,
