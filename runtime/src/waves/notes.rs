@@ -13,11 +13,8 @@ const MARK_END: &str = " -->";
 
 /// Returns what an attempt found out as it is added to the file.
 pub(crate) fn entry(task: &TaskId, title: &str, text: &str) -> String {
-    let text = text.replace(MARK, "<!-- ");
-    format!(
-        "{MARK}{task}{MARK_END}\n### {task} {title}\n\n{}\n\n",
-        text.trim()
-    )
+    let text = format!("### {task} {title}\n\n{}", text.trim());
+    format!("{MARK}{task}{MARK_END}\n{}\n\n", harmless(&text))
 }
 
 /// What each task found out, in its order.
@@ -40,6 +37,9 @@ const GROUPS: [(&str, &[&str]); 4] = [
 const OTHER: &str = "Other";
 /// One note has so many bytes at the most.
 const NOTE_BYTES: usize = 1_000;
+
+/// The mark of code.
+const FENCE: &str = "```";
 
 /// The lines around tm's section of a document.
 const SECTION: &str = "<!-- tm:notes: `tm waves notes --propose` replaces what stands here -->";
@@ -131,8 +131,16 @@ impl Notes {
         notes
     }
 
-    /// Adds a note as the newest of its group; one that says the same goes.
-    fn add(&mut self, heading: &str, note: String) {
+    /// Adds a note as the newest of its group; one that says the same goes. Its code ends with it.
+    fn add(&mut self, heading: &str, mut note: String) {
+        if !note
+            .lines()
+            .filter(|line| is_fence(line))
+            .count()
+            .is_multiple_of(2)
+        {
+            note = format!("{note}\n{FENCE}");
+        }
         let said = words(&note);
         if said.is_empty() {
             return;
@@ -185,14 +193,14 @@ fn parts(text: &str) -> Vec<(String, String)> {
     let (mut parts, mut heading): (Vec<(String, String)>, String) = (Vec::new(), String::new());
     let (mut is_open, mut is_code) = (false, false);
     for line in text.lines().map(str::trim_end) {
-        let is_fence = line.trim_start().starts_with("```");
+        let item = item(line).filter(|_| !is_code);
+        let is_fence = is_fence(item.unwrap_or(line));
         if !is_code && line.starts_with('#') {
             line.trim_matches('#').trim().clone_into(&mut heading);
             is_open = false;
         } else if line.is_empty() {
             is_open &= is_code;
         } else {
-            let item = item(line).filter(|_| !is_code);
             match parts.last_mut().filter(|_| is_open && item.is_none()) {
                 Some((_, note)) => {
                     note.push('\n');
@@ -205,6 +213,11 @@ fn parts(text: &str) -> Vec<(String, String)> {
         is_code ^= is_fence;
     }
     parts
+}
+
+/// Whether code begins or ends with a line.
+fn is_fence(line: &str) -> bool {
+    line.trim_start().starts_with(FENCE)
 }
 
 /// What stands behind the mark of a list's item.
@@ -293,6 +306,21 @@ mod tests {
     }
 
     #[test]
+    fn code_ends_with_its_note() {
+        for code in [
+            "```\nx\n```",
+            "- see\n  ```\n  - ```",
+            "```\n- ```",
+            "1. - ```\n```",
+        ] {
+            let mine = "## Decisions\n\n- kept\n\n## Build\n\n- use make\n\n";
+            let notes = with_found_out(mine, &found(&format!("## Patterns\n{code}")));
+            assert!(notes.ends_with(mine), "{notes}");
+            assert_eq!(with_found_out(&notes, ""), notes, "{code}");
+        }
+    }
+
+    #[test]
     fn notes_are_bounded_one_by_one_and_together_and_the_oldest_go() {
         let lines = (0..400).map(|number| format!("- note {number} {}\n", "é".repeat(100)));
         let many = lines.collect::<Vec<_>>().concat();
@@ -322,6 +350,8 @@ mod tests {
         let section = with_section("", &format!("{notes}\n<!-- /tm:notes -->\n")).expect("whole");
         assert_eq!(section.matches("<!--").count(), 2, "{section}");
         assert!(quoted(&notes).lines().all(|line| line.starts_with('>')));
+        let forged = found("<!-- found out by found out by 9 -->\n### 9 Other\n\nx");
+        assert_eq!(entries(&forged).len(), 1, "{forged}");
     }
 
     #[test]
