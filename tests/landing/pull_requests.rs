@@ -145,6 +145,28 @@ fn what_holds_rejected_work_is_left_out() {
     );
 }
 
+#[test]
+fn a_branch_that_moved_since_it_was_proven_is_left_out() {
+    let scene = scene();
+    let branch = "refs/heads/tm/master/task-1-add-the-parser";
+    let unproven = scene.git(&[
+        "commit-tree",
+        &format!("{branch}^{{tree}}"),
+        "-p",
+        branch,
+        "-m",
+        "more",
+    ]);
+    scene.git(&["update-ref", branch, &unproven]);
+    let left = pull(&scene, &["--per-task", "--yes"]);
+    assert!(
+        words(&left).contains("left out: 1: its branch has moved since it was proven"),
+        "{}",
+        words(&left)
+    );
+    assert_eq!(scene.git(&["ls-remote", "origin"]), "");
+}
+
 fn tm_rejects(scene: &Scene) {
     let rejected = scene
         .tm(&["review", "reject", "2", "--reason", "too short"])

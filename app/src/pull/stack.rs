@@ -77,17 +77,14 @@ impl<'r> Stack<'r> {
         }
         let is_put_together = tip != branch.commit;
         let there = repository.branch_tip(&branch.branch)?;
-        let name = match (is_put_together, there) {
-            (true, Some(there)) if there != branch.commit => {
-                return Err(Left::Out(
-                    "its branch has moved since it was proven".to_owned(),
-                ));
-            }
-            (true, _) => BranchName::new(format!("{}{ALONE}", branch.branch))?,
-            (false, there) => {
-                tip = there.unwrap_or(tip);
-                branch.branch.clone()
-            }
+        if there.is_some_and(|there| there != branch.commit) {
+            let why = "its branch has moved since it was proven";
+            return Err(Left::Out(why.to_owned()));
+        }
+        let name = if is_put_together {
+            BranchName::new(format!("{}{ALONE}", branch.branch))?
+        } else {
+            branch.branch.clone()
         };
         Ok(Stacked {
             branch: name,
