@@ -172,10 +172,11 @@ fn on_its_line(text: &str) -> String {
     text.replace(['\n', '\r', '\t'], " ")
 }
 
-/// Titles and evidence come from tasks and agents: one line, and nobody is called by name.
+/// Titles and evidence come from tasks and agents: one line, nobody is called by name, and no comment hides what follows.
 pub(crate) fn nobody_called(text: &str) -> String {
     let flat = text.replace(char::is_control, " ");
-    flat.trim().replace('@', "@\u{200b}")
+    let flat = flat.trim().replace('@', "@\u{200b}");
+    flat.replace("<!--", "<\u{200b}!--")
 }
 
 /// Mermaid reads `#…;` as a character reference, so everything that could end the label becomes one.

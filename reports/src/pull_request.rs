@@ -160,8 +160,8 @@ mod tests {
         let body = bounded("é".repeat(MOST_CHARACTERS + 1));
         assert!(body.chars().count() < 65_536 && body.contains("[…]"));
         assert_eq!(
-            nobody_called("ask @octocat\nnow"),
-            "ask @\u{200b}octocat now"
+            nobody_called("ask @octocat\nnow <!-- hidden"),
+            "ask @\u{200b}octocat now <\u{200b}!-- hidden"
         );
     }
 }
