@@ -344,7 +344,10 @@ fn naming(error: &Error) -> Option<String> {
             item.commit,
             start_anew(header)
         ),
-        Error::WorkDoubted { branch, .. } => first_parents(branch.as_str()),
+        Error::WorkDoubted { branch, .. } => format!(
+            "{}; `git merge {branch}` takes it as it is",
+            first_parents(branch.as_str())
+        ),
         Error::LandingConflicts { branch, .. } => {
             format!("`git merge {branch}` lets you resolve it")
         }

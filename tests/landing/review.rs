@@ -202,3 +202,33 @@ fn a_branch_is_seen_through_the_pager_and_opened_in_a_worktree() {
         );
     }
 }
+
+#[test]
+fn what_somebody_put_on_the_branch_of_a_run_is_not_passed_on() {
+    let scene = Scene::new(&[("1", "Document it", &[])], HONEST);
+    scene.runs(&["--tdd", "off"], 0);
+    let branch = scene.git(&[
+        "for-each-ref",
+        "--format=%(refname)",
+        "refs/heads/tm/*/run-*",
+    ]);
+    let above = [
+        "commit-tree",
+        &format!("{branch}^{{tree}}"),
+        "-p",
+        &branch,
+        "-m",
+        "more",
+    ];
+    let unproven = scene.git(&above);
+    scene.git(&["update-ref", &branch, &unproven]);
+    let before = scene.git(&["rev-parse", "HEAD"]);
+    for arguments in [["waves", "land", "--yes"].as_slice(), &["pr", "--yes"]] {
+        let refused = tm(&scene, arguments);
+        assert_eq!(refused.status.code(), Some(3), "{}", words(&refused));
+        for part in [unproven.as_str(), "nobody has proven it", "git merge tm/"] {
+            assert!(words(&refused).contains(part), "{}", words(&refused));
+        }
+    }
+    assert_eq!(scene.git(&["rev-parse", "HEAD"]), before);
+}
