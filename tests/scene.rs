@@ -264,7 +264,11 @@ impl Scene {
         runs.flatten()
             .flatten()
             .map(|run| run.path())
-            .max()
+            // Names don't tell which of two runs of the same second is the later one.
+            .max_by_key(|run| {
+                let journal = run.join("journal.jsonl").metadata();
+                journal.and_then(|journal| journal.modified()).ok()
+            })
             .expect("a run")
     }
 
