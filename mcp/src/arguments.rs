@@ -3,16 +3,18 @@
 use crate::answer::Refusal;
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::num::NonZeroUsize;
+use std::collections::BTreeSet;
 use tm_scheduler::quoted;
 
 /// So many entries of a list are returned at once when nothing is said.
 const PAGE: usize = 50;
 /// So many are returned at the most.
 const LONGEST_PAGE: usize = 200;
+/// After so many bytes no further one is: what clients hand to their models is bounded, too.
+const LARGEST_PAGE: usize = 48 * 1024;
 
 /// Names that Task Master has for arguments that are called otherwise.
 const OTHER_NAMES: [&str; 1] = ["customMessage"];
@@ -48,37 +50,94 @@ impl JsonSchema for Id {
     }
 }
 
+/// A number of entries, from the least on that makes sense.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Count<const LEAST: usize>(usize);
+
+impl<'de, const LEAST: usize> Deserialize<'de> for Count<LEAST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let given = Value::deserialize(deserializer)?;
+        let count = given.as_u64().and_then(|count| count.try_into().ok());
+        let count = count.filter(|count| *count >= LEAST).map(Self);
+        count.ok_or_else(|| {
+            let words = format!("`{given}` is no number of entries: give {LEAST} or more");
+            serde::de::Error::custom(words)
+        })
+    }
+}
+
+impl<const LEAST: usize> JsonSchema for Count<LEAST> {
+    fn schema_name() -> Cow<'static, str> {
+        "Count".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "integer", "minimum": LEAST})
+    }
+}
+
 /// A part of a list.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Page {
     /// The entries to leave out before the first.
-    offset: usize,
+    offset: Count<0>,
     /// The most to return, up to 200; 50 when not given.
-    limit: Option<NonZeroUsize>,
+    limit: Option<Count<1>>,
 }
 
 impl Page {
     /// Returns the entries that are on it, and where the next one begins.
-    pub(crate) fn of<T>(
+    pub(crate) fn of<T: Serialize>(
         &self,
         entries: impl ExactSizeIterator<Item = T>,
     ) -> (Vec<T>, Option<usize>) {
-        let limit = self.limit.map_or(PAGE, NonZeroUsize::get).min(LONGEST_PAGE);
-        let (end, count) = (self.offset.saturating_add(limit), entries.len());
-        let page = entries.skip(self.offset).take(limit).collect();
+        let limit = self.limit.map_or(PAGE, |limit| limit.0).min(LONGEST_PAGE);
+        let (Count(offset), count) = (self.offset, entries.len());
+        let mut bytes = 0;
+        let fits = |entry: &T| {
+            let is_room = bytes < LARGEST_PAGE;
+            bytes += json!(entry).to_string().len();
+            is_room
+        };
+        let page: Vec<T> = entries.skip(offset).take(limit).take_while(fits).collect();
+        let end = offset.saturating_add(page.len());
         (page, (end < count).then_some(end))
     }
 
-    /// Leaves of a list in a document what is on the page.
-    pub(crate) fn cut(&self, document: &mut Value, list: &str) {
-        if let Value::Array(entries) = document[list].take() {
-            let total = entries.len();
-            let (page, next) = self.of(entries.into_iter());
-            document[list] = page.into();
-            document["total"] = json!(total);
-            document["nextOffset"] = json!(next);
+    /// Leaves of a document what is on the page: of the tasks, of what it says of waves, and of its other lists.
+    pub(crate) fn cut(&self, document: &mut Value, tasks: &str) {
+        let Value::Array(entries) = document[tasks].take() else {
+            return;
+        };
+        let total = entries.len();
+        let (page, mut next) = self.of(entries.into_iter());
+        let ids: BTreeSet<&str> = page.iter().filter_map(|task| task["id"].as_str()).collect();
+        for wave in document["waves"].as_array_mut().into_iter().flatten() {
+            let is_here = |id: &Value| id.as_str().is_some_and(|id| ids.contains(id));
+            wave.as_array_mut()
+                .into_iter()
+                .for_each(|wave| wave.retain(is_here));
         }
+        let all = document.as_object_mut().into_iter().flatten();
+        for (name, list) in all {
+            let Value::Array(entries) = list else {
+                continue;
+            };
+            if name == "waves" {
+                entries.retain(|wave| *wave != json!([]));
+            } else {
+                let (rest, goes_on) = self.of(std::mem::take(entries).into_iter());
+                (*entries, next) = (rest, [next, goes_on].into_iter().flatten().min());
+            }
+        }
+        document[tasks] = page.into();
+        document["total"] = json!(total);
+        document["nextOffset"] = json!(next);
     }
 }
 

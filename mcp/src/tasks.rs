@@ -81,9 +81,9 @@ impl Server {
             } else {
                 Depth::Alone
             };
-            let (page, next) = call.page.of(fitting.iter());
+            let (page, next) = call.page.of(fitting.iter().map(|task| view(task, depth)));
             Ok::<_, Refusal>(json!({
-                "tasks": page.into_iter().map(|task| view(task, depth)).collect::<Value>(),
+                "tasks": page,
                 "tag": backlog.tag,
                 "total": fitting.len(),
                 "stats": stats(&backlog.tasks),
@@ -95,7 +95,7 @@ impl Server {
 
     #[tool(
         name = "get_task",
-        description = "Return a task or subtask in full, or several.",
+        description = "Return a task or subtask in full, or several; `nextId` is the first that the answer has no room for.",
         annotations(read_only_hint = true)
     )]
     async fn get_task(&self, Parameters(call): Parameters<GetTask>) -> Answer {
@@ -111,7 +111,11 @@ impl Server {
                 Ok::<_, Refusal>(view(task, Depth::Everything))
             };
             let tasks: Vec<Value> = ids(&call.id.0).map(view_of).collect::<Result<_, _>>()?;
-            Ok::<_, Refusal>(json!({"total": tasks.len(), "tasks": tasks, "tag": backlog.tag}))
+            let (page, next) = Page::default().of(tasks.iter());
+            Ok::<_, Refusal>(
+                json!({"total": tasks.len(), "tasks": page, "tag": backlog.tag,
+                                    "nextId": next.map(|next| &tasks[next]["id"])}),
+            )
         })
         .await
     }
@@ -175,7 +179,7 @@ impl Server {
             source.set_statuses(&backlog.tag, &changes, RollUp::Relatives, Some(&now))?;
         let set = |StatusOutcome { id, old, new }: StatusOutcome| json!({"success": true, "taskId": id, "oldStatus": old, "newStatus": new});
         let message = format!("{} statuses are set", outcomes.len());
-        let tasks: Value = outcomes.into_iter().map(set).collect();
+        let (tasks, _) = Page::default().of(outcomes.into_iter().map(set));
         Ok(json!({"message": message, "tasks": tasks}))
     }
 }
@@ -210,17 +214,24 @@ fn stats(tasks: &[Task]) -> Value {
     })
 }
 
-/// A task; a subtask has the id of its task in its own.
+/// A task; a subtask has the id of its task in its own. The first of many subtasks, and the id of the one that is next.
 fn view(task: &Task, depth: Depth) -> Value {
-    let subtasks = task.subtasks.iter().filter(|_| depth != Depth::Alone);
+    let told: &[Task] = match depth {
+        Depth::Alone => &[],
+        Depth::Subtasks | Depth::Everything => &task.subtasks,
+    };
+    let (subtasks, next) = Page::default().of(told.iter().map(|subtask| view(subtask, depth)));
     let mut view = json!({
         "id": task.id,
         "title": task.title,
         "status": task.status,
         "priority": task.priority,
         "dependencies": task.dependencies,
-        "subtasks": subtasks.map(|subtask| view(subtask, depth)).collect::<Value>(),
+        "subtasks": subtasks,
     });
+    if let Some(next) = next {
+        view["nextId"] = json!(told[next].id);
+    }
     if depth == Depth::Everything {
         view["description"] = json!(task.description);
         view["details"] = json!(task.details);

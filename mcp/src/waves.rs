@@ -43,6 +43,16 @@ pub(crate) struct Plan {
     max_parallel: Option<u32>,
 }
 
+/// Which part of a plan.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct PlanPage {
+    #[serde(flatten)]
+    plan: Plan,
+    #[serde(flatten)]
+    page: Page,
+}
+
 /// What to run.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -71,7 +81,7 @@ const fn yes() -> bool {
     true
 }
 
-/// Which report.
+/// Which part of which report.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Report {
@@ -130,14 +140,21 @@ impl Plan {
 impl Server {
     #[tool(
         name = "waves_plan",
-        description = "Show the waves in which the backlog would be run, and run nothing.",
+        description = "Show the waves in which the backlog would be run, page by page, and run nothing.",
         annotations(read_only_hint = true)
     )]
-    async fn waves_plan(&self, Parameters(plan): Parameters<Plan>) -> Answer {
+    async fn waves_plan(&self, Parameters(call): Parameters<PlanPage>) -> Answer {
         self.answer(move |server| {
+            let plan = &call.plan;
             let project = server.waves(plan.root(), plan.given())?.for_looking();
             let planned = tm_app::plan(&project, &plan.order())?;
-            Ok::<_, Refusal>(plan_json(&project, &planned)?)
+            let mut document = plan_json(&project, &planned)?;
+            document["wave_count"] = json!(planned.plan.waves().len());
+            if let Some(tasks) = document["tasks"].as_array_mut() {
+                tasks.sort_by_key(|task| task["wave"].as_u64());
+            }
+            call.page.cut(&mut document, "tasks");
+            Ok::<_, Refusal>(document)
         })
         .await
     }
@@ -193,13 +210,14 @@ impl Server {
 
     #[tool(
         name = "waves_status",
-        description = "Tell in short how a run of waves stands, live or over: sums, and the tasks that have not landed.",
+        description = "Tell in short how a run of waves stands, live or over: sums, and by pages the tasks that have not \
+                       landed.",
         annotations(read_only_hint = true)
     )]
-    async fn waves_status(&self, Parameters(of): Parameters<Where>) -> Answer {
+    async fn waves_status(&self, Parameters(call): Parameters<Report>) -> Answer {
         self.answer(move |server| {
-            let project = server.waves(of.project_root.as_deref(), Vec::new())?;
-            standing(&project, of.run_id.as_deref())
+            let project = server.waves(call.of.project_root.as_deref(), Vec::new())?;
+            standing(&project, call.of.run_id.as_deref(), &call.page)
         })
         .await
     }
@@ -249,7 +267,7 @@ impl Server {
     }
 }
 
-/// Returns the whole report, but for the tasks that are on other pages.
+/// Returns the whole report, but for what is on other pages.
 fn report(project: &Project, run: Option<&str>, page: &Page) -> Result<Value, Refusal> {
     let mut report = json!(tm_app::status(project, run)?.1);
     page.cut(&mut report, "tasks");
@@ -257,7 +275,7 @@ fn report(project: &Project, run: Option<&str>, page: &Page) -> Result<Value, Re
 }
 
 /// Returns how a run stands: its sums, and the tasks that have not landed.
-fn standing(project: &Project, run: Option<&str>) -> Result<Value, Refusal> {
+fn standing(project: &Project, run: Option<&str>, page: &Page) -> Result<Value, Refusal> {
     let summary = tm_app::status(project, run)?.1;
     let open = summary.tasks.iter().filter(|task| !task.landed);
     let open = open.map(|task| {
@@ -269,7 +287,7 @@ fn standing(project: &Project, run: Option<&str>) -> Result<Value, Refusal> {
         "integration_branch": summary.integration_branch, "totals": summary.totals, "walls": summary.walls,
         "broken_by": summary.broken_by, "trouble": summary.trouble, "not_landed": open.collect::<Value>(),
     });
-    Page::default().cut(&mut standing, "not_landed");
+    page.cut(&mut standing, "not_landed");
     Ok(standing)
 }
 

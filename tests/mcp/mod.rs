@@ -281,7 +281,14 @@ async fn arguments_that_a_tool_can_not_take_are_named_with_those_that_it_can() {
     let scene = Scene::with_backlog(&backlog(), "");
     let client = connect(&scene).await;
     for (arguments, words) in [
-        (json!({"limit": 0}), "nonzero"),
+        (
+            json!({"limit": 0}),
+            "`0` is no number of entries: give 1 or more",
+        ),
+        (
+            json!({"offset": -1}),
+            "`-1` is no number of entries: give 0 or more",
+        ),
         (json!({"last": 2}), "`last`"),
     ] {
         let (refused, document) = call(&client, "get_tasks", arguments).await;
@@ -292,6 +299,82 @@ async fn arguments_that_a_tool_can_not_take_are_named_with_those_that_it_can() {
             "{document:#}"
         );
     }
+    client.cancel().await.expect("ended");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_are_bounded_whatever_the_backlog_and_nothing_of_it_is_out_of_reach() {
+    let subtasks: Value = (1..=300)
+        .map(|id| json!({"id": id, "title": "x".repeat(300)}))
+        .collect();
+    let task = |id: usize| {
+        json!({"id": id, "title": "A title of a usual length", "details": "y".repeat(900),
+                                  "dependencies": if id % 9 == 1 { json!([]) } else { json!([id - 1]) }})
+    };
+    let mut tasks: Vec<Value> = (1..=300).map(task).collect();
+    tasks[0]["subtasks"] = subtasks;
+    let scene = Scene::with_backlog(&json!({"master": {"tasks": tasks}}).to_string(), "");
+    let client = connect(&scene).await;
+    let all: Vec<String> = (1..=300).map(|id| id.to_string()).collect();
+    let bounded = async |tool, given| {
+        let answer = accepted(&client, tool, given).await;
+        let bytes = answer.to_string().len();
+        assert!(bytes < 128 * 1024, "{tool} {bytes}");
+        answer
+    };
+    for (tool, given) in [
+        ("waves_plan", json!({"limit": 200})),
+        ("get_tasks", json!({"withSubtasks": true})),
+    ] {
+        let (mut seen, mut offset) = (Vec::new(), json!(0));
+        while !offset.is_null() {
+            let mut given = given.clone();
+            given["offset"] = offset;
+            let page = bounded(tool, given).await;
+            let tasks = page["tasks"].as_array().expect("a list");
+            if tool == "waves_plan" {
+                let ids: Value = tasks.iter().map(|task| task["id"].clone()).collect();
+                let waves = page["waves"].as_array().expect("a list");
+                let of_waves: Value = waves
+                    .iter()
+                    .flat_map(|wave| wave.as_array().expect("ids"))
+                    .cloned()
+                    .collect();
+                assert_eq!(ids, of_waves);
+                assert_eq!(page["wave_count"], 18);
+            }
+            let green = tasks.iter().filter(|task| task["phase"] != "red");
+            seen.extend(green.map(|task| task["id"].as_str().expect("an id").to_owned()));
+            offset = page["nextOffset"].clone();
+        }
+        seen.sort_by_key(|id| id.parse::<usize>().expect("a number"));
+        assert_eq!(seen, all, "{tool}");
+    }
+    let (mut seen, mut wanted) = (Vec::new(), all.clone());
+    while !wanted.is_empty() {
+        let answer = bounded("get_task", json!({"id": wanted.join(",")})).await;
+        let ids = answer["tasks"].as_array().expect("a list").iter();
+        seen.extend(ids.map(|task| task["id"].as_str().expect("an id").to_owned()));
+        let next = answer["nextId"].as_str().map(ToOwned::to_owned);
+        wanted = wanted.split_off(next.map_or(wanted.len(), |next| {
+            wanted
+                .iter()
+                .position(|id| *id == next)
+                .expect("one of them")
+        }));
+    }
+    assert_eq!(seen, all);
+    let deep = bounded("next_task", json!({})).await;
+    let next = &deep["nextTask"]["nextId"];
+    assert_eq!(*next, "1.51");
+    let rest = bounded("get_task", json!({"id": next})).await;
+    assert_eq!(rest["tasks"][0]["id"], "1.51");
+    let set = bounded(
+        "set_task_status",
+        json!({"id": all.join(","), "status": "deferred"}),
+    )
+    .await;
+    assert_eq!(set["message"], "300 statuses are set");
     client.cancel().await.expect("ended");
 }
 
