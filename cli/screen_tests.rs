@@ -211,6 +211,9 @@ fn estimate_and_sums_stand_beside_the_bar_as_far_as_there_is_room() {
     total   █████████░░░░░░░░░░ 31/60 · 03:00 · 20m–35m left · 2 failed · $2.50
     total   ████████████████████░░░░░░░░░░░░░░░░░░░ 31/60 · 03:00 · 20m–35m left · 2 failed · 1 blocked · 3 running · 202k tokens · $2.50
     ");
+    board.totals.landing_behind = Some(8);
+    let sum = lines(&board, Timestamp(180_000), &look(80, 3)).remove(0);
+    insta::assert_snapshot!(sum, @"  total   █████████░░░░░░░░░░ 31/60 · 03:00 · starts wait: 8 to land · 2 failed");
 }
 
 #[test]

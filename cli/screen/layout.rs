@@ -258,6 +258,7 @@ fn parts(totals: &Totals, elapsed: u64, look: &Look) -> Vec<(String, Option<Tone
         Some(plain(clock(elapsed))),
         totals.stopping.map(|why| bad(stopping(why).to_owned())),
         totals.is_paused.then(|| bad("paused".to_owned())),
+        (totals.landing_behind).map(|queued| (landing_behind(queued), Some(Tone::Busy))),
         (totals.remaining.filter(|_| totals.settled < totals.tasks))
             .map(|left| plain(range(left, look))),
         counted(totals.failed, "failed"),
@@ -267,6 +268,11 @@ fn parts(totals: &Totals, elapsed: u64, look: &Look) -> Vec<(String, Option<Tone
         (totals.cost_usd > 0.0).then(|| plain(format!("${:.2}", totals.cost_usd))),
     ];
     parts.into_iter().flatten().collect()
+}
+
+/// Returns why nothing is started although slots are free.
+pub(crate) fn landing_behind(queued: usize) -> String {
+    format!("starts wait: {queued} to land")
 }
 
 fn range(left: Remaining, look: &Look) -> String {

@@ -117,6 +117,8 @@ pub(crate) struct Totals {
     pub(crate) remaining: Option<Remaining>,
     pub(crate) stopping: Option<StopReason>,
     pub(crate) is_paused: bool,
+    /// How much proven work waits to land, where nothing is started because of that.
+    pub(crate) landing_behind: Option<usize>,
 }
 
 impl Totals {
@@ -125,6 +127,7 @@ impl Totals {
             remaining,
             stopping: scheduler.stop_reason(),
             is_paused: scheduler.is_paused(),
+            landing_behind: scheduler.landing_behind(),
             cost_usd: scheduler.cost_usd(),
             ..Self::default()
         }

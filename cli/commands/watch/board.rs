@@ -1,6 +1,7 @@
 //! A run as one row a task. Pure: where the scheduler stands in, what is shown out.
 
 use crate::screen::clock;
+use crate::screen::layout::landing_behind;
 use itertools::Itertools as _;
 use tm_scheduler::{
     AttemptRecord, Phase, Scheduler, State, TaskId, TaskRow, TaskView, Timestamp, task_rows,
@@ -11,7 +12,7 @@ use tm_scheduler::{
 pub(super) struct Board {
     /// The run.
     pub(super) run_id: String,
-    /// How it stands, in one word.
+    /// How it stands, in a few words.
     pub(super) status: String,
     /// When it began.
     began: Timestamp,
@@ -113,7 +114,7 @@ impl Board {
         let rows = rows.sorted_by_key(|row| row.group).collect();
         Self {
             run_id: run_id.to_owned(),
-            status: status(scheduler, link).to_owned(),
+            status: status(scheduler, link),
             began,
             ended: is_over.then_some(last_input_at),
             rows,
@@ -125,18 +126,24 @@ impl Board {
         self.rows.iter().find(|row| row.id == *id)
     }
 
-    /// Returns in a line how far the run has come.
-    pub(super) fn headline(&self, now: Timestamp) -> String {
+    /// Returns in a line how far the run has come, and which it is; what stands below as well goes where there is no room.
+    pub(super) fn headline(&self, now: Timestamp, width: usize) -> String {
         let of = |group| self.rows.iter().filter(|row| row.group == group).count();
         let settled = self.rows.iter().filter(|row| row.is_settled).count();
-        let at_work = of(Group::AtWork);
-        let bad = match of(Group::Lost) {
-            0 => String::new(),
-            bad => format!("  {bad} failed or blocked"),
-        };
-        let (status, all) = (&self.status, self.rows.len());
-        let elapsed = clock(self.ended.unwrap_or(now).since(self.began));
-        format!("{status}  {settled}/{all} settled  {at_work} at work{bad}  {elapsed}")
+        let lost = of(Group::Lost);
+        let mut parts = vec![
+            self.status.clone(),
+            format!("{settled}/{} settled", self.rows.len()),
+            format!("{} at work", of(Group::AtWork)),
+        ];
+        parts.extend((lost > 0).then(|| format!("{lost} failed or blocked")));
+        parts.push(clock(self.ended.unwrap_or(now).since(self.began)));
+        parts.push(self.run_id.clone());
+        let line = |parts: &[String]| format!(" tm  {}", parts.join("  "));
+        while parts.len() > 3 && line(&parts).chars().count() > width {
+            parts.remove(2);
+        }
+        line(&parts)
     }
 }
 
@@ -217,15 +224,19 @@ impl Cell {
     }
 }
 
-/// How a run stands, in one word.
-fn status(scheduler: &Scheduler, link: Link) -> &'static str {
-    match (scheduler.ended(), link) {
+/// How a run stands, in one word, and why nothing is started where landing is behind.
+fn status(scheduler: &Scheduler, link: Link) -> String {
+    let word = match (scheduler.ended(), link) {
         (Some(status), _) => status.as_str(),
         (None, Link::Over) => "interrupted",
         (None, Link::Live) if scheduler.stop_reason().is_some() => "stopping",
         (None, Link::Live) if scheduler.is_paused() => "paused",
-        (None, Link::Live) => "running",
-    }
+        (None, Link::Live) => match scheduler.landing_behind() {
+            Some(queued) => return format!("running, {}", landing_behind(queued)),
+            None => "running",
+        },
+    };
+    word.to_owned()
 }
 
 /// What there is to say of a task besides its state.
@@ -246,6 +257,14 @@ fn note(view: &TaskView<'_>, scheduler: &Scheduler) -> String {
             Some(failure) => format!("{tries} after {failure}").trim_start().to_owned(),
             None => tries,
         },
+        State::Landing { .. }
+            if view
+                .attempts
+                .last()
+                .is_some_and(|last| last.landing_at.is_none()) =>
+        {
+            format!("{tries} queued").trim_start().to_owned()
+        }
         _ => tries,
     }
 }

@@ -91,6 +91,34 @@ fn run() -> Scheduler {
     run
 }
 
+/// A run of two slots whose proven work waits to land.
+fn behind() -> Scheduler {
+    let tasks = ["1", "2", "3", "4", "5", "6"].map(|id| Task::new(id, "Build a part"));
+    let options = PlanOptions {
+        tdd: TddMode::Off,
+        ..PlanOptions::default()
+    };
+    let plan = WavePlan::new(&tasks, &options).expect("a plan");
+    let slots = NonZeroU32::new(2).expect("slots");
+    let mut run = Scheduler::new(plan, Limits::with_slots(slots));
+    run.handle(BEGAN, Input::Begin).expect("a legal input");
+    for task in ["1", "2", "3", "4"] {
+        let committed = Answer::Committed {
+            commit: "0123456789abcdef".into(),
+            proof: None,
+        };
+        for next in [
+            prepared(),
+            exited(0),
+            Answer::Proved(Proof::default()),
+            committed,
+        ] {
+            answer(&mut run, task, next);
+        }
+    }
+    run
+}
+
 fn answer_if_preparing(run: &mut Scheduler, task: &str) {
     if *run.task(&task.into()).expect("a task").state == tm_scheduler::State::Preparing {
         answer(run, task, prepared());
@@ -174,7 +202,7 @@ fn screen(width: u16, height: u16, model: &Model) -> String {
 #[test]
 fn tasks_stand_by_how_they_are_at_80_columns() {
     insta::assert_snapshot!(screen(80, 16, &model(Link::Live)), @"
-     tm  running  4/7 settled  2 at work  2 failed or blocked  01:15  20261121-01451
+     tm  running  4/7 settled  2 failed or blocked  01:15  20261121-014512-3fa9
     at work  2
     > 3  running     01:15  Build what needs the parser
       5  running     01:15  Build the rest [31m
@@ -233,7 +261,7 @@ fn a_log_is_shown_from_its_end_and_folded_at_80_columns() {
     log.push("a long line ".repeat(10));
     model.show(log.clone());
     insta::assert_snapshot!(screen(80, 10, &model), @"
-     tm  running  4/7 settled  2 at work  2 failed or blocked  01:15  20261121-01451
+     tm  running  4/7 settled  2 failed or blocked  01:15  20261121-014512-3fa9
     3 running Build what needs the parser
     [1 log]  2 diff   3 evidence
     line 27
@@ -493,6 +521,22 @@ fn a_pair_is_one_row_with_two_cells_and_keys_are_about_the_half_under_way() {
 }
 
 #[test]
+fn work_that_waits_to_land_and_holds_starts_back_is_told() {
+    let model = model_of(&behind());
+    insta::assert_snapshot!(screen(80, 9, &model), @"
+     tm  running, starts wait: 4 to land  0/6 settled  01:15  20261121-014512-3fa9
+    at work  1
+    > 5  preparing   01:15  Build a part
+    landing  4
+      1  landing     Build a part
+      2  landing     queued  Build a part
+      3  landing     queued  Build a part
+      4  landing     queued  Build a part
+     enter open  p pause  s stop  r retry  k skip  o shell  / filter  ? help  q quit
+    ");
+}
+
+#[test]
 fn a_pair_whose_tests_failed_is_one_lost_task_and_blocks_by_its_own_name() {
     let mut run = pairs();
     let stop = Request::StopTask {
@@ -503,7 +547,7 @@ fn a_pair_whose_tests_failed_is_one_lost_task_and_blocks_by_its_own_name() {
     answer(&mut run, "1:red", exited(0));
     let mut model = model_of(&run);
     insta::assert_snapshot!(screen(80, 9, &model), @"
-     tm  failed  2/2 settled  0 at work  2 failed or blocked  00:00  20261121-014512
+     tm  failed  2/2 settled  2 failed or blocked  00:00  20261121-014512-3fa9
          RED         GREEN
     failed or blocked  2
     > 1  failed      blocked     stopped  Build the parser

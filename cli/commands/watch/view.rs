@@ -59,11 +59,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, palette: Palette) {
         Constraint::Length(1),
     ])
     .areas(frame.area());
-    let headline = format!(
-        " tm  {}  {}",
-        model.board.headline(model.now),
-        model.board.run_id
-    );
+    let headline = model.board.headline(model.now, head.width.into());
     frame.render_widget(Paragraph::new(fit(&headline, head.width)).reversed(), head);
     if head.width >= WIDE {
         let [left, gap, right] = Layout::horizontal([

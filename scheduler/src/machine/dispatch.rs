@@ -99,7 +99,9 @@ impl Scheduler {
 
     /// Whether nothing is started until proven work has landed. A single slot waits for all of it: what is prepared before
     /// starts from an old base, and would conflict with the work of its own run. With more slots others work on old bases
-    /// anyway; they wait where landing is far behind, until half of it has landed.
+    /// anyway; they wait where landing is far behind, until half of it has landed. All that is ready waits, though none of it
+    /// depends on what has not landed: that is what would start from an old base. It costs no time, since landing gets behind
+    /// only where a round of all slots takes less time than as many landings, and so many are left when starts go on.
     pub(super) fn is_landing_waited_for(&mut self) -> bool {
         let queued = count_u32(self.landing.len());
         if self.limits.slots == NonZeroU32::MIN && !self.is_of_first_edition() {
