@@ -168,6 +168,7 @@ impl Project {
             tag: tag.map(Tag::from),
             environment_tag: Environment::of_process().tag,
             group: group.map(ToOwned::to_owned),
+            ..ReadOptions::default()
         })?;
         Ok((source, backlog))
     }

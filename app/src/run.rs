@@ -27,7 +27,7 @@ use tm_runtime::steering::Steer;
 use tm_runtime::{JournalHeader, Outcome, Run, RunEvent, now};
 use tm_scheduler::{Scheduler, StopMode, Timestamp, branch_from_pattern, with_causes};
 use tm_store::backlog::{Backlog, BacklogSource};
-use tm_store::run::{RunDirectory, RunLock, read_json, write_json};
+use tm_store::run::{RunDirectory, RunLock, note_planned, read_json, write_json};
 use tm_worktrees::Pruning;
 
 /// A project whose run lock this process holds.
@@ -286,6 +286,12 @@ fn header_of(
         plan,
         limits,
     };
+    let planned = header
+        .plan
+        .tasks
+        .iter()
+        .map(|placed| &placed.task.backlog_id);
+    note_planned(project.repository.common_dir(), &header.tag, planned)?;
     Ok((header, source, backlog))
 }
 

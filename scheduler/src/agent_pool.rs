@@ -88,7 +88,7 @@ impl Default for AgentPool {
 }
 
 /// FNV-1a, which stays the same on every machine and in every version.
-fn digest(seed: u64, bytes: &[u8]) -> u64 {
+pub(crate) fn digest(seed: u64, bytes: &[u8]) -> u64 {
     let start = 0xCBF2_9CE4_8422_2325 ^ seed;
     bytes.iter().fold(start, |digest, &byte| {
         (digest ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)

@@ -60,6 +60,9 @@ pub struct PlannedTask {
     /// Files that the task's texts name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+    /// By which the task is known again under another title; nothing where the backlog says no more than the title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub texts: Option<u64>,
 }
 
 /// What pairing made of the open tasks.
@@ -215,6 +218,7 @@ fn planned(task: &Task) -> PlannedTask {
         status_before: task.status.clone(),
         timeout_minutes: task.timeout_minutes,
         files: named_files(task),
+        texts: task.texts_digest(),
     }
 }
 

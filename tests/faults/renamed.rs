@@ -148,3 +148,57 @@ fn a_run_that_is_put_aside_leaves_no_landed_task_to_be_done_again() {
     let again = |id: &str| starts.lines().filter(|line| *line == id).count();
     assert_eq!(["2", "3", "30"].map(again), [1, 1, 0], "{starts}");
 }
+
+/// Runs while the agent of task 1 is at work, with one agent at a time, and has something done meanwhile.
+fn runs_while(scene: &Scene, meanwhile: impl FnOnce()) -> Output {
+    let mut run = scene.run_command(&["--max-parallel", "1"]);
+    let run = run.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let run = run.spawn().expect("tm starts");
+    drop(std::fs::read(scene.path("started")).expect("the agent starts"));
+    meanwhile();
+    write(&scene.path("gate"), "go\n");
+    run.wait_with_output().expect("an end")
+}
+
+#[test]
+fn an_id_that_a_run_planned_is_not_given_to_another_task() {
+    let scene = scene();
+    let output = runs_while(&scene, || {
+        changes(&scene, &["remove-task", "--id=4", "--yes"]);
+        let added = scene
+            .tm(&["add-task", "--title", "Something else"])
+            .output();
+        let added = String::from_utf8_lossy(&added.expect("tm").stdout).into_owned();
+        assert!(added.contains("added task 5"), "{added}");
+    });
+    let words = words(&output);
+    assert_eq!(output.status.code(), Some(0), "{words}");
+    assert!(
+        words.contains("task `4` is not in the backlog any more"),
+        "{words}"
+    );
+    let mut expected = done(&["1", "2", "3"]);
+    expected.push(("5".to_owned(), "pending".to_owned()));
+    assert_eq!(statuses(&scene, "master"), expected);
+}
+
+#[test]
+fn a_task_that_somebody_put_under_an_id_of_the_run_gets_none_of_its_statuses() {
+    let scene = scene();
+    let file = scene.root().join(".taskmaster/tasks/tasks.json");
+    let output = runs_while(&scene, || {
+        let text = std::fs::read_to_string(&file).expect("a backlog");
+        write(&file, &text.replace("Document four", "Something else"));
+    });
+    let words = words(&output);
+    assert_eq!(output.status.code(), Some(0), "{words}");
+    assert_eq!(
+        words.matches("or its id is another task's now").count(),
+        1,
+        "{words}"
+    );
+    let mut expected = done(&["1", "2", "3"]);
+    expected.push(("4".to_owned(), "pending".to_owned()));
+    assert_eq!(statuses(&scene, "master"), expected);
+    assert_eq!(task(&scene.report(), "4")["landed"], true);
+}

@@ -35,7 +35,7 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use tm_scheduler::{Priority, RunId, Status, Tag, Task, TaskId, quoted};
 use tm_store::backlog::{Backlog, BacklogError, BacklogSource, Change, Changed, ReadOptions};
-use tm_store::run::RunLock;
+use tm_store::run::{RunLock, planned_numbers};
 use tm_worktrees::common_dir_around;
 
 /// Which backlog.
@@ -113,17 +113,21 @@ impl BacklogChoice {
     /// Finds the backlog.
     pub(crate) fn find(&self, start: &Path) -> Result<ChosenBacklog> {
         let start = folder_in(start, self.project.as_deref());
-        Ok(ChosenBacklog {
+        let mut chosen = ChosenBacklog {
             source: source_of(&start, self.backlog.as_deref())?,
             options: self.options(),
-        })
+        };
+        if let Some(common_dir) = chosen.common_dir() {
+            chosen.options.planned = planned_numbers(&common_dir);
+        }
+        Ok(chosen)
     }
 
     fn options(&self) -> ReadOptions {
         ReadOptions {
             tag: self.tag.as_deref().map(Tag::from),
             environment_tag: text_of("TASKMASTER_TAG").map(Tag::from),
-            group: None,
+            ..ReadOptions::default()
         }
     }
 }
@@ -164,9 +168,14 @@ impl ChosenBacklog {
 
     /// The run of waves that is live in the repository of the backlog.
     fn live_run(&self) -> Option<RunId> {
-        let path = self.source.path().canonicalize().ok()?;
-        let holder = RunLock::holder_in(&common_dir_around(path.parent()?)?)?;
+        let holder = RunLock::holder_in(&self.common_dir()?)?;
         holder.run_id.clone().filter(|_| holder.is_alive())
+    }
+
+    /// The git folder around it that all worktrees share.
+    fn common_dir(&self) -> Option<PathBuf> {
+        let path = self.source.path().canonicalize().ok()?;
+        common_dir_around(path.parent()?)
     }
 
     /// Reads it.

@@ -167,6 +167,7 @@ impl Project {
             tag: tag.cloned(),
             environment_tag: self.environment.tag.clone(),
             group: None,
+            ..ReadOptions::default()
         })?;
         Ok((source, backlog))
     }

@@ -20,6 +20,7 @@ use tm_scheduler::{
     Answer, AttemptNumber, AttemptStep, CommitId, Effect, Event, Input, Keep, Phase, PlannedTask,
     RunStatus, Scheduler, StopMode, Task, TaskId, addition, of_unit,
 };
+use tm_store::run::note_planned;
 use tm_worktrees::Worktree;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -219,6 +220,9 @@ impl EffectRunner {
             let why = "there is no test command to prove it with";
             return Err(failed("no-test-command", why));
         }
+        let own = planned.iter().map(|planned| &planned.backlog_id);
+        note_planned(setup.repository.common_dir(), &setup.header.tag, own)
+            .map_err(|trouble| failed("backlog", &trouble.to_string()))?;
         Ok((planned, task))
     }
 

@@ -152,7 +152,7 @@ async fn write_all(
                 pending.retain(|task, _| gone.contains(task));
                 for task in gone.into_iter().filter(|task| told.insert(task.clone())) {
                     tell(RunEvent::Warning(format!(
-                        "task `{task}` is not in the backlog any more, under its title neither: its status is not written"
+                        "task `{task}` is not in the backlog any more, under its title neither, or its id is another task's now: its status is not written"
                     )));
                 }
             }

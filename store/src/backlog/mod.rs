@@ -32,6 +32,7 @@ pub use repair::Repair;
 pub use snapshot::Snapshot;
 pub use source::BacklogSource;
 
+use crate::run::PlannedNumbers;
 use change::number;
 use std::fmt;
 use tm_scheduler::{Status, Tag, Task, TaskId, Timestamp};
@@ -45,6 +46,8 @@ pub struct ReadOptions {
     pub environment_tag: Option<Tag>,
     /// Only tasks whose `metadata.task_group` is this.
     pub group: Option<String>,
+    /// The highest numbers that runs planned: a new task gets a higher one.
+    pub planned: PlannedNumbers,
 }
 
 impl ReadOptions {

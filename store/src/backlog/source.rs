@@ -179,6 +179,9 @@ impl BacklogSource {
         } else {
             task_master::read(&self.path, loaded, options, self.current_tag())?
         };
+        let planned = options.planned.get(&backlog.tag);
+        let free = planned.map_or(0, |number| number.saturating_add(1));
+        backlog.next_number = backlog.next_number.max(free);
         if let Some(group) = &options.group {
             self.keep_group(&mut backlog, group)?;
         }

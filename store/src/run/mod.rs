@@ -13,6 +13,7 @@ mod lock;
 mod moved;
 mod name;
 mod notes;
+mod planned;
 mod review;
 
 pub use activity::{ActivityLog, event_line};
@@ -29,4 +30,5 @@ pub use moved::Whereabouts;
 pub use name::{autopilot_run_id, is_autopilot_run, new_run_id, safe_name};
 pub(crate) use name::{calendar_time, check_autopilot_run_id, encode};
 pub use notes::MOST_NOTES;
+pub use planned::{PlannedNumbers, note_planned, planned_numbers};
 pub use review::{Decision, Rejection, Review};
