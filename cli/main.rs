@@ -40,6 +40,9 @@ compile_error!("tm runs on Linux and macOS; on Windows, use it within WSL");
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
+    if let Some(failed) = held_program() {
+        return failed;
+    }
     let (arguments, invocation) = match Invocation::read() {
         Ok(read) => read,
         Err(error) => return ExitCode::from(usage::told(error, std::env::args_os())),
@@ -51,6 +54,19 @@ fn main() -> ExitCode {
         failure.answered()
     });
     ExitCode::from(done)
+}
+
+/// Becomes a program that is held, where that is what this process was started for; before anything else, since what
+/// holds it is put on one thread.
+fn held_program() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next()? != tm_sandbox::ENTRY {
+        return None;
+    }
+    let error = tm_sandbox::enter(&arguments.collect::<Vec<_>>()).err()?;
+    say!("error: {error}");
+    // As shells do where a program can't be started.
+    Some(ExitCode::from(127))
 }
 
 /// Performs the command; the process has this one runtime.

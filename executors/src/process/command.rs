@@ -7,6 +7,8 @@ use crate::{Error, OrFailedTo as _};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
+use tm_sandbox::Sandbox;
 use tokio::process::{Child, Command};
 
 /// What a program reads.
@@ -56,6 +58,8 @@ pub struct TreeCommand {
     /// Variables that are set and make every descendant known as part of this tree, such as `TM_RUN_ID`; together
     /// they must be unlike those of any other tree.
     pub env_markers: Vec<(String, String)>,
+    /// How it is held; without it, it may do what whoever runs tm may.
+    pub sandbox: Option<Arc<Sandbox>>,
 }
 
 impl TreeCommand {
@@ -79,12 +83,15 @@ impl TreeCommand {
         reason = "this is the one place that starts trees"
     )]
     fn prepare(&self) -> Result<Command, Error> {
-        let mut command = Command::new(self.found().as_deref().unwrap_or(Path::new(&self.program)));
-        command
-            .arg0(&self.program)
-            .args(&self.arguments)
-            .current_dir(&self.working_folder)
-            .process_group(0);
+        let mut command = if let Some(sandbox) = &self.sandbox {
+            self.held(sandbox)?
+        } else {
+            let found = self.found();
+            let mut command = Command::new(found.as_deref().unwrap_or(Path::new(&self.program)));
+            command.arg0(&self.program).args(&self.arguments);
+            command
+        };
+        command.current_dir(&self.working_folder).process_group(0);
         match &self.inherited {
             Inherited::Nothing => _ = command.env_clear(),
             Inherited::AllBut(dropped) => {
@@ -102,6 +109,25 @@ impl TreeCommand {
         Ok(command)
     }
 
+    /// What starts the program held. Whoever holds it would be started even where the program is not there, so that is
+    /// looked for before.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is a part of the one place that starts trees"
+    )]
+    fn held(&self, sandbox: &Sandbox) -> Result<Command, Error> {
+        let program = which::which_in(&self.program, self.search_path(), &self.working_folder)
+            .map_err(|_| self.not_started(std::io::ErrorKind::NotFound.into()))?;
+        let mut line = vec![program.into_os_string()];
+        line.extend(self.arguments.iter().cloned());
+        let mut line = tm_sandbox::line(sandbox, line)
+            .map_err(|source| self.not_started(source))?
+            .into_iter();
+        let mut command = Command::new(line.next().unwrap_or_default());
+        command.args(line);
+        Ok(command)
+    }
+
     /// Returns where the shell is. A name that has to be looked up in another `PATH` than tm's own is started by a fork of
     /// tm, which copies its page tables, and that takes longer than a short test; a path is not. Other names stay names: a
     /// lookup also runs scripts that name no interpreter, which a path does not.
@@ -109,19 +135,22 @@ impl TreeCommand {
         if self.program != "sh" {
             return None;
         }
+        which::which_in("sh", Some(self.search_path()?), &self.working_folder).ok()
+    }
+
+    /// Where the program finds others.
+    fn search_path(&self) -> Option<OsString> {
         let is_path = |(name, _): &&(OsString, OsString)| name == "PATH";
         let of_tm = || {
             (self.inherited != Inherited::Nothing)
                 .then(|| std::env::var_os("PATH"))
                 .flatten()
         };
-        let path = self
-            .environment
+        self.environment
             .iter()
             .rfind(is_path)
             .map(|(_, path)| path.clone())
-            .or_else(of_tm)?;
-        which::which_in("sh", Some(path), &self.working_folder).ok()
+            .or_else(of_tm)
     }
 
     /// Names the folder instead of the program when it is the folder that is missing.

@@ -173,6 +173,7 @@ async fn run(
         stdout: log.to_owned(),
         stderr: log.to_owned(),
         env_markers: vec![("TM_TESTS_LOG".to_owned(), log.display().to_string())],
+        sandbox: None,
     };
     Ok(place
         .executor

@@ -116,6 +116,7 @@ impl CommandPlace<'_> {
             stdout: self.log.to_owned(),
             stderr: self.log.to_owned(),
             env_markers: vec![("TM_SETUP_LOG".to_owned(), self.log.display().to_string())],
+            sandbox: None,
         }
     }
 }

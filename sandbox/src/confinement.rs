@@ -1,0 +1,47 @@
+//! What a program is given.
+
+use crate::View;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What a program may see, reach and use up.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Confinement {
+    /// What it sees of the file system.
+    pub view: View,
+    /// A folder of its own that the view opens: `/tmp` is in it where that can be had, and what is layered.
+    pub own_folder: PathBuf,
+    /// What it reaches of the network.
+    pub network: Network,
+    /// What it may use up.
+    pub limits: Limits,
+}
+
+/// What a program reaches of the network.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Network {
+    /// Everything that the machine reaches, and the machine.
+    #[default]
+    On,
+    /// What it serves itself.
+    Off,
+    /// What a proxy lets through, and what it serves itself.
+    Proxy {
+        /// The proxy's socket, in a folder that the view opens.
+        socket: PathBuf,
+        /// The port at which it is found on the loopback address.
+        port: u16,
+    },
+}
+
+/// What a program may use up; without a number as much as there is.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Bytes of memory that one process writes to.
+    pub memory: Option<u64>,
+    /// Processes at the same time.
+    pub processes: Option<u64>,
+    /// Bytes of one file.
+    pub file_size: Option<u64>,
+}

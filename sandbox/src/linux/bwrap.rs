@@ -1,0 +1,101 @@
+//! The arguments of bubblewrap: namespaces and mounts. What has to be done within them is the entry's.
+
+use crate::view::Access;
+use crate::{Confinement, Network};
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where it is looked for: never in a search path, which a project may lead into its own tree.
+const PLACES: [&str; 4] = [
+    "/usr/bin/bwrap",
+    "/usr/local/bin/bwrap",
+    "/bin/bwrap",
+    "/run/current-system/sw/bin/bwrap",
+];
+
+/// Namespaces of its own. The process goes on when tm dies, so nothing here ties it to who started it.
+const NAMESPACES: [&str; 5] = [
+    "--unshare-user",
+    "--unshare-pid",
+    "--unshare-ipc",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+];
+
+/// Returns the program.
+pub(super) fn program() -> Option<PathBuf> {
+    PLACES
+        .iter()
+        .map(PathBuf::from)
+        .find(|place| place.is_file())
+}
+
+/// Returns the words up to the command.
+pub(super) fn line(confinement: &Confinement, tm_program: &Path) -> io::Result<Vec<OsString>> {
+    let program = program()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "bubblewrap is not installed"))?;
+    let mut line = Line(vec![program.into()]);
+    line.words(&NAMESPACES);
+    if confinement.network != Network::On {
+        line.words(&["--unshare-net"]);
+    }
+    line.words(&["--cap-drop", "ALL"]);
+    let has_layers = confinement
+        .view
+        .rules()
+        .any(|(_, access)| access == Access::Layered);
+    if has_layers {
+        // Given up again by the entry, when the layers are in their places. A layer has a folder that nobody may enter.
+        for capability in ["CAP_SYS_ADMIN", "CAP_SETPCAP", "CAP_DAC_OVERRIDE"] {
+            line.words(&["--cap-add", capability]);
+        }
+    }
+    line.words(&["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
+    line.mounts(confinement, tm_program);
+    line.words(&["--"]);
+    Ok(line.0)
+}
+
+struct Line(Vec<OsString>);
+
+impl Line {
+    fn words(&mut self, words: &[&str]) {
+        self.0.extend(words.iter().map(OsString::from));
+    }
+
+    fn paths(&mut self, word: &str, paths: &[&Path]) {
+        self.0.push(word.into());
+        self.0
+            .extend(paths.iter().map(|path| OsStr::new(path).to_owned()));
+    }
+
+    /// The view, each path behind those above it.
+    fn mounts(&mut self, confinement: &Confinement, tm_program: &Path) {
+        let mut emptied = Vec::new();
+        for (path, access) in confinement.view.rules() {
+            match access {
+                Access::Hidden if path.is_dir() => {
+                    self.paths("--tmpfs", &[path]);
+                    emptied.push(path);
+                }
+                Access::Hidden => self.paths("--ro-bind", &[Path::new("/dev/null"), path]),
+                Access::Read | Access::Layered => self.paths("--ro-bind-try", &[path, path]),
+                Access::Write => self.paths("--bind-try", &[path, path]),
+            }
+            // What is private stands where everybody's is.
+            if path == Path::new("/tmp") || path == Path::new("/var/tmp") {
+                let own = confinement.own_folder.join("tmp");
+                self.paths("--bind", &[&own, path]);
+                emptied.pop();
+            }
+        }
+        if confinement.view.of(tm_program) == Access::Hidden {
+            self.paths("--ro-bind", &[tm_program, tm_program]);
+        }
+        for path in emptied {
+            self.paths("--remount-ro", &[path]);
+        }
+    }
+}

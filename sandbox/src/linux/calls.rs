@@ -1,0 +1,177 @@
+//! The filter of system calls: what no program that works on a project needs, and what would lead around the rules.
+
+use crate::{Confinement, Level, Network};
+use rustix::io::Errno;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition,
+    SeccompFilter, SeccompRule,
+};
+use std::collections::BTreeMap;
+use std::io;
+
+/// The calls by name and number, for the processors that tm knows; on any other none are filtered.
+macro_rules! calls {
+    ($($name:ident $x86:literal $arm:literal)*) => {
+        $(#[cfg(target_arch = "x86_64")]
+        const $name: i64 = $x86;
+        #[cfg(not(target_arch = "x86_64"))]
+        const $name: i64 = $arm;)*
+    };
+}
+
+calls! {
+    SOCKET 41 198
+    IOCTL 16 29
+    CLONE 56 220
+    UNSHARE 272 97
+    SETNS 308 268
+    CLONE3 435 435
+    IO_URING_SETUP 425 425
+    IO_URING_ENTER 426 426
+    IO_URING_REGISTER 427 427
+    MOUNT 165 40
+    UMOUNT2 166 39
+    PIVOT_ROOT 155 41
+    OPEN_TREE 428 428
+    MOVE_MOUNT 429 429
+    FSOPEN 430 430
+    FSCONFIG 431 431
+    FSMOUNT 432 432
+    FSPICK 433 433
+    MOUNT_SETATTR 442 442
+    BPF 321 280
+    PERF_EVENT_OPEN 298 241
+    USERFAULTFD 323 282
+    ADD_KEY 248 217
+    REQUEST_KEY 249 218
+    KEYCTL 250 219
+    OPEN_BY_HANDLE_AT 304 265
+    KEXEC_LOAD 246 104
+    KEXEC_FILE_LOAD 320 294
+    INIT_MODULE 175 105
+    FINIT_MODULE 313 273
+    DELETE_MODULE 176 106
+    REBOOT 169 142
+    SWAPON 167 224
+    SWAPOFF 168 225
+    ACCT 163 89
+    QUOTACTL 179 60
+    SYSLOG 103 116
+    CLOCK_SETTIME 227 112
+}
+
+/// Refused whatever their arguments are.
+const NOT_PERMITTED: [i64; 30] = [
+    SETNS,
+    MOUNT,
+    UMOUNT2,
+    PIVOT_ROOT,
+    OPEN_TREE,
+    MOVE_MOUNT,
+    FSOPEN,
+    FSCONFIG,
+    FSMOUNT,
+    FSPICK,
+    MOUNT_SETATTR,
+    BPF,
+    PERF_EVENT_OPEN,
+    USERFAULTFD,
+    ADD_KEY,
+    REQUEST_KEY,
+    KEYCTL,
+    OPEN_BY_HANDLE_AT,
+    KEXEC_LOAD,
+    KEXEC_FILE_LOAD,
+    INIT_MODULE,
+    FINIT_MODULE,
+    DELETE_MODULE,
+    REBOOT,
+    SWAPON,
+    SWAPOFF,
+    ACCT,
+    QUOTACTL,
+    SYSLOG,
+    CLOCK_SETTIME,
+];
+/// As if the kernel were too old for them, so that programs do it the older way, which can be looked at: arguments of the
+/// first are behind a pointer, and the others do what other calls do without being them.
+const NOT_KNOWN: [i64; 4] = [CLONE3, IO_URING_SETUP, IO_URING_ENTER, IO_URING_REGISTER];
+
+/// `CLONE_NEWUSER`.
+const NEW_USER: u64 = 0x1000_0000;
+/// `TIOCSTI` and `TIOCLINUX`: typing into somebody's terminal.
+const TYPING: [u64; 2] = [0x5412, 0x541c];
+const AF_UNIX: u64 = 1;
+const AF_INET: u64 = 2;
+const AF_NETLINK: u64 = 16;
+const AF_INET6: u64 = 10;
+/// The part of a socket's type that is no flag, and the one for streams.
+const KIND: u64 = 0xf;
+const STREAM: u64 = 1;
+
+/// Puts the filters on this process, for good.
+pub(super) fn filter(level: Level, confinement: &Confinement) -> io::Result<()> {
+    let mut refused = unconditional(&NOT_PERMITTED);
+    refused.insert(
+        UNSHARE,
+        vec![rule(&[(0, Op::MaskedEq(NEW_USER), NEW_USER)])?],
+    );
+    refused.insert(CLONE, vec![rule(&[(0, Op::MaskedEq(NEW_USER), NEW_USER)])?]);
+    let typing = TYPING.map(|order| rule(&[(1, Op::Eq, order)]));
+    refused.insert(IOCTL, typing.into_iter().collect::<io::Result<_>>()?);
+    apply(refused, Errno::PERM)?;
+    apply(unconditional(&NOT_KNOWN), Errno::NOSYS)?;
+    apply(
+        BTreeMap::from([(SOCKET, sockets(level, &confinement.network)?)]),
+        Errno::AFNOSUPPORT,
+    )
+}
+
+/// The sockets that are refused: of kinds that no project needs, and those that rules for paths and ports don't hold.
+fn sockets(level: Level, network: &Network) -> io::Result<Vec<SeccompRule>> {
+    let mut refused = vec![
+        rule(&[(0, Op::Gt, AF_NETLINK)])?,
+        rule(&[(0, Op::Gt, AF_INET), (0, Op::Lt, AF_INET6)])?,
+        rule(&[(0, Op::Gt, AF_INET6), (0, Op::Lt, AF_NETLINK)])?,
+    ];
+    if level != Level::Bwrap {
+        // Whatever listens at a path can be reached by whoever knows it; pairs of sockets are another call.
+        refused.push(rule(&[(0, Op::Eq, AF_UNIX)])?);
+        if *network != Network::On {
+            for family in [AF_INET, AF_INET6] {
+                refused.push(rule(&[(0, Op::Eq, family), (1, Op::MaskedEq(KIND), 0)])?);
+                for kind in STREAM + 1..=KIND {
+                    refused.push(rule(&[(0, Op::Eq, family), (1, Op::MaskedEq(KIND), kind)])?);
+                }
+            }
+        }
+    }
+    Ok(refused)
+}
+
+fn unconditional(calls: &[i64]) -> BTreeMap<i64, Vec<SeccompRule>> {
+    calls.iter().map(|call| (*call, Vec::new())).collect()
+}
+
+fn rule(conditions: &[(u8, Op, u64)]) -> io::Result<SeccompRule> {
+    let conditions = conditions
+        .iter()
+        .map(|(place, operator, value)| {
+            SeccompCondition::new(*place, Len::Dword, operator.clone(), *value)
+        })
+        .collect::<Result<_, _>>()
+        .map_err(io::Error::other)?;
+    SeccompRule::new(conditions).map_err(io::Error::other)
+}
+
+fn apply(rules: BTreeMap<i64, Vec<SeccompRule>>, answer: Errno) -> io::Result<()> {
+    let Ok(processor) = std::env::consts::ARCH.try_into() else {
+        return Ok(());
+    };
+    let answer = SeccompAction::Errno(answer.raw_os_error().unsigned_abs());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, answer, processor);
+    let program: BpfProgram = filter
+        .and_then(TryInto::try_into)
+        .map_err(io::Error::other)?;
+    seccompiler::apply_filter(&program).map_err(io::Error::other)
+}

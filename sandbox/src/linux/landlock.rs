@@ -1,0 +1,211 @@
+//! Rules of Landlock. In namespaces of its own a program needs them for sockets without a path alone, which belong to
+//! no file system; elsewhere they are what holds it.
+
+use crate::view::{Access, View};
+use crate::{Confinement, Level, Network};
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, NetPort, PathBeneath, PathFd, Ruleset,
+    RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetStatus, Scope,
+};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The newest set of rules that this knows.
+const KNOWN: ABI = ABI::V7;
+/// Ports that the system gives out to whoever asks for any; servers of tests have these.
+const ANY_PORTS: std::ops::RangeInclusive<u16> = 32_768..=60_999;
+/// Devices that every program may use.
+const DEVICES: [&str; 8] = [
+    "/dev/full",
+    "/dev/null",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/random",
+    "/dev/tty",
+    "/dev/urandom",
+    "/dev/zero",
+];
+
+/// Restricts this process for good.
+pub(super) fn restrict(level: Level, confinement: &Confinement) -> io::Result<()> {
+    let scopes = Scope::from_all(KNOWN);
+    let ruleset = Ruleset::default().scope(scopes).map_err(refused)?;
+    if level == Level::Bwrap {
+        // An old kernel has no such rule, and says so in no other way.
+        let _status = ruleset
+            .create()
+            .and_then(RulesetCreated::restrict_self)
+            .map_err(refused)?;
+        return Ok(());
+    }
+    let mut ruleset = ruleset
+        .handle_access(AccessFs::from_all(KNOWN))
+        .map_err(refused)?;
+    if confinement.network != Network::On {
+        ruleset = ruleset
+            .handle_access(AccessNet::from_all(ABI::V4))
+            .map_err(refused)?;
+    }
+    let mut created = ruleset.create().map_err(refused)?;
+    for (path, access) in granted(&confinement.view) {
+        created = allow(created, &path, rights(access))?;
+    }
+    for device in DEVICES {
+        let rights = AccessFs::from_read(KNOWN) | AccessFs::WriteFile | AccessFs::IoctlDev;
+        created = allow(created, Path::new(device), rights)?;
+    }
+    created = ports(created, &confinement.network)?;
+    let status = created.restrict_self().map_err(refused)?;
+    if status.ruleset == RulesetStatus::NotEnforced {
+        return Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "this kernel has no Landlock",
+        ));
+    }
+    Ok(())
+}
+
+fn refused(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
+    io::Error::other(error)
+}
+
+fn rights(access: Access) -> BitFlags<AccessFs> {
+    match access {
+        Access::Hidden => BitFlags::EMPTY,
+        Access::Read | Access::Layered => AccessFs::from_read(KNOWN),
+        Access::Write => AccessFs::from_all(KNOWN) & !(AccessFs::MakeBlock | AccessFs::MakeChar),
+    }
+}
+
+fn allow(
+    created: RulesetCreated,
+    path: &Path,
+    mut rights: BitFlags<AccessFs>,
+) -> io::Result<RulesetCreated> {
+    // What is gone since the rules were made is nothing that anybody could open.
+    let Ok(opened) = PathFd::new(path) else {
+        return Ok(created);
+    };
+    if !path.is_dir() {
+        rights &= AccessFs::from_file(KNOWN);
+    }
+    if rights.is_empty() {
+        return Ok(created);
+    }
+    created
+        .add_rule(PathBeneath::new(opened, rights))
+        .map_err(refused)
+}
+
+/// Network: what the program serves itself has a port that the system chose, and those may be reached.
+fn ports(mut created: RulesetCreated, network: &Network) -> io::Result<RulesetCreated> {
+    let proxy = match network {
+        Network::On => return Ok(created),
+        Network::Off => None,
+        Network::Proxy { port, .. } => Some(*port),
+    };
+    created = created
+        .add_rule(NetPort::new(0, AccessNet::BindTcp))
+        .map_err(refused)?;
+    for port in ANY_PORTS {
+        created = created
+            .add_rule(NetPort::new(
+                port,
+                AccessNet::BindTcp | AccessNet::ConnectTcp,
+            ))
+            .map_err(refused)?;
+    }
+    if let Some(port) = proxy {
+        created = created
+            .add_rule(NetPort::new(port, AccessNet::ConnectTcp))
+            .map_err(refused)?;
+    }
+    Ok(created)
+}
+
+/// Returns what is to be granted: a right holds for everything below a folder and nothing takes it away again, so a folder
+/// with something below that has less is granted piece by piece.
+fn granted(view: &View) -> Vec<(PathBuf, Access)> {
+    let mut granted = Vec::new();
+    grant(view, Path::new("/"), &mut granted);
+    granted
+}
+
+fn grant(view: &View, path: &Path, granted: &mut Vec<(PathBuf, Access)>) {
+    // Of devices only a few are anybody's.
+    if path == Path::new("/dev") {
+        return;
+    }
+    let own = view.of(path);
+    let below = || {
+        view.rules()
+            .filter(move |(rule, _)| rule.starts_with(path) && *rule != path)
+    };
+    // In a folder that may be written there is no way to except something without forbidding new files in it.
+    if own != Access::Write && below().any(|(_, access)| access < own) {
+        // What can't be listed can't be read either.
+        for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
+            if !entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+                grant(view, &entry.path(), granted);
+            }
+        }
+        return;
+    }
+    if own != Access::Hidden {
+        granted.push((path.to_owned(), own));
+    }
+    let mut done: Option<&Path> = None;
+    for (rule, _) in below() {
+        if done.is_none_or(|done| !rule.starts_with(done)) {
+            done = Some(rule);
+            grant(view, rule, granted);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_folder_with_something_hidden_below_is_granted_piece_by_piece() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a path");
+        for path in [
+            "read/secret",
+            "read/open",
+            "hidden/work/.git",
+            "hidden/else",
+        ] {
+            fs::create_dir_all(root.join(path)).expect("made");
+        }
+        let mut view = View::default();
+        for (path, access) in [
+            ("", Access::Hidden),
+            ("read", Access::Read),
+            ("read/secret", Access::Hidden),
+            ("hidden/work", Access::Write),
+            ("hidden/work/.git", Access::Read),
+        ] {
+            view.add(&root.join(path), access);
+        }
+        let mut granted = Vec::new();
+        grant(&view, &root, &mut granted);
+        let names: Vec<(&str, Access)> = granted
+            .iter()
+            .map(|(path, access)| {
+                let path = path.strip_prefix(&root).expect("below").to_str();
+                (path.expect("text"), *access)
+            })
+            .collect();
+        assert_eq!(
+            names,
+            [
+                ("hidden/work", Access::Write),
+                ("hidden/work/.git", Access::Read),
+                ("read/open", Access::Read)
+            ]
+        );
+    }
+}

@@ -1,0 +1,35 @@
+//! How Linux holds a program: bubblewrap's namespaces around it, rules of Landlock and a filter of system calls within.
+
+mod bwrap;
+mod calls;
+mod entry;
+mod landlock;
+mod layers;
+mod limits;
+mod probe;
+
+pub use entry::enter;
+pub use probe::find;
+
+use crate::{ENTRY, Level, Sandbox};
+use entry::Entry;
+use std::ffi::OsString;
+
+/// Returns the command line that starts a program held.
+///
+/// # Errors
+/// A path of the view is no text, or what holds at this level is not there any more.
+pub fn line(sandbox: &Sandbox, command: Vec<OsString>) -> std::io::Result<Vec<OsString>> {
+    if sandbox.level == Level::None {
+        return Ok(command);
+    }
+    let mut line = match sandbox.level {
+        Level::Bwrap => bwrap::line(&sandbox.confinement, &sandbox.tm_program)?,
+        Level::None | Level::Landlock | Level::Seatbelt => Vec::new(),
+    };
+    line.push(sandbox.tm_program.clone().into());
+    line.push(ENTRY.into());
+    line.push(Entry::new(sandbox).to_argument()?);
+    line.extend(command);
+    Ok(line)
+}

@@ -1,0 +1,141 @@
+//! Which paths a program sees, and which it may change.
+//!
+//! A rule holds for a path and everything below it, up to a rule for a path further below. What no rule speaks of is
+//! read-only: a system has more places that programs need than anybody can list, and few that hold secrets or sockets.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What may be done with a path.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    /// Nothing: it looks empty.
+    Hidden,
+    /// Read, and run.
+    Read,
+    /// Changed too, but nobody else sees that: what is written is gone with the program. Read alone where the system
+    /// has no means for it.
+    Layered,
+    /// Changed too.
+    Write,
+}
+
+/// What a program sees of the file system.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct View {
+    /// Real paths, no links in them.
+    rules: BTreeMap<PathBuf, Access>,
+}
+
+/// Where people, services and other programs keep what is theirs: homes, sockets, temporary files, other disks.
+const OF_OTHERS: [&str; 10] = [
+    "/home",
+    "/media",
+    "/mnt",
+    "/root",
+    "/run",
+    "/tmp",
+    "/var/lib/docker",
+    "/var/run",
+    "/var/spool",
+    "/var/tmp",
+];
+
+/// What lies there all the same and programs can't do without: how names are resolved, and the system itself on `NixOS`.
+const NEEDED: [&str; 7] = [
+    "/run/NetworkManager/resolv.conf",
+    "/run/booted-system",
+    "/run/current-system",
+    "/run/opengl-driver",
+    "/run/resolvconf",
+    "/run/systemd/resolve",
+    "/run/wrappers",
+];
+
+impl View {
+    /// The system as anybody may see it, without what belongs to people and services.
+    pub fn of_system() -> Self {
+        let mut view = Self::default();
+        for path in OF_OTHERS {
+            view.add(Path::new(path), Access::Hidden);
+        }
+        for path in NEEDED {
+            view.add(Path::new(path), Access::Read);
+        }
+        view
+    }
+
+    /// Adds a rule, which replaces an earlier one for the same path. What is not there is passed over; a link stands for
+    /// what it leads to.
+    pub fn add(&mut self, path: &Path, access: Access) {
+        if let Ok(real) = path.canonicalize() {
+            self.rules.insert(real, access);
+        }
+    }
+
+    /// Adds a rule where it gives more than the rules so far.
+    pub fn open(&mut self, path: &Path, access: Access) {
+        if path
+            .canonicalize()
+            .is_ok_and(|real| self.of(&real) < access)
+        {
+            self.add(path, access);
+        }
+    }
+
+    /// Returns what may be done with a real path.
+    pub fn of(&self, path: &Path) -> Access {
+        path.ancestors()
+            .find_map(|above| self.rules.get(above))
+            .copied()
+            .unwrap_or(Access::Read)
+    }
+
+    /// Returns the rules, each behind those for the folders above it.
+    pub fn rules(&self) -> impl Iterator<Item = (&Path, Access)> {
+        self.rules
+            .iter()
+            .map(|(path, access)| (path.as_path(), *access))
+    }
+}
+
+impl PartialOrd for Access {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        (*self as u8).partial_cmp(&(*other as u8))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_rule_counts_and_what_is_not_there_is_passed_over() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a path");
+        let within = root.join("a/b");
+        std::fs::create_dir_all(&within).expect("made");
+        std::os::unix::fs::symlink(&within, root.join("link")).expect("linked");
+        let mut view = View::default();
+        view.add(&root, Access::Hidden);
+        view.add(&root.join("link"), Access::Write);
+        view.add(&root.join("nowhere"), Access::Write);
+        view.open(&root.join("a"), Access::Read);
+        view.open(&within.join("."), Access::Read);
+        let of = |path: &str| view.of(&root.join(path));
+        assert_eq!(
+            [of("x"), of("a"), of("a/c"), of("a/b"), of("a/b/c")],
+            [
+                Access::Hidden,
+                Access::Read,
+                Access::Read,
+                Access::Write,
+                Access::Write
+            ]
+        );
+        assert_eq!(view.of(Path::new("/usr/bin")), Access::Read);
+        assert_eq!(view.rules().count(), 3);
+    }
+}
