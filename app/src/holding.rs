@@ -11,7 +11,7 @@ use tm_runtime::autopilot::{self, Environment, under_way};
 use tm_runtime::loops::{CutOff, clean_up};
 use tm_runtime::now;
 use tm_scheduler::StopMode;
-use tm_store::run::{Holder, RunLock};
+use tm_store::run::{HeldFor, Holder, RunLock};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
@@ -30,9 +30,16 @@ pub enum Waiting {
 }
 
 /// Takes the run lock, or says who has it.
-pub(crate) fn lock(project: &Project, waiting: Waiting) -> Result<RunLock, Error> {
+pub(crate) fn lock(
+    project: &Project,
+    waiting: Waiting,
+    held_for: HeldFor,
+) -> Result<RunLock, Error> {
     let words = command_line().map(|word| without_secret(&word));
-    let holder = Holder::this_process(now(), words.collect());
+    let holder = Holder {
+        held_for: Some(held_for),
+        ..Holder::this_process(now(), words.collect())
+    };
     loop {
         match RunLock::acquire(&project.directory, &holder) {
             Ok(lock) => {

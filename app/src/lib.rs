@@ -62,6 +62,6 @@ pub use report::{facts, status, summary, write_reports};
 pub use review::{DoubtedWork, ReviewedRun, TaskBranch, Tests};
 pub use run::{Ended, Ready, RunOf, Session};
 pub use setup::presets;
-pub use steering::{is_loop, resume_live, steer, stop};
+pub use steering::{resume_live, steer, stop};
 pub use tm_runtime::preflight::{BrokenBase, BrokenTests};
 pub use verify::{Verified, VerifyOrder, WorkOf, verify};

@@ -27,7 +27,7 @@ use tm_runtime::steering::Steer;
 use tm_runtime::{JournalHeader, Outcome, Run, RunEvent, now};
 use tm_scheduler::{Scheduler, StopMode, Timestamp, branch_from_pattern, with_causes};
 use tm_store::backlog::{Backlog, BacklogSource};
-use tm_store::run::{RunDirectory, RunLock, note_planned, read_json, write_json};
+use tm_store::run::{HeldFor, RunDirectory, RunLock, note_planned, read_json, write_json};
 use tm_worktrees::Pruning;
 
 /// A project whose run lock this process holds.
@@ -76,7 +76,7 @@ impl Session {
     /// # Errors
     /// Somebody else has it.
     pub async fn open(project: Project, after: AfterRun, waiting: Waiting) -> Result<Self, Error> {
-        let lock = lock(&project, waiting)?;
+        let lock = lock(&project, waiting, HeldFor::Waves)?;
         project.take_along()?;
         end_abandoned(&project).await?;
         Ok(Self {

@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::time::Duration;
 use tm_runtime::steering::{Ask, CallError, Reply, Steer, SteeringSocket, call};
 use tm_scheduler::{RunId, StopMode};
-use tm_store::run::{Holder, RunLock};
+use tm_store::run::{HeldFor, Holder, RunLock};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 /// Between two signals, so that they count as two.
@@ -55,7 +55,7 @@ fn nobody(project: &Project, wanted: String) -> Result<Error, Error> {
     let holder = RunLock::holder(&project.directory)?.map(Box::new);
     Ok(match holder {
         None => Error::NoLiveRun(wanted),
-        Some(holder) if is_loop(&holder) => Error::LoopLive(wanted),
+        Some(holder) if holder.held_for == Some(HeldFor::Loop) => Error::LoopLive(wanted),
         Some(holder) => Error::Unreachable { wanted, holder },
     })
 }
@@ -113,11 +113,6 @@ pub fn resume_live(project: &Project, run: Option<&str>) -> Result<Option<(Holde
         Err(CallError::Nobody) => Ok(None),
         answered => Ok(Some((holder, answered?))),
     }
-}
-
-/// Tells whether a loop has the run lock.
-pub fn is_loop(holder: &Holder) -> bool {
-    holder.command_line.iter().any(|word| word == "loop")
 }
 
 fn wanted(ask: &Ask) -> String {

@@ -13,6 +13,7 @@ use tm_runtime::callers::RefusedToAgent;
 use tm_runtime::notices::UnknownChannel;
 use tm_runtime::standing::NotTakenBack;
 use tm_store::backlog::{BacklogError, Refusal};
+use tm_store::run::HeldFor;
 
 /// An error of any crate.
 type AnyError = dyn std::error::Error + 'static;
@@ -100,7 +101,7 @@ fn on_store(error: &AnyError) -> Option<Advice> {
     let tm_store::Error::Held(holder) = error.downcast_ref()? else {
         return None;
     };
-    let words = if tm_app::is_loop(holder) {
+    let words = if holder.held_for == Some(HeldFor::Loop) {
         "a loop works through the same backlog; `tm loop status` shows it, `tm loop stop` stops it, `tm waves run --wait` waits for it"
     } else {
         "`tm waves status` shows it, `tm waves stop` stops it, `tm waves run --wait` waits for it"

@@ -118,3 +118,16 @@ fn a_run_stops_gently_when_its_repository_is_replaced() {
     );
     scene.assert_no_process_is_left();
 }
+
+#[test]
+fn what_holds_the_lock_is_told_by_what_it_wrote_down_and_not_by_the_words_it_was_started_with() {
+    let scene = gated();
+    let mut run = scene.start_and_wait_for_agent(&["--report-dir", "loop"]);
+    let words = refused(scene.run_command(&[]));
+    assert!(
+        words.contains("`tm waves status` shows it") && !words.contains("tm loop"),
+        "{words}"
+    );
+    write(&scene.path("gate"), "go\n");
+    assert_eq!(run.wait().expect("an end").code(), Some(0));
+}

@@ -30,7 +30,7 @@ use tm_runtime::preflight::BrokenBase;
 use tm_scheduler::iteration::{Goal, LoopStatus};
 use tm_scheduler::{Status, StopMode, Tag, Timestamp};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
-use tm_store::run::{LoopDirectory, RunLock, write_json};
+use tm_store::run::{HeldFor, LoopDirectory, RunLock, write_json};
 
 /// What a loop is to do; the settings say with whom.
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
@@ -114,7 +114,7 @@ impl Loop {
         let test_command = order.verification(&project)?;
         let backlog = order.backlog(&project, goal(&prompt))?;
         let tags = order.tags(backlog.as_ref())?;
-        let mut lock = lock(&project, Waiting::Refuse)?;
+        let mut lock = lock(&project, Waiting::Refuse, HeldFor::Loop)?;
         let cut_off = end_abandoned(&project).await?;
         let started_at = now();
         let id = new_id(started_at);

@@ -17,7 +17,7 @@ use tm_runtime::standing::{Ledger, Rejected, RejectedCommit, standing};
 use tm_runtime::{RunBacklog, now};
 use tm_scheduler::{Phase, RunStatus, Status, TaskId, Work};
 use tm_store::backlog::{BacklogSource, StatusChange, stamp};
-use tm_store::run::{Decision, Rejection, Review};
+use tm_store::run::{Decision, HeldFor, Rejection, Review};
 use tm_worktrees::PastCommit;
 
 /// What becomes of the tests of a pair whose implementation is rejected.
@@ -86,7 +86,7 @@ impl ReviewedRun {
         }
         let halves = self.both_halves(branch)?;
         let kept = kept_tests(branch, &halves, tests)?;
-        let _lock = lock(&self.project, Waiting::Refuse)?;
+        let _lock = lock(&self.project, Waiting::Refuse, HeldFor::Waves)?;
         self.refuse_unfinished()?;
         let mut decided = halves.clone();
         decided.retain(|half| kept.is_none_or(|kept| kept.task.id != half.task.id));
@@ -190,7 +190,7 @@ impl ReviewedRun {
 
     /// Takes a rejection back. Work that was taken back meanwhile does not come back by that: it is done again.
     fn take_back(&self, branch: &TaskBranch) -> Result<(), Error> {
-        let _lock = lock(&self.project, Waiting::Refuse)?;
+        let _lock = lock(&self.project, Waiting::Refuse, HeldFor::Waves)?;
         let (header, repository) = (&self.replayed.header, &self.project.repository);
         let (tag, run) = (&header.tag, &header.run_id);
         let halves = self.both_halves(branch)?;

@@ -11,7 +11,7 @@ use tm_scheduler::autopilot::{Action, CalledBy, Counts};
 use tm_scheduler::{RunId, Tag, Task, Timestamp};
 use tm_store::autopilot::AutopilotFolder;
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
-use tm_store::run::{Holder, Home, ProjectDirectory, RunLock};
+use tm_store::run::{HeldFor, Holder, Home, ProjectDirectory, RunLock};
 use tm_worktrees::{PathPatterns, Repository};
 
 /// Who holds the lock of waves while a run of autopilot is being set up.
@@ -230,7 +230,10 @@ impl Project {
         if self.settings.storage.location == StorageLocation::Project {
             self.waves.ignore_itself()?;
         }
-        let holder = Holder::this_process(now, STARTING.map(ToOwned::to_owned).to_vec());
+        let holder = Holder {
+            held_for: Some(HeldFor::Autopilot),
+            ..Holder::this_process(now, STARTING.map(ToOwned::to_owned).to_vec())
+        };
         let give_up_at = Instant::now() + PATIENCE;
         loop {
             match RunLock::acquire(&self.waves, &holder) {
@@ -253,7 +256,7 @@ impl Project {
 }
 
 fn is_starting(holder: &Holder) -> bool {
-    holder.command_line == STARTING
+    holder.held_for == Some(HeldFor::Autopilot)
 }
 
 fn began(id: &RunId) -> &str {

@@ -9,6 +9,18 @@ use std::fmt;
 use std::fs;
 use tm_scheduler::{RunId, Timestamp};
 
+tm_scheduler::words! {
+    /// What the run lock is held for.
+    pub enum HeldFor {
+        /// A run of waves, or something that none may disturb.
+        Waves = "waves",
+        /// A loop.
+        Loop = "loop",
+        /// A run of autopilot that is being set up.
+        Autopilot = "autopilot",
+    }
+}
+
 /// The process that holds the run lock, as it wrote itself into the lock file.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -25,6 +37,8 @@ pub struct Holder {
     pub run_id: Option<RunId>,
     /// Whether it has attempts of waves under way: what those start may not steer it, and not change its tasks.
     pub has_attempts: bool,
+    /// What it does; nothing where an earlier tm wrote the record.
+    pub held_for: Option<HeldFor>,
     /// The program and its arguments.
     pub command_line: Vec<String>,
 }
@@ -40,6 +54,7 @@ impl Holder {
             started_at,
             run_id: None,
             has_attempts: false,
+            held_for: None,
             command_line,
         }
     }

@@ -19,7 +19,7 @@ mod review;
 pub use activity::{ActivityLog, event_line};
 pub use control::ControlSocket;
 pub use directory::{AttemptDirectory, LoopDirectory, RunDirectory};
-pub use holder::Holder;
+pub use holder::{HeldFor, Holder};
 pub use home::{Home, ProjectDirectory};
 pub use journal::{
     JournalContents, JournalEnd, JournalRecord, JournalWriter, TornLine, read_journal,
