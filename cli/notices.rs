@@ -3,6 +3,7 @@
 use crate::display::{json_event, print_line};
 use itertools::Itertools as _;
 use std::io::IsTerminal as _;
+use std::path::Path;
 use tm_app::{Notice, PrunedItem};
 use tm_runtime::loops::CutOff;
 use tm_runtime::now;
@@ -33,6 +34,15 @@ fn pruned(items: &[PrunedItem]) -> Vec<String> {
         .join(", ");
     let line = (!counts.is_empty()).then(|| format!("removed, by `waves.keep`: {counts}"));
     line.into_iter().collect()
+}
+
+/// Says whose the runs are that lie in a folder.
+fn of_another(folder: &Path) -> String {
+    format!(
+        "what tm knows here until now is of another repository that was in this place (`{}`); it stays, and `tm waves run` \
+         begins anew",
+        folder.display()
+    )
 }
 
 fn describe(notice: &Notice<'_>) -> Vec<String> {
@@ -67,6 +77,7 @@ fn describe(notice: &Notice<'_>) -> Vec<String> {
             "the repository was moved from `{}`: its runs are taken along, and {linked} worktrees linked to it again",
             from.display()
         ),
+        Notice::OfAnother(folder) => of_another(folder),
         Notice::ProcessesEnded(count) => format!(
             "ended what was still there of tests or of a commit of before: {}",
             counted(*count, "process")

@@ -39,6 +39,8 @@ pub enum Notice<'a> {
         /// So many worktrees are linked to it again.
         linked: usize,
     },
+    /// What lies in this folder is of a repository that was in the place of this one.
+    OfAnother(&'a Path),
     /// So many processes of before were still there, and have been ended.
     ProcessesEnded(u32),
     /// A loop of before was cut off.

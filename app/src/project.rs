@@ -187,7 +187,16 @@ impl Project {
         }
     }
 
+    /// Says where what is known here is of a repository that was in the place of this one.
+    fn tell_another(&self) -> Result<(), Error> {
+        if self.directory.is_of_another()? && !self.directory.runs()?.is_empty() {
+            self.tell(&Notice::OfAnother(self.directory.path()));
+        }
+        Ok(())
+    }
+
     fn live_or_last(&self) -> Result<RunId, Error> {
+        self.tell_another()?;
         match self.directory.live()? {
             Some(live) => Ok(live),
             None => self.directory.runs()?.pop().ok_or(Error::NoRun),
@@ -207,9 +216,12 @@ impl Project {
         })
     }
 
-    /// Takes the runs of this repository along from where it was; the project has to be locked.
-    pub(crate) fn take_along(&self) -> Result<(), Error> {
+    /// Takes the runs of this repository along from where it was; the project has to be locked. `unnamed` names a repository
+    /// that has had no run.
+    pub(crate) fn take_along(&self, unnamed: &RunId) -> Result<(), Error> {
         let (directory, common_dir) = (&self.directory, self.repository.common_dir());
+        self.tell_another()?;
+        directory.identify(unnamed)?;
         let Some((other, whereabouts)) = self.moved_from()? else {
             return Ok(directory.remember_place(common_dir, &[])?);
         };

@@ -10,7 +10,7 @@ use crate::interrupted::{
 };
 use crate::notes::note;
 use crate::notice::Notice;
-use crate::plan::{Planned, plan};
+use crate::plan::{Planned, new_id, plan};
 use crate::plan_order::PlanOrder;
 use crate::preflight::remove_what_never_began;
 use crate::project::{KnownRun, Project};
@@ -77,7 +77,7 @@ impl Session {
     /// Somebody else has it.
     pub async fn open(project: Project, after: AfterRun, waiting: Waiting) -> Result<Self, Error> {
         let lock = lock(&project, waiting, HeldFor::Waves)?;
-        project.take_along()?;
+        project.take_along(&new_id(now()))?;
         end_abandoned(&project).await?;
         Ok(Self {
             project,

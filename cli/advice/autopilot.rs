@@ -47,7 +47,7 @@ fn hint(error: &Error) -> Option<String> {
             return Some(format!("{paused}{advice}{next}"));
         }
         Error::NothingChanged(_) => "the run is back at RED; `tm autopilot next` says what to do",
-        Error::NoRun => "`tm autopilot start ID` begins one",
+        Error::NoRun | Error::OfAnother { .. } => "`tm autopilot start ID` begins one",
         Error::UnknownRun(_) => "`tm autopilot status` names the current one",
         Error::Unfinished { .. } => {
             "`tm autopilot resume` goes on with it, `tm autopilot abort` gives it up, `--force` pauses it"

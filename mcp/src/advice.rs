@@ -69,7 +69,7 @@ pub(crate) fn on_autopilot(error: &AutopilotError) -> Option<String> {
         AutopilotError::NothingChanged(_) => {
             "the run is back at RED; `autopilot_next` says what to do"
         }
-        AutopilotError::NoRun => "`autopilot_start` begins one",
+        AutopilotError::NoRun | AutopilotError::OfAnother { .. } => "`autopilot_start` begins one",
         AutopilotError::UnknownRun(_) => "`autopilot_status` names the current one",
         AutopilotError::Unfinished { .. } => {
             "`autopilot_resume` goes on with it, `autopilot_abort` gives it up, `force` pauses it"

@@ -306,3 +306,41 @@ fn command_lines_without_sense_are_one_document_too() {
         assert!(words.contains(part), "{part} in {words}");
     }
 }
+
+#[test]
+fn a_run_of_a_repository_that_was_deleted_is_not_taken_for_one_of_its_clone() {
+    let scene = Scene::with_backlog(&backlog(), HONEST);
+    scene.git(&["clone", "--quiet", "--bare", ".", "../kept.git"]);
+    let run = scene.autopilot_ok(&["start", "1"]);
+    let folder = scene.autopilot_ok(&["status"])["runDirectory"].clone();
+    std::fs::rename(scene.root(), scene.path("moved")).expect("moved");
+    let clone = "git clone --quiet ../kept.git . && git config user.name S && git config user.email s@example.org";
+    assert!(scene.shell(clone).status().expect("sh").success());
+    let id = run["runId"].as_str().expect("a run");
+    for call in [&["status"][..], &["next"], &["resume"], &["abort"]] {
+        let (code, refused) = scene.autopilot(call);
+        let words = refused.to_string();
+        assert!(
+            code == 1 && words.contains(id) && words.contains("is of another repository"),
+            "{call:?}: {words}"
+        );
+        assert!(words.contains("tm autopilot start ID"), "{words}");
+    }
+    let waves = scene.run(&["--tdd", "off", "--id", "3"]);
+    assert_eq!(
+        waves.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&waves.stderr)
+    );
+    // The repository itself goes on with its own where it comes back.
+    std::fs::rename(scene.root(), scene.path("clone")).expect("moved");
+    std::fs::rename(scene.path("moved"), scene.root()).expect("moved back");
+    assert_eq!(scene.autopilot_ok(&["resume"])["runId"], id);
+    std::fs::rename(scene.root(), scene.path("moved")).expect("moved");
+    std::fs::rename(scene.path("clone"), scene.root()).expect("moved");
+    let begun = scene.autopilot_ok(&["start", "1"]);
+    assert_eq!(scene.autopilot_ok(&["status"])["runId"], begun["runId"]);
+    let folder = Path::new(folder.as_str().expect("a folder"));
+    assert!(folder.join("state.json").is_file());
+}

@@ -272,6 +272,29 @@ fn landed_work_that_was_collected_with_its_branch_is_told_with_the_command_that_
 }
 
 #[test]
+fn runs_of_a_repository_that_was_deleted_are_told_as_such_in_its_clone() {
+    let scene = Scene::new(&[("1", "Document it", &[])], HONEST);
+    scene.git(&["clone", "--quiet", "--bare", ".", "../kept.git"]);
+    scene.runs(&[], 0);
+    let said = |command: &[&str]| {
+        let output = scene.tm(command).output().expect("tm");
+        assert!(output.status.success(), "{command:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let words = "is of another repository that was in this place";
+    assert!(!said(&["waves", "status"]).contains(words));
+    std::fs::remove_dir_all(scene.root()).expect("removed");
+    let clone = "git clone --quiet ../kept.git . && git config user.name S && git config user.email s@example.org";
+    assert!(scene.shell(clone).status().expect("sh").success());
+    assert!(said(&["waves", "status"]).contains(words));
+    let output = scene.run(&[]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&output.stderr).contains(words));
+    assert_eq!(scene.statuses(), ["done"]);
+    assert!(!said(&["waves", "status"]).contains(words));
+}
+
+#[test]
 fn a_repository_that_was_moved_after_a_crash_takes_its_run_along() {
     let scene = killed_in_the_second_task();
     let elsewhere = scene.path("elsewhere");

@@ -39,6 +39,17 @@ pub enum Error {
     /// Nothing is under way in this checkout.
     #[error("find a run of autopilot in this checkout: none is under way")]
     NoRun,
+    /// What is there is of a repository that was in the place of this one.
+    #[error(
+        "find a run of autopilot in this checkout: `{run}` is of another repository that was in this place; its files \
+         stay in `{}`", folder.display()
+    )]
+    OfAnother {
+        /// The run.
+        run: RunId,
+        /// Its folder.
+        folder: PathBuf,
+    },
     /// There is no such run.
     #[error("find the run `{0}` of autopilot in this checkout")]
     UnknownRun(RunId),

@@ -9,7 +9,7 @@ use tm_config::{Inputs, Settings, StorageLocation, Verify};
 use tm_executors::testing::TestCommand;
 use tm_scheduler::autopilot::{Action, CalledBy, Counts};
 use tm_scheduler::{RunId, Tag, Task, Timestamp};
-use tm_store::autopilot::AutopilotFolder;
+use tm_store::autopilot::{AutopilotFolder, CurrentRun};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::{HeldFor, Holder, Home, ProjectDirectory, RunLock};
 use tm_worktrees::{PathPatterns, Repository};
@@ -105,6 +105,30 @@ impl Project {
         let all = self.repository.checkouts().into_iter();
         all.map(|(git_dir, root)| Ok((folder(&self.settings, &self.home, &git_dir, &root)?, root)))
             .collect()
+    }
+
+    /// Returns the current runs of a checkout of this repository, as its folder has them; not those of another repository
+    /// that was in its place.
+    pub(super) fn current_runs(&self, folder: &AutopilotFolder) -> Result<Vec<CurrentRun>, Error> {
+        let mut runs = folder.current_runs()?;
+        let identity = self.waves.identity()?;
+        runs.retain(|run| run.repository.is_none() || run.repository == identity);
+        Ok(runs)
+    }
+
+    /// Refuses a run of another repository that was in the place of this one.
+    pub(super) fn refuse_of_another(
+        &self,
+        run: &RunId,
+        repository: Option<&String>,
+    ) -> Result<(), Error> {
+        if repository.is_none() || repository == self.waves.identity()?.as_ref() {
+            return Ok(());
+        }
+        Err(Error::OfAnother {
+            run: run.clone(),
+            folder: self.folder.run(run)?.path().to_owned(),
+        })
     }
 
     /// Returns the folder for checkouts in which a base is looked at: one for each checkout, by whose lock it is held.

@@ -39,8 +39,11 @@ impl<'a> OpenRun<'a> {
         let id = if let Some(id) = &project.environment.run {
             id.clone()
         } else {
-            let current = project.folder.current_runs()?.into_iter().next();
-            current.ok_or(Error::NoRun)?.run_id
+            let own = project.current_runs(&project.folder)?;
+            let known = [own, project.folder.current_runs()?].concat();
+            let current = known.into_iter().next().ok_or(Error::NoRun)?;
+            project.refuse_of_another(&current.run_id, current.repository.as_ref())?;
+            current.run_id
         };
         Self::of(project, id)
     }
@@ -136,6 +139,7 @@ impl<'a> Session<'a> {
     pub(super) fn open(project: &'a Project) -> Result<Self, Error> {
         let lock = Self::lock(project)?;
         let open = OpenRun::open(project)?;
+        project.refuse_of_another(&open.state.run_id, open.state.repository.as_ref())?;
         if open.run.last_event() < open.state.event_count {
             // A crash came between the state and what follows from it.
             open.write_what_follows(open.unit_under_way().as_ref())?;
@@ -203,7 +207,7 @@ impl<'a> Session<'a> {
 
 /// Pauses every other run of the checkout that goes on with the next call, so that at most one does.
 pub(super) fn pause_others(project: &Project, keep: &RunId) -> Result<(), Error> {
-    for current in project.folder.current_runs()? {
+    for current in project.current_runs(&project.folder)? {
         if current.run_id == *keep || current.status != PointerStatus::InProgress {
             continue;
         }

@@ -80,9 +80,10 @@ pub fn preview(project: &Project, request: &StartRequest) -> Result<Started, Err
 pub async fn start(project: &Project, request: &StartRequest) -> Result<Started, Error> {
     let lock = Session::lock(project)?;
     let checked = check(project, request)?;
-    let state = new_state(project, &checked)?;
+    let mut state = new_state(project, &checked)?;
     let base = look(project, &checked.task, &state.base_commit, request.broken).await?;
     let _waves = project.hold_off_waves(now())?;
+    state.repository = Some(project.waves.identify(&state.run_id)?);
     let run = project.folder.run(&state.run_id)?;
     run.create()?;
     let mut session = Session::with(
@@ -140,7 +141,10 @@ pub fn resume_of(project: &Project, task: &str) -> Result<Option<Started>, Error
     let is_meant = |view: &StatusView| {
         view.task_id == task && matches!(view.status.as_str(), "in-progress" | "paused")
     };
-    let current = status(project)?.filter(is_meant);
+    let current = match status(project) {
+        Err(Error::OfAnother { .. }) => None,
+        found => found?.filter(is_meant),
+    };
     let run = current.map(|view| project.with_run(view.run_id.into()));
     run.map(|run| resume(&run)).transpose()
 }
@@ -277,7 +281,7 @@ fn other_tag(project: &Project, request: &StartRequest, tag: &Tag) -> Option<Str
 
 fn refuse_unfinished(project: &Project, force: Force) -> Result<(), Error> {
     // What can't be read stands in the way of both.
-    for run in project.folder.current_runs()? {
+    for run in project.current_runs(&project.folder)? {
         let is_over = matches!(
             run.status,
             PointerStatus::Completed | PointerStatus::Aborted
@@ -346,6 +350,7 @@ fn new_state(project: &Project, checked: &Checked) -> Result<RunState, Error> {
     Ok(RunState {
         version: VERSION,
         run_id,
+        repository: None,
         task_id: task.id.clone(),
         task_title: task.title.clone(),
         tag: checked.tag.clone(),

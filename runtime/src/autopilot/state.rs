@@ -21,6 +21,9 @@ pub(super) const VERSION: u32 = 1;
 pub(super) struct RunState {
     pub(super) version: u32,
     pub(super) run_id: RunId,
+    /// What tells the repository from one that comes into its place; nothing where an earlier tm began the run.
+    #[serde(default)]
+    pub(super) repository: Option<String>,
     pub(super) task_id: TaskId,
     pub(super) task_title: String,
     pub(super) tag: Tag,
@@ -98,6 +101,7 @@ impl RunState {
             tag: self.tag.clone(),
             start_time: stamp(self.started_at),
             status: self.status(),
+            repository: self.repository.clone(),
         }
     }
 

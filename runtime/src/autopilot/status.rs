@@ -43,7 +43,7 @@ pub fn watched(project: &Project) -> Result<(Project, PathBuf), Error> {
 /// The files of a checkout's runs can't be read.
 pub fn under_way(project: &Project) -> Result<Option<(RunId, PathBuf)>, Error> {
     for (folder, root) in project.all_folders()? {
-        let mut runs = folder.current_runs()?.into_iter();
+        let mut runs = project.current_runs(&folder)?.into_iter();
         if let Some(run) = runs.find(|run| run.status == PointerStatus::InProgress) {
             return Ok(Some((run.run_id, root)));
         }

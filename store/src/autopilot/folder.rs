@@ -172,6 +172,9 @@ pub struct CurrentRun {
     pub start_time: String,
     /// How far it is.
     pub status: PointerStatus,
+    /// What tells its repository from one that comes into its place; nothing where an earlier tm began the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
 }
 
 tm_scheduler::words! {
@@ -228,6 +231,7 @@ mod tests {
             tag: tag.into(),
             start_time: format!("2026-01-01T00:00:0{second}.000Z"),
             status,
+            repository: None,
         }
     }
 

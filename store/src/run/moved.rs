@@ -1,19 +1,26 @@
 //! The project of a repository that was moved: found again by its runs, and taken along.
 //!
-//! A project's folder is named after the place of its repository. `repository.json` in it says where that is, and where
-//! it was before.
+//! A project's folder is named after the place of its repository. `repository.json` in it says where that is, where it
+//! was before, and which repository it is: one that is deleted and cloned again is another one in the same place.
 
 use super::home::ProjectDirectory;
 use super::{read_json_if_there, write_json};
 use crate::Error;
-use crate::atomic::{folder_of, unless_missing};
+use crate::atomic::{self, folder_of, unless_missing};
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tm_scheduler::RunId;
 
 /// What moves with a repository; the runs come last, because they tell that it is done.
 const MOVED: [&str; 4] = ["notes", "worktrees", "live", "runs"];
+
+/// The file that tells a repository from any other, in the folder that all its worktrees share: so it moves with it, is
+/// copied with it, and is not cloned.
+const IDENTITY: &str = "tm-identity";
+/// No identity is longer.
+const IDENTITY_BYTES: u64 = 1024;
 
 /// Where a project's repository is.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -23,6 +30,8 @@ pub struct Whereabouts {
     pub common_dir: PathBuf,
     /// Where that was before, the oldest first.
     pub before: Vec<PathBuf>,
+    /// Which repository it is; nothing where an earlier tm wrote it down.
+    pub identity: Option<String>,
 }
 
 impl ProjectDirectory {
@@ -35,16 +44,59 @@ impl ProjectDirectory {
         read_json_if_there(&self.repository_file())
     }
 
-    /// Writes down where the repository is.
+    fn identity_file(&self) -> Option<PathBuf> {
+        Some(self.repository()?.join(IDENTITY))
+    }
+
+    /// Returns what tells the repository from any other; `None` until it is identified.
+    pub fn identity(&self) -> Result<Option<String>, Error> {
+        let Some(file) = self.identity_file() else {
+            return Ok(None);
+        };
+        match tm_untrusted::read(&file, IDENTITY_BYTES) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            read => {
+                let bytes = read.map_err(Error::read(&file))?;
+                Ok(Some(String::from_utf8_lossy(&bytes).trim_end().to_owned()))
+            }
+        }
+    }
+
+    /// Returns what tells the repository from any other: the first run that tm had in it, which is this one where there
+    /// has been none. The project has to be locked.
+    pub fn identify(&self, run: &RunId) -> Result<String, Error> {
+        if let Some(known) = self.identity()? {
+            return Ok(known);
+        }
+        if let Some(file) = self.identity_file() {
+            atomic::replace_own(&file, format!("{run}\n").as_bytes())
+                .map_err(Error::write(&file))?;
+        }
+        Ok(run.to_string())
+    }
+
+    /// Tells whether what lies here is of a repository that was in the place of this one.
+    pub fn is_of_another(&self) -> Result<bool, Error> {
+        let known = self.whereabouts()?.and_then(|known| known.identity);
+        Ok(known.is_some() && known != self.identity()?)
+    }
+
+    /// Writes down where the repository is, and which one it is.
     pub fn remember_place(&self, common_dir: &Path, before: &[PathBuf]) -> Result<(), Error> {
-        let is_known = |known: Whereabouts| known.common_dir == common_dir;
-        if before.is_empty() && self.whereabouts()?.is_some_and(is_known) {
+        let identity = self.identity()?;
+        let known = self.whereabouts()?;
+        let known = known.filter(|known| known.common_dir == common_dir && before.is_empty());
+        if known
+            .as_ref()
+            .is_some_and(|known| known.identity == identity)
+        {
             return Ok(());
         }
         let whereabouts = Whereabouts {
             version: 1,
             common_dir: common_dir.to_owned(),
-            before: before.to_vec(),
+            before: known.map_or_else(|| before.to_vec(), |known| known.before),
+            identity,
         };
         write_json(&self.repository_file(), &whereabouts)
     }
@@ -136,5 +188,28 @@ mod tests {
                 .is_dir()
         );
         assert_eq!(old.runs().unwrap(), []);
+    }
+
+    #[test]
+    fn what_lies_in_the_place_of_another_repository_is_known_as_such_until_that_is_remembered() {
+        let root = tempfile::tempdir().unwrap();
+        let (project, git_dir) = project(&root, "app");
+        let run = |id: &str| RunId::from(id);
+        assert!(!project.is_of_another().unwrap(), "an earlier tm wrote it");
+        let (first, second) = (run("20261121-014512-3fa9"), run("20261121-014513-0001"));
+        assert_eq!(project.identify(&first).unwrap(), first.as_str());
+        assert_eq!(project.identify(&second).unwrap(), first.as_str());
+        let elsewhere = [root.path().join("before")];
+        project.remember_place(&git_dir, &elsewhere).unwrap();
+        project.remember_place(&git_dir, &[]).unwrap();
+        assert!(!project.is_of_another().unwrap());
+        assert_eq!(project.whereabouts().unwrap().unwrap().before, elsewhere);
+        fs::rename(&git_dir, root.path().join("away")).unwrap();
+        fs::create_dir(&git_dir).unwrap();
+        assert!(project.is_of_another().unwrap());
+        assert_eq!(project.identify(&second).unwrap(), second.as_str());
+        assert!(project.is_of_another().unwrap());
+        project.remember_place(&git_dir, &[]).unwrap();
+        assert!(!project.is_of_another().unwrap());
     }
 }
