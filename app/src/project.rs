@@ -124,6 +124,12 @@ impl Project {
         WorktreePool::open(&self.repository, &folder)
     }
 
+    /// Returns the folder of all worktrees, by its real path, as git names it.
+    pub(crate) fn worktrees_folder(&self) -> PathBuf {
+        let folder = self.directory.worktrees_folder();
+        folder.canonicalize().unwrap_or(folder)
+    }
+
     /// Reads the backlog that a run works off, wherever it is now.
     pub(crate) fn backlog_of(
         &self,

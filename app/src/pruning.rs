@@ -88,9 +88,7 @@ pub(crate) fn prune(project: &Project, pruning: Pruning) -> Result<Vec<PrunedIte
 /// # Errors
 /// git can't list the worktrees.
 pub fn prune_worktrees(project: &Project, pruning: Pruning) -> Result<Vec<PruneOutcome>, Error> {
-    let folder = project.directory.worktrees_folder();
-    // git names worktrees by their real paths.
-    let folder = folder.canonicalize().unwrap_or(folder);
+    let folder = project.worktrees_folder();
     // An agent that outlived its tm may be at work in one of a run that can be taken up.
     let speaks_for = |path: &Path| {
         let run = path.strip_prefix(&folder).ok()?.iter().next()?.to_str()?;

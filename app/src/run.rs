@@ -18,7 +18,7 @@ use crate::proving_again::{JournalTrust, prove_again, refuse_lost_landings};
 use crate::pruned::PrunedItem;
 use crate::pruning::prune;
 use crate::report::{forget_rejections, whole_summary, write_besides, write_reports};
-use crate::setup::{Begins, preflight, run_setup};
+use crate::setup::{Begins, mend_references, preflight, run_setup};
 use crate::steering::steers;
 use tm_config::CommitBacklog;
 use tm_reports::Summary;
@@ -307,6 +307,7 @@ impl Ended {
             directory,
             after,
         } = &self.of;
+        mend_references(project);
         let scheduler = &self.outcome.scheduler;
         let summary = whole_summary(project, scheduler, header, self.outcome.ended_at);
         forget_rejections(project, scheduler, header)?;

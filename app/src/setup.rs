@@ -18,7 +18,7 @@ use tm_runtime::{AgentChoice, Integration, JournalHeader, RunSetup, rules};
 use tm_scheduler::{CommitId, Phase, PlannedTask, Tag, Task, TaskId, WavePlan};
 use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::{Rejection, RunDirectory};
-use tm_worktrees::{LeftLock, PathPatterns, Repository};
+use tm_worktrees::{BrokenReference, LeftLock, PathPatterns, Repository};
 
 /// What has become of a run before this process took it up.
 #[derive(Debug, Default)]
@@ -56,6 +56,10 @@ pub(crate) async fn run_setup(
         .with_settings_kept_in(&directory.kept_settings())?;
     let (agents, test_command) = preflight(project, &header.plan, tasks)?;
     warn_of_locks(project);
+    mend_references(project);
+    let worktrees = project.worktrees_folder();
+    let own = worktrees.join(header.run_id.as_str());
+    project.repository.prune_half_made(&worktrees, &own)?;
     let checkouts = checkouts(project, pool, header.base_commit.clone(), directory.path())?;
     let result_cache = result_cache(project, checkouts.clone(), directory.path());
     let nothing = History::default();
@@ -108,6 +112,13 @@ fn warn_of_locks(project: &Project) {
     };
     let locks = project.repository.left_locks().into_iter().map(words);
     project.warn(&locks.collect::<Vec<_>>());
+}
+
+/// Mends the references of tm's own whose work somebody collected, and says so.
+pub(crate) fn mend_references(project: &Project) {
+    let mended = project.repository.mend_references();
+    let words = mended.iter().flatten().map(BrokenReference::mended);
+    project.warn(&words.collect::<Vec<_>>());
 }
 
 /// What people rejected of earlier work on the tasks of the plan: as this folder knows it, and as the repository does.

@@ -117,7 +117,13 @@ fn repository(project: &Project) -> Vec<Finding> {
         let hint = format!("`rm {}`, where no git is at work", lock.path.display());
         Finding::note("git lock", lock, hint)
     });
-    author.into_iter().chain(history).chain(locks).collect()
+    let broken = repository.broken_references().unwrap_or_default();
+    let broken = broken.into_iter().map(|broken| {
+        let hint = "`tm waves run` puts it back to what is there, or removes it";
+        Finding::note("reference", broken, hint)
+    });
+    let found = author.into_iter().chain(history).chain(locks);
+    found.chain(broken).collect()
 }
 
 /// Where work may be sent, and whether `gh` can open pull requests there.

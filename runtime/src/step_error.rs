@@ -114,10 +114,12 @@ impl From<StepError> for String {
 
 fn cause_of(error: &(dyn StdError + 'static)) -> Option<Cause> {
     if let Some(error) = error.downcast_ref::<tm_worktrees::Error>() {
+        let is_gone = matches!(error, tm_worktrees::Error::ObjectsNotAsNamed { .. })
+            && error.is_of_collected_objects();
         return match (error.is_of_surroundings(), error.is_of_collected_objects()) {
-            (true, _) => Some(Cause::Surroundings),
-            (false, true) => Some(Cause::Collected),
-            (false, false) => None,
+            (true, _) if !is_gone => Some(Cause::Surroundings),
+            (_, true) => Some(Cause::Collected),
+            (_, false) => None,
         };
     }
     match error.downcast_ref::<crate::Error>() {

@@ -1,6 +1,7 @@
 //! Kills, full disks, other hands and rubbish: each ends in a clear state, and nothing is lost.
 
 mod at_work;
+mod collected;
 mod crashes;
 mod left_running;
 mod renamed;

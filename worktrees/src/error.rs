@@ -282,8 +282,11 @@ impl Error {
 
     /// Tells whether objects are missing that were there a moment ago, so that making them again may go well.
     pub fn is_of_collected_objects(&self) -> bool {
-        self.words()
-            .is_some_and(|words| says(words, &COLLECTED_WORDS))
+        let words = match self {
+            Self::ObjectsNotAsNamed(words) => Some(words.as_str()),
+            other => other.words(),
+        };
+        words.is_some_and(|words| says(words, &COLLECTED_WORDS))
     }
 
     /// Says that nothing is found for a name.

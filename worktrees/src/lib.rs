@@ -4,6 +4,7 @@
 //! folders, and hands back worktrees and commits. Every call is synchronous and may wait for the disk.
 
 mod agent_history;
+mod broken;
 mod checkout;
 mod clean;
 mod collection;
@@ -48,6 +49,7 @@ mod version;
 mod work;
 
 pub use agent_history::{AgentCommit, BroughtFile, HistoryBounds};
+pub use broken::BrokenReference;
 pub use checkout::CommitFiles;
 pub use environment::Environment;
 pub use error::{Error, Protection};

@@ -215,6 +215,24 @@ impl Repository {
         self.git_update(&name).commit(commit).done()
     }
 
+    /// Keeps work that a commit does not contain, as `keep` does; what is not there any more can't be.
+    ///
+    /// # Errors
+    /// As `keep`.
+    pub fn keep_unless_in(
+        &self,
+        commit: &CommitId,
+        work: &CommitId,
+        reference: &str,
+    ) -> Result<()> {
+        match self.is_ancestor(work, commit) {
+            Ok(true) => Ok(()),
+            Ok(false) => self.keep(reference, work),
+            Err(_) if !self.missing(std::slice::from_ref(work))?.is_empty() => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Returns the commits that are kept below a name of tm's own, the oldest first.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::trailers::Claims;
 use parking_lot::Mutex;
 use tm_scheduler::{BranchName, CommitId};
-use tm_worktrees::Repository;
+use tm_worktrees::{ObjectCheck, Repository};
 
 /// The integration branch of a run.
 #[derive(Debug)]
@@ -115,6 +115,13 @@ impl Integration {
         let mut known = self.known.lock();
         let start = Some(&known.at);
         self.repository.move_branch(&self.branch, merge, start)?;
+        // Another git may have collected what nothing held until now.
+        let names = ObjectCheck::Names;
+        if let Err(error) = self.repository.check_new_objects(merge, &known.at, names) {
+            self.repository
+                .move_branch(&self.branch, &known.at, Some(merge))?;
+            return Err(error);
+        }
         known.at = merge.clone();
         known.landed = merge.clone();
         drop(known);

@@ -25,12 +25,18 @@ pub(super) const LASTING_WORDS: [&str; 3] = [
 ];
 
 /// What git says when objects that nothing holds yet were collected by another git.
-pub(super) const COLLECTED_WORDS: [&str; 8] = [
+pub(super) const COLLECTED_WORDS: [&str; 14] = [
     "bad object",
     "invalid object",
     "error building trees",
     "not a valid object",
     "nonexistent object",
+    "Not a valid commit name",
+    "not a tree object",
+    "bad tree object",
+    "missing blob object",
+    "missing tree object",
+    "failed to unpack tree object",
     "could not read",
     "unable to read",
     "does not exist",

@@ -171,6 +171,19 @@ impl Repository {
         Ok(paths.into_iter().map(pruned).collect())
     }
 
+    /// Removes the worktrees below a folder, but for those in `live`, in which nothing was ever written: what a git that
+    /// was killed half made.
+    ///
+    /// # Errors
+    /// git can't list the worktrees; one that it refuses to remove stays.
+    pub fn prune_half_made(&self, folder: &Path, live: &Path) -> Result<()> {
+        let speaks_for = |path: &Path| {
+            let is_meant = is_empty(path) && !path.starts_with(live);
+            (!is_meant).then(String::new)
+        };
+        self.prune(folder, Pruning::Done, speaks_for).map(drop)
+    }
+
     /// Removes a worktree that nobody uses any more, after everything in it is kept under a name of tm's own that is
     /// made of its folder: `refs/tm/salvage/<run>/worktree-<n>/1`.
     pub(crate) fn put_away(&self, path: &Path) -> Result<()> {
@@ -280,7 +293,10 @@ impl Repository {
         // One that is not locked is removed as well.
         let _was_not_locked = git("unlock").done();
         if is_empty(path) {
-            // git takes files that were never written for deleted ones.
+            // git refuses a folder whose own file is not there yet, and takes files that were never written for deleted
+            // ones. What is not empty by now stays.
+            let _half_made = std::fs::remove_file(path.join(".git"));
+            let _is_named_by_git = std::fs::remove_dir(path);
             return git("remove --force").done();
         }
         git("remove").done()

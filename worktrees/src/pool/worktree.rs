@@ -168,6 +168,16 @@ impl Worktree {
         }
     }
 
+    /// As `capture`, with every object written again: another git may have collected those that nothing held.
+    ///
+    /// # Errors
+    /// As `capture`.
+    pub fn capture_again(&self, never_commit: &PathPatterns) -> Result<Captured> {
+        self.folder.assert_own()?;
+        self.folder.forget_index(&self.base)?;
+        self.look_and_capture(never_commit)
+    }
+
     fn capture_once(&self, never_commit: &PathPatterns) -> Result<Captured> {
         // Neither has a part in what the other finds, and each goes through the whole folder.
         let (ignored, added) = std::thread::scope(|scope| {
@@ -231,9 +241,7 @@ impl Worktree {
         let tip = repository.branch_tip(&self.branch)?;
         let left = self.folder.head_that_was_left();
         for work in tip.iter().chain(&left) {
-            if !repository.is_ancestor(work, commit)? {
-                repository.keep(keep_as, work)?;
-            }
+            repository.keep_unless_in(commit, work, keep_as)?;
         }
         let start = repository.branch_tip(&self.branch)?;
         repository.move_branch(&self.branch, commit, start.as_ref())

@@ -86,3 +86,42 @@ fn an_object_that_is_missing_or_cut_off_is_named() {
     write(&file, "x");
     assert!(check().to_string().contains(&blob), "{}", check());
 }
+
+#[test]
+fn a_reference_of_tms_whose_work_was_collected_is_put_back_or_removed_and_others_stay() {
+    let scene = Scene::new();
+    let repository = &scene.repository;
+    let base = scene.head();
+    let one = scene.task("tm/one", &base, "a.txt", "a\n");
+    let two = scene.task("tm/two", &base, "b.txt", "b\n");
+    let moved = branch("tm/moved");
+    repository.create_branch(&moved, &one).expect("made");
+    repository
+        .move_branch(&moved, &two, Some(&one))
+        .expect("moved");
+    repository
+        .keep("refs/tm/salvage/run/1/1", &two)
+        .expect("kept");
+    scene.git(&["branch", "theirs", two.as_str()]);
+    assert_eq!(repository.broken_references().expect("listed"), []);
+    let blob = scene.git(&["rev-parse", &format!("{two}:b.txt")]);
+    let objects = repository.common_dir().join("objects");
+    std::fs::remove_file(objects.join(&blob[..2]).join(&blob[2..])).expect("removed");
+    let mended = repository.mend_references().expect("listed");
+    let mended: Vec<&str> = mended.iter().map(|broken| broken.name.as_str()).collect();
+    assert_eq!(
+        mended,
+        [
+            "refs/tm/salvage/run/1/1",
+            "refs/heads/tm/moved",
+            "refs/heads/tm/two"
+        ]
+    );
+    let at = |name: &str| repository.branch_tip(&branch(name)).expect("an answer");
+    assert_eq!(at("tm/moved"), Some(one.clone()));
+    assert_eq!(at("tm/one"), Some(one));
+    assert_eq!(at("theirs"), Some(two), "nobody's but tm's");
+    assert_eq!(at("tm/two"), Some(base));
+    assert_eq!(repository.references_below("refs/tm").expect("listed"), []);
+    assert_eq!(repository.mend_references().expect("listed"), []);
+}

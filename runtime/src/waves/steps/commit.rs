@@ -12,7 +12,9 @@ use std::time::Duration;
 use tm_config::{CommitHooks, GatePhase};
 use tm_executors::testing::tells_of_failing_tests;
 use tm_scheduler::{Answer, CommitId, Phase, Proof};
-use tm_worktrees::{Error, Hooked, HookedWork, JudgeCheckout, OwnedHead, TreeId, Worktree};
+use tm_worktrees::{
+    Error, Hooked, HookedWork, JudgeCheckout, ObjectCheck, OwnedHead, TreeId, Worktree,
+};
 use tokio::task::block_in_place;
 
 /// A commit that the disk or a lock refused is tried again after these pauses; git is not told to, since a commit must
@@ -91,10 +93,19 @@ pub(super) async fn committed(
         let commit = block_in_place(|| commit_now(context, worktree, &hooked, &parents));
         match commit {
             Ok(commit) => break commit,
-            Err(error) => match pauses.next().filter(|_| error.is_of_surroundings()) {
-                Some(pause) => tokio::time::sleep(pause).await,
-                None => return Err(refused(&error)),
-            },
+            Err(error) => {
+                let is_collected = error.is_of_collected_objects();
+                let may_go_well = is_collected || error.is_of_surroundings();
+                let Some(pause) = pauses.next().filter(|_| may_go_well) else {
+                    return Err(refused(&error));
+                };
+                if is_collected {
+                    let again = || worktree.capture_again(&context.setup.never_commit);
+                    // What is not made again that way is missing in the next try too.
+                    let _captured = block_in_place(again);
+                }
+                tokio::time::sleep(pause).await;
+            }
         }
     };
     Ok(Committed {
@@ -142,6 +153,8 @@ fn commit_now(
     let commit = repository.commit_as_user(&hooked.tree, parents, &hooked.message)?;
     repository.assert_tree_of(&commit, &hooked.tree)?;
     worktree.put_branch_at(&commit, &context.salvage_name(context.attempt))?;
+    // Another git may have collected what nothing held until now.
+    repository.check_new_objects(&commit, parents[0], ObjectCheck::Names)?;
     Ok(commit)
 }
 

@@ -18,8 +18,9 @@ use tm_scheduler::verdict::{judge_landing, needs_rerun};
 use tm_scheduler::{Answer, CommitId, LandingRefusal, Proof, TaskId, one_line};
 use tm_worktrees::{Conflict, Error, HookedWork, Landing, MergePreview, ObjectCheck, OwnedHead};
 
-/// The integration branch is moved by tm alone, but for what a user does by hand; so few tries are enough.
-const TRIES: u32 = 5;
+/// The integration branch is moved by tm alone, but for what a user does by hand, and few merges are collected by another
+/// git before anything holds them; so few tries are enough.
+const TRIES: u32 = 10;
 
 pub(crate) async fn land(context: StepContext, commit: CommitId) -> StepDone {
     for _ in 0..TRIES {

@@ -129,10 +129,8 @@ fn branch(context: &StepContext, base: &CommitId) -> Result<(BranchName, Option<
     if let Some(place) = earlier {
         let branch = place.branch.clone();
         if let Some(tip) = repository.branch_tip(&branch)? {
-            if !repository.is_ancestor(&tip, base)? {
-                let before = AttemptNumber(context.attempt.0.saturating_sub(1));
-                repository.keep(&context.salvage_name(before), &tip)?;
-            }
+            let before = AttemptNumber(context.attempt.0.saturating_sub(1));
+            repository.keep_unless_in(base, &tip, &context.salvage_name(before))?;
             return Ok((branch, Some(tip)));
         }
         return Ok((branch, None));

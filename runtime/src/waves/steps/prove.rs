@@ -7,26 +7,50 @@ use itertools::Itertools as _;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use tm_scheduler::{Answer, CommitId, Failure, Proof, Reason};
-use tm_worktrees::{Captured, Error, ObjectCheck, TreeId, Worktree};
+use tm_worktrees::{Captured, Error, ObjectCheck, PathPatterns, TreeId, Worktree};
+
+/// So often work is taken again whose objects were collected by another git before anything held them.
+const TRIES: u32 = 5;
 
 pub(super) async fn prove(context: &StepContext, worktree: &Worktree) -> Answer {
+    let mut again = 0..TRIES;
+    let mut taken = captured(context, worktree, Worktree::capture);
+    loop {
+        let (is_collected, answer) = match taken {
+            Ok(captured) => match proof_of(context, worktree.base(), &captured.tree).await {
+                Ok(proof) => return Answer::Proved(with_left_out(proof, &captured)),
+                Err(trouble) => (
+                    trouble.is_of_collected_objects(),
+                    trouble.answer(Answer::WorkLost),
+                ),
+            },
+            Err(error) => (
+                StepError::of(&error).is_of_collected_objects(),
+                not_taken(&error),
+            ),
+        };
+        if !is_collected || again.next().is_none() {
+            return answer;
+        }
+        taken = captured(context, worktree, Worktree::capture_again);
+    }
+}
+
+/// Takes the work as a tree, and makes sure that all of it is there, and what its names say.
+fn captured(
+    context: &StepContext,
+    worktree: &Worktree,
+    capture: fn(&Worktree, &PathPatterns) -> Result<Captured, Error>,
+) -> Result<Captured, Error> {
     let setup = &context.setup;
-    let captured = tokio::task::block_in_place(|| {
-        let captured = worktree.capture(&setup.never_commit)?;
+    tokio::task::block_in_place(|| {
+        let captured = capture(worktree, &setup.never_commit)?;
         let (tree, base) = (&captured.tree, &setup.header.base_commit);
         setup
             .repository
             .check_new_objects(tree, base, ObjectCheck::Names)?;
-        Ok::<_, Error>(captured)
-    });
-    let captured = match captured {
-        Ok(captured) => captured,
-        Err(error) => return not_taken(&error),
-    };
-    match proof_of(context, worktree.base(), &captured.tree).await {
-        Ok(proof) => Answer::Proved(with_left_out(proof, &captured)),
-        Err(trouble) => trouble.answer(Answer::WorkLost),
-    }
+        Ok(captured)
+    })
 }
 
 /// So many of the files that work touches are written down.
