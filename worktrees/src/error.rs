@@ -283,6 +283,9 @@ impl Error {
     /// Tells whether objects are missing that were there a moment ago, so that making them again may go well.
     pub fn is_of_collected_objects(&self) -> bool {
         let words = match self {
+            Self::UnknownRevision(id) => {
+                return id.len() >= 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+            }
             Self::ObjectsNotAsNamed(words) => Some(words.as_str()),
             other => other.words(),
         };

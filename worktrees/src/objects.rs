@@ -3,6 +3,7 @@
 //! Only what a known commit does not have is read, so it costs as much as the work, and not as much as the repository.
 
 use crate::git::is_object_id;
+use crate::reader::Reader;
 use crate::{Error, OrFailedTo as _, Repository, Result, Treeish};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -55,6 +56,12 @@ impl Repository {
             return Ok(());
         }
         Err(Error::ObjectsNotAsNamed(objects.join(", ")))
+    }
+
+    /// Writes objects again that were checked before, and that another git has collected since.
+    pub fn put_back_collected(&self) {
+        // What can't be put back is missing, and told by whoever needs it.
+        let _put_back = self.read(Reader::put_back);
     }
 
     /// Packs objects, and returns the names that follow from what is in the pack.

@@ -7,7 +7,7 @@
 //! each reading.
 
 use crate::files::{beginning, create_folder, link, replace};
-use crate::library::{FOLDER, Fresh, Library, content};
+use crate::library::{FOLDER, Fresh, Library, Remembered, content};
 use crate::names::name_of;
 use crate::{OrFailedTo as _, Result, TreeId};
 use git2::{ErrorCode, Oid, RepositoryOpenFlags};
@@ -67,6 +67,7 @@ pub(crate) struct Reader {
     /// Where objects can be written: they are those of the repository.
     common: PathBuf,
     library: Mutex<Library>,
+    remembered: Mutex<Remembered>,
 }
 
 impl std::fmt::Debug for Reader {
@@ -99,6 +100,7 @@ impl Reader {
             folder: folder.to_owned(),
             common: common.to_owned(),
             library: Mutex::new(Library::new(git)),
+            remembered: Mutex::default(),
         }))
     }
 
@@ -228,7 +230,15 @@ impl Reader {
     /// Tells that all objects of a commit or tree that `known` does not have are here, and are what their names say. They
     /// are read from the disk, whatever is known of them.
     pub(crate) fn are_as_named(&self, of: &str, known: &str) -> Option<()> {
-        Fresh::new(open(&self.folder)?).are_as_named(id(of)?, id(known)?)
+        let mut fresh = Fresh::new(open(&self.folder)?);
+        fresh.are_as_named(id(of)?, id(known)?)?;
+        self.remembered.lock().take_in(&fresh);
+        Some(())
+    }
+
+    /// Writes remembered objects again that are not there any more.
+    pub(crate) fn put_back(&self) -> Option<()> {
+        self.remembered.lock().put_back(&self.writer()?)
     }
 
     /// Returns the content of a file, or the target of a link, in a tree.

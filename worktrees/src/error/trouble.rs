@@ -25,7 +25,7 @@ pub(super) const LASTING_WORDS: [&str; 3] = [
 ];
 
 /// What git says when objects that nothing holds yet were collected by another git.
-pub(super) const COLLECTED_WORDS: [&str; 14] = [
+pub(super) const COLLECTED_WORDS: [&str; 15] = [
     "bad object",
     "invalid object",
     "error building trees",
@@ -34,6 +34,7 @@ pub(super) const COLLECTED_WORDS: [&str; 14] = [
     "Not a valid commit name",
     "not a tree object",
     "bad tree object",
+    "invalid reference",
     "missing blob object",
     "missing tree object",
     "failed to unpack tree object",

@@ -291,6 +291,7 @@ impl WorktreePool {
     /// # Errors
     /// git refused one of them; the others are removed nevertheless.
     pub fn close(&self) -> Result<()> {
+        self.repository.put_back_collected();
         let (folders, judges) = {
             let idle = &mut *self.state.idle();
             (take(&mut idle.folders), take(&mut idle.judges))

@@ -100,9 +100,7 @@ pub(super) async fn committed(
                     return Err(refused(&error));
                 };
                 if is_collected {
-                    let again = || worktree.capture_again(&context.setup.never_commit);
-                    // What is not made again that way is missing in the next try too.
-                    let _captured = block_in_place(again);
+                    block_in_place(|| context.repository().put_back_collected());
                 }
                 tokio::time::sleep(pause).await;
             }

@@ -27,7 +27,10 @@ pub(crate) async fn land(context: StepContext, commit: CommitId) -> StepDone {
         let answer = match try_to_land(&context, &commit).await {
             Ok(Some(answer)) => answer,
             Ok(None) => continue,
-            Err(trouble) if trouble.is_of_collected_objects() => continue,
+            Err(trouble) if trouble.is_of_collected_objects() => {
+                tokio::task::block_in_place(|| context.repository().put_back_collected());
+                continue;
+            }
             Err(trouble) => trouble.answer(failed),
         };
         return context.done(answer, None);

@@ -30,7 +30,9 @@ pub(crate) async fn prepare(
         tries += 1;
         match base_and_worktree(&context, &on_top_of, &must_contain).await {
             // The base is made again.
-            Err(trouble) if trouble.is_of_collected_objects() && tries < TRIES => {}
+            Err(trouble) if trouble.is_of_collected_objects() && tries < TRIES => {
+                tokio::task::block_in_place(|| context.repository().put_back_collected());
+            }
             prepared => break prepared,
         }
     };

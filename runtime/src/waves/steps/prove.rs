@@ -32,6 +32,7 @@ pub(super) async fn prove(context: &StepContext, worktree: &Worktree) -> Answer 
         if !is_collected || again.next().is_none() {
             return answer;
         }
+        tokio::task::block_in_place(|| context.repository().put_back_collected());
         taken = captured(context, worktree, Worktree::capture_again);
     }
 }
