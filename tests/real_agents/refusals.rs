@@ -109,6 +109,22 @@ fn an_error_of_the_service_is_none_of_its_limits() {
     is_known_as(GEMINI, Refusal::Broken, "service-error");
 }
 
+/// It asks again without end.
+#[test]
+fn an_error_of_its_service_is_known_of_opencode_when_its_time_is_over() {
+    let broken = Behaviour::Refuse(Refusal::Broken);
+    let Some(attempt) = attempt(OPENCODE, broken, &["--timeout", "12s"], 3) else {
+        return;
+    };
+    assert_eq!(
+        (&attempt["failure"], &attempt["ended"]),
+        (&"service-error".into(), &"timed-out".into()),
+        "{attempt:#}"
+    );
+    let evidence = attempt["evidence"].as_str().unwrap_or_default();
+    assert!(evidence.contains("AI_APICallError"), "{attempt:#}");
+}
+
 #[test]
 fn a_request_that_is_too_long_is_known() {
     is_known_as(CODEX, Refusal::TooLong, "context-too-long");

@@ -5,7 +5,7 @@ use super::identity::AgentIdentity;
 use super::output::{last_line, last_words, refusal, tail};
 use super::result_file::MOST_RESULT_BYTES;
 use super::stall::LifeWatch;
-use super::stream::{Listener, StreamState};
+use super::stream::{Listener, StreamState, trouble_of_service};
 use super::{AgentCommand, Progress, parse_result};
 use crate::engine::{Job, JobEnd};
 use crate::{Error, OrFailedTo as _};
@@ -250,7 +250,7 @@ impl<'a> Attempt<'a> {
         let ends_well = matches!(ended, Ended::Exited(Some(0)) | Ended::Lingered);
         let gave_up = heard.error().filter(|_| ends_well);
         AgentReport {
-            refusal: refusal_of(&heard, &ended, &printed, command),
+            refusal: refusal_of(&heard, &ended, [&printed, &stderr], command),
             result,
             tokens: heard.tokens,
             cost_usd: heard.cost_usd,
@@ -298,11 +298,12 @@ async fn until(moment: Option<Instant>) {
 /// Tells a refusal by what the agent's events say of it, else by the words of what it printed.
 ///
 /// A program that has events tells of limits in them alone: what else it prints may be a tool's output, or what its model
-/// says. Only of credentials for which it can't even begin it speaks before all events.
+/// says. Only of credentials for which it can't even begin it speaks before all events, and of trouble with its service that
+/// it asks again and again on standard error, where that was its last word.
 fn refusal_of(
     heard: &StreamState,
     ended: &Ended,
-    printed: &str,
+    [printed, stderr]: [&str; 2],
     command: &AgentCommand,
 ) -> Option<ServiceRefusal> {
     if heard.refusal.is_some() {
@@ -315,6 +316,9 @@ fn refusal_of(
     if got_no_further && heard.waits_behind.is_some() {
         return heard.waits_behind.clone();
     }
+    if got_no_further && command.output.has_events() && stderr_is_newer(command) {
+        return last_line(stderr).and_then(|line| trouble_of_service(&line));
+    }
     if matches!(ended, Ended::Exited(Some(0)) | Ended::Lingered) {
         return None;
     }
@@ -324,6 +328,13 @@ fn refusal_of(
         (true, true) => None,
         (true, false) => refusal(printed, &[], &patterns.auth),
     }
+}
+
+/// Whether nothing was printed after what stands on standard error.
+fn stderr_is_newer(command: &AgentCommand) -> bool {
+    let [stdout, stderr] = [&command.tree.stdout, &command.tree.stderr]
+        .map(|path| path.symlink_metadata().and_then(|log| log.modified()).ok());
+    stderr > stdout
 }
 
 /// Reads the result file; one that is empty or can't be read is read again, since it may be on its way over a network.

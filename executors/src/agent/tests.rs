@@ -5,7 +5,7 @@ use super::*;
 use crate::engine::JobHandle;
 use std::path::Path;
 use tempfile::TempDir;
-use tm_scheduler::{AgentReport, ClaimStatus, Ended, ResultFile, StopMode};
+use tm_scheduler::{AgentReport, ClaimStatus, Ended, ResultFile, ServiceRefusal, StopMode};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -119,6 +119,34 @@ async fn an_agent_that_dies_leaves_its_exit_code_and_last_words() {
         Scene::new("kill -9 $$").run().await.ended,
         Ended::Exited(None)
     );
+}
+
+#[tokio::test]
+async fn trouble_that_was_the_last_word_of_an_agent_that_came_to_nothing_has_its_name() {
+    let event = r#"echo '{"type":"step_start","part":{}}'"#;
+    let log = |error| {
+        format!("echo 'level=ERROR error.error=\"AI_APICallError: {error}\"' >&2; sleep 0.05")
+    };
+    let (broken, limit) = (log("Bad luck"), log("429 Too Many Requests"));
+    let lost = log("Cannot connect to API");
+    for (script, refusal) in [
+        (
+            format!("{event}; sleep 0.05; {broken}; sleep 1000"),
+            Some(ServiceRefusal::ServiceError),
+        ),
+        (
+            format!("{broken}; {lost}; sleep 1000"),
+            Some(ServiceRefusal::ConnectionLost),
+        ),
+        (format!("{broken}; {event}; sleep 1000"), None),
+        (format!("{limit}; sleep 1000"), None),
+        (format!("{broken}; exit 1"), None),
+    ] {
+        let mut scene =
+            Scene::new(&script).limits(|limits| limits.timeout = Duration::from_secs(1));
+        scene.command.output = OutputFormat::OpencodeJson;
+        assert_eq!(scene.run().await.refusal, refusal, "{script}");
+    }
 }
 
 #[tokio::test]

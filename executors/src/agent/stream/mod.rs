@@ -98,6 +98,17 @@ pub(super) fn told(event: &Value) -> Vec<String> {
     told.find(|told| !told.is_empty()).unwrap_or_default()
 }
 
+/// Returns what a line that is no event tells of the service; of limits and credentials events alone are believed.
+pub(super) fn trouble_of_service(line: &str) -> Option<ServiceRefusal> {
+    let is_trouble = |refusal: &ServiceRefusal| {
+        matches!(
+            refusal,
+            ServiceRefusal::ServiceError | ServiceRefusal::ConnectionLost
+        )
+    };
+    refused::by_words(line, Timestamp(0)).filter(is_trouble)
+}
+
 /// What an agent has said so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct StreamState {

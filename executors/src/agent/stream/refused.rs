@@ -11,8 +11,8 @@ patterns! {
     LIMIT = r"(?i)\b(?:429|503|529)\b|rate.?limit|usage limit|quota.{0,20}(?:exceeded|exhausted)|(?:exceeded|exhausted) your .{0,20}(?:quota|capacity)|resource.?exhausted|overloaded|too many requests|at capacity|hit your .{0,20}limit";
     AUTH = r"(?i)\b(?:401|403)\b|not logged in|invalid.{0,10}api.?key|missing environment variable|authentication|unauthorized|invalid auth";
     CONNECTION = r"(?i)connection.{0,30}(?:lost|dropped|reset|closed|refused|aborted|error)|\bE(?:CONN[A-Z]+|TIMEDOUT|NOTFOUND|AI_AGAIN|PIPE)\b|socket hang up|fetch failed|network error|(?:stream disconnected|premature close)|error sending request|API Error: terminated|cannot connect|request timed out";
-    /// Codex calls an error of its service `high demand`.
-    SERVICE = r"(?i)\b(?:500|502|504)\b|internal.?server.?error|\ban internal error|\bserver.?(?:had an )?error|bad.?gateway|gateway time.?out|high demand";
+    /// Codex calls an error of its service `high demand`, and opencode any that it asks again behind by its type.
+    SERVICE = r"(?i)\b(?:500|502|504)\b|internal.?server.?error|\ban internal error|\bserver.?(?:had an )?error|bad.?gateway|gateway time.?out|high demand|\bAI_APICallError";
     /// The moment as seconds since 1970 behind a bar: `limit reached|1795217299`.
     EPOCH = r"\|(\d{10})\b";
     WAIT = r"(?ix) (?:again|retry|resets?|wait) (?:\sagain)? \s (?:in\s|after\s|for\s)?
