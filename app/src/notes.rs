@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use tm_runtime::{JournalHeader, with_found_out, with_section};
 use tm_scheduler::{Tag, with_causes};
-use tm_store::run::{RunDirectory, read_json_if_there, write_json};
+use tm_store::run::{MOST_NOTES, RunDirectory, read_json_if_there, write_json};
 
 /// The documents that agents of a project read, the first of them where none is there.
 const DOCUMENTS: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
@@ -43,8 +43,12 @@ fn add(project: &Project, header: &JournalHeader, directory: &RunDirectory) -> R
     if fresh.is_empty() {
         return Ok(());
     }
-    let change = |notes: &str| Some(with_found_out(notes, &fresh));
-    project.directory.change_notes(&header.tag, change)?;
+    // What a person wrote beyond the bound is that person's to shorten.
+    let has_room = |notes: &str| notes.len() <= MOST_NOTES;
+    let change = |notes: &str| has_room(notes).then(|| with_found_out(notes, &fresh));
+    if !project.directory.change_notes(&header.tag, change)? {
+        return Err(Error::NotesTooLong(header.tag.clone()));
+    }
     Ok(write_json(&directory.noted(), &context.len())?)
 }
 

@@ -75,6 +75,13 @@ impl Perform for NotesArguments {
             }
             return Ok(0);
         }
+        if notes.len() > MOST_NOTES {
+            let (most, has) = (MOST_NOTES / 1024, notes.len().div_ceil(1024));
+            say!(
+                "the notes have {has} KiB: agents are told the first {most}, and runs add nothing until \
+                 `tm waves notes --edit` has shortened them"
+            );
+        }
         if notes.is_empty() && !self.json {
             say!("agents have noted nothing for the tag `{tag}` yet");
             return Ok(0);

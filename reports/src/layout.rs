@@ -8,6 +8,7 @@ use crate::{ProofSummary, Tone, human_duration, listed, toned};
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
+use regex::Regex;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -128,10 +129,8 @@ fn add_words(layouts: &mut Environment<'_>) {
     layouts.add_filter("cell", |text: &str| on_its_line(&text.replace('|', "\\|")));
     layouts.add_filter("nobody_called", nobody_called);
     layouts.add_filter("calling_nobody", |text: &str| {
-        text.lines()
-            .map(nobody_called)
-            .collect::<Vec<_>>()
-            .join("\n")
+        let lines: Vec<String> = text.lines().map(nobody_called).collect();
+        closing_nothing(&lines.join("\n"))
     });
     layouts.add_filter("trim_end", |text: &str| text.trim_end().to_owned());
     layouts.add_filter("quoted", |text: &str| {
@@ -172,11 +171,24 @@ fn on_its_line(text: &str) -> String {
     text.replace(['\n', '\r', '\t'], " ")
 }
 
-/// Titles and evidence come from tasks and agents: one line, nobody is called by name, and no comment hides what follows.
+/// What services take for an order to close an issue: the word, and what is between it and a number, a key or an address.
+static CLOSING: LazyLock<Regex> = LazyLock::new(|| {
+    let words =
+        r"(?i)\b(clos|fix|resolv|implement|complet)((?:e[sd]?|s|ing)?\b[\s:*_(\[<]*(?:issues?\s+)?";
+    let issue = r"(?:[\w./-]*[#!]\d|[a-z]\w*-\d|https?://))";
+    Regex::new(&format!("{words}{issue}")).expect("a valid pattern")
+});
+
+/// Titles and evidence come from tasks and agents: one line, nobody is called by name, nothing of a stranger's is closed, and
+/// no comment hides what follows.
 pub(crate) fn nobody_called(text: &str) -> String {
     let flat = text.replace(char::is_control, " ");
     let flat = flat.trim().replace('@', "@\u{200b}");
-    flat.replace("<!--", "<\u{200b}!--")
+    closing_nothing(&flat.replace("<!--", "<\u{200b}!--"))
+}
+
+fn closing_nothing(text: &str) -> String {
+    CLOSING.replace_all(text, "$1\u{200b}$2").into_owned()
 }
 
 /// Mermaid reads `#…;` as a character reference, so everything that could end the label becomes one.

@@ -156,6 +156,43 @@ mod tests {
     }
 
     #[test]
+    fn no_issue_is_closed_by_what_a_task_says() {
+        for said in [
+            "Fixes #12",
+            "fix: #12",
+            "closed octo/cat#3",
+            "Resolves\tGH-7",
+            "Resolve [#9](x)",
+            "Closing issue #4",
+            "closes https://github.com/o/c/issues/1",
+            "**Fixed** #2",
+            "completes ENG-12",
+        ] {
+            let text = nobody_called(said);
+            let shown = text.replace('\u{200b}', "");
+            assert!(
+                text.contains('\u{200b}') && shown == said.replace('\t', " "),
+                "{text:?}"
+            );
+            assert_eq!(nobody_called(&text), text, "once");
+        }
+        for said in [
+            "Fixes the parser of #12",
+            "close the file",
+            "prefix-12",
+            "see #12",
+            "a fixed-12 font",
+        ] {
+            assert_eq!(nobody_called(said), said);
+        }
+        let mut done = task("1", "Fixes #12");
+        done.description = "As said.\n\nCloses\n#13.".to_owned();
+        let text = text(&[done], &[]);
+        assert_eq!(text.title, "Fix\u{200b}es #12");
+        assert!(text.body.contains("Clos\u{200b}es\n#13."), "{}", text.body);
+    }
+
+    #[test]
     fn long_bodies_are_cut_and_nobody_is_called_by_name() {
         let body = bounded("é".repeat(MOST_CHARACTERS + 1));
         assert!(body.chars().count() < 65_536 && body.contains("[…]"));

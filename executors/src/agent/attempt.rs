@@ -317,7 +317,7 @@ fn refusal_of(
         return heard.waits_behind.clone();
     }
     if got_no_further && command.output.has_events() && stderr_is_newer(command) {
-        return last_line(stderr).and_then(|line| trouble_of_service(&line));
+        return stderr.lines().next_back().and_then(trouble_of_service);
     }
     if matches!(ended, Ended::Exited(Some(0)) | Ended::Lingered) {
         return None;

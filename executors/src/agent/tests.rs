@@ -125,7 +125,10 @@ async fn an_agent_that_dies_leaves_its_exit_code_and_last_words() {
 async fn trouble_that_was_the_last_word_of_an_agent_that_came_to_nothing_has_its_name() {
     let event = r#"echo '{"type":"step_start","part":{}}'"#;
     let log = |error| {
-        format!("echo 'level=ERROR error.error=\"AI_APICallError: {error}\"' >&2; sleep 0.05")
+        let session = "x".repeat(250);
+        format!(
+            "echo 'level=ERROR session.id={session} error.error=\"AI_APICallError: {error}\"' >&2; sleep 0.05"
+        )
     };
     let (broken, limit) = (log("Bad luck"), log("429 Too Many Requests"));
     let lost = log("Cannot connect to API");

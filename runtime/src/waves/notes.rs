@@ -131,7 +131,8 @@ impl Notes {
         notes
     }
 
-    /// Adds a note as the newest of its group; one that says the same goes. Its code ends with it.
+    /// Adds a note as the newest of its group; one that says the same goes, but for what people said. Its
+    /// code ends with it.
     fn add(&mut self, heading: &str, mut note: String) {
         if !note
             .lines()
@@ -142,7 +143,10 @@ impl Notes {
             note = format!("{note}\n{FENCE}");
         }
         let said = words(&note);
-        if said.is_empty() {
+        let mut of_people = self.0.iter().filter(|(name, _)| !is_agents(name));
+        let is_said =
+            |(_, group): &(String, Vec<String>)| group.iter().any(|old| words(old) == said);
+        if said.is_empty() || of_people.any(is_said) {
             return;
         }
         for (_, group) in &mut self.0 {
@@ -155,11 +159,14 @@ impl Notes {
         self.0.retain(|(_, group)| !group.is_empty());
     }
 
-    /// Lets go of the oldest note of the longest group until the rest has so many bytes.
+    /// Lets go of the oldest note of the longest group until the rest has so many bytes: of those that agents write to as
+    /// long as there is one, since under headings of their own people alone do.
     fn fit(&mut self, bytes: usize) {
         while self.rendered("##").len() > bytes {
             let length = |group: &[String]| group.iter().map(String::len).sum::<usize>();
-            let longest = self.0.iter_mut().max_by_key(|(_, group)| length(group));
+            let longest = self.0.iter_mut();
+            let longest =
+                longest.max_by_key(|(heading, group)| (is_agents(heading), length(group)));
             let Some((_, group)) = longest else { return };
             group.remove(0);
             self.0.retain(|(_, group)| !group.is_empty());
@@ -239,6 +246,11 @@ fn group_of(heading: &str) -> &'static str {
     let heading = heading.to_lowercase();
     let names = |(_, words): &&(&str, &[&str])| words.iter().any(|word| heading.contains(word));
     GROUPS.iter().find(names).map_or(OTHER, |(name, _)| name)
+}
+
+/// Whether agents write under a heading; under others people alone do.
+fn is_agents(heading: &str) -> bool {
+    group_of(heading) == heading
 }
 
 /// Nothing of it begins or ends a comment.
@@ -337,6 +349,27 @@ mod tests {
         assert!(
             long.len() < NOTE_BYTES + 40 && long.contains(" […]"),
             "{long}"
+        );
+    }
+
+    #[test]
+    fn what_people_wrote_under_a_heading_of_their_own_stays() {
+        let lines = |said: &str| -> String {
+            let line = |number| format!("- {number} {}\n", said.repeat(100));
+            (0..100).map(line).collect()
+        };
+        let mine = format!("## For all of us\n\n{}\n", lines("x"));
+        let theirs = format!("## Files\n{}- 7 {}\n", lines("y"), "x".repeat(100));
+        let notes = with_found_out(&mine, &found(&theirs));
+        assert!(
+            notes.contains(&mine) && notes.len() <= MOST_NOTES,
+            "{}",
+            notes.len()
+        );
+        let files = notes.split_once("## For").expect("both").0;
+        assert!(
+            files.contains("- 99 ") && !files.contains("- 1 "),
+            "{files}"
         );
     }
 

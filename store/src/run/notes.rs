@@ -11,8 +11,10 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use tm_scheduler::Tag;
 
-/// No file of notes is longer.
+/// No file of notes that tm writes is longer.
 pub const MOST_NOTES: usize = 16 * 1024;
+/// So much is read of one that people wrote.
+const MOST_READ: u64 = 1024 * 1024;
 
 impl ProjectDirectory {
     fn notes_folder(&self) -> PathBuf {
@@ -27,10 +29,10 @@ impl ProjectDirectory {
     /// Returns the notes of a tag; nothing where there are none.
     ///
     /// # Errors
-    /// The file can't be read.
+    /// The file can't be read, or is far too long.
     pub fn notes(&self, tag: &Tag) -> Result<String, Error> {
         let file = self.notes_file(tag);
-        match tm_untrusted::read_beginning(&file, MOST_NOTES as u64) {
+        match tm_untrusted::read(&file, MOST_READ) {
             Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
             Err(error) => Err(Error::read(&file)(error)),
