@@ -16,7 +16,7 @@ use tm_scheduler::{
     AuditItem, BranchName, BranchNameError, RunId, Status, TaskId, Unplannable, quoted, with_causes,
 };
 use tm_store::backlog::BacklogError;
-use tm_store::run::{Holder, MOST_NOTES};
+use tm_store::run::Holder;
 use words::not_shown;
 
 /// Why a call came to nothing.
@@ -68,9 +68,6 @@ pub enum Error {
     /// The lines around tm's section of a document do not belong together.
     #[error("find tm's section in `{0}`: it has no beginning, no end, or several")]
     SectionNotWhole(&'static str),
-    /// The notes of a tag are longer than what agents are told.
-    #[error("add to the notes of the tag `{0}`: they have more than {} KiB, and agents are told no more", MOST_NOTES / 1024)]
-    NotesTooLong(Tag),
     /// Somebody else has changed a document.
     #[error("write `{0}`: somebody else has changed it meanwhile")]
     DocumentChanged(&'static str),

@@ -47,7 +47,10 @@ fn add(project: &Project, header: &JournalHeader, directory: &RunDirectory) -> R
     let has_room = |notes: &str| notes.len() <= MOST_NOTES;
     let change = |notes: &str| has_room(notes).then(|| with_found_out(notes, &fresh));
     if !project.directory.change_notes(&header.tag, change)? {
-        return Err(Error::NotesTooLong(header.tag.clone()));
+        let (tag, most) = (&header.tag, MOST_NOTES / 1024);
+        let long =
+            format!("those of the tag `{tag}` have more than {most} KiB; shorten them first");
+        return Err(io::Error::other(long).into());
     }
     Ok(write_json(&directory.noted(), &context.len())?)
 }

@@ -3,7 +3,7 @@
 use super::{Advice, AnyError, NO_BACKLOG};
 use crate::exit_code::ExitCode;
 use tm_runtime::autopilot::{Error, ErrorKind};
-use tm_scheduler::autopilot::Unstartable;
+use tm_scheduler::autopilot::{CalledBy, Counts, Unstartable};
 
 pub(super) fn on_autopilot(error: &AnyError) -> Option<Advice> {
     let error: &Error = error.downcast_ref()?;
@@ -24,7 +24,9 @@ const fn code(kind: ErrorKind) -> ExitCode {
 fn hint(error: &Error) -> Option<String> {
     let text = match error {
         Error::Illegal(illegal) => {
-            return illegal.next.command().map(|command| format!("`{command}`"));
+            // Where counts are asked for, the refusal of a report without any says how they are given.
+            let command = illegal.next.call(CalledBy::Command, Counts::Unasked);
+            return command.map(|command| format!("`{command}`"));
         }
         Error::BrokenBase(tests) => return Some(super::broken_base(tests)),
         Error::Unstartable(error) => return Some(unstartable(error)),

@@ -113,7 +113,7 @@ fn an_error_of_the_service_is_none_of_its_limits() {
 #[test]
 fn an_error_of_its_service_is_known_of_opencode_when_its_time_is_over() {
     let broken = Behaviour::Refuse(Refusal::Broken);
-    let Some(attempt) = attempt(OPENCODE, broken, &["--timeout", "12s"], 3) else {
+    let Some(attempt) = attempt(OPENCODE, broken, &["--timeout", "40s"], 3) else {
         return;
     };
     assert_eq!(

@@ -202,7 +202,7 @@ impl Taken {
                 subtask: self.subtask,
                 verdict: Box::new(verdict),
                 is_paused: matches!(state.machine.stage(), Stage::Paused { .. }),
-                next: state.machine.next().command(),
+                next: session.project.call(&state.machine.next()),
             });
         }
         let test_results = state.last_test_results.clone();

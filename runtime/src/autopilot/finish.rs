@@ -51,7 +51,7 @@ pub async fn finalize(project: &Project, request: &FinalizeRequest) -> Result<En
             subtask: session.state.task_id.clone(),
             verdict: Box::new(verdict),
             is_paused: false,
-            next: Action::Finalize.command(),
+            next: session.project.call(&Action::Finalize),
         });
     }
     let mut warnings = verdict.warnings;
