@@ -8,7 +8,7 @@ use crate::{ProofSummary, Tone, human_duration, listed, toned};
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
-use regex::Regex;
+use regex::{Captures, Regex};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -171,12 +171,12 @@ fn on_its_line(text: &str) -> String {
     text.replace(['\n', '\r', '\t'], " ")
 }
 
-/// What services take for an order to close an issue: the word, and what is between it and a number, a key or an address.
+/// What services take for an order to close an issue: a word, and a number, a key or an address behind it.
 static CLOSING: LazyLock<Regex> = LazyLock::new(|| {
-    let words =
-        r"(?i)\b(clos|fix|resolv|implement|complet)((?:e[sd]?|s|ing)?\b[\s:*_(\[<]*(?:issues?\s+)?";
-    let issue = r"(?:[\w./-]*[#!]\d|[a-z]\w*-\d|https?://))";
-    Regex::new(&format!("{words}{issue}")).expect("a valid pattern")
+    let words = r"(?:close|resolve|complete)[sd]?|closing|resolving|completing|(?:fix|implement)(?:s|es|ed|ing)?";
+    let between = r"[\s:*_(\[<]*(?:issues?\s+)?";
+    let issue = r"[\w./-]*[#!]\d|[a-z]\w*-\d|https?://";
+    Regex::new(&format!(r"(?i)\b(?:{words})\b{between}(?:{issue})")).expect("a valid pattern")
 });
 
 /// Titles and evidence come from tasks and agents: one line, nobody is called by name, nothing of a stranger's is closed, and
@@ -188,7 +188,8 @@ pub(crate) fn nobody_called(text: &str) -> String {
 }
 
 fn closing_nothing(text: &str) -> String {
-    CLOSING.replace_all(text, "$1\u{200b}$2").into_owned()
+    let broken = |found: &Captures<'_>| format!("{}\u{200b}{}", &found[0][..1], &found[0][1..]);
+    CLOSING.replace_all(text, broken).into_owned()
 }
 
 /// Mermaid reads `#…;` as a character reference, so everything that could end the label becomes one.

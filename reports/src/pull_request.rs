@@ -188,8 +188,8 @@ mod tests {
         let mut done = task("1", "Fixes #12");
         done.description = "As said.\n\nCloses\n#13.".to_owned();
         let text = text(&[done], &[]);
-        assert_eq!(text.title, "Fix\u{200b}es #12");
-        assert!(text.body.contains("Clos\u{200b}es\n#13."), "{}", text.body);
+        assert_eq!(text.title, "F\u{200b}ixes #12");
+        assert!(text.body.contains("C\u{200b}loses\n#13."), "{}", text.body);
     }
 
     #[test]
