@@ -5,7 +5,6 @@ mod words;
 
 pub use lost_landings::LostLandings;
 
-use std::io;
 use std::path::PathBuf;
 use tm_reports::DoubtSummary;
 use tm_runtime::JournalHeader;
@@ -58,7 +57,7 @@ pub enum Error {
     Channel(#[from] tm_runtime::notices::UnknownChannel),
     /// The system refused.
     #[error(transparent)]
-    System(#[from] io::Error),
+    System(#[from] std::io::Error),
     /// There is no backlog.
     #[error(transparent)]
     NoBacklog(BacklogError),
@@ -271,6 +270,9 @@ pub enum Error {
     /// HEAD is on no branch.
     #[error("merge: HEAD is on no branch")]
     OnNoBranch,
+    /// HEAD is on the branch whose work is to be merged.
+    #[error("merge `{0}` into itself: it is what you are on")]
+    OnItsBranch(BranchName),
     /// There is no such branch: nothing landed in it, or it was removed since.
     #[error("merge: there is no branch `{0}`")]
     NothingLanded(BranchName),
@@ -393,6 +395,6 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What the system says.
-        source: io::Error,
+        source: std::io::Error,
     },
 }

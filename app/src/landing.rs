@@ -4,9 +4,9 @@ use crate::committing::Statuses;
 use crate::error::Error;
 use crate::project::Project;
 use crate::report::refuse_doubted;
-use crate::review::ReviewedRun;
+use crate::review::{ReviewedRun, refuse_under_way};
 use tm_scheduler::{BranchName, CommitId};
-use tm_store::run::RunLock;
+use tm_store::run::{RunLock, is_autopilot_run};
 use tm_worktrees::{Diffstat, FastForwardPolicy, Landing};
 
 /// Whether work may be passed on that somebody rejected.
@@ -41,6 +41,9 @@ impl Homecoming {
         if rejected == Rejected::LeftOut {
             refuse_rejected(&run, &branch)?;
         }
+        if is_autopilot_run(&run.replayed.header.run_id) && onto == branch.as_str() {
+            return Err(Error::OnItsBranch(branch));
+        }
         Ok(Self { run, branch, onto })
     }
 
@@ -61,6 +64,7 @@ pub(crate) fn passable(
 ) -> Result<ReviewedRun, Error> {
     refuse_live(&project, what)?;
     let run = ReviewedRun::open(project, run)?;
+    refuse_under_way(&run.project, &run.replayed.header.run_id)?;
     refuse_doubted(&run.summary)?;
     Ok(run)
 }

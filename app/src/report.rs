@@ -12,10 +12,10 @@ use tm_reports::{
     DiffstatSummary, DoubtSummary, REPORTS, RunFacts, SetupSummary, Summary, TaskSummary,
     summarize, with_doubts,
 };
-use tm_runtime::audit::doubts_of_looks;
+use tm_runtime::audit::{Landings, doubts_of_looks};
 use tm_runtime::{JournalHeader, Replayed, now};
 use tm_scheduler::{CommitId, Phase, Scheduler, State, TaskView, Timestamp, with_causes};
-use tm_store::run::{Holder, RunDirectory, RunLock, read_json, write_json};
+use tm_store::run::{Holder, RunDirectory, RunLock, is_autopilot_run, read_json, write_json};
 
 /// What was rejected and has been done again since is evidence for nobody any more.
 pub(crate) fn forget_rejections(
@@ -222,11 +222,17 @@ pub(crate) fn shown_summary(
 
 fn doubts(project: &Project, run: &KnownRun) -> Vec<DoubtSummary> {
     let header = &run.replayed.header;
+    let landings = if is_autopilot_run(&header.run_id) {
+        Landings::Commits
+    } else {
+        Landings::Merges
+    };
     let seen = doubts_of_looks(
         &project.repository,
         &header.base_commit,
         header.integration_branch.as_str(),
         &run.replayed.scheduler,
+        landings,
     );
     let seen = seen.into_iter().map(|doubt| DoubtSummary {
         task: doubt.task.map(|task| task.to_string()),

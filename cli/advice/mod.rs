@@ -13,7 +13,6 @@ use tm_runtime::callers::RefusedToAgent;
 use tm_runtime::notices::UnknownChannel;
 use tm_runtime::standing::NotTakenBack;
 use tm_store::backlog::{BacklogError, Refusal};
-use tm_store::run::HeldFor;
 
 /// An error of any crate.
 type AnyError = dyn std::error::Error + 'static;
@@ -101,7 +100,7 @@ fn on_store(error: &AnyError) -> Option<Advice> {
     let tm_store::Error::Held(holder) = error.downcast_ref()? else {
         return None;
     };
-    let words = if holder.held_for == Some(HeldFor::Loop) {
+    let words = if holder.held_for == Some(tm_store::run::HeldFor::Loop) {
         "a loop works through the same backlog; `tm loop status` shows it, `tm loop stop` stops it, `tm waves run --wait` waits for it"
     } else {
         "`tm waves status` shows it, `tm waves stop` stops it, `tm waves run --wait` waits for it"
@@ -261,7 +260,9 @@ fn on_work(error: &Error) -> Option<&'static str> {
             "`tm waves run` takes it back and does it again, `tm review approve ID` changes your mind, `--with-rejected` \
              goes on"
         }
-        Error::OnNoBranch => "`git switch` to the branch that is to have it",
+        Error::OnItsBranch(_) | Error::OnNoBranch => {
+            "`git switch` to the branch that is to have it"
+        }
         Error::NothingLanded(_) => "nothing landed in it, or it was removed once it was merged",
         Error::NotBroughtIn(_) => {
             "commit, stash or move what is in the way, then try again; nothing was changed"

@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 pub const TAKES_BACK: &str = "Takes-Back";
 /// The trailer with a task's title, where the first line of the message may be another one.
 pub const TITLE: &str = "Title";
+/// What the trailer `Phase` says of a commit of autopilot's; its `Task` is `#<id> - <title>`.
+pub const BY_AUTOPILOT: &str = "COMMIT";
 /// What the trailer `Phase` says of a commit that takes work back.
 pub const TAKEN_BACK_PHASE: &str = "taken-back";
 
@@ -174,7 +176,24 @@ fn said_by(
     let (Some(phase), Some(tag), Some(run)) = (value("Phase"), value("Tag"), value("Run")) else {
         return Vec::new();
     };
-    let (task, tag) = (TaskId::from(task), Tag::from(tag));
+    let tag = Tag::from(tag);
+    if phase == BY_AUTOPILOT {
+        let named = task
+            .strip_prefix('#')
+            .and_then(|task| task.split_once(" - "));
+        let work = |(task, title)| {
+            Said::Work(Work {
+                commit: past.commit.clone(),
+                task: TaskId::from(task),
+                tag,
+                run: RunId::from(run),
+                kind: WorkKind::Whole,
+                titles: vec![one_line(title)],
+            })
+        };
+        return named.map(work).into_iter().collect();
+    }
+    let task = TaskId::from(task);
     let kind = match phase {
         "red" => WorkKind::Red,
         "green" | "none" => WorkKind::Whole,

@@ -66,8 +66,8 @@ pub use formats::{OutputFormat, ResultFormat};
 pub use gate::{GateOutcome, GateResult, GateRun, judge_gate};
 pub use graph::{CutDependency, Problem, Unplannable, cycle_with};
 pub use history::{
-    PastMessage, Recognised, TAKEN_BACK_PHASE, TAKES_BACK, TITLE, Work, WorkKind, reverted,
-    standing_work,
+    BY_AUTOPILOT, PastMessage, Recognised, TAKEN_BACK_PHASE, TAKES_BACK, TITLE, Work, WorkKind,
+    reverted, standing_work,
 };
 pub use id::{
     AccountName, AgentName, AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp, milliseconds,

@@ -16,7 +16,7 @@ use std::time::Duration;
 use tm_executors::process::{TreeCommand, run_captured};
 use tm_reports::{PullRequestFacts, PullRequestText, TaskSummary, pull_request};
 use tm_scheduler::{BranchName, CommitId, Phase, Task, TaskId};
-use tm_store::run::safe_name;
+use tm_store::run::{is_autopilot_run, safe_name};
 
 /// How long one call of `gh` may take.
 const LIMIT: Duration = Duration::from_mins(2);
@@ -85,9 +85,13 @@ impl PullRequests {
     ///
     /// # Errors
     /// The work of the run can't be passed on, or it is not clear where to.
-    pub fn of(project: Project, order: PullOrder) -> Result<Self, Error> {
+    pub fn of(project: Project, mut order: PullOrder) -> Result<Self, Error> {
         let what = "open pull requests for the work of a run while one";
         let run = passable(project, what, order.run.as_deref())?;
+        if is_autopilot_run(&run.replayed.header.run_id) {
+            // Its tasks are one after the other on one branch.
+            order.per = Per::Run;
+        }
         if order.rejected == Rejected::LeftOut && order.per == Per::Run {
             refuse_rejected(&run, &run.summary.integration_branch)?;
         }
@@ -148,7 +152,8 @@ impl PullRequests {
     /// The remote or `gh` refused.
     pub async fn open(&mut self, opened: impl Fn(&PullRequest)) -> Result<(), Error> {
         let (project, run) = (&self.run.project, &self.run.replayed);
-        if self.order.per == Per::Run {
+        // The branch of autopilot may be the one that the user is on.
+        if self.order.per == Per::Run && !is_autopilot_run(&run.header.run_id) {
             Statuses::of(project, &run.header).commit_on_branch(&run.scheduler)?;
         }
         let branches = self

@@ -1,6 +1,7 @@
 //! The branches of a run as a reviewer wants to see them: in landing order, with verdict, claim beside proof, size and
 //! conflicts ahead. Reads; decides and prints nothing.
 
+use super::autopilot::known;
 use super::doubted::{Doubted, DoubtedWork};
 use crate::error::Error;
 use crate::project::Project;
@@ -99,7 +100,7 @@ impl ReviewedRun {
     /// # Errors
     /// There is none, or it can't be read.
     pub fn open(project: Project, run: Option<&str>) -> Result<Self, Error> {
-        let run = project.replayed(run)?;
+        let run = known(&project, run)?;
         let liveness = liveness(&project, &run.replayed);
         let summary = shown_summary(&project, &run, run.replayed.last_input_at, liveness);
         Ok(Self {
@@ -256,7 +257,10 @@ impl ReviewedRun {
 /// RED comes before its GREEN, with which it lands; what has not landed comes last.
 fn in_landing_order(tasks: &[TaskSummary]) -> Vec<&TaskSummary> {
     let mut ordered: Vec<&TaskSummary> = tasks.iter().collect();
-    ordered.sort_by_cached_key(|task| (!task.landed, ended(task, tasks), task.phase != Phase::Red));
+    ordered.sort_by_cached_key(|task| {
+        let is_no_red = task.phase != Phase::Red;
+        (!task.landed, ended(task, tasks), is_no_red, task.wave)
+    });
     ordered
 }
 

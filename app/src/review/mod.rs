@@ -1,9 +1,11 @@
 //! The work of a run branch after branch, and what becomes of a decision about it: the decision is kept, a rejected task
 //! is open again, and whoever does it next is told why.
 
+mod autopilot;
 mod branch;
 mod doubted;
 
+pub(crate) use autopilot::refuse_under_way;
 pub use branch::{ReviewedRun, TaskBranch};
 pub(crate) use doubted::Doubted;
 pub use doubted::DoubtedWork;

@@ -22,7 +22,7 @@ mod judge;
 mod statuses;
 mod structure;
 
-pub use journal::{Doubt, doubts, doubts_of_looks, landed_since, proven_tips};
+pub use journal::{Doubt, Landings, doubts, doubts_of_looks, landed_since, proven_tips};
 pub use statuses::{STATUSES_PHASE, is_same_but_for_statuses};
 
 /// Which tests of a history are run.

@@ -19,7 +19,7 @@ use std::path::Path;
 use tm_config::Verify;
 use tm_presets::CommitWords;
 use tm_scheduler::autopilot::{Action, IllegalStep, Order, TestCounts};
-use tm_scheduler::{BranchName, CommitId, Status, Task, TaskId, TddHalf, quoted};
+use tm_scheduler::{BY_AUTOPILOT, BranchName, CommitId, Status, Task, TaskId, TddHalf, quoted};
 use tm_worktrees::CommitFiles;
 
 /// What is to be committed.
@@ -269,7 +269,7 @@ pub(super) fn commit_message(subject: &Subject<'_>) -> Result<String, Error> {
     let id = one_line(subject.subtask.id.as_str());
     let _ = writeln!(
         text,
-        "\n\nTask: #{id} - {title}\nPhase: COMMIT\nTag: {}\nTests: {} passing",
+        "\n\nTask: #{id} - {title}\nPhase: {BY_AUTOPILOT}\nTag: {}\nTests: {} passing",
         one_line(subject.tag),
         subject.tests.passed
     );

@@ -11,9 +11,8 @@ use super::verify;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tm_config::Verify;
-use tm_scheduler::TaskId;
-use tm_scheduler::TddHalf;
 use tm_scheduler::autopilot::{PhaseReport, Stage, Step, TestCounts, Verdict, VerdictKind};
+use tm_scheduler::{Proof, TaskId, TddHalf};
 use tm_store::run::write_json;
 use tm_worktrees::TreeId;
 
@@ -51,12 +50,14 @@ pub async fn complete(project: &Project, request: &CompleteRequest) -> Result<Co
     session.assert_holds_its_commits()?;
     let (phase, subtask) = under_way(&session);
     let tree = session.tree()?;
+    let mut proof = None;
     match (project.settings.autopilot.verify, request.counts) {
         (Verify::Run, _) => {
             let seen = verify::measure(&mut session, phase, &tree).await?;
             report.counts = seen.counts;
             report.coverage = seen.coverage.or(report.coverage);
             report.proven = Some(seen.verdict);
+            proof = Some(seen.proof);
         }
         (Verify::Reported, None) => return Err(Error::NoResults),
         (Verify::Reported, Some(_)) => {
@@ -80,6 +81,7 @@ pub async fn complete(project: &Project, request: &CompleteRequest) -> Result<Co
         subtask,
         report,
         verdict,
+        proof,
         files: if request.files.is_empty() {
             project.changed_files()?
         } else {
@@ -133,6 +135,8 @@ struct Taken {
     subtask: TaskId,
     report: PhaseReport,
     verdict: Verdict,
+    /// What tm measured, where it ran the tests itself.
+    proof: Option<Proof>,
     /// What was changed.
     files: Vec<String>,
 }
@@ -146,6 +150,7 @@ impl Taken {
             "subtaskId": self.subtask, "phase": word, "passed": counts.passed, "failed": counts.failed,
             "skipped": counts.skipped, "total": counts.total, "coverage": report.coverage, "files": self.files,
             "validated": verdict.is_accepted(), "message": verdict.message, "warnings": verdict.warnings,
+            "proof": self.proof,
         });
         write_json(&session.run.test_results(&self.subtask, &word), &results)?;
         if verdict.kind != VerdictKind::Malformed {

@@ -9,7 +9,7 @@ use super::verify;
 use serde_json::json;
 use tm_config::Verify;
 use tm_scheduler::autopilot::{
-    Action, IllegalStep, Order, Stage, TestCounts, Verdict, judge_final,
+    Action, CalledBy, IllegalStep, Order, Stage, TestCounts, Verdict, judge_final,
 };
 use tm_scheduler::{Status, Task, TaskId, quoted};
 use tm_store::run::write_json;
@@ -63,7 +63,13 @@ pub async fn finalize(project: &Project, request: &FinalizeRequest) -> Result<En
         json!({"event": "run:ended", "status": "completed", "commits": commits}),
     ])?;
     let branch = &session.state.branch;
-    let note = format!("the work is on `{branch}`; review it and merge it");
+    let how = match project.environment.called_by {
+        CalledBy::Command => {
+            "`tm review` shows it, `tm pr` opens a pull request, and `tm waves land` brings it into the branch that you are on"
+        }
+        CalledBy::Tool => "review it and merge it",
+    };
+    let note = format!("the work is on `{branch}`; {how}");
     Ok(ended(&session.state, verdict.message, warnings, note))
 }
 

@@ -4,6 +4,7 @@
 //! Which step is legal is decided by the machine alone.
 
 mod answers;
+mod branch;
 mod commit;
 mod complete;
 mod context;
@@ -26,6 +27,7 @@ pub use answers::{
     ProgressView, RedContext, Started, StatusView, SubtaskStatus, SubtaskView, TestResultsView,
     WorkUnit, WorkUnitContext,
 };
+pub use branch::{CommittedPiece, RunBranch, branch};
 pub use commit::{CommitRequest, commit};
 pub use complete::parse_counts;
 pub use complete::{CompleteRequest, complete};

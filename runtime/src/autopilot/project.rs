@@ -91,6 +91,14 @@ impl Project {
         project
     }
 
+    /// Returns the project of another checkout, as far as its runs are concerned.
+    pub(super) fn with_folder(&self, folder: AutopilotFolder) -> Self {
+        Self {
+            folder,
+            ..self.clone()
+        }
+    }
+
     /// Returns the call that does what comes next, or ends it; without counts where nobody asks for them.
     pub(super) fn call(&self, action: &Action) -> Option<String> {
         let counts = match self.settings.autopilot.verify {

@@ -48,7 +48,7 @@ impl<'a> OpenRun<'a> {
         Self::of(project, id)
     }
 
-    fn of(project: &'a Project, id: RunId) -> Result<Self, Error> {
+    pub(super) fn of(project: &'a Project, id: RunId) -> Result<Self, Error> {
         let run = project.folder.run(&id).ok();
         let run = run.filter(|run| run.state().exists());
         let run = run.ok_or(Error::UnknownRun(id))?;

@@ -21,6 +21,7 @@ pub(super) struct Seen {
     pub(super) counts: TestCounts,
     pub(super) coverage: Option<f64>,
     pub(super) verdict: Verdict,
+    pub(super) proof: Proof,
 }
 
 /// Runs the tests and judges what is seen.
@@ -62,6 +63,7 @@ pub(super) async fn measure(
         counts: TestCounts::of(proof.passed, proof.failed, 0),
         coverage: proof.coverage.map(|coverage| coverage.after),
         verdict: verdict(phase, &proof),
+        proof,
     })
 }
 

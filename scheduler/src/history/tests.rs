@@ -74,6 +74,18 @@ fn what_was_taken_back_stands_no_more_until_it_is_done_again() {
 }
 
 #[test]
+fn what_autopilot_committed_stands_by_its_id_and_title() {
+    let message = "[1.2] feat: add store\n\nTask: #1.2 - Add store - twice\nPhase: COMMIT\nTag: master\n\
+                   Tests: 2 passing\nCoverage: 92% lines\nRun: master__task-1__x\n";
+    assert_eq!(standing(&[message]), ["1.2 Whole 0"]);
+    let told = [message.to_owned()];
+    let known = |title: &str| recognised(&[Task::new("1.2", title)], &told);
+    assert_eq!(done(&known("Add store - twice")), ["1.2"]);
+    assert_eq!(done(&known("Another one")), Vec::<&str>::new());
+    assert_eq!(standing(&[&message.replace('#', "")]), Vec::<String>::new());
+}
+
+#[test]
 fn git_revert_counts_and_its_own_revert_too() {
     let first = work("One", "1", "none");
     let revert = |number: usize| {

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::file_system::create_durable;
-use crate::run::{ActivityLog, encode};
+use crate::run::{ActivityLog, RunDirectory, encode};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tm_scheduler::{TaskId, Timestamp};
@@ -26,6 +26,13 @@ impl AutopilotRun {
     /// Returns the folder itself.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the folder as one of a run of waves, for what both have.
+    pub fn as_run(&self) -> RunDirectory {
+        RunDirectory {
+            path: self.path.clone(),
+        }
     }
 
     /// Creates the folders, open to their owner alone.

@@ -14,7 +14,7 @@ pub(super) const TASKS: &str = "tasks";
 /// The folder of one run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RunDirectory {
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 impl RunDirectory {

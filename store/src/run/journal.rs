@@ -23,8 +23,8 @@ const OLDEST_VERSION: u64 = 1;
 /// No journal is longer.
 const MOST_BYTES: u64 = 4 << 30;
 
-/// Where a journal goes on: after its last whole line.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// Where a journal goes on: after its last whole line. Of a run without a journal it says nothing.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct JournalEnd {
     /// The version of the format.
     version: u64,
