@@ -63,7 +63,7 @@ fn built_in_agents_are_started_without_a_terminal_and_without_a_model() {
         ),
         (
             "opencode",
-            "opencode run --format json --dir /work tree --auto",
+            "opencode run --format json --print-logs --log-level ERROR --dir /work tree --auto",
         ),
         ("qwen", "qwen -o stream-json --chat-recording=false -y"),
         (
