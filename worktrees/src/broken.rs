@@ -103,7 +103,10 @@ impl Repository {
 
     /// Whether nothing is missing of commits but for what HEAD has.
     fn are_whole<'c>(&self, commits: impl IntoIterator<Item = &'c CommitId>) -> bool {
-        let commits: String = commits.into_iter().map(|id| format!("{id}\n")).collect();
+        let commits: String = commits
+            .into_iter()
+            .flat_map(|id| [id.as_str(), "\n"])
+            .collect();
         self.git("rev-list --quiet --objects --exclude-promisor-objects --stdin")
             .input(format!("{commits}^HEAD\n"))
             .done()
