@@ -69,6 +69,7 @@ pub struct Refused {
 
 impl fmt::Display for Refused {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} does not work here: {}", self.level, self.why)
+        let Self { level, why, remedy } = self;
+        write!(formatter, "{level} does not work here: {why}; {remedy}")
     }
 }

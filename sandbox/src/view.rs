@@ -30,7 +30,8 @@ pub struct View {
 }
 
 /// Where people, services and other programs keep what is theirs: homes, sockets, temporary files, other disks.
-const OF_OTHERS: [&str; 10] = [
+const OF_OTHERS: [&str; 11] = [
+    "/dev/shm",
     "/home",
     "/media",
     "/mnt",

@@ -24,6 +24,9 @@ const NAMESPACES: [&str; 5] = [
     "--unshare-cgroup-try",
 ];
 
+/// Where everybody's temporary files are; a program has its own there.
+const PRIVATE: [&str; 3] = ["/dev/shm", "/tmp", "/var/tmp"];
+
 /// Returns the program.
 pub(super) fn program() -> Option<PathBuf> {
     PLACES
@@ -85,7 +88,7 @@ impl Line {
                 Access::Write => self.paths("--bind-try", &[path, path]),
             }
             // What is private stands where everybody's is.
-            if path == Path::new("/tmp") || path == Path::new("/var/tmp") {
+            if PRIVATE.iter().any(|private| path == Path::new(private)) {
                 let own = confinement.own_folder.join("tmp");
                 self.paths("--bind", &[&own, path]);
                 emptied.pop();

@@ -133,10 +133,10 @@ fn granted(view: &View) -> Vec<(PathBuf, Access)> {
 
 fn grant(view: &View, path: &Path, granted: &mut Vec<(PathBuf, Access)>) {
     // Of devices only a few are anybody's.
-    if path == Path::new("/dev") {
-        return;
-    }
-    let own = view.of(path);
+    let own = match path.as_os_str().as_encoded_bytes() {
+        b"/dev" => Access::Hidden,
+        _ => view.of(path),
+    };
     let below = || {
         view.rules()
             .filter(move |(rule, _)| rule.starts_with(path) && *rule != path)
