@@ -35,10 +35,11 @@ pub use duration::parse_duration;
 pub use error::Error;
 pub use inputs::{Inputs, Override};
 pub use load::{Explained, Loaded, load};
-pub use scalar::{CoverageThreshold, Dollars, Text};
+pub use scalar::{Bytes, CoverageThreshold, Dollars, Text};
 pub use settings::{
-    Attest, Autopilot, CommitBacklog, CommitHooks, Compat, Escape, Gate, GatePhase, Git, Settings,
-    Storage, StorageLocation, Tdd, Test, TestPart, Verify, Waves, Worktree,
+    Attest, Autopilot, CommandNetwork, CommitBacklog, CommitHooks, Compat, Escape, Gate, GatePhase,
+    Git, Sandbox, SandboxLevel, SandboxedCommands, Settings, Storage, StorageLocation, Tdd, Test,
+    TestPart, Verify, Waves, Worktree,
 };
 pub use shape::schema;
 pub use source::{Source, Warning};

@@ -83,6 +83,58 @@ inlined!(Text, {
     "type": ["string", "integer", "boolean"],
 });
 
+/// An amount of bytes: a number, or one with a unit such as `8GiB` or `512 MiB`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Bytes(u64);
+
+/// Units and their bytes; decimal ones mean the binary ones, as people do.
+const UNITS: [(&str, u64); 4] = [
+    ("t", 1 << 40),
+    ("g", 1 << 30),
+    ("m", 1 << 20),
+    ("k", 1 << 10),
+];
+
+impl Bytes {
+    /// Returns how many they are.
+    pub const fn count(self) -> u64 {
+        self.0
+    }
+
+    fn of(text: &str) -> Option<Self> {
+        let text = text.trim().to_ascii_lowercase();
+        let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+        let unit = text[digits.len()..].trim();
+        let unit = unit
+            .strip_suffix("ib")
+            .or_else(|| unit.strip_suffix('b'))
+            .unwrap_or(unit);
+        let bytes = match UNITS.iter().find(|(name, _)| *name == unit) {
+            Some((_, bytes)) => *bytes,
+            None if unit.is_empty() => 1,
+            None => return None,
+        };
+        digits.parse::<u64>().ok()?.checked_mul(bytes).map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bytes = match serde_json::Value::deserialize(deserializer)? {
+            serde_json::Value::Number(number) => number.as_u64().map(Self),
+            serde_json::Value::String(text) => Self::of(&text),
+            _ => None,
+        };
+        bytes.ok_or_else(|| de::Error::custom("no amount of bytes"))
+    }
+}
+
+inlined!(Bytes, {
+    "title": "an amount of bytes such as `8GiB` or `512MiB`",
+    "type": ["string", "integer"],
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +155,23 @@ mod tests {
             );
         }
         assert!(serde_json::from_value::<CoverageThreshold>(json!(-1)).is_err());
+    }
+
+    #[test]
+    fn bytes_have_units() {
+        for (value, bytes) in [
+            (json!(12), Some(12)),
+            (json!("12"), Some(12)),
+            (json!("8GiB"), Some(8 << 30)),
+            (json!("512 mb"), Some(512 << 20)),
+            (json!("1k"), Some(1024)),
+            (json!("-1"), None),
+            (json!("8 apples"), None),
+            (json!("99999999999TiB"), None),
+        ] {
+            let read = serde_json::from_value::<Bytes>(value.clone());
+            assert_eq!(read.ok().map(Bytes::count), bytes, "{value}");
+        }
     }
 
     #[test]

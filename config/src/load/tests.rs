@@ -4,9 +4,9 @@ mod agents;
 
 use super::*;
 use crate::{
-    Agent, AgentRecipe, Argument, Attest, Autopilot, ByPhase, CommitBacklog, CommitHooks, Compat,
-    CoverageThreshold, Escape, Git, Override, Storage, StorageLocation, Tdd, Test, Verify, Waves,
-    Worktree,
+    Agent, AgentRecipe, Argument, Attest, Autopilot, ByPhase, CommandNetwork, CommitBacklog,
+    CommitHooks, Compat, CoverageThreshold, Escape, Git, Override, Sandbox, SandboxLevel,
+    SandboxedCommands, Storage, StorageLocation, Tdd, Test, Verify, Waves, Worktree,
 };
 use crate::{AgentCommand, CommandLine};
 use serde_json::json;
@@ -122,6 +122,23 @@ fn built_in_git() -> Git {
     }
 }
 
+fn built_in_sandbox() -> Sandbox {
+    Sandbox {
+        level: SandboxLevel::None,
+        read: Vec::new(),
+        write: Vec::new(),
+        memory: None,
+        processes: NonZeroU32::new(8192),
+        file_size: Some(serde_json::from_str("68719476736").expect("bytes")),
+        setup: SandboxedCommands {
+            network: CommandNetwork::On,
+        },
+        tests: SandboxedCommands {
+            network: CommandNetwork::Off,
+        },
+    }
+}
+
 fn built_in_settings() -> Settings {
     Settings {
         waves: Waves {
@@ -182,6 +199,7 @@ fn built_in_settings() -> Settings {
         agents: BTreeMap::new(),
         gates: Vec::new(),
         git: built_in_git(),
+        sandbox: built_in_sandbox(),
         storage: Storage {
             location: StorageLocation::Global,
             base_path: None,
