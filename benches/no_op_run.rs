@@ -127,7 +127,6 @@ async fn agent(task: TaskId, attempt: AttemptNumber, folder: &Path) -> Input {
         stdout: folder.join("stdout.log"),
         stderr: folder.join("stderr.log"),
         env_markers: vec![("TM_TASK_ID".to_owned(), task.to_string())],
-        sandbox: None,
         ..TreeCommand::default()
     };
     let mut tree = ProcessTree::spawn(&command).expect("a process");

@@ -28,6 +28,7 @@ impl Flags {
     pub(crate) fn judging(self, how: JudgingArguments) -> Self {
         self.set("test.command", "--test-command", how.test_command)
             .set("tdd.strictness", "--strictness", word(how.strictness))
+            .set("sandbox.level", "--sandbox", word(how.sandbox))
     }
 
     /// Returns all.
@@ -45,6 +46,24 @@ pub(crate) struct JudgingArguments {
     /// How strictly RED and GREEN are judged.
     #[arg(long, value_name = "LEVEL")]
     strictness: Option<StrictnessArgument>,
+    /// How set-ups and tests are held to their checkout.
+    #[arg(long, value_name = "LEVEL")]
+    sandbox: Option<SandboxArgument>,
+}
+
+/// How set-ups and tests are held to their checkout.
+#[derive(Clone, Copy, ValueEnum)]
+enum SandboxArgument {
+    /// The best that works here, none where nothing does.
+    Auto,
+    /// The best that works here; where nothing does, nothing is started.
+    Required,
+    /// Namespaces of their own.
+    Bwrap,
+    /// Rules of the kernel.
+    Landlock,
+    /// None.
+    None,
 }
 
 /// How strictly RED and GREEN are judged.

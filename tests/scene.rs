@@ -130,6 +130,11 @@ impl Scene {
             .env("AGENT_FOLDER", self.folder.path())
             // The suites of these tests meet their agents there.
             .env("TM_TEST_ENV", "{AGENT_FOLDER: null}")
+            // Which is where a sandbox keeps them from; its own tests ask for one.
+            .env(
+                "TM_SANDBOX_LEVEL",
+                std::env::var("TM_TEST_SANDBOX").unwrap_or("none".to_owned()),
+            )
             .stdin(Stdio::null());
         command
     }

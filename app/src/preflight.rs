@@ -7,6 +7,7 @@ use crate::notice::{BaseSeen, Notice};
 use crate::project::Project;
 use std::path::Path;
 use tm_executors::testing::{TestCommand, TestPlace, how_to_report, run_tests};
+use tm_runtime::git_around;
 use tm_runtime::loops::Place;
 use tm_runtime::preflight::{BrokenBase, look_first, no_test_command};
 use tm_runtime::{JournalHeader, TestResultCache, now, replay};
@@ -135,6 +136,7 @@ pub(crate) async fn before_loop(
         scratch: scratch.path(),
         executor: &executor,
         variables,
+        besides: &git_around(root),
     };
     let report = unless_interrupted(run_tests(command, place, "base")).await?;
     let (base, problem) = judge_base(BaseMeasured {

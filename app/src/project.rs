@@ -114,8 +114,9 @@ impl Project {
         }
     }
 
-    pub(crate) fn executor(&self) -> Executor {
-        tm_runtime::executor(&self.directory)
+    /// Returns where jobs are started, and how they are held.
+    pub fn executor(&self) -> Executor {
+        tm_runtime::executor(&self.directory, &self.repository, &self.loaded.settings)
     }
 
     /// Opens the worktrees of a run, or of something else that has a name of its own.

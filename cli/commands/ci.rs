@@ -140,7 +140,6 @@ async fn buildkite(summary: &Summary, directory: &RunDirectory) -> Result<(), St
         stdout: log.clone(),
         stderr: log.clone(),
         env_markers: vec![("TM_CI".to_owned(), summary.run_id.clone())],
-        sandbox: None,
         ..TreeCommand::default()
     };
     match run_within(&command, LIMIT).await {

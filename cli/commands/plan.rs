@@ -12,6 +12,7 @@ use itertools::Itertools as _;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use tm_app::{PlanOrder, Planned, Project, parts, reading};
+use tm_executors::engine::Holding;
 use tm_executors::testing::{Reading, TestCommand, how_to_report};
 use tm_scheduler::verdict::Strictness;
 use tm_scheduler::{Cycles, Phase, counted};
@@ -200,7 +201,10 @@ fn plan_text(project: &Project, planned: &Planned) -> String {
         plan
     } else {
         let reds = phases.contains(&Phase::Red).then(|| red_line(project));
-        plan + &agents_lines(project, &phases) + &tests_line(project) + &reds.unwrap_or_default()
+        plan + &agents_lines(project, &phases)
+            + &tests_line(project)
+            + &sandbox_line(project)
+            + &reds.unwrap_or_default()
     }
 }
 
@@ -220,6 +224,13 @@ fn tests_line(project: &Project) -> String {
         }
     };
     format!("\nTests\n  {line}\n")
+}
+
+/// How set-ups and tests are held, where that is asked for.
+fn sandbox_line(project: &Project) -> String {
+    let executor = project.executor();
+    let line = |held: &Holding| format!("  sandbox: {}\n", held.describe());
+    executor.holding().map(line).unwrap_or_default()
 }
 
 /// What is asked of the tests of a RED.

@@ -8,11 +8,28 @@ use tm_scheduler::Bring;
 
 /// Looks at everything, in the order in which a run needs it.
 pub(super) async fn findings(project: &Project) -> Vec<Finding> {
-    let mut findings = ready(project);
+    let mut findings = vec![sandbox(project)];
+    findings.extend(ready(project));
     findings.extend(content(project));
     findings.extend(repository(project));
     findings.push(remote(project).await);
     findings
+}
+
+/// How set-ups and tests are held.
+fn sandbox(project: &Project) -> Finding {
+    let executor = project.executor();
+    let hint = "`sandbox.level: auto` in .taskmaster/tm.yaml takes what works here";
+    let Some(held) = executor.holding() else {
+        let found = "none: set-ups and tests can change whatever you can";
+        return Finding::note("sandbox", found, hint);
+    };
+    let remedy = held.refused.first().map(|refused| refused.remedy);
+    match (held.level, remedy) {
+        (None, remedy) => Finding::bad("sandbox", held.describe(), remedy.unwrap_or(hint)),
+        (Some(_), Some(remedy)) => Finding::note("sandbox", held.describe(), remedy),
+        (Some(_), None) => Finding::good("sandbox", held.describe()),
+    }
 }
 
 /// Whether the packages that the project depends on get into worktrees.

@@ -11,6 +11,7 @@ mod checkouts;
 mod clock;
 mod conventional;
 mod error;
+mod holding;
 pub mod loops;
 pub mod notices;
 pub mod preflight;
@@ -25,11 +26,10 @@ mod waves;
 pub use checkouts::{Checkouts, preparation};
 pub use clock::now;
 pub use error::Error;
+pub use holding::{executor, git_around};
 pub use proving::{Parts, RedCommit, TestResultCache, Work, prove, red_commit};
 pub use run_event::RunEvent;
-pub use setup::{
-    attempt_limits, content_rules, environment, executor, home, rules, run_hooks, test_command,
-};
+pub use setup::{attempt_limits, content_rules, environment, home, rules, run_hooks, test_command};
 pub use step_error::StepError;
 pub(crate) use step_error::{blocking, briefly, describe, in_background};
 pub use waves::steering;

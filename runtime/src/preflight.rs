@@ -14,6 +14,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 use std::time::Instant;
+use tm_executors::engine::Holding;
 use tm_executors::testing::{TestCommand, how_to_report};
 use tm_scheduler::preflight::{BaseMeasured, Preflight, Problem, has_failing_tests, judge_base};
 use tm_scheduler::{CommitId, TestReport, milliseconds, quoted};
@@ -101,10 +102,14 @@ pub async fn look_first(
 ) -> Result<Preflight, StepError> {
     let repository = result_cache.repository();
     let tree = briefly(|| repository.tree_of(base))?;
+    let held = result_cache.holding();
     let mut preflight = Preflight {
         problems: briefly(|| filters(repository, &tree))?,
+        sandbox: held.map(Holding::describe),
         ..Preflight::default()
     };
+    let not_to_be_had = held.filter(|holding| holding.level.is_none());
+    preflight.problems.extend(not_to_be_had.map(of_sandbox));
     if !preflight.is_good() {
         // A checkout without the filters that it needs is not that of the tree.
         return Ok(cleaned(preflight));
@@ -227,6 +232,17 @@ fn of_setup(failed: &SetupFailed) -> Problem {
 }
 
 /// What tests and programs print has no orders to a terminal and no secrets in it.
+/// Nothing is started that is not held where that was asked for.
+fn of_sandbox(holding: &Holding) -> Problem {
+    Problem {
+        check: "sandbox".to_owned(),
+        what: holding.describe(),
+        last_lines: Vec::new(),
+        hint: "`sandbox.level: auto` in .taskmaster/tm.yaml (`--sandbox auto`) takes what works, and nothing where nothing does"
+            .to_owned(),
+    }
+}
+
 fn cleaned(mut preflight: Preflight) -> Preflight {
     for problem in &mut preflight.problems {
         let texts = problem.last_lines.iter_mut().chain([&mut problem.what]);

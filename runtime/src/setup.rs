@@ -6,18 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_config::{CommitHooks, CoverageThreshold, Settings, Storage, StorageLocation};
 use tm_executors::agent::AttemptLimits;
-use tm_executors::engine::Executor;
 use tm_executors::environment::EnvironmentRules;
 use tm_executors::testing::{TestCommand, detect_test_command};
 use tm_scheduler::ResultFormat;
 use tm_scheduler::verdict::Rules;
-use tm_store::run::{Home, ProjectDirectory};
+use tm_store::run::Home;
 use tm_worktrees::{ContentRules, Repository, RunHooks};
-
-/// Returns where the jobs of a project are started.
-pub fn executor(project: &ProjectDirectory) -> Executor {
-    Executor::local(project.under_way())
-}
 
 /// Returns the test command of the settings, or the one that is found in `root`.
 pub fn test_command(settings: &Settings, root: &Path) -> Option<TestCommand> {

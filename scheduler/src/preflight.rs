@@ -18,6 +18,9 @@ pub struct Preflight {
     pub bases: Vec<Base>,
     /// What would make work of agents worth nothing.
     pub problems: Vec<Problem>,
+    /// How set-ups and tests are held to their checkout, in words, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
     /// How long making the checkout ready took in milliseconds, where that was needed.
     pub setup_ms: Option<u64>,
     /// Whether the run goes on although there are problems, because somebody said so.
@@ -109,6 +112,7 @@ impl Preflight {
             .iter()
             .map(of_problem)
             .chain(good.map(of_base))
+            .chain(self.sandbox.iter().map(|held| format!("sandbox: {held}")))
             .collect()
     }
 }

@@ -18,6 +18,9 @@ pub struct Proof {
     /// How much the results could tell.
     #[serde(default)]
     pub strength: Strength,
+    /// By which means the tests were held to their checkout, where they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
     /// RED: whether its tests were seen failing one by one, or could not be loaded for what is missing.
     #[serde(default)]
     pub seen_failing: bool,

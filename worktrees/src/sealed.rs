@@ -8,9 +8,12 @@ use crate::clean::remove_if_there;
 use crate::files::{Identity, beginning, copy_with_time, create_folder, replace};
 use crate::git::Git;
 use crate::owned::{OwnedFolder, OwnedHead, replace_whatever};
+use crate::pool::KEPT_SETTINGS;
 use crate::repository::own::{NO_HEAD, OwnGit};
 use crate::repository::settings::{HOOKS_PATH, Settings};
+use crate::submodules::STORES;
 use crate::{OrFailedTo as _, Repository, Result};
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +24,36 @@ const SETTINGS: &str = "sealed-settings";
 const NAMED_HOOKS: &str = "hooks-path";
 /// Such a file is no longer.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
+
+/// What of git a project's commands need in a checkout of a pool's, besides the repository's history.
+#[derive(Debug, Default)]
+pub struct GitOfCommands {
+    /// Folders that are theirs alone: one for the checkout, and one for each of its submodules.
+    pub own: Vec<PathBuf>,
+    /// What submodules are made of.
+    pub stores: Vec<PathBuf>,
+}
+
+/// Returns what of git a project's commands need in a checkout.
+pub fn git_of_commands(checkout: &Path) -> GitOfCommands {
+    let (Some(beside), Some(name)) = (checkout.parent(), checkout.file_name()) else {
+        return GitOfCommands::default();
+    };
+    let (git, name) = (beside.join(KEPT_SETTINGS), name.as_encoded_bytes());
+    let is_own = |path: &PathBuf| {
+        let found = path.file_name().map(OsStr::as_encoded_bytes);
+        let rest = found.and_then(|found| found.strip_prefix(name));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"-"))
+    };
+    let sealed = fs::read_dir(git.join(SEALED))
+        .into_iter()
+        .flatten()
+        .flatten();
+    GitOfCommands {
+        own: sealed.map(|entry| entry.path()).filter(is_own).collect(),
+        stores: vec![git.join(STORES)],
+    }
+}
 
 impl OwnGit {
     /// Takes what commands of the project find, before any of them runs.

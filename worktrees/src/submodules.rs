@@ -23,7 +23,7 @@ use tm_scheduler::{Bring, CommitId};
 use tm_untrusted::is_folder;
 
 /// The folder of the stores, and that of what a checkout has of its submodules, in tm's own git folders.
-const STORES: &str = "modules";
+pub(crate) const STORES: &str = "modules";
 const OF_CHECKOUT: &str = "modules";
 /// Submodules of submodules are followed so deep.
 const DEEPEST: usize = 8;

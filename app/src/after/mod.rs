@@ -175,7 +175,6 @@ async fn run(project: &Project, completed: OnComplete<'_>) -> Result<(), String>
         stdout: log.clone(),
         stderr: log.clone(),
         env_markers: vec![("TM_ON_COMPLETE".to_owned(), completed.id.to_owned())],
-        sandbox: None,
         ..TreeCommand::default()
     };
     let ended = run_within(&tree, LIMIT)

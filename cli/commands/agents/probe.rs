@@ -223,7 +223,6 @@ async fn live(name: &str, model: Option<&str>, settings: &Settings) -> Result<Li
         stdout: log.clone(),
         stderr: log.clone(),
         env_markers: vec![("TM_AGENT_CHECK".to_owned(), marker)],
-        sandbox: None,
         ..TreeCommand::default()
     };
     let mut live = match run_within(&command, RUN_LIMIT).await? {

@@ -54,12 +54,14 @@ impl Engine for WrappingEngine {
     }
 
     fn epoch(&self) -> String {
-        LocalEngine.epoch()
+        LocalEngine::default().epoch()
     }
 
     fn start<'a>(&'a self, command: &'a TreeCommand) -> Pending<'a, Result<Box<dyn Job>, Error>> {
         Box::pin(async {
-            Ok(Box::new(WrappedJob(LocalEngine.start(&wrapped(command)).await?)) as Box<dyn Job>)
+            Ok(Box::new(WrappedJob(
+                LocalEngine::default().start(&wrapped(command)).await?,
+            )) as Box<dyn Job>)
         })
     }
 
@@ -73,7 +75,9 @@ impl Engine for WrappingEngine {
             .map(|job| job.wrapper);
         Box::pin(async move {
             Box::new(WrappedJob(
-                LocalEngine.adopt(wrapper.as_ref(), env_markers).await,
+                LocalEngine::default()
+                    .adopt(wrapper.as_ref(), env_markers)
+                    .await,
             )) as Box<dyn Job>
         })
     }

@@ -4,7 +4,7 @@
 //! not meet those that are started again in the same worktree. A record is a file named after the process that wrote it,
 //! there from before the start until all of the job is gone. Does not know what the jobs are for.
 
-use super::{Engine, Job, JobEnd, JobHandle, LocalEngine};
+use super::{Engine, Holding, Job, JobEnd, JobHandle, LocalEngine};
 use crate::process::{ProcessIdentity, TreeCommand};
 use crate::{Error, OrFailedTo as _};
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,7 @@ pub struct Executor {
     /// The first one starts jobs; all of them know those that they have started.
     engines: Vec<Arc<dyn Engine>>,
     records: PathBuf,
+    holding: Option<Arc<Holding>>,
 }
 
 /// One job that is about to be started, or goes on; dropping it says that nothing of it is left.
@@ -57,9 +58,28 @@ impl Executor {
     /// Runs jobs on this machine; the folder of the records need not exist yet.
     pub fn local(records: PathBuf) -> Self {
         Self {
-            engines: vec![Arc::new(LocalEngine)],
+            engines: vec![Arc::new(LocalEngine::default())],
             records,
+            holding: None,
         }
+    }
+
+    /// Has jobs that say what they need held from now on.
+    #[must_use]
+    pub fn held(self, holding: Arc<Holding>) -> Self {
+        let engines: Vec<Arc<dyn Engine>> = vec![Arc::new(LocalEngine {
+            holding: Some(holding.clone()),
+        })];
+        Self {
+            engines,
+            holding: Some(holding),
+            ..self
+        }
+    }
+
+    /// Returns how jobs are held, where that was asked for.
+    pub fn holding(&self) -> Option<&Holding> {
+        self.holding.as_deref()
     }
 
     /// Has another engine start jobs from now on; what the engines so far have started is still known.
@@ -128,7 +148,7 @@ impl Executor {
     /// # Errors
     /// The record can't be written; the program must not be started then.
     pub fn record(&self, env_markers: &[(String, String)]) -> Result<JobRecord, Error> {
-        self.record_of(&LocalEngine, env_markers)
+        self.record_of(&LocalEngine::default(), env_markers)
     }
 
     fn record_of(

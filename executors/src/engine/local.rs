@@ -1,12 +1,13 @@
 //! The engine of this machine: jobs are process trees, known by the number of their first process and the moment it was
 //! started. How a tree is held together is in `process`.
 
-use super::{Engine, Job, JobEnd, JobHandle, Pending};
+use super::{Engine, Holding, Job, JobEnd, JobHandle, Pending};
 use crate::Error;
 use crate::process::{ProcessIdentity, ProcessTree, TreeCommand};
 use std::io;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 use tm_scheduler::StopSignal;
 
@@ -14,8 +15,11 @@ use tm_scheduler::StopSignal;
 pub(super) const NAME: &str = "local";
 
 /// Runs jobs on this machine, as whoever runs tm.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LocalEngine;
+#[derive(Clone, Debug, Default)]
+pub struct LocalEngine {
+    /// How jobs are held that say what they need; without it none is.
+    pub holding: Option<Arc<Holding>>,
+}
 
 impl Engine for LocalEngine {
     fn name(&self) -> &'static str {
@@ -28,7 +32,25 @@ impl Engine for LocalEngine {
     }
 
     fn start<'a>(&'a self, command: &'a TreeCommand) -> Pending<'a, Result<Box<dyn Job>, Error>> {
-        Box::pin(async { Ok(Box::new(ProcessTree::spawn(command)?) as Box<dyn Job>) })
+        Box::pin(async {
+            let sandbox = self
+                .holding
+                .as_ref()
+                .and_then(|holding| holding.of(command));
+            let is_refused = |holding: &Arc<Holding>| holding.level.is_none();
+            if command.needs.is_some() && self.holding.as_ref().is_some_and(is_refused) {
+                let why = "no sandbox that the settings ask for works here (`tm doctor` says why)";
+                return Err(command.not_started(io::Error::other(why)));
+            }
+            let tree = match sandbox {
+                None => ProcessTree::spawn(command)?,
+                Some(sandbox) => ProcessTree::spawn(&TreeCommand {
+                    sandbox: Some(Arc::new(sandbox)),
+                    ..command.clone()
+                })?,
+            };
+            Ok(Box::new(tree) as Box<dyn Job>)
+        })
     }
 
     fn adopt<'a>(

@@ -7,11 +7,13 @@
 mod contract_tests;
 mod executor;
 mod handle;
+mod holding;
 mod local;
 
 pub(crate) use executor::end_all;
 pub use executor::{Executor, JobRecord};
 pub use handle::JobHandle;
+pub use holding::Holding;
 pub use local::LocalEngine;
 
 use crate::Error;

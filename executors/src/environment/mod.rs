@@ -6,7 +6,7 @@
 mod folder;
 mod table;
 
-use crate::process::Inherited;
+use crate::process::{Besides, Inherited, JobKind, Needs};
 pub(crate) use folder::PrivateFolder;
 pub use folder::remove_abandoned_folders;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub struct CommandEnvironment {
     inherited: Inherited,
     variables: Variables,
     /// Holds home and temporary files, when they are private.
-    _folder: Option<PrivateFolder>,
+    folder: PrivateFolder,
 }
 
 impl CommandEnvironment {
@@ -47,7 +47,7 @@ impl CommandEnvironment {
         let user = std::env::vars_os().collect();
         match rules.home {
             TestHome::Private => Self::private(rules, &user),
-            TestHome::User => Ok(Self::of_user(rules, &user)),
+            TestHome::User => Self::of_user(rules, &user),
         }
     }
 
@@ -74,6 +74,20 @@ impl CommandEnvironment {
             .or_else(handed_down)
     }
 
+    /// Returns what a command in this environment needs of who holds it.
+    pub fn needs(&self, kind: JobKind, mut besides: Besides) -> Needs {
+        // Where the command has the user's home, it has it.
+        let is_open = self.inherited != Inherited::Nothing;
+        besides
+            .read
+            .extend(std::env::home_dir().filter(|_| is_open));
+        Needs {
+            kind,
+            own_folder: self.folder.path().to_owned(),
+            besides,
+        }
+    }
+
     fn private(rules: &EnvironmentRules, user: &Variables) -> std::io::Result<Self> {
         let folder = PrivateFolder::new()?;
         make_home(folder.path(), user)?;
@@ -91,18 +105,20 @@ impl CommandEnvironment {
         Ok(Self {
             inherited: Inherited::Nothing,
             variables,
-            _folder: Some(folder),
+            folder,
         })
     }
 
-    fn of_user(rules: &EnvironmentRules, user: &Variables) -> Self {
+    fn of_user(rules: &EnvironmentRules, user: &Variables) -> std::io::Result<Self> {
+        let folder = PrivateFolder::new()?;
+        make_folder(&folder.path().join("tmp"))?;
         let mut variables = Variables::from([("PYTHONDONTWRITEBYTECODE".into(), "1".into())]);
         variables.extend(added(rules, user));
-        Self {
+        Ok(Self {
             inherited: Inherited::AllBut(vec!["GIT_*".to_owned(), "TM_*".to_owned()]),
             variables,
-            _folder: None,
-        }
+            folder,
+        })
     }
 }
 
@@ -121,8 +137,7 @@ const FOLDERS: [(&str, &str); 9] = [
 
 fn make_home(folder: &Path, user: &Variables) -> std::io::Result<()> {
     for name in ["home", "run", "tmp"] {
-        let path = folder.join(name);
-        std::fs::DirBuilder::new().mode(0o700).create(path)?;
+        make_folder(&folder.join(name))?;
     }
     let home = folder.join("home");
     std::fs::File::create(home.join(".gitconfig"))?.write_all(GIT_CONFIGURATION.as_bytes())?;
@@ -132,6 +147,10 @@ fn make_home(folder: &Path, user: &Variables) -> std::io::Result<()> {
     // Without it the command may find no version of its language, and says so itself.
     let _says_so_itself = own.map(|own| std::fs::copy(own, home.join(COPIED)));
     Ok(())
+}
+
+fn make_folder(path: &Path) -> std::io::Result<()> {
+    std::fs::DirBuilder::new().mode(0o700).create(path)
 }
 
 /// Tests that commit need a name; that of the user is not theirs to use. The worktree may belong to somebody else, as in

@@ -169,7 +169,7 @@ fn with_the_home_of_the_user_everything_but_git_and_tm_is_handed_down() {
         home: TestHome::User,
         ..rules(&[("A", Some("1"))])
     };
-    let environment = CommandEnvironment::of_user(&open, &Variables::new());
+    let environment = CommandEnvironment::of_user(&open, &Variables::new()).expect("a folder");
     assert_eq!(
         environment.inherited,
         Inherited::AllBut(vec!["GIT_*".to_owned(), "TM_*".to_owned()])

@@ -2,7 +2,7 @@
 //!
 //! Output goes straight into files, never through this process, so that a program outlives tm unharmed.
 
-use super::ProcessIdentity;
+use super::{Needs, ProcessIdentity};
 use crate::{Error, OrFailedTo as _};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -58,7 +58,9 @@ pub struct TreeCommand {
     /// Variables that are set and make every descendant known as part of this tree, such as `TM_RUN_ID`; together
     /// they must be unlike those of any other tree.
     pub env_markers: Vec<(String, String)>,
-    /// How it is held; without it, it may do what whoever runs tm may.
+    /// What it is and needs, for whoever holds it; without it, it is not held.
+    pub needs: Option<Needs>,
+    /// How it is held, said by whoever starts it; without it, it may do what whoever runs tm may.
     pub sandbox: Option<Arc<Sandbox>>,
 }
 
@@ -139,7 +141,7 @@ impl TreeCommand {
     }
 
     /// Where the program finds others.
-    fn search_path(&self) -> Option<OsString> {
+    pub(crate) fn search_path(&self) -> Option<OsString> {
         let is_path = |(name, _): &&(OsString, OsString)| name == "PATH";
         let of_tm = || {
             (self.inherited != Inherited::Nothing)
@@ -154,7 +156,7 @@ impl TreeCommand {
     }
 
     /// Names the folder instead of the program when it is the folder that is missing.
-    pub(super) fn not_started(&self, source: std::io::Error) -> Error {
+    pub(crate) fn not_started(&self, source: std::io::Error) -> Error {
         if self.working_folder.is_dir() {
             Error::not_started(&self.program, &self.working_folder)(source)
         } else {

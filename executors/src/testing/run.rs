@@ -10,7 +10,7 @@ use crate::Error;
 use crate::coverage;
 use crate::engine::Executor;
 use crate::environment::{CommandEnvironment, PrivateFolder};
-use crate::process::{Stdin, TreeCommand};
+use crate::process::{Besides, JobKind, Stdin, TreeCommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -32,6 +32,8 @@ pub struct TestPlace<'a> {
     pub executor: &'a Executor,
     /// Variables of the place, on top of those of the command.
     pub variables: &'a [(OsString, OsString)],
+    /// What the command is given besides.
+    pub besides: &'a Besides,
 }
 
 /// Runs the tests and reads their results. Raw output goes to `<scratch>/<name>.log`.
@@ -159,6 +161,8 @@ async fn run(
     let Some((program, arguments)) = prepared.asked.argv.split_first() else {
         return Ok(CommandEnd::NotStarted("the command is empty".to_owned()));
     };
+    let mut besides = place.besides.clone();
+    besides.write.push(prepared.results.path().to_owned());
     let tree_command = TreeCommand {
         program: program.clone(),
         arguments: arguments.to_vec(),
@@ -173,7 +177,8 @@ async fn run(
         stdout: log.to_owned(),
         stderr: log.to_owned(),
         env_markers: vec![("TM_TESTS_LOG".to_owned(), log.display().to_string())],
-        sandbox: None,
+        needs: Some(prepared.environment.needs(JobKind::Tests, besides)),
+        ..TreeCommand::default()
     };
     Ok(place
         .executor
@@ -224,6 +229,7 @@ mod tests {
             scratch: folder.path(),
             executor: &executor,
             variables: &[],
+            besides: &Besides::default(),
         };
         run_tests(&command, place, "work").await
     }

@@ -262,7 +262,7 @@ impl Launch<'_> {
                 stdout: directory.stdout(),
                 stderr: directory.stderr(),
                 env_markers: self.env_markers,
-                sandbox: None,
+                ..TreeCommand::default()
             },
             identity_file: directory.agent(),
             result_file: directory.result(),

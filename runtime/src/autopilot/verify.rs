@@ -99,7 +99,7 @@ fn result_cache(
         .repository
         .with_content(crate::content_rules(&project.settings.worktree));
     let pool = WorktreePool::open(&repository, folder)?;
-    let executor = crate::executor(&project.waves);
+    let executor = crate::executor(&project.waves, &project.repository, &project.settings);
     let checkouts = Checkouts::open(
         pool,
         head.clone(),

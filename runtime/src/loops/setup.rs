@@ -246,8 +246,12 @@ pub async fn clean_up(project: &ProjectDirectory) -> Result<Vec<CutOff>, Error> 
         let cut_off = state.clone();
         let attempt = directory.attempt(state.tag.as_str(), state.iteration, state.attempt);
         let env_markers = env_markers(&state.id, &state.tag, state.iteration, state.attempt);
-        let ended_processes =
-            end_abandoned(&crate::executor(project), &attempt.agent(), &env_markers).await;
+        let ended_processes = end_abandoned(
+            &Executor::local(project.under_way()),
+            &attempt.agent(),
+            &env_markers,
+        )
+        .await;
         if let Err(error) = ProgressFile::new(state.progress_file.clone()).cut_off(&state, now()) {
             // A progress file that somebody has removed with its folder needs no note.
             tracing::warn!(%error, "the progress file can't be written");

@@ -3,6 +3,7 @@
 use super::agent::look;
 use super::agent::{Try, run_agent};
 use super::setup::Standing;
+use crate::holding::git_around;
 
 use super::{LoopEvent, LoopSetup, LoopState, TagLoopOutcome, Teller};
 use crate::attempt::ConcurrentAttempts;
@@ -266,6 +267,7 @@ async fn verify(
         scratch: directory.path(),
         executor,
         variables,
+        besides: &git_around(setup.place.folder()),
     };
     tokio::select! {
         report = run_tests(command, place, "tests") => {

@@ -88,6 +88,7 @@ pub async fn prove(work: &Work, result_cache: &TestResultCache) -> Result<Proof,
     if command.environment.home == tm_scheduler::TestHome::User {
         proof.notes.push(NOTE_OF_HOME.to_owned());
     }
+    proof.sandbox = result_cache.sandbox();
     prover.concluded(proof, after).await
 }
 

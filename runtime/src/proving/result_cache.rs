@@ -4,6 +4,7 @@
 
 use super::files::StartTree;
 use crate::checkouts::NotReady;
+use crate::holding::git_of;
 use crate::{Checkouts, StepError, briefly};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +12,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tm_executors::engine::Executor;
+use tm_executors::engine::{Executor, Holding};
 use tm_executors::testing::{TestCommand, TestPlace, labelled, put_together, run_tests};
 use tm_scheduler::{CommandEnd, CommitId, GateRun, TestReport};
 use tm_worktrees::{Repository, TreeId};
@@ -158,6 +159,17 @@ impl TestResultCache {
         Ok(labelled(command, report))
     }
 
+    /// How commands are held, where that was asked for.
+    pub(crate) fn holding(&self) -> Option<&Holding> {
+        self.executor.holding()
+    }
+
+    /// By which means commands are held to their checkout, where they are.
+    pub(crate) fn sandbox(&self) -> Option<String> {
+        let level = self.holding()?.level?;
+        Some(level.to_string())
+    }
+
     /// Runs the tear-down in every checkout that is ready, and removes them; returns what people should know.
     pub async fn close(&self) -> Vec<String> {
         self.checkouts.close().await
@@ -173,11 +185,13 @@ impl TestResultCache {
         name: &str,
     ) -> TestReport {
         let variables = self.checkouts.variables(worktree);
+        let besides = git_of(worktree);
         let place = TestPlace {
             worktree,
             scratch,
             executor: &self.executor,
             variables: &variables,
+            besides: &besides,
         };
         let mut pauses = START_AGAIN_AFTER.into_iter();
         loop {

@@ -8,6 +8,7 @@
 use super::steps::StepContext;
 use crate::checkouts::preparation::{self, CommandPlace};
 use crate::conventional::file_name;
+use crate::holding::git_of;
 use crate::{StepError, briefly, describe};
 use std::io;
 use std::path::Path;
@@ -227,6 +228,7 @@ async fn run(
     name: &str,
 ) -> Result<Option<String>, StepError> {
     let settings = &context.setup.settings;
+    let besides = git_of(folder);
     let place = CommandPlace {
         folder,
         log: &context.directory.path().join(format!("{name}.log")),
@@ -234,6 +236,7 @@ async fn run(
         environment: &crate::environment(&settings.test),
         executor: &context.setup.executor,
         variables: &[],
+        besides: &besides,
     };
     let command = CommandLine::Shell(command.to_owned());
     match place.run_all(&[command]).await {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tm_config::CommandLine;
 use tm_executors::engine::{Executor, JobEnd};
 use tm_executors::environment::{CommandEnvironment, EnvironmentRules};
-use tm_executors::process::{Stdin, TreeCommand};
+use tm_executors::process::{Besides, JobKind, Stdin, TreeCommand};
 use tokio::time::Instant;
 
 /// So much of the end of what a command printed is looked at.
@@ -51,6 +51,8 @@ pub(crate) struct CommandPlace<'a> {
     pub(crate) environment: &'a EnvironmentRules,
     pub(crate) executor: &'a Executor,
     pub(crate) variables: &'a [(OsString, OsString)],
+    /// What the commands are given besides.
+    pub(crate) besides: &'a Besides,
 }
 
 impl CommandPlace<'_> {
@@ -116,7 +118,8 @@ impl CommandPlace<'_> {
             stdout: self.log.to_owned(),
             stderr: self.log.to_owned(),
             env_markers: vec![("TM_SETUP_LOG".to_owned(), self.log.display().to_string())],
-            sandbox: None,
+            needs: Some(environment.needs(JobKind::Setup, self.besides.clone())),
+            ..TreeCommand::default()
         }
     }
 }

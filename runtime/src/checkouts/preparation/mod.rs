@@ -15,6 +15,7 @@ mod tests;
 
 pub use commands::{Error, PreparedPlace, Role, SetupEnd, SetupFailed, Untracked};
 
+use crate::holding::git_of;
 use crate::step_error::in_background;
 pub(crate) use commands::{CommandPlace, NO_HOOKS};
 use folder::Folder;
@@ -222,6 +223,7 @@ impl Preparation {
     }
 
     async fn run(&self, place: &PreparedPlace, commands: &[CommandLine]) -> Result<(), Error> {
+        let besides = git_of(&place.folder);
         let place = CommandPlace {
             folder: &place.folder,
             log: &place.log,
@@ -229,6 +231,7 @@ impl Preparation {
             environment: &self.environment,
             executor: &self.executor,
             variables: &place.variables,
+            besides: &besides,
         };
         match commands {
             [] => Ok(()),

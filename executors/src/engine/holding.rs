@@ -1,0 +1,159 @@
+//! How jobs are held: what each kind of them sees of what belongs to the user and to tm.
+//!
+//! Agents write code, and tests run what they wrote, so neither is asked to keep to its place. Knows kinds of jobs and
+//! their folders, neither tasks nor what a job prints.
+
+use crate::process::{JobKind, Needs, TreeCommand};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use tm_sandbox::{Access, Confinement, Level, Limits, Network, Refused, Sandbox, View};
+
+/// How the jobs of a project are held.
+#[derive(Clone, Debug)]
+pub struct Holding {
+    /// By which means; without one nothing is started, since holding was asked for and nothing of it works here.
+    pub level: Option<Level>,
+    /// What stood in the way of a better one, with what helps.
+    pub refused: Vec<Refused>,
+    /// This program.
+    pub tm_program: PathBuf,
+    /// What belongs to the user or to tm: no job sees it but for what it needs of it.
+    pub hidden: Vec<PathBuf>,
+    /// What of that every job may read.
+    pub read: Vec<PathBuf>,
+    /// What of that every job may change.
+    pub write: Vec<PathBuf>,
+    /// What a job may use up.
+    pub limits: Limits,
+    /// What each kind of job reaches of the network.
+    pub networks: BTreeMap<JobKind, Network>,
+}
+
+/// Folders of programs that hold no links to what is hidden.
+const OF_SYSTEM: [&str; 4] = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
+/// So many folders with programs are looked for at most from one in the search path.
+const MOST_FOLDERS: usize = 64;
+/// Folders beside one with programs, in which they look for what belongs to them.
+const BESIDE_PROGRAMS: [&str; 3] = ["lib", "lib64", "libexec"];
+
+impl Holding {
+    /// Says in a line how jobs are held, and what stands in the way of more.
+    pub fn describe(&self) -> String {
+        let level = self.level.map_or("not to be had", Level::as_str);
+        let refused: Vec<String> = self.refused.iter().map(Refused::to_string).collect();
+        match refused.as_slice() {
+            [] => level.to_owned(),
+            _ => format!("{level} ({})", refused.join("; ")),
+        }
+    }
+
+    /// Returns how a job is held; `None` where it is not.
+    pub(super) fn of(&self, command: &TreeCommand) -> Option<Sandbox> {
+        let needs = command.needs.as_ref()?;
+        let level = self.level.filter(|level| *level != Level::None)?;
+        Some(Sandbox {
+            level,
+            tm_program: self.tm_program.clone(),
+            confinement: Confinement {
+                view: self.view(command, needs),
+                own_folder: needs.own_folder.clone(),
+                network: self.networks.get(&needs.kind).cloned().unwrap_or_default(),
+                limits: self.limits,
+            },
+        })
+    }
+
+    fn view(&self, command: &TreeCommand, needs: &Needs) -> View {
+        let mut view = View::of_system();
+        let all = |paths: &[PathBuf], access, view: &mut View| {
+            for path in paths {
+                view.add(path, access);
+            }
+        };
+        all(&self.hidden, Access::Hidden, &mut view);
+        all(&self.read, Access::Read, &mut view);
+        all(&self.write, Access::Write, &mut view);
+        all(&needs.besides.read, Access::Read, &mut view);
+        all(&needs.besides.write, Access::Write, &mut view);
+        view.add(&command.working_folder, Access::Write);
+        view.add(&needs.own_folder, Access::Write);
+        let search_path = command.search_path().unwrap_or_default();
+        for folder in std::env::split_paths(&search_path).filter(|path| path.is_absolute()) {
+            self.open_programs(&folder, &mut view);
+        }
+        self.open_program(command, &search_path, &mut view);
+        let named = match needs.kind {
+            // A set-up fetches what others find.
+            JobKind::Setup => Access::Write,
+            JobKind::Agent | JobKind::Tests => Access::Layered,
+        };
+        for (name, value) in &command.environment {
+            let is_of_tm = name.as_bytes().starts_with(b"TM_");
+            for path in std::env::split_paths(value) {
+                if name != "PATH" && !is_of_tm && path.is_absolute() {
+                    self.open(&path, named, &mut view);
+                }
+            }
+        }
+        view
+    }
+
+    /// Opens what is hidden, unless something hidden is below it.
+    fn open(&self, path: &Path, access: Access, view: &mut View) {
+        let Ok(real) = path.canonicalize() else {
+            return;
+        };
+        let holds_hidden = self.hidden.iter().any(|hidden| hidden.starts_with(&real));
+        if view.of(&real) == Access::Hidden && !holds_hidden {
+            view.add(&real, access);
+        }
+    }
+
+    /// Opens a folder with programs, and those to which its links lead: programs of a language are often links to where
+    /// one of its versions is, and those to further ones.
+    fn open_programs(&self, folder: &Path, view: &mut View) {
+        let mut folders = vec![folder.to_owned()];
+        let mut seen = BTreeSet::from(OF_SYSTEM.map(PathBuf::from));
+        while let Some(folder) = folders.pop() {
+            if seen.len() > MOST_FOLDERS || !seen.insert(folder.clone()) {
+                continue;
+            }
+            let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+            let links =
+                entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+            let programs = links.filter_map(|link| link.path().canonicalize().ok());
+            folders.extend(programs.filter_map(|real| Some(real.parent()?.to_owned())));
+            self.open_with_beside(&folder, view);
+        }
+    }
+
+    fn open_with_beside(&self, folder: &Path, view: &mut View) {
+        // What chooses among versions of a language has them beside the words by which it is called.
+        let shims = folder.parent().filter(|_| folder.ends_with("shims"));
+        self.open(shims.unwrap_or(folder), Access::Read, view);
+        if folder.ends_with("bin")
+            && let Some(above) = folder.parent()
+        {
+            for name in BESIDE_PROGRAMS {
+                self.open(&above.join(name), Access::Read, view);
+            }
+            // Says of an environment of Python which installation it is one of.
+            self.open(&above.join("pyvenv.cfg"), Access::Read, view);
+        }
+    }
+
+    /// Opens the program itself, which a link may stand for, with the packages that it is one of.
+    fn open_program(&self, command: &TreeCommand, search_path: &OsStr, view: &mut View) {
+        let found = which::which_in(&command.program, Some(search_path), &command.working_folder);
+        let Ok(real) = found.map(|path| path.canonicalize().unwrap_or(path)) else {
+            return;
+        };
+        let packages = real
+            .ancestors()
+            .filter(|above| above.ends_with("node_modules") || above.ends_with("site-packages"))
+            .last();
+        self.open(packages.unwrap_or(&real), Access::Read, view);
+    }
+}

@@ -1,0 +1,34 @@
+//! What a program is for and what it needs, for whoever decides what it is given.
+
+use std::path::PathBuf;
+
+/// What a job is.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum JobKind {
+    /// A program that does a task.
+    Agent,
+    /// A command that makes a checkout ready.
+    Setup,
+    /// A command that runs tests, or another check.
+    Tests,
+}
+
+/// What a job is, and what it needs besides its working folder.
+#[derive(Clone, Debug)]
+pub struct Needs {
+    /// What it is.
+    pub kind: JobKind,
+    /// A folder that is its alone, with `tmp` in it.
+    pub own_folder: PathBuf,
+    /// What it is given besides.
+    pub besides: Besides,
+}
+
+/// Paths that a program is given besides its folders.
+#[derive(Clone, Debug, Default)]
+pub struct Besides {
+    /// Those that it reads.
+    pub read: Vec<PathBuf>,
+    /// Those that it changes.
+    pub write: Vec<PathBuf>,
+}

@@ -1,0 +1,133 @@
+//! How the settings have the jobs of a project held, and what of that works here.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use tm_config::{CommandNetwork, SandboxLevel, Settings};
+use tm_executors::engine::{Executor, Holding};
+use tm_executors::process::{Besides, JobKind};
+use tm_sandbox::{Access, Confinement, Found, Level, Limits, Network, View, Wanted, find};
+use tm_store::run::ProjectDirectory;
+use tm_worktrees::{GitOfCommands, Repository, common_dir_around, git_of_commands};
+
+/// What of a repository's git folder every job may read: what its history is made of, and neither settings nor hooks.
+const HISTORY: [&str; 6] = [
+    "objects",
+    "refs",
+    "packed-refs",
+    "shallow",
+    "reftable",
+    "modules",
+];
+
+/// Returns where the jobs of a project are started, held as its settings say.
+pub fn executor(
+    project: &ProjectDirectory,
+    repository: &Repository,
+    settings: &Settings,
+) -> Executor {
+    let executor = Executor::local(project.under_way());
+    if settings.sandbox.level == SandboxLevel::None {
+        return executor;
+    }
+    let home = std::env::home_dir();
+    let at = |path: &String| match (path.strip_prefix("~/"), &home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        (_, _) => repository.checkout_root().join(path),
+    };
+    let sandbox = &settings.sandbox;
+    let common = repository.common_dir();
+    let found = found(settings);
+    let tm = project.path().ancestors().nth(2).map(Path::to_owned);
+    let main = common.parent().filter(|_| common.ends_with(".git"));
+    let hidden = [
+        home.clone(),
+        tm,
+        Some(common.to_owned()),
+        Some(repository.checkout_root().to_owned()),
+        main.map(Path::to_owned),
+    ];
+    executor.held(Arc::new(Holding {
+        level: found.level,
+        refused: found.refused.clone(),
+        tm_program: std::env::current_exe().unwrap_or_default(),
+        hidden: hidden.into_iter().flatten().collect(),
+        read: HISTORY
+            .iter()
+            .map(|name| common.join(name))
+            .chain(sandbox.read.iter().map(at))
+            .collect(),
+        write: sandbox.write.iter().map(at).collect(),
+        limits: limits(settings),
+        networks: BTreeMap::from([
+            (JobKind::Setup, network(sandbox.setup.network)),
+            (JobKind::Tests, network(sandbox.tests.network)),
+        ]),
+    }))
+}
+
+/// Returns what of git a project's commands are given in a checkout of a pool's.
+pub(crate) fn git_of(checkout: &Path) -> Besides {
+    let GitOfCommands { own, stores } = git_of_commands(checkout);
+    Besides {
+        read: stores,
+        write: own,
+    }
+}
+
+/// Returns what of git a project's commands are given in another folder: what is there, to read.
+pub fn git_around(folder: &Path) -> Besides {
+    Besides {
+        read: common_dir_around(folder).into_iter().collect(),
+        write: Vec::new(),
+    }
+}
+
+/// Returns which level works here, and what stands in the way of a better one; looked for once a process.
+fn found(settings: &Settings) -> &'static Found {
+    static FOUND: OnceLock<Found> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let own = tempfile::tempdir();
+        let own_folder = own
+            .as_ref()
+            .map_or(PathBuf::new(), |own| own.path().to_owned());
+        // What is missing then fails the try, with its words.
+        let _made = std::fs::create_dir(own_folder.join("tmp"));
+        let mut view = View::of_system();
+        view.add(&own_folder, Access::Write);
+        let confinement = Confinement {
+            view,
+            own_folder,
+            network: Network::Off,
+            limits: limits(settings),
+        };
+        let tm_program = std::env::current_exe().unwrap_or_default();
+        find(wanted(settings), &confinement, &tm_program)
+    })
+}
+
+const fn wanted(settings: &Settings) -> Wanted {
+    match settings.sandbox.level {
+        SandboxLevel::Auto => Wanted::Auto,
+        SandboxLevel::Required => Wanted::Required,
+        SandboxLevel::Bwrap => Wanted::Exactly(Level::Bwrap),
+        SandboxLevel::Landlock => Wanted::Exactly(Level::Landlock),
+        SandboxLevel::None => Wanted::Exactly(Level::None),
+    }
+}
+
+fn limits(settings: &Settings) -> Limits {
+    let sandbox = &settings.sandbox;
+    Limits {
+        memory: sandbox.memory.map(tm_config::Bytes::count),
+        processes: sandbox.processes.map(|most| most.get().into()),
+        file_size: sandbox.file_size.map(tm_config::Bytes::count),
+    }
+}
+
+const fn network(network: CommandNetwork) -> Network {
+    match network {
+        CommandNetwork::On => Network::On,
+        CommandNetwork::Off => Network::Off,
+    }
+}
