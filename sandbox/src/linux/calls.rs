@@ -21,6 +21,9 @@ macro_rules! calls {
 
 calls! {
     SOCKET 41 198
+    SENDTO 44 206
+    SENDMSG 46 211
+    SENDMMSG 307 269
     IOCTL 16 29
     CLONE 56 220
     UNSHARE 272 97
@@ -108,6 +111,11 @@ const AF_INET6: u64 = 10;
 /// The part of a socket's type that is no flag, and the one for streams.
 const KIND: u64 = 0xf;
 const STREAM: u64 = 1;
+/// The last protocol of streams whose ports rules hold; MPTCP and SCTP come behind it.
+const TCP: u64 = 6;
+/// Where `MSG_FASTOPEN` stands among the arguments of what sends: a connection that no rule for ports is asked about.
+const FAST_OPEN: [(i64, u8); 3] = [(SENDTO, 3), (SENDMSG, 2), (SENDMMSG, 3)];
+const MSG_FASTOPEN: u64 = 0x2000_0000;
 
 /// Puts the filters on this process, for good.
 pub(super) fn filter(level: Level, confinement: &Confinement) -> io::Result<()> {
@@ -121,14 +129,25 @@ pub(super) fn filter(level: Level, confinement: &Confinement) -> io::Result<()> 
     refused.insert(IOCTL, typing.into_iter().collect::<io::Result<_>>()?);
     apply(refused, Errno::PERM)?;
     apply(unconditional(&NOT_KNOWN), Errno::NOSYS)?;
+    let has_ports_held = level != Level::Bwrap && confinement.network != Network::On;
+    if has_ports_held {
+        let sending = FAST_OPEN.map(|(call, flags)| {
+            let fast = (flags, Op::MaskedEq(MSG_FASTOPEN), MSG_FASTOPEN);
+            Ok((call, vec![rule(&[fast])?]))
+        });
+        apply(
+            sending.into_iter().collect::<io::Result<_>>()?,
+            Errno::OPNOTSUPP,
+        )?;
+    }
     apply(
-        BTreeMap::from([(SOCKET, sockets(level, &confinement.network)?)]),
+        BTreeMap::from([(SOCKET, sockets(level, has_ports_held)?)]),
         Errno::AFNOSUPPORT,
     )
 }
 
 /// The sockets that are refused: of kinds that no project needs, and those that rules for paths and ports don't hold.
-fn sockets(level: Level, network: &Network) -> io::Result<Vec<SeccompRule>> {
+fn sockets(level: Level, has_ports_held: bool) -> io::Result<Vec<SeccompRule>> {
     let mut refused = vec![
         rule(&[(0, Op::Gt, AF_NETLINK)])?,
         rule(&[(0, Op::Gt, AF_INET), (0, Op::Lt, AF_INET6)])?,
@@ -137,8 +156,9 @@ fn sockets(level: Level, network: &Network) -> io::Result<Vec<SeccompRule>> {
     if level != Level::Bwrap {
         // Whatever listens at a path can be reached by whoever knows it; pairs of sockets are another call.
         refused.push(rule(&[(0, Op::Eq, AF_UNIX)])?);
-        if *network != Network::On {
+        if has_ports_held {
             for family in [AF_INET, AF_INET6] {
+                refused.push(rule(&[(0, Op::Eq, family), (2, Op::Gt, TCP)])?);
                 refused.push(rule(&[(0, Op::Eq, family), (1, Op::MaskedEq(KIND), 0)])?);
                 for kind in STREAM + 1..=KIND {
                     refused.push(rule(&[(0, Op::Eq, family), (1, Op::MaskedEq(KIND), kind)])?);
