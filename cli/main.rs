@@ -56,14 +56,16 @@ fn main() -> ExitCode {
     ExitCode::from(done)
 }
 
-/// Becomes a program that is held, where that is what this process was started for; before anything else, since what
-/// holds it is put on one thread.
+/// Becomes a program that is held, or does what such a program needs beside it, where this process was started for that;
+/// before anything else, since what holds it is put on one thread.
 fn held_program() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next()? != tm_sandbox::ENTRY {
         return None;
     }
-    let error = tm_sandbox::enter(&arguments.collect::<Vec<_>>()).err()?;
+    let Err(error) = tm_sandbox::enter(&arguments.collect::<Vec<_>>()) else {
+        return Some(ExitCode::SUCCESS);
+    };
     say!("error: {error}");
     // As shells do where a program can't be started.
     Some(ExitCode::from(127))

@@ -28,12 +28,17 @@ pub enum Network {
     Off,
     /// What a proxy lets through, and what it serves itself.
     Proxy {
-        /// The proxy's socket, in a folder that the view opens.
-        socket: PathBuf,
-        /// The port at which it is found on the loopback address.
+        /// Where the proxy's socket is ([`SOCKET`]); the program can see it and not change it.
+        folder: PathBuf,
+        /// The port at which the proxy is found on the loopback address.
         port: u16,
+        /// Ports of servers on the machine's loopback address that are found there too.
+        servers: Vec<u16>,
     },
 }
+
+/// The proxy's socket in its folder.
+pub const SOCKET: &str = "proxy";
 
 /// What a program may use up; without a number as much as there is.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,6 @@
 
 use crate::view::Access;
 use crate::{Confinement, Found, Level, Network, Refused, Sandbox, Wanted};
-use std::convert::Infallible;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io;
@@ -28,7 +27,7 @@ pub fn line(sandbox: &Sandbox, command: Vec<OsString>) -> io::Result<Vec<OsStrin
 ///
 /// # Errors
 /// Always.
-pub fn enter(_arguments: &[OsString]) -> io::Result<Infallible> {
+pub fn enter(_arguments: &[OsString]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

@@ -26,6 +26,8 @@ const NAMESPACES: [&str; 5] = [
 
 /// Where everybody's temporary files are; a program has its own there.
 const PRIVATE: [&str; 3] = ["/dev/shm", "/tmp", "/var/tmp"];
+/// Where a service listens that would look up names for a program without a network, and pass on what is in them.
+const RESOLVED: &str = "/run/systemd/resolve";
 
 /// Returns the program.
 pub(super) fn program() -> Option<PathBuf> {
@@ -96,6 +98,13 @@ impl Line {
         }
         if confinement.view.of(tm_program) == Access::Hidden {
             self.paths("--ro-bind", &[tm_program, tm_program]);
+        }
+        if confinement.network != Network::On && Path::new(RESOLVED).is_dir() {
+            self.paths("--tmpfs", &[Path::new(RESOLVED)]);
+            emptied.push(Path::new(RESOLVED));
+        }
+        if let Network::Proxy { folder, .. } = &confinement.network {
+            self.paths("--ro-bind", &[folder, folder]);
         }
         for path in emptied {
             self.paths("--remount-ro", &[path]);

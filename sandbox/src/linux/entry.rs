@@ -1,9 +1,9 @@
 //! What is done in the program's own process before it begins: what can't be taken off again.
 
+use super::bridge::{self, Bridge};
 use super::{calls, landlock, layers, limits};
-use crate::{Confinement, Level, Sandbox};
+use crate::{Confinement, Level, Network, Sandbox};
 use serde::{Deserialize, Serialize};
-use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -26,28 +26,61 @@ impl Entry {
     pub(super) fn to_argument(&self) -> io::Result<OsString> {
         Ok(serde_json::to_string(self)?.into())
     }
+
+    fn read(argument: &OsStr) -> io::Result<Self> {
+        Ok(serde_json::from_str(argument.to_str().unwrap_or_default())?)
+    }
+
+    /// Puts this process where it belongs, for good.
+    fn hold(&self) -> io::Result<()> {
+        layers::give_up_capabilities()?;
+        landlock::restrict(self.level, &self.confinement)?;
+        limits::set(self.confinement.limits)?;
+        calls::filter(self.level, &self.confinement)
+    }
+
+    /// Serves as the bridge of a program.
+    fn bridge(&self, program: &OsStr) -> io::Result<()> {
+        let Network::Proxy {
+            folder,
+            port,
+            servers,
+        } = &self.confinement.network
+        else {
+            return Ok(());
+        };
+        // Before what lets it listen is given up.
+        let bridge = Bridge::listen(program, *port, servers)?;
+        self.hold()?;
+        bridge.serve(folder)
+    }
 }
 
-/// Puts this process where an entry says and becomes the program; the arguments are the entry and the program's line.
+/// Puts this process where an entry says and becomes the program; the arguments are the entry and the program's line, or
+/// those of a process that such a program needs beside it. Comes back when that is done.
 ///
 /// The process must have one thread.
 ///
 /// # Errors
 /// It could not be held, or the program not be started; then it has not begun.
-pub fn enter(arguments: &[OsString]) -> io::Result<Infallible> {
-    let [entry, program, rest @ ..] = arguments else {
-        return Err(io::Error::other("an entry and a program are needed"));
-    };
-    let entry = entry.to_str().unwrap_or_default();
-    let Entry { level, confinement } = serde_json::from_str(entry)?;
-    rustix::thread::set_no_new_privs(true)?;
-    if level == Level::Bwrap {
-        layers::lay(&confinement);
+pub fn enter(arguments: &[OsString]) -> io::Result<()> {
+    match arguments {
+        [word, entry, program] if word == bridge::SERVE => Entry::read(entry)?.bridge(program),
+        [entry, program, rest @ ..] => become_held(entry, program, rest),
+        _ => Err(io::Error::other("an entry and a program are needed")),
     }
-    layers::give_up_capabilities()?;
-    landlock::restrict(level, &confinement)?;
-    limits::set(confinement.limits)?;
-    calls::filter(level, &confinement)?;
+}
+
+fn become_held(argument: &OsStr, program: &OsStr, rest: &[OsString]) -> io::Result<()> {
+    let entry = Entry::read(argument)?;
+    rustix::thread::set_no_new_privs(true)?;
+    if entry.level == Level::Bwrap {
+        if matches!(entry.confinement.network, Network::Proxy { .. }) {
+            bridge::start(argument)?;
+        }
+        layers::lay(&entry.confinement);
+    }
+    entry.hold()?;
     Err(become_program(program, rest))
 }
 

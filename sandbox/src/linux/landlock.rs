@@ -100,10 +100,10 @@ fn allow(
 
 /// Network: what the program serves itself has a port that the system chose, and those may be reached.
 fn ports(mut created: RulesetCreated, network: &Network) -> io::Result<RulesetCreated> {
-    let proxy = match network {
+    let reached: &[u16] = match network {
         Network::On => return Ok(created),
-        Network::Off => None,
-        Network::Proxy { port, .. } => Some(*port),
+        Network::Off => &[],
+        Network::Proxy { port, servers, .. } => &[std::slice::from_ref(port), servers].concat(),
     };
     created = created
         .add_rule(NetPort::new(0, AccessNet::BindTcp))
@@ -116,9 +116,9 @@ fn ports(mut created: RulesetCreated, network: &Network) -> io::Result<RulesetCr
             ))
             .map_err(refused)?;
     }
-    if let Some(port) = proxy {
+    for port in reached {
         created = created
-            .add_rule(NetPort::new(port, AccessNet::ConnectTcp))
+            .add_rule(NetPort::new(*port, AccessNet::ConnectTcp))
             .map_err(refused)?;
     }
     Ok(created)

@@ -1,5 +1,6 @@
 //! How Linux holds a program: bubblewrap's namespaces around it, rules of Landlock and a filter of system calls within.
 
+mod bridge;
 mod bwrap;
 mod calls;
 mod entry;
