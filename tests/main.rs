@@ -13,6 +13,7 @@ mod preparing;
 mod proof;
 mod real_agents;
 mod runs;
+mod sandbox;
 mod scene;
 mod screens;
 mod skipping;

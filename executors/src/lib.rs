@@ -14,6 +14,7 @@ pub mod environment;
 mod error;
 pub mod findings;
 pub mod process;
+pub mod proxy;
 pub mod testing;
 pub mod tools;
 mod xml;
