@@ -165,6 +165,9 @@ pub enum Error {
     /// git can't take what is in a worktree as a tree.
     #[error("take the work: git refused it: {0}")]
     NotTaken(String),
+    /// What was committed with a git folder of an agent's own is not as git leaves it, or more than may be.
+    #[error("take over what was committed in the worktree: {0}")]
+    NotTakenOver(String),
     /// A submodule can't be brought into a checkout.
     #[error(
         "get the submodule `{path}` at `{commit}`: {message}; `worktree.submodules: off` leaves its folder empty"

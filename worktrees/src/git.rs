@@ -15,11 +15,11 @@ use crate::{Environment, Error, OrFailedTo as _, Result, Treeish};
 use answer::stumbled;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{Seek as _, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// How often a call is repeated that stumbled over a worktree which somebody else was just making.
 const RETRIES: u32 = 20;
@@ -73,14 +73,21 @@ pub enum RunHooks {
     No,
 }
 
+/// What a call reads from stdin.
+enum Input {
+    Bytes(Vec<u8>),
+    File(PathBuf),
+}
+
 /// One call of git, before it is run.
 pub(crate) struct Git {
     command: Command,
     folder: PathBuf,
     words: Vec<String>,
-    input: Option<Vec<u8>>,
+    input: Option<Input>,
     output: Option<PathBuf>,
     retries: u32,
+    until: Option<Instant>,
     refused: Option<Error>,
 }
 
@@ -97,7 +104,7 @@ const SETTINGS: &str = "gc.auto=0 maintenance.auto=false core.fsmonitor=false co
 
 /// Commands that change refs, index, worktrees or files; around each there is a point at which tests let tm die.
 const CHANGING: &str = "read-tree update-ref symbolic-ref branch worktree reset clean checkout add write-tree commit commit-tree \
-    merge-tree hash-object apply pack-objects index-pack";
+    merge-tree hash-object apply pack-objects index-pack unpack-objects";
 
 impl Git {
     /// Begins a call in a folder that runs no hook.
@@ -142,6 +149,7 @@ impl Git {
             input: None,
             output: None,
             retries: RETRIES,
+            until: None,
             refused: None,
         }
     }
@@ -207,13 +215,25 @@ impl Git {
 
     /// Sets what the call reads from stdin.
     pub(crate) fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
-        self.input = Some(bytes.into());
+        self.input = Some(Input::Bytes(bytes.into()));
+        self
+    }
+
+    /// Sets the file that the call reads from stdin: it may be more than fits into memory.
+    pub(crate) fn input_from(mut self, path: PathBuf) -> Self {
+        self.input = Some(Input::File(path));
         self
     }
 
     /// Writes what it prints into a file instead of returning it: it may be more than fits into memory.
     pub(crate) fn output_to(mut self, path: PathBuf) -> Self {
         self.output = Some(path);
+        self
+    }
+
+    /// Has the call end at a moment, as if it had failed: it works on what may have been made to take forever.
+    pub(crate) const fn until(mut self, moment: Instant) -> Self {
+        self.until = Some(moment);
         self
     }
 
@@ -276,7 +296,10 @@ impl Git {
 
     fn run_once(&mut self) -> Result<Answer> {
         match &self.input {
-            Some(bytes) => self.command.stdin(file_with(bytes)?),
+            Some(Input::Bytes(bytes)) => self.command.stdin(file_with(bytes)?),
+            Some(Input::File(path)) => self
+                .command
+                .stdin(File::open(path).or_failed_to("read", path)?),
             None => self.command.stdin(Stdio::null()),
         };
         if let Some(path) = &self.output {
@@ -295,10 +318,11 @@ impl Git {
                 stderr: format!("fatal: unable to write: {error}"),
             });
         }
-        let output = self
-            .command
-            .output()
-            .map_err(|source| self.not_started(source))?;
+        let output = match self.until {
+            Some(moment) => output_until(moment, &mut self.command, self.output.is_some()),
+            None => self.command.output(),
+        };
+        let output = output.map_err(|source| self.not_started(source))?;
         if changes {
             tm_faults::point("git: after");
         }
@@ -319,6 +343,36 @@ impl Git {
             Error::FolderGone(self.folder.clone())
         }
     }
+}
+
+/// Runs a program that starts no other, until it ends or is ended; what it says goes into files, which can't fill up.
+fn output_until(end: Instant, command: &mut Command, is_redirected: bool) -> io::Result<Output> {
+    let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    if !is_redirected {
+        command.stdout(stdout.try_clone()?);
+    }
+    let mut child = command.stderr(stderr.try_clone()?).spawn()?;
+    let status = loop {
+        match child.try_wait()? {
+            Some(status) => break status,
+            None if Instant::now() < end => std::thread::sleep(Duration::from_millis(1)),
+            None => {
+                child.kill()?;
+                stderr.write_all(b"fatal: it took too long\n")?;
+                break child.wait()?;
+            }
+        }
+    };
+    let read = |file: &mut File| {
+        let mut bytes = Vec::new();
+        file.rewind()?;
+        file.read_to_end(&mut bytes).map(|_| bytes)
+    };
+    Ok(Output {
+        status,
+        stdout: read(&mut stdout)?,
+        stderr: read(&mut stderr)?,
+    })
 }
 
 /// Puts bytes into a file without a name: unlike a pipe it can't fill up and block both sides.

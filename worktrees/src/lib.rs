@@ -27,6 +27,7 @@ mod objects;
 mod owned;
 mod patterns;
 mod pool;
+mod private;
 mod reader;
 mod refs;
 mod repository;
@@ -69,6 +70,7 @@ pub use pool::{
     Captured, InspectionWorktree, JudgeCheckout, PruneOutcome, Pruned, Pruning, Returning,
     Worktree, WorktreePool,
 };
+pub use private::PrivateGit;
 pub use reader::Head;
 pub use refs::Kept;
 pub use repository::{ContentAtHead, ContentRules, FilterNeed, Repository};

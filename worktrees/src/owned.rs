@@ -8,7 +8,8 @@ mod git_files;
 mod taken;
 
 pub use git_files::OwnedHead;
-pub(crate) use git_files::{SHORT, pointed_at, replace_whatever};
+pub(crate) use git_files::{SHORT, dot_git, pointed_at, replace_whatever};
+pub(crate) use taken::{INDEX_BYTES, LOG_BYTES, last_of_log};
 pub use taken::{Lister, Looker};
 
 use crate::clean::{KnownFiles, clean};
@@ -146,7 +147,11 @@ impl OwnedFolder {
 
     /// Tells what of git's own files is not as tm made it; empty when all is.
     pub(crate) fn changed_git_files(&self) -> Vec<PathBuf> {
-        self.record.changed(&self.path)
+        let mut changed = self.record.changed(&self.path);
+        if self.works_with_private() {
+            changed.retain(|path| *path != self.path.join(".git"));
+        }
+        changed
     }
 
     /// Checks a commit out: every file as it is there, and nothing else but what is kept. `held` is the tree that the

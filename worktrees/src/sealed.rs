@@ -7,7 +7,7 @@
 use crate::clean::remove_if_there;
 use crate::files::{Identity, beginning, copy_with_time, create_folder, replace};
 use crate::git::Git;
-use crate::owned::{OwnedFolder, OwnedHead, replace_whatever};
+use crate::owned::{OwnedFolder, OwnedHead, dot_git, replace_whatever};
 use crate::pool::KEPT_SETTINGS;
 use crate::repository::own::{NO_HEAD, OwnGit};
 use crate::repository::settings::{HOOKS_PATH, Settings};
@@ -66,10 +66,15 @@ impl OwnGit {
         )
     }
 
+    /// Returns the folder of all of them.
+    pub(crate) fn sealed_folders(&self) -> PathBuf {
+        self.folder.join(SEALED)
+    }
+
     /// Removes what is left of the last use of a checkout's folder.
     pub(crate) fn forget_sealed(&self, name: &Path) -> Result<PathBuf> {
         self.assert_there()?;
-        let all = self.folder.join(SEALED);
+        let all = self.sealed_folders();
         let made = fs::create_dir(&all);
         // Another checkout is sealed at the same time, or was before; what somebody put in its place fails.
         if Identity::of_folder(&all).is_err() {
@@ -82,13 +87,27 @@ impl OwnGit {
 
     /// Makes a folder that shares refs and objects with the repository, and nothing else.
     fn make_sealed(&self, name: &Path) -> Result<PathBuf> {
-        let folder = self.forget_sealed(name)?;
+        let (git_dir, common) = self.make_git_folder(&self.forget_sealed(name)?, SETTINGS)?;
+        for name in ["objects", "refs", "packed-refs"] {
+            self.link(name, &common)?;
+        }
+        if self.is_reftable {
+            self.link("reftable", &common)?;
+            fs::create_dir(git_dir.join("reftable")).or_failed_to("create", &git_dir)?;
+        }
+        Ok(git_dir)
+    }
+
+    /// Makes git's two folders of a linked worktree, with settings and rules of tm's and without refs and objects; returns
+    /// its own one, and the one that worktrees share.
+    pub(crate) fn make_git_folder(
+        &self,
+        folder: &Path,
+        settings: &str,
+    ) -> Result<(PathBuf, PathBuf)> {
         let (git_dir, common) = (folder.join("git"), folder.join("common"));
         for path in [&git_dir, &common.join("info")] {
             create_folder(path)?;
-        }
-        for name in ["objects", "refs", "packed-refs"] {
-            self.link(name, &common)?;
         }
         for name in ["info/exclude", "info/attributes", "shallow"] {
             let taken = self.common().join(name);
@@ -96,19 +115,16 @@ impl OwnGit {
                 replace(&common.join(name), &beginning(&taken, MOST_BYTES)?)?;
             }
         }
-        let mut settings = self.folder.join(SETTINGS);
+        let mut settings = self.folder.join(settings);
         if !settings.exists() {
             settings = self.common().join("config");
         }
         replace(&common.join("config"), &beginning(&settings, MOST_BYTES)?)?;
-        replace(&common.join("HEAD"), NO_HEAD)?;
-        replace(&git_dir.join("commondir"), b"../common\n")?;
-        if self.is_reftable {
-            self.link("reftable", &common)?;
-            fs::create_dir(git_dir.join("reftable")).or_failed_to("create", &git_dir)?;
-            replace(&git_dir.join("HEAD"), NO_HEAD)?;
+        for head in [&git_dir, &common] {
+            replace(&head.join("HEAD"), NO_HEAD)?;
         }
-        Ok(git_dir)
+        replace(&git_dir.join("commondir"), b"../common\n")?;
+        Ok((git_dir, common))
     }
 }
 
@@ -119,20 +135,21 @@ impl OwnedFolder {
         let git_dir = self
             .own_git()
             .make_sealed(Path::new(self.path.file_name().unwrap_or_default()))?;
+        self.fill(&git_dir, head)?;
+        self.point_at(Path::new(""), &git_dir)
+    }
+
+    /// Writes into a git folder that was made for the folder what belongs to it: HEAD, and what tm's index knows.
+    pub(crate) fn fill(&self, git_dir: &Path, head: &OwnedHead<'_>) -> Result<()> {
         let back = format!("{}\n", self.path.join(".git").display());
         replace(&git_dir.join("gitdir"), back.as_bytes())?;
         copy_with_time(&self.index_file(), &git_dir.join("index"))?;
-        self.write_head_in(&git_dir, head)?;
-        self.point_at(Path::new(""), &git_dir)
+        self.write_head_in(git_dir, head)
     }
 
     /// Has git in the folder, or in one within, work with this git folder.
     pub(crate) fn point_at(&self, within: &Path, git_dir: &Path) -> Result<()> {
-        let dot_git = self.path.join(within).join(".git");
-        replace_whatever(
-            &dot_git,
-            format!("gitdir: {}\n", git_dir.display()).as_bytes(),
-        )
+        replace_whatever(&self.path.join(within).join(".git"), &dot_git(git_dir))
     }
 }
 

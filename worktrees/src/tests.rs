@@ -6,6 +6,7 @@ mod ignored;
 mod judging;
 mod merged;
 mod objects;
+mod private;
 mod reader;
 mod reading;
 mod safety;

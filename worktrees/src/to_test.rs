@@ -31,7 +31,7 @@ impl Repository {
     }
 
     /// Returns the name and the address that commits of a run bear, asked for once.
-    fn author(&self) -> Result<Option<&(String, String)>> {
+    pub(crate) fn author(&self) -> Result<Option<&(String, String)>> {
         let Some(known) = self.own().map(|own| &own.author) else {
             return Ok(None);
         };

@@ -83,6 +83,11 @@ impl Record {
     }
 }
 
+/// Returns what a file `.git` says that leads to a git folder.
+pub(crate) fn dot_git(git_dir: &Path) -> Vec<u8> {
+    format!("gitdir: {}\n", git_dir.display()).into_bytes()
+}
+
 /// Returns where a file `.git` leads.
 pub(crate) fn pointed_at(dot_git: &[u8]) -> PathBuf {
     let text = dot_git.strip_prefix(b"gitdir: ").unwrap_or(dot_git);
@@ -162,14 +167,23 @@ impl OwnedFolder {
     }
 
     /// Writes git's own files in the folder and the repository as whoever works there is to find them: HEAD, the index,
-    /// and nothing that somebody left.
+    /// and nothing that somebody left. What was committed in a git folder of its own is in the repository then.
     pub(crate) fn publish(&self, head: &OwnedHead<'_>) -> Result<()> {
+        // Whoever wants to know what is refused has asked before.
+        let _refused = self.bring_home()?;
+        self.link_to_repository(head)
+    }
+
+    /// Has git in the folder work with the repository's own git folder of it.
+    pub(crate) fn link_to_repository(&self, head: &OwnedHead<'_>) -> Result<()> {
         let git_dir = &self.record.git_dir;
         if !self.record.git_dir_identity.is_at(git_dir) {
             return Err(Error::NotOwn(git_dir.clone()));
         }
         tm_faults::check("worktree: publish").or_failed_to("write", git_dir)?;
         remove_what_was_left(git_dir)?;
+        let left = self.left_index();
+        tm_untrusted::remove(&left).or_failed_to("remove", &left)?;
         replace(&git_dir.join("gitdir"), &self.record.back)?;
         replace(&git_dir.join("commondir"), &self.record.common)?;
         replace_whatever(&self.path.join(".git"), &self.record.dot_git)?;

@@ -9,6 +9,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use tm_scheduler::CommitId;
 
+/// An index that whoever worked in a folder left is no longer than this.
+pub(crate) const INDEX_BYTES: usize = 256 * 1024 * 1024;
+
+/// A log of git's is no longer than this.
+pub(crate) const LOG_BYTES: usize = 4 * 1024 * 1024;
+
 /// Lists the untracked files of a worktree of tm's own, for whoever has not the worktree itself.
 #[derive(Clone, Debug)]
 pub struct Lister(pub(crate) OwnedFolder);
@@ -65,12 +71,17 @@ impl OwnedFolder {
             .paths()
     }
 
+    /// Returns the index that whoever worked with a git folder of its own left, once it is brought home.
+    pub(crate) fn left_index(&self) -> PathBuf {
+        self.own.join("left-index")
+    }
+
     /// Returns the paths that whoever worked in the folder put into an index although the rules leave them out.
     pub(crate) fn forced_by_others(&self) -> Vec<PathBuf> {
-        const INDEX_BYTES: usize = 256 * 1024 * 1024;
         let listed = || -> Result<Vec<PathBuf>> {
             // A copy: nobody can change it while git reads it.
-            let index = beginning(&self.git_dir().join("index"), INDEX_BYTES)?;
+            let index = beginning(&self.left_index(), INDEX_BYTES)
+                .or_else(|_| beginning(&self.git_dir().join("index"), INDEX_BYTES))?;
             let copy =
                 tempfile::NamedTempFile::new_in(&self.own).or_failed_to("write", &self.own)?;
             replace(copy.path(), &index)?;
@@ -157,12 +168,14 @@ impl OwnedFolder {
 
     /// Returns where HEAD was last, where its branch was deleted.
     fn last_in_log(&self) -> Option<CommitId> {
-        const LOG_BYTES: usize = 4 * 1024 * 1024;
         let log = beginning(&self.git_dir().join("logs/HEAD"), LOG_BYTES).ok()?;
-        let log = String::from_utf8_lossy(&log);
-        let id = log.lines().last()?.split(' ').nth(1)?;
-        self.repository
-            .resolve(Some(id).filter(|id| is_object_id(id))?)
-            .ok()
+        self.repository.resolve(&last_of_log(&log)?).ok()
     }
+}
+
+/// Returns the id at which a log of git's ends.
+pub(crate) fn last_of_log(log: &[u8]) -> Option<String> {
+    let log = String::from_utf8_lossy(log);
+    let id = log.lines().last()?.split(' ').nth(1)?;
+    is_object_id(id).then(|| id.to_owned())
 }

@@ -247,9 +247,15 @@ impl Repository {
         }
         if path.symlink_metadata().is_err() {
             let gone = OwnedFolder::written_down(&repository, path.to_owned())?;
+            if pruning == Pruning::Done {
+                let _refused = gone.bring_home()?;
+            }
             return pruning.of((Pruned::Removed, "its folder is gone"), || gone.forget());
         }
         let folder = OwnedFolder::made_before(&repository, path.to_owned())?;
+        if pruning == Pruning::Done {
+            let _refused = folder.bring_home()?;
+        }
         pruning.of(repository.judge_own(&folder)?, || folder.remove())
     }
 

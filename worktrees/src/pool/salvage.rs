@@ -13,6 +13,8 @@ pub(super) fn salvage(
     message: &str,
 ) -> Result<Option<CommitId>> {
     let repository = &folder.repository;
+    // What is refused is in the files, as far as it is there.
+    let _refused = folder.bring_home()?;
     let head = folder.head_that_was_left().unwrap_or_else(|| base.clone());
     let tree = match folder.tree() {
         Ok(tree) => tree,

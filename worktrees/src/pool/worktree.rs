@@ -6,7 +6,7 @@ use super::WorktreePool;
 use super::salvage::{refused_work, salvage};
 use crate::hooks::{Hooked, HookedWork};
 use crate::owned::{Lister, Looker, OwnedFolder, OwnedHead};
-use crate::{Error, PathPatterns, Repository, Result, RunHooks, TreeId};
+use crate::{Error, PathPatterns, PrivateGit, Repository, Result, RunHooks, TreeId};
 use parking_lot::{Mutex, MutexGuard};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
@@ -158,6 +158,8 @@ impl Worktree {
         if !changed.is_empty() {
             return Err(Error::GitFilesChanged(changed));
         }
+        // What is refused is in the files.
+        let _refused = self.bring_home()?;
         match self.capture_once(never_commit) {
             Err(error) if error.is_of_collected_objects() => {
                 // The index says of files that they are in the object store, and another git has collected them.
@@ -265,6 +267,29 @@ impl Worktree {
         self.folder.seal(&OwnedHead::Detached(&self.base))
     }
 
+    /// Has git here work with a git folder of its own, which reads the repository's objects and writes nothing that is
+    /// the repository's, until `bring_home`. Where it has one already, that one stays as it is: somebody may be at work.
+    ///
+    /// # Errors
+    /// The folder is not tm's any more, git refused, or the disk did.
+    pub fn begin_private(&self) -> Result<PrivateGit> {
+        self.folder.begin_private(&self.branch, &self.base)
+    }
+
+    /// Takes over what was committed with the git folder of its own, as if that had been done in the repository: the
+    /// commits of the task's branch and of HEAD. Then git here works with the repository again, and the folder is
+    /// forgotten. Nothing is done where there is none. To be called when nobody is at work any more; whatever takes or
+    /// keeps the work, or makes the folder ready for somebody else, does it too.
+    ///
+    /// Returns in words why commits are not taken over; the branch is where it was then, and the files here are as they
+    /// are.
+    ///
+    /// # Errors
+    /// The surroundings refused, such as a full disk: the folder is kept, and the same can be tried again.
+    pub fn bring_home(&self) -> Result<Option<String>> {
+        self.folder.bring_home()
+    }
+
     /// Commits what the agent left uncommitted, on top of the commits that it made, with hooks and signing as the user has
     /// them set up; `None` when there is nothing.
     ///
@@ -277,12 +302,12 @@ impl Worktree {
         hooks: RunHooks,
     ) -> Result<Option<CommitId>> {
         let repository = self.repository();
+        let captured = self.capture(never_commit)?;
         let head = self
             .folder
             .head_that_was_left()
             .filter(|head| repository.is_ancestor(&self.base, head).unwrap_or(false))
             .unwrap_or_else(|| self.base.clone());
-        let captured = self.capture(never_commit)?;
         if captured.tree == repository.tree_of(&head)? {
             return Ok(None);
         }

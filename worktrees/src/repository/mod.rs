@@ -7,7 +7,7 @@ pub(crate) mod settings;
 pub(crate) mod watched;
 
 pub use content::{ContentAtHead, ContentRules, FilterNeed};
-pub(crate) use content::{is_plain, of_lfs};
+pub(crate) use content::{is_plain, lfs_settings, of_lfs};
 
 use crate::git::Git;
 use crate::left_locks::{LeftLock, left_locks};

@@ -32,7 +32,7 @@ pub(crate) struct OwnGit {
     /// Whether a HEAD is more than its file.
     pub(crate) is_reftable: bool,
     /// Where hooks are: in a copy of tm's, but for a folder elsewhere that the user's configuration names.
-    hooks: PathBuf,
+    pub(crate) hooks: PathBuf,
     /// Held while a store of a submodule is made or added to.
     pub(crate) modules: Mutex<()>,
     /// Whether the settings have commits signed, once that was asked for: they stay as they were taken.
@@ -74,6 +74,10 @@ impl OwnGit {
             let settings = Settings::of(repository.git("config"))?;
             settings::copy_tools(repository, &settings, folder, &common)?;
             own.take_for_commands(repository)?;
+            replace(
+                &folder.join(settings::FOR_AGENTS),
+                settings.for_agents().as_bytes(),
+            )?;
             replace(&common.join("config"), settings.format().as_bytes())?;
             replace(&own.taken_settings(), settings.flat(repository).as_bytes())?;
         }

@@ -10,6 +10,8 @@ use tm_untrusted::entries;
 
 /// The file with what the user's own files say.
 pub(crate) const TAKEN: &str = "settings";
+/// The file with what agents are told of it in git folders of their own.
+pub(crate) const FOR_AGENTS: &str = "settings-for-agents";
 /// The file that names other stores of objects.
 pub(crate) const ALTERNATES: &str = "objects/info/alternates";
 pub(crate) const ALTERNATES_BYTES: usize = 1024 * 1024;
@@ -34,12 +36,39 @@ const KEYS_LEFT_OUT: [&str; 6] = [
 ];
 /// The key that names the folder of hooks.
 pub(crate) const HOOKS_PATH: &str = "core.hookspath";
+const REF_STORAGE: &str = "extensions.refstorage";
 /// Keys of the format of a repository that a folder sharing its objects has too.
 const FORMAT: [&str; 4] = [
     "core.repositoryformatversion",
     "extensions.objectformat",
-    "extensions.refstorage",
+    REF_STORAGE,
     "extensions.partialclone",
+];
+
+/// What agents are told: how text becomes content, how commits are worded, how changes are shown and merged, and where the
+/// repository comes from. Nothing that is there to hold secrets.
+const OF_WORK: [&str; 21] = [
+    "apply.",
+    "commit.cleanup",
+    "core.commentchar",
+    "core.autocrlf",
+    "core.eol",
+    "core.filemode",
+    "core.ignorecase",
+    "core.precomposeunicode",
+    "core.quotepath",
+    "core.safecrlf",
+    "core.symlinks",
+    "core.whitespace",
+    "diff.",
+    "filter.",
+    "i18n.",
+    "merge.",
+    "pull.",
+    "rebase.",
+    "remote.",
+    "submodule.",
+    "trailer.",
 ];
 
 /// The effective configuration, each entry with its key in lower case but for the name in its middle.
@@ -95,6 +124,17 @@ impl Settings {
     /// Returns the settings for a git folder in which a project's own commands work: no hook of the user's is run there.
     pub(crate) fn sealed(&self) -> String {
         self.format() + &self.kept(|key| key != HOOKS_PATH)
+    }
+
+    /// Returns the settings for a git folder of an agent's own, whose refs are files.
+    pub(crate) fn for_agents(&self) -> String {
+        let of_format = self
+            .entries
+            .iter()
+            .filter(|(key, _)| FORMAT.contains(&key.as_str()) && key != REF_STORAGE);
+        let of_work = self.kept(|key| OF_WORK.iter().any(|start| key.starts_with(start)));
+        let text = of_format.map(line).collect::<String>() + &of_work;
+        tm_untrusted::redacted(&text).into_owned()
     }
 
     /// Returns the entries that hold elsewhere, as far as they are wanted, as a file of git's.
@@ -218,6 +258,14 @@ fn copy_file(from: &Path, to: &Path) -> Result<()> {
     let content = tm_untrusted::read_own(from, MOST_BYTES).or_failed_to("read", from)?;
     replace(to, &content)?;
     fs::set_permissions(to, file.permissions()).or_failed_to("write", to)
+}
+
+/// Returns entries as a file of git's.
+pub(crate) fn lines<'a>(entries: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    entries
+        .into_iter()
+        .map(|(key, value)| line(&(key.to_owned(), Some(value.to_owned()))))
+        .collect()
 }
 
 /// Writes an entry as git reads it: a section of its own, everything quoted.

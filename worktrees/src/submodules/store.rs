@@ -8,12 +8,19 @@ use crate::repository::own::OwnGit;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
+impl OwnGit {
+    /// Returns the store of a submodule, by the key of its path.
+    pub(crate) fn store_of_submodule(&self, key: &str) -> PathBuf {
+        self.folder.join(STORES).join(key)
+    }
+}
+
 impl OwnedFolder {
     /// Returns the store of a submodule, which has its commit.
     pub(super) fn stored(&self, own: &OwnGit, submodule: &Submodule) -> Result<PathBuf> {
         let _one_at_a_time = own.modules.lock();
         own.assert_there()?;
-        let store = own.folder.join(STORES).join(key_of(&submodule.path));
+        let store = own.store_of_submodule(&key_of(&submodule.path));
         if !store.join("HEAD").exists() {
             self.make_store(&store, submodule)?;
         }
