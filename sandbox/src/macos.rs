@@ -23,6 +23,11 @@ pub fn line(sandbox: &Sandbox, command: Vec<OsString>) -> io::Result<Vec<OsStrin
     Ok(line)
 }
 
+/// The profile is the program's own: nothing stands around it.
+pub const fn is_keeper(_pid: u32) -> bool {
+    false
+}
+
 /// There is nothing to do in the program's own process here.
 ///
 /// # Errors

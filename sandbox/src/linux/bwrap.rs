@@ -24,6 +24,9 @@ const NAMESPACES: [&str; 5] = [
     "--unshare-cgroup-try",
 ];
 
+/// The name of its processes.
+const NAME: &str = "bwrap";
+
 /// Where everybody's temporary files are; a program has its own there.
 const PRIVATE: [&str; 3] = ["/dev/shm", "/tmp", "/var/tmp"];
 /// Where a service listens that would look up names for a program without a network, and pass on what is in them.
@@ -37,6 +40,11 @@ pub(super) fn program() -> Option<PathBuf> {
         .find(|place| place.is_file())
 }
 
+/// Tells whether a process is one of those that hold a program, which pass on how it ends and no signal.
+pub fn is_keeper(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == NAME)
+}
+
 /// Returns the words up to the command.
 pub(super) fn line(confinement: &Confinement, tm_program: &Path) -> io::Result<Vec<OsString>> {
     let program = program()
@@ -47,15 +55,10 @@ pub(super) fn line(confinement: &Confinement, tm_program: &Path) -> io::Result<V
         line.words(&["--unshare-net"]);
     }
     line.words(&["--cap-drop", "ALL"]);
-    let has_layers = confinement
-        .view
-        .rules()
-        .any(|(_, access)| access == Access::Layered);
-    if has_layers {
-        // Given up again by the entry, when the layers are in their places. A layer has a folder that nobody may enter.
-        for capability in ["CAP_SYS_ADMIN", "CAP_SETPCAP", "CAP_DAC_OVERRIDE"] {
-            line.words(&["--cap-add", capability]);
-        }
+    // Given up again by the entry, when layers are in their places, the namespace has its bound and the kernel's settings
+    // are read-only. A layer has a folder that nobody may enter.
+    for capability in ["CAP_SYS_ADMIN", "CAP_SETPCAP", "CAP_DAC_OVERRIDE"] {
+        line.words(&["--cap-add", capability]);
     }
     line.words(&["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
     line.mounts(confinement, tm_program);

@@ -79,6 +79,8 @@ fn become_held(argument: &OsStr, program: &OsStr, rest: &[OsString]) -> io::Resu
             bridge::start(argument)?;
         }
         layers::lay(&entry.confinement);
+        limits::bound_namespace(entry.confinement.limits);
+        layers::keep_kernel()?;
     }
     entry.hold()?;
     Err(become_program(program, rest))

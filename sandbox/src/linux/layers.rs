@@ -1,8 +1,8 @@
-//! Folders that look changed to the program alone: a layer of its own lies over each.
+//! What is mounted within: layers over folders that look changed to the program alone, and the kernel's settings read-only.
 
 use crate::Confinement;
 use crate::view::Access;
-use rustix::mount::{MountFlags, mount};
+use rustix::mount::{MountFlags, mount, mount_bind_recursive, mount_remount};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, clear_ambient_capability_set,
     remove_capability_from_bounding_set, set_capabilities,
@@ -29,6 +29,9 @@ pub(super) fn lay(confinement: &Confinement) {
     }
 }
 
+/// No program gains rights by a file there, and no file is a device.
+const LIMITED: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
+
 fn lay_over(path: &Path, own: &Path) -> io::Result<()> {
     let (upper, work) = (own.join("upper"), own.join("work"));
     create_dir_all(&upper)?;
@@ -49,9 +52,44 @@ fn lay_over(path: &Path, own: &Path) -> io::Result<()> {
         "overlay",
         path,
         "overlay",
-        MountFlags::NOSUID | MountFlags::NODEV,
+        LIMITED,
         options.as_c_str(),
     )?)
+}
+
+/// What of the kernel's own can be changed by files, in a folder of processes that is the namespace's: whoever started as
+/// the superuser owns them, and needs no capability.
+const OF_KERNEL: [&str; 8] = [
+    "/proc/acpi",
+    "/proc/bus",
+    "/proc/fs",
+    "/proc/irq",
+    "/proc/mtrr",
+    "/proc/scsi",
+    "/proc/sys",
+    "/proc/sysrq-trigger",
+];
+/// One of them that leads out where it can be written.
+const LEADS_OUT: &str = "/proc/sys/kernel/core_pattern";
+
+/// Makes the kernel's settings read-only.
+///
+/// # Errors
+/// They can't be, and this process could change them.
+pub(super) fn keep_kernel() -> io::Result<()> {
+    let kept = OF_KERNEL.iter().try_for_each(|path| {
+        if !Path::new(path).exists() {
+            return Ok(());
+        }
+        mount_bind_recursive(*path, *path)?;
+        let read_only = MountFlags::BIND | MountFlags::RDONLY;
+        mount_remount(*path, read_only | LIMITED, "")
+    });
+    let is_writable = || rustix::fs::access(LEADS_OUT, rustix::fs::Access::WRITE_OK).is_ok();
+    match kept {
+        Err(error) if is_writable() => Err(error.into()),
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 /// Gives up every capability for good, those that a program of the superuser's would get again too.

@@ -2,7 +2,38 @@
 
 use crate::Limits;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+
+/// The release of Linux from which on a namespace of processes has a number of its own; before, this one is the
+/// machine's.
+const OWN_NUMBERS_SINCE: (u32, u32) = (6, 14);
+/// How many processes and threads there can be, in this process's namespace.
+const NUMBERS: &str = "/proc/sys/kernel/pid_max";
+/// Linux takes no smaller one: it keeps the first 300 for itself.
+const FEWEST_NUMBERS: u64 = 301;
+
+/// Bounds how many processes there are in this process's own namespace, where that can be had: unlike the limit for each
+/// user, this one holds for the superuser and counts nobody else's.
+pub(super) fn bound_namespace(limits: Limits) {
+    let Some(most) = limits.processes else { return };
+    if release().is_some_and(|release| release >= OWN_NUMBERS_SINCE) {
+        // Without it the limit for each user is left.
+        let file = OpenOptions::new().write(true).open(NUMBERS);
+        let most = most.max(FEWEST_NUMBERS).to_string();
+        let _not_writable = file.and_then(|mut file| file.write_all(most.as_bytes()));
+    }
+}
+
+fn release() -> Option<(u32, u32)> {
+    let uname = rustix::system::uname();
+    let mut parts = uname
+        .release()
+        .to_str()
+        .ok()?
+        .split(|c: char| !c.is_ascii_digit());
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
 
 /// Sets the limits; none is raised.
 pub(super) fn set(limits: Limits) -> io::Result<()> {

@@ -9,6 +9,7 @@ mod layers;
 mod limits;
 mod probe;
 
+pub use bwrap::is_keeper;
 pub use entry::enter;
 pub use probe::find;
 
