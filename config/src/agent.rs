@@ -172,6 +172,8 @@ pub struct AgentRecipe {
     pub account: Option<String>,
     /// What people are to do when its service refuses its credentials.
     pub if_refused: Option<String>,
+    /// What it needs where it is held.
+    pub sandbox: AgentSandbox,
     /// What it may do without asking: one of its `permission_modes`; without one `agent.permissions`, else `bypass`.
     pub permissions: Option<String>,
     /// The modes that it can be started in, by name. Their arguments stand where `{permissions}` is in the command.
@@ -183,6 +185,22 @@ pub struct AgentRecipe {
     /// How long it may go on after its result, or after it was asked to stop; without one `agent.grace`.
     #[serde(with = "duration::OptionalAny")]
     pub grace: Option<Duration>,
+}
+
+/// What an agent needs of what is its user's where it is held: it has a home of its own and an environment from a list.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AgentSandbox {
+    /// Files and folders of the home folder (`~/…`) that it reads: files are copied into its own, folders shown there.
+    pub read: Option<Vec<String>>,
+    /// Files of the home folder that it keeps up to date, such as credentials: what it changes there stays.
+    pub write: Option<Vec<String>>,
+    /// Hosts that it reaches where `sandbox.agents.network` is `api`: `example.org`, `*.example.org`, with a port or not.
+    pub hosts: Option<Vec<String>>,
+    /// Variables of the user's that it gets: names, or beginnings that end with `*`.
+    pub pass: Option<Vec<String>>,
+    /// Variables that name a folder of its program's, and where in the home folder that is without them.
+    pub homes: BTreeMap<String, String>,
 }
 
 /// A mode that an agent can be started in.

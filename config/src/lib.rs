@@ -17,6 +17,7 @@ mod key;
 mod layer;
 mod lines;
 mod load;
+mod sandbox;
 mod scalar;
 mod settings;
 mod shape;
@@ -25,8 +26,8 @@ mod task_master;
 mod yaml;
 
 pub use agent::{
-    Agent, AgentRecipe, ByPhase, PermissionMode, PhaseAgent, PromptDelivery, RefusalPatterns,
-    is_plain_name,
+    Agent, AgentRecipe, AgentSandbox, ByPhase, PermissionMode, PhaseAgent, PromptDelivery,
+    RefusalPatterns, is_plain_name,
 };
 pub use breaker::Breaker;
 pub use command::{AgentCommand, Argument, CommandLine, Commands};
@@ -35,11 +36,13 @@ pub use duration::parse_duration;
 pub use error::Error;
 pub use inputs::{Inputs, Override};
 pub use load::{Explained, Loaded, load};
+pub use sandbox::{
+    AgentNetwork, CommandNetwork, Sandbox, SandboxLevel, SandboxedAgents, SandboxedCommands,
+};
 pub use scalar::{Bytes, CoverageThreshold, Dollars, Text};
 pub use settings::{
-    Attest, Autopilot, CommandNetwork, CommitBacklog, CommitHooks, Compat, Escape, Gate, GatePhase,
-    Git, Sandbox, SandboxLevel, SandboxedCommands, Settings, Storage, StorageLocation, Tdd, Test,
-    TestPart, Verify, Waves, Worktree,
+    Attest, Autopilot, CommitBacklog, CommitHooks, Compat, Escape, Gate, GatePhase, Git, Settings,
+    Storage, StorageLocation, Tdd, Test, TestPart, Verify, Waves, Worktree,
 };
 pub use shape::schema;
 pub use source::{Source, Warning};

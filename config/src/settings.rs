@@ -6,7 +6,8 @@ use crate::agent::{Agent, AgentRecipe};
 use crate::breaker::Breaker;
 use crate::command::{CommandLine, Commands};
 use crate::duration;
-use crate::scalar::{self, Bytes, CoverageThreshold};
+use crate::sandbox::Sandbox;
+use crate::scalar::{self, CoverageThreshold};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -182,32 +183,6 @@ sections! {
         pub attest: Attest,
     }
 
-    /// How agents, set-ups and tests are held to what is theirs.
-    pub struct Sandbox {
-        /// By which means of the system.
-        pub level: SandboxLevel,
-        /// Paths besides that may be read: from the project, or from the home folder with `~/`.
-        pub read: Vec<String>,
-        /// Paths besides that may be changed.
-        pub write: Vec<String>,
-        /// Memory that one process may write to; without it as much as there is.
-        pub memory: Option<Bytes>,
-        /// Processes of one job at the same time.
-        pub processes: Option<NonZeroU32>,
-        /// How large a file may become.
-        pub file_size: Option<Bytes>,
-        /// What set-ups may do besides.
-        pub setup: SandboxedCommands,
-        /// What tests and gates may do besides.
-        pub tests: SandboxedCommands,
-    }
-
-    /// What commands of the project may do besides.
-    pub struct SandboxedCommands {
-        /// Whether they reach the network.
-        pub network: CommandNetwork,
-    }
-
     /// Where run directories and worktrees are kept.
     pub struct Storage {
         /// Whether they are kept outside the project.
@@ -305,28 +280,6 @@ choices! {
         Fail,
         /// A warning, whoever it was.
         Warn,
-    }
-
-    /// By which means of the system jobs are held to what is theirs.
-    pub enum SandboxLevel {
-        /// The best that works here, none where nothing does.
-        Auto,
-        /// The best that works here; where nothing does, nothing is started.
-        Required,
-        /// Namespaces of their own, by bubblewrap.
-        Bwrap,
-        /// Rules of Landlock and a filter of system calls.
-        Landlock,
-        /// None.
-        None,
-    }
-
-    /// Whether commands reach the network.
-    pub enum CommandNetwork {
-        /// As tm does.
-        On,
-        /// Nothing but what they serve themselves.
-        Off,
     }
 
     /// Whether run directories and worktrees are kept outside the project.

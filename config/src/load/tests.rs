@@ -4,9 +4,10 @@ mod agents;
 
 use super::*;
 use crate::{
-    Agent, AgentRecipe, Argument, Attest, Autopilot, ByPhase, CommandNetwork, CommitBacklog,
-    CommitHooks, Compat, CoverageThreshold, Escape, Git, Override, Sandbox, SandboxLevel,
-    SandboxedCommands, Storage, StorageLocation, Tdd, Test, Verify, Waves, Worktree,
+    Agent, AgentNetwork, AgentRecipe, Argument, Attest, Autopilot, ByPhase, CommandNetwork,
+    CommitBacklog, CommitHooks, Compat, CoverageThreshold, Escape, Git, Override, Sandbox,
+    SandboxLevel, SandboxedAgents, SandboxedCommands, Storage, StorageLocation, Tdd, Test, Verify,
+    Waves, Worktree,
 };
 use crate::{AgentCommand, CommandLine};
 use serde_json::json;
@@ -130,6 +131,10 @@ fn built_in_sandbox() -> Sandbox {
         memory: None,
         processes: NonZeroU32::new(8192),
         file_size: Some(serde_json::from_str("68719476736").expect("bytes")),
+        agents: SandboxedAgents {
+            network: AgentNetwork::On,
+            hosts: Vec::new(),
+        },
         setup: SandboxedCommands {
             network: CommandNetwork::On,
         },

@@ -12,7 +12,9 @@ use crate::placeholders::{Placeholders, is_known, known_names};
 use serde_yaml::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use tm_config::{AgentCommand, AgentRecipe, Argument, PermissionMode, PromptDelivery, Settings};
+use tm_config::{
+    AgentCommand, AgentRecipe, AgentSandbox, Argument, PermissionMode, PromptDelivery, Settings,
+};
 use tm_scheduler::{NoValue, OutputFormat, StopSignal, fill, placeholders, quoted};
 
 /// The built-in recipes.
@@ -67,6 +69,8 @@ pub struct Recipe {
     pub declared_account: Option<String>,
     /// What people are to do when its service refuses its credentials; empty when nobody knows.
     pub if_refused: String,
+    /// What it needs where it is held.
+    pub sandbox: AgentSandbox,
     /// What it may do without asking: the mode that is asked for; see `granted`.
     pub permissions: Option<String>,
     /// Whether that is asked for of this agent, and not of all.
@@ -115,7 +119,7 @@ fn resolved(name: &str, settings: &Settings) -> Result<Recipe, Error> {
         .permissions
         .or_else(|| settings.agent.permissions.clone());
     recipe.check()?;
-    recipe.spoken_with()
+    recipe.with_needs_of_program().spoken_with()
 }
 
 /// Returns everything that is written down about an agent, its own above the built-in above what it extends.
@@ -129,10 +133,7 @@ fn written(
             name: name.to_owned(),
         });
     }
-    let built_in = BUILT_IN
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, yaml)| parsed(yaml));
+    let built_in = built_in(name);
     let own = settings.agents.get(name).cloned();
     if built_in.is_none() && own.is_none() {
         return Err(unknown_agent(name, settings));
@@ -144,8 +145,9 @@ fn written(
     }
 }
 
-fn parsed(yaml: &str) -> AgentRecipe {
-    serde_yaml::from_str(yaml).expect("a built-in recipe is valid")
+fn built_in(name: &str) -> Option<AgentRecipe> {
+    let (_, yaml) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
+    Some(serde_yaml::from_str(yaml).expect("a built-in recipe is valid"))
 }
 
 fn unknown_agent(name: &str, settings: &Settings) -> Error {
@@ -199,6 +201,7 @@ impl Recipe {
             auth: written.refusal.auth.unwrap_or_default(),
             declared_account: written.account,
             if_refused: written.if_refused.unwrap_or_default(),
+            sandbox: written.sandbox,
             permissions: written.permissions,
             are_permissions_its_own: false,
             permission_modes: written.permission_modes,

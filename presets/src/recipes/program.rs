@@ -5,7 +5,7 @@ use super::{Recipe, permissions};
 use crate::Error;
 use crate::placeholders::{KNOWN, Placeholders};
 use std::path::Path;
-use tm_config::{AgentCommand, Argument};
+use tm_config::{AgentCommand, AgentSandbox, Argument};
 use tm_scheduler::OutputFormat;
 
 /// What stands before the program in a command.
@@ -31,6 +31,28 @@ impl Recipe {
             };
         }
         Ok(self)
+    }
+
+    /// Has the needs of the agent whose program it starts, where it says none itself; of a program that nobody knows only
+    /// its user knows which variables it needs, and that one started it.
+    pub(super) fn with_needs_of_program(mut self) -> Self {
+        let program = match &self.command {
+            Some(AgentCommand::Arguments(arguments)) => match arguments.first() {
+                Some(Argument::Single(word)) => Some(word.as_str()),
+                Some(Argument::Optional(_)) | None => None,
+            },
+            Some(AgentCommand::Shell(text)) => text.split_whitespace().next(),
+            None => None,
+        };
+        let named = program.and_then(|program| Path::new(program).file_name()?.to_str());
+        if self.sandbox == AgentSandbox::default() {
+            let known = named.and_then(super::built_in);
+            self.sandbox = known.map(|known| known.sandbox).unwrap_or_default();
+        }
+        if self.sandbox == AgentSandbox::default() {
+            self.sandbox.pass = Some(vec!["*".to_owned()]);
+        }
+        self
     }
 
     /// Returns the program that the recipe starts; `tm` is this program.
