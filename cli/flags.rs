@@ -46,12 +46,12 @@ pub(crate) struct JudgingArguments {
     /// How strictly RED and GREEN are judged.
     #[arg(long, value_name = "LEVEL")]
     strictness: Option<StrictnessArgument>,
-    /// How set-ups and tests are held to their checkout.
+    /// How agents, set-ups and tests are held to their checkout.
     #[arg(long, value_name = "LEVEL")]
     sandbox: Option<SandboxArgument>,
 }
 
-/// How set-ups and tests are held to their checkout.
+/// How agents, set-ups and tests are held to their checkout.
 #[derive(Clone, Copy, ValueEnum)]
 enum SandboxArgument {
     /// The best that works here, none where nothing does.

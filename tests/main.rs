@@ -13,6 +13,7 @@ mod preparing;
 mod proof;
 mod real_agents;
 mod runs;
+#[cfg(target_os = "linux")]
 mod sandbox;
 mod scene;
 mod screens;

@@ -131,11 +131,14 @@ impl Scene {
             // The suites of these tests meet their agents there.
             .env("TM_TEST_ENV", "{AGENT_FOLDER: null}")
             // Which is where a sandbox keeps them from; its own tests ask for one.
-            .env(
-                "TM_SANDBOX_LEVEL",
-                std::env::var("TM_TEST_SANDBOX").unwrap_or("none".to_owned()),
-            )
+            .env("TM_SANDBOX_LEVEL", "none")
             .stdin(Stdio::null());
+        // The whole suite can be run in one, with that folder in it but for what is its user's and tm's.
+        if let Some(level) = std::env::var_os("TM_TEST_SANDBOX") {
+            command
+                .env("TM_SANDBOX_LEVEL", level)
+                .env("TM_SANDBOX_WRITE", self.folder.path());
+        }
         command
     }
 

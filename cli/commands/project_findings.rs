@@ -21,7 +21,7 @@ fn sandbox(project: &Project) -> Finding {
     let executor = project.executor();
     let hint = "`sandbox.level: auto` in .taskmaster/tm.yaml takes what works here";
     let Some(held) = executor.holding() else {
-        let found = "none: set-ups and tests can change whatever you can";
+        let found = "none: what runs in a worktree can change what you can";
         return Finding::note("sandbox", found, hint);
     };
     let remedy = held.refused.first().map(|refused| refused.remedy);

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use tm_config::{CommandNetwork, SandboxLevel, Settings};
+use tm_config::{AgentNetwork, CommandNetwork, SandboxLevel, Settings};
 use tm_executors::engine::{Executor, Holding};
 use tm_executors::process::{Besides, JobKind};
 use tm_sandbox::{Access, Confinement, Found, Level, Limits, Network, View, Wanted, find};
 use tm_store::run::ProjectDirectory;
-use tm_worktrees::{GitOfCommands, Repository, common_dir_around, git_of_commands};
+use tm_worktrees::{GitOfCommands, PrivateGit, Repository, common_dir_around, git_of_commands};
 
 /// What of a repository's git folder every job may read: what its history is made of, and neither settings nor hooks.
 const HISTORY: [&str; 6] = [
@@ -59,7 +59,9 @@ pub fn executor(
             .collect(),
         write: sandbox.write.iter().map(at).collect(),
         limits: limits(settings),
+        hosts: (sandbox.agents.network == AgentNetwork::Api).then(|| sandbox.agents.hosts.clone()),
         networks: BTreeMap::from([
+            (JobKind::Agent, of_agents(sandbox.agents.network)),
             (JobKind::Setup, network(sandbox.setup.network)),
             (JobKind::Tests, network(sandbox.tests.network)),
         ]),
@@ -72,6 +74,19 @@ pub(crate) fn git_of(checkout: &Path) -> Besides {
     Besides {
         read: stores,
         write: own,
+    }
+}
+
+/// Returns what of git an agent is given that works with a git folder of its own.
+pub(crate) fn git_of_agent(git: PrivateGit) -> Besides {
+    let PrivateGit {
+        writable,
+        fixed,
+        readable,
+    } = git;
+    Besides {
+        read: [readable, fixed].concat(),
+        write: writable,
     }
 }
 
@@ -122,6 +137,14 @@ fn limits(settings: &Settings) -> Limits {
         memory: sandbox.memory.map(tm_config::Bytes::count),
         processes: sandbox.processes.map(|most| most.get().into()),
         file_size: sandbox.file_size.map(tm_config::Bytes::count),
+    }
+}
+
+const fn of_agents(network: AgentNetwork) -> Network {
+    match network {
+        // Those of `api` get a proxy each.
+        AgentNetwork::On | AgentNetwork::Api => Network::On,
+        AgentNetwork::Off => Network::Off,
     }
 }
 

@@ -1,3 +1,103 @@
-//! Programs that are held by the kernel, each on levels that the machine has.
+//! What agents and tests reach, do and use up where they are held: every way out that is known is tried from within.
 
+mod levels;
 mod network;
+mod ways;
+
+use crate::scene::{Scene, write};
+use crate::skipping::lacks_what_a_machine_may_have;
+use serde_json::Value;
+use std::net::{TcpListener, UdpSocket};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::Path;
+
+/// Returns whether a level works on this machine.
+fn has(level: &str) -> bool {
+    let scene = Scene::new(&[], "");
+    let output = scene
+        .tm(&["doctor", "--json"])
+        .env("TM_SANDBOX_LEVEL", level)
+        .output()
+        .expect("tm");
+    let found: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    let findings = found.as_array().expect("findings").clone();
+    let works = findings
+        .iter()
+        .any(|finding| finding["what"] == "sandbox" && finding["weight"] == "good");
+    if !works {
+        lacks_what_a_machine_may_have(&format!("sandbox at the level {level}: {findings:?}"));
+    }
+    works
+}
+
+/// Everything outside that a program within may be after.
+struct Outside {
+    scene: Scene,
+    tcp: TcpListener,
+    udp: UdpSocket,
+    _named: UnixListener,
+    _abstract: UnixListener,
+}
+
+/// The file with what must not be read, and what may not be changed.
+const SECRET: &str = "the secret of the user";
+
+impl Outside {
+    fn new(settings: &str, tests: &str) -> Self {
+        let scene = Scene::new(&[("1", "Look around", &[])], "");
+        let root = scene.root();
+        write(&scene.path("home/.bashrc"), "# of the user\n");
+        write(&scene.path("home/.ssh/id"), SECRET);
+        write(&root.join(".taskmaster/tm.yaml"), settings);
+        write(&root.join(".gitignore"), ".env\n");
+        write(&root.join("run-tests.sh"), tests);
+        scene.git(&["add", "--all"]);
+        scene.git(&["commit", "--quiet", "--message", "settings"]);
+        scene.git(&["branch", "of-others"]);
+        write(&root.join(".env"), SECRET);
+        let other = scene.path("other").display().to_string();
+        scene.git(&["worktree", "add", "--quiet", "--detach", &other]);
+        let name = scene.path("");
+        let address =
+            SocketAddr::from_abstract_name(name.as_os_str().as_encoded_bytes()).expect("a name");
+        Self {
+            tcp: port_of_a_service(),
+            udp: UdpSocket::bind("127.0.0.1:0").expect("a port"),
+            _named: UnixListener::bind(scene.path("home/agent.sock")).expect("a socket"),
+            _abstract: UnixListener::bind_addr(&address).expect("a socket"),
+            scene,
+        }
+    }
+
+    /// The lines by which the probe within learns what is outside, and the one that starts it.
+    fn probe(&self) -> String {
+        let port = |address: std::io::Result<std::net::SocketAddr>| address.expect("bound").port();
+        let this = std::env::current_exe().expect("this program");
+        format!(
+            "export WAYS_SCENE='{}' WAYS_TCP={} WAYS_UDP={} WAYS_PID={}\n\
+             '{}' sandbox::ways::within --exact --ignored --nocapture --test-threads=1",
+            self.scene.path("").display(),
+            port(self.tcp.local_addr()),
+            port(self.udp.local_addr()),
+            std::process::id(),
+            this.display(),
+        )
+    }
+}
+
+/// A port as services have them: those that the system gives out may be of the program's own servers.
+fn port_of_a_service() -> TcpListener {
+    let mut ports = 20_000..30_000;
+    let free = ports.find_map(|port| TcpListener::bind(("127.0.0.1", port)).ok());
+    free.expect("a port")
+}
+
+/// What is written into the settings: nobody within may see the checkout, and the probe is the program of these tests.
+fn settings(more: &str) -> String {
+    let this = std::env::current_exe().expect("this program");
+    let folder = this.parent().map(Path::display).expect("a folder");
+    format!(
+        "sandbox:\n  read: ['{folder}']\n  memory: 512MiB\n  processes: 400\n  file_size: 8MiB\n{more}"
+    )
+}

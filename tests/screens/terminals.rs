@@ -144,7 +144,7 @@ fn a_plan_and_what_is_found_before_it() {
                         JUnit XML in the file that `$TM_RESULTS` names (or
                         `test.results`)
         ok    signing   commits are not signed
-        note  sandbox   none: set-ups and tests can change whatever you can
+        note  sandbox   none: what runs in a worktree can change what you can
                         hint: `sandbox.level: auto` in .taskmaster/tm.yaml takes what
                         works here
         note  remote    there is none: `tm pr` has nowhere to send work
@@ -155,7 +155,7 @@ fn a_plan_and_what_is_found_before_it() {
         ok    tests     sh run-tests.sh (found by run-tests.sh); results: read test by test where it can be, else exit status
                         only; TAP can be, and JUnit XML in the file that `$TM_RESULTS` names (or `test.results`)
         ok    signing   commits are not signed
-        note  sandbox   none: set-ups and tests can change whatever you can
+        note  sandbox   none: what runs in a worktree can change what you can
                         hint: `sandbox.level: auto` in .taskmaster/tm.yaml takes what works here
         note  remote    there is none: `tm pr` has nowhere to send work
                         hint: `git remote add origin ADDRESS`; without one `tm waves land` brings work home
@@ -166,7 +166,7 @@ fn a_plan_and_what_is_found_before_it() {
                         JUnit XML in the file that `$TM_RESULTS` names (or
                         `test.results`)
         <green>ok  </>  signing   commits are not signed
-        <yellow>note</>  sandbox   none: set-ups and tests can change whatever you can
+        <yellow>note</>  sandbox   none: what runs in a worktree can change what you can
                         <dim>hint:</> `sandbox.level: auto` in .taskmaster/tm.yaml takes what
                         works here
         <yellow>note</>  remote    there is none: `tm pr` has nowhere to send work

@@ -1,6 +1,7 @@
 //! Sees one agent from its start to its end, and ends it where it does not end by itself.
 
 use super::bounded::BoundedLog;
+use super::held::{proxied, settled};
 use super::identity::AgentIdentity;
 use super::output::{last_line, last_words, refusal, tail};
 use super::result_file::MOST_RESULT_BYTES;
@@ -8,6 +9,7 @@ use super::stall::LifeWatch;
 use super::stream::{Listener, StreamState, trouble_of_service};
 use super::{AgentCommand, Progress, parse_result};
 use crate::engine::{Job, JobEnd};
+use crate::environment::AgentHome;
 use crate::{Error, OrFailedTo as _};
 use std::io::Write as _;
 use std::path::Path;
@@ -36,11 +38,24 @@ const ASK_FOR: Duration = Duration::from_secs(5);
 /// The surroundings stood in the way, such as a full disk: the agent could not be started, not be written down, or not
 /// leave a result. That says nothing of its work.
 pub async fn run_attempt(
-    command: AgentCommand,
+    mut command: AgentCommand,
     orders: Orders,
     progress: impl FnMut(Progress) + Send,
 ) -> Result<AgentReport, Error> {
-    let attempt = Attempt::new(&command, now());
+    if let Some(home) = &command.home {
+        home.make()?;
+    }
+    let proxy = proxied(&mut command).await?;
+    let report = run(&command, orders, progress).await;
+    settled(&mut command, report, proxy)
+}
+
+async fn run(
+    command: &AgentCommand,
+    orders: Orders,
+    progress: impl FnMut(Progress) + Send,
+) -> Result<AgentReport, Error> {
+    let attempt = Attempt::new(command, now());
     attempt.clear();
     let mut job = match command.executor.start(&command.tree).await {
         Ok(job) => job,
@@ -66,7 +81,18 @@ pub async fn run_attempt(
 /// # Errors
 /// As [`run_attempt`].
 pub async fn adopt_attempt(
-    command: AgentCommand,
+    mut command: AgentCommand,
+    orders: Orders,
+    progress: impl FnMut(Progress) + Send,
+) -> Result<AgentReport, Error> {
+    // It finds the one that it had.
+    let proxy = proxied(&mut command).await?;
+    let report = adopt(&command, orders, progress).await;
+    settled(&mut command, report, proxy)
+}
+
+async fn adopt(
+    command: &AgentCommand,
     orders: Orders,
     progress: impl FnMut(Progress) + Send,
 ) -> Result<AgentReport, Error> {
@@ -75,7 +101,7 @@ pub async fn adopt_attempt(
         .as_ref()
         .map_or_else(now, |identity| Timestamp(identity.started_at));
     let handle = identity.as_ref().map(|identity| &identity.handle);
-    let attempt = Attempt::new(&command, started_at);
+    let attempt = Attempt::new(command, started_at);
     let marks = &command.tree.env_markers;
     let mut job = command.executor.adopt(handle, marks).await;
     if !job.is_running().await {
@@ -93,6 +119,7 @@ struct Attempt<'a> {
     started_at: Timestamp,
     listener: Listener,
     logs: [BoundedLog; 2],
+    home: Option<AgentHome>,
 }
 
 /// What was seen of an agent so far.
@@ -110,6 +137,7 @@ impl<'a> Attempt<'a> {
             started_at,
             listener: Listener::new(command.output, &command.tree.stdout),
             logs: logs.map(|path| BoundedLog::new(path, command.limits.log_bytes)),
+            home: command.home.clone(),
         }
     }
 
@@ -200,6 +228,9 @@ impl<'a> Attempt<'a> {
     /// Looks at what the agent has left and printed; returns what it does, where it printed something.
     fn look(&mut self, seen: &mut Seen) -> Option<Progress> {
         let command = self.command;
+        if let Some(home) = &mut self.home {
+            home.keep_up();
+        }
         let has_result = || matches!(result_now(&command.result_file), ResultFile::Claimed(_));
         seen.result_at = seen.result_at.or_else(|| has_result().then(Instant::now));
         for log in &mut self.logs {

@@ -7,6 +7,7 @@ mod bounded;
 #[cfg(test)]
 mod cassettes;
 mod follow;
+mod held;
 #[cfg(test)]
 mod hostile_tests;
 mod identity;
@@ -28,7 +29,9 @@ pub use output::{Closing, closing};
 pub use result_file::{ResultDraft, parse_result};
 
 use crate::engine::Executor;
+use crate::environment::AgentHome;
 use crate::process::TreeCommand;
+use crate::proxy::AllowList;
 use std::path::PathBuf;
 use std::time::Duration;
 use tm_scheduler::{OutputFormat, StopSignal, Tokens};
@@ -46,6 +49,12 @@ pub struct AgentCommand {
     pub identity_file: PathBuf,
     /// Where it leaves its result.
     pub result_file: PathBuf,
+    /// Its own home, where it is held to one.
+    pub home: Option<AgentHome>,
+    /// Hosts that it reaches and no others, where that is so.
+    pub hosts: Option<AllowList>,
+    /// Names of what it may leave there, which go to the folder above it.
+    pub left: Vec<String>,
     /// How long it may go on.
     pub limits: AttemptLimits,
     /// The signal that asks it to stop.

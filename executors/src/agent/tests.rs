@@ -34,6 +34,9 @@ impl Scene {
             },
             identity_file: path("agent.json"),
             result_file: path("result.md"),
+            home: None,
+            hosts: None,
+            left: Vec::new(),
             limits: AttemptLimits {
                 timeout: Duration::from_mins(1),
                 stall: None,

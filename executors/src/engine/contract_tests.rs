@@ -201,6 +201,9 @@ impl Scene {
             tree: self.command(script),
             identity_file: self.path("agent.json"),
             result_file: self.path("result.md"),
+            home: None,
+            hosts: None,
+            left: Vec::new(),
             limits: AttemptLimits {
                 timeout: Duration::from_mins(1),
                 stall: None,

@@ -77,6 +77,11 @@ impl Executor {
         }
     }
 
+    /// Whether jobs are held that say what they need.
+    pub fn holds(&self) -> bool {
+        self.holding.as_deref().is_some_and(Holding::holds)
+    }
+
     /// Returns how jobs are held, where that was asked for.
     pub fn holding(&self) -> Option<&Holding> {
         self.holding.as_deref()

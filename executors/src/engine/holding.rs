@@ -27,6 +27,8 @@ pub struct Holding {
     pub write: Vec<PathBuf>,
     /// What a job may use up.
     pub limits: Limits,
+    /// Hosts that every agent reaches besides its own, where they reach no others.
+    pub hosts: Option<Vec<String>>,
     /// What each kind of job reaches of the network.
     pub networks: BTreeMap<JobKind, Network>,
 }
@@ -49,6 +51,11 @@ impl Holding {
         }
     }
 
+    /// Whether anything is held.
+    pub fn holds(&self) -> bool {
+        self.level != Some(Level::None)
+    }
+
     /// Returns how a job is held; `None` where it is not.
     pub(super) fn of(&self, command: &TreeCommand) -> Option<Sandbox> {
         let needs = command.needs.as_ref()?;
@@ -59,10 +66,17 @@ impl Holding {
             confinement: Confinement {
                 view: self.view(command, needs),
                 own_folder: needs.own_folder.clone(),
-                network: self.networks.get(&needs.kind).cloned().unwrap_or_default(),
+                network: needs
+                    .network
+                    .clone()
+                    .unwrap_or_else(|| self.network(needs.kind)),
                 limits: self.limits,
             },
         })
+    }
+
+    fn network(&self, kind: JobKind) -> Network {
+        self.networks.get(&kind).cloned().unwrap_or_default()
     }
 
     fn view(&self, command: &TreeCommand, needs: &Needs) -> View {
@@ -83,7 +97,18 @@ impl Holding {
         for folder in std::env::split_paths(&search_path).filter(|path| path.is_absolute()) {
             self.open_programs(&folder, &mut view);
         }
+        self.open(&self.tm_program, Access::Read, &mut view);
         self.open_program(command, &search_path, &mut view);
+        if needs.kind == JobKind::Agent {
+            // What its user named in its command is there.
+            let words = command.arguments.iter().filter_map(|word| word.to_str());
+            for word in words.flat_map(str::split_whitespace) {
+                let path = Path::new(word.trim_matches(['\'', '"', ';']));
+                if path.is_absolute() && path.is_file() {
+                    self.open(path, Access::Read, &mut view);
+                }
+            }
+        }
         let named = match needs.kind {
             // A set-up fetches what others find.
             JobKind::Setup => Access::Write,

@@ -3,10 +3,12 @@
 //! Whatever an agent wrote is run by such a command. What is not on the list does not reach it, so no credential does,
 //! and nothing that an agent left in the user's home decides how it ends. Does not know what the command is.
 
+mod agent_home;
 mod folder;
 mod table;
 
 use crate::process::{Besides, Inherited, JobKind, Needs};
+pub use agent_home::{AgentHome, HomeNeeds};
 pub(crate) use folder::PrivateFolder;
 pub use folder::remove_abandoned_folders;
 use std::collections::BTreeMap;
@@ -85,6 +87,7 @@ impl CommandEnvironment {
             kind,
             own_folder: self.folder.path().to_owned(),
             besides,
+            network: None,
         }
     }
 
@@ -141,7 +144,7 @@ fn make_home(folder: &Path, user: &Variables) -> std::io::Result<()> {
     }
     let home = folder.join("home");
     std::fs::File::create(home.join(".gitconfig"))?.write_all(GIT_CONFIGURATION.as_bytes())?;
-    let own = home_of(user)
+    let own = find_home(user)
         .map(|own| own.join(COPIED))
         .filter(|path| path.is_file());
     // Without it the command may find no version of its language, and says so itself.
@@ -190,7 +193,7 @@ fn added(rules: &EnvironmentRules, user: &Variables) -> Variables {
         .collect()
 }
 
-fn home_of(user: &Variables) -> Option<PathBuf> {
+fn find_home(user: &Variables) -> Option<PathBuf> {
     user.get(OsStr::new("HOME"))
         .map(PathBuf::from)
         .filter(|home| home.is_absolute())
@@ -198,7 +201,7 @@ fn home_of(user: &Variables) -> Option<PathBuf> {
 
 /// Returns where something of the user's is, when it is there.
 fn find((kind, name): (&str, &str), user: &Variables) -> Option<PathBuf> {
-    let home = home_of(user)?;
+    let home = find_home(user)?;
     let xdg = |variable: &str, within: &str| {
         user.get(OsStr::new(variable))
             .map(PathBuf::from)

@@ -1,6 +1,7 @@
 //! What a program is for and what it needs, for whoever decides what it is given.
 
 use std::path::PathBuf;
+use tm_sandbox::Network;
 
 /// What a job is.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -22,6 +23,8 @@ pub struct Needs {
     pub own_folder: PathBuf,
     /// What it is given besides.
     pub besides: Besides,
+    /// What it reaches of the network, where that is not what all of its kind do.
+    pub network: Option<Network>,
 }
 
 /// Paths that a program is given besides its folders.

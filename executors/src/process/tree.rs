@@ -101,7 +101,10 @@ impl ProcessTree {
     pub fn ask_to_stop(&self, stop_signal: StopSignal) {
         let Some(leader) = self.leader else { return };
         let members = registry::members(self.id);
-        for process in members.iter().filter(|one| one.group == leader.pid) {
+        // Who holds a program would die of it and leave the program behind; what is asked to stop is the program.
+        let is_asked =
+            |one: &&Process| one.group == leader.pid && !tm_sandbox::is_keeper(one.identity.pid);
+        for process in members.iter().filter(is_asked) {
             signal::send(process.identity, signal::of_stop(stop_signal));
         }
     }

@@ -5,23 +5,19 @@
 //! the scheduler.
 
 mod concurrent;
+mod launch;
 
 pub(crate) use concurrent::ConcurrentAttempts;
+pub(crate) use launch::{Launch, told_folder};
 
 use crate::{StepError, blocking, in_background, now};
 use itertools::Itertools as _;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tm_config::{Escape, PromptDelivery};
-use tm_executors::agent::{
-    AgentCommand, AttemptLimits, Progress, RefusalPatterns, adopt_attempt, run_attempt,
-};
-use tm_executors::engine::Executor;
-use tm_executors::process::{Inherited, Stdin, TreeCommand};
-use tm_presets::{Placeholders, Recipe};
-use tm_scheduler::{AgentReport, AttemptNumber, Ended, RunId, StopMode, Tag, TaskId};
-use tm_store::run::AttemptDirectory;
+use tm_config::Escape;
+use tm_executors::agent::{AgentCommand, Progress, adopt_attempt, run_attempt};
+use tm_presets::Recipe;
+use tm_scheduler::{AgentReport, AttemptNumber, Ended, StopMode, TaskId};
 use tm_worktrees::{CheckoutChanges, CheckoutSnapshot, OtherWorktrees, Repository, TracedCommands};
 use tokio::sync::watch;
 
@@ -98,10 +94,16 @@ impl AttemptRunner {
             orders,
         } = attempt;
         let traced = TracedCommands::new(command.identity_file.with_file_name("git-commands"));
-        if self.escape == Escape::Traced && self.workplace == Workplace::Elsewhere {
+        let is_held = command.home.is_some();
+        if self.escape == Escape::Traced && !is_held && self.workplace == Workplace::Elsewhere {
             command.tree.environment.extend(traced.begin()?);
         }
-        let (checkout, elsewhere) = tokio::join!(self.checkout(), self.elsewhere());
+        // What is held changes nothing of the user's, and what changes there is of others.
+        let (checkout, elsewhere) = if is_held {
+            (None, None)
+        } else {
+            tokio::join!(self.checkout(), self.elsewhere())
+        };
         let at_work = self.concurrent.begin((task, number));
         let ended = match start {
             Start::New => run_attempt(command, orders, progress).await,
@@ -202,118 +204,6 @@ fn suspects(others: &[(TaskId, AttemptNumber)]) -> String {
     format!(
         "it can't be told which agent changed the checkout: at work in the same time were {names}"
     )
-}
-
-/// One start of one agent.
-#[derive(Debug)]
-pub(crate) struct Launch<'a> {
-    pub(crate) recipe: &'a Recipe,
-    pub(crate) executor: &'a Executor,
-    pub(crate) directory: &'a AttemptDirectory,
-    pub(crate) worktree: &'a Path,
-    pub(crate) prompt: &'a str,
-    pub(crate) task_id: String,
-    pub(crate) phase: &'a str,
-    pub(crate) attempt: u32,
-    pub(crate) tag: &'a Tag,
-    pub(crate) run_id: &'a RunId,
-    /// This program.
-    pub(crate) tm_program: &'a Path,
-    /// What the agent's environment has besides the paths that every start has.
-    pub(crate) variables: Vec<(OsString, OsString)>,
-    /// The variables by which every process of this start is known, and unlike those of any other.
-    pub(crate) env_markers: Vec<(String, String)>,
-    pub(crate) limits: AttemptLimits,
-}
-
-impl Launch<'_> {
-    /// Writes the prompt and returns everything that starting the agent needs.
-    ///
-    /// What others wrote into the prompt, be it a task, an agent or a test, has no secrets in it.
-    pub(crate) fn prepare(self) -> Result<AgentCommand, StepError> {
-        let prompt = tm_untrusted::clean(self.prompt);
-        let Launch {
-            recipe,
-            directory,
-            worktree,
-            ..
-        } = self;
-        directory.create()?;
-        let written = tm_store::atomic::replace_own(&directory.prompt(), prompt.as_bytes());
-        written.map_err(|source| tm_store::Error::Write {
-            path: directory.prompt(),
-            source,
-        })?;
-        let placeholders = self.placeholders(prompt);
-        let line = recipe.command_line(&placeholders)?;
-        let own = recipe.environment(&placeholders)?;
-        let mut line = line.into_iter().map(OsString::from);
-        Ok(AgentCommand {
-            tree: TreeCommand {
-                program: line.next().unwrap_or_default(),
-                arguments: line.collect(),
-                working_folder: worktree.to_owned(),
-                environment: self.environment(own),
-                inherited: Inherited::AllBut(recipe.dropped.clone()),
-                stdin: match recipe.prompt {
-                    PromptDelivery::Stdin => Stdin::File(directory.prompt()),
-                    PromptDelivery::Arg | PromptDelivery::File => Stdin::Closed,
-                },
-                stdout: directory.stdout(),
-                stderr: directory.stderr(),
-                env_markers: self.env_markers,
-                ..TreeCommand::default()
-            },
-            identity_file: directory.agent(),
-            result_file: directory.result(),
-            agent: recipe.name.clone(),
-            executor: self.executor.clone(),
-            limits: self.limits,
-            polite_stop: recipe.stop,
-            watched_folder: worktree.to_owned(),
-            output: recipe.output,
-            refusal_patterns: RefusalPatterns {
-                rate_limited: recipe.rate_limited.clone(),
-                auth: recipe.auth.clone(),
-            },
-        })
-    }
-
-    /// What a recipe may name.
-    fn placeholders(&self, prompt: String) -> Placeholders {
-        let directory = self.directory;
-        Placeholders::from([
-            ("prompt", prompt),
-            ("prompt_file", directory.prompt().display().to_string()),
-            ("result_file", directory.result().display().to_string()),
-            ("context_file", directory.context().display().to_string()),
-            ("attempt_folder", directory.path().display().to_string()),
-            ("worktree", self.worktree.display().to_string()),
-            ("task_id", self.task_id.clone()),
-            ("phase", self.phase.to_owned()),
-            ("attempt", self.attempt.to_string()),
-            ("tag", self.tag.to_string()),
-            ("run_id", self.run_id.to_string()),
-            ("tm", self.tm_program.display().to_string()),
-        ])
-    }
-
-    /// The recipe's own variables, then those of every start, then those of this one; a later one wins.
-    fn environment(&self, own: Vec<(String, String)>) -> Vec<(OsString, OsString)> {
-        let directory = self.directory;
-        let paths: [(OsString, OsString); 4] = [
-            ("TM_WORKTREE".into(), self.worktree.into()),
-            ("TM_PROMPT_FILE".into(), directory.prompt().into()),
-            ("TM_RESULT_FILE".into(), directory.result().into()),
-            ("TM_CONTEXT_FILE".into(), directory.context().into()),
-        ];
-        let own = own
-            .into_iter()
-            .map(|(name, value)| (name.into(), value.into()));
-        own.chain(paths)
-            .chain(self.variables.iter().cloned())
-            .collect()
-    }
 }
 
 /// The report of an agent that could not be started.

@@ -198,6 +198,8 @@ fn command(
         variables: variables(setup, this),
         env_markers: env_markers(&setup.id, &setup.tag, this.iteration, this.attempt),
         limits: setup.attempt_limits,
+        // It keeps the user's backlog and works where that is.
+        besides: None,
     };
     Ok((launch.prepare()?, prompt))
 }

@@ -4,6 +4,7 @@
 
 use super::notes::{entries, quoted};
 use super::steps::StepContext;
+use crate::attempt::told_folder;
 use itertools::Itertools as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -35,6 +36,7 @@ pub(crate) fn prompt_context(
     rejected: Vec<RejectedWork>,
 ) -> PromptContext {
     let setup = &context.setup;
+    let told = told_folder(&setup.executor, &context.directory);
     let found_out =
         tm_untrusted::read_end(&setup.directory.context(), CONTEXT_BYTES).unwrap_or_default();
     PromptContext {
@@ -49,8 +51,8 @@ pub(crate) fn prompt_context(
             .recipe()
             .output
             .writes_results()
-            .then(|| context.directory.result().display().to_string()),
-        context_file: context.directory.context().display().to_string(),
+            .then(|| told.result().display().to_string()),
+        context_file: told.context().display().to_string(),
         test_command: context.test_words(),
         learnt: notes_for(
             &tm_untrusted::clean(&String::from_utf8_lossy(&found_out)),

@@ -111,6 +111,14 @@ impl AttemptDirectory {
         agent = "agent.json";
     }
 
+    /// Returns the folder that is the agent's own where it is held: what it leaves for tm is written there.
+    #[must_use]
+    pub fn own(&self) -> Self {
+        Self {
+            path: self.path.join("own"),
+        }
+    }
+
     /// Returns the folder of the further agent that may improve the attempt's code.
     #[must_use]
     pub fn refactor(&self) -> Self {

@@ -5,6 +5,7 @@ use super::prepare::with_kept_tests;
 use crate::attempt::{Launch, Start, not_started};
 use crate::callers::REPOSITORY;
 use crate::checkouts::preparation::NO_HOOKS;
+use crate::holding::git_of_agent;
 use crate::waves::evidence::{prompt_context, prompt_of};
 use crate::waves::notes::entry;
 use crate::{StepError, attempt_limits, briefly};
@@ -12,6 +13,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 use tm_executors::agent::AgentCommand;
+use tm_executors::process::Besides;
 use tm_presets::{Prompt, PromptContext, RejectedWork};
 use tm_scheduler::{AgentReport, AgentVerdict, Answer, CommitId, Place, judge_agent};
 use tm_worktrees::Worktree;
@@ -30,7 +32,9 @@ pub(super) async fn run_agent(
         Ok(None) => {}
         Err(trouble) => return trouble.answer(Answer::WorkLost),
     }
+    let mut refused = Ok(None);
     let afterwards = |report: &AgentReport| {
+        refused = block_in_place(|| worktree.bring_home());
         // Goes through what will be proven.
         if matches!(judge_agent(report), AgentVerdict::WorthProving) {
             let never_commit = &context.setup.never_commit;
@@ -53,6 +57,10 @@ pub(super) async fn run_agent(
     let hooks = context.setup.checkouts.look_at_hooks();
     report.noticed.extend(hooks);
     report.noticed.extend(set_back_statuses(context));
+    match refused {
+        Ok(words) => report.noticed.extend(words),
+        Err(error) => return StepError::from(error).answer(Answer::WorkLost),
+    }
     collect_learnings(context);
     clean_what_it_wrote(context);
     Answer::AgentEnded(report)
@@ -68,7 +76,7 @@ fn command_of(
         Some(mending) => (Prompt::Resolve, mending.files()),
         None => (prompt_of(context.phase()), Vec::new()),
     };
-    command(context, worktree.path(), timeout_ms, prompt)
+    command(context, worktree, timeout_ms, prompt)
 }
 
 /// Looks whether somebody changed statuses of the run, and says so.
@@ -84,10 +92,16 @@ fn set_back_statuses(context: &StepContext) -> Vec<String> {
 /// Writes the prompt and returns everything that starting the agent needs.
 pub(super) fn command(
     context: &StepContext,
-    worktree: &Path,
+    worktree: &Worktree,
     timeout_ms: u64,
     (prompt, conflicted): (Prompt, Vec<String>),
 ) -> Result<AgentCommand, StepError> {
+    let besides = if context.setup.executor.holds() {
+        git_of_agent(block_in_place(|| worktree.begin_private())?)
+    } else {
+        Besides::default()
+    };
+    let worktree = worktree.path();
     let rejected = block_in_place(|| rejected_work(context));
     let prompt_context = PromptContext {
         conflicted,
@@ -97,7 +111,12 @@ pub(super) fn command(
     let own_prompts = checkout.join(".taskmaster/prompts");
     let prompt = tm_presets::render(prompt, &prompt_context, &own_prompts)?;
     let timeout = Duration::from_millis(timeout_ms);
-    launch_of(context, worktree, &prompt, timeout).prepare()
+    let launch = launch_of(context, worktree, &prompt, timeout);
+    Launch {
+        besides: Some(besides),
+        ..launch
+    }
+    .prepare()
 }
 
 /// What an agent of the attempt is started with.
@@ -123,6 +142,7 @@ pub(super) fn launch_of<'a>(
         variables: variables(context, worktree),
         env_markers: env_markers(context),
         limits: attempt_limits(&setup.settings.agent, timeout),
+        besides: Some(Besides::default()),
     }
 }
 

@@ -93,7 +93,7 @@ fn forget_start(context: &StepContext) {
 impl Green<'_> {
     fn command(&self, timeout_ms: u64) -> Result<AgentCommand, StepError> {
         let prompt = (Prompt::Refactor, Vec::new());
-        command(self.context, self.worktree.path(), timeout_ms, prompt)
+        command(self.context, self.worktree, timeout_ms, prompt)
     }
 
     /// Another process began this: its agent is ended, and what it did is dropped, since nobody saw it proven.

@@ -3,7 +3,7 @@
 
 use super::agent::launch_of;
 use super::context::{Gated, StepContext};
-use crate::attempt::{Launch, Start};
+use crate::attempt::{Launch, Start, told_folder};
 use crate::waves::evidence::prompt_task;
 use crate::{StepError, briefly};
 use serde::Deserialize;
@@ -270,7 +270,10 @@ fn prompt(
         diff: diff[..end].to_owned(),
         diff_file: directory.path().join("diff.patch").display().to_string(),
         is_cut: end < diff.len(),
-        verdict_file: directory.result().display().to_string(),
+        verdict_file: told_folder(&context.setup.executor, directory)
+            .result()
+            .display()
+            .to_string(),
     };
     review_prompt(&review_context).map_err(StepError::from)
 }

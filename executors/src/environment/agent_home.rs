@@ -1,0 +1,436 @@
+//! The home of an agent that is held: its own, with what its recipe names of its user's.
+//!
+//! It lies in a folder that is this attempt's alone and outlives the tm that made it, since the agent does. Files in it are
+//! copies and folders are links to what may be read. What the agent keeps up to date, such as credentials that are renewed
+//! at their service and void from then on in their older form, is brought back as soon as it changes; unless its user's is
+//! another one by then, which is newer. Copies and no links: programs put such files in their place by a new name, or
+//! write beside where a link leads. Does not know agents.
+
+use super::folder::remove;
+use super::{FOLDERS, Variables, find_home, make_home, passed};
+use crate::OrFailedTo as _;
+use crate::process::Besides;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::hash::{DefaultHasher, Hasher as _};
+use std::io::{self, Write as _};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What an agent needs of its user's.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct HomeNeeds {
+    /// Files and folders of the home folder (`~/…`) that it reads.
+    pub read: Vec<String>,
+    /// Files of the home folder that it keeps up to date.
+    pub write: Vec<String>,
+    /// Variables that it gets: names, or beginnings that end with `*`.
+    pub pass: Vec<String>,
+    /// Variables that name a folder of its program's, and where in the home folder that is without them.
+    pub homes: BTreeMap<String, String>,
+}
+
+/// The home of one agent.
+#[derive(Clone, Debug)]
+pub struct AgentHome {
+    folder: PathBuf,
+    needs: HomeNeeds,
+    user: Variables,
+    /// When copies that are kept up to date were last looked at, and what they were.
+    seen: BTreeMap<PathBuf, (SystemTime, u64)>,
+}
+
+/// No longer file is copied into a home, or brought back out of it.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+
+/// What every program gets that people look at.
+const SHOWN: [&str; 5] = ["COLORTERM", "LANG", "LANGUAGE", "LC_*", "TERM"];
+
+/// They lead to what is not there.
+const DROPPED: [&str; 10] = [
+    "DBUS_*",
+    "DISPLAY",
+    "DOCKER_HOST",
+    "GEMINI_CLI_HOME",
+    "GIT_*",
+    "GPG_AGENT_INFO",
+    "SSH_*",
+    "TM_*",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+];
+
+/// The user's own folders, where they are not below the home folder.
+const OF_XDG: [(&str, &str); 4] = [
+    ("XDG_CACHE_HOME", "~/.cache"),
+    ("XDG_CONFIG_HOME", "~/.config"),
+    ("XDG_DATA_HOME", "~/.local/share"),
+    ("XDG_STATE_HOME", "~/.local/state"),
+];
+/// Beside the agent's folder: what was copied of what it keeps up to date, by its place in the home.
+const COPIED: &str = "home.json";
+
+/// What the user's file was when it was copied, or when a copy was brought back: enough to tell that it is another one
+/// now. Whether a later tm counts alike does not matter much: then nothing is brought back.
+type Digests = BTreeMap<PathBuf, u64>;
+
+/// A path in the home of somebody.
+struct Shared {
+    of_user: PathBuf,
+    within: PathBuf,
+}
+
+impl AgentHome {
+    /// Says where it is and what is in it; nothing is made yet.
+    pub fn new(folder: PathBuf, needs: HomeNeeds) -> Self {
+        let user = std::env::vars_os().collect();
+        Self {
+            folder,
+            needs,
+            user,
+            seen: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the folder that is the agent's.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns all variables that the agent has of its surroundings.
+    pub fn variables(&self) -> Vec<(OsString, OsString)> {
+        let matches = |patterns: &[&str], name: &OsStr| {
+            let name = name.to_string_lossy();
+            patterns
+                .iter()
+                .any(|pattern| match pattern.strip_suffix('*') {
+                    Some(beginning) => name.starts_with(beginning),
+                    None => name == *pattern,
+                })
+        };
+        let pass: Vec<&str> = self.needs.pass.iter().map(String::as_str).collect();
+        let named = self.user.iter().filter(|(name, _)| {
+            matches(&SHOWN, name) || matches(&pass, name) && !matches(&DROPPED, name)
+        });
+        let mut variables = passed(&self.user);
+        variables.extend(named.map(|(name, value)| (name.clone(), value.clone())));
+        for (name, within) in FOLDERS {
+            variables.insert(name.into(), self.folder.join(within).into());
+        }
+        // By this, programs that refuse the superuser know that they may begin.
+        variables.insert("IS_SANDBOX".into(), "1".into());
+        for (name, default) in &self.needs.homes {
+            let name = OsStr::new(name);
+            if self.user.contains_key(name) {
+                let own = default.strip_prefix("~/").unwrap_or(default);
+                variables.insert(name.to_owned(), self.home().join(own).into());
+            }
+        }
+        variables.into_iter().collect()
+    }
+
+    /// Returns what of the user's it leads to.
+    pub fn besides(&self) -> Besides {
+        let folders = self.shared(&self.needs.read);
+        Besides {
+            read: folders
+                .map(|shared| shared.of_user)
+                .filter(|path| path.is_dir())
+                .collect(),
+            write: Vec::new(),
+        }
+    }
+
+    /// Makes it anew; what an interrupted start left is gone.
+    ///
+    /// # Errors
+    /// It can't be made.
+    pub(crate) fn make(&self) -> Result<(), crate::Error> {
+        self.made().or_failed_to("make", &self.folder)
+    }
+
+    fn made(&self) -> io::Result<()> {
+        remove(&self.folder);
+        std::fs::create_dir_all(&self.folder)?;
+        make_home(&self.folder, &self.user)?;
+        let mut copied = Digests::new();
+        for Shared { of_user, within } in self.shared(&self.needs.read) {
+            let place = self.place(&within)?;
+            if of_user.is_dir() {
+                symlink(of_user.canonicalize()?, place)?;
+            } else {
+                // What can't be read by its user is of no use to its program either.
+                let _not_there = std::fs::copy(&of_user, place);
+            }
+        }
+        for Shared { of_user, within } in self.shared(&self.needs.write) {
+            std::fs::copy(&of_user, self.place(&within)?)?;
+            let copy = tm_untrusted::read_beneath(&self.home(), &within, MOST_BYTES)?;
+            copied.insert(within, digest(&copy));
+        }
+        self.write_copied(&copied)
+    }
+
+    /// Brings back what the agent has changed of what it keeps up to date.
+    pub(crate) fn keep_up(&mut self) {
+        for shared in self.shared(&self.needs.write) {
+            let copy = self.home().join(&shared.within);
+            let Ok(found) = copy.symlink_metadata() else {
+                continue;
+            };
+            let is_now = (found.modified().unwrap_or(UNIX_EPOCH), found.len());
+            if self.seen.insert(shared.within.clone(), is_now) == Some(is_now) {
+                continue;
+            }
+            if let Err(error) = self.bring_back(&shared) {
+                let path = shared.of_user.display();
+                tracing::warn!(%error, "what an agent wrote to its own `{path}` is not brought back");
+            }
+        }
+    }
+
+    /// Takes what the ended agent left: files by these names go to the folder above, what it changed of what it keeps up
+    /// to date goes home, and the rest is removed.
+    pub(crate) fn settle(&mut self, left: &[String]) {
+        if let Some(above) = self.folder.parent() {
+            for name in left {
+                // What it did not write is not there.
+                let _nothing_there = std::fs::rename(self.folder.join(name), above.join(name));
+            }
+        }
+        self.seen.clear();
+        self.keep_up();
+        remove(&self.folder);
+        let _not_there = std::fs::remove_file(self.folder.with_file_name(COPIED));
+    }
+
+    fn bring_back(&self, Shared { of_user, within }: &Shared) -> io::Result<()> {
+        let mut copied = self.copied()?;
+        let written = tm_untrusted::read_beneath(&self.home(), within, MOST_BYTES)?;
+        let of_user = of_user.canonicalize()?;
+        let now = digest(&tm_untrusted::read(&of_user, MOST_BYTES)?);
+        // The user's own is newer where it changed too, and an empty one is half written.
+        if copied.get(within) != Some(&now) || digest(&written) == now || written.is_empty() {
+            return Ok(());
+        }
+        let beside = of_user.parent().unwrap_or(Path::new("/"));
+        let mut file = tempfile::NamedTempFile::new_in(beside)?;
+        file.write_all(&written)?;
+        file.as_file().sync_all()?;
+        file.as_file()
+            .set_permissions(of_user.metadata()?.permissions())?;
+        file.persist(of_user)?;
+        copied.insert(within.clone(), digest(&written));
+        self.write_copied(&copied)
+    }
+
+    fn copied(&self) -> io::Result<Digests> {
+        let path = self.folder.with_file_name(COPIED);
+        Ok(serde_json::from_slice(&tm_untrusted::read(
+            &path, MOST_BYTES,
+        )?)?)
+    }
+
+    fn write_copied(&self, copied: &Digests) -> io::Result<()> {
+        let path = self.folder.with_file_name(COPIED);
+        tm_untrusted::create_anew(&path)?.write_all(&serde_json::to_vec(copied)?)
+    }
+
+    fn home(&self) -> PathBuf {
+        self.folder.join("home")
+    }
+
+    fn place(&self, within: &Path) -> io::Result<PathBuf> {
+        let place = self.home().join(within);
+        if let Some(above) = place.parent() {
+            std::fs::create_dir_all(above)?;
+        }
+        Ok(place)
+    }
+
+    /// Returns those of the paths that are there; others can't be in a home.
+    fn shared(&self, entries: &[String]) -> impl Iterator<Item = Shared> + use<> {
+        let of = |entry: &String| {
+            let within = entry.strip_prefix("~/")?;
+            let own = self.needs.homes.iter();
+            let own = own.map(|(variable, default)| (variable.as_str(), default.as_str()));
+            let named = own.chain(OF_XDG).find_map(|(variable, default)| {
+                let rest = entry.strip_prefix(default)?;
+                let folder = PathBuf::from(self.user.get(OsStr::new(variable))?);
+                (folder.is_absolute() && (rest.is_empty() || rest.starts_with('/')))
+                    .then(|| folder.join(rest.trim_start_matches('/')))
+            });
+            let of_user = named.or_else(|| Some(find_home(&self.user)?.join(within)))?;
+            of_user.exists().then(|| Shared {
+                of_user,
+                within: within.into(),
+            })
+        };
+        entries
+            .iter()
+            .filter_map(of)
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
+}
+
+fn digest(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{create_dir_all, read_to_string, write};
+
+    /// A home with a program's folder, and an agent that needs some of it.
+    fn scene(place: &Path, named: Option<&Path>) -> AgentHome {
+        let of_program = named.map_or_else(|| place.join("user/.agent"), Path::to_owned);
+        create_dir_all(of_program.join("skills")).unwrap();
+        write(of_program.join("settings.json"), "settings").unwrap();
+        write(of_program.join("credentials"), "old").unwrap();
+        write(of_program.join("skills/one"), "skill").unwrap();
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let mut user = Variables::from([
+            ("HOME".into(), place.join("user").into()),
+            ("PATH".into(), "/bin".into()),
+            ("LANG".into(), "C".into()),
+            ("AGENT_KEY".into(), "key".into()),
+            ("AWS_SECRET".into(), "secret".into()),
+            ("SSH_AUTH_SOCK".into(), "/run/agent".into()),
+        ]);
+        if let Some(named) = named {
+            user.insert("AGENT_HOME".into(), named.into());
+        }
+        AgentHome {
+            folder: place.join("own"),
+            needs: HomeNeeds {
+                read: texts(&["~/.agent/settings.json", "~/.agent/skills", "~/.nowhere"]),
+                write: texts(&["~/.agent/credentials"]),
+                pass: texts(&["AGENT_*", "SSH_*"]),
+                homes: BTreeMap::from([("AGENT_HOME".to_owned(), "~/.agent".to_owned())]),
+            },
+            user,
+            seen: BTreeMap::new(),
+        }
+    }
+
+    fn value(home: &AgentHome, name: &str) -> Option<OsString> {
+        let mut all = home.variables().into_iter();
+        all.find(|(found, _)| found == name).map(|(_, value)| value)
+    }
+
+    #[test]
+    fn what_a_recipe_names_is_there_and_only_what_is_kept_up_to_date_comes_back() {
+        let folder = tempfile::tempdir().unwrap();
+        for named in [None, Some(folder.path().join("elsewhere"))] {
+            let mut home = scene(folder.path(), named.as_deref());
+            let of_user = named
+                .clone()
+                .unwrap_or_else(|| folder.path().join("user/.agent"));
+            home.make().unwrap();
+            let own = folder.path().join("own/home/.agent");
+            assert_eq!(
+                read_to_string(own.join("settings.json")).unwrap(),
+                "settings"
+            );
+            assert_eq!(read_to_string(own.join("skills/one")).unwrap(), "skill");
+            write(own.join("settings.json"), "changed").unwrap();
+            // In its place, as programs do that must not be cut off in the middle.
+            write(own.join("new"), "renewed").unwrap();
+            std::fs::rename(own.join("new"), own.join("credentials")).unwrap();
+            write(folder.path().join("own/result.md"), "result").unwrap();
+            home.settle(&["result.md".to_owned(), "context.md".to_owned()]);
+            assert_eq!(
+                read_to_string(of_user.join("settings.json")).unwrap(),
+                "settings"
+            );
+            assert_eq!(
+                read_to_string(of_user.join("credentials")).unwrap(),
+                "renewed"
+            );
+            assert_eq!(
+                read_to_string(folder.path().join("result.md")).unwrap(),
+                "result"
+            );
+            assert!(!folder.path().join("own").exists());
+            let besides = home.besides();
+            assert_eq!(besides.read, [of_user.join("skills")]);
+            assert!(besides.write.is_empty());
+            let of_program = value(&home, "AGENT_HOME");
+            assert_eq!(of_program.is_some(), named.is_some());
+            assert!(of_program.is_none_or(|path| Path::new(&path) == own));
+        }
+    }
+
+    #[test]
+    fn what_is_renewed_is_brought_back_at_once_and_a_login_of_the_users_meanwhile_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut home = scene(folder.path(), None);
+        home.make().unwrap();
+        let of_user = folder.path().join("user/.agent/credentials");
+        let own = folder.path().join("own/home/.agent/credentials");
+        for renewed in ["renewed", "renewed again"] {
+            write(&own, renewed).unwrap();
+            home.keep_up();
+            assert_eq!(read_to_string(&of_user).unwrap(), renewed);
+        }
+        write(&of_user, "logged in anew").unwrap();
+        write(&own, "renewed a third time").unwrap();
+        home.keep_up();
+        // Another tm takes the agent over.
+        let mut home = scene_again(home);
+        write(&own, "and a fourth").unwrap();
+        home.settle(&[]);
+        assert_eq!(read_to_string(&of_user).unwrap(), "logged in anew");
+    }
+
+    fn scene_again(home: AgentHome) -> AgentHome {
+        AgentHome {
+            seen: BTreeMap::new(),
+            ..home
+        }
+    }
+
+    #[test]
+    fn no_link_out_of_the_home_is_followed_when_something_is_brought_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut home = scene(folder.path(), None);
+        home.make().unwrap();
+        let of_others = folder.path().join("others");
+        create_dir_all(&of_others).unwrap();
+        write(of_others.join("credentials"), "of others").unwrap();
+        let own = folder.path().join("own/home/.agent");
+        std::fs::rename(&own, folder.path().join("own/home/aside")).unwrap();
+        symlink(&of_others, &own).unwrap();
+        home.settle(&[]);
+        let of_user = folder.path().join("user/.agent/credentials");
+        assert_eq!(read_to_string(of_user).unwrap(), "old");
+        assert!(of_others.join("credentials").exists());
+    }
+
+    #[test]
+    fn an_agent_gets_variables_of_the_list_and_those_that_its_recipe_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = scene(folder.path(), None);
+        for (name, expected) in [
+            ("PATH", Some("/bin")),
+            ("LANG", Some("C")),
+            ("AGENT_KEY", Some("key")),
+            ("AWS_SECRET", None),
+            ("SSH_AUTH_SOCK", None),
+        ] {
+            assert_eq!(
+                value(&home, name).as_deref(),
+                expected.map(OsStr::new),
+                "{name}"
+            );
+        }
+        let own = folder.path().join("own/home");
+        assert_eq!(value(&home, "HOME"), Some(own.into()));
+    }
+}

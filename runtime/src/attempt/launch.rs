@@ -1,0 +1,219 @@
+//! What starts an agent: its prompt, its command line, its environment, and what it is given where it is held.
+
+use crate::StepError;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use tm_config::{AgentSandbox, PromptDelivery};
+use tm_executors::agent::{AgentCommand, AttemptLimits, RefusalPatterns};
+use tm_executors::engine::Executor;
+use tm_executors::environment::{AgentHome, HomeNeeds};
+use tm_executors::process::{Besides, Inherited, JobKind, Needs, Stdin, TreeCommand};
+use tm_executors::proxy::AllowList;
+use tm_presets::{Placeholders, Recipe};
+use tm_scheduler::{RunId, Tag};
+use tm_store::run::AttemptDirectory;
+
+/// One start of one agent.
+#[derive(Debug)]
+pub(crate) struct Launch<'a> {
+    pub(crate) recipe: &'a Recipe,
+    pub(crate) executor: &'a Executor,
+    pub(crate) directory: &'a AttemptDirectory,
+    pub(crate) worktree: &'a Path,
+    pub(crate) prompt: &'a str,
+    pub(crate) task_id: String,
+    pub(crate) phase: &'a str,
+    pub(crate) attempt: u32,
+    pub(crate) tag: &'a Tag,
+    pub(crate) run_id: &'a RunId,
+    /// This program.
+    pub(crate) tm_program: &'a Path,
+    /// What the agent's environment has besides the paths that every start has.
+    pub(crate) variables: Vec<(OsString, OsString)>,
+    /// The variables by which every process of this start is known, and unlike those of any other.
+    pub(crate) env_markers: Vec<(String, String)>,
+    pub(crate) limits: AttemptLimits,
+    /// What it is given besides where jobs are held; without it, this one never is.
+    pub(crate) besides: Option<Besides>,
+}
+
+/// Returns the folder in which an agent that is held where that is asked for leaves what it has for tm.
+pub(crate) fn told_folder(executor: &Executor, directory: &AttemptDirectory) -> AttemptDirectory {
+    if executor.holds() {
+        directory.own()
+    } else {
+        directory.clone()
+    }
+}
+
+impl Launch<'_> {
+    /// Writes the prompt and returns everything that starting the agent needs.
+    ///
+    /// What others wrote into the prompt, be it a task, an agent or a test, has no secrets in it.
+    pub(crate) fn prepare(self) -> Result<AgentCommand, StepError> {
+        let prompt = tm_untrusted::clean(self.prompt);
+        let Launch {
+            recipe,
+            directory,
+            worktree,
+            ..
+        } = self;
+        directory.create()?;
+        let written = tm_store::atomic::replace_own(&directory.prompt(), prompt.as_bytes());
+        written.map_err(|source| tm_store::Error::Write {
+            path: directory.prompt(),
+            source,
+        })?;
+        let placeholders = self.placeholders(prompt);
+        let line = recipe.command_line(&placeholders)?;
+        let own = recipe.environment(&placeholders)?;
+        let mut line = line.into_iter().map(OsString::from);
+        let home = self.home();
+        let needs = home.as_ref().map(|home| self.needs(home, &own));
+        let dropped = || Inherited::AllBut(recipe.dropped.clone());
+        Ok(AgentCommand {
+            tree: TreeCommand {
+                program: line.next().unwrap_or_default(),
+                arguments: line.collect(),
+                working_folder: worktree.to_owned(),
+                environment: self.environment(home.as_ref(), own),
+                inherited: home.as_ref().map_or_else(dropped, |_| Inherited::Nothing),
+                stdin: match recipe.prompt {
+                    PromptDelivery::Stdin => Stdin::File(directory.prompt()),
+                    PromptDelivery::Arg | PromptDelivery::File => Stdin::Closed,
+                },
+                stdout: directory.stdout(),
+                stderr: directory.stderr(),
+                env_markers: self.env_markers.clone(),
+                needs,
+                ..TreeCommand::default()
+            },
+            identity_file: directory.agent(),
+            result_file: self.told().result(),
+            hosts: home
+                .as_ref()
+                .and_then(|_| self.hosts().transpose())
+                .transpose()?,
+            home,
+            left: [directory.result(), directory.context()]
+                .iter()
+                .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
+                .collect(),
+            agent: recipe.name.clone(),
+            executor: self.executor.clone(),
+            limits: self.limits,
+            polite_stop: recipe.stop,
+            watched_folder: worktree.to_owned(),
+            output: recipe.output,
+            refusal_patterns: RefusalPatterns {
+                rate_limited: recipe.rate_limited.clone(),
+                auth: recipe.auth.clone(),
+            },
+        })
+    }
+
+    /// Where it leaves what it has for tm.
+    fn told(&self) -> AttemptDirectory {
+        match self.besides {
+            Some(_) => told_folder(self.executor, self.directory),
+            None => self.directory.clone(),
+        }
+    }
+
+    /// Its own home, where it is held.
+    fn home(&self) -> Option<AgentHome> {
+        let told = self.told();
+        (told != *self.directory).then(|| {
+            let AgentSandbox {
+                read,
+                write,
+                pass,
+                homes,
+                hosts: _,
+            } = self.recipe.sandbox.clone();
+            let needs = HomeNeeds {
+                read: read.unwrap_or_default(),
+                write: write.unwrap_or_default(),
+                pass: pass.unwrap_or_default(),
+                homes,
+            };
+            AgentHome::new(told.path().to_owned(), needs)
+        })
+    }
+
+    /// Whom it reaches, where that is not everybody.
+    fn hosts(&self) -> Result<Option<AllowList>, StepError> {
+        let of_all = self.executor.holding().and_then(|held| held.hosts.as_ref());
+        let of_all = of_all.map(|of_all| {
+            let own = self.recipe.sandbox.hosts.iter().flatten();
+            AllowList::read(own.chain(of_all).map(String::as_str))
+        });
+        of_all
+            .transpose()
+            .map_err(|error| StepError::of_task(error.to_string()))
+    }
+
+    fn needs(&self, home: &AgentHome, own: &[(String, String)]) -> Needs {
+        let Besides {
+            mut read,
+            mut write,
+        } = self.besides.clone().unwrap_or_default();
+        let of_home = home.besides();
+        read.extend(of_home.read);
+        read.push(self.directory.path().to_owned());
+        // What its user's settings name to it.
+        let named = own.iter().map(|(_, value)| PathBuf::from(value));
+        read.extend(named.filter(|path| path.is_absolute()));
+        write.extend(of_home.write);
+        Needs {
+            kind: JobKind::Agent,
+            own_folder: home.folder().to_owned(),
+            besides: Besides { read, write },
+            network: None,
+        }
+    }
+
+    /// What a recipe may name.
+    fn placeholders(&self, prompt: String) -> Placeholders {
+        let (directory, told) = (self.directory, self.told());
+        Placeholders::from([
+            ("prompt", prompt),
+            ("prompt_file", directory.prompt().display().to_string()),
+            ("result_file", told.result().display().to_string()),
+            ("context_file", told.context().display().to_string()),
+            ("attempt_folder", told.path().display().to_string()),
+            ("worktree", self.worktree.display().to_string()),
+            ("task_id", self.task_id.clone()),
+            ("phase", self.phase.to_owned()),
+            ("attempt", self.attempt.to_string()),
+            ("tag", self.tag.to_string()),
+            ("run_id", self.run_id.to_string()),
+            ("tm", self.tm_program.display().to_string()),
+        ])
+    }
+
+    /// The recipe's own variables, then those of every start, then those of this one; a later one wins.
+    fn environment(
+        &self,
+        home: Option<&AgentHome>,
+        own: Vec<(String, String)>,
+    ) -> Vec<(OsString, OsString)> {
+        let (directory, told) = (self.directory, self.told());
+        let of_user = home.map(AgentHome::variables).unwrap_or_default();
+        let paths: [(OsString, OsString); 4] = [
+            ("TM_WORKTREE".into(), self.worktree.into()),
+            ("TM_PROMPT_FILE".into(), directory.prompt().into()),
+            ("TM_RESULT_FILE".into(), told.result().into()),
+            ("TM_CONTEXT_FILE".into(), told.context().into()),
+        ];
+        let own = own
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        of_user
+            .into_iter()
+            .chain(own)
+            .chain(paths)
+            .chain(self.variables.iter().cloned())
+            .collect()
+    }
+}

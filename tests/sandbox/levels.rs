@@ -1,0 +1,128 @@
+//! Agents and tests at each level that works here.
+
+use super::*;
+
+/// Every way that a probe within names as tried, and those of them that led out.
+fn assert_all_refused(text: &str, but: &[&str]) {
+    let named = |beginning: &str| -> Vec<&str> {
+        let lines = text.lines().filter_map(|line| line.strip_prefix(beginning));
+        lines
+            .filter_map(|line| Some(line.split_once(" - ")?.1))
+            .collect()
+    };
+    let (refused, out) = (named("ok "), named("not ok "));
+    assert!(refused.len() > 40, "{text}");
+    let out: Vec<_> = out.iter().filter(|name| !but.contains(name)).collect();
+    assert!(out.is_empty(), "ways out: {out:?}\n{text}");
+}
+
+fn assert_nothing_changed(outside: &Outside) {
+    let scene = &outside.scene;
+    let read = |path: &str| std::fs::read_to_string(scene.path(path)).expect("it is there");
+    assert_eq!(read("home/.bashrc"), "# of the user\n");
+    assert_eq!(
+        scene.git(&["rev-parse", "of-others"]),
+        scene.git(&["rev-parse", "main"])
+    );
+    outside.udp.set_nonblocking(true).expect("asked");
+    outside.tcp.set_nonblocking(true).expect("asked");
+    assert!(outside.udp.recv(&mut [0; 8]).is_err(), "a datagram came");
+    assert!(outside.tcp.accept().is_err(), "somebody connected");
+}
+
+/// What a level does not do, with the reason in the documentation.
+fn beyond(level: &str) -> &'static [&'static str] {
+    match level {
+        // Nobody counts the superuser's processes.
+        "landlock" if rustix::process::geteuid().is_root() => &["processes"],
+        _ => &[],
+    }
+}
+
+const AGENT: &str = "\
+mkdir -p docs; (PROBE) > docs/ways.txt 2>&1
+(setsid sleep 1000 &)
+printf 'status: PASS\\n' > \"$TM_RESULT_FILE\"
+";
+
+fn agent_at(level: &str) {
+    if !has(level) {
+        return;
+    }
+    let outside = Outside::new(
+        &settings("  agents: { network: off }\ntdd: { mode: 'off' }\n"),
+        "echo 1..1; echo ok 1\n",
+    );
+    let scene = &outside.scene;
+    write(
+        &scene.path("agent.sh"),
+        &AGENT.replace("PROBE", &outside.probe()),
+    );
+    let output = scene
+        .run_command(&["--retries", "0"])
+        .env("TM_SANDBOX_LEVEL", level)
+        .output()
+        .expect("tm");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{words}");
+    let branch = scene.git(&[
+        "for-each-ref",
+        "--format=%(refname:short)",
+        "refs/heads/tm/master/run-*",
+    ]);
+    let text = scene.git(&["show", &format!("{branch}:docs/ways.txt")]);
+    assert_all_refused(&text, beyond(level));
+    assert_nothing_changed(&outside);
+}
+
+#[test]
+fn an_agent_finds_no_way_out_of_bubblewrap() {
+    agent_at("bwrap");
+}
+
+#[test]
+fn an_agent_finds_no_way_out_of_landlock() {
+    agent_at("landlock");
+}
+
+fn tests_at(level: &str) {
+    if !has(level) {
+        return;
+    }
+    let outside = Outside::new(&settings(""), "");
+    let scene = &outside.scene;
+    let without = beyond(level)
+        .iter()
+        .map(|name| format!(" | sed 's/^not ok \\(.* {name}\\)$/ok \\1/'"))
+        .collect::<Vec<_>>()
+        .concat();
+    // What the program of these tests says besides is another runner's format.
+    let tests = format!(
+        "({}) 2>&1 | grep -E '^(1\\.\\.|ok [0-9]|not ok|#)'{without}\n",
+        outside.probe()
+    );
+    write(&scene.root().join("run-tests.sh"), &tests);
+    scene.git(&["commit", "--quiet", "--all", "--message", "tests"]);
+    scene.git(&["branch", "--force", "of-others"]);
+    let output = scene
+        .tm(&["doctor", "--tests"])
+        .env("TM_SANDBOX_LEVEL", level)
+        .output()
+        .expect("tm");
+    let words = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        words.contains(&format!("{} pass, 0 fail", ways::COUNT)),
+        "{words}"
+    );
+    assert_nothing_changed(&outside);
+}
+
+#[test]
+fn tests_find_no_way_out_of_bubblewrap() {
+    tests_at("bwrap");
+}
+
+#[test]
+fn tests_find_no_way_out_of_landlock() {
+    tests_at("landlock");
+}
