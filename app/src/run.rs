@@ -145,7 +145,10 @@ impl Session {
     /// # Errors
     /// Something that is said to have landed can't be shown, or nothing could be committed.
     pub async fn resume(&mut self, run: KnownRun, trust: JournalTrust) -> Result<Ready, Error> {
-        refuse_lost_landings(&self.project.repository, &run.replayed)?;
+        let repository = &self.project.repository;
+        let worktrees = self.project.worktrees_folder();
+        repository.put_back_collected_of(&worktrees.join(run.replayed.header.run_id.as_str()))?;
+        refuse_lost_landings(repository, &run.replayed)?;
         let (header, directory) = (run.replayed.header.clone(), run.directory.clone());
         let limits = resumed_limits(&self.project, &header.limits);
         if run.replayed.is_torn {

@@ -212,14 +212,9 @@ fn all_that_stays(scene: &Scene) -> (String, String) {
     )
 }
 
-#[test]
-fn landed_work_that_was_collected_with_its_branch_is_told_with_the_command_that_goes_on() {
-    let scene = killed_in_the_second_task();
-    let branch = scene.report()["integration_branch"]
-        .as_str()
-        .expect("a branch")
-        .to_owned();
-    let merge = scene.git(&["rev-parse", &branch]);
+/// Has everything collected that the branch of the run and that of its second task hold.
+fn collect_with_branches(scene: &Scene, branch: &str) -> String {
+    let merge = scene.git(&["rev-parse", branch]);
     // The agent has let go of its worktree, and the branch of its task holds the merge too.
     let deleted = format!(
         "git update-ref -d 'refs/heads/{branch}'; git worktree list --porcelain | sed -n 's/^worktree //p' | sed 1d | \
@@ -229,6 +224,33 @@ fn landed_work_that_was_collected_with_its_branch_is_told_with_the_command_that_
     );
     let deleted = scene.shell(&deleted).output().expect("sh");
     assert!(deleted.status.success(), "{}", words(&deleted));
+    merge
+}
+
+#[test]
+fn landed_work_that_was_collected_with_its_branch_is_put_back() {
+    let scene = killed_in_the_second_task();
+    let report = scene.report();
+    let branch = report["integration_branch"].as_str().expect("a branch");
+    let merge = collect_with_branches(&scene, branch);
+    write(&scene.path("agent.sh"), HONEST);
+    scene.runs(&[], 0);
+    scene.git(&["merge-base", "--is-ancestor", &merge, branch]);
+    scene.git(&["fsck", "--connectivity-only"]);
+    assert_eq!(scene.statuses(), ["done"; 2]);
+}
+
+#[test]
+fn landed_work_that_was_collected_with_its_branch_is_told_with_the_command_that_goes_on() {
+    let scene = killed_in_the_second_task();
+    let branch = scene.report()["integration_branch"]
+        .as_str()
+        .expect("a branch")
+        .to_owned();
+    let merge = collect_with_branches(&scene, &branch);
+    let own = "rm -r \"$TM_HOME\"/projects/*/worktrees/*/git/common/objects";
+    let removed = scene.shell(own).output().expect("sh");
+    assert!(removed.status.success(), "{}", words(&removed));
     let before = all_that_stays(&scene);
     for command in [&["waves", "run", "--yes"][..], &["waves", "resume"]] {
         let refused = scene.tm(command).output().expect("tm");

@@ -155,7 +155,8 @@ fn by_name(entries: &[Named]) -> BTreeMap<&[u8], (i32, Oid)> {
 /// Reads objects that nobody has looked at since they may have been written over.
 pub(crate) struct Fresh {
     git: git2::Repository,
-    seen: HashSet<Oid>,
+    /// What was read.
+    pub(crate) seen: HashSet<Oid>,
 }
 
 impl Fresh {
@@ -206,48 +207,6 @@ impl Fresh {
                 NESTED => {}
                 _ if same_name == Some(id) || !self.seen.insert(id) => {}
                 _ => content(&self.git, id).map(drop)?,
-            }
-        }
-        Some(())
-    }
-}
-
-/// Objects as they were read last, while there is room: `git prune` takes what no reference held when it began, whatever
-/// has come to hold it since.
-#[derive(Default)]
-pub(crate) struct Remembered {
-    objects: BTreeMap<Oid, (ObjectType, Vec<u8>)>,
-    bytes: usize,
-}
-
-/// So many bytes of objects are remembered.
-const REMEMBERED_BYTES: usize = 64 * 1024 * 1024;
-
-impl Remembered {
-    /// Remembers what was just read, from the disk and as its name says.
-    pub(crate) fn take_in(&mut self, fresh: &Fresh) {
-        let Ok(odb) = fresh.git.odb() else { return };
-        for id in &fresh.seen {
-            if self.objects.contains_key(id) {
-                continue;
-            }
-            let Ok(object) = odb.read(*id) else { continue };
-            if self.bytes + object.len() > REMEMBERED_BYTES {
-                self.objects.clear();
-                self.bytes = 0;
-            }
-            self.bytes += object.len();
-            let known = (object.kind(), object.data().to_owned());
-            self.objects.insert(*id, known);
-        }
-    }
-
-    /// Writes again what is not there any more.
-    pub(crate) fn put_back(&self, git: &git2::Repository) -> Option<()> {
-        let odb = git.odb().ok()?;
-        for (id, (kind, data)) in &self.objects {
-            if !odb.exists(*id) {
-                odb.write(*kind, data).ok()?;
             }
         }
         Some(())

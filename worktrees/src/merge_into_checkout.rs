@@ -87,6 +87,7 @@ impl Repository {
     /// # Errors
     /// The branch is elsewhere, or git refused.
     pub fn advance_checkout(&self, from: &CommitId, to: &CommitId, path: &str) -> Result<()> {
+        self.publish_objects()?;
         let git = |words| self.git_in(self.checkout_root()).line(words);
         let entry = git("ls-tree -z --full-tree")
             .commit(to)

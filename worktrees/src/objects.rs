@@ -3,7 +3,8 @@
 //! Only what a known commit does not have is read, so it costs as much as the work, and not as much as the repository.
 
 use crate::git::is_object_id;
-use crate::reader::Reader;
+use crate::pool::KEPT_SETTINGS;
+use crate::repository::own_objects::OwnObjects;
 use crate::{Error, OrFailedTo as _, Repository, Result, Treeish};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -33,7 +34,12 @@ impl Repository {
             return Err(Error::unknown(no_id));
         }
         let is_read = || self.read(|reader| reader.are_as_named(&of, &known));
-        if check == ObjectCheck::Names && is_read().is_some() {
+        if check == ObjectCheck::Names
+            && let Some(read) = is_read()
+        {
+            if let Some(objects) = self.own_objects() {
+                objects.keep(read);
+            }
             return Ok(());
         }
         // What the library does not vouch for, git names.
@@ -58,10 +64,30 @@ impl Repository {
         Err(Error::ObjectsNotAsNamed(objects.join(", ")))
     }
 
-    /// Writes objects again that were checked before, and that another git has collected since.
+    /// Puts objects back that were made or checked in this run, and that another git has collected since.
     pub fn put_back_collected(&self) {
         // What can't be put back is missing, and told by whoever needs it.
-        let _put_back = self.read(Reader::put_back);
+        let _put_back = self.own_objects().map(OwnObjects::publish_again);
+    }
+
+    /// The same for a run that was cut off, by the folder of its worktrees.
+    ///
+    /// # Errors
+    /// Its git folder can't be used.
+    pub fn put_back_collected_of(&self, worktrees: &Path) -> Result<()> {
+        let of_run = self.with_settings_if_kept(&worktrees.join(KEPT_SETTINGS))?;
+        of_run.as_ref().map(Self::put_back_collected);
+        Ok(())
+    }
+
+    /// Has everybody who works in the repository find what was made in this run: before a reference or a checkout of
+    /// theirs names it.
+    pub(crate) fn publish_objects(&self) -> Result<()> {
+        self.own_objects().map_or(Ok(()), OwnObjects::publish)
+    }
+
+    fn own_objects(&self) -> Option<&OwnObjects> {
+        self.own()?.objects.as_ref()
     }
 
     /// Packs objects, and returns the names that follow from what is in the pack.

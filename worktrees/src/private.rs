@@ -54,6 +54,7 @@ impl OwnedFolder {
     /// Has git in the folder work with a git folder of its own; with the one that it has, where there is one.
     pub(crate) fn begin_private(&self, branch: &BranchName, base: &CommitId) -> Result<PrivateGit> {
         self.assert_own()?;
+        self.repository.publish_objects()?;
         let folder = self.private_folder();
         let is_there = self.mark().is_some_and(|mark| mark.folder.is_at(&folder));
         if !is_there {

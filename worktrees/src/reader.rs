@@ -3,15 +3,16 @@
 //! An answer is one that git would give: what the library can't read, or finds damaged or missing, has no answer here,
 //! and git is asked. Nothing but objects is written (`to_test.rs`), and no file that an agent can write decides what is
 //! read besides refs and objects: the library opens a git folder of tm's own, whose objects are those of the repository
-//! by `alternates`, so that its commit graph is none; what an object holds is compared with its name by the library at
+//! and those of the run by `alternates`, so that its commit graph is none; what an object holds is compared with its name by the library at
 //! each reading.
 
 use crate::files::{beginning, create_folder, link, replace};
-use crate::library::{FOLDER, Fresh, Library, Remembered, content};
+use crate::library::{FOLDER, Fresh, Library, content};
 use crate::names::name_of;
 use crate::{OrFailedTo as _, Result, TreeId};
 use git2::{ErrorCode, Oid, RepositoryOpenFlags};
 use parking_lot::{Mutex, MutexGuard};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
@@ -64,10 +65,9 @@ impl<T> Found<T> {
 /// The library, opened once for a run.
 pub(crate) struct Reader {
     folder: PathBuf,
-    /// Where objects can be written: they are those of the repository.
+    /// Where objects can be written.
     common: PathBuf,
     library: Mutex<Library>,
-    remembered: Mutex<Remembered>,
 }
 
 impl std::fmt::Debug for Reader {
@@ -80,7 +80,7 @@ impl Reader {
     /// Makes a git folder for reading from one of tm's own that has the settings, and opens it; `None` where the library
     /// can't read the repository.
     pub(crate) fn open(folder: &Path, common: &Path, of_repository: &Path) -> Result<Option<Self>> {
-        let objects = of_repository.join("objects");
+        let objects = common.join("objects");
         let info = folder.join("objects/info");
         create_folder(&info)?;
         let mut alternates = objects.as_os_str().as_encoded_bytes().to_owned();
@@ -100,7 +100,6 @@ impl Reader {
             folder: folder.to_owned(),
             common: common.to_owned(),
             library: Mutex::new(Library::new(git)),
-            remembered: Mutex::default(),
         }))
     }
 
@@ -108,7 +107,7 @@ impl Reader {
         self.library.lock()
     }
 
-    /// Returns what makes objects in the repository's own store.
+    /// Returns what makes objects.
     pub(crate) fn writer(&self) -> Option<git2::Repository> {
         open(&self.common)
     }
@@ -228,17 +227,11 @@ impl Reader {
     }
 
     /// Tells that all objects of a commit or tree that `known` does not have are here, and are what their names say. They
-    /// are read from the disk, whatever is known of them.
-    pub(crate) fn are_as_named(&self, of: &str, known: &str) -> Option<()> {
+    /// are read from the disk, whatever is known of them; returns which were read.
+    pub(crate) fn are_as_named(&self, of: &str, known: &str) -> Option<HashSet<Oid>> {
         let mut fresh = Fresh::new(open(&self.folder)?);
         fresh.are_as_named(id(of)?, id(known)?)?;
-        self.remembered.lock().take_in(&fresh);
-        Some(())
-    }
-
-    /// Writes remembered objects again that are not there any more.
-    pub(crate) fn put_back(&self) -> Option<()> {
-        self.remembered.lock().put_back(&self.writer()?)
+        Some(fresh.seen)
     }
 
     /// Returns the content of a file, or the target of a link, in a tree.

@@ -153,6 +153,7 @@ impl Repository {
         from: Option<&CommitId>,
     ) -> Result<()> {
         let expected = from.map_or("", CommitId::as_str);
+        self.publish_objects()?;
         let git = self.git_update(reference).commit(to).arg(expected);
         let Err(error) = git.done() else {
             return Ok(());
@@ -212,6 +213,7 @@ impl Repository {
             number += 1;
             name = format!("{reference}-{number}");
         }
+        self.publish_objects()?;
         self.git_update(&name).commit(commit).done()
     }
 

@@ -132,6 +132,7 @@ impl OwnedFolder {
     /// Has git in the folder work with settings that nobody else reads, until the folder is published again.
     pub(crate) fn seal(&self, head: &OwnedHead<'_>) -> Result<()> {
         self.assert_own()?;
+        self.repository.publish_objects()?;
         let git_dir = self
             .own_git()
             .make_sealed(Path::new(self.path.file_name().unwrap_or_default()))?;

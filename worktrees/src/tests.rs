@@ -21,6 +21,8 @@ use tm_scheduler::{BranchName, CommitId};
 
 struct Scene {
     folder: TempDir,
+    /// The repository as the user has it, and as the run of the pool does.
+    of_user: Repository,
     repository: Repository,
     pool: WorktreePool,
 }
@@ -56,17 +58,31 @@ impl Scene {
             WorktreePool::open(&repository, &folder.path().join("worktrees")).expect("a pool");
         Self {
             folder,
-            repository,
+            of_user: repository,
+            repository: pool.repository().clone(),
             pool,
         }
     }
 
     /// A pool of a run that begins now.
     fn pool_anew(&self) -> WorktreePool {
-        WorktreePool::open(&self.repository, &self.folder.path().join("anew")).expect("a pool")
+        WorktreePool::open(&self.of_user, &self.folder.path().join("anew")).expect("a pool")
     }
 
+    /// The same with such a pool.
+    fn anew(self) -> Self {
+        let pool = self.pool_anew();
+        Self {
+            repository: pool.repository().clone(),
+            pool,
+            ..self
+        }
+    }
+
+    /// What the user's git says, once the run has published what it made.
     fn git(&self, arguments: &[&str]) -> String {
+        // There is nothing to publish in a pool that was closed.
+        let _closed = self.repository.publish_objects();
         self.repository
             .git_in(self.repository.checkout_root())
             .args(arguments)
@@ -75,7 +91,7 @@ impl Scene {
     }
 
     fn head(&self) -> CommitId {
-        self.repository.head().expect("a head").commit
+        self.of_user.head().expect("a head").commit
     }
 
     fn check_out(&self, name: &str, base: &CommitId) -> Worktree {
@@ -769,7 +785,7 @@ fn names_are_judged_as_git_judges_them() {
 fn settings_that_were_half_removed_are_made_anew() {
     let scene = Scene::new();
     let folder = scene.folder.path().join("kept");
-    let open = || scene.repository.with_settings_kept_in(&folder);
+    let open = || scene.of_user.with_settings_kept_in(&folder);
     let settings = || {
         open().map(|repository| {
             repository

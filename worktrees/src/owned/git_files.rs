@@ -176,6 +176,7 @@ impl OwnedFolder {
 
     /// Has git in the folder work with the repository's own git folder of it.
     pub(crate) fn link_to_repository(&self, head: &OwnedHead<'_>) -> Result<()> {
+        self.repository.publish_objects()?;
         let git_dir = &self.record.git_dir;
         if !self.record.git_dir_identity.is_at(git_dir) {
             return Err(Error::NotOwn(git_dir.clone()));

@@ -291,7 +291,6 @@ impl WorktreePool {
     /// # Errors
     /// git refused one of them; the others are removed nevertheless.
     pub fn close(&self) -> Result<()> {
-        self.repository.put_back_collected();
         let (folders, judges) = {
             let idle = &mut *self.state.idle();
             (take(&mut idle.folders), take(&mut idle.judges))
@@ -312,6 +311,7 @@ impl WorktreePool {
             left.try_for_each(|left| self.repository.put_away(&left.path))
         });
         result = result.and(pruned);
+        self.repository.put_back_collected();
         let is_git_alone =
             std::fs::read_dir(&self.folder).is_ok_and(|entries| entries.count() == 1);
         if result.is_ok() && is_git_alone {

@@ -75,7 +75,15 @@ impl Repository {
     /// A call on git's list of worktrees: the real one.
     pub(crate) fn git_on_worktrees(&self, words: &str) -> Git {
         let place = GitPlace::of(&self.common_dir);
-        place.git(&self.environment).line(words)
+        self.published(place.git(&self.environment)).line(words)
+    }
+
+    /// A call that finds what was made in this run although it works in the repository itself.
+    fn published(&self, git: Git) -> Git {
+        match self.publish_objects() {
+            Ok(()) => git,
+            Err(error) => git.refused(error),
+        }
     }
 
     /// A call in a folder of the user's, where git finds out itself what belongs to it.
@@ -85,7 +93,8 @@ impl Repository {
 
     /// A call in the user's checkout as the user would make it, with hooks.
     pub(crate) fn git_with_hooks(&self, words: &str) -> Git {
-        Git::unattended(&self.environment, &self.checkout_root, RunHooks::Yes).line(words)
+        let git = Git::unattended(&self.environment, &self.checkout_root, RunHooks::Yes);
+        self.published(git).line(words)
     }
 }
 

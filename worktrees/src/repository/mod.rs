@@ -3,6 +3,7 @@
 mod calls;
 mod content;
 pub(crate) mod own;
+pub(crate) mod own_objects;
 pub(crate) mod settings;
 pub(crate) mod watched;
 

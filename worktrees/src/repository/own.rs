@@ -1,12 +1,14 @@
-//! Git folders of tm's own: refs and objects are the repository's, everything else that git reads is tm's.
+//! Git folders of tm's own: refs are the repository's, and so are objects but for those that a run makes
+//! (`own_objects.rs`); everything else that git reads is tm's.
 //!
 //! Configuration, hooks, `info/`, the index and HEAD of a worktree decide what git does, and agents can write them all.
 //! So no call of a run reads them where they lie: they are taken once, before the first agent, and used from here. The
-//! layout is that of a repository with linked worktrees, whose `refs` and `objects` are links to the real ones.
+//! layout is that of a repository with linked worktrees, whose `refs` are links to the real ones.
 
 use crate::clean::remove_if_there;
 use crate::files::{Identity, beginning, create_folder, link, replace};
 use crate::reader::{HEAD_BYTES, Reader};
+use crate::repository::own_objects::OwnObjects;
 use crate::repository::settings::{self, Settings};
 use crate::{Environment, Error, OrFailedTo as _, Repository, Result};
 use parking_lot::Mutex;
@@ -17,7 +19,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// What is shared with the repository, as git's own linked folders share it.
-const SHARED: [&str; 4] = ["objects", "refs", "packed-refs", "logs"];
+const SHARED: [&str; 3] = ["refs", "packed-refs", "logs"];
+const OBJECTS: &str = "objects";
 /// A HEAD that names nothing: what is asked of the shared folder never asks where HEAD is.
 pub(crate) const NO_HEAD: &[u8] = b"ref: refs/heads/.invalid\n";
 
@@ -43,6 +46,8 @@ pub(crate) struct OwnGit {
     pub(crate) named_hooks: Mutex<Option<(Vec<u8>, String)>>,
     /// What reads refs and objects without a process, opened when all is in its place.
     pub(crate) reader: Option<Reader>,
+    /// The objects that the run makes; `None` where they are written into the repository.
+    pub(crate) objects: Option<OwnObjects>,
 }
 
 impl OwnGit {
@@ -60,6 +65,7 @@ impl OwnGit {
             author: OnceLock::new(),
             named_hooks: Mutex::new(None),
             reader: None,
+            objects: None,
         };
         let common = own.common();
         for path in [
@@ -100,6 +106,11 @@ impl OwnGit {
         replace(&own.settings_file(), text.as_bytes())?;
         own.share(&common)?;
         own.put_alternates_back()?;
+        let objects = own.common_dir.join(OBJECTS);
+        own.objects = OwnObjects::open(&common.join(OBJECTS), &objects)?;
+        if own.objects.is_none() {
+            own.link(OBJECTS, &common)?;
+        }
         replace(&common.join("HEAD"), NO_HEAD)?;
         own.reader = Reader::open(&folder.join("reading"), &common, &own.common_dir)?;
         Ok(own)

@@ -41,10 +41,7 @@ fn hooks_are_run_on_the_tree_and_a_refusal_brings_their_words() {
         &scene.folder.path().join("checkout/.git/hooks/pre-commit"),
         text,
     );
-    let scene = Scene {
-        pool: scene.pool_anew(),
-        ..scene
-    };
+    let scene = scene.anew();
     let Err(Error::HookRefused {
         output,
         hook: "pre-commit",
@@ -68,10 +65,7 @@ fn what_hooks_stage_and_say_is_another_tree_and_message_on_the_tasks_branch() {
         &hooks.join("commit-msg"),
         "#!/bin/sh\necho checked >> \"$1\"\n",
     );
-    let scene = Scene {
-        pool: scene.pool_anew(),
-        ..scene
-    };
+    let scene = scene.anew();
     let hooked = hooked(&scene).expect("hooked");
     assert_eq!(hooked.message, "work\nchecked\n");
     assert_eq!(

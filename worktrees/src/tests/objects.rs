@@ -2,18 +2,71 @@
 
 use super::*;
 
-/// Puts the file of another object in the place of one.
+/// The file of an object in the repository.
+fn file(scene: &Scene, id: &str) -> PathBuf {
+    let objects = scene.repository.common_dir().join("objects");
+    objects.join(&id[..2]).join(&id[2..])
+}
+
+/// Writes another object over one, in place.
 fn overwrite(scene: &Scene, id: &str, by: &str) {
-    let file = |id: &str| {
-        scene
-            .repository
-            .common_dir()
-            .join("objects")
-            .join(&id[..2])
-            .join(&id[2..])
+    let object = file(scene, id);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(&object, mode).expect("permissions");
+    std::fs::copy(file(scene, by), object).expect("copied");
+}
+
+#[test]
+fn what_a_run_made_has_its_name_back_that_somebody_removed_or_gave_to_something_else() {
+    let scene = Scene::new();
+    let base = scene.head();
+    let one = scene.task("tm/one", &base, "b.txt", "b\n");
+    let other = scene.task("tm/other", &base, "c.txt", "weaker\n");
+    let blob_of =
+        |commit: &CommitId, file: &str| scene.git(&["rev-parse", &format!("{commit}:{file}")]);
+    let (blob, weaker) = (blob_of(&one, "b.txt"), blob_of(&other, "c.txt"));
+    let check = || {
+        let run = &scene.repository;
+        run.check_new_objects(&one, &base, ObjectCheck::Names)
     };
-    std::fs::remove_file(file(id)).expect("removed");
-    std::fs::copy(file(by), file(id)).expect("copied");
+    for is_replaced in [false, true] {
+        std::fs::remove_file(file(&scene, &blob)).expect("removed");
+        if is_replaced {
+            std::fs::copy(file(&scene, &weaker), file(&scene, &blob)).expect("copied");
+        }
+        check().expect("the run has it still");
+        scene.repository.put_back_collected();
+        assert_eq!(scene.git(&["cat-file", "blob", &blob]), "b");
+    }
+    scene.git(&["fsck", "--strict"]);
+    scene.pool.close().expect("closed");
+    assert_eq!(scene.git(&["show", &format!("{one}:b.txt")]), "b");
+}
+
+#[test]
+fn what_an_agent_wrote_and_the_run_checked_stays_in_the_run() {
+    let scene = Scene::new();
+    let base = scene.head();
+    let worktree = scene.check_out("tm/one", &base);
+    write(&worktree.path().join("b.txt"), "b\n");
+    // As the agent does it: into the repository.
+    let of_agent = scene.of_user.git_in(worktree.path());
+    let blob = of_agent
+        .line("hash-object -w b.txt")
+        .text()
+        .expect("a blob");
+    let captured = worktree
+        .capture(&PathPatterns::default())
+        .expect("captured");
+    let check = || {
+        let run = &scene.repository;
+        run.check_new_objects(&captured.tree, &base, ObjectCheck::Names)
+    };
+    check().expect("as named");
+    std::fs::remove_file(file(&scene, &blob)).expect("removed");
+    check().expect("it is here too");
+    scene.repository.put_back_collected();
+    assert!(file(&scene, &blob).exists());
 }
 
 #[test]
@@ -23,7 +76,7 @@ fn an_object_that_was_overwritten_is_named_and_what_is_known_is_not_looked_at() 
         let repository = if is_in_a_run {
             scene.pool.repository()
         } else {
-            &scene.repository
+            &scene.of_user
         };
         assert_eq!(repository.read(|_| Some(())).is_some(), is_in_a_run);
         let base = scene.head();
@@ -69,15 +122,10 @@ fn an_object_that_is_missing_or_cut_off_is_named() {
     let base = scene.head();
     let one = scene.task("tm/one", &base, "b.txt", "b\n");
     let blob = scene.git(&["rev-parse", &format!("{one}:b.txt")]);
-    let file = scene
-        .repository
-        .common_dir()
-        .join("objects")
-        .join(&blob[..2])
-        .join(&blob[2..]);
+    let file = file(&scene, &blob);
     let check = || {
         scene
-            .repository
+            .of_user
             .check_new_objects(&one, &base, ObjectCheck::NamesAndForm)
             .expect_err("no object")
     };
@@ -90,7 +138,7 @@ fn an_object_that_is_missing_or_cut_off_is_named() {
 #[test]
 fn a_reference_of_tms_whose_work_was_collected_is_put_back_or_removed_and_others_stay() {
     let scene = Scene::new();
-    let repository = &scene.repository;
+    let repository = &scene.of_user;
     let base = scene.head();
     let one = scene.task("tm/one", &base, "a.txt", "a\n");
     let two = scene.task("tm/two", &base, "b.txt", "b\n");
@@ -105,8 +153,7 @@ fn a_reference_of_tms_whose_work_was_collected_is_put_back_or_removed_and_others
     scene.git(&["branch", "theirs", two.as_str()]);
     assert_eq!(repository.broken_references().expect("listed"), []);
     let blob = scene.git(&["rev-parse", &format!("{two}:b.txt")]);
-    let objects = repository.common_dir().join("objects");
-    std::fs::remove_file(objects.join(&blob[..2]).join(&blob[2..])).expect("removed");
+    std::fs::remove_file(file(&scene, &blob)).expect("removed");
     let mended = repository.mend_references().expect("listed");
     let mended: Vec<&str> = mended.iter().map(|broken| broken.name.as_str()).collect();
     assert_eq!(

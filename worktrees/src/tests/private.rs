@@ -11,7 +11,7 @@ use std::os::unix::fs::symlink;
 /// Every file of the repository, and where links lead.
 fn files_of_repository(scene: &Scene) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
-    let mut folders = vec![scene.repository.common_dir().to_owned()];
+    let mut folders = vec![scene.of_user.common_dir().to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("a folder").flatten() {
             match entry.file_type().expect("a kind") {
@@ -25,7 +25,7 @@ fn files_of_repository(scene: &Scene) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// git as an agent calls it: it finds out itself what belongs to the folder, and runs hooks.
 fn agent(scene: &Scene, folder: &Path, words: &str) -> String {
-    Git::unattended(&scene.repository.environment, folder, RunHooks::Yes)
+    Git::unattended(&scene.of_user.environment, folder, RunHooks::Yes)
         .line(words)
         .text()
         .unwrap_or_else(|error| panic!("{words}: {error}"))
@@ -41,7 +41,7 @@ fn private_folder(worktree: &Worktree, scene: &Scene) -> PathBuf {
 }
 
 fn tip(scene: &Scene, name: &str) -> CommitId {
-    let tip = scene.repository.branch_tip(&branch(name)).expect("asked");
+    let tip = scene.of_user.branch_tip(&branch(name)).expect("asked");
     tip.expect("a branch")
 }
 
@@ -55,7 +55,7 @@ fn what_an_agent_does_reaches_the_repository_only_when_it_is_brought_home() {
         "refs/remotes/origin/HEAD",
         "refs/remotes/origin/main",
     ]);
-    let git_dir = scene.repository.common_dir().to_owned();
+    let git_dir = scene.of_user.common_dir().to_owned();
     hook(&git_dir.join("hooks/pre-commit"), "#!/bin/sh\nexit 1\n");
     let base = scene.head();
     let worktree = scene.check_out("tm/1", &base);
@@ -154,10 +154,7 @@ fn work_on_another_branch_or_on_none_is_brought_too() {
 #[test]
 fn files_that_an_agent_added_by_force_are_taken() {
     let scene = Scene::new();
-    write(
-        &scene.repository.checkout_root().join(".gitignore"),
-        "*.log\n",
-    );
+    write(&scene.of_user.checkout_root().join(".gitignore"), "*.log\n");
     scene.git(&["add", "."]);
     scene.git(&["commit", "--quiet", "-m", "rules"]);
     let worktree = scene.check_out("tm/1", &scene.head());
@@ -486,7 +483,7 @@ fn a_call_that_takes_too_long_is_ended() {
     use std::time::{Duration, Instant};
     let scene = Scene::new();
     let call = |until: Instant, words: &str| {
-        let git = scene.repository.git_in(scene.repository.checkout_root());
+        let git = scene.of_user.git_in(scene.of_user.checkout_root());
         git.line("-c alias.wait=!sleep -c alias.say=!echo")
             .line(words)
             .until(until)
@@ -539,7 +536,7 @@ fn a_run_that_was_killed_goes_on_where_it_was() {
         let this = Changed::new();
         killed(&this);
         let folder = this.scene.folder.path().join("worktrees");
-        let anew = WorktreePool::open(&this.scene.repository, &folder).expect("a pool");
+        let anew = WorktreePool::open(&this.scene.of_user, &folder).expect("a pool");
         let worktree = anew
             .take_over(this.worktree.path(), &branch("tm/1"), &this.scene.head())
             .expect("a worktree");
@@ -561,18 +558,14 @@ fn what_was_committed_is_kept_when_a_killed_runs_worktrees_are_cleared() {
     let this = Changed::new();
     write(&this.worktree.path().join("c.txt"), "c\n");
     WorktreePool::open(
-        &this.scene.repository,
+        &this.scene.of_user,
         &this.scene.folder.path().join("worktrees"),
     )
     .and_then(|pool| pool.close())
     .expect("closed");
     assert!(!this.worktree.path().exists());
     assert_eq!(tip(&this.scene, "tm/1").as_str(), this.commit);
-    let kept = this
-        .scene
-        .repository
-        .kept("refs/tm/salvage/")
-        .expect("kept");
+    let kept = this.scene.of_user.kept("refs/tm/salvage/").expect("kept");
     let files = this
         .scene
         .git(&["ls-tree", "--name-only", &kept[0].reference]);
@@ -657,7 +650,7 @@ fn a_git_folder_that_is_another_one_is_not_opened_for_anybody() {
 #[test]
 fn hooks_are_those_of_when_the_run_began_and_what_the_user_has_checked_out_is_refused() {
     let scene = Scene::new();
-    let hooks = scene.repository.common_dir().join("hooks");
+    let hooks = scene.of_user.common_dir().join("hooks");
     let say = "#!/bin/sh\necho Hooked >> $1\n";
     hook(&hooks.join("commit-msg"), say);
     let anew = scene.pool_anew();
@@ -671,7 +664,7 @@ fn hooks_are_those_of_when_the_run_began_and_what_the_user_has_checked_out_is_re
     assert_eq!(git("log -1 --format=%B").trim_end(), "x\nHooked");
     let named = PathBuf::from(git("config core.hooksPath"));
     assert!(private.readable.contains(&named) && !named.starts_with(&hooks));
-    let refused = Git::unattended(&scene.repository.environment, worktree.path(), RunHooks::No)
+    let refused = Git::unattended(&scene.of_user.environment, worktree.path(), RunHooks::No)
         .line("checkout main")
         .text();
     assert!(
@@ -730,9 +723,9 @@ fn outcome(steps: &[(usize, String, String)], has_own: bool) -> Outcome {
             .answer()
             .expect("git is there")
     };
-    let root = scene.repository.checkout_root().to_owned();
+    let root = scene.of_user.checkout_root().to_owned();
     hook(
-        &scene.repository.common_dir().join("hooks/commit-msg"),
+        &scene.of_user.common_dir().join("hooks/commit-msg"),
         "#!/bin/sh\necho Hooked >> $1\n",
     );
     scene.pool.close().expect("closed");
@@ -749,7 +742,7 @@ fn outcome(steps: &[(usize, String, String)], has_own: bool) -> Outcome {
     // Two pools would wait for each other.
     let (pool, folder) = (scene.pool, scene.folder.path().join("worktrees"));
     drop(pool);
-    scene.pool = WorktreePool::open(&scene.repository, &folder).expect("a pool");
+    scene.pool = WorktreePool::open(&scene.of_user, &folder).expect("a pool");
     let worktree = scene.check_out("tm/1", &scene.head());
     if has_own {
         worktree.begin_private().expect("a git folder");

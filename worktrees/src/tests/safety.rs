@@ -202,12 +202,12 @@ fn what_a_killed_process_left_is_kept_before_its_worktree_goes() {
     let left = scene.check_out("tm/1", &base).path().to_owned();
     write(&left.join("precious.txt"), "precious");
     // Another process: it knows nothing of the worktree but that it is there.
-    let pool = WorktreePool::open(&scene.repository, &scene.folder.path().join("worktrees"))
-        .expect("a pool");
+    let pool =
+        WorktreePool::open(&scene.of_user, &scene.folder.path().join("worktrees")).expect("a pool");
     pool.close().expect("closed");
     assert!(!left.exists());
     let kept = scene
-        .repository
+        .of_user
         .kept("refs/tm/salvage/worktrees/")
         .expect("a list");
     assert_eq!(kept.len(), 1);
