@@ -191,6 +191,65 @@ fn a_run_is_watched_and_steered_on_a_terminal_that_is_given_back() {
 }
 
 #[test]
+fn a_pair_is_one_row_with_two_cells_and_its_view_has_both_halves() {
+    let agent = format!(
+        "echo \"I am $TM_PHASE\"\n{HONEST}\n\
+         if [ $TM_PHASE = green ]; then echo started > \"$AGENT_FOLDER/started\"\n\
+         cat \"$AGENT_FOLDER/gate\" > /dev/null; fi\n"
+    );
+    let scene = Scene::new(&[("1", "Implement it", &[])], &agent);
+    scene.pipe("started");
+    scene.pipe("gate");
+    let Some(terminal) = Terminal::open(&scene) else {
+        return;
+    };
+    let mut run = scene.start_and_wait_for_agent(&[]);
+    terminal.watches();
+    let cells = |screen: &str, red: &str, green: &str| {
+        let row = screen.lines().find(|line| line.starts_with("> 1 "));
+        let words = row.map(|row| row.split_whitespace().skip(2).take(2));
+        words.is_some_and(|words| words.eq([red, green]))
+    };
+    terminal.shows("one row, RED before GREEN", |screen| {
+        let heads = screen
+            .lines()
+            .any(|line| line.split_whitespace().eq(["RED", "GREEN"]));
+        heads && cells(screen, "held", "running")
+    });
+    let both = |what: &str, of_red: &str, of_green: &str| {
+        terminal.shows(what, |screen| {
+            let at = |text: &str| {
+                screen
+                    .lines()
+                    .position(|line| line.trim().starts_with(text))
+            };
+            let places = ["RED", of_red, "GREEN", of_green].map(at);
+            screen.contains("1 RED held GREEN running Implement it")
+                && places.iter().all(Option::is_some)
+                && places.is_sorted()
+        });
+    };
+    terminal.press(&["Enter"]);
+    both("both logs", "I am red", "I am green");
+    terminal.press(&["3"]);
+    both("both kinds of evidence", "1:red is held", "1 is running");
+    terminal.press(&["2"]);
+    both("both differences", "t/1.t", "bin/1");
+    terminal.press(&["End"]);
+    terminal.shows("the end of the last one", |screen| {
+        screen.contains("+echo 1")
+    });
+    terminal.press(&["Escape"]);
+    write(&scene.path("gate"), "go\n");
+    assert_eq!(run.wait().expect("an end").code(), Some(0));
+    terminal.shows("both at their end", |screen| {
+        cells(screen, "landed", "landed")
+    });
+    terminal.press(&["q"]);
+    terminal.has_left();
+}
+
+#[test]
 fn a_watch_that_is_ended_gives_the_terminal_back() {
     let scene = Scene::new(&[("1", "Document it", &[])], HONEST);
     let Some(terminal) = Terminal::open(&scene) else {
