@@ -8,7 +8,7 @@ use tm_app::{Notice, PrunedItem};
 use tm_runtime::loops::CutOff;
 use tm_runtime::now;
 use tm_runtime::standing::{RevertReason, TakenBack};
-use tm_scheduler::{TaskId, Work, counted};
+use tm_scheduler::{BranchName, CommitId, TaskId, Work, counted};
 
 /// Prints a notice for people.
 pub(crate) fn print(notice: &Notice<'_>) {
@@ -45,6 +45,13 @@ fn of_another(folder: &Path) -> String {
     )
 }
 
+fn moved_back(branch: &BranchName, landed: &CommitId) -> String {
+    format!(
+        "warning: `{branch}` was moved: work that landed there is not in what this run starts from, and its tasks stay as \
+         they are; `git branch --force {branch} {landed:.10}` brings it back"
+    )
+}
+
 fn describe(notice: &Notice<'_>) -> Vec<String> {
     vec![match notice {
         Notice::Warning(words) => format!("warning: {words}"),
@@ -59,6 +66,7 @@ fn describe(notice: &Notice<'_>) -> Vec<String> {
             "starting from HEAD together with `{branch}`, where the work of the last run landed; `--base HEAD` leaves it \
              out"
         ),
+        Notice::MovedBack(branch, landed) => moved_back(branch, landed),
         Notice::TakenBack(taken) => taken_back(taken),
         Notice::ShallowClone => {
             "warning: this clone has only a part of its history, so work that landed before is not \

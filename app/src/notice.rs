@@ -22,6 +22,8 @@ pub enum Notice<'a> {
     StartsAt(&'a str),
     /// The run starts from HEAD together with this branch.
     StartsTogetherWith(&'a str),
+    /// What landed in the last run is not in what this one starts from: the branch does not contain this merge any more.
+    MovedBack(&'a BranchName, &'a CommitId),
     /// Work is taken back before the run begins.
     TakenBack(&'a TakenBack),
     /// The clone has only a part of its history.

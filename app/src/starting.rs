@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use tm_runtime::standing::{CleanBase, RevertReason, TakenBack, Taking, clean_base, standing};
 use tm_runtime::{now, replay};
 use tm_scheduler::{
-    CommitId, Phase, Recognised, RunId, Status, Tag, Task, TaskId, WavePlan, Work, WorkKind,
+    CommitId, Phase, Recognised, RunId, State, Status, Tag, Task, TaskId, WavePlan, Work, WorkKind,
     branch_from_pattern, hot_files,
 };
 use tm_store::backlog::{Backlog, BacklogSource, RollUp, StatusChange, stamp};
@@ -69,6 +69,9 @@ impl Start {
             None => start_commit(project, &backlog.tag)?,
         };
         whence.tell(project);
+        if order.base.is_none() {
+            tell_of_moved(project, &before)?;
+        }
         let CleanBase {
             commit,
             taken_back,
@@ -227,6 +230,38 @@ pub(crate) fn start_commit(project: &Project, tag: &Tag) -> Result<(CommitId, Wh
             files: conflict.files,
         }),
     }
+}
+
+/// Tells of work that landed in the last run and is not in what this one starts from, since somebody moved its branch.
+fn tell_of_moved(project: &Project, start: &CommitId) -> Result<(), Error> {
+    let (directory, repository) = (&project.directory, &project.repository);
+    let Some(last) = directory.live()? else {
+        return Ok(());
+    };
+    let Ok(replayed) = replay(&directory.run(&last)?.journal()) else {
+        return Ok(());
+    };
+    let branch = &replayed.header.integration_branch;
+    let merges = replayed
+        .scheduler
+        .tasks()
+        .filter_map(|view| match view.state {
+            State::Landed { merge, .. } => Some(merge.clone()),
+            _ => None,
+        });
+    let landed: Vec<CommitId> = merges.collect();
+    // A branch that the user has deleted holds nothing.
+    if landed.is_empty()
+        || repository.branch_tip(branch)?.is_none()
+        || !repository.missing(&landed)?.is_empty()
+    {
+        return Ok(());
+    }
+    let newest = repository.newest(&replayed.header.base_commit, &landed)?;
+    if !repository.is_ancestor(&newest, start)? && !is_all_in(project, &newest, start)? {
+        project.tell(&Notice::MovedBack(branch, &newest));
+    }
+    Ok(())
 }
 
 /// Whether all work that a branch holds is in HEAD in another form: squashed, or rebased.

@@ -212,6 +212,36 @@ fn all_that_stays(scene: &Scene) -> (String, String) {
     )
 }
 
+#[test]
+fn a_branch_of_the_last_run_that_somebody_moved_back_is_told_with_the_command_that_brings_it_back()
+{
+    let scene = Scene::new(
+        &[("1", "Document it", &[]), ("2", "Document more", &["1"])],
+        HONEST,
+    );
+    let report = scene.runs(&["--id", "1"], 0);
+    let branch = report["integration_branch"].as_str().expect("a branch");
+    let plan = || words(&scene.tm(&["waves", "plan"]).output().expect("tm"));
+    assert!(!plan().contains("was moved"), "{}", plan());
+    scene.git(&["branch", "--force", branch, "main"]);
+    let told = plan();
+    let line = told.lines().find(|line| line.contains("was moved"));
+    let repair = line
+        .and_then(|line| line.split('`').nth(3))
+        .expect("a command");
+    assert!(
+        scene.shell(repair).status().expect("sh").success(),
+        "{repair}"
+    );
+    scene.runs(&[], 0);
+    let branch = scene.report()["integration_branch"]
+        .as_str()
+        .expect("a branch")
+        .to_owned();
+    let landed = scene.git(&["ls-tree", "--name-only", &format!("{branch}:docs")]);
+    assert_eq!(landed, "1\n2");
+}
+
 /// Has everything collected that the branch of the run and that of its second task hold.
 fn collect_with_branches(scene: &Scene, branch: &str) -> String {
     let merge = scene.git(&["rev-parse", branch]);
