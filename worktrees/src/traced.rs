@@ -32,6 +32,16 @@ const CHANGING: [&str; 20] = [
     "switch",
     "update-index",
 ];
+/// The commands that can move a branch from anywhere, and what has them do it: letters of options, or words; nothing where
+/// they always do.
+const MOVING: [(&str, &str, &[&str]); 6] = [
+    ("branch", "fdDmMC", &["--force", "--delete", "--move"]),
+    ("checkout", "B", &[]),
+    ("fetch", "", &["."]),
+    ("push", "", &["."]),
+    ("switch", "C", &["--force-create"]),
+    ("update-ref", "", &[]),
+];
 /// git writes down no more commands than these in one folder.
 const MOST_COMMANDS: usize = 2000;
 /// What is looked for stands at the beginning.
@@ -112,10 +122,35 @@ fn changing(trace: &str, checkout: &Path, branch: &str) -> Option<String> {
             _ => {}
         }
     }
-    // That can be done from anywhere.
-    let moves_branch = name == "update-ref" && argv.contains(&format!("refs/heads/{branch}"));
-    let changes_it = moves_branch || (is_there && CHANGING.contains(&name.as_str()));
+    let changes_it = moves(&name, &argv, branch) || (is_there && CHANGING.contains(&name.as_str()));
     changes_it.then(|| argv.join(" "))
+}
+
+/// Whether a command may move a branch, wherever it works.
+fn moves(name: &str, argv: &[String], branch: &str) -> bool {
+    let Some((_, letters, words)) = MOVING.iter().find(|(command, ..)| *command == name) else {
+        return false;
+    };
+    let arguments: Vec<&str> = argv.iter().map(String::as_str).collect();
+    // What stands before is git's own.
+    let from = arguments.iter().position(|word| *word == name);
+    let arguments = arguments
+        .get(from.map_or(0, |at| at + 1)..)
+        .unwrap_or_default();
+    let is_told = |word: &&str| {
+        let option = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        words.contains(word)
+            || option.is_some_and(|option| option.contains(|of| letters.contains(of)))
+    };
+    let names_it = |word: &&str| {
+        let to = word.rsplit(':').next().unwrap_or_default();
+        let to = to.trim_start_matches('+').trim_start_matches("refs/");
+        to.strip_prefix("heads/").unwrap_or(to) == branch
+    };
+    let does_always = letters.is_empty() && words.is_empty();
+    let may_move = does_always || arguments.iter().any(is_told);
+    // What git reads then is not written down.
+    may_move && (arguments.iter().any(names_it) || arguments.contains(&"--stdin"))
 }
 
 #[cfg(test)]
@@ -153,6 +188,21 @@ mod tests {
                 "update-ref",
                 false,
             ),
+            ("git update-ref --stdin", "/own", "update-ref", true),
+            ("git branch -f main HEAD", "/own", "branch", true),
+            ("git branch -qf main", "/own", "branch", true),
+            ("git branch --force mine main~1", "/own", "branch", false),
+            ("git -f branch main", "/own", "branch", false),
+            ("git branch --list main", "/own", "branch", false),
+            ("git push . +HEAD:main", "/own", "push", true),
+            ("git push . HEAD:refs/heads/main", "/own", "push", true),
+            ("git push origin HEAD:main", "/own", "push", false),
+            ("git push . HEAD:mine", "/own", "push", false),
+            ("git fetch . HEAD:main", "/own", "fetch", true),
+            ("git checkout -B main", "/own", "checkout", true),
+            ("git -C /own checkout main", "/own", "checkout", false),
+            ("git switch -C main HEAD", "/own", "switch", true),
+            ("git -C /own switch main", "/own", "switch", false),
         ] {
             let found = changing(&trace(argv, worktree, name), Path::new("/user"), "main");
             assert_eq!(found.as_deref(), counts.then_some(argv), "{argv}");
