@@ -188,7 +188,7 @@ pub struct AgentRecipe {
 }
 
 /// What an agent needs of what is its user's where it is held: it has a home of its own and an environment from a list.
-#[derive(Clone, Debug, Default, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentSandbox {
     /// Files and folders of the home folder (`~/…`) that it reads: files are copied into its own, folders shown there.
@@ -199,6 +199,8 @@ pub struct AgentSandbox {
     pub hosts: Option<Vec<String>>,
     /// Variables of the user's that it gets: names, or beginnings that end with `*`.
     pub pass: Option<Vec<String>>,
+    /// Variables that are set for it where it is held.
+    pub env: BTreeMap<String, scalar::Text>,
     /// Variables that name a folder of its program's, and where in the home folder that is without them.
     pub homes: BTreeMap<String, String>,
 }

@@ -10,6 +10,7 @@ use super::folder::remove;
 use super::{FOLDERS, Variables, find_home, make_home, passed};
 use crate::OrFailedTo as _;
 use crate::process::Besides;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hasher as _};
@@ -27,6 +28,8 @@ pub struct HomeNeeds {
     pub write: Vec<String>,
     /// Variables that it gets: names, or beginnings that end with `*`.
     pub pass: Vec<String>,
+    /// Variables that are set for it.
+    pub set: BTreeMap<String, String>,
     /// Variables that name a folder of its program's, and where in the home folder that is without them.
     pub homes: BTreeMap<String, String>,
 }
@@ -118,8 +121,8 @@ impl AgentHome {
         for (name, within) in FOLDERS {
             variables.insert(name.into(), self.folder.join(within).into());
         }
-        // By this, programs that refuse the superuser know that they may begin.
-        variables.insert("IS_SANDBOX".into(), "1".into());
+        let set = self.needs.set.iter();
+        variables.extend(set.map(|(name, value)| (name.into(), value.into())));
         for (name, default) in &self.needs.homes {
             let name = OsStr::new(name);
             if self.user.contains_key(name) {
@@ -209,9 +212,13 @@ impl AgentHome {
         let mut copied = self.copied()?;
         let written = tm_untrusted::read_beneath(&self.home(), within, MOST_BYTES)?;
         let of_user = of_user.canonicalize()?;
-        let now = digest(&tm_untrusted::read(&of_user, MOST_BYTES)?);
-        // The user's own is newer where it changed too, and an empty one is half written.
-        if copied.get(within) != Some(&now) || digest(&written) == now || written.is_empty() {
+        let of_user_bytes = tm_untrusted::read(&of_user, MOST_BYTES)?;
+        let now = digest(&of_user_bytes);
+        // The user's own is newer where it changed too.
+        if copied.get(within) != Some(&now) || digest(&written) == now {
+            return Ok(());
+        }
+        if lacks_some(&of_user_bytes, &written) {
             return Ok(());
         }
         let beside = of_user.parent().unwrap_or(Path::new("/"));
@@ -275,6 +282,28 @@ impl AgentHome {
     }
 }
 
+/// Whether something is gone or empty that was there: half written, or what a program leaves that was refused a renewal
+/// which another one got at the same moment.
+fn lacks_some(before: &[u8], after: &[u8]) -> bool {
+    let read = |bytes| serde_json::from_slice::<Value>(bytes);
+    match (read(before), read(after)) {
+        (Ok(before), Ok(after)) => lacks(&before, Some(&after)),
+        (Ok(_), Err(_)) => true,
+        (Err(_), _) => after.is_empty(),
+    }
+}
+
+fn lacks(before: &Value, after: Option<&Value>) -> bool {
+    match before {
+        Value::Object(before) => before
+            .iter()
+            .any(|(name, value)| lacks(value, after.and_then(|after| after.get(name)))),
+        Value::String(before) if before.is_empty() => false,
+        Value::String(_) => after.and_then(Value::as_str).is_none_or(str::is_empty),
+        _ => false,
+    }
+}
+
 fn digest(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(bytes);
@@ -311,6 +340,7 @@ mod tests {
             needs: HomeNeeds {
                 read: texts(&["~/.agent/settings.json", "~/.agent/skills", "~/.nowhere"]),
                 write: texts(&["~/.agent/credentials"]),
+                set: BTreeMap::new(),
                 pass: texts(&["AGENT_*", "SSH_*"]),
                 homes: BTreeMap::from([("AGENT_HOME".to_owned(), "~/.agent".to_owned())]),
             },
@@ -387,6 +417,26 @@ mod tests {
         write(&own, "and a fourth").unwrap();
         home.settle(&[]);
         assert_eq!(read_to_string(&of_user).unwrap(), "logged in anew");
+    }
+
+    #[test]
+    fn a_login_that_lost_something_is_not_brought_back() {
+        let before = br#"{"a": {"token": "one", "scopes": ["x"], "none": ""}, "n": 1}"#;
+        for (after, lacks) in [
+            (
+                r#"{"a": {"token": "two", "scopes": [], "none": ""}}"#,
+                false,
+            ),
+            (r#"{"a": {"token": "", "scopes": ["x"]}, "n": 1}"#, true),
+            (r#"{"a": {}}"#, true),
+            (r#"{"a": null}"#, true),
+            (r#"{"a": {"token": "tw"#, true),
+            ("", true),
+        ] {
+            assert_eq!(lacks_some(before, after.as_bytes()), lacks, "{after}");
+        }
+        assert!(lacks_some(b"no JSON", b""));
+        assert!(!lacks_some(b"no JSON", b"another"));
     }
 
     fn scene_again(home: AgentHome) -> AgentHome {

@@ -129,12 +129,17 @@ impl Launch<'_> {
                 write,
                 pass,
                 homes,
+                env,
                 hosts: _,
             } = self.recipe.sandbox.clone();
             let needs = HomeNeeds {
                 read: read.unwrap_or_default(),
                 write: write.unwrap_or_default(),
                 pass: pass.unwrap_or_default(),
+                set: env
+                    .into_iter()
+                    .map(|(name, value)| (name, value.as_str().to_owned()))
+                    .collect(),
                 homes,
             };
             AgentHome::new(told.path().to_owned(), needs)
