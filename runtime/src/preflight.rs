@@ -231,7 +231,6 @@ fn of_setup(failed: &SetupFailed) -> Problem {
     }
 }
 
-/// What tests and programs print has no orders to a terminal and no secrets in it.
 /// Nothing is started that is not held where that was asked for.
 fn of_sandbox(holding: &Holding) -> Problem {
     Problem {
@@ -243,6 +242,7 @@ fn of_sandbox(holding: &Holding) -> Problem {
     }
 }
 
+/// What tests and programs print has no orders to a terminal and no secrets in it.
 fn cleaned(mut preflight: Preflight) -> Preflight {
     for problem in &mut preflight.problems {
         let texts = problem.last_lines.iter_mut().chain([&mut problem.what]);

@@ -45,10 +45,7 @@ pub fn git_of_commands(checkout: &Path) -> GitOfCommands {
         let rest = found.and_then(|found| found.strip_prefix(name));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"-"))
     };
-    let sealed = fs::read_dir(git.join(SEALED))
-        .into_iter()
-        .flatten()
-        .flatten();
+    let sealed = tm_untrusted::entries(&git.join(SEALED));
     GitOfCommands {
         own: sealed.map(|entry| entry.path()).filter(is_own).collect(),
         stores: vec![git.join(STORES)],

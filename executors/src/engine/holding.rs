@@ -145,7 +145,7 @@ impl Holding {
             if seen.len() > MOST_FOLDERS || !seen.insert(folder.clone()) {
                 continue;
             }
-            let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+            let entries = tm_untrusted::entries(&folder);
             let links =
                 entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
             let programs = links.filter_map(|link| link.path().canonicalize().ok());

@@ -9,7 +9,7 @@
 use super::folder::remove;
 use super::{FOLDERS, Variables, find_home, make_home, passed};
 use crate::OrFailedTo as _;
-use crate::process::Besides;
+use crate::process::{Besides, is_named};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -44,7 +44,7 @@ pub struct AgentHome {
     seen: BTreeMap<PathBuf, (SystemTime, u64)>,
 }
 
-/// No longer file is copied into a home, or brought back out of it.
+/// No longer file is kept up to date.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
 /// What every program gets that people look at.
@@ -103,18 +103,8 @@ impl AgentHome {
 
     /// Returns all variables that the agent has of its surroundings.
     pub fn variables(&self) -> Vec<(OsString, OsString)> {
-        let matches = |patterns: &[&str], name: &OsStr| {
-            let name = name.to_string_lossy();
-            patterns
-                .iter()
-                .any(|pattern| match pattern.strip_suffix('*') {
-                    Some(beginning) => name.starts_with(beginning),
-                    None => name == *pattern,
-                })
-        };
-        let pass: Vec<&str> = self.needs.pass.iter().map(String::as_str).collect();
         let named = self.user.iter().filter(|(name, _)| {
-            matches(&SHOWN, name) || matches(&pass, name) && !matches(&DROPPED, name)
+            is_named(&SHOWN, name) || is_named(&self.needs.pass, name) && !is_named(&DROPPED, name)
         });
         let mut variables = passed(&self.user);
         variables.extend(named.map(|(name, value)| (name.clone(), value.clone())));

@@ -97,7 +97,7 @@ impl TreeCommand {
         match &self.inherited {
             Inherited::Nothing => _ = command.env_clear(),
             Inherited::AllBut(dropped) => {
-                for (name, _) in std::env::vars_os().filter(|(name, _)| is_dropped(dropped, name)) {
+                for (name, _) in std::env::vars_os().filter(|(name, _)| is_named(dropped, name)) {
                     command.env_remove(name);
                 }
             }
@@ -188,12 +188,13 @@ fn open_log(path: &Path) -> Result<Stdio, Error> {
         .or_failed_to("open", path)
 }
 
-/// Tells whether a variable is to be left out.
-fn is_dropped(patterns: &[String], name: &OsStr) -> bool {
+/// Tells whether a variable is among those that are named: by their names, or by beginnings that end with `*`.
+pub(crate) fn is_named(patterns: &[impl AsRef<str>], name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     patterns
         .iter()
-        .any(|pattern| match pattern.strip_suffix('*') {
+        .map(AsRef::as_ref)
+        .any(|pattern: &str| match pattern.strip_suffix('*') {
             Some(beginning) => name.starts_with(beginning.as_bytes()),
             None => name == pattern.as_bytes(),
         })
@@ -208,7 +209,7 @@ mod tests {
         let patterns = ["AWS_*".to_owned(), "TOKEN".to_owned()];
         let dropped: Vec<&str> = ["AWS_KEY", "TOKEN", "TOKENS", "MY_AWS_KEY"]
             .into_iter()
-            .filter(|name| is_dropped(&patterns, OsStr::new(name)))
+            .filter(|name| is_named(&patterns, OsStr::new(name)))
             .collect();
         assert_eq!(dropped, ["AWS_KEY", "TOKEN"]);
     }

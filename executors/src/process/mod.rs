@@ -28,6 +28,7 @@ mod system;
 mod system;
 
 pub use attended::{Captured, run_attended, run_captured, run_within, shell_words};
+pub(crate) use command::is_named;
 pub use command::{Inherited, Stdin, TreeCommand};
 pub use detached::Detached;
 pub use identity::ProcessIdentity;
