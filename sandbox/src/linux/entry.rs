@@ -78,7 +78,7 @@ fn become_held(argument: &OsStr, program: &OsStr, rest: &[OsString]) -> io::Resu
         if matches!(entry.confinement.network, Network::Proxy { .. }) {
             bridge::start(argument)?;
         }
-        layers::lay(&entry.confinement);
+        layers::lay(&entry.confinement)?;
         limits::bound_namespace(entry.confinement.limits);
         layers::keep_kernel()?;
     }

@@ -2,31 +2,60 @@
 
 use crate::Confinement;
 use crate::view::Access;
+use nix::sched::{CloneFlags, unshare};
 use rustix::mount::{MountFlags, mount, mount_bind_recursive, mount_remount};
+use rustix::process::{getgid, getuid};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, clear_ambient_capability_set,
     remove_capability_from_bounding_set, set_capabilities,
 };
 use std::ffi::CString;
-use std::fs::create_dir_all;
-use std::io;
+use std::fs::{OpenOptions, create_dir_all};
+use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 /// Lays a layer over every folder that is to have one, in a file system of the program's own. One that can't have one
 /// stays read-only: a layer is a comfort, and its absence opens nothing.
-pub(super) fn lay(confinement: &Confinement) {
-    let layered = confinement
-        .view
-        .rules()
-        .filter(|(_, access)| *access == Access::Layered);
+///
+/// # Errors
+/// This process could not stay who it is.
+pub(super) fn lay(confinement: &Confinement) -> io::Result<()> {
+    let rules = confinement.view.rules();
+    let layered = rules.filter(|(_, access)| *access == Access::Layered);
     for (number, (path, _)) in layered.enumerate() {
         let own = confinement
             .own_folder
             .join("layers")
             .join(number.to_string());
-        let _stays_read_only = lay_over(path, &own);
+        let laid = lay_over(path, &own);
+        // Bubblewrap puts a program of a normal user's into a namespace within the one that its mounts belong to, and
+        // nobody mounts from there.
+        let is_refused = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+        if number == 0 && laid.is_err_and(is_refused) && own_mounts()? {
+            let _stays_read_only = lay_over(path, &own);
+        }
     }
+    Ok(())
+}
+
+/// Gives this process a namespace of mounts that it may change, and tells whether it could.
+fn own_mounts() -> io::Result<bool> {
+    let (user, group) = (getuid().as_raw(), getgid().as_raw());
+    if unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS).is_err() {
+        return Ok(false);
+    }
+    let maps = [
+        // Groups are mapped by who can't change their own any more.
+        ("/proc/self/setgroups", "deny".to_owned()),
+        ("/proc/self/uid_map", format!("{user} {user} 1")),
+        ("/proc/self/gid_map", format!("{group} {group} 1")),
+    ];
+    for (path, text) in maps {
+        let mut file = OpenOptions::new().write(true).open(path)?;
+        file.write_all(text.as_bytes())?;
+    }
+    Ok(true)
 }
 
 /// No program gains rights by a file there, and no file is a device.
