@@ -130,7 +130,8 @@ impl Scene {
             .env("AGENT_FOLDER", self.folder.path())
             // The suites of these tests meet their agents there.
             .env("TM_TEST_ENV", "{AGENT_FOLDER: null}")
-            // Which is where a sandbox keeps them from; its own tests ask for one.
+            // Which is where a sandbox keeps them from: tests of one ask for it, and what is seen of the rest is the same
+            // on every machine.
             .env("TM_SANDBOX_LEVEL", "none")
             .stdin(Stdio::null());
         // The whole suite can be run in one, with that folder in it but for what is its user's and tm's.

@@ -126,3 +126,26 @@ fn tests_find_no_way_out_of_bubblewrap() {
 fn tests_find_no_way_out_of_landlock() {
     tests_at("landlock");
 }
+
+#[test]
+fn tests_write_on_top_of_a_toolchain_and_leave_it_as_it_is() {
+    if !has("bwrap") {
+        return;
+    }
+    let outside = Outside::new(
+        "",
+        "echo 1..1; rm -f \"$CARGO_HOME/old\"; echo x > \"$CARGO_HOME/new\" && test ! -e \"$CARGO_HOME/old\" && echo ok 1\n",
+    );
+    let scene = &outside.scene;
+    let kept = scene.path("home/of cargo, mine");
+    write(&kept.join("old"), "fetched\n");
+    let output = scene
+        .tm(&["doctor", "--tests"])
+        .env("TM_SANDBOX_LEVEL", "bwrap")
+        .env("CARGO_HOME", &kept)
+        .output()
+        .expect("tm");
+    let words = String::from_utf8_lossy(&output.stdout);
+    assert!(words.contains("1 pass, 0 fail"), "{words}");
+    assert!(kept.join("old").exists() && !kept.join("new").exists());
+}
