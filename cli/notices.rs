@@ -106,13 +106,13 @@ fn describe(notice: &Notice<'_>) -> Vec<String> {
         Notice::BranchMadeAgain { branch, commit } => {
             format!("warning: `{branch}` was deleted; it is made again at `{commit}`, where it was")
         }
-        Notice::LooksAtBase if std::io::stderr().is_terminal() => {
-            "looking at the base: set-up, then tests".to_owned()
+        Notice::LooksAtBase => {
+            return while_somebody_waits("looking at the base: set-up, then tests");
         }
-        Notice::TriesHooks if std::io::stderr().is_terminal() => {
-            "trying the hooks of a commit in a fresh checkout".to_owned()
+        Notice::TriesHooks => {
+            return while_somebody_waits("trying the hooks of a commit in a fresh checkout");
         }
-        Notice::SetsUp if std::io::stderr().is_terminal() => "setting up a worktree".to_owned(),
+        Notice::SetsUp => return while_somebody_waits("setting up a worktree"),
         Notice::BaseMeasured(seen) => return seen.preflight.lines(),
         Notice::NotSteerable(error) => {
             format!(
@@ -133,6 +133,12 @@ fn describe(notice: &Notice<'_>) -> Vec<String> {
         Notice::Pruned(items) => return pruned(items),
         _ => return Vec::new(),
     }]
+}
+
+/// What takes a while is said to somebody who waits for it, and not to a file.
+fn while_somebody_waits(words: &str) -> Vec<String> {
+    let waits = std::io::stderr().is_terminal();
+    waits.then(|| words.to_owned()).into_iter().collect()
 }
 
 fn journal_gone(run: &tm_scheduler::RunId) -> String {

@@ -226,7 +226,7 @@ fn tests_line(project: &Project) -> String {
     format!("\nTests\n  {line}\n")
 }
 
-/// How set-ups and tests are held, where that is asked for.
+/// How agents, set-ups and tests are held, where that is asked for.
 fn sandbox_line(project: &Project) -> String {
     let executor = project.executor();
     let line = |held: &Holding| format!("  sandbox: {}\n", held.describe());

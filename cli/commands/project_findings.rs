@@ -16,7 +16,7 @@ pub(super) async fn findings(project: &Project) -> Vec<Finding> {
     findings
 }
 
-/// How set-ups and tests are held.
+/// How agents, set-ups and tests are held.
 fn sandbox(project: &Project) -> Finding {
     let executor = project.executor();
     let hint = "`sandbox.level: auto` in .taskmaster/tm.yaml takes what works here";

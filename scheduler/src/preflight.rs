@@ -18,7 +18,7 @@ pub struct Preflight {
     pub bases: Vec<Base>,
     /// What would make work of agents worth nothing.
     pub problems: Vec<Problem>,
-    /// How set-ups and tests are held to their checkout, in words, where that was asked for.
+    /// How agents, set-ups and tests are held to their checkout, in words, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
     /// How long making the checkout ready took in milliseconds, where that was needed.

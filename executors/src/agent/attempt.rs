@@ -1,7 +1,7 @@
 //! Sees one agent from its start to its end, and ends it where it does not end by itself.
 
 use super::bounded::BoundedLog;
-use super::held::{proxied, settled};
+use super::held::{begin, proxied, settled};
 use super::identity::AgentIdentity;
 use super::output::{last_line, last_words, refusal, tail};
 use super::result_file::MOST_RESULT_BYTES;
@@ -42,11 +42,10 @@ pub async fn run_attempt(
     orders: Orders,
     progress: impl FnMut(Progress) + Send,
 ) -> Result<AgentReport, Error> {
-    if let Some(home) = &command.home {
-        home.make()?;
-    }
-    let proxy = proxied(&mut command).await?;
-    let report = run(&command, orders, progress).await;
+    let (report, proxy) = match begin(&mut command).await {
+        Ok(proxy) => (run(&command, orders, progress).await, proxy),
+        Err(error) => (Err(error), None),
+    };
     settled(&mut command, report, proxy)
 }
 
@@ -85,7 +84,6 @@ pub async fn adopt_attempt(
     orders: Orders,
     progress: impl FnMut(Progress) + Send,
 ) -> Result<AgentReport, Error> {
-    // It finds the one that it had.
     let proxy = proxied(&mut command).await?;
     let report = adopt(&command, orders, progress).await;
     settled(&mut command, report, proxy)
@@ -137,7 +135,7 @@ impl<'a> Attempt<'a> {
             started_at,
             listener: Listener::new(command.output, &command.tree.stdout),
             logs: logs.map(|path| BoundedLog::new(path, command.limits.log_bytes)),
-            home: command.home.clone(),
+            home: command.held.as_ref().map(|held| held.home.clone()),
         }
     }
 

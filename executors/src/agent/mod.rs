@@ -21,6 +21,7 @@ mod tests;
 
 pub use attempt::{adopt_attempt, run_attempt};
 pub use follow::{Follower, spoken};
+pub use held::Held;
 #[cfg(test)]
 pub(crate) use identity::AgentIdentity;
 pub use identity::end_abandoned;
@@ -29,9 +30,7 @@ pub use output::{Closing, closing};
 pub use result_file::{ResultDraft, parse_result};
 
 use crate::engine::Executor;
-use crate::environment::AgentHome;
 use crate::process::TreeCommand;
-use crate::proxy::AllowList;
 use std::path::PathBuf;
 use std::time::Duration;
 use tm_scheduler::{OutputFormat, StopSignal, Tokens};
@@ -49,12 +48,8 @@ pub struct AgentCommand {
     pub identity_file: PathBuf,
     /// Where it leaves its result.
     pub result_file: PathBuf,
-    /// Its own home, where it is held to one.
-    pub home: Option<AgentHome>,
-    /// Hosts that it reaches and no others, where that is so.
-    pub hosts: Option<AllowList>,
-    /// Names of what it may leave there, which go to the folder above it.
-    pub left: Vec<String>,
+    /// What it has beside it, where it is held.
+    pub held: Option<Held>,
     /// How long it may go on.
     pub limits: AttemptLimits,
     /// The signal that asks it to stop.

@@ -2,8 +2,12 @@
 
 use super::stall::LifeWatch;
 use super::*;
-use crate::engine::JobHandle;
+use crate::engine::{Holding, JobHandle};
+use crate::environment::{AgentHome, HomeNeeds};
+use crate::process::{Besides, JobKind, Needs};
+use crate::proxy::AllowList;
 use std::path::Path;
+use std::sync::Arc;
 use tempfile::TempDir;
 use tm_scheduler::{AgentReport, ClaimStatus, Ended, ResultFile, ServiceRefusal, StopMode};
 use tokio::sync::watch;
@@ -34,9 +38,7 @@ impl Scene {
             },
             identity_file: path("agent.json"),
             result_file: path("result.md"),
-            home: None,
-            hosts: None,
-            left: Vec::new(),
+            held: None,
             limits: AttemptLimits {
                 timeout: Duration::from_mins(1),
                 stall: None,
@@ -96,6 +98,44 @@ impl Scene {
 }
 
 const PASS: &str = "printf 'status: PASS\\n' > \"$RESULT\"";
+
+#[tokio::test]
+async fn no_home_is_left_where_its_proxy_can_not_be_started() {
+    let Scene {
+        folder,
+        mut command,
+    } = Scene::new("true");
+    let own_folder = folder.path().join("own");
+    std::fs::File::create(folder.path().join("proxy")).expect("a file in the place of a folder");
+    command.executor = command.executor.held(Arc::new(Holding {
+        level: Some(tm_sandbox::Level::Landlock),
+        refused: Vec::new(),
+        tm_program: "tm".into(),
+        hidden: Vec::new(),
+        read: Vec::new(),
+        write: Vec::new(),
+        limits: tm_sandbox::Limits::default(),
+        hosts: Some(Vec::new()),
+        networks: [].into(),
+    }));
+    command.tree.needs = Some(Needs {
+        kind: JobKind::Agent,
+        own_folder: own_folder.clone(),
+        besides: Besides::default(),
+        network: None,
+    });
+    command.held = Some(Held {
+        home: AgentHome::new(own_folder.clone(), HomeNeeds::default()),
+        hosts: Some(AllowList::read([]).expect("a list")),
+        left: Vec::new(),
+    });
+    let (_sender, orders) = watch::channel(None);
+    let error = run_attempt(command, orders, |_| {})
+        .await
+        .expect_err("a file is no folder");
+    assert!(error.to_string().contains("proxy"), "{error}");
+    assert!(!own_folder.exists());
+}
 
 #[tokio::test]
 async fn a_result_and_an_exit_are_a_claim() {

@@ -201,9 +201,7 @@ impl Scene {
             tree: self.command(script),
             identity_file: self.path("agent.json"),
             result_file: self.path("result.md"),
-            home: None,
-            hosts: None,
-            left: Vec::new(),
+            held: None,
             limits: AttemptLimits {
                 timeout: Duration::from_mins(1),
                 stall: None,

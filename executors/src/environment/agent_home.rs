@@ -9,7 +9,7 @@
 use super::folder::remove;
 use super::{FOLDERS, Variables, find_home, make_home, passed};
 use crate::OrFailedTo as _;
-use crate::process::{Besides, is_named};
+use crate::process::is_named;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -64,13 +64,6 @@ const DROPPED: [&str; 10] = [
     "XAUTHORITY",
 ];
 
-/// The user's own folders, where they are not below the home folder.
-const OF_XDG: [(&str, &str); 4] = [
-    ("XDG_CACHE_HOME", "~/.cache"),
-    ("XDG_CONFIG_HOME", "~/.config"),
-    ("XDG_DATA_HOME", "~/.local/share"),
-    ("XDG_STATE_HOME", "~/.local/state"),
-];
 /// Beside the agent's folder: what was copied of what it keeps up to date, by its place in the home.
 const COPIED: &str = "home.json";
 
@@ -123,16 +116,11 @@ impl AgentHome {
         variables.into_iter().collect()
     }
 
-    /// Returns what of the user's it leads to.
-    pub fn besides(&self) -> Besides {
-        let folders = self.shared(&self.needs.read);
-        Besides {
-            read: folders
-                .map(|shared| shared.of_user)
-                .filter(|path| path.is_dir())
-                .collect(),
-            write: Vec::new(),
-        }
+    /// Returns the folders of the user's that it leads to.
+    pub fn folders(&self) -> impl Iterator<Item = PathBuf> + use<> {
+        let read = self.shared(&self.needs.read);
+        read.map(|shared| shared.of_user)
+            .filter(|path| path.is_dir())
     }
 
     /// Makes it anew; what an interrupted start left is gone.
@@ -251,9 +239,11 @@ impl AgentHome {
         let of = |entry: &String| {
             let within = entry.strip_prefix("~/")?;
             let own = self.needs.homes.iter();
-            let own = own.map(|(variable, default)| (variable.as_str(), default.as_str()));
-            let named = own.chain(OF_XDG).find_map(|(variable, default)| {
-                let rest = entry.strip_prefix(default)?;
+            let own = own.map(|(variable, default)| (variable.as_str(), default.as_str(), "~/"));
+            // The user's own ones may be elsewhere.
+            let of_all = FOLDERS.map(|(variable, default)| (variable, default, "home/"));
+            let named = own.chain(of_all).find_map(|(variable, default, home)| {
+                let rest = within.strip_prefix(default.strip_prefix(home)?)?;
                 let folder = PathBuf::from(self.user.get(OsStr::new(variable))?);
                 (folder.is_absolute() && (rest.is_empty() || rest.starts_with('/')))
                     .then(|| folder.join(rest.trim_start_matches('/')))
@@ -378,9 +368,8 @@ mod tests {
                 "result"
             );
             assert!(!folder.path().join("own").exists());
-            let besides = home.besides();
-            assert_eq!(besides.read, [of_user.join("skills")]);
-            assert!(besides.write.is_empty());
+            let folders: Vec<PathBuf> = home.folders().collect();
+            assert_eq!(folders, [of_user.join("skills")]);
             let of_program = value(&home, "AGENT_HOME");
             assert_eq!(of_program.is_some(), named.is_some());
             assert!(of_program.is_none_or(|path| Path::new(&path) == own));

@@ -4,7 +4,7 @@ use crate::StepError;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tm_config::{AgentSandbox, PromptDelivery};
-use tm_executors::agent::{AgentCommand, AttemptLimits, RefusalPatterns};
+use tm_executors::agent::{AgentCommand, AttemptLimits, Held, RefusalPatterns};
 use tm_executors::engine::Executor;
 use tm_executors::environment::{AgentHome, HomeNeeds};
 use tm_executors::process::{Besides, Inherited, JobKind, Needs, Stdin, TreeCommand};
@@ -64,20 +64,22 @@ impl Launch<'_> {
             path: directory.prompt(),
             source,
         })?;
-        let placeholders = self.placeholders(prompt);
+        let told = self.told();
+        let placeholders = self.placeholders(&told, prompt);
         let line = recipe.command_line(&placeholders)?;
         let own = recipe.environment(&placeholders)?;
         let mut line = line.into_iter().map(OsString::from);
-        let home = self.home();
-        let needs = home.as_ref().map(|home| self.needs(home, &own));
+        let held = self.held(&told)?;
+        let home = held.as_ref().map(|held| &held.home);
+        let needs = home.map(|home| self.needs(home, &own));
         let dropped = || Inherited::AllBut(recipe.dropped.clone());
         Ok(AgentCommand {
             tree: TreeCommand {
                 program: line.next().unwrap_or_default(),
                 arguments: line.collect(),
                 working_folder: worktree.to_owned(),
-                environment: self.environment(home.as_ref(), own),
-                inherited: home.as_ref().map_or_else(dropped, |_| Inherited::Nothing),
+                environment: self.environment(&told, home, own),
+                inherited: home.map_or_else(dropped, |_| Inherited::Nothing),
                 stdin: match recipe.prompt {
                     PromptDelivery::Stdin => Stdin::File(directory.prompt()),
                     PromptDelivery::Arg | PromptDelivery::File => Stdin::Closed,
@@ -89,16 +91,8 @@ impl Launch<'_> {
                 ..TreeCommand::default()
             },
             identity_file: directory.agent(),
-            result_file: self.told().result(),
-            hosts: home
-                .as_ref()
-                .and_then(|_| self.hosts().transpose())
-                .transpose()?,
-            home,
-            left: [directory.result(), directory.context()]
-                .iter()
-                .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
-                .collect(),
+            result_file: told.result(),
+            held,
             agent: recipe.name.clone(),
             executor: self.executor.clone(),
             limits: self.limits,
@@ -120,67 +114,70 @@ impl Launch<'_> {
         }
     }
 
-    /// Its own home, where it is held.
-    fn home(&self) -> Option<AgentHome> {
-        let told = self.told();
-        (told != *self.directory).then(|| {
-            let AgentSandbox {
-                read,
-                write,
-                pass,
-                homes,
-                env,
-                hosts: _,
-            } = self.recipe.sandbox.clone();
-            let needs = HomeNeeds {
-                read: read.unwrap_or_default(),
-                write: write.unwrap_or_default(),
-                pass: pass.unwrap_or_default(),
-                set: env
-                    .into_iter()
-                    .map(|(name, value)| (name, value.as_str().to_owned()))
-                    .collect(),
-                homes,
-            };
-            AgentHome::new(told.path().to_owned(), needs)
-        })
+    /// What it has beside it, where it is held.
+    fn held(&self, told: &AttemptDirectory) -> Result<Option<Held>, StepError> {
+        if told == self.directory {
+            return Ok(None);
+        }
+        let AgentSandbox {
+            read,
+            write,
+            pass,
+            homes,
+            env,
+            hosts,
+        } = self.recipe.sandbox.clone();
+        let needs = HomeNeeds {
+            read: read.unwrap_or_default(),
+            write: write.unwrap_or_default(),
+            pass: pass.unwrap_or_default(),
+            set: env
+                .into_iter()
+                .map(|(name, value)| (name, value.as_str().to_owned()))
+                .collect(),
+            homes,
+        };
+        let left = [told.result(), told.context()];
+        Ok(Some(Held {
+            home: AgentHome::new(told.path().to_owned(), needs),
+            hosts: self.reached(hosts.unwrap_or_default())?,
+            left: left
+                .iter()
+                .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
+                .collect(),
+        }))
     }
 
-    /// Whom it reaches, where that is not everybody.
-    fn hosts(&self) -> Result<Option<AllowList>, StepError> {
+    /// Whom it reaches besides its own hosts, where that is not everybody.
+    fn reached(&self, mut hosts: Vec<String>) -> Result<Option<AllowList>, StepError> {
         let of_all = self.executor.holding().and_then(|held| held.hosts.as_ref());
-        let of_all = of_all.map(|of_all| {
-            let own = self.recipe.sandbox.hosts.iter().flatten();
-            AllowList::read(own.chain(of_all).map(String::as_str))
-        });
-        of_all
-            .transpose()
+        let Some(of_all) = of_all else {
+            return Ok(None);
+        };
+        hosts.extend_from_slice(of_all);
+        let read = AllowList::read(hosts.iter().map(String::as_str));
+        read.map(Some)
             .map_err(|error| StepError::of_task(error.to_string()))
     }
 
     fn needs(&self, home: &AgentHome, own: &[(String, String)]) -> Needs {
-        let Besides {
-            mut read,
-            mut write,
-        } = self.besides.clone().unwrap_or_default();
-        let of_home = home.besides();
-        read.extend(of_home.read);
-        read.push(self.directory.path().to_owned());
+        let mut besides = self.besides.clone().unwrap_or_default();
+        besides.read.extend(home.folders());
+        besides.read.push(self.directory.path().to_owned());
         // What its user's settings name to it.
         let named = own.iter().map(|(_, value)| PathBuf::from(value));
-        read.extend(named.filter(|path| path.is_absolute()));
-        write.extend(of_home.write);
+        besides.read.extend(named.filter(|path| path.is_absolute()));
         Needs {
             kind: JobKind::Agent,
             own_folder: home.folder().to_owned(),
-            besides: Besides { read, write },
+            besides,
             network: None,
         }
     }
 
     /// What a recipe may name.
-    fn placeholders(&self, prompt: String) -> Placeholders {
-        let (directory, told) = (self.directory, self.told());
+    fn placeholders(&self, told: &AttemptDirectory, prompt: String) -> Placeholders {
+        let directory = self.directory;
         Placeholders::from([
             ("prompt", prompt),
             ("prompt_file", directory.prompt().display().to_string()),
@@ -200,10 +197,11 @@ impl Launch<'_> {
     /// The recipe's own variables, then those of every start, then those of this one; a later one wins.
     fn environment(
         &self,
+        told: &AttemptDirectory,
         home: Option<&AgentHome>,
         own: Vec<(String, String)>,
     ) -> Vec<(OsString, OsString)> {
-        let (directory, told) = (self.directory, self.told());
+        let directory = self.directory;
         let of_user = home.map(AgentHome::variables).unwrap_or_default();
         let paths: [(OsString, OsString); 4] = [
             ("TM_WORKTREE".into(), self.worktree.into()),

@@ -94,7 +94,7 @@ impl AttemptRunner {
             orders,
         } = attempt;
         let traced = TracedCommands::new(command.identity_file.with_file_name("git-commands"));
-        let is_held = command.home.is_some();
+        let is_held = command.held.is_some();
         if self.escape == Escape::Traced && !is_held && self.workplace == Workplace::Elsewhere {
             command.tree.environment.extend(traced.begin()?);
         }
