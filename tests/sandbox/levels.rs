@@ -149,3 +149,28 @@ fn tests_write_on_top_of_a_toolchain_and_leave_it_as_it_is() {
     assert!(words.contains("1 pass, 0 fail"), "{words}");
     assert!(kept.join("old").exists() && !kept.join("new").exists());
 }
+
+#[test]
+fn processes_one_after_the_other_are_never_too_many() {
+    for level in ["bwrap", "landlock"] {
+        if !has(level) {
+            continue;
+        }
+        let scene = Scene::new(&[("1", "Look around", &[])], "");
+        let tests = "for i in $(seq 700); do /bin/true & wait; done; sleep 0 | sleep 0 | sleep 0\n\
+            test $? = 0 && echo 1..1 && echo ok 1\n";
+        write(&scene.root().join("run-tests.sh"), tests);
+        let settings = "sandbox: {processes: 2000}\n";
+        let few = "sandbox: {processes: 20}\n";
+        // Elsewhere all of the user's are counted, whoever started them.
+        let is_own = level == "bwrap" && rustix::process::geteuid().is_root();
+        let settings = if is_own { few } else { settings };
+        write(&scene.root().join(".taskmaster/tm.yaml"), settings);
+        scene.git(&["add", "--all"]);
+        scene.git(&["commit", "--quiet", "--message", "tests"]);
+        let mut doctor = scene.tm(&["doctor", "--tests"]);
+        let output = doctor.env("TM_SANDBOX_LEVEL", level).output().expect("tm");
+        let words = String::from_utf8_lossy(&output.stdout);
+        assert!(words.contains("1 pass, 0 fail"), "{level}: {words}");
+    }
+}

@@ -10,8 +10,8 @@ use std::io::{self, Write as _};
 const OWN_NUMBERS_SINCE: (u32, u32) = (6, 14);
 /// How many processes and threads there can be, in this process's namespace.
 const NUMBERS: &str = "/proc/sys/kernel/pid_max";
-/// Linux takes no smaller one: it keeps the first 300 for itself.
-const FEWEST_NUMBERS: u64 = 301;
+/// Linux gives these once and never again.
+const NOT_GIVEN_AGAIN: u64 = 300;
 
 /// Bounds how many processes there are in this process's own namespace, where that can be had: unlike the limit for each
 /// user, this one holds for the superuser and counts nobody else's.
@@ -20,7 +20,7 @@ pub(super) fn bound_namespace(limits: Limits) {
     if release().is_some_and(|release| release >= OWN_NUMBERS_SINCE) {
         // Without it the limit for each user is left.
         let file = OpenOptions::new().write(true).open(NUMBERS);
-        let most = most.max(FEWEST_NUMBERS).to_string();
+        let most = most.saturating_add(NOT_GIVEN_AGAIN).to_string();
         let _not_writable = file.and_then(|mut file| file.write_all(most.as_bytes()));
     }
 }
