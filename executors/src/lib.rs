@@ -15,6 +15,7 @@ mod error;
 pub mod findings;
 pub mod process;
 pub mod proxy;
+mod refusals;
 pub mod testing;
 pub mod tools;
 mod xml;

@@ -1,7 +1,8 @@
 //! A program that is to be held at a level.
 
+use crate::view::{Access, PRIVATE};
 use crate::{Confinement, Level};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The word with which tm calls itself to become a held program ([`crate::enter`]); not for people.
 pub const ENTRY: &str = "sandbox-enter";
@@ -15,4 +16,20 @@ pub struct Sandbox {
     pub confinement: Confinement,
     /// This program.
     pub tm_program: PathBuf,
+}
+
+impl Sandbox {
+    /// Returns what the program may do with a real path; what is layered it may change, or else no more than read.
+    pub fn gives(&self, path: &Path) -> Access {
+        match self.confinement.view.rule_of(path) {
+            Some((rule, _))
+                if self.level == Level::Bwrap
+                    && PRIVATE.iter().any(|own| rule == Path::new(own)) =>
+            {
+                Access::Write
+            }
+            Some((_, access)) => access,
+            None => Access::Read,
+        }
+    }
 }

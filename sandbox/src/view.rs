@@ -44,6 +44,9 @@ const OF_OTHERS: [&str; 11] = [
     "/var/tmp",
 ];
 
+/// Those of them where everybody's temporary files are; in namespaces of its own a program has its own there.
+pub(crate) const PRIVATE: [&str; 3] = ["/dev/shm", "/tmp", "/var/tmp"];
+
 /// What lies there all the same and programs can't do without: how names are resolved, and the system itself on `NixOS`.
 const NEEDED: [&str; 7] = [
     "/run/NetworkManager/resolv.conf",
@@ -88,10 +91,14 @@ impl View {
 
     /// Returns what may be done with a real path.
     pub fn of(&self, path: &Path) -> Access {
+        self.rule_of(path)
+            .map_or(Access::Read, |(_, access)| access)
+    }
+
+    /// Returns the rule that decides that.
+    pub(crate) fn rule_of<'a>(&self, path: &'a Path) -> Option<(&'a Path, Access)> {
         path.ancestors()
-            .find_map(|above| self.rules.get(above))
-            .copied()
-            .unwrap_or(Access::Read)
+            .find_map(|above| Some((above, *self.rules.get(above)?)))
     }
 
     /// Returns the rules, each behind those for the folders above it.

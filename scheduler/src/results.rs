@@ -126,6 +126,9 @@ pub struct TestReport {
     /// Files of code that somebody wrote to while the command ran, although they were checked out for it.
     #[serde(default)]
     pub rewritten: Vec<String>,
+    /// What the tests say that they were refused by what held them, each with the setting that opens it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
     /// What each failed test printed, bounded, by test name.
     pub messages: BTreeMap<String, String>,
     /// What a coverage report that this run wrote says; `None` without one.
@@ -145,6 +148,7 @@ impl TestReport {
             load_errors: Vec::new(),
             mistakes: Vec::new(),
             rewritten: Vec::new(),
+            refused: Vec::new(),
             messages: BTreeMap::new(),
             coverage: None,
             output_tail: String::new(),

@@ -2,6 +2,7 @@
 
 mod levels;
 mod network;
+mod refused;
 mod ways;
 
 use crate::scene::{Scene, write};

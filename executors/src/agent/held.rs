@@ -64,9 +64,9 @@ pub(super) fn settled(
         let wanted = refused.join(", ");
         let noticed =
             format!("it wanted {wanted}, where `sandbox.agents.network: api` lets nobody");
-        report
-            .noticed
-            .extend((!refused.is_empty()).then_some(noticed));
+        let noticed = (!refused.is_empty()).then_some(noticed);
+        let said = command.executor.refused(&command.tree, "");
+        report.noticed.extend(noticed.into_iter().chain(said));
         report
     })
 }

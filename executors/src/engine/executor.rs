@@ -6,6 +6,7 @@
 
 use super::{Engine, Holding, Job, JobEnd, JobHandle, LocalEngine};
 use crate::process::{ProcessIdentity, TreeCommand};
+use crate::refusals::HeldJob;
 use crate::{Error, OrFailedTo as _};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -18,6 +19,9 @@ use std::time::Duration;
 
 /// So long what is found gets to clean up behind itself, as git does with its locks.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// So much is looked at, at each end of a log, for what a job was refused.
+const END_BYTES: u64 = 256 * 1024;
 
 /// Where jobs of one project are started, and the records of those that go on.
 #[derive(Clone, Debug)]
@@ -85,6 +89,38 @@ impl Executor {
     /// Returns how jobs are held, where that was asked for.
     pub fn holding(&self) -> Option<&Holding> {
         self.holding.as_deref()
+    }
+
+    /// Returns what a job that is over says that it was refused by what held it, each with the setting that opens it; what
+    /// it printed is read at both ends of its logs, besides what is told of it.
+    pub fn refused(&self, command: &TreeCommand, told: &str) -> Vec<String> {
+        let sandbox = self.holding().and_then(|holding| holding.of(command));
+        let (Some(sandbox), Some(needs)) = (sandbox, &command.needs) else {
+            return Vec::new();
+        };
+        let home = std::env::home_dir();
+        let job = HeldJob {
+            sandbox: &sandbox,
+            kind: needs.kind,
+            folder: &command.working_folder,
+            home: home.as_deref(),
+        };
+        let mut printed = told.to_owned();
+        let mut logs = vec![&command.stdout, &command.stderr];
+        logs.dedup();
+        for log in logs {
+            let is_short = tm_untrusted::size(log) <= END_BYTES;
+            let ends = [
+                tm_untrusted::read_beginning(log, END_BYTES),
+                tm_untrusted::read_end(log, if is_short { 0 } else { END_BYTES }),
+            ];
+            for end in ends {
+                // A log that is not there says nothing.
+                printed += "\n";
+                printed += &String::from_utf8_lossy(&end.unwrap_or_default());
+            }
+        }
+        job.refused(&printed)
     }
 
     /// Has another engine start jobs from now on; what the engines so far have started is still known.

@@ -55,7 +55,8 @@ pub async fn run_tests(command: &TestCommand, place: TestPlace<'_>, name: &str) 
         }
     };
     let started = SystemTime::now();
-    let end = match run(&prepared, command.timeout, place, &log).await {
+    let tree_command = prepared.tree_command(place, &log);
+    let end = match run(&tree_command, command.timeout, place.executor).await {
         Ok(end) => end,
         Err(error) => CommandEnd::NotStarted(error.with_causes()),
     };
@@ -73,6 +74,8 @@ pub async fn run_tests(command: &TestCommand, place: TestPlace<'_>, name: &str) 
     let mut report = report(end, parsed);
     report.coverage = coverage::read(place.worktree, started);
     report.output_tail = reading::end(&log, TAIL_BYTES).unwrap_or_default();
+    let messages: Vec<&str> = report.messages.values().map(String::as_str).collect();
+    report.refused = place.executor.refused(&tree_command, &messages.join("\n"));
     // Some frameworks say why a file can't be loaded in their results only.
     let said = report
         .messages
@@ -116,6 +119,26 @@ impl Prepared {
         results_file(&self.results)
     }
 
+    fn tree_command(&self, place: TestPlace<'_>, log: &Path) -> TreeCommand {
+        let mut argv = self.asked.argv.iter().cloned();
+        let mut besides = place.besides.clone();
+        besides.write.push(self.results.path().to_owned());
+        let of_place = place.variables.iter().cloned();
+        TreeCommand {
+            program: argv.next().unwrap_or_default(),
+            arguments: argv.collect(),
+            working_folder: place.worktree.to_owned(),
+            inherited: self.environment.inherited(),
+            environment: self.variables().into_iter().chain(of_place).collect(),
+            stdin: Stdin::Closed,
+            stdout: log.to_owned(),
+            stderr: log.to_owned(),
+            env_markers: vec![("TM_TESTS_LOG".to_owned(), log.display().to_string())],
+            needs: Some(self.environment.needs(JobKind::Tests, besides)),
+            ..TreeCommand::default()
+        }
+    }
+
     fn variables(&self) -> Vec<(OsString, OsString)> {
         let mut variables = self.environment.variables();
         variables.extend(self.asked.variables.iter().cloned());
@@ -153,38 +176,15 @@ fn without_place(report: &mut TestReport, worktree: &Path) {
 }
 
 async fn run(
-    prepared: &Prepared,
+    command: &TreeCommand,
     limit: Duration,
-    place: TestPlace<'_>,
-    log: &Path,
+    executor: &Executor,
 ) -> Result<CommandEnd, Error> {
-    let Some((program, arguments)) = prepared.asked.argv.split_first() else {
+    if command.program.is_empty() {
         return Ok(CommandEnd::NotStarted("the command is empty".to_owned()));
-    };
-    let mut besides = place.besides.clone();
-    besides.write.push(prepared.results.path().to_owned());
-    let tree_command = TreeCommand {
-        program: program.clone(),
-        arguments: arguments.to_vec(),
-        working_folder: place.worktree.to_owned(),
-        inherited: prepared.environment.inherited(),
-        environment: prepared
-            .variables()
-            .into_iter()
-            .chain(place.variables.iter().cloned())
-            .collect(),
-        stdin: Stdin::Closed,
-        stdout: log.to_owned(),
-        stderr: log.to_owned(),
-        env_markers: vec![("TM_TESTS_LOG".to_owned(), log.display().to_string())],
-        needs: Some(prepared.environment.needs(JobKind::Tests, besides)),
-        ..TreeCommand::default()
-    };
-    Ok(place
-        .executor
-        .run(&tree_command, limit)
-        .await?
-        .map_or(CommandEnd::TimedOut, |end| CommandEnd::Exited(end.code())))
+    }
+    let end = executor.run(command, limit).await?;
+    Ok(end.map_or(CommandEnd::TimedOut, |end| CommandEnd::Exited(end.code())))
 }
 
 fn report(end: CommandEnd, parsed: Option<Parsed>) -> TestReport {

@@ -50,6 +50,7 @@ pub fn put_together(command: &TestCommand, reports: Vec<TestReport>) -> TestRepo
         all.load_errors.extend(report.load_errors);
         all.mistakes.extend(report.mistakes);
         all.rewritten.extend(report.rewritten);
+        all.refused.extend(report.refused);
         all.coverage = sum(all.coverage, report.coverage);
         if weight(&report.end) > weight(&all.end) {
             all.end = report.end;

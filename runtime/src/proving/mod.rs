@@ -138,6 +138,19 @@ fn with_weakest(mut proof: Proof, command: &TestCommand, after: &TestReport) -> 
     proof
 }
 
+/// Says what the tests were refused: to people where the work holds, and to the next attempt where it does not.
+fn with_refused(mut proof: Proof, refused: BTreeSet<String>) -> Proof {
+    if proof.holds() {
+        proof.notes.extend(refused);
+    } else {
+        for words in refused {
+            proof.evidence += "\n";
+            proof.evidence += &words;
+        }
+    }
+    proof
+}
+
 /// Says which tree a proof is of.
 fn of_tree(proof: Proof, work: &Work) -> Proof {
     Proof {
@@ -173,6 +186,8 @@ struct Prover<'a> {
     start: Arc<StartTree>,
     /// Files of tests, and of what runs them, that were written to in any measurement of the work.
     rewritten: Mutex<BTreeSet<String>>,
+    /// What the tests say that they were refused by what held them, in any measurement of the work.
+    refused: Mutex<BTreeSet<String>>,
 }
 
 impl<'a> Prover<'a> {
@@ -196,6 +211,7 @@ impl<'a> Prover<'a> {
             result_cache,
             start,
             rewritten: Mutex::default(),
+            refused: Mutex::default(),
         })
     }
 
@@ -207,6 +223,8 @@ impl<'a> Prover<'a> {
     async fn concluded(&self, proof: Proof, after: TestReport) -> Result<Proof, StepError> {
         let proof = self.of_tests_as_checked_out(proof).await?;
         let proof = with_weakest(proof, self.command, &after);
+        let refused = std::mem::take(&mut *self.refused.lock());
+        let proof = with_refused(proof, refused);
         if proof.holds() {
             self.result_cache
                 .remember_proven(&self.work.tree, self.command, after);
@@ -253,6 +271,7 @@ impl<'a> Prover<'a> {
         self.rewritten
             .lock()
             .extend(report.rewritten.iter().cloned());
+        self.refused.lock().extend(report.refused.iter().cloned());
         Ok(report)
     }
 

@@ -1,6 +1,6 @@
 //! The arguments of bubblewrap: namespaces and mounts. What has to be done within them is the entry's.
 
-use crate::view::Access;
+use crate::view::{Access, PRIVATE};
 use crate::{Confinement, Network};
 
 use std::ffi::{OsStr, OsString};
@@ -27,8 +27,6 @@ const NAMESPACES: [&str; 5] = [
 /// The name of its processes.
 const NAME: &str = "bwrap";
 
-/// Where everybody's temporary files are; a program has its own there.
-const PRIVATE: [&str; 3] = ["/dev/shm", "/tmp", "/var/tmp"];
 /// Where a service listens that would look up names for a program without a network, and pass on what is in them.
 const RESOLVED: &str = "/run/systemd/resolve";
 

@@ -8,6 +8,9 @@ use crate::{CommandEnd, Detail, Strength, TestOutcome, TestReport};
 /// So many of the last lines that were printed are shown.
 const LAST_LINES: usize = 12;
 
+/// So much of what the tests were refused is shown.
+const REFUSED: usize = 3;
+
 /// What runners say that find no tests, where only the exit status tells anything.
 const NO_TESTS: [&str; 18] = [
     "no test files found",
@@ -85,6 +88,7 @@ pub fn judge_base(measured: BaseMeasured<'_>) -> (Base, Option<Problem>) {
                 what: format!("`{command}`: {why}"),
                 last_lines: last_lines(report),
                 hint: match hidden_folder {
+                    _ if !report.refused.is_empty() => refused(report),
                     Some(folder) if hint != OF_PLACE => format!("{hint}; {}", of_hidden(folder)),
                     _ => hint.to_owned(),
                 },
@@ -205,6 +209,12 @@ fn is_empty(paths: &[String]) -> bool {
     !own.any(|path| is_code(path) || MANIFESTS.contains(&file_name(path)))
 }
 
+/// What the tests were refused, the first of it.
+fn refused(report: &TestReport) -> String {
+    let first = &report.refused[..report.refused.len().min(REFUSED)];
+    first.join("; ")
+}
+
 fn last_lines(report: &TestReport) -> Vec<String> {
     let mut lines: Vec<String> = report
         .output_tail
@@ -238,6 +248,7 @@ fn counted(measured: BaseMeasured<'_>, state: BaseState) -> Base {
     let failed = count(TestOutcome::Failed) - flaky;
     let advice = match state {
         BaseState::Runs if strength == Strength::ExitStatusOnly => advice,
+        BaseState::Runs if failed > 0 && !report.refused.is_empty() => Some(refused(report)),
         BaseState::Runs => hidden_folder
             .filter(|_| failed > 0)
             .as_deref()

@@ -66,13 +66,7 @@ impl CommandPlace<'_> {
         }
         let deadline = Instant::now() + self.limit;
         for command in commands {
-            if let Some(end) = self.run(command, deadline).await? {
-                let failed = SetupFailed {
-                    command: describe(command),
-                    end,
-                    last_lines: last_lines(self.log).unwrap_or_default(),
-                    log: self.log.to_owned(),
-                };
+            if let Some(failed) = self.run(command, deadline).await? {
                 return Err(failed.into());
             }
         }
@@ -82,22 +76,30 @@ impl CommandPlace<'_> {
     /// Runs one command; returns how it failed.
     async fn run(
         self,
-        command: &CommandLine,
+        line: &CommandLine,
         deadline: Instant,
-    ) -> Result<Option<SetupEnd>, Error> {
+    ) -> Result<Option<SetupFailed>, Error> {
         let environment = CommandEnvironment::fresh(self.environment)
             .map_err(Error::file("make an environment for", self.folder))?;
-        let command = self.tree_command(command, &environment);
-        match self.executor.run(&command, deadline - Instant::now()).await {
-            Ok(None) => Ok(Some(SetupEnd::TimedOut(self.limit))),
-            Ok(Some(JobEnd::Exited(0))) => Ok(None),
-            Ok(Some(JobEnd::Exited(code))) => Ok(Some(SetupEnd::Exited(code))),
-            Ok(Some(JobEnd::Killed | JobEnd::Unknown)) => Ok(Some(SetupEnd::Killed)),
+        let command = self.tree_command(line, &environment);
+        let end = match self.executor.run(&command, deadline - Instant::now()).await {
+            Ok(Some(JobEnd::Exited(0))) => return Ok(None),
+            Ok(None) => SetupEnd::TimedOut(self.limit),
+            Ok(Some(JobEnd::Exited(code))) => SetupEnd::Exited(code),
+            Ok(Some(JobEnd::Killed | JobEnd::Unknown)) => SetupEnd::Killed,
             Err(error @ tm_executors::Error::Start { .. }) => {
-                Ok(Some(SetupEnd::NotStarted(error.with_causes())))
+                SetupEnd::NotStarted(error.with_causes())
             }
-            Err(error) => Err(error.into()),
-        }
+            Err(error) => return Err(error.into()),
+        };
+        let mut last_lines = last_lines(self.log).unwrap_or_default();
+        last_lines.extend(self.executor.refused(&command, ""));
+        Ok(Some(SetupFailed {
+            command: describe(line),
+            end,
+            last_lines,
+            log: self.log.to_owned(),
+        }))
     }
 
     fn tree_command(self, command: &CommandLine, environment: &CommandEnvironment) -> TreeCommand {
