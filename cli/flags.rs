@@ -1,5 +1,6 @@
 //! Flags as settings: each with the setting that it gives.
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use tm_config::Override;
@@ -52,8 +53,8 @@ pub(crate) struct JudgingArguments {
 }
 
 /// How agents, set-ups and tests are held to their checkout.
-#[derive(Clone, Copy, ValueEnum)]
-enum SandboxArgument {
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum SandboxArgument {
     /// The best that works here, none where nothing does.
     Auto,
     /// The best that works here; where nothing does, nothing is started.
@@ -64,6 +65,47 @@ enum SandboxArgument {
     Landlock,
     /// None.
     None,
+}
+
+/// What `tm loop --sandbox` takes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum LoopSandbox {
+    /// `docker sandbox run claude`.
+    Docker,
+    /// A level of the settings.
+    Level(SandboxArgument),
+}
+
+impl LoopSandbox {
+    /// Returns the level that it sets.
+    pub(crate) fn level(self) -> Option<String> {
+        match self {
+            Self::Docker => None,
+            Self::Level(level) => word(Some(level)),
+        }
+    }
+}
+
+impl ValueEnum for LoopSandbox {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            Self::Docker,
+            Self::Level(SandboxArgument::Auto),
+            Self::Level(SandboxArgument::Required),
+            Self::Level(SandboxArgument::Bwrap),
+            Self::Level(SandboxArgument::Landlock),
+            Self::Level(SandboxArgument::None),
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Docker => Some(PossibleValue::new("docker").help(
+                "Claude Code by `docker sandbox run claude`, whatever the settings say of agents; also without a level",
+            )),
+            Self::Level(level) => level.to_possible_value(),
+        }
+    }
 }
 
 /// How strictly RED and GREEN are judged.

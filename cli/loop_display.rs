@@ -172,13 +172,18 @@ fn line(event: &LoopEvent) -> Option<String> {
             prompt,
             iterations,
             branch,
+            sandbox,
             ..
         } => {
+            let held = sandbox
+                .as_ref()
+                .map(|held| format!("; sandbox: {held}"))
+                .unwrap_or_default();
             let place = branch
                 .as_ref()
                 .map(|branch| format!(" on `{branch}`"))
                 .unwrap_or_default();
-            format!("loop of up to {iterations} iterations of `{prompt}`{place}")
+            format!("loop of up to {iterations} iterations of `{prompt}`{place}{held}")
         }
         LoopEvent::IterationStarted {
             iteration,

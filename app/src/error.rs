@@ -311,14 +311,9 @@ pub enum Error {
     /// There is no work to reject.
     #[error("reject work: there is none")]
     NothingToReject,
-    /// The tests of a task can't stay.
-    #[error("the tests of `{task}` can't be kept: {why}")]
-    TestsNotKept {
-        /// The task.
-        task: String,
-        /// Why.
-        why: &'static str,
-    },
+    /// The tests of this task can't stay, and why.
+    #[error("the tests of `{0}` can't be kept: {1}")]
+    TestsNotKept(String, &'static str),
     /// A run that can be taken up owns its tasks.
     #[error("reject work of the run {0}, which can still be taken up")]
     RunUnfinished(RunId),
@@ -377,6 +372,9 @@ pub enum Error {
     /// There is no sandbox.
     #[error(transparent)]
     NoSandbox(Box<Self>),
+    /// Nothing can hold agents as was asked for.
+    #[error("hold agents: {0}")]
+    NotHeld(String),
     /// A loop is to run tests, and there are none.
     #[error("verify: there is no test command, and none was found")]
     NothingToVerifyWith,

@@ -188,7 +188,7 @@ const fn code(error: &Error) -> ExitCode {
         | Error::WorkRejected(_)
         | Error::RunUnfinished(_) => ExitCode::Refused,
         Error::NoReason
-        | Error::TestsNotKept { .. }
+        | Error::TestsNotKept(..)
         | Error::ThreeDots
         | Error::UnknownRange(_)
         | Error::NothingOfItsOwn(_)
@@ -271,7 +271,7 @@ fn on_work(error: &Error) -> Option<&'static str> {
             "`tm worktrees list` lists its tasks; a test task is `<id>:red`"
         }
         Error::NoReason => "say what is wrong: whoever does the task next is told nothing else",
-        Error::TestsNotKept { .. } => "leave `--keep-tests` out",
+        Error::TestsNotKept(..) => "leave `--keep-tests` out",
         Error::RunUnfinished(_) => {
             "`tm waves resume` takes it up, `tm waves run --on-interrupted fresh` leaves it as it is"
         }
@@ -296,6 +296,9 @@ fn on_work(error: &Error) -> Option<&'static str> {
             "`tm audit FROM..TO` names a range, as `tm audit origin/main..HEAD`; `tm waves list` lists runs"
         }
         Error::NoSandbox(_) => "install Docker, or leave out `--sandbox`",
+        Error::NotHeld(_) => {
+            "`--sandbox auto` takes what works here, and nothing where nothing does"
+        }
         Error::NothingToVerifyWith => {
             "pass `--test-command COMMAND`, or set `test.command` in .taskmaster/tm.yaml"
         }

@@ -5,7 +5,7 @@ use super::loops::LoopCommand;
 use crate::ask::is_answered;
 use crate::display::{Output, print_either};
 use crate::failure::Result;
-use crate::flags::Flags;
+use crate::flags::{Flags, LoopSandbox};
 use crate::loop_display::{LoopDisplay, Talk};
 use crate::project::{named_folder, open_with};
 use clap::Args;
@@ -74,9 +74,10 @@ pub(crate) struct LoopArguments {
     /// One loop for each tag (all with open tasks when none is named) at the same time, each in a worktree.
     #[arg(long)]
     parallel: bool,
-    /// Run Claude Code in a Docker sandbox: `docker sandbox run claude`.
-    #[arg(long, conflicts_with_all = ["verbose", "agent", "agent_command", "model", "worktree", "parallel"])]
-    sandbox: bool,
+    /// How agents, set-ups and tests are held, as in `tm waves run`; without a level, as Task Master has it, Claude Code
+    /// runs in a Docker sandbox [default: `sandbox.level` of the settings].
+    #[arg(long, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "docker")]
+    sandbox: Option<LoopSandbox>,
     /// The agent (see `tm config show`, `agents` in the settings).
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
@@ -134,7 +135,8 @@ impl Perform for LoopArguments {
         };
         tm_worktrees::check_git()?;
         let project = open_with(&start, self.settings())?;
-        if self.sandbox {
+        if self.sandbox == Some(LoopSandbox::Docker) {
+            self.refuse_beside_docker()?;
             get_sandbox_ready(project.repository.checkout_root()).await?;
         }
         let (talk, output, no_output) = (self.talk(), self.json.into(), self.no_output);
@@ -176,6 +178,22 @@ impl LoopArguments {
         }
     }
 
+    /// Docker holds one agent, which tm neither hears nor starts elsewhere.
+    fn refuse_beside_docker(&self) -> Result<()> {
+        let given = [
+            ("--verbose", self.verbose),
+            ("--agent", self.agent.is_some()),
+            ("--agent-command", self.agent_command.is_some()),
+            ("--model", self.model.is_some()),
+            ("--worktree", self.worktree),
+            ("--parallel", self.parallel),
+        ];
+        given.iter().find(|(_, is_given)| *is_given).map_or(Ok(()), |(flag, _)| {
+            Err(failure!("the argument '--sandbox' cannot be used with '{flag}': without a level it is `docker sandbox run claude`")
+                .usage("`--sandbox auto` holds every agent, wherever it works"))
+        })
+    }
+
     fn order(self, start: PathBuf) -> LoopOrder {
         LoopOrder {
             start,
@@ -192,7 +210,7 @@ impl LoopArguments {
             broken: BrokenBase::allowed_if(self.allow_broken_base),
             worktree: self.worktree,
             parallel: self.parallel,
-            sandbox: self.sandbox,
+            docker: self.sandbox == Some(LoopSandbox::Docker),
             max_cost: self.max_cost,
         }
     }
@@ -207,6 +225,11 @@ impl LoopArguments {
             .set("test.command", "--test-command", flag(&self.test_command))
             .set("waves.deadline", "--deadline", flag(&self.deadline))
             .set("waves.retries", "--retries", self.retries)
+            .set(
+                "sandbox.level",
+                "--sandbox",
+                self.sandbox.and_then(LoopSandbox::level),
+            )
             .given()
     }
 }

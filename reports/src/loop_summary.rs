@@ -16,6 +16,8 @@ pub struct LoopFacts {
     pub prompt: String,
     /// The agent.
     pub agent: String,
+    /// How its agents are held, where they are.
+    pub sandbox: Option<String>,
     /// When it began.
     pub started_at: Timestamp,
     /// Its folder.
@@ -33,6 +35,8 @@ pub struct LoopSummary {
     pub prompt: String,
     /// The agent.
     pub agent: String,
+    /// How its agents were held, where they were.
+    pub sandbox: Option<String>,
     /// How it ended: as that of its tag did, or the worst of several.
     pub final_status: LoopStatus,
     /// Why.
@@ -124,6 +128,7 @@ pub fn summarize_loop(
         loop_id: facts.loop_id,
         prompt: facts.prompt,
         agent: facts.agent,
+        sandbox: facts.sandbox,
         final_status,
         reason: worst.map_or_else(String::new, |tag_loop| tag_loop.reason.clone()),
         exit_code: exit_code::of_loop(final_status),
@@ -160,6 +165,9 @@ pub fn loop_text(summary: &LoopSummary) -> String {
     }
     if let Some(cost) = summary.cost_usd {
         let _ = write!(text, ", {cost:.2} dollars");
+    }
+    if let Some(sandbox) = &summary.sandbox {
+        let _ = write!(text, "; sandbox: {sandbox}");
     }
     let _ = writeln!(text, "; logs in {}", summary.directory);
     text
@@ -233,6 +241,7 @@ mod tests {
 
     fn facts() -> LoopFacts {
         LoopFacts {
+            sandbox: None,
             loop_id: "l1".to_owned(),
             prompt: "default".to_owned(),
             agent: "claude".to_owned(),

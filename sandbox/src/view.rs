@@ -5,7 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
 
 /// What may be done with a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -27,7 +28,13 @@ pub enum Access {
 pub struct View {
     /// Real paths, no links in them.
     rules: BTreeMap<PathBuf, Access>,
+    /// Real paths of folders out of which no link leads.
+    #[serde(skip)]
+    closed: Vec<PathBuf>,
 }
+
+/// So many links lead from one to the next, as for the kernel.
+const MOST_LINKS: usize = 40;
 
 /// Where people, services and other programs keep what is theirs: homes, sockets, temporary files, other disks.
 const OF_OTHERS: [&str; 11] = [
@@ -71,20 +78,51 @@ impl View {
         view
     }
 
+    /// Says that a folder is written by programs: what a path leads to by a link in it is passed over from now on, unless
+    /// that is in the folder too, since whoever made the link would be given what it names.
+    pub fn close(&mut self, folder: &Path) {
+        self.closed.extend(self.real(folder));
+    }
+
+    /// Returns what a path leads to; `None` where nothing is there, or by a link out of a folder that is closed.
+    pub fn real(&self, path: &Path) -> Option<PathBuf> {
+        let mut rest: Vec<OsString> = words(path);
+        let (mut real, mut links, mut within) = (PathBuf::from("/"), 0, None);
+        while let Some(word) = rest.pop() {
+            if word == ".." {
+                real.pop();
+                continue;
+            }
+            let target = real.join(&word).read_link().ok();
+            let Some(target) = target else {
+                real.push(word);
+                continue;
+            };
+            links += 1;
+            within = within.or_else(|| self.closed.iter().find(|closed| real.starts_with(closed)));
+            if target.is_absolute() {
+                real = PathBuf::from("/");
+            }
+            rest.extend(words(&target));
+            if links > MOST_LINKS {
+                return None;
+            }
+        }
+        let leads_out = within.is_some_and(|closed| !real.starts_with(closed));
+        (!leads_out && path.is_absolute() && real.exists()).then_some(real)
+    }
+
     /// Adds a rule, which replaces an earlier one for the same path. What is not there is passed over; a link stands for
     /// what it leads to.
     pub fn add(&mut self, path: &Path, access: Access) {
-        if let Ok(real) = path.canonicalize() {
+        if let Some(real) = self.real(path) {
             self.rules.insert(real, access);
         }
     }
 
     /// Adds a rule where it gives more than the rules so far.
     pub fn open(&mut self, path: &Path, access: Access) {
-        if path
-            .canonicalize()
-            .is_ok_and(|real| self.of(&real) < access)
-        {
+        if self.real(path).is_some_and(|real| self.of(&real) < access) {
             self.add(path, access);
         }
     }
@@ -107,6 +145,15 @@ impl View {
             .iter()
             .map(|(path, access)| (path.as_path(), *access))
     }
+}
+
+/// The words of a path that mean something, the first one last.
+fn words(path: &Path) -> Vec<OsString> {
+    let meant = path
+        .components()
+        .rev()
+        .filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+    meant.map(|part| part.as_os_str().to_owned()).collect()
 }
 
 impl PartialOrd for Access {
@@ -145,5 +192,50 @@ mod tests {
         );
         assert_eq!(view.of(Path::new("/usr/bin")), Access::Read);
         assert_eq!(view.rules().count(), 3);
+    }
+
+    #[test]
+    fn a_link_in_a_closed_folder_leads_nowhere_else() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a path");
+        for path in ["closed/a", "elsewhere"] {
+            std::fs::create_dir_all(root.join(path)).expect("made");
+        }
+        for (target, link) in [
+            (root.join("elsewhere"), "closed/out"),
+            ("../elsewhere".into(), "closed/up"),
+            ("a".into(), "closed/within"),
+            ("out".into(), "closed/two"),
+            ("loop".into(), "closed/loop"),
+            (root.join("closed/out"), "through"),
+            (root.join("closed/a"), "into"),
+        ] {
+            symlink(target, root.join(link)).expect("linked");
+        }
+        let mut view = View::default();
+        let real = |view: &View, path: &str| view.real(&root.join(path));
+        for path in ["closed/out", "closed/up", "closed/two", "through"] {
+            assert_eq!(real(&view, path), Some(root.join("elsewhere")), "{path}");
+        }
+        view.close(&root.join("closed"));
+        for path in [
+            "closed/out",
+            "closed/up",
+            "closed/two",
+            "through",
+            "closed/loop",
+            "closed/gone",
+            "through/..",
+        ] {
+            assert_eq!(real(&view, path), None, "{path}");
+        }
+        for path in ["closed/within", "into", "closed/a/../within"] {
+            assert_eq!(real(&view, path), Some(root.join("closed/a")), "{path}");
+        }
+        assert_eq!(view.real(Path::new("relative")), None);
+        view.add(&root.join("closed/out"), Access::Write);
+        view.add(&root.join("closed/within"), Access::Write);
+        assert_eq!(view.rules().count(), 1);
     }
 }

@@ -1,5 +1,6 @@
 //! `tm loop` with scripted agents: what ends it, what it counts, what it leaves behind.
 
+mod held;
 mod outside;
 
 use crate::scene::{Scene, write};
@@ -546,7 +547,9 @@ fn agents_of_lanes_side_by_side_are_named_when_the_checkout_changes_and_other_wo
         &scene.path("other").display().to_string(),
     ]);
     scene.pipe("gate");
-    let text = words(&looped(&scene, &["--parallel", "-p", "any.md"], 0));
+    // Whoever is held can't write there.
+    let arguments = ["--parallel", "-p", "any.md", "--sandbox", "none"];
+    let text = words(&looped(&scene, &arguments, 0));
     for part in [
         "hello.txt",
         "`b iteration-1` attempt 1",

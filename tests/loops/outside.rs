@@ -37,13 +37,22 @@ fn the_sandbox_is_asked_first_and_then_given_the_prompt() {
         scene.path("bin").display(),
         std::env::var("PATH").expect("a path")
     );
-    let run = || {
-        scene
-            .tm(&["loop", "--sandbox", "-p", "linting"])
-            .env("PATH", &path)
-            .output()
-            .expect("tm")
+    let run_with = |more: &[&str]| {
+        let mut command = scene.tm(&["loop", "--sandbox"]);
+        let command = command.args(more).args(["-p", "linting"]);
+        command.env("PATH", &path).output().expect("tm")
     };
+    let run = || run_with(&[]);
+    for flag in ["--verbose", "--worktree", "--agent=codex"] {
+        let refused = run_with(&[flag]);
+        assert_eq!(refused.status.code(), Some(2), "{}", words(&refused));
+        assert!(
+            words(&refused).contains("'--sandbox' cannot be used with '--")
+                && words(&refused).contains("`--sandbox auto` holds every agent"),
+            "{}",
+            words(&refused)
+        );
+    }
     let without = run();
     assert!(
         words(&without).contains("docker has none, it says: docker: unknown command")
@@ -62,6 +71,11 @@ fn the_sandbox_is_asked_first_and_then_given_the_prompt() {
     write(&scene.path("answer"), "OK.\n");
     let output = run();
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+    assert!(
+        words(&output).contains("; sandbox: docker"),
+        "{}",
+        words(&output)
+    );
     let calls = std::fs::read_to_string(scene.path("calls")).expect("calls");
     let looked = "sandbox version  \n";
     let asked = "sandbox run claude -p\n";

@@ -14,7 +14,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 
 /// Returns whether a level works on this machine.
-fn has(level: &str) -> bool {
+pub(crate) fn has(level: &str) -> bool {
     let scene = Scene::new(&[], "");
     let output = scene
         .tm(&["doctor", "--json"])

@@ -217,24 +217,29 @@ fn settle(repository: &Repository, own: &OwnGit, common: &Path) -> Result<()> {
         let taken = own.folder.join(copy.file_name().unwrap_or_default());
         replace(copy, &beginning(&taken, usize::MAX)?)?;
     }
-    // Where nobody said who commits, git says so to the agent.
-    if let Ok(Some((name, address))) = repository.author() {
-        text.push_str(&settings::lines([
-            ("user.name", name.as_str()),
-            ("user.email", address),
-        ]));
-    }
-    let paths = [&excludes, &attributes, &own.hooks].map(|path| path.to_string_lossy());
-    text.push_str(&settings::lines([
-        ("core.excludesfile", &*paths[0]),
-        ("core.attributesfile", &paths[1]),
-        (settings::HOOKS_PATH, &paths[2]),
-        ("commit.gpgsign", "false"),
-        ("tag.gpgsign", "false"),
-        ("gc.auto", "0"),
-        ("maintenance.auto", "false"),
-    ]));
+    text.push_str(&of_agents(repository, own, [&excludes, &attributes]));
     replace(&config, text.as_bytes())
+}
+
+/// What decides how an agent's git works, with the places of patterns and attributes, as a file of git's.
+pub(crate) fn of_agents(repository: &Repository, own: &OwnGit, paths: [&Path; 2]) -> String {
+    // Where nobody said who commits, git says so to the agent.
+    let author = repository.author().ok().flatten();
+    let author = author.map(|(name, address)| {
+        settings::lines([("user.name", name.as_str()), ("user.email", address)])
+    });
+    let [excludes, attributes, hooks] =
+        [paths[0], paths[1], &own.hooks].map(|path| path.to_string_lossy());
+    author.unwrap_or_default()
+        + &settings::lines([
+            ("core.excludesfile", &*excludes),
+            ("core.attributesfile", &attributes),
+            (settings::HOOKS_PATH, &hooks),
+            ("commit.gpgsign", "false"),
+            ("tag.gpgsign", "false"),
+            ("gc.auto", "0"),
+            ("maintenance.auto", "false"),
+        ])
 }
 
 /// Copies all references into one file; those that name others, each into its own.

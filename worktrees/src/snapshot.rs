@@ -15,7 +15,7 @@ const SHOWN: usize = 40;
 const COUNTED: u64 = 1024 * 1024;
 
 /// What is compared: HEAD, its branch, the default branch, and every path that differs from HEAD.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct CheckoutSnapshot {
     head: String,
     branch: Option<String>,
@@ -66,6 +66,17 @@ impl CheckoutSnapshot {
             default_branch: tip.map(|tip| tip.to_string()),
             paths,
             watched: repository.watched()?,
+        })
+    }
+
+    /// Takes a snapshot of what decides how git works, and of no work.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn of_settings(repository: &Repository) -> Result<Self> {
+        Ok(Self {
+            watched: repository.watched()?,
+            ..Self::default()
         })
     }
 

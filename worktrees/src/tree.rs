@@ -7,12 +7,14 @@ use crate::names::{name_of, path_named};
 use crate::reader::Entry;
 use crate::{Error, PathPatterns, Repository, Result, TreeId, Treeish};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 use tm_scheduler::verdict::{Change, ChangeKind};
+
+/// How git's list of what is in the index begins for a submodule.
+const SUBMODULE: &[u8] = b"160000 ";
 
 impl Repository {
     /// Returns the files that differ between two trees, or those of two commits; a renamed one counts as deleted and
@@ -277,19 +279,32 @@ impl Repository {
             }
         };
         let own = git("rev-parse --path-format=absolute --git-path index").path()?;
-        let mut name = OsString::from(own.as_os_str());
-        name.push(format!(".tm-{}", std::process::id()));
-        let copy = PathBuf::from(name);
+        // Nobody else writes there: whoever works in the checkout may write beside the index.
+        let scratch = self.scratch()?;
+        let copy = scratch.path().join("index");
         if own.exists() {
             copy_with_time(&own, &copy)?;
         }
         let git = |words| git(words).variable("GIT_INDEX_FILE", copy.as_os_str());
-        let tree = git("add --all -- .")
+        // git would ask the one that is there what it holds, and that one has settings of its own, which may name programs.
+        let listing = git("ls-files --stage -z").bytes()?;
+        let submodules: Vec<u8> = fields(&listing)
+            .filter_map(|entry| {
+                entry
+                    .strip_prefix(SUBMODULE)?
+                    .splitn(2, |&byte| byte == b'\t')
+                    .nth(1)
+            })
+            .flat_map(|path| [path, b"\0"].concat())
+            .collect();
+        if !submodules.is_empty() {
+            git("update-index --skip-worktree -z --stdin")
+                .input(submodules)
+                .done()?;
+        }
+        git("add --all -- .")
             .done()
-            .and_then(|()| git("write-tree").tree());
-        // A copy that stays does no harm: it is written anew each time.
-        let _written_anew = std::fs::remove_file(&copy);
-        tree
+            .and_then(|()| git("write-tree").tree())
     }
 }
 

@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tag_loops::Common;
 use tm_config::{AgentCommand, Argument, PromptDelivery};
+use tm_executors::engine::Holding;
 use tm_executors::testing::TestCommand;
 use tm_presets::{LoopContext, PromptTemplate, Recipe, loop_prompt, recipe};
 use tm_reports::{LoopFacts, LoopSummary, TagLoopSummary, TrySummary, summarize_loop};
@@ -64,8 +65,8 @@ pub struct LoopOrder {
     pub worktree: bool,
     /// Whether there is a loop for each tag.
     pub parallel: bool,
-    /// Whether Claude Code works in a Docker sandbox.
-    pub sandbox: bool,
+    /// Whether Claude Code works in a Docker sandbox, which holds it in the place of what the settings say.
+    pub docker: bool,
     /// What agents may cost in US dollars.
     pub max_cost: Option<f64>,
 }
@@ -111,6 +112,7 @@ impl Loop {
         let channels = channels(&order.notify)?;
         let prompt = order.prompt()?;
         let recipe = order.agent(&project)?;
+        let sandbox = order.sandbox(&project)?;
         let test_command = order.verification(&project)?;
         let backlog = order.backlog(&project, goal(&prompt))?;
         let tags = order.tags(backlog.as_ref())?;
@@ -125,6 +127,7 @@ impl Loop {
             loop_id: id.to_string(),
             prompt: prompt.name.clone(),
             agent: recipe.name.clone(),
+            sandbox: sandbox.clone(),
             started_at,
             directory: directory.path().display().to_string(),
         };
@@ -136,6 +139,7 @@ impl Loop {
             directory: directory.clone(),
             prompt,
             recipe,
+            sandbox,
             test_command,
             backlog,
             tags,
@@ -244,8 +248,8 @@ impl LoopOrder {
     /// The agent, whose program must be there.
     fn agent(&self, project: &Project) -> Result<Recipe, Error> {
         let settings = &project.loaded.settings;
-        if self.sandbox {
-            let recipe = in_sandbox(recipe("claude", settings)?);
+        if self.docker {
+            let recipe = in_docker(recipe("claude", settings)?);
             find_program(&recipe).map_err(|error| Error::NoSandbox(Box::new(error)))?;
             return Ok(recipe);
         }
@@ -255,6 +259,17 @@ impl LoopOrder {
             project.tell(&notice::Notice::CostUntold(&recipe.name));
         }
         Ok(recipe)
+    }
+
+    /// How its agents are held, in words; refused where that was asked for and nothing of it works here.
+    fn sandbox(&self, project: &Project) -> Result<Option<String>, Error> {
+        let executor = project.executor();
+        let held = executor.holding();
+        if let Some(held) = held.filter(|held| held.level.is_none()) {
+            return Err(Error::NotHeld(held.describe()));
+        }
+        let docker = self.docker.then(|| "docker".to_owned());
+        Ok(docker.or_else(|| held.map(Holding::describe)))
     }
 
     /// The test command, when one must pass after each iteration.
@@ -306,7 +321,7 @@ impl LoopOrder {
 }
 
 /// Claude Code in a Docker sandbox.
-fn in_sandbox(claude: Recipe) -> Recipe {
+fn in_docker(claude: Recipe) -> Recipe {
     let words = "docker sandbox run claude -p"
         .split(' ')
         .map(|word| Argument::Single(word.to_owned()));

@@ -22,7 +22,7 @@ use tm_scheduler::{
 };
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::{LoopDirectory, safe_name};
-use tm_worktrees::WorktreePool;
+use tm_worktrees::{Repository, WorktreePool};
 
 /// How long an agent may work when the settings name no time.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(Limits::DEFAULT_TIMEOUT_MINUTES);
@@ -36,6 +36,7 @@ pub(crate) struct Common<'a> {
     pub(crate) directory: LoopDirectory,
     pub(crate) prompt: PromptTemplate,
     pub(crate) recipe: Recipe,
+    pub(crate) sandbox: Option<String>,
     pub(crate) test_command: Option<TestCommand>,
     pub(crate) backlog: Option<(BacklogSource, Backlog)>,
     pub(crate) tags: Vec<Option<Tag>>,
@@ -122,7 +123,7 @@ impl Common<'_> {
             attempt_limits: self.attempt_limits(),
             backlog: backlog.map(|(source, _)| (source.clone(), ReadOptions::of_tag(&tag))),
             statuses,
-            repository: self.project.repository.clone(),
+            repository: self.repository(&place)?,
             left_out,
             own_files,
             escape: settings.git.escape,
@@ -131,10 +132,23 @@ impl Common<'_> {
             place,
             progress,
             executor: self.project.executor(),
+            sandbox: self.sandbox.clone(),
+            is_held_elsewhere: self.order.docker,
             directory: self.directory.clone(),
             tm_program,
             cost: self.cost.clone(),
             tag,
+        })
+    }
+
+    /// The repository as it is looked at: where agents that are held can write what decides how git works, as that is now.
+    fn repository(&self, place: &Place) -> Result<Repository, Error> {
+        let repository = &self.project.repository;
+        let is_kept = self.project.executor().holds() && matches!(place, Place::Checkout(_));
+        Ok(if is_kept {
+            repository.with_settings_kept_in(&self.directory.kept_settings())?
+        } else {
+            repository.clone()
         })
     }
 

@@ -292,10 +292,7 @@ fn kept_tests<'b>(
         (Tests::Kept, None, Phase::Red) => "they are what is rejected",
         (Tests::Kept, None, Phase::Green | Phase::None) => "it is no pair",
     };
-    Err(Error::TestsNotKept {
-        task: branch.task.id.clone(),
-        why,
-    })
+    Err(Error::TestsNotKept(branch.task.id.clone(), why))
 }
 
 /// Both halves of a pair may have been named.

@@ -1,10 +1,11 @@
 //! Who the agent of an attempt is, written down so that another tm can find it, and end it.
 
 use crate::engine::{Executor, JobHandle, end_all};
+use crate::environment::{AgentHome, HomeNeeds};
 use crate::{Error, OrFailedTo as _};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// No such file is longer.
@@ -50,13 +51,16 @@ impl AgentIdentity {
 }
 
 /// Ends the agent that `identity_file` names, with everything that its marks tell to be its own; returns how many
-/// processes that were. A process that has its number by now and is another is left alone.
+/// processes that were. A process that has its number by now and is another is left alone. What it kept up to date in a
+/// home of its own is brought back from there.
 pub async fn end_abandoned(
     executor: &Executor,
-    identity_file: &Path,
+    (identity_file, home): (&Path, PathBuf),
     env_markers: &[(String, String)],
 ) -> u32 {
     let identity = AgentIdentity::read(identity_file);
     let handle = identity.as_ref().map(|identity| &identity.handle);
-    end_all(executor.adopt(handle, env_markers).await, Duration::ZERO).await
+    let ended = end_all(executor.adopt(handle, env_markers).await, Duration::ZERO).await;
+    AgentHome::new(home, HomeNeeds::default()).settle(&[]);
+    ended
 }

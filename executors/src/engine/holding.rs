@@ -81,6 +81,11 @@ impl Holding {
 
     fn view(&self, command: &TreeCommand, needs: &Needs) -> View {
         let mut view = View::of_system();
+        // Whoever worked there before may have left links.
+        view.close(&command.working_folder);
+        for path in &needs.besides.write {
+            view.close(path);
+        }
         let all = |paths: &[PathBuf], access, view: &mut View| {
             for path in paths {
                 view.add(path, access);
@@ -127,7 +132,7 @@ impl Holding {
 
     /// Opens what is hidden, unless something hidden is below it.
     fn open(&self, path: &Path, access: Access, view: &mut View) {
-        let Ok(real) = path.canonicalize() else {
+        let Some(real) = view.real(path) else {
             return;
         };
         let holds_hidden = self.hidden.iter().any(|hidden| hidden.starts_with(&real));
@@ -148,7 +153,7 @@ impl Holding {
             let entries = tm_untrusted::entries(&folder);
             let links =
                 entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
-            let programs = links.filter_map(|link| link.path().canonicalize().ok());
+            let programs = links.filter_map(|link| view.real(&link.path()));
             folders.extend(programs.filter_map(|real| Some(real.parent()?.to_owned())));
             self.open_with_beside(&folder, view);
         }
@@ -172,7 +177,7 @@ impl Holding {
     /// Opens the program itself, which a link may stand for, with the packages that it is one of.
     fn open_program(&self, command: &TreeCommand, search_path: &OsStr, view: &mut View) {
         let found = which::which_in(&command.program, Some(search_path), &command.working_folder);
-        let Ok(real) = found.map(|path| path.canonicalize().unwrap_or(path)) else {
+        let Some(real) = found.ok().and_then(|path| view.real(&path)) else {
             return;
         };
         let packages = real

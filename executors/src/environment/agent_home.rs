@@ -67,9 +67,10 @@ const DROPPED: [&str; 10] = [
 /// Beside the agent's folder: what was copied of what it keeps up to date, by its place in the home.
 const COPIED: &str = "home.json";
 
-/// What the user's file was when it was copied, or when a copy was brought back: enough to tell that it is another one
-/// now. Whether a later tm counts alike does not matter much: then nothing is brought back.
-type Digests = BTreeMap<PathBuf, u64>;
+/// What was copied, each by its place in the home: whose it is, and what the user's file was when it was copied, or when a
+/// copy was brought back. That is enough to tell that it is another one now. Whether a later tm counts alike does not
+/// matter much: then nothing is brought back.
+type Copied = BTreeMap<PathBuf, (PathBuf, u64)>;
 
 /// A path in the home of somebody.
 struct Shared {
@@ -135,7 +136,7 @@ impl AgentHome {
         remove(&self.folder);
         std::fs::create_dir_all(&self.folder)?;
         make_home(&self.folder, &self.user)?;
-        let mut copied = Digests::new();
+        let mut copied = Copied::new();
         for Shared { of_user, within } in self.shared(&self.needs.read) {
             let place = self.place(&within)?;
             if of_user.is_dir() {
@@ -148,14 +149,19 @@ impl AgentHome {
         for Shared { of_user, within } in self.shared(&self.needs.write) {
             std::fs::copy(&of_user, self.place(&within)?)?;
             let copy = tm_untrusted::read_beneath(&self.home(), &within, MOST_BYTES)?;
-            copied.insert(within, digest(&copy));
+            copied.insert(within, (of_user, digest(&copy)));
         }
         self.write_copied(&copied)
     }
 
     /// Brings back what the agent has changed of what it keeps up to date.
     pub(crate) fn keep_up(&mut self) {
-        for shared in self.shared(&self.needs.write) {
+        let shared = self.shared(&self.needs.write).collect();
+        self.keep_up_with(shared);
+    }
+
+    fn keep_up_with(&mut self, all: Vec<Shared>) {
+        for shared in all {
             let copy = self.home().join(&shared.within);
             let Ok(found) = copy.symlink_metadata() else {
                 continue;
@@ -181,7 +187,10 @@ impl AgentHome {
             }
         }
         self.seen.clear();
-        self.keep_up();
+        // Whoever was started by a tm that is gone may have had other needs.
+        let copied = self.copied().unwrap_or_default().into_iter();
+        let shared = copied.map(|(within, (of_user, _))| Shared { of_user, within });
+        self.keep_up_with(shared.collect());
         remove(&self.folder);
         let _not_there = std::fs::remove_file(self.folder.with_file_name(COPIED));
     }
@@ -189,11 +198,12 @@ impl AgentHome {
     fn bring_back(&self, Shared { of_user, within }: &Shared) -> io::Result<()> {
         let mut copied = self.copied()?;
         let written = tm_untrusted::read_beneath(&self.home(), within, MOST_BYTES)?;
-        let of_user = of_user.canonicalize()?;
+        let (of_user, place) = (of_user.canonicalize()?, of_user);
         let of_user_bytes = tm_untrusted::read(&of_user, MOST_BYTES)?;
         let now = digest(&of_user_bytes);
+        let known = copied.get(within).map(|(_, digest)| *digest);
         // The user's own is newer where it changed too.
-        if copied.get(within) != Some(&now) || digest(&written) == now {
+        if known != Some(now) || digest(&written) == now {
             return Ok(());
         }
         if lacks_some(&of_user_bytes, &written) {
@@ -206,18 +216,18 @@ impl AgentHome {
         file.as_file()
             .set_permissions(of_user.metadata()?.permissions())?;
         file.persist(of_user)?;
-        copied.insert(within.clone(), digest(&written));
+        copied.insert(within.clone(), (place.clone(), digest(&written)));
         self.write_copied(&copied)
     }
 
-    fn copied(&self) -> io::Result<Digests> {
+    fn copied(&self) -> io::Result<Copied> {
         let path = self.folder.with_file_name(COPIED);
         Ok(serde_json::from_slice(&tm_untrusted::read(
             &path, MOST_BYTES,
         )?)?)
     }
 
-    fn write_copied(&self, copied: &Digests) -> io::Result<()> {
+    fn write_copied(&self, copied: &Copied) -> io::Result<()> {
         let path = self.folder.with_file_name(COPIED);
         tm_untrusted::create_anew(&path)?.write_all(&serde_json::to_vec(copied)?)
     }

@@ -98,12 +98,7 @@ impl AttemptRunner {
         if self.escape == Escape::Traced && !is_held && self.workplace == Workplace::Elsewhere {
             command.tree.environment.extend(traced.begin()?);
         }
-        // What is held changes nothing of the user's, and what changes there is of others.
-        let (checkout, elsewhere) = if is_held {
-            (None, None)
-        } else {
-            tokio::join!(self.checkout(), self.elsewhere())
-        };
+        let (checkout, elsewhere) = tokio::join!(self.checkout(is_held), self.elsewhere(is_held));
         let at_work = self.concurrent.begin((task, number));
         let ended = match start {
             Start::New => run_attempt(command, orders, progress).await,
@@ -111,8 +106,8 @@ impl AttemptRunner {
         };
         let mut report = ended?;
         let (changes, changed_elsewhere, ()) = tokio::join!(
-            self.changes_since(checkout),
-            self.changed_elsewhere(elsewhere),
+            self.changes_since(checkout, is_held),
+            self.changed_elsewhere(elsewhere, is_held),
             async { afterwards(&report) }
         );
         let meanwhile = at_work.end();
@@ -151,32 +146,48 @@ impl AttemptRunner {
     }
 
     /// The user's checkout as it is now; `None` when it is not looked at, or can't be.
-    async fn checkout(&self) -> Option<CheckoutSnapshot> {
-        if self.workplace == Workplace::Checkout {
-            return None;
-        }
+    ///
+    /// What is held changes nothing of the user's but where it works, and there what decides how git works for the user.
+    async fn checkout(&self, is_held: bool) -> Option<CheckoutSnapshot> {
         let own = self.clone();
-        let look = move || CheckoutSnapshot::take(&own.repository, &own.own_files);
-        seen("the checkout", look).await
+        let look = move || match (own.workplace, is_held) {
+            (Workplace::Checkout, true) => CheckoutSnapshot::of_settings(&own.repository).map(Some),
+            (Workplace::Elsewhere, false) => {
+                CheckoutSnapshot::take(&own.repository, &own.own_files).map(Some)
+            }
+            (Workplace::Checkout, false) | (Workplace::Elsewhere, true) => Ok(None),
+        };
+        seen("the checkout", look).await?
     }
 
-    async fn changes_since(&self, before: Option<CheckoutSnapshot>) -> Option<CheckoutChanges> {
-        let (before, after) = (before?, self.checkout().await?);
+    async fn changes_since(
+        &self,
+        before: Option<CheckoutSnapshot>,
+        is_held: bool,
+    ) -> Option<CheckoutChanges> {
+        let (before, after) = (before?, self.checkout(is_held).await?);
         let repository = self.repository.clone();
         let changes = in_background(move || before.changes(&after, &repository));
         changes.await.ok()
     }
 
     /// The user's other worktrees as they are now; `None` when they can't be looked at.
-    async fn elsewhere(&self) -> Option<OtherWorktrees> {
+    async fn elsewhere(&self, is_held: bool) -> Option<OtherWorktrees> {
+        if is_held {
+            return None;
+        }
         let own = self.clone();
         let look = move || OtherWorktrees::take(&own.repository, &own.own_folder);
         seen("other worktrees", look).await
     }
 
     /// What changed there since, one sentence.
-    async fn changed_elsewhere(&self, before: Option<OtherWorktrees>) -> Option<String> {
-        let changes = before?.changes(&self.elsewhere().await?);
+    async fn changed_elsewhere(
+        &self,
+        before: Option<OtherWorktrees>,
+        is_held: bool,
+    ) -> Option<String> {
+        let changes = before?.changes(&self.elsewhere(is_held).await?);
         let words = format!(
             "while it worked, other worktrees changed: {}",
             changes.join(", ")

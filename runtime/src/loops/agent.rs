@@ -7,18 +7,22 @@ use super::{LoopEvent, LoopSetup, Place, Teller};
 use crate::attempt::{
     Attempt, AttemptRunner, ConcurrentAttempts, Launch, Ran, Start, Workplace, not_started,
 };
+use crate::holding::git_of_agent;
 use crate::{StepError, blocking, describe};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tm_executors::agent::{AgentCommand, Follower, LogEnd, Progress, closing};
+use tm_executors::process::Besides;
 use tm_presets::LoopContext;
 use tm_scheduler::iteration::{AgentEnd, BacklogView, LoopInput, WorkChanges};
 use tm_scheduler::{AgentReport, AttemptNumber, Status, StopMode, Task, TaskId};
 use tm_store::run::AttemptDirectory;
-use tm_worktrees::{Error, WorkSnapshot};
+use tm_worktrees::{Error, GitInCheckout, WorkSnapshot};
 use tokio::sync::watch;
+use tokio::task::block_in_place;
 
 /// Which try at which iteration, and what went wrong before.
 #[derive(Debug)]
@@ -51,8 +55,9 @@ pub(super) async fn run_agent(
         teller.warn(message.clone());
         message
     };
-    if let Err(error) = commit_rest(&setup, this.iteration).await {
-        warn(error);
+    match commit_rest(&setup, this.iteration).await {
+        Ok(refused) => refused.into_iter().for_each(|words| teller.warn(words)),
+        Err(error) => drop(warn(error)),
     }
     end.work = work_since(&setup, before)
         .await
@@ -152,16 +157,18 @@ async fn work_since(
     work.await
 }
 
-/// In a worktree, nothing is left uncommitted: its folder goes away, its branch stays.
-async fn commit_rest(setup: &Arc<LoopSetup>, iteration: u32) -> Result<(), StepError> {
+/// In a worktree, what an agent committed is brought home and nothing is left uncommitted: its folder goes away, its branch
+/// stays. Returns in words which commits are not taken over.
+async fn commit_rest(setup: &Arc<LoopSetup>, iteration: u32) -> Result<Option<String>, StepError> {
     let commit = move |setup: &LoopSetup| {
         let Some(worktree) = setup.place.worktree() else {
-            return Ok(());
+            return Ok(None);
         };
+        let refused = worktree.bring_home()?;
         let what = format!("what iteration {iteration} left uncommitted");
         let message = setup.message(&what);
         let committed = worktree.commit_rest(&setup.never_commit, &message, setup.hooks);
-        committed.map(drop)
+        committed.map(|_| refused)
     };
     with_setup(setup, commit).await
 }
@@ -183,6 +190,9 @@ fn command(
         ..setup.context.clone()
     };
     let prompt = setup.prompt.framed(&context)?;
+    let (besides, of_git) = block_in_place(|| besides(setup))?.unzip();
+    let mut variables = variables(setup, this);
+    variables.extend(of_git.into_iter().flatten());
     let launch = Launch {
         recipe: &setup.recipe,
         executor: &setup.executor,
@@ -195,13 +205,54 @@ fn command(
         tag: &setup.tag,
         run_id: &setup.id,
         tm_program: &setup.tm_program,
-        variables: variables(setup, this),
+        variables,
         env_markers: env_markers(&setup.id, &setup.tag, this.iteration, this.attempt),
         limits: setup.attempt_limits,
-        // It keeps the user's backlog and works where that is.
-        besides: None,
+        besides,
     };
     Ok((launch.prepare()?, prompt))
+}
+
+type Variables = Vec<(OsString, OsString)>;
+
+/// What an agent is given where it is held, and what tells its git so; `None` where nobody of tm's holds it.
+fn besides(setup: &LoopSetup) -> Result<Option<(Besides, Variables)>, Error> {
+    if setup.is_held_elsewhere {
+        return Ok(None);
+    }
+    if !setup.executor.holds() {
+        return Ok(Some((Besides::default(), Variables::new())));
+    }
+    let (git, variables) = if let Some(worktree) = setup.place.worktree() {
+        (worktree.begin_private()?, Variables::new())
+    } else {
+        let GitInCheckout { git, variables } = setup.repository.git_in_checkout()?;
+        let variables = variables.map(|(name, value)| (name.into(), value.into()));
+        (git, variables.to_vec())
+    };
+    let mut besides = git_of_agent(git);
+    // How the next one is held is not its to say.
+    let checkouts = [setup.place.folder(), setup.repository.checkout_root()];
+    besides
+        .read
+        .extend(checkouts.map(|root| root.join(".taskmaster/tm.yaml")));
+    // It keeps the user's backlog, which is written by new names beside it.
+    besides.write.push(setup.progress.path().to_owned());
+    let hidden = setup.executor.holding().map(|held| held.hidden.as_slice());
+    let holds_hidden = |folder: &&Path| {
+        hidden
+            .into_iter()
+            .flatten()
+            .any(|hidden| hidden.starts_with(folder))
+    };
+    let backlog = setup.backlog.iter().map(|(source, _)| source.path());
+    besides.write.extend(backlog.map(|path| {
+        let beside = path
+            .parent()
+            .filter(|folder| path.is_file() && !holds_hidden(folder));
+        beside.unwrap_or(path).to_owned()
+    }));
+    Ok(Some((besides, variables)))
 }
 
 fn variables(setup: &LoopSetup, this: &Try) -> Vec<(OsString, OsString)> {

@@ -69,6 +69,7 @@ pub async fn run_loops(
             prompt: setup.prompt.name.clone(),
             iterations: setup.limits.iterations.get(),
             branch: setup.place.branch(),
+            sandbox: setup.sandbox.clone(),
         });
         let tag_loop = TagLoop::new(setup, Arc::clone(&concurrent), teller);
         running.spawn(tag_loop.run(stopping.clone()));
@@ -155,6 +156,8 @@ pub enum LoopEvent {
         iterations: u32,
         /// The branch that it works on, when that is one of tm's.
         branch: Option<String>,
+        /// How its agents are held, where they are.
+        sandbox: Option<String>,
     },
     /// An agent is started.
     #[serde(rename = "iteration:started")]

@@ -64,6 +64,10 @@ pub struct LoopSetup {
     pub progress: ProgressFile,
     /// Where agents and tests are started.
     pub executor: Executor,
+    /// How its agents are held, in words.
+    pub sandbox: Option<String>,
+    /// Whether something else holds them, which tm starts as it is.
+    pub is_held_elsewhere: bool,
     /// The loop's folder.
     pub directory: LoopDirectory,
     /// This program.
@@ -248,7 +252,7 @@ pub async fn clean_up(project: &ProjectDirectory) -> Result<Vec<CutOff>, Error> 
         let env_markers = env_markers(&state.id, &state.tag, state.iteration, state.attempt);
         let ended_processes = end_abandoned(
             &Executor::local(project.under_way()),
-            &attempt.agent(),
+            (&attempt.agent(), attempt.own().path().to_owned()),
             &env_markers,
         )
         .await;

@@ -27,6 +27,9 @@ pub struct LoopState {
     pub attempt: u32,
     /// The worktree, its branch and where that began, when the loop works in one.
     pub worktree: Option<(PathBuf, String, CommitId)>,
+    /// How its agents are held, in words.
+    #[serde(default)]
+    pub sandbox: Option<String>,
     /// How it ended; nothing while it goes on.
     pub ended: Option<LoopStatus>,
 }

@@ -199,6 +199,7 @@ impl TagLoop {
             is_under_way: self.is_under_way,
             attempt: self.attempt,
             worktree,
+            sandbox: setup.sandbox.clone(),
             ended,
         };
         state.write(&setup.directory)

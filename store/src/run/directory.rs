@@ -171,6 +171,8 @@ impl LoopDirectory {
         activity = "activity.jsonl";
         /// Returns the summary for programs.
         summary_json = "summary.json";
+        /// Returns the folder with git's settings as they were when the loop began, where its agents can write them.
+        kept_settings = "git";
     }
 
     /// Returns the folder of one try at an iteration, which need not exist.

@@ -84,6 +84,11 @@ impl Settings {
         Self::of_scope(call, |scope| scope != b"command")
     }
 
+    /// Reads what the user's files say, and none of the repository's.
+    pub(crate) fn of_user(call: Git) -> Result<Self> {
+        Self::of_scope(call, |scope| matches!(scope, b"system" | b"global"))
+    }
+
     /// Reads what the repository's own files say, and no others.
     pub(crate) fn of_repository(call: Git) -> Result<Self> {
         Self::of_scope(call, |scope| matches!(scope, b"local" | b"worktree"))

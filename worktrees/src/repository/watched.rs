@@ -13,13 +13,14 @@ use std::path::{Path, PathBuf};
 use tm_untrusted::entries;
 
 /// Files of the repository that change what git sees.
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     "info/exclude",
     "info/attributes",
     "info/grafts",
     "info/sparse-checkout",
     "objects/info/alternates",
     "shallow",
+    "commondir",
     "config.worktree",
 ];
 /// What is said where git can't read its configuration.
