@@ -134,10 +134,15 @@ impl Scene {
             // on every machine.
             .env("TM_SANDBOX_LEVEL", "none")
             .stdin(Stdio::null());
-        // The whole suite can be run in one, with that folder in it but for what is its user's and tm's.
+        // The whole suite can be run in one, with that folder in it but for what is tm's; who would change the
+        // checkout then finds that it can't.
         if let Some(level) = std::env::var_os("TM_TEST_SANDBOX") {
             command
                 .env("TM_SANDBOX_LEVEL", level)
+                .env(
+                    "TM_SANDBOX_READ",
+                    format!("[{0}, {0}/.git]", self.root().display()),
+                )
                 .env("TM_SANDBOX_WRITE", self.folder.path());
         }
         command

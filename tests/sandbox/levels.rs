@@ -61,6 +61,8 @@ fn agent_at(level: &str) {
     let output = scene
         .run_command(&["--retries", "0"])
         .env("TM_SANDBOX_LEVEL", level)
+        // With a layer over a folder.
+        .env("CARGO_HOME", scene.path("home/cargo"))
         .output()
         .expect("tm");
     let words = String::from_utf8_lossy(&output.stderr);
@@ -107,6 +109,8 @@ fn tests_at(level: &str) {
     let output = scene
         .tm(&["doctor", "--tests"])
         .env("TM_SANDBOX_LEVEL", level)
+        // With a layer over a folder.
+        .env("CARGO_HOME", scene.path("home/cargo"))
         .output()
         .expect("tm");
     let words = String::from_utf8_lossy(&output.stdout);
