@@ -152,4 +152,26 @@ mod tests {
         .await
         .expect_err("there is no such program");
     }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn whoever_holds_a_program_is_left_to_end_by_itself_and_others_are_ended() {
+        let minute = Duration::from_mins(1);
+        for (name, ends) in [("bwrap", true), ("other", false)] {
+            let folder = tempfile::tempdir().expect("a folder");
+            // Goes on until the program has ended and that was noticed.
+            let after =
+                "echo > begun; while kill -0 $0 2> /dev/null; do :; done; sleep 0.01; echo > ended";
+            let text = format!(
+                "mkfifo begun; ln -s /bin/sh {name}; ./{name} -c '{after}' $$ & read _ < begun"
+            );
+            let ended = run_within(&command(folder.path(), &text), minute).await;
+            assert!(
+                ended
+                    .expect("started")
+                    .is_some_and(|status| status.success())
+            );
+            assert_eq!(folder.path().join("ended").exists(), ends, "{name}");
+        }
+    }
 }

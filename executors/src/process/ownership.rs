@@ -110,7 +110,7 @@ pub(super) struct Own {
 impl Own {
     /// Tells whether this is an adopted orphan: a child that this process can't have started itself, because it is
     /// in another session, or in a group that is neither this process's nor its own.
-    fn adopted(&self, process: &Process) -> bool {
+    pub(super) fn adopted(&self, process: &Process) -> bool {
         let foreign_group = process.group != self.group && process.group != process.identity.pid;
         process.parent == self.pid && (process.session != self.session || foreign_group)
     }

@@ -116,19 +116,28 @@ pub(super) fn observe() {
     }
 }
 
-/// Tells, without a look at all processes, that a tree whose leader ended has left nothing behind.
-///
-/// True only where orphans come to this process and none is there that could be the tree's.
-pub(super) fn left_nothing(id: TreeId) -> bool {
+/// What a tree whose leader ended has left behind, as far as that is seen without a look at all processes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Left {
+    /// Nothing: orphans come to this process, and none is there that could be the tree's.
+    Nothing,
+    /// Whoever held the program, and ends a moment after it.
+    Keeper,
+    /// Something, or it can't be seen.
+    Unknown,
+}
+
+/// Returns what a tree whose leader ended has left behind; reaps orphans that ended.
+pub(super) fn left(id: TreeId) -> Left {
     let (Some(own), Some(children)) = (own(), system::adopted_children()) else {
-        return false;
+        return Left::Unknown;
     };
     let registry = registry();
     let Some(tree) = registry.trees.get(&id) else {
-        return true;
+        return Left::Nothing;
     };
     let Leader::Child(leader) = tree.leader else {
-        return false;
+        return Left::Unknown;
     };
     let waited_for: BTreeSet<u32> = registry
         .trees
@@ -136,18 +145,27 @@ pub(super) fn left_nothing(id: TreeId) -> bool {
         .filter_map(|tree| tree.leader.identity())
         .map(|leader| leader.pid)
         .collect();
-    if tree
-        .known
-        .iter()
-        .any(|identity| *identity != leader && identity.is_alive())
-    {
-        return false;
-    }
-    children
+    let known = tree.known.iter();
+    let known = known.filter(|identity| **identity != leader && identity.is_alive());
+    let is_left = |child: &Process| {
+        if own.adopted(child) && !child.is_running() {
+            signal::reap(child.identity.pid);
+            return false;
+        }
+        child.group != own.group || child.session != own.session
+    };
+    let orphans = children
         .into_iter()
         .filter(|pid| !waited_for.contains(pid))
         .filter_map(system::process)
-        .all(|child| child.group == own.group && child.session == own.session)
+        .filter(is_left)
+        .map(|child| child.identity);
+    let left: Vec<ProcessIdentity> = known.copied().chain(orphans).collect();
+    match left.as_slice() {
+        [] => Left::Nothing,
+        left if left.iter().all(|one| tm_sandbox::is_keeper(one.pid)) => Left::Keeper,
+        _ => Left::Unknown,
+    }
 }
 
 /// The table is read before the trees, so that a tree which starts meanwhile is counted as a possible owner.

@@ -3,7 +3,7 @@
 //! Does not know what the program is for. Dropping a tree kills it.
 
 use super::ownership::{Leader, Tree};
-use super::registry::{self, OBSERVE_EVERY, TreeId};
+use super::registry::{self, Left, OBSERVE_EVERY, TreeId};
 use super::table::Process;
 use super::{ProcessIdentity, TreeCommand, become_subreaper, signal};
 use crate::Error;
@@ -20,6 +20,8 @@ const KILL_LIMIT: Duration = Duration::from_secs(10);
 const DROP_ROUNDS: u32 = 50;
 /// The first pause between two looks at a tree that is ending.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
+/// So long whoever held a program that has ended may take to end as well, before it is looked for like anything else.
+const KEEPER_LIMIT: Duration = Duration::from_millis(250);
 /// The longest pause between two looks at a tree that is ending.
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
@@ -113,7 +115,13 @@ impl ProcessTree {
     /// zero. Returns how many descendants were still alive after the program had ended.
     pub async fn end(&mut self, grace: Duration) -> u32 {
         let mut leftovers = BTreeSet::new();
-        if !self.is_known_to_be_gone() {
+        let until = Instant::now() + KEEPER_LIMIT;
+        let mut left = self.left();
+        while left == Left::Keeper && Instant::now() < until {
+            tokio::time::sleep(FIRST_PAUSE).await;
+            left = self.left();
+        }
+        if left != Left::Nothing {
             if !grace.is_zero() {
                 self.send_until_gone(Signal::TERM, grace, &mut leftovers)
                     .await;
@@ -127,14 +135,15 @@ impl ProcessTree {
         u32::try_from(leftovers.len()).unwrap_or(u32::MAX)
     }
 
-    /// Tells, as far as that is cheap to see, that the program has ended and left nothing.
-    fn is_known_to_be_gone(&mut self) -> bool {
+    /// Returns what the program has left, as far as that is cheap to see.
+    fn left(&mut self) -> Left {
         match &mut self.state {
-            State::Child(child) => {
-                matches!(child.try_wait(), Ok(Some(_))) && registry::left_nothing(self.id)
-            }
-            State::Foreign => false,
-            State::Gone => true,
+            State::Child(child) => match child.try_wait() {
+                Ok(Some(_)) => registry::left(self.id),
+                Ok(None) | Err(_) => Left::Unknown,
+            },
+            State::Foreign => Left::Unknown,
+            State::Gone => Left::Nothing,
         }
     }
 
@@ -186,7 +195,7 @@ impl ProcessTree {
 impl Drop for ProcessTree {
     fn drop(&mut self) {
         for _ in 0..DROP_ROUNDS {
-            if self.is_known_to_be_gone() {
+            if self.left() == Left::Nothing {
                 break;
             }
             let alive: Vec<Process> = registry::members(self.id)
