@@ -13,6 +13,7 @@ use crate::clean::remove_if_there;
 use crate::files::{Identity, beginning, create_folder, replace};
 use crate::git::path_of;
 use crate::owned::{OwnedFolder, OwnedHead, SHORT, dot_git};
+use crate::reader::{Reader, Target};
 use crate::repository::own::{NO_HEAD, OwnGit};
 use crate::repository::{is_plain, lfs_settings, settings};
 use crate::{Error, OrFailedTo as _, Repository, Result};
@@ -243,27 +244,44 @@ pub(crate) fn of_agents(repository: &Repository, own: &OwnGit, paths: [&Path; 2]
 }
 
 /// Copies all references into one file; those that name others, each into its own.
-fn copy_references(repository: &Repository, common: &Path) -> Result<()> {
-    let listing = repository
-        .git_on_objects("for-each-ref --sort=refname")
-        .arg("--format=%(objectname) %(refname) %(symref)")
-        .bytes()?;
+pub(crate) fn copy_references(repository: &Repository, common: &Path) -> Result<()> {
+    let of_git = || {
+        let listing = repository
+            .git_on_objects("for-each-ref --sort=refname")
+            .arg("--format=%(objectname) %(refname) %(symref)")
+            .bytes()?;
+        Ok(listing
+            .split(|&byte| byte == b'\n')
+            .filter_map(said_reference)
+            .collect())
+    };
     let mut packed = b"# pack-refs with: sorted \n".to_vec();
-    for line in listing.split(|&byte| byte == b'\n') {
-        let mut words = line.splitn(3, |&byte| byte == b' ');
-        let (Some(id), Some(name), Some(target)) = (words.next(), words.next(), words.next())
-        else {
-            continue;
-        };
-        if target.is_empty() {
-            packed.extend([id, b" ", name, b"\n"].concat());
-        } else if is_plain(&path_of(name)) {
-            let path = common.join(path_of(name));
-            create_folder(path.parent().unwrap_or(common))?;
-            replace(&path, &[b"ref: ", target, b"\n"].concat())?;
+    for (name, target) in repository.read_or(Reader::all_references, of_git)? {
+        match target {
+            Target::Object(id) => {
+                packed.extend([id.as_str().as_bytes(), b" ", &name, b"\n"].concat());
+            }
+            Target::Reference(target) if is_plain(&path_of(&name)) => {
+                let path = common.join(path_of(&name));
+                create_folder(path.parent().unwrap_or(common))?;
+                replace(&path, &[b"ref: ", &*target, b"\n"].concat())?;
+            }
+            Target::Reference(_) => {}
         }
     }
     replace(&common.join("packed-refs"), &packed)
+}
+
+/// Reads a line of git's about a reference.
+fn said_reference(line: &[u8]) -> Option<(Vec<u8>, Target)> {
+    let mut words = line.splitn(3, |&byte| byte == b' ');
+    let (id, name, target) = (words.next()?, words.next()?, words.next()?);
+    let target = if target.is_empty() {
+        Target::Object(CommitId::new(std::str::from_utf8(id).ok()?))
+    } else {
+        Target::Reference(target.to_owned())
+    };
+    Some((name.to_owned(), target))
 }
 
 /// Makes a store of objects that has those of another one.

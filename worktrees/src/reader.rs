@@ -62,6 +62,15 @@ impl<T> Found<T> {
     }
 }
 
+/// What a reference says.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) enum Target {
+    /// The id of an object.
+    Object(CommitId),
+    /// The full name of another reference.
+    Reference(Vec<u8>),
+}
+
 /// The library, opened once for a run.
 pub(crate) struct Reader {
     folder: PathBuf,
@@ -123,17 +132,29 @@ impl Reader {
 
     /// Returns the full names of references that begin so, with their ids, in order.
     pub(crate) fn references(&self, beginning: &str) -> Option<Vec<(String, CommitId)>> {
+        let all = self.all_references()?.into_iter();
+        all.filter(|(name, _)| name.starts_with(beginning.as_bytes()))
+            .map(|(name, target)| match target {
+                Target::Object(id) => Some((String::from_utf8(name).ok()?, id)),
+                // git's to follow.
+                Target::Reference(_) => None,
+            })
+            .collect()
+    }
+
+    /// Returns the full names of all references in order, and what they say.
+    pub(crate) fn all_references(&self) -> Option<Vec<(Vec<u8>, Target)>> {
         let library = self.library();
         let mut found = Vec::new();
         for reference in library.git.references().ok()? {
             let reference = reference.ok()?;
-            let name = std::str::from_utf8(reference.name_bytes()).ok()?;
-            if name.starts_with(beginning) {
-                // One that names another one is git's to follow.
-                found.push((name.to_owned(), commit_id(reference.target()?)));
-            }
+            let target = match reference.target() {
+                Some(id) => Target::Object(commit_id(id)),
+                None => Target::Reference(reference.symbolic_target_bytes()?.to_owned()),
+            };
+            found.push((reference.name_bytes().to_owned(), target));
         }
-        found.sort();
+        found.sort_by(|(one, _), (other, _)| one.cmp(other));
         Some(found)
     }
 

@@ -13,11 +13,30 @@ mod safety;
 mod united;
 
 use super::*;
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use tm_scheduler::iteration::WorkChanges;
 use tm_scheduler::{BranchName, CommitId};
+
+/// Every file below a folder, where links lead.
+fn files_below(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(at) = folders.pop() {
+        for entry in std::fs::read_dir(at).expect("a folder").flatten() {
+            let path = entry.path();
+            if entry.file_type().expect("a kind").is_dir() {
+                folders.push(path);
+            } else {
+                let within = path.strip_prefix(folder).expect("below it").to_owned();
+                found.insert(within, std::fs::read(path).expect("a file"));
+            }
+        }
+    }
+    found
+}
 
 struct Scene {
     folder: TempDir,

@@ -3,7 +3,6 @@
 use super::*;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::time::SystemTime;

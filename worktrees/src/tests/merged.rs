@@ -2,7 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Names of references, `N` for a number; whether tm's own, and whether what it holds stays there.
 const NAMES: [(&str, bool, bool); 7] = [

@@ -4,24 +4,8 @@ use super::*;
 use crate::git::Git;
 use crate::owned::OwnedFolder;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
-
-/// Every file of the repository, and where links lead.
-fn files_of_repository(scene: &Scene) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![scene.of_user.common_dir().to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).expect("a folder").flatten() {
-            match entry.file_type().expect("a kind") {
-                kind if kind.is_dir() => folders.push(entry.path()),
-                _ => drop(found.insert(entry.path(), fs::read(entry.path()).expect("a file"))),
-            }
-        }
-    }
-    found
-}
 
 /// git as an agent calls it: it finds out itself what belongs to the folder, and runs hooks.
 fn agent(scene: &Scene, folder: &Path, words: &str) -> String {
@@ -59,7 +43,7 @@ fn what_an_agent_does_reaches_the_repository_only_when_it_is_brought_home() {
     hook(&git_dir.join("hooks/pre-commit"), "#!/bin/sh\nexit 1\n");
     let base = scene.head();
     let worktree = scene.check_out("tm/1", &base);
-    let before = files_of_repository(&scene);
+    let before = files_below(scene.of_user.common_dir());
     let dot_git = fs::read(worktree.path().join(".git")).expect("a file");
     let private = worktree.begin_private().expect("a git folder");
     let folder = private_folder(&worktree, &scene);
@@ -97,7 +81,7 @@ fn what_an_agent_does_reaches_the_repository_only_when_it_is_brought_home() {
     git("gc --quiet --prune=now");
     let left = CommitId::new(git("rev-parse HEAD"));
     assert_eq!(git("log --format=%an -1"), "Somebody");
-    assert_eq!(files_of_repository(&scene), before);
+    assert_eq!(files_below(scene.of_user.common_dir()), before);
     assert_eq!(worktree.bring_home().expect("brought"), None);
     assert_eq!(tip(&scene, "tm/1"), left);
     assert_eq!(scene.git(&["rev-list", "--count", "main..tm/1"]), "2");
@@ -415,10 +399,10 @@ fn a_git_folder_that_was_changed_is_refused_in_words_and_nothing_is() {
         let this = Changed::new();
         let (scene, worktree) = (&this.scene, &this.worktree);
         change(&this);
-        let before = files_of_repository(scene);
+        let before = files_below(scene.of_user.common_dir());
         let refused = worktree.bring_home().expect("an answer").expect(name);
         assert!(refused.contains(words), "{name}: {refused}");
-        assert_eq!(files_of_repository(scene), before, "{name}");
+        assert_eq!(files_below(scene.of_user.common_dir()), before, "{name}");
         assert!(this.folder.symlink_metadata().is_err(), "{name}");
         let captured = worktree
             .capture(&PathPatterns::default())

@@ -24,6 +24,13 @@ fn assert_same(scene: &Scene) {
     let mut commits: Vec<CommitId> = commits.lines().map(CommitId::new).collect();
     commits.push(CommitId::new("1".repeat(40)));
     let words = |error: Error| error.to_string();
+    let copied = |repository: &Repository, name: &str| {
+        let copy = scene.folder.path().join(name);
+        std::fs::create_dir_all(&copy).expect("a folder");
+        crate::private::copy_references(repository, &copy).expect("copied");
+        files_below(&copy)
+    };
+    assert_eq!(copied(&library, "by-library"), copied(&git, "by-git"));
     for commit in &commits {
         assert_eq!(
             library.resolve(commit.as_str()).map_err(words),
