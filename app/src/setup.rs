@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::judging::{by_id, checkouts, parts, result_cache, test_command};
 use crate::notice::Notice;
 use crate::plan_order::{PlanOrder, options};
-use crate::preflight::before_run;
+use crate::preflight::{before_run, unless_interrupted};
 use crate::project::Project;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -55,6 +55,8 @@ pub(crate) async fn run_setup(
         .repository
         .with_settings_kept_in(&directory.kept_settings())?;
     let (agents, test_command) = preflight(project, &header.plan, tasks)?;
+    let executor = project.executor();
+    unless_interrupted(executor.ask_for_secrets()).await??;
     warn_of_locks(project);
     mend_references(project);
     let worktrees = project.worktrees_folder();
@@ -91,7 +93,7 @@ pub(crate) async fn run_setup(
         rules: rules(&settings),
         never_commit: never_commit(&settings, Some(backlog.path()), root)?,
         own_files,
-        executor: project.executor(),
+        executor,
         tm_program: std::env::current_exe()?,
         notes: (settings.agent.notes).then(|| project.directory.notes_file(&header.tag)),
         header,

@@ -1,13 +1,15 @@
 //! What to do about an error, and the exit code that it ends a command with: one table, wherever the error comes from.
 
 mod autopilot;
+mod before_run;
 mod presets;
 
 use crate::exit_code::ExitCode;
 use autopilot::on_autopilot;
+pub(crate) use before_run::{broken_base, on_executors, untold_secret};
 use itertools::Itertools as _;
 pub(crate) use presets::on_recipe;
-use tm_app::{BrokenTests, Error, LostLandings};
+use tm_app::{Error, LostLandings};
 use tm_runtime::JournalHeader;
 use tm_runtime::callers::RefusedToAgent;
 use tm_runtime::notices::UnknownChannel;
@@ -44,12 +46,6 @@ pub(crate) fn on(error: &AnyError) -> Advice {
     .into_iter()
     .find_map(|advice| advice(error))
     .unwrap_or((ExitCode::Error, None))
-}
-
-/// The settings to change, and the flag that goes on where the base can prove nothing.
-fn broken_base(tests: &BrokenTests) -> String {
-    let settings = tests.what_to_change();
-    format!("{settings}; `--allow-broken-base` goes on all the same")
 }
 
 fn hint(words: impl Into<String>) -> Advice {
@@ -164,6 +160,7 @@ fn on_app(error: &AnyError) -> Option<Advice> {
             hint(CHOOSE_AN_AGENT)
         }
         Error::Presets(error) => on(error),
+        Error::Executors(error) => on_executors(error),
         error => {
             let words = on_run(error)
                 .or_else(|| on_work(error))

@@ -1,6 +1,7 @@
 //! What `tm doctor` says of what lies around a project: what its checkouts are made ready with, and what git has of it.
 
 use super::doctor::Finding;
+use crate::advice::untold_secret;
 use itertools::Itertools as _;
 use tm_app::{Project, PullRequests};
 use tm_executors::tools::{FoundTool, propose};
@@ -9,6 +10,7 @@ use tm_scheduler::Bring;
 /// Looks at everything, in the order in which a run needs it.
 pub(super) async fn findings(project: &Project) -> Vec<Finding> {
     let mut findings = vec![sandbox(project)];
+    findings.extend(secrets(project).await);
     findings.extend(ready(project));
     findings.extend(content(project));
     findings.extend(repository(project));
@@ -30,6 +32,22 @@ fn sandbox(project: &Project) -> Finding {
         (Some(_), Some(remedy)) => Finding::note("sandbox", held.describe(), remedy),
         (Some(_), None) => Finding::good("sandbox", held.describe()),
     }
+}
+
+/// Whether commands tell what jobs are to be given; what they tell is not shown.
+async fn secrets(project: &Project) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for secret in project.executor().secrets() {
+        let (name, words) = (&secret.name, secret.words());
+        findings.push(match secret.ask().await {
+            Ok(()) => Finding::good("secret", format!("{name}: told by `{words}`")),
+            Err(error) => {
+                let found = format!("failed to {}", error.with_causes());
+                Finding::bad("secret", found, untold_secret(name, &words))
+            }
+        });
+    }
+    findings
 }
 
 /// Whether the packages that the project depends on get into worktrees.

@@ -37,7 +37,8 @@ pub use error::Error;
 pub use inputs::{Inputs, Override};
 pub use load::{Explained, Loaded, load};
 pub use sandbox::{
-    AgentNetwork, CommandNetwork, Sandbox, SandboxLevel, SandboxedAgents, SandboxedCommands,
+    AgentNetwork, CommandNetwork, GivenTo, Sandbox, SandboxLevel, SandboxedAgents,
+    SandboxedCommands, Secret,
 };
 pub use scalar::{Bytes, CoverageThreshold, Dollars, Text};
 pub use settings::{

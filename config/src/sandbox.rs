@@ -1,5 +1,7 @@
 //! Settings of the sandbox: how agents, set-ups and tests are held.
 
+use crate::command::CommandLine;
+use crate::inlined::inlined;
 use crate::scalar::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,6 +29,41 @@ pub struct Sandbox {
     pub setup: SandboxedCommands,
     /// What tests and gates may do besides.
     pub tests: SandboxedCommands,
+}
+
+/// A variable whose value a command tells.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Secret {
+    /// The command: a text for `sh`, or a list; the first line that it prints is the value.
+    pub command: CommandLine,
+    /// Which processes have the variable; agents alone where nothing is said.
+    #[serde(rename = "for", skip_serializing_if = "Option::is_none")]
+    pub given_to: Option<Vec<GivenTo>>,
+}
+
+inlined!(Secret, {
+    "title": "a map of `command` and, where not agents alone have it, `for`: [agents, setup, tests]",
+    "type": "object",
+    "allOf": [{
+        "properties": {
+            "command": {"type": ["string", "array"], "items": {"type": "string"}},
+            "for": {"type": "array", "items": {"enum": ["agents", "setup", "tests"]}},
+        },
+        "additionalProperties": false,
+    }],
+});
+
+/// Which processes are given something.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GivenTo {
+    /// Agents.
+    Agents,
+    /// Commands that make a checkout ready.
+    Setup,
+    /// Tests and gates.
+    Tests,
 }
 
 /// What agents may do besides.

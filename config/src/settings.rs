@@ -6,7 +6,7 @@ use crate::agent::{Agent, AgentRecipe};
 use crate::breaker::Breaker;
 use crate::command::{CommandLine, Commands};
 use crate::duration;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, Secret};
 use crate::scalar::{self, CoverageThreshold};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,8 @@ sections! {
         pub git: Git,
         /// How agents, set-ups and tests are held to what is theirs.
         pub sandbox: Sandbox,
+        /// Variables whose values commands tell, by name.
+        pub secrets: BTreeMap<String, Secret>,
         /// Where run directories and worktrees are kept.
         pub storage: Storage,
         /// The loop in which one agent works through the subtasks of one task.

@@ -20,6 +20,16 @@ pub enum Error {
         /// What the operating system said.
         source: io::Error,
     },
+    /// A command does not tell what jobs are to be given.
+    #[error("get the secret `{name}` from `{command}`")]
+    Secret {
+        /// The variable.
+        name: String,
+        /// The command.
+        command: String,
+        /// What became of it.
+        source: io::Error,
+    },
     /// A file or a process could not be used.
     #[error("{what}")]
     Use {
@@ -56,7 +66,8 @@ impl Error {
         }
     }
 
-    /// Tells whether the machine had no room for what was to be done: disk, memory, files or processes. The same may go
+    /// Tells whether the machine had no room for what was to be done (disk, memory, files or processes), or nobody told it
+    /// a secret. The same may go
     /// well later, and says nothing of who asked for it.
     pub fn is_of_surroundings(&self) -> bool {
         use rustix::io::Errno;
@@ -71,7 +82,9 @@ impl Error {
             Errno::IO,
             Errno::STALE,
         ];
-        let (Self::Start { source, .. } | Self::Use { source, .. }) = self;
+        let (Self::Start { source, .. } | Self::Use { source, .. }) = self else {
+            return true;
+        };
         let number = source.raw_os_error().map(Errno::from_raw_os_error);
         number.is_some_and(|number| NO_ROOM.contains(&number))
             || source.kind() == io::ErrorKind::StorageFull

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use tm_config::{AgentNetwork, CommandNetwork, SandboxLevel, Settings};
-use tm_executors::engine::{Executor, Holding};
+use tm_config::{AgentNetwork, CommandNetwork, GivenTo, SandboxLevel, Settings};
+use tm_executors::engine::{Executor, Holding, Secret};
 use tm_executors::process::{Besides, JobKind};
 use tm_sandbox::{Access, Confinement, Found, Level, Limits, Network, View, Wanted, find};
 use tm_store::run::ProjectDirectory;
@@ -26,7 +26,7 @@ pub fn executor(
     repository: &Repository,
     settings: &Settings,
 ) -> Executor {
-    let executor = Executor::local(project.under_way());
+    let executor = Executor::local(project.under_way()).with_secrets(secrets(repository, settings));
     if settings.sandbox.level == SandboxLevel::None {
         return executor;
     }
@@ -66,6 +66,25 @@ pub fn executor(
             (JobKind::Tests, network(sandbox.tests.network)),
         ]),
     }))
+}
+
+/// What jobs are given whose values commands tell.
+fn secrets(repository: &Repository, settings: &Settings) -> Vec<Secret> {
+    let kind = |given_to: &GivenTo| match given_to {
+        GivenTo::Agents => JobKind::Agent,
+        GivenTo::Setup => JobKind::Setup,
+        GivenTo::Tests => JobKind::Tests,
+    };
+    let secret = |(name, secret): (&String, &tm_config::Secret)| Secret {
+        name: name.clone(),
+        command: secret.command.arguments(),
+        folder: repository.checkout_root().to_owned(),
+        kinds: (secret.given_to.as_deref()).map_or_else(
+            || vec![JobKind::Agent],
+            |kinds| kinds.iter().map(kind).collect(),
+        ),
+    };
+    settings.secrets.iter().map(secret).collect()
 }
 
 /// Returns what of git a project's commands are given in a checkout of a pool's.

@@ -3,6 +3,7 @@
 mod levels;
 mod network;
 mod refused;
+mod secrets;
 mod ways;
 
 use crate::scene::{Scene, write};

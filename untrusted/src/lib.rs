@@ -18,7 +18,7 @@ pub use open::{
     append, append_private, create_anew, is_folder, open, open_own, open_private, open_writable,
     read, read_beginning, read_end, read_own, remove, size,
 };
-pub use redact::{Redactor, redacted};
+pub use redact::{Redactor, keep_secret, redacted};
 pub use text::{json, line, shown};
 
 /// Returns what lies in a folder; one that can't be read holds nothing.

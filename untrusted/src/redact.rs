@@ -3,7 +3,7 @@
 use regex::{Captures, Regex};
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, PoisonError, RwLock};
 
 /// What stands in the place of a secret.
 const REDACTED: &str = "[redacted]";
@@ -50,16 +50,23 @@ static KEYS_PATTERN: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(KEYS).expect("the pattern is valid"));
 static PASSWORDS_PATTERN: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(PASSWORDS).expect("the pattern is valid"));
-static OF_THIS_PROCESS: LazyLock<Redactor> = LazyLock::new(|| {
+static OF_THIS_PROCESS: LazyLock<RwLock<Redactor>> = LazyLock::new(|| {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
     };
-    Redactor::new(std::env::vars_os().filter_map(text))
+    RwLock::new(Redactor::new(std::env::vars_os().filter_map(text)))
 });
 
-/// Returns text without the secrets of this process's environment and without what looks like a key.
+/// Returns text without the secrets of this process's environment, those that it was told, and what looks like a key.
 pub fn redacted(text: &str) -> Cow<'_, str> {
-    OF_THIS_PROCESS.redact(text)
+    let known = OF_THIS_PROCESS.read();
+    known.unwrap_or_else(PoisonError::into_inner).redact(text)
+}
+
+/// Has a value left out of all texts from now on, unless it is so short that it could be a word.
+pub fn keep_secret(value: &str) {
+    let known = OF_THIS_PROCESS.write();
+    known.unwrap_or_else(PoisonError::into_inner).add(value);
 }
 
 /// Knows the values of some variables that are secret.
@@ -72,18 +79,25 @@ pub struct Redactor {
 impl Redactor {
     /// Takes the values of those variables whose names say that they are secret.
     pub fn new(variables: impl IntoIterator<Item = (String, String)>) -> Self {
-        let mut values = Vec::new();
+        let mut redactor = Self::default();
         for (_, value) in variables
             .into_iter()
             .filter(|(name, value)| is_secret(name, value))
         {
-            values.push(escaped(&value));
-            values.push(value);
+            redactor.add(&value);
         }
-        values
+        redactor
+    }
+
+    /// Takes a value, which is secret whatever it is called.
+    fn add(&mut self, value: &str) {
+        if value.len() < LEAST_SECRET {
+            return;
+        }
+        self.values.extend([escaped(value), value.to_owned()]);
+        self.values
             .sort_by(|left, right| (Reverse(left.len()), left).cmp(&(Reverse(right.len()), right)));
-        values.dedup();
-        Self { values }
+        self.values.dedup();
     }
 
     /// Returns text without secrets.

@@ -125,7 +125,7 @@ fn built_in_git() -> Git {
 
 fn built_in_sandbox() -> Sandbox {
     Sandbox {
-        level: SandboxLevel::None,
+        level: SandboxLevel::Auto,
         read: Vec::new(),
         write: Vec::new(),
         memory: None,
@@ -205,6 +205,7 @@ fn built_in_settings() -> Settings {
         gates: Vec::new(),
         git: built_in_git(),
         sandbox: built_in_sandbox(),
+        secrets: BTreeMap::new(),
         storage: Storage {
             location: StorageLocation::Global,
             base_path: None,
@@ -294,7 +295,7 @@ fn set_up_is_written_as_one_command_or_several() {
 #[test]
 fn every_setting_is_explained_once_in_the_order_of_the_defaults() {
     let loaded = Fixture::project(
-        "agents: {mine: {command: x}}\ntest: {env: {A: b}}\ngit: {lock_files: {A: b}}",
+        "agents: {mine: {command: x}}\ntest: {env: {A: b}}\ngit: {lock_files: {A: b}}\nsecrets: {A: {command: b}}",
     )
     .load();
     let keys: Vec<&str> = loaded
@@ -316,6 +317,8 @@ fn every_setting_is_explained_once_in_the_order_of_the_defaults() {
         .position(|key| key == "git.lock_files")
         .unwrap();
     expected[locks] = "git.lock_files.A".to_owned();
+    let secrets = expected.iter().position(|key| key == "secrets").unwrap();
+    expected[secrets] = "secrets.A".to_owned();
     assert_eq!(keys, expected);
     let tree = defaults().as_object().unwrap();
     assert!(
@@ -702,6 +705,6 @@ fn format_of_test_results_is_named_as_in_the_file() {
 
 #[test]
 fn value_of_a_variable_that_is_no_setting_is_never_shown() {
-    let fixture = Fixture::new().variable("TM_WAVE_MAX_PARALLEL", "secret");
-    assert!(!format!("{:?}", fixture.load()).contains("secret"));
+    let fixture = Fixture::new().variable("TM_WAVE_MAX_PARALLEL", "hidden-value");
+    assert!(!format!("{:?}", fixture.load()).contains("hidden-value"));
 }

@@ -4,8 +4,8 @@
 //! not meet those that are started again in the same worktree. A record is a file named after the process that wrote it,
 //! there from before the start until all of the job is gone. Does not know what the jobs are for.
 
-use super::{Engine, Holding, Job, JobEnd, JobHandle, LocalEngine};
-use crate::process::{ProcessIdentity, TreeCommand};
+use super::{Engine, Holding, Job, JobEnd, JobHandle, LocalEngine, Secret};
+use crate::process::{JobKind, ProcessIdentity, TreeCommand};
 use crate::refusals::HeldJob;
 use crate::{Error, OrFailedTo as _};
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,7 @@ pub struct Executor {
     engines: Vec<Arc<dyn Engine>>,
     records: PathBuf,
     holding: Option<Arc<Holding>>,
+    secrets: Arc<[Secret]>,
 }
 
 /// One job that is about to be started, or goes on; dropping it says that nothing of it is left.
@@ -65,6 +66,7 @@ impl Executor {
             engines: vec![Arc::new(LocalEngine::default())],
             records,
             holding: None,
+            secrets: Arc::default(),
         }
     }
 
@@ -79,6 +81,31 @@ impl Executor {
             holding: Some(holding),
             ..self
         }
+    }
+
+    /// Has jobs given these from now on, each to those of its kinds.
+    #[must_use]
+    pub fn with_secrets(self, secrets: Vec<Secret>) -> Self {
+        Self {
+            secrets: secrets.into(),
+            ..self
+        }
+    }
+
+    /// Asks anew for all that jobs are given, so that it is known before any of them is started.
+    ///
+    /// # Errors
+    /// A command tells nothing.
+    pub async fn ask_for_secrets(&self) -> Result<(), Error> {
+        for secret in self.secrets() {
+            secret.ask().await?;
+        }
+        Ok(())
+    }
+
+    /// Returns what jobs are given whose values commands tell.
+    pub fn secrets(&self) -> &[Secret] {
+        &self.secrets
     }
 
     /// Whether jobs are held that say what they need.
@@ -133,9 +160,17 @@ impl Executor {
     /// Starts a job that outlives this process, whose handle the caller writes down.
     ///
     /// # Errors
-    /// It could not be started.
+    /// It could not be started, or what it is to be given not be had.
     pub async fn start(&self, command: &TreeCommand) -> Result<Box<dyn Job>, Error> {
-        self.engine().start(command).await
+        // Of what is not held only agents say nothing of what they are.
+        let kind = (command.needs.as_ref()).map_or(JobKind::Agent, |needs| needs.kind);
+        let mut command = command.clone();
+        for secret in self.secrets.iter() {
+            if secret.kinds.contains(&kind) {
+                command.environment.push(Box::pin(secret.variable()).await?);
+            }
+        }
+        self.engine().start(&command).await
     }
 
     /// Takes over a job that an earlier process started; with no handle, whatever has the marks of its command.

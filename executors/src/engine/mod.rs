@@ -9,12 +9,14 @@ mod executor;
 mod handle;
 mod holding;
 mod local;
+mod secrets;
 
 pub(crate) use executor::end_all;
 pub use executor::{Executor, JobRecord};
 pub use handle::JobHandle;
 pub use holding::Holding;
 pub use local::LocalEngine;
+pub use secrets::Secret;
 
 use crate::Error;
 use crate::process::TreeCommand;

@@ -1,0 +1,27 @@
+//! What to do about what is looked at before a run begins.
+
+use super::{Advice, ExitCode};
+use tm_app::BrokenTests;
+use tm_executors::Error;
+
+/// The settings to change, and the flag that goes on where the base can prove nothing.
+pub(crate) fn broken_base(tests: &BrokenTests) -> String {
+    let settings = tests.what_to_change();
+    format!("{settings}; `--allow-broken-base` goes on all the same")
+}
+
+/// What to do where something could not be started.
+pub(crate) fn on_executors(error: &Error) -> Advice {
+    let words = match error {
+        Error::Secret { name, command, .. } => Some(untold_secret(name, command)),
+        _ => None,
+    };
+    (ExitCode::Error, words)
+}
+
+/// What shows why a command does not tell a secret.
+pub(crate) fn untold_secret(name: &str, command: &str) -> String {
+    format!(
+        "`{command}` in a terminal shows why; `secrets.{name}.command` in .taskmaster/tm.yaml is that command"
+    )
+}
