@@ -62,7 +62,7 @@ fn agent_at(level: &str) {
         .run_command(&["--retries", "0"])
         .env("TM_SANDBOX_LEVEL", level)
         // With a layer over a folder.
-        .env("CARGO_HOME", scene.path("home/cargo"))
+        .env("CARGO_HOME", scene.path("caches/cargo"))
         .output()
         .expect("tm");
     let words = String::from_utf8_lossy(&output.stderr);
@@ -110,7 +110,7 @@ fn tests_at(level: &str) {
         .tm(&["doctor", "--tests"])
         .env("TM_SANDBOX_LEVEL", level)
         // With a layer over a folder.
-        .env("CARGO_HOME", scene.path("home/cargo"))
+        .env("CARGO_HOME", scene.path("caches/cargo"))
         .output()
         .expect("tm");
     let words = String::from_utf8_lossy(&output.stdout);
@@ -178,3 +178,24 @@ fn processes_one_after_the_other_are_never_too_many() {
         assert!(words.contains("1 pass, 0 fail"), "{level}: {words}");
     }
 }
+
+#[test]
+fn what_holds_a_program_mounts_nothing_outside_of_bubblewrap() {
+    let scene = Scene::new(&[], "");
+    let mounts = || std::fs::read_to_string("/proc/self/mountinfo").expect("mounts");
+    let before = mounts();
+    let output = scene
+        .tm(&["sandbox-enter"])
+        .arg(ENTRY_BY_HAND)
+        .arg("true")
+        .output()
+        .expect("tm");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        words.contains("this is no namespace of bubblewrap's"),
+        "{words}"
+    );
+    assert_eq!(mounts(), before);
+}
+
+const ENTRY_BY_HAND: &str = r#"{"level":"bwrap","confinement":{"view":{"rules":{}},"own_folder":"/nonexistent","network":"on","limits":{"memory":null,"processes":null,"file_size":null}}}"#;

@@ -51,7 +51,7 @@ impl Outside {
         let root = scene.root();
         write(&scene.path("home/.bashrc"), "# of the user\n");
         write(&scene.path("home/.ssh/id"), SECRET);
-        write(&scene.path("home/cargo/fetched"), "");
+        write(&scene.path("caches/cargo/fetched"), "");
         write(&root.join(".taskmaster/tm.yaml"), settings);
         write(&root.join(".gitignore"), ".env\n");
         write(&root.join("run-tests.sh"), tests);

@@ -1,12 +1,16 @@
 //! What is done in the program's own process before it begins: what can't be taken off again.
 
 use super::bridge::{self, Bridge};
+use super::bwrap::is_keeper;
 use super::{calls, landlock, layers, limits};
 use crate::{Confinement, Level, Network, Sandbox};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::CommandExt as _;
+
+/// The first process of a namespace, which bubblewrap keeps for itself.
+const FIRST: u32 = 1;
 
 /// What the process is told on its command line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -75,6 +79,10 @@ fn become_held(argument: &OsStr, program: &OsStr, rest: &[OsString]) -> io::Resu
     let entry = Entry::read(argument)?;
     rustix::thread::set_no_new_privs(true)?;
     if entry.level == Level::Bwrap {
+        // What is mounted here would be mounted for the whole machine.
+        if !is_keeper(FIRST) {
+            return Err(io::Error::other("this is no namespace of bubblewrap's"));
+        }
         if matches!(entry.confinement.network, Network::Proxy { .. }) {
             bridge::start(argument)?;
         }
