@@ -14,6 +14,8 @@ tm_scheduler::words! {
         Salvage = "salvage",
         /// The folder of a run.
         Run = "run",
+        /// The folder of a loop.
+        Loop = "loop",
     }
 }
 
@@ -24,7 +26,7 @@ pub struct PrunedItem {
     pub kind: PrunedKind,
     /// Its name.
     pub name: String,
-    /// Its run, as far as it has one.
+    /// Its run or loop, as far as it has one.
     pub run: Option<RunId>,
     /// Whether it goes: it has, unless that is only foreseen.
     pub goes: bool,

@@ -11,14 +11,19 @@ use crate::pruned::{PrunedItem, PrunedKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
+use tm_runtime::loops::states;
 use tm_runtime::standing::standing;
 use tm_runtime::{JournalHeader, now};
 use tm_scheduler::{BranchName, CommitId, RunId, State, TaskId, Timestamp, with_causes};
 use tm_worktrees::{Besides, OwnReference, PruneOutcome, Pruned, Pruning};
 
-/// What is known of a run that is over.
+/// What is known of a run or a loop that is over.
 struct LeftRun {
     id: RunId,
+    /// Which of them it is.
+    kind: PrunedKind,
+    /// Whether there is none after it.
+    is_last: bool,
     /// Why all of it stays, where it does.
     stays: Option<String>,
     /// Its branches, each with why it stays wherever its work is.
@@ -42,9 +47,15 @@ pub(crate) fn prune(project: &Project, pruning: Pruning) -> Result<Vec<PrunedIte
         directory.remove_rests()?;
     }
     let worktrees = prune_worktrees(project, pruning)?;
-    let runs = directory.runs()?;
-    let runs = runs.iter().map(|id| LeftRun::read(project, id));
-    let runs: Vec<LeftRun> = runs.collect::<Result<_, _>>()?;
+    let (runs, loops) = (directory.runs()?, directory.loops()?);
+    let last = directory.live()?;
+    let runs = runs
+        .iter()
+        .map(|id| LeftRun::read(project, id, last.as_ref()));
+    let loops = loops
+        .iter()
+        .map(|id| LeftRun::of_loop(project, id, loops.last()));
+    let runs: Vec<LeftRun> = runs.chain(loops).collect::<Result<_, _>>()?;
     let branches = runs.iter().flat_map(|run| &run.branches);
     let branches: Vec<BranchName> = branches.map(|(branch, _)| branch.clone()).collect();
     let own = repository.own_references(&branches)?.into_iter();
@@ -99,11 +110,13 @@ pub fn prune_worktrees(project: &Project, pruning: Pruning) -> Result<Vec<PruneO
 }
 
 impl LeftRun {
-    fn read(project: &Project, id: &RunId) -> Result<Self, Error> {
+    fn read(project: &Project, id: &RunId, last: Option<&RunId>) -> Result<Self, Error> {
         let directory = project.directory.run(id)?;
         let folder = directory.path().to_owned();
         let whole = |stays| Self {
             id: id.clone(),
+            kind: PrunedKind::Run,
+            is_last: last == Some(id),
             stays,
             branches: Vec::new(),
             landed: Vec::new(),
@@ -132,6 +145,32 @@ impl LeftRun {
             branches: branches(project, &run)?,
             landed: landed.collect(),
             ..whole(taken_up(&run).or_else(young))
+        })
+    }
+
+    /// A loop that was cut off is ended by whoever has the project locked, so one that is not can't be.
+    fn of_loop(project: &Project, id: &RunId, last: Option<&RunId>) -> Result<Self, Error> {
+        let directory = project.directory.loop_directory(id)?;
+        let (states, unknown) = match states(&directory) {
+            Ok(states) => (states, None),
+            Err(error) => {
+                let why = format!("its state can't be read: {}", with_causes(&error));
+                (Vec::new(), Some(why))
+            }
+        };
+        let is_cut_off = states.iter().any(|state| state.ended.is_none());
+        let cut_off = || is_cut_off.then(|| "it was cut off, and nobody has ended it".to_owned());
+        let worktrees = states.iter().filter_map(|state| state.worktree.as_ref());
+        let branches = worktrees.filter_map(|(_, branch, _)| BranchName::new(branch).ok());
+        Ok(Self {
+            id: id.clone(),
+            kind: PrunedKind::Loop,
+            is_last: last == Some(id),
+            stays: unknown
+                .or_else(cut_off)
+                .or_else(|| young(project, changed_at(directory.path()))),
+            branches: branches.map(|branch| (branch, None)).collect(),
+            landed: Vec::new(),
         })
     }
 }
@@ -228,12 +267,7 @@ impl Prune<'_> {
             self.own.remove(&name);
         }
         let why = run.stays.clone().unwrap_or_default();
-        self.add(
-            PrunedKind::Run,
-            run.id.as_str(),
-            Some(&run.id),
-            (false, why),
-        );
+        self.add(run.kind, run.id.as_str(), Some(&run.id), (false, why));
     }
 
     fn run(&mut self, run: &LeftRun, standing: &BTreeSet<(RunId, TaskId)>) -> Result<(), Error> {
@@ -246,7 +280,7 @@ impl Prune<'_> {
             self.reference(&name, Some(&run.id), None);
         }
         let outcome = self.folder(run, has_branches, standing)?;
-        self.add(PrunedKind::Run, run.id.as_str(), Some(&run.id), outcome);
+        self.add(run.kind, run.id.as_str(), Some(&run.id), outcome);
         Ok(())
     }
 
@@ -311,7 +345,9 @@ impl Prune<'_> {
                     .is_ancestor(merge, &head)
                     .unwrap_or(false)
         };
-        let why = if directory.live()?.as_ref() == Some(id) {
+        let why = if run.is_last && run.kind == PrunedKind::Loop {
+            "it is the last loop"
+        } else if run.is_last {
             "it is the last run"
         } else if has_branches || has_worktrees {
             "it tells of branches that stay"
@@ -324,7 +360,11 @@ impl Prune<'_> {
                 if worktrees.exists() {
                     project.worktrees(id.as_str())?.close()?;
                 }
-                Ok(directory.remove_run(id)?)
+                match run.kind {
+                    PrunedKind::Loop => directory.remove_loop(id)?,
+                    _ => directory.remove_run(id)?,
+                }
+                Ok(())
             });
             return Ok(match removed {
                 Ok(()) => (true, "the work is merged".to_owned()),

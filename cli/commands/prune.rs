@@ -17,7 +17,7 @@ use tm_worktrees::{PruneOutcome, Pruned, Pruning};
 /// `tm waves prune`.
 #[derive(Args)]
 pub(crate) struct PruneRuns {
-    /// Only what is of runs that ended so long ago, with their folders; `waves.keep` of the settings when not given.
+    /// Only what is of runs and loops that ended so long ago, with their folders; `waves.keep` of the settings when not given.
     #[arg(long, value_name = "DURATION")]
     older_than: Option<String>,
     /// How much, and for whom.
@@ -99,7 +99,8 @@ impl Perform for PruneRuns {
         };
         let rows: Vec<Value> = items.iter().map(row).collect();
         let lines = lines(&items, |goes| self.how.word(goes));
-        self.how.print(&rows, &lines, "there has been no run")
+        self.how
+            .print(&rows, &lines, "there has been no run and no loop")
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod held;
 mod outside;
+mod pruned;
 
 use crate::scene::{Scene, write};
 use rustix::process::{Pid, Signal, kill_process};

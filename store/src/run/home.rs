@@ -143,17 +143,29 @@ impl ProjectDirectory {
 
     /// Removes the folder of a run: it is none any more before anything in it goes.
     pub fn remove_run(&self, run_id: &RunId) -> Result<(), Error> {
-        let run = self.run(run_id)?;
-        let gone = self.runs_folder().join(format!("{GONE}{run_id}"));
+        self.put_away(self.run(run_id)?.path(), run_id)
+    }
+
+    /// Removes the folder of a loop in the same way.
+    pub fn remove_loop(&self, id: &RunId) -> Result<(), Error> {
+        self.put_away(self.loop_directory(id)?.path(), id)
+    }
+
+    fn put_away(&self, folder: &Path, id: &RunId) -> Result<(), Error> {
+        let gone = folder.with_file_name(format!("{GONE}{id}"));
         tm_faults::check("run: put away")
-            .and_then(|()| fs::rename(run.path(), &gone))
-            .map_err(Error::write(run.path()))?;
+            .and_then(|()| fs::rename(folder, &gone))
+            .map_err(Error::write(folder))?;
         self.remove_rests()
     }
 
-    /// Removes what is left of folders of runs where a process died while it removed them.
+    /// Removes what is left of folders of runs and loops where a process died while it removed them.
     pub fn remove_rests(&self) -> Result<(), Error> {
-        for path in entries_if_there(&self.runs_folder())? {
+        let folders = [self.runs_folder(), self.loops_folder()].into_iter();
+        let entries: Vec<_> = folders
+            .map(|folder| entries_if_there(&folder))
+            .collect::<Result<_, _>>()?;
+        for path in entries.concat() {
             let name = path.file_name().unwrap_or_default();
             if name.to_string_lossy().starts_with(GONE) {
                 tm_faults::check("run: remove")
