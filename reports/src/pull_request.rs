@@ -1,8 +1,8 @@
 //! What a pull request says to a colleague: what was to be done, what was seen of it, how to try it. Nothing of the run.
 
-use crate::Summary;
 use crate::layout::{nobody_called, rendered};
 use crate::view::RunView;
+use crate::{Summary, cleaned};
 use itertools::Itertools as _;
 use serde::Serialize;
 use serde_json::json;
@@ -42,8 +42,18 @@ pub struct PullRequestFacts<'a> {
 }
 
 /// Returns the text of a pull request for whoever is to judge the work: what was to be done, what was proven, how to try
-/// it.
+/// it. What tasks say is made safe before it is laid out: cleaning the text afterwards would take away what keeps it from
+/// calling people and closing issues.
 pub fn pull_request(summary: &Summary, facts: &PullRequestFacts<'_>) -> PullRequestText {
+    let (tasks, test_command) = cleaned((
+        facts.tasks.iter().copied().cloned().collect_vec(),
+        facts.test_command.clone(),
+    ));
+    let facts = &PullRequestFacts {
+        tasks: tasks.iter().collect(),
+        test_command,
+        ..facts.clone()
+    };
     let task = |task: &&Task| {
         let of_run = summary
             .tasks

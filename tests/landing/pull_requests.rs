@@ -276,6 +276,27 @@ fn body(pull: &Value) -> String {
     std::fs::read_to_string(text(pull, "body_file")).expect("a body")
 }
 
+#[test]
+fn what_a_task_says_closes_no_issue_and_calls_nobody_in_the_body_that_is_sent() {
+    let tasks = serde_json::json!({"master": {"tasks": [
+        {"id": 1, "title": "Add the parser", "description": "As @octocat said:\u{1b}[31m Fixes #12",
+         "status": "pending", "dependencies": []},
+    ]}});
+    let scene = Scene::with_backlog(&tasks.to_string(), HONEST);
+    scene.runs(&[], 0);
+    scene.git(&["init", "--quiet", "--bare", "../remote.git"]);
+    scene.git(&["remote", "add", "origin", "../remote.git"]);
+    let (pulls, said) = planned(&scene, &["--dry-run"]);
+    let [one] = pulls.as_slice() else {
+        panic!("{pulls:?}: {said}")
+    };
+    let body = body(one);
+    assert!(
+        body.contains("As @\u{200b}octocat said: F\u{200b}ixes #12"),
+        "{body:?}"
+    );
+}
+
 /// The files that a pull request shows as changed.
 fn shown(scene: &Scene, pull: &Value) -> Vec<String> {
     let of_remote = |name: &str| match name {
