@@ -30,7 +30,7 @@ fn main() {
     scheduler.handle(now(), Input::Begin).expect("a run begins");
     let working: Vec<TaskId> = scheduler
         .tasks()
-        .filter(|view| view.state.holds_slot())
+        .filter(|view| view.state.has_worktree())
         .map(|view| view.placed.task.id.clone())
         .collect();
     let idle = measured(&scheduler, &working, None);

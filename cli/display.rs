@@ -9,10 +9,9 @@ use crate::words;
 use console::Term;
 use indicatif::ProgressDrawTarget;
 use serde::Serialize;
-use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
 use tm_reports::{Sheet, Tone, columns, laid_out, toned};
-use tm_runtime::{RunEvent, now};
+use tm_runtime::{PlaceNews, RunEvent, now};
 use tm_scheduler::{Event, Scheduler, Timestamp};
 
 /// How a run is shown.
@@ -101,8 +100,17 @@ impl From<bool> for Output {
 fn note(live: &mut Live, run_event: &RunEvent) {
     match run_event {
         RunEvent::Output { task, line, tokens } => live.heard(task, line, *tokens),
+        RunEvent::Place { task, news } => live.heard(task, place_news(*news), None),
         RunEvent::Event(Event::AttemptEnded { task, .. }) => live.forget(task),
         _ => {}
+    }
+}
+
+/// Returns what stands in place of an agent's words while its work is tested.
+const fn place_news(news: PlaceNews) -> &'static str {
+    match news {
+        PlaceNews::Waits => "waits for a place for its tests",
+        PlaceNews::GoesOn => "has a place for its tests",
     }
 }
 
@@ -145,16 +153,12 @@ fn charset() -> Charset {
 }
 
 fn json_line(at: Timestamp, run_event: &RunEvent) {
-    let event = match run_event {
-        RunEvent::Event(event) => return json_event(at, event),
-        RunEvent::Warning(warning) => json!({"event": "warning", "message": warning}),
-        RunEvent::Note(note) => json!({"event": "note", "message": note}),
-        RunEvent::Setup { place, took_ms } => {
-            json!({"event": "setup:done", "place": place, "took_ms": took_ms})
-        }
-        RunEvent::Output { .. } | RunEvent::Pulse => return,
-    };
-    json_event(at, &event);
+    if let RunEvent::Event(event) = run_event {
+        return json_event(at, event);
+    }
+    if let Some(event) = run_event.noticed() {
+        json_event(at, &event);
+    }
 }
 
 /// Prints an event on stdout, one JSON document on a line.

@@ -67,7 +67,7 @@ impl Seen<'_> {
             }
             Event::RunContinued => "the run goes on after the pause".to_owned(),
             Event::LandingBehind { queued } => format!(
-                "{queued} proven tasks wait to land; nothing more is started until half of them have"
+                "{queued} tasks wait for their proof or to land; nothing more is started until half of that is done"
             ),
             Event::LandingCaughtUp => "landing has caught up; tasks are started again".to_owned(),
             Event::RunStopping { why } => stopping(*why).to_owned(),

@@ -55,7 +55,7 @@ fn board(tasks: usize, slots: u32, line: &str) -> Board {
     run.handle(Timestamp(0), Input::Begin).expect("legal");
     let working: Vec<TaskId> = run
         .tasks()
-        .filter(|view| view.state.holds_slot())
+        .filter(|view| view.state.has_worktree())
         .map(|view| view.placed.task.id.clone())
         .collect();
     let mut answer = |task: &TaskId, answer| {
@@ -123,7 +123,8 @@ fn a_run_on_a_screen_of_80_columns() {
     3  RED 1/4   03:00 tests           Add the part with the number 3
     5  RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what i…
     7  RED 1/4   03:00 prepare    1.2k I am reading src/parser.rs, to see what i…
-    wall    12:00 more (rate-limited): 1, 9, 11
+    9  RED 1/4   02:00 prepare         Add the part with the number 9
+    wall    12:00 more (rate-limited): 1, 11
     needs   2 on 1, 4 on 3, 6 on 5, 8 on 7, 10 on 9, 12 on 11
     wave 1  ░░░░░░░░░░░░░░░░░░░ 0/6
     total   ░░░░░░░░░░░░░░░░░░░ 0/12 · 03:00 · 3 running · 202k tokens · $2.50
@@ -144,10 +145,11 @@ fn a_run_on_a_screen_of_200_columns() {
     19 RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
     21 RED 1/4   03:00 agent      1.2k I am reading src/parser.rs, to see what it does with dates
     23 RED 1/4   03:00 prepare    1.2k I am reading src/parser.rs, to see what it does with dates
-    wall    12:00 more (rate-limited): 1, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59
+    25 RED 1/4   02:00 prepare         Add the part with the number 25
+    wall    12:00 more (rate-limited): 1, 27, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59
     needs   2 on 1, 4 on 3, 6 on 5, 8 on 7, 10 on 9, 12 on 11, 14 on 13, 16 on 15, 18 on 17, 20 on 19, 22 on 21, 24 on 23, 26 on 25, 28 on 27, 30 on 29, 32 on 31, 34 on 33, 36 on 35 and 12 more
     wave 1  ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 0/30
-    total   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 0/60 · 03:00 · 11 running · 212k tokens · $2.50
+    total   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 0/60 · 03:00 · 11 running · 212k tokens · $2.50 · 1 in tests
     ");
 }
 
@@ -167,7 +169,7 @@ fn a_run_without_unicode_and_with_more_agents_than_rows() {
     11 RED 1/4   03:00 agent      1.2k sch?n ?  [31m??
     13 RED 1/4   03:00 agent      1.2k sch?n ?  [31m??
     and 33 more under way
-    wall    12:00 more (rate-limited): 1, 81, 83, 85, 87, 89, 91, 93 and 53 more
+    wall    12:00 more (rate-limited): 1, 83, 85, 87, 89, 91, 93, 95 and 52 more
     needs   2 on 1, 4 on 3, 6 on 5, 8 on 7, 10 on 9, 12 on 11 and 94 more
     wave 1  ------------------- 0/100
     total   ------------------- 0/200 | 03:00 | 39 running | 246k tokens | $2.50
@@ -209,7 +211,7 @@ fn estimate_and_sums_stand_beside_the_bar_as_far_as_there_is_room() {
     insta::assert_snapshot!(format!("{}\n{}\n{}", sum(40), sum(80), sum(160)), @"
     total   ████░░░░░ 31/60 · 03:00
     total   █████████░░░░░░░░░░ 31/60 · 03:00 · 20m–35m left · 2 failed · $2.50
-    total   ████████████████████░░░░░░░░░░░░░░░░░░░ 31/60 · 03:00 · 20m–35m left · 2 failed · 1 blocked · 3 running · 202k tokens · $2.50
+    total   ████████████████████░░░░░░░░░░░░░░░░░░░ 31/60 · 03:00 · 20m–35m left · 2 failed · 1 blocked · 3 running · 202k tokens · $2.50 · 1 in tests
     ");
     board.totals.landing_behind = Some(8);
     let sum = lines(&board, Timestamp(180_000), &look(80, 3)).remove(0);

@@ -17,7 +17,7 @@ pub struct AuditOrder {
     pub range: Option<String>,
     /// Of how many tasks the tests are run; of all when not given.
     pub sample: Option<NonZeroUsize>,
-    /// How many tasks are judged at the same time; as many as agents work when not given.
+    /// How many tasks are judged at the same time; as many as are tested at once when not given.
     pub parallel: Option<NonZeroUsize>,
 }
 
@@ -48,6 +48,8 @@ pub async fn audit(project: &Project, order: &AuditOrder) -> Result<Audit, Error
         parallel: parallel(project, order.parallel),
         scratch: judging.scratch.path().to_owned(),
     };
+    let at_once = u32::try_from(order.parallel).unwrap_or(u32::MAX);
+    judging.result_cache.test_at_once(at_once);
     let audit = look_through(&order, &judging.result_cache).await;
     project.warn(&judging.result_cache.close().await);
     audit

@@ -55,6 +55,7 @@ pub(crate) fn resumed_limits(project: &Project, before: &Limits) -> Limits {
     let has_slots = project.is_from_flag("waves.max_parallel");
     Limits {
         slots: if has_slots { now.slots } else { before.slots },
+        tests_at_once: now.tests_at_once,
         deadline: now.deadline,
         max_cost_usd: now.max_cost_usd,
         max_tokens: now.max_tokens,
@@ -90,7 +91,7 @@ fn landing(scheduler: &Scheduler) -> Vec<CommitId> {
 }
 
 pub(crate) fn is_at_work(run: &Scheduler) -> bool {
-    run.tasks().any(|view| view.state.holds_slot())
+    run.tasks().any(|view| view.state.has_worktree())
 }
 
 /// Ends what an interrupted run has left running, and keeps its work in progress.

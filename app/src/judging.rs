@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
 use tm_executors::testing::TestCommand;
-use tm_runtime::{Checkouts, Parts, TestResultCache};
+use tm_runtime::{Checkouts, Parts, TestResultCache, tests_at_once};
 use tm_scheduler::{CommitId, Task, TaskId, Unit, of_unit};
 use tm_worktrees::WorktreePool;
 
@@ -61,9 +61,9 @@ pub(crate) fn result_cache(
     ))
 }
 
-/// How many tasks are judged at the same time: as many as agents work.
+/// How many tasks are judged at the same time: as many as are tested.
 pub(crate) fn parallel(project: &Project, asked: Option<NonZeroUsize>) -> usize {
-    let of_settings = project.loaded.settings.waves.max_parallel.get();
+    let of_settings = tests_at_once(&project.loaded.settings.test).get();
     asked.map_or_else(
         || usize::try_from(of_settings).unwrap_or(1),
         NonZeroUsize::get,

@@ -12,7 +12,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use tm_config::Dollars;
 use tm_executors::testing::{Reading, TestCommand, expected_reading};
 use tm_presets::Recipe;
-use tm_runtime::now;
+use tm_runtime::{now, tests_at_once};
 use tm_scheduler::{Breaker, Limits, Phase, Refactor, RunId, Timestamp, WavePlan, milliseconds};
 use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::new_run_id;
@@ -129,6 +129,7 @@ pub(crate) fn limits(project: &Project) -> Limits {
     let tm_config::Breaker { tasks, attempts } = waves.breaker;
     Limits {
         slots: waves.max_parallel,
+        tests_at_once: tests_at_once(&settings.test),
         retries: waves.retries,
         dispatch: waves.dispatch,
         refactor: if settings.tdd.refactor {

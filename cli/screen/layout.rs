@@ -266,12 +266,13 @@ fn parts(totals: &Totals, elapsed: u64, look: &Look) -> Vec<(String, Option<Tone
         Some(plain(format!("{} running", totals.running))),
         (totals.tokens > 0).then(|| plain(format!("{} tokens", short_count(totals.tokens)))),
         (totals.cost_usd > 0.0).then(|| plain(format!("${:.2}", totals.cost_usd))),
+        (totals.tested > 0).then(|| plain(format!("{} in tests", totals.tested))),
     ];
     parts.into_iter().flatten().collect()
 }
 
 /// Returns why nothing is started although slots are free.
-pub(crate) fn landing_behind(queued: usize) -> String {
+pub(crate) fn landing_behind(queued: u32) -> String {
     format!("starts wait: {queued} to land")
 }
 

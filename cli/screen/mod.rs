@@ -109,7 +109,10 @@ impl WaveRow {
 pub(crate) struct Totals {
     pub(crate) tasks: usize,
     pub(crate) settled: usize,
+    /// Attempts that have an agent, or are about to.
     pub(crate) running: usize,
+    /// Attempts whose agent is gone and whose work is tested, or waits for that.
+    pub(crate) tested: usize,
     pub(crate) failed: usize,
     pub(crate) blocked: usize,
     pub(crate) tokens: u64,
@@ -117,8 +120,8 @@ pub(crate) struct Totals {
     pub(crate) remaining: Option<Remaining>,
     pub(crate) stopping: Option<StopReason>,
     pub(crate) is_paused: bool,
-    /// How much proven work waits to land, where nothing is started because of that.
-    pub(crate) landing_behind: Option<usize>,
+    /// How much finished work waits for its proof or to land, where nothing is started because of that.
+    pub(crate) landing_behind: Option<u32>,
 }
 
 impl Totals {
@@ -176,7 +179,7 @@ impl Board {
             let id = &view.placed.task.id;
             match view.state {
                 State::Landing { .. } => {}
-                state if state.holds_slot() => board.push_row(&view, scheduler, said.get(id)),
+                state if state.has_worktree() => board.push_row(&view, scheduler, said.get(id)),
                 State::Ready => match limit.filter(|_| cooling.contains(id)) {
                     Some(until) => board.push_cooldown(&view, until, Some(Failure::RateLimited)),
                     None => board.push_ready(&view, scheduler),
@@ -192,7 +195,9 @@ impl Board {
     }
 
     fn count(&mut self, view: &TaskView<'_>) {
-        self.totals.running += usize::from(view.state.holds_slot());
+        let is_tested = view.state.is_being_proven();
+        self.totals.tested += usize::from(is_tested);
+        self.totals.running += usize::from(view.state.has_worktree() && !is_tested);
         // Waves are counted from 1 without gaps.
         let position = view.placed.wave.saturating_sub(1) as usize;
         while self.waves.len() <= position {

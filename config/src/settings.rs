@@ -116,6 +116,8 @@ sections! {
         /// How long one run of the tests may take.
         #[serde(with = "duration::Positive")]
         pub timeout: Duration,
+        /// So many set-ups and runs of tests at the same time; without it one a processor.
+        pub parallel: Option<NonZeroU32>,
         /// The file that the command writes its results to, from the worktree; without one its output is read.
         pub results: Option<String>,
         /// Variables for the command besides those of tm's list; without a value, the one that tm was started with.

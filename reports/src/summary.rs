@@ -85,9 +85,9 @@ pub struct Summary {
     pub broken_by: Option<String>,
     /// What outside of all tasks stood in the way, when the run stopped for it.
     pub trouble: Option<String>,
-    /// How many proven tasks wait to land, where nothing more is started because of that.
+    /// How many tasks wait for their proof or to land, where nothing more is started because of that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub landing_behind: Option<usize>,
+    pub landing_behind: Option<u32>,
     /// Pairs.
     pub tdd: TddSummary,
     /// Sums, over all that the run carries out: a pair is two.

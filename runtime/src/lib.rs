@@ -20,6 +20,7 @@ mod run_event;
 mod setup;
 pub mod standing;
 mod step_error;
+mod test_queue;
 mod trailers;
 mod waves;
 
@@ -29,9 +30,12 @@ pub use error::Error;
 pub use holding::{executor, git_around};
 pub use proving::{Parts, RedCommit, TestResultCache, Work, prove, red_commit};
 pub use run_event::RunEvent;
-pub use setup::{attempt_limits, content_rules, environment, home, rules, run_hooks, test_command};
+pub use setup::{
+    attempt_limits, content_rules, environment, home, rules, run_hooks, test_command, tests_at_once,
+};
 pub use step_error::StepError;
 pub(crate) use step_error::{blocking, briefly, describe, in_background};
+pub use test_queue::{PlaceNews, TestQueue, Turn};
 pub use waves::steering;
 pub use waves::{
     AgentChoice, Integration, JournalHeader, Outcome, Replayed, Run, RunBacklog, RunSetup, Tip,

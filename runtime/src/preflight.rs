@@ -115,7 +115,8 @@ pub async fn look_first(
         return Ok(cleaned(preflight));
     }
     let begun = Instant::now();
-    let checkout = match result_cache.checkouts.judge(base).await {
+    let judged = (result_cache.checkouts).judge(base, result_cache.turn());
+    let checkout = match judged.await {
         Ok(checkout) => checkout,
         Err(NotReady::Setup(failed)) => {
             preflight.problems.push(of_setup(&failed));
@@ -164,7 +165,9 @@ pub async fn try_hooks(
     result_cache: &TestResultCache,
 ) -> Result<Option<String>, StepError> {
     let tree = briefly(|| result_cache.repository().tree_of(base))?;
-    let mut checkout = result_cache.checkouts.judge(base).await?;
+    let turn = result_cache.turn();
+    let mut checkout = result_cache.checkouts.judge(base, turn).await?;
+    let _admission = result_cache.checkouts.tests().admit(turn).await;
     let on_base = (HookedWork::Commit, &OwnedHead::Detached(base));
     match block_in_place(|| checkout.run_hooks(on_base, &tree, message)) {
         Ok(_not_committed) => Ok(None),

@@ -1,5 +1,7 @@
 //! What people may want to see of a run while it goes on.
 
+use crate::PlaceNews;
+use serde_json::{Value, json};
 use tm_scheduler::{Event, TaskId, Tokens};
 
 /// Something that people may want to see.
@@ -23,10 +25,33 @@ pub enum RunEvent {
         /// How long that took in milliseconds.
         took_ms: u64,
     },
+    /// Tests of a task's work wait for a place, or go on.
+    Place {
+        /// The task.
+        task: TaskId,
+        /// What is to be said of it.
+        news: PlaceNews,
+    },
     /// Nothing has happened for a second; the time has gone on.
     Pulse,
     /// What people may like to know, such as what else was written with a status.
     Note(String),
     /// Trouble that does not end anything, such as a backlog that can't be written now.
     Warning(String),
+}
+
+impl RunEvent {
+    /// Returns what `activity.jsonl` and `--json` say of what steps notice, apart from events of the scheduler, which are
+    /// said as they are; `None` for what nobody looks up later.
+    pub fn noticed(&self) -> Option<Value> {
+        match self {
+            Self::Setup { place, took_ms } => {
+                Some(json!({"event": "setup:done", "place": place, "took_ms": took_ms}))
+            }
+            Self::Place { task, news } => Some(json!({"event": news.as_str(), "task": task})),
+            Self::Warning(warning) => Some(json!({"event": "warning", "message": warning})),
+            Self::Note(note) => Some(json!({"event": "note", "message": note})),
+            Self::Event(_) | Self::Output { .. } | Self::Pulse => None,
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //! `TM_HOME` and the user's home folder decide.
 
 use std::ffi::OsString;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_config::{CommitHooks, CoverageThreshold, Settings, Storage, StorageLocation};
@@ -56,6 +57,16 @@ pub fn environment(test: &tm_config::Test) -> EnvironmentRules {
             .map(|(name, value)| (name.clone(), value.as_ref().map(text)))
             .collect(),
     }
+}
+
+/// Returns how many set-ups and tests run at the same time: as many as the settings say, else one a processor.
+pub fn tests_at_once(test: &tm_config::Test) -> NonZeroU32 {
+    let by_processors = || {
+        let processors = std::thread::available_parallelism().ok();
+        processors.and_then(|count| NonZeroU32::try_from(count).ok())
+    };
+    let places = test.parallel.or_else(by_processors);
+    places.unwrap_or(NonZeroU32::MIN)
 }
 
 /// Returns what an agent may use that has so much time.

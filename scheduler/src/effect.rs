@@ -219,13 +219,13 @@ pub enum Event {
         /// Whether the service said so itself.
         declared: bool,
     },
-    /// Landing is far behind the agents: nothing is started until it has caught up.
+    /// Proofs and landings are far behind the agents: nothing is started until it has caught up.
     #[serde(rename = "landing:behind")]
     LandingBehind {
-        /// How many tasks wait to land.
+        /// How many tasks wait for their proof or to land.
         queued: u32,
     },
-    /// Landing has caught up: tasks are started again.
+    /// They have caught up: tasks are started again.
     #[serde(rename = "landing:caught-up")]
     LandingCaughtUp,
     /// The service behind an account may be asked again.

@@ -250,7 +250,7 @@ mod tests {
         // The chain of three goes first; 1 and 2 beside it, then 3 and 7.
         let first: Vec<String> = run
             .tasks()
-            .filter(|view| view.state.holds_slot())
+            .filter(|view| view.state.has_worktree())
             .map(|view| view.placed.task.id.to_string())
             .collect();
         assert_eq!(first, ["4", "1", "2"]);

@@ -65,14 +65,16 @@ words! {
         First = "first",
         /// Those of journals of version 3: a conflict is charged, and throws the work away.
         Second = "second",
-        /// Those of this version.
+        /// Those of journals of version 4: an attempt holds its slot until its work is proven and committed.
         Third = "third",
+        /// Those of this version.
+        Fourth = "fourth",
     }
 }
 
 impl Edition {
     /// The edition of runs that begin or are taken up now.
-    pub const NEWEST: Self = Self::Third;
+    pub const NEWEST: Self = Self::Fourth;
 }
 
 /// When a run takes it that something is wrong with more than one task: so many ends in a row that are the same, with nothing
@@ -104,6 +106,9 @@ words! {
 pub struct Limits {
     /// Agents at the same time.
     pub slots: NonZeroU32,
+    /// So much work is tested at the same time.
+    #[serde(default = "default_tests_at_once")]
+    pub tests_at_once: NonZeroU32,
     /// Further attempts after the first that fails.
     pub retries: u32,
     /// When tasks may start.
@@ -140,7 +145,7 @@ pub struct Limits {
     /// When the run takes it that something is wrong with more than one task.
     #[serde(default)]
     pub breaker: Breaker,
-    /// So much proven work may wait to land before nothing more is started; see `Limits::most_to_land`.
+    /// So much work may wait for its proof or to land before nothing more is started; see `Limits::most_to_land`.
     #[serde(default)]
     pub most_to_land: Option<u32>,
     /// So long after an order to stop gently proven work still begins to land, in milliseconds; all of it when `None`.
@@ -149,6 +154,10 @@ pub struct Limits {
     /// The rules.
     #[serde(default)]
     pub edition: Edition,
+}
+
+const fn default_tests_at_once() -> NonZeroU32 {
+    NonZeroU32::MIN
 }
 
 const fn default_conflict_rounds() -> u32 {
@@ -168,16 +177,17 @@ impl Limits {
     /// So many conflicts of a task are not charged when nothing says otherwise.
     pub const CONFLICT_ROUNDS: u32 = 3;
 
-    /// Returns how much proven work may wait to land: two rounds of all slots. What is started behind more than that begins from
+    /// Returns how much work may wait for its proof or to land: two rounds of all slots. What is started behind more than that begins from
     /// an ever older base, and its work conflicts with what lands before it.
     pub const fn most_to_land(slots: NonZeroU32) -> u32 {
         slots.get().saturating_mul(2)
     }
 
-    /// Returns limits for so many slots and nothing else out of the ordinary.
+    /// Returns limits for so many slots, as much work tested at the same time, and nothing else out of the ordinary.
     pub fn with_slots(slots: NonZeroU32) -> Self {
         Self {
             slots,
+            tests_at_once: slots,
             retries: 3,
             dispatch: Dispatch::Rolling,
             landing: Landing::Each,

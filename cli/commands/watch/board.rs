@@ -151,7 +151,7 @@ impl Group {
     fn of(row: &TaskRow<&TaskView<'_>>) -> Self {
         let any = |is: fn(&State) -> bool| row.halves().any(|half| is(half.state));
         match () {
-            () if any(State::holds_slot) => Self::AtWork,
+            () if any(State::has_worktree) => Self::AtWork,
             () if any(State::is_landing) => Self::Landing,
             () if row.is_failed() || row.is_blocked() => Self::Lost,
             () if row.is_settled() => Self::Done,
@@ -182,7 +182,7 @@ impl Row {
             .find(|half| matches!(half.state, State::Failed { .. }));
         let told = failed.into_iter().chain([&halves[current]]).chain(&halves);
         let mut notes = told.map(|half| note(half, scheduler));
-        let at_work = halves.iter().find(|half| half.state.holds_slot());
+        let at_work = halves.iter().find(|half| half.state.has_worktree());
         let last = at_work.and_then(|half| half.attempts.last());
         Self {
             id: row.work.placed.task.id.clone(),
@@ -219,7 +219,7 @@ impl Cell {
             phase: view.placed.task.phase,
             word: view.state.as_str(),
             tone: tone(view.state),
-            is_under_way: view.state.holds_slot(),
+            is_under_way: view.state.has_worktree(),
         }
     }
 }

@@ -92,7 +92,7 @@ impl Source {
         let view = self.replayed.scheduler.task(task)?;
         let place = view.attempts.last()?.place()?;
         view.state
-            .holds_slot()
+            .has_worktree()
             .then(|| PathBuf::from(&place.worktree))
     }
 
@@ -289,7 +289,7 @@ impl DiffOf {
             base: place.as_ref().map(|place| place.base.clone()),
             commit: record.and_then(|record| record.commit().cloned()),
             worktree: place
-                .filter(|_| view.state.holds_slot())
+                .filter(|_| view.state.has_worktree())
                 .map(|place| place.worktree),
         }
     }

@@ -93,7 +93,7 @@ fn run() -> Scheduler {
 
 /// A run of two slots whose proven work waits to land.
 fn behind() -> Scheduler {
-    let tasks = ["1", "2", "3", "4", "5", "6"].map(|id| Task::new(id, "Build a part"));
+    let tasks = ["1", "2", "3", "4", "5", "6", "7"].map(|id| Task::new(id, "Build a part"));
     let options = PlanOptions {
         tdd: TddMode::Off,
         ..PlanOptions::default()
@@ -524,14 +524,14 @@ fn a_pair_is_one_row_with_two_cells_and_keys_are_about_the_half_under_way() {
 fn work_that_waits_to_land_and_holds_starts_back_is_told() {
     let model = model_of(&behind());
     insta::assert_snapshot!(screen(80, 9, &model), @"
-     tm  running, starts wait: 4 to land  0/6 settled  01:15  20261121-014512-3fa9
-    at work  1
+     tm  running, starts wait: 4 to land  0/7 settled  01:15  20261121-014512-3fa9
+    at work  2
     > 5  preparing   01:15  Build a part
+      6  preparing   01:15  Build a part
     landing  4
       1  landing     Build a part
       2  landing     queued  Build a part
       3  landing     queued  Build a part
-      4  landing     queued  Build a part
      enter open  p pause  s stop  r retry  k skip  o shell  / filter  ? help  q quit
     ");
 }

@@ -96,6 +96,7 @@ fn built_in_test() -> Test {
         command: None,
         format: ResultFormat::Auto,
         timeout: Duration::from_mins(5),
+        parallel: None,
         results: None,
         env: BTreeMap::new(),
         home: TestHome::Private,

@@ -9,7 +9,11 @@ pub mod preparation;
 
 pub(crate) use not_ready::NotReady;
 
-use crate::{RunEvent, StepError, blocking, briefly, describe, environment, in_background};
+use crate::test_queue::Urgency;
+use crate::{
+    RunEvent, StepError, TestQueue, Turn, blocking, briefly, describe, environment, in_background,
+    tests_at_once,
+};
 use not_ready::{not_ready, of_content};
 use parking_lot::{Mutex, MutexGuard};
 use ports::{Ports, name_of};
@@ -38,6 +42,8 @@ pub struct Checkouts {
     /// What is known of each checkout that nobody is in.
     known: Arc<Mutex<BTreeMap<PathBuf, Prepared>>>,
     ports: Ports,
+    /// Where set-ups and tests wait for their turn.
+    tests: TestQueue,
     /// What people should know, a sentence each.
     noticed: Arc<Mutex<Vec<String>>>,
     /// Who is told of set-ups.
@@ -68,6 +74,7 @@ impl Checkouts {
         executor: Executor,
     ) -> Result<Self, Error> {
         std::fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
+        let tests = TestQueue::new(tests_at_once(&settings.test));
         let preparation = Preparation::begin(PreparationBasis {
             repository: pool.repository().clone(),
             settings: settings.worktree.clone(),
@@ -75,11 +82,13 @@ impl Checkouts {
             own_folders,
             environment: environment(&settings.test),
             executor,
+            tests: tests.clone(),
         })?;
         Ok(Self {
             ports: Ports::of(pool.folder()),
             pool,
             preparation,
+            tests,
             base,
             folder,
             known: Arc::default(),
@@ -119,6 +128,11 @@ impl Checkouts {
         &self.pool
     }
 
+    /// Returns where set-ups and tests wait for their turn.
+    pub(crate) const fn tests(&self) -> &TestQueue {
+        &self.tests
+    }
+
     /// Returns the variables that say which slot a checkout is, and which ports belong to it.
     pub(crate) fn variables(&self, checkout: &Path) -> Vec<(OsString, OsString)> {
         self.ports.variables(checkout)
@@ -138,14 +152,18 @@ impl Checkouts {
     }
 
     /// Gives out a checkout of a commit that no agent ever had, clean and ready.
-    pub(crate) async fn judge(&self, commit: &CommitId) -> Result<JudgeCheckout, NotReady> {
+    pub(crate) async fn judge(
+        &self,
+        commit: &CommitId,
+        turn: &Turn,
+    ) -> Result<JudgeCheckout, NotReady> {
         let mut checkout = self.free_checkout(commit).await?;
         let mut state = self.known().remove(checkout.path()).unwrap_or_default();
         if !self.preparation.is_needed() {
             return self.check_out(checkout, commit, &Prepared::default()).await;
         }
         checkout = self.check_out(checkout, commit, &state).await?;
-        let place = self.place(checkout.path(), Role::Judge, checkout.lister());
+        let place = self.place((checkout.path(), Role::Judge), checkout.lister(), turn);
         let named = self.named_files(commit)?;
         let unprepared = self.preparation.unprepared(&place, &state, &named).await;
         if unprepared.map_err(StepError::from)?.is_some() {
@@ -215,6 +233,7 @@ impl Checkouts {
         start: Option<&CommitId>,
         base: &CommitId,
         must_contain: &[CommitId],
+        turn: &Turn,
     ) -> Result<Worktree, NotReady> {
         let (checkouts, branch, start) = (self.clone(), branch.clone(), start.cloned());
         let (commit, must_contain) = (base.clone(), must_contain.to_vec());
@@ -227,7 +246,7 @@ impl Checkouts {
             pool.check_out(&branch, start.as_ref(), &commit, &must_contain, kept)
         })
         .await?;
-        self.made_ready(worktree).await
+        self.made_ready(worktree, turn).await
     }
 
     /// Takes over a worktree that an earlier process made ready and gave out.
@@ -252,19 +271,20 @@ impl Checkouts {
         &self,
         mut worktree: Worktree,
         base: &CommitId,
+        turn: &Turn,
     ) -> Result<Worktree, NotReady> {
         let base = base.clone();
         let worktree = blocking(move || worktree.move_to_base(&base).map(|()| worktree)).await?;
-        self.made_ready(worktree).await
+        self.made_ready(worktree, turn).await
     }
 
     /// Makes a worktree of an agent's ready that stands on its base.
-    async fn made_ready(&self, mut worktree: Worktree) -> Result<Worktree, NotReady> {
+    async fn made_ready(&self, mut worktree: Worktree, turn: &Turn) -> Result<Worktree, NotReady> {
         if !self.preparation.is_needed() {
             return Ok(worktree);
         }
         let mut state = self.known().remove(worktree.path()).unwrap_or_default();
-        let place = self.place(worktree.path(), Role::Agent, worktree.lister());
+        let place = self.place((worktree.path(), Role::Agent), worktree.lister(), turn);
         let base = worktree.base().clone();
         let named = self.named_files(&base)?;
         let runs_commands = self.preparation.has_setup();
@@ -305,7 +325,7 @@ impl Checkouts {
         Ok(covered.join("\n"))
     }
 
-    fn place(&self, folder: &Path, role: Role, lister: Lister) -> PreparedPlace {
+    fn place(&self, (folder, role): (&Path, Role), lister: Lister, turn: &Turn) -> PreparedPlace {
         let untracked = Arc::new(move || lister.untracked());
         PreparedPlace {
             folder: folder.to_owned(),
@@ -313,6 +333,7 @@ impl Checkouts {
             log: self.log_of("setup", folder),
             untracked,
             variables: self.variables(folder),
+            turn: turn.clone(),
         }
     }
 
@@ -336,6 +357,7 @@ impl Checkouts {
                 log: self.log_of("teardown", folder),
                 untracked: Arc::new(|| Ok(Vec::new())),
                 variables: self.variables(folder),
+                turn: Turn::new(Urgency::Ahead),
             };
             let torn_down = self.preparation.tear_down(&place).await;
             warnings.extend(torn_down.err().map(|error| describe(&error)));

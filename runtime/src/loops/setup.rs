@@ -3,7 +3,8 @@
 
 use super::{LoopState, ProgressFile};
 use crate::checkouts::preparation;
-use crate::{Checkouts, Error, blocking, now};
+use crate::test_queue::Urgency;
+use crate::{Checkouts, Error, Turn, blocking, now};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -100,7 +101,8 @@ impl Place {
         branch: &BranchName,
         base: &CommitId,
     ) -> Result<Self, preparation::Error> {
-        let made = checkouts.worktree(branch, None, base, &[]);
+        let turn = Turn::new(Urgency::SetUp);
+        let made = checkouts.worktree(branch, None, base, &[], &turn);
         let worktree = Box::new(made.await?);
         Ok(Self::Worktree {
             checkouts: Box::new(checkouts),

@@ -5,7 +5,8 @@
 use super::files::StartTree;
 use crate::checkouts::NotReady;
 use crate::holding::git_of;
-use crate::{Checkouts, StepError, briefly};
+use crate::test_queue::Urgency;
+use crate::{Checkouts, StepError, Turn, briefly};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -18,13 +19,18 @@ use tm_scheduler::{CommandEnd, CommitId, GateRun, TestReport};
 use tm_worktrees::{Repository, TreeId};
 use tokio::sync::OnceCell;
 
-type Cell = Arc<OnceCell<TestReport>>;
+/// What is known of a tree, or about to be, and when it is its turn to be measured.
+#[derive(Debug)]
+struct Cell {
+    report: OnceCell<TestReport>,
+    turn: Turn,
+}
 
 /// Tests that could not be started are started again after these pauses.
 const START_AGAIN_AFTER: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(900)];
 
-/// What is known of trees. The map is locked only to find a cell, never while tests run.
-#[derive(Debug)]
+/// What is known of trees, and whose turn it is to know more. The map is locked only to find a cell, never while tests run.
+#[derive(Clone, Debug)]
 pub struct TestResultCache {
     /// Where commits are checked out that no agent ever had.
     pub(crate) checkouts: Checkouts,
@@ -32,24 +38,41 @@ pub struct TestResultCache {
     scratch: PathBuf,
     /// Where tests are written down while they run.
     executor: Executor,
-    by_tree: Mutex<BTreeMap<String, Cell>>,
+    turn: Turn,
+    by_tree: Arc<Mutex<BTreeMap<String, Arc<Cell>>>>,
     /// Trees that were judged, and held.
-    proven: Mutex<BTreeSet<String>>,
+    proven: Arc<Mutex<BTreeSet<String>>>,
     /// What gates said, by tree and gate.
-    pub(crate) gates: Mutex<BTreeMap<String, GateRun>>,
+    pub(crate) gates: Arc<Mutex<BTreeMap<String, GateRun>>>,
 }
 
 impl TestResultCache {
     /// Returns what measures in `checkouts`; raw output that belongs to no attempt goes into `scratch`.
-    pub const fn new(checkouts: Checkouts, scratch: PathBuf, executor: Executor) -> Self {
+    pub fn new(checkouts: Checkouts, scratch: PathBuf, executor: Executor) -> Self {
         Self {
             checkouts,
             scratch,
             executor,
-            by_tree: Mutex::new(BTreeMap::new()),
-            proven: Mutex::new(BTreeSet::new()),
-            gates: Mutex::new(BTreeMap::new()),
+            turn: Turn::new(Urgency::SetUp),
+            by_tree: Arc::default(),
+            proven: Arc::default(),
+            gates: Arc::default(),
         }
+    }
+
+    /// Returns what measures when it is that turn, and knows what this one knows.
+    pub(crate) fn in_turn(&self, turn: Turn) -> Self {
+        let same = self.clone();
+        Self { turn, ..same }
+    }
+
+    pub(crate) const fn turn(&self) -> &Turn {
+        &self.turn
+    }
+
+    /// Has so many commands run at the same time at least.
+    pub fn test_at_once(&self, places: u32) {
+        self.checkouts.tests().widen_to(places);
     }
 
     pub(crate) const fn repository(&self) -> &Repository {
@@ -57,8 +80,8 @@ impl TestResultCache {
     }
 
     /// Starts measuring a commit while something else goes on.
-    pub(crate) fn begin(self: &Arc<Self>, commit: CommitId, command: TestCommand) {
-        let result_cache = Arc::clone(self);
+    pub(crate) fn begin(&self, commit: CommitId, command: TestCommand) {
+        let result_cache = self.in_turn(Turn::new(Urgency::Ahead));
         tokio::spawn(async move { result_cache.at(&commit, &command).await });
     }
 
@@ -68,27 +91,35 @@ impl TestResultCache {
             Ok(tree) => tree,
             Err(trouble) => return unmeasured(trouble.into()),
         };
+        let cell = self.cell(&tree, command);
         let measure = || async {
+            let own = self.in_turn(cell.turn.clone());
             if !command.parts.is_empty() {
                 let mut reports = Vec::new();
                 for part in &command.parts {
-                    reports.push(Box::pin(self.at(commit, part)).await);
+                    reports.push(Box::pin(own.at(commit, part)).await);
                 }
                 return put_together(command, reports);
             }
             let log = log_of(&tree, command);
-            self.measure(commit, command, (&self.scratch, &log))
+            own.measure(commit, command, (&self.scratch, &log))
                 .await
                 .unwrap_or_else(|trouble| unmeasured(trouble.into()))
         };
-        self.cell(&tree, command).get_or_init(measure).await.clone()
+        // Whoever measures it may have begun when nobody waited for it.
+        let urgency = self.turn.urgency();
+        cell.turn.hurry(urgency);
+        for part in &command.parts {
+            self.cell(&tree, part).turn.hurry(urgency);
+        }
+        cell.report.get_or_init(measure).await.clone()
     }
 
     /// Remembers that a tree was judged and held, and its results.
     pub(crate) fn remember_proven(&self, tree: &TreeId, command: &TestCommand, report: TestReport) {
         self.proven.lock().insert(name(tree, command));
         // Somebody else may have measured the same tree meanwhile; theirs are as good.
-        let _already_known = self.cell(tree, command).set(report);
+        let _already_known = self.cell(tree, command).report.set(report);
     }
 
     /// Tells whether a tree was judged and held; that its results are known says nothing of what they are.
@@ -96,9 +127,13 @@ impl TestResultCache {
         self.proven.lock().contains(&name(tree, command))
     }
 
-    fn cell(&self, tree: &TreeId, command: &TestCommand) -> Cell {
+    fn cell(&self, tree: &TreeId, command: &TestCommand) -> Arc<Cell> {
+        let new = || {
+            let (report, turn) = (OnceCell::new(), self.turn.at(Urgency::Ahead));
+            Arc::new(Cell { report, turn })
+        };
         let mut by_tree = self.by_tree.lock();
-        Arc::clone(by_tree.entry(name(tree, command)).or_default())
+        Arc::clone(by_tree.entry(name(tree, command)).or_insert_with(new))
     }
 
     /// Runs the tests of a commit in a clean checkout of it, known or not; raw output goes to `<scratch>/<name>.log`.
@@ -145,7 +180,7 @@ impl TestResultCache {
         (scratch, name): (&Path, &str),
         start: Option<&StartTree>,
     ) -> Result<TestReport, StepError> {
-        let checkout = match self.checkouts.judge(commit).await {
+        let checkout = match self.checkouts.judge(commit, &self.turn).await {
             Ok(checkout) => checkout,
             Err(NotReady::OfTree(why)) => return Ok(unmeasured(why)),
             Err(other) => return Err(other.into()),
@@ -184,6 +219,7 @@ impl TestResultCache {
         scratch: &Path,
         name: &str,
     ) -> TestReport {
+        let _admission = self.checkouts.tests().admit(&self.turn).await;
         let variables = self.checkouts.variables(worktree);
         let besides = git_of(worktree);
         let place = TestPlace {

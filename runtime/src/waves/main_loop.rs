@@ -277,10 +277,9 @@ impl Run {
             StepMessage::Seen(input) => Some(input),
             StepMessage::RunEvent(told) => {
                 let at = self.clock.now();
-                if let RunEvent::Setup { place, took_ms } = &told {
-                    let event = serde_json::json!({"event": "setup:done", "place": place, "took_ms": took_ms});
+                if let RunEvent::Setup { .. } | RunEvent::Place { .. } = &told {
                     // What can't be written now is told all the same.
-                    let _left_out = self.activity.append(at, &event);
+                    let _left_out = self.activity.append(at, &told.noticed());
                 }
                 listener(at, &told, &self.scheduler);
                 None

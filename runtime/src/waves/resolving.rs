@@ -239,6 +239,7 @@ async fn run(
         besides: &besides,
     };
     let command = CommandLine::Shell(command.to_owned());
+    let _admission = context.setup.checkouts.tests().admit(context.turn()).await;
     match place.run_all(&[command]).await {
         Err(error @ preparation::Error::Setup(_)) => Ok(Some(describe(&error))),
         ran => Ok(ran.map(|()| None)?),

@@ -184,7 +184,9 @@ impl Scheduler {
         };
         let (longest, longest_pause) = match self.limits.edition {
             Edition::First => (u64::MAX, Policy::LONGEST_PAUSE_MS),
-            Edition::Second | Edition::Third => (LONGEST_DECLARED_MS, LONGEST_PAUSE_MS),
+            Edition::Second | Edition::Third | Edition::Fourth => {
+                (LONGEST_DECLARED_MS, LONGEST_PAUSE_MS)
+            }
         };
         let declared = declared_reset(self.now, declared, longest);
         let refused_at = self.now;
@@ -336,7 +338,9 @@ impl Scheduler {
 
     /// Stops a run in which nothing is left to wait for: what could start has spent its budget.
     pub(super) fn stop_when_spent(&mut self) {
-        let is_idle = self.slots_in_use == 0 && self.landing.is_empty() && self.paused.is_empty();
+        let is_idle = self.slots_in_use + self.being_proven == 0
+            && self.landing.is_empty()
+            && self.paused.is_empty();
         if !is_idle || self.starts_nothing() {
             return;
         }

@@ -4,8 +4,8 @@
 use super::{AttemptRecord, Life, Scheduler, State, TaskIndex, count_u32};
 use crate::budget::is_too_late;
 use crate::{
-    AgentName, AttemptNumber, AttemptStep, CommitId, Dispatch, Effect, Event, Failure, Keep,
-    RunStatus, Status, StopMode, StopReason, exit_code,
+    AgentName, AttemptNumber, AttemptStep, CommitId, Dispatch, Edition, Effect, Event, Failure,
+    Keep, RunStatus, Status, StopMode, StopReason, exit_code,
 };
 use std::num::NonZeroU32;
 
@@ -97,13 +97,14 @@ impl Scheduler {
         self.ask_for_step(rank);
     }
 
-    /// Whether nothing is started until proven work has landed. A single slot waits for all of it: what is prepared before
-    /// starts from an old base, and would conflict with the work of its own run. With more slots others work on old bases
-    /// anyway; they wait where landing is far behind, until half of it has landed. All that is ready waits, though none of it
-    /// depends on what has not landed: that is what would start from an old base. It costs no time, since landing gets behind
-    /// only where a round of all slots takes less time than as many landings, and so many are left when starts go on.
+    /// Whether nothing is started until finished work has been proven and has landed. A single slot waits for all of it: what
+    /// is prepared before starts from an old base, and would conflict with the work of its own run. With more slots others
+    /// work on old bases anyway; they wait where so much waits for its proof or to land, until half of it has. All that is
+    /// ready waits, though none of it depends on what has not landed: that is what would start from an old base, and each
+    /// attempt has a worktree. It costs no time, since proofs and landings get behind only where a round of all slots takes
+    /// less time than as many of them, and so many are left when starts go on.
     pub(super) fn is_landing_waited_for(&mut self) -> bool {
-        let queued = count_u32(self.landing.len());
+        let queued = self.queued();
         if self.limits.slots == NonZeroU32::MIN && !self.is_of_first_edition() {
             return queued > 0;
         }
@@ -122,9 +123,20 @@ impl Scheduler {
         self.is_landing_behind
     }
 
-    /// Returns how much proven work waits to land, where nothing is started because of that.
-    pub fn landing_behind(&self) -> Option<usize> {
-        self.is_landing_behind.then_some(self.landing.len())
+    /// How much finished work waits for its proof or to land; in a single slot what is being proven counts as well.
+    fn queued(&self) -> u32 {
+        let landing = count_u32(self.landing.len());
+        let at_once = match self.limits.slots {
+            _ if self.limits.edition < Edition::Fourth => return landing,
+            NonZeroU32::MIN => 0,
+            _ => self.limits.tests_at_once.get(),
+        };
+        landing + self.being_proven.saturating_sub(at_once)
+    }
+
+    /// Returns how much finished work waits for its proof or to land, where nothing is started because of that.
+    pub fn landing_behind(&self) -> Option<u32> {
+        self.is_landing_behind.then(|| self.queued())
     }
 
     /// Returns the step that gives the attempt under way its worktree.
@@ -204,7 +216,7 @@ impl Scheduler {
                     .landing
                     .front()
                     .is_some_and(|rank| lands && is_free(rank))
-                    && !under_way.any(|rank| self.states[rank].holds_slot())
+                    && !under_way.any(|rank| self.states[rank].has_worktree())
             }
         }
     }

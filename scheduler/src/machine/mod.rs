@@ -29,7 +29,7 @@ pub use state::{State, TaskView};
 use crate::budget::Spent;
 use crate::{
     AccountName, AttemptNumber, Dependants, Edition, Effect, Event, Input, Landing, Limits, Phase,
-    PlannedTask, RunStatus, Status, StopMode, StopReason, TaskId, Timestamp, WavePlan,
+    PlannedTask, Refactor, RunStatus, Status, StopMode, StopReason, TaskId, Timestamp, WavePlan,
 };
 use breaker::Streak;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -82,6 +82,8 @@ pub struct Scheduler {
     /// Whether so much waits to land that nothing is started.
     is_landing_behind: bool,
     slots_in_use: u32,
+    /// Attempts whose agent is gone and whose work is no commit yet.
+    being_proven: u32,
     unsettled: usize,
     unsettled_by_wave: Vec<usize>,
     opened_waves: BTreeSet<u32>,
@@ -143,6 +145,7 @@ impl Scheduler {
             landing_under_way: false,
             is_landing_behind: false,
             slots_in_use: 0,
+            being_proven: 0,
             unsettled: 0,
             unsettled_by_wave: vec![0],
             opened_waves: BTreeSet::new(),
@@ -274,7 +277,17 @@ impl Scheduler {
 
     /// Whether a conflict throws nothing away and costs no retry.
     fn has_ladder(&self) -> bool {
-        self.limits.edition == Edition::Third
+        self.limits.edition >= Edition::Third
+    }
+
+    /// Whether an attempt that stands there keeps others from starting. When its agent is gone it does not, unless a further
+    /// agent is to improve its work.
+    fn holds_slot(&self, rank: TaskIndex, state: &State) -> bool {
+        let is_kept = || {
+            let is_improved = self.limits.refactor == Refactor::On;
+            self.limits.edition < Edition::Fourth || is_improved && self.phase(rank) == Phase::Green
+        };
+        state.has_worktree() && (!state.is_being_proven() || is_kept())
     }
 
     /// Whether inputs are taken as a journal of an earlier version was written.
@@ -355,8 +368,10 @@ impl Scheduler {
             *unsettled += usize::from(!new.is_settled());
             *unsettled -= usize::from(!old.is_settled());
         }
-        self.slots_in_use += u32::from(new.holds_slot());
-        self.slots_in_use -= u32::from(old.holds_slot());
+        let (held, holds) = (self.holds_slot(rank, &old), self.holds_slot(rank, new));
+        self.slots_in_use = self.slots_in_use + u32::from(holds) - u32::from(held);
+        self.being_proven += u32::from(new.is_being_proven());
+        self.being_proven -= u32::from(old.is_being_proven());
         let key = self.ready_key(rank);
         if *new == State::Ready {
             self.ready.insert(key);

@@ -16,7 +16,7 @@ impl Scheduler {
         evidence: String,
         not_before: Option<Timestamp>,
     ) {
-        if self.states[rank].holds_slot() {
+        if self.states[rank].has_worktree() {
             self.release(rank, Keep::Salvage);
         }
         self.record_failure(rank, failure, evidence);

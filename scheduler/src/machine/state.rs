@@ -75,7 +75,7 @@ pub enum State {
 enum Standing {
     /// No attempt is under way, and one may come.
     Unstarted,
-    /// An attempt holds a slot.
+    /// An attempt has a worktree.
     UnderWay,
     /// The work waits to land, or lands.
     Landing,
@@ -116,9 +116,14 @@ impl State {
         self.standing() == Standing::Unstarted
     }
 
-    /// Tells whether an attempt holds a slot.
-    pub const fn holds_slot(&self) -> bool {
+    /// Tells whether an attempt has a worktree, or is given one.
+    pub const fn has_worktree(&self) -> bool {
         matches!(self.standing(), Standing::UnderWay)
+    }
+
+    /// Tells whether an agent's work is tested, or about to be, and is no commit yet.
+    pub const fn is_being_proven(&self) -> bool {
+        matches!(self, Self::Proving | Self::Committing)
     }
 
     /// Tells whether the work waits to land, or lands.
@@ -128,7 +133,7 @@ impl State {
 
     /// Tells whether an attempt is under way, until its work has landed or is held.
     pub fn is_under_way(&self) -> bool {
-        self.holds_slot() || self.is_landing()
+        self.has_worktree() || self.is_landing()
     }
 
     /// Tells whether it was given up or left out.
@@ -255,7 +260,7 @@ impl Scheduler {
         self.spent.cost_usd
     }
 
-    /// Returns how many attempts hold a slot.
+    /// Returns how many attempts hold a slot: those that have an agent, or are about to.
     pub const fn slots_in_use(&self) -> u32 {
         self.slots_in_use
     }

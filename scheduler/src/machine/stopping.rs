@@ -5,7 +5,7 @@
 //! is under way counts when it succeeds: what has landed has landed.
 
 use super::attempt_record::Reached;
-use super::{Life, Scheduler, State, TaskIndex};
+use super::{Life, Scheduler, State, TaskIndex, count_u32};
 use crate::{
     AgentReport, AgentVerdict, AttemptStep, Dependants, Effect, Event, Failure, Keep, Limits,
     Status, StopMode, StopReason, Timestamp, judge_agent,
@@ -70,6 +70,7 @@ impl Scheduler {
         self.life = Life::Running;
         self.pauses.push((before, self.now));
         self.limits = limits;
+        self.slots_in_use = self.count_slots();
         (self.stop_order, self.lands_until) = (None, None);
         // Whoever takes it up has seen how it ended; otherwise the count outlives the process.
         if self.stop_reason == Some(StopReason::Breaker) || self.too_much_in_a_row().is_some() {
@@ -86,7 +87,7 @@ impl Scheduler {
         let count = |wanted: fn(&&State) -> bool| self.states.iter().filter(wanted).count();
         self.tell(Event::RunResumed {
             landed: count(|state| matches!(state, State::Landed { .. })),
-            under_way: count(|state| state.holds_slot()),
+            under_way: count(|state| state.has_worktree()),
         });
         self.review_agents();
         for rank in self.indices() {
@@ -97,6 +98,12 @@ impl Scheduler {
         if self.is_paused {
             self.go_on();
         }
+    }
+
+    /// How many attempts hold a slot by the limits that are in force now.
+    fn count_slots(&self) -> u32 {
+        let holds = |&rank: &TaskIndex| self.holds_slot(rank, &self.states[rank]);
+        count_u32(self.indices().filter(holds).count())
     }
 
     /// Asks for the step that follows from where a task stands.
@@ -132,7 +139,7 @@ impl Scheduler {
     /// Writes the status again that the task is to have, whatever the process that is gone managed to write.
     fn reconcile_status(&mut self, rank: TaskIndex) {
         let task = self.planned(rank).backlog_id.clone();
-        if self.states[rank].holds_slot() {
+        if self.states[rank].has_worktree() {
             self.written.insert(task.clone(), Status::InProgress);
         }
         if let Some(status) = self.written.get(&task).cloned() {
@@ -201,7 +208,7 @@ impl Scheduler {
         noticed: Option<String>,
     ) {
         self.pending_stops.remove(&rank);
-        if self.states[rank].holds_slot() {
+        if self.states[rank].has_worktree() {
             self.release(rank, Keep::Salvage);
         }
         let mut evidence = pending.describe().to_owned();

@@ -1,6 +1,6 @@
 //! The journal of a run: every input of the scheduler with its time, appended and never changed.
 //!
-//! The first line is `{"version":4,"crc":…,"header":…}`, each further one `{"at":…,"seq":…,"crc":…,"record":…}` with
+//! The first line is `{"version":5,"crc":…,"header":…}`, each further one `{"at":…,"seq":…,"crc":…,"record":…}` with
 //! the time in milliseconds, a number that counts up from 1 and a CRC-32 of the line's values. What header and
 //! records are is the business of whoever writes them; here they are anything that serde can write.
 
@@ -15,8 +15,8 @@ pub use writer::JournalWriter;
 /// The version of the format that is written, the newest that is read. 2 has records of more kinds: what others asked
 /// of the live run, and walls of agents. A tm that reads 1 alone would take such a record for damage. In 3, records have
 /// the meaning that the limits before them name; a tm that does not know of that would come to other states. 4 has records
-/// of what will conflict, and limits that name newer rules.
-const VERSION: u64 = 4;
+/// of what will conflict, and limits that name newer rules, as those of 5 do.
+const VERSION: u64 = 5;
 /// The oldest version that is read. All of its records are in the newer ones too.
 const OLDEST_VERSION: u64 = 1;
 

@@ -2,6 +2,7 @@
 //! are run, a process tree with a limit, written down while it goes on, of which nothing is left afterwards.
 
 use super::folder::Folder;
+use crate::Turn;
 use itertools::Itertools as _;
 use std::ffi::OsString;
 use std::fmt;
@@ -167,6 +168,8 @@ pub struct PreparedPlace {
     pub untracked: Untracked,
     /// Variables of the place, for the commands.
     pub variables: Vec<(OsString, OsString)>,
+    /// When it is the turn of the commands.
+    pub turn: Turn,
 }
 
 impl PreparedPlace {

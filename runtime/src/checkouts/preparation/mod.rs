@@ -15,6 +15,7 @@ mod tests;
 
 pub use commands::{Error, PreparedPlace, Role, SetupEnd, SetupFailed, Untracked};
 
+use crate::TestQueue;
 use crate::holding::git_of;
 use crate::step_error::in_background;
 pub(crate) use commands::{CommandPlace, NO_HOOKS};
@@ -40,6 +41,7 @@ pub struct Preparation {
     snapshot: Snapshot,
     environment: EnvironmentRules,
     executor: Executor,
+    tests: TestQueue,
 }
 
 /// What is needed to begin.
@@ -57,6 +59,8 @@ pub struct PreparationBasis {
     pub environment: EnvironmentRules,
     /// Where commands are written down while they run.
     pub executor: Executor,
+    /// Where they wait for their turn.
+    pub tests: TestQueue,
 }
 
 /// What is known of one checkout; nothing is prepared in a new one.
@@ -111,6 +115,7 @@ impl Preparation {
             settings: basis.settings,
             environment: basis.environment,
             executor: basis.executor,
+            tests: basis.tests,
         }))
     }
 
@@ -223,6 +228,10 @@ impl Preparation {
     }
 
     async fn run(&self, place: &PreparedPlace, commands: &[CommandLine]) -> Result<(), Error> {
+        if commands.is_empty() {
+            return Ok(());
+        }
+        let _admission = self.tests.admit(&place.turn).await;
         let besides = git_of(&place.folder);
         let place = CommandPlace {
             folder: &place.folder,
@@ -233,10 +242,7 @@ impl Preparation {
             variables: &place.variables,
             besides: &besides,
         };
-        match commands {
-            [] => Ok(()),
-            commands => place.run_all(commands).await,
-        }
+        place.run_all(commands).await
     }
 
     /// Does what waits for the disk away from the loop.

@@ -1,9 +1,12 @@
 //! Checkouts of a real repository, made ready by real commands, and what those who work there do to them.
 
 use super::*;
+use crate::Turn;
+use crate::test_queue::Urgency;
 use rustix::fs::{FileType, Mode, mknodat};
 use std::fs::{self, File, FileTimes};
 use std::io::Write as _;
+use std::num::NonZeroU32;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use tempfile::TempDir;
 use tm_worktrees::create_repository;
@@ -58,6 +61,7 @@ impl Scene {
             own_folders: vec![self.user("node_modules/tm-home")],
             environment: EnvironmentRules::default(),
             executor: Executor::local(self.folder.path().join("under-way")),
+            tests: TestQueue::new(NonZeroU32::MIN),
         }
     }
 
@@ -94,6 +98,7 @@ impl Scene {
             log: self.folder.path().join("setup.log"),
             untracked,
             variables: Vec::new(),
+            turn: Turn::new(Urgency::SetUp),
         };
         Checkout {
             place,

@@ -239,7 +239,9 @@ pub(super) async fn with_hooks(
     run: impl FnOnce(&mut JudgeCheckout) -> Result<Hooked, StepError>,
 ) -> Result<Hooked, StepError> {
     let commit = briefly(|| context.repository().commit_to_test(tree, on))?;
-    let mut checkout = context.result_cache().checkouts.judge(&commit).await?;
+    let (checkouts, turn) = (&context.setup.checkouts, context.turn());
+    let mut checkout = checkouts.judge(&commit, turn).await?;
+    let _admission = checkouts.tests().admit(turn).await;
     let (name, value) = checkout.commit_mark();
     // Where tm is killed in the middle, neither may go on beside the same commit of the next tm.
     let _while_hooks_run = context.setup.executor.record(&[(name.to_owned(), value)])?;

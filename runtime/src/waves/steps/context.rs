@@ -1,13 +1,14 @@
 //! What a step is told: the task, its attempt, and everything of the run that bears on it.
 
 use crate::attempt::{Attempt, AttemptRunner, ConcurrentAttempts, Ran, Start, Workplace};
+use crate::test_queue::Urgency;
 use crate::trailers::{TEST_COMMAND, as_value};
 use crate::waves::cleaned::cleaned;
 use crate::waves::mending::{Mending, carried_over};
 use crate::waves::run_setup::Shared;
 use crate::waves::statuses::Ledger;
 use crate::waves::step_message::{StepDone, StepMessage};
-use crate::{Parts, RedCommit, RunEvent, StepError, TestResultCache, briefly};
+use crate::{Parts, RedCommit, RunEvent, StepError, TestResultCache, Turn, briefly};
 use itertools::Itertools as _;
 use std::sync::Arc;
 use tm_config::GatePhase;
@@ -54,6 +55,8 @@ pub(crate) struct StepContext {
     /// The tasks that it builds on, the nearest first, as far as they are near.
     pub(crate) ancestors: Vec<TaskId>,
     pub(crate) directory: AttemptDirectory,
+    /// Measures when it is the turn of this step.
+    result_cache: TestResultCache,
     shared: StepShared,
 }
 
@@ -78,6 +81,13 @@ impl StepContext {
         let planned = view.placed.task.clone();
         let task = setup.tasks.get(&planned.backlog_id).cloned();
         let record = view.attempts.last().cloned();
+        let (hearer, of) = (shared.messages.clone(), id.clone());
+        let turn = turn_of(record.as_ref()).telling(move |news| {
+            let task = of.clone();
+            let event = RunEvent::Place { task, news };
+            // Nobody listens once the run has ended.
+            let _nobody_listens = hearer.send(StepMessage::RunEvent(event));
+        });
         let red = planned
             .pair
             .as_ref()
@@ -89,6 +99,7 @@ impl StepContext {
             directory: setup.directory.attempt(id, attempt),
             place: record.as_ref().and_then(AttemptRecord::place).cloned(),
             earlier: view.attempts[..view.attempts.len().saturating_sub(1)].to_vec(),
+            result_cache: setup.result_cache.in_turn(turn),
             record,
             red: red.and_then(RedCommit::of),
             red_issues: red.map(open_points).unwrap_or_default(),
@@ -105,8 +116,18 @@ impl StepContext {
         &self.setup.repository
     }
 
-    pub(crate) fn result_cache(&self) -> &TestResultCache {
-        &self.setup.result_cache
+    pub(crate) const fn result_cache(&self) -> &TestResultCache {
+        &self.result_cache
+    }
+
+    pub(crate) const fn turn(&self) -> &Turn {
+        self.result_cache.turn()
+    }
+
+    /// Has everything that is run for the step go first, since others wait to land.
+    pub(crate) fn lands(&mut self) {
+        let turn = self.turn().at(Urgency::Landing);
+        self.result_cache = self.result_cache.in_turn(turn);
     }
 
     pub(crate) fn ledger(&self) -> &Ledger {
@@ -309,6 +330,13 @@ impl StepContext {
     pub(crate) fn salvage_name(&self, attempt: AttemptNumber) -> String {
         self.setup.salvage_name(self.id(), attempt)
     }
+}
+
+/// What was worked on first is proven first.
+fn turn_of(record: Option<&AttemptRecord>) -> Turn {
+    let report = record.and_then(AttemptRecord::report);
+    let urgency = report.map_or(Urgency::SetUp, |report| Urgency::Proof(report.ended_at));
+    Turn::new(urgency)
 }
 
 /// The tasks whose landed work the last attempt that did not land conflicts with.

@@ -156,9 +156,10 @@ async fn run_now(
     let name = format!("gate-{}", gate.name);
     let scratch = context.directory.path();
     std::fs::create_dir_all(scratch)?;
-    let checkout = context.result_cache().checkouts.judge(commit).await?;
-    let report = context
-        .result_cache()
+    let result_cache = context.result_cache();
+    let turn = result_cache.turn();
+    let checkout = result_cache.checkouts.judge(commit, turn).await?;
+    let report = result_cache
         .run_in(checkout.path(), &command, scratch, &name)
         .await;
     let log = scratch.join(format!("{name}.log"));

@@ -22,7 +22,8 @@ use tm_worktrees::{Conflict, Error, HookedWork, Landing, MergePreview, ObjectChe
 /// git before anything holds them; so few tries are enough.
 const TRIES: u32 = 10;
 
-pub(crate) async fn land(context: StepContext, commit: CommitId) -> StepDone {
+pub(crate) async fn land(mut context: StepContext, commit: CommitId) -> StepDone {
+    context.lands();
     for _ in 0..TRIES {
         let answer = match try_to_land(&context, &commit).await {
             Ok(Some(answer)) => answer,

@@ -70,7 +70,7 @@ async fn base_and_worktree(
     let (branch, start) = briefly(|| branch(context, &base))?;
     let checkouts = &context.setup.checkouts;
     let mut worktree = checkouts
-        .worktree(&branch, start.as_ref(), &base, must_contain)
+        .worktree(&branch, start.as_ref(), &base, must_contain, context.turn())
         .await?;
     // Making it ready takes its time, and others land meanwhile: the agent is to start from what there is when it starts.
     for _ in 0..LOOKS {
@@ -83,7 +83,9 @@ async fn base_and_worktree(
         };
         tip = now;
         measure_ahead(context, &base);
-        worktree = checkouts.moved_to_base(worktree, &base).await?;
+        worktree = checkouts
+            .moved_to_base(worktree, &base, context.turn())
+            .await?;
     }
     lay_out_carried_work(context, &worktree)?;
     Ok(Ok(worktree))
@@ -92,7 +94,7 @@ async fn base_and_worktree(
 /// Begins to measure what the work will be compared with, while its worktree is made and its agent works.
 fn measure_ahead(context: &StepContext, base: &CommitId) {
     if let Some(command) = context.test_command() {
-        context.setup.result_cache.begin(base.clone(), command);
+        context.result_cache().begin(base.clone(), command);
     }
 }
 

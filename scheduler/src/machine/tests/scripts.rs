@@ -83,7 +83,34 @@ impl Script {
         );
     }
 
-    /// Takes a task from `Prepared` to the answer after its commit, none of which does anything for others.
+    /// Takes a task from `Prepared` to where its commit is waited for; the next one starts when its agent ends.
+    fn work_before(&mut self, task: &str, next: &str) {
+        self.answer(
+            task,
+            prepared(),
+            &[
+                &format!("say attempt:started {task}"),
+                &format!("run {task}#1"),
+            ],
+        );
+        self.answer(
+            task,
+            exited(0),
+            &[
+                &format!("prove {task}#1"),
+                &format!("say task:started {next} none"),
+                &format!("status {next} in-progress"),
+                &format!("prepare {next}#1 on [] with []"),
+            ],
+        );
+        self.answer(
+            task,
+            proved(None),
+            &[&format!("say test:run {task}"), &format!("commit {task}#1")],
+        );
+    }
+
+    /// Takes a task from `Prepared` to where its commit is waited for, none of which does anything for others.
     fn work(&mut self, task: &str) {
         let number = self
             .scheduler

@@ -1,6 +1,6 @@
 //! A seeded simulation: random backlogs, random answers in random order, random requests, crashes at random moments.
 //!
-//! Invariants, checked after every input: never more attempts than slots; nothing is prepared before what it depends on
+//! Invariants, checked after every input: never more agents than slots; nothing is prepared before what it depends on
 //! has landed (or is held, for a GREEN; or was skipped as satisfied); at most one landing at a time; nothing is started
 //! while the run is paused, and no agent whose account is behind a wall or was refused; a wall ends at its moment, after a
 //! day, or when somebody passes it; with one slot nothing is prepared while work waits to land; no task is tried more often
@@ -20,7 +20,7 @@ use super::*;
 use crate::{
     AgentCandidate, AgentPool, AgentReport, Answer, AtBreaker, AttemptStep, Breaker, CommitId,
     Dispatch, Ended, Failure, LandingRefusal, Overlap, PlanOptions, PrepareRefusal, Proof, Reason,
-    RedStart, Refactor, Request, ServiceRefusal, Task, TddMode, pair,
+    RedStart, Request, ServiceRefusal, Task, TddMode, pair,
 };
 use fastrand::Rng;
 use hostile::Hostile;
@@ -129,6 +129,7 @@ impl World {
         .expect("a plan");
         let slots = 1 + random.u32(..5);
         let mut limits = Limits::with_slots(NonZeroU32::new(slots).expect("slots"));
+        limits.tests_at_once = NonZeroU32::new(1 + random.u32(..4)).expect("a place");
         limits.retries = random.u32(..3);
         limits.dispatch = if random.usize(..100) < 30 {
             Dispatch::Barrier
@@ -210,11 +211,16 @@ impl World {
             )
         };
         let most = self.scheduler.limits().most_to_land.unwrap_or(u32::MAX);
+        let [proving, landing] = [State::is_being_proven, State::is_landing].map(|is| {
+            let states = self.scheduler.states.iter();
+            count_u32(states.filter(|&state| is(state)).count())
+        });
+        let at_once = self.scheduler.limits().tests_at_once.get();
         assert!(
             is_taken_up
-                || count_u32(self.scheduler.landing.len()) < most
+                || landing + proving.saturating_sub(at_once) < most
                 || !effects.iter().any(prepares),
-            "nothing is started while landing is far behind"
+            "nothing is started while proofs and landings are far behind"
         );
         for effect in effects {
             self.perform(effect);
@@ -321,10 +327,11 @@ impl World {
                     "`{task}` starts from all it needs"
                 );
                 let is_single = self.scheduler.limits().slots == NonZeroU32::MIN;
-                let lands = |view: TaskView<'_>| matches!(view.state, State::Landing { .. });
+                let is_on_its_way =
+                    |view: TaskView<'_>| view.state.is_being_proven() || view.state.is_landing();
                 assert!(
-                    !is_single || !self.scheduler.tasks().any(lands),
-                    "`{task}` is prepared while work lands"
+                    !is_single || !self.scheduler.tasks().any(is_on_its_way),
+                    "`{task}` is prepared while work is proven or lands"
                 );
                 self.check_apart(&task);
                 self.owed.push((task, attempt, Owed::Prepare));
@@ -388,14 +395,17 @@ impl World {
             self.scheduler.slots_in_use() <= self.scheduler.limits().slots.get(),
             "never more than the slots"
         );
-        let in_slots = self
-            .scheduler
-            .tasks()
-            .filter(|view| view.state.holds_slot())
+        let is_improved = self.scheduler.limits().refactor == Refactor::On;
+        let in_slots = (self.scheduler.tasks())
+            .filter(|view| {
+                let is_green = view.placed.task.phase == Phase::Green;
+                let is_coming = view.state.is_being_proven() && is_green && is_improved;
+                view.state.has_agent() || *view.state == State::Preparing || is_coming
+            })
             .count();
         assert_eq!(in_slots, self.scheduler.slots_in_use() as usize);
         for view in self.scheduler.tasks() {
-            if view.state.holds_slot() {
+            if view.state.has_worktree() {
                 for dependency in &view.placed.task.dependencies {
                     self.check_satisfied(view, dependency);
                 }

@@ -83,9 +83,9 @@ fn damaged_line(result: Result<Contents, Error>) -> usize {
 }
 
 #[test]
-fn format_of_version_4_stays_as_it_is() {
+fn format_of_version_5_stays_as_it_is() {
     let (_folder, path) = journal_of(&three());
-    let text = "{\"version\":4,\"crc\":\"8fed874d\",\"header\":{\"run_id\":\"20261121-014512-3fa9\"}}\n\
+    let text = "{\"version\":5,\"crc\":\"67fa17ec\",\"header\":{\"run_id\":\"20261121-014512-3fa9\"}}\n\
         {\"at\":10,\"seq\":1,\"crc\":\"84fec020\",\"record\":{\"Started\":{\"task\":\"1\",\"slots\":[1,2]}}}\n\
         {\"at\":20,\"seq\":2,\"crc\":\"64305f42\",\"record\":\"Tick\"}\n\
         {\"at\":30,\"seq\":3,\"crc\":\"cdd203e4\",\"record\":\
@@ -97,7 +97,12 @@ fn format_of_version_4_stays_as_it_is() {
 
 #[test]
 fn a_journal_of_an_older_version_is_read_and_becomes_one_of_the_newest_when_it_goes_on() {
-    for (version, checksum) in [(1, "714659ea"), (2, "920fee48"), (3, "7a187ee9")] {
+    for (version, checksum) in [
+        (1, "714659ea"),
+        (2, "920fee48"),
+        (3, "7a187ee9"),
+        (4, "8fed874d"),
+    ] {
         goes_on_in_the_newest(version, checksum);
     }
 }
@@ -124,7 +129,7 @@ fn goes_on_in_the_newest(version: u64, checksum: &str) {
     atomic::replace(
         &path,
         older
-            .replace(&format!("\"version\":{version}"), "\"version\":4")
+            .replace(&format!("\"version\":{version}"), "\"version\":5")
             .as_bytes(),
     )
     .unwrap();
@@ -279,16 +284,16 @@ fn whole_record_of_an_unknown_kind_is_an_error_even_at_the_end() {
 #[test]
 fn other_versions_are_named_whatever_else_they_hold() {
     let (_folder, path) = journal_of(&three());
-    let text = "{\"compression\":\"none\",\"version\":5}\nanything\n";
+    let text = "{\"compression\":\"none\",\"version\":6}\nanything\n";
     atomic::replace(&path, text.as_bytes()).unwrap();
     let error = read(&path).unwrap_err();
     assert!(
         matches!(
             error,
             Error::JournalVersion {
-                found: 5,
+                found: 6,
                 oldest: 1,
-                newest: 4,
+                newest: 5,
                 ..
             }
         ),

@@ -277,25 +277,94 @@ fn a_single_slot_waits_until_what_it_made_has_landed() {
             "prepare 2#1 on [] with []",
         ],
     );
-    // With two slots the other one does not stand idle.
+    // With two slots neither stands idle: one is free when its agent ends.
     let mut script = Script::new(&[("1", &[]), ("2", &[]), ("3", &[])], TddMode::Off, 2);
     script
         .scheduler
         .handle(script.now, Input::Begin)
         .expect("a legal input");
-    script.work("1");
+    script.work_before("1", "3");
     script.answer(
         "1",
         committed("c1"),
-        &[
-            "say commit:created 1",
-            "release 1#1 Nothing",
-            "say task:started 3 none",
-            "status 3 in-progress",
-            "prepare 3#1 on [] with []",
-            "land 1#1 c1",
-        ],
+        &["say commit:created 1", "release 1#1 Nothing", "land 1#1 c1"],
     );
+}
+
+#[test]
+fn a_slot_is_free_when_its_agent_ends_and_not_before_where_another_agent_follows() {
+    let started = |refactor, ids: &[&str]| {
+        let tasks: Vec<(&str, &[&str])> = ids.iter().map(|&id| (id, &[][..])).collect();
+        let mut limits = Limits::with_slots(NonZeroU32::new(2).expect("slots"));
+        limits.refactor = refactor;
+        let mut script = Script::with_limits(&tasks, TddMode::Auto, limits);
+        script
+            .scheduler
+            .handle(script.now, Input::Begin)
+            .expect("a legal input");
+        for red in ["1:red", "2:red"] {
+            queued(&mut script, red);
+        }
+        for answer in [prepared(), exited(0)] {
+            let input = Input::Answer {
+                task: "1".into(),
+                attempt: AttemptNumber(1),
+                answer,
+            };
+            let asked = script.scheduler.handle(script.now, input);
+            asked.expect("a legal input");
+        }
+        let begun = script
+            .scheduler
+            .tasks()
+            .filter(|view| !view.attempts.is_empty());
+        let ids = begun.map(|view| view.placed.task.id.to_string());
+        (
+            ids.collect::<Vec<String>>(),
+            script.scheduler.slots_in_use(),
+        )
+    };
+    let pairs = ["1", "2"];
+    let of_pairs = ["1:red", "2:red", "1", "2"].map(str::to_owned);
+    assert_eq!(started(Refactor::Off, &pairs), (of_pairs.to_vec(), 1));
+    assert_eq!(started(Refactor::On, &pairs), (of_pairs.to_vec(), 2));
+}
+
+#[test]
+fn proofs_beyond_those_that_are_tested_at_once_keep_tasks_from_starting() {
+    let ids: Vec<String> = (1..=9).map(|number| number.to_string()).collect();
+    let tasks: Vec<(&str, &[&str])> = ids.iter().map(|id| (id.as_str(), &[][..])).collect();
+    let mut limits = Limits::with_slots(NonZeroU32::new(2).expect("slots"));
+    limits.tests_at_once = NonZeroU32::MIN;
+    let mut script = Script::with_limits(&tasks, TddMode::Off, limits);
+    script
+        .scheduler
+        .handle(script.now, Input::Begin)
+        .expect("a legal input");
+    let answer = |script: &mut Script, task: &str, answer| {
+        let input = Input::Answer {
+            task: task.into(),
+            attempt: AttemptNumber(1),
+            answer,
+        };
+        let asked = script.scheduler.handle(script.now, input);
+        let lines: Vec<String> = asked.expect("a legal input").iter().map(line).collect();
+        lines.join("; ")
+    };
+    for task in ["1", "2", "3", "4"] {
+        answer(&mut script, task, prepared());
+        let asked = answer(&mut script, task, exited(0));
+        assert!(asked.contains("prepare"), "{asked}");
+    }
+    answer(&mut script, "5", prepared());
+    let asked = answer(&mut script, "5", exited(0));
+    assert_eq!(asked, "prove 5#1; say landing:behind 4");
+    // A proof that fails is none that is waited for.
+    for task in ["1", "2"] {
+        answer(&mut script, task, proved(Some(Failure::Regression)));
+    }
+    assert_eq!(script.scheduler.landing_behind(), None);
+    assert_eq!(script.scheduler.slots_in_use(), 2);
 }
 
 /// Brings a task from its worktree to the queue of landings, whatever else follows from that.
@@ -323,9 +392,9 @@ fn nothing_is_started_while_landing_is_two_rounds_of_all_slots_behind() {
         .handle(script.now, Input::Begin)
         .expect("a legal input");
     for task in ["1", "2", "3"] {
-        let effects = queued(&mut script, task);
-        assert!(effects.iter().any(|effect| effect.starts_with("prepare")));
+        queued(&mut script, task);
     }
+    assert_eq!(script.scheduler.landing_behind(), None);
     let effects = queued(&mut script, "4");
     assert!(
         effects.contains(&"say landing:behind 4".to_owned()),
@@ -334,8 +403,8 @@ fn nothing_is_started_while_landing_is_two_rounds_of_all_slots_behind() {
     assert!(!effects.iter().any(|effect| effect.starts_with("prepare")));
     assert_eq!(script.scheduler.landing_behind(), Some(4));
     // What is under way goes on, and nothing takes its place.
-    let effects = queued(&mut script, "5");
-    assert!(!effects.iter().any(|effect| effect.starts_with("prepare")));
+    queued(&mut script, "5");
+    assert_eq!(script.scheduler.slots_in_use(), 1);
     for task in ["1", "2"] {
         let said = format!("say task:landed {task}");
         let done = format!("status {task} done");
@@ -370,7 +439,7 @@ fn nothing_is_started_while_landing_is_two_rounds_of_all_slots_behind() {
             .iter()
             .filter(|effect| effect.starts_with("prepare"))
             .count(),
-        2
+        1
     );
     assert_eq!(script.scheduler.landing_behind(), None);
 }

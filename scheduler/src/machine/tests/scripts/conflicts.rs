@@ -65,11 +65,26 @@ impl Script {
         self.goes_on(task, committed(&commit));
     }
 
+    /// Has the tasks 2 and 3 fail until the first one works and 2 does not.
+    fn fails_until_the_first_works(&mut self) {
+        while self.started().contains(&"2") || !self.started().contains(&"1") {
+            let two = self.started().contains(&"2");
+            let (task, file) = if two { ("2", "list") } else { ("3", "else") };
+            self.goes_on(task, prepared());
+            self.goes_on(task, exited(0));
+            let failed = Proof {
+                failure: Some(Failure::Regression),
+                ..touched(file)
+            };
+            self.goes_on(task, Answer::Proved(failed));
+        }
+    }
+
     fn started(&self) -> Vec<&str> {
         let tasks = self
             .scheduler
             .tasks()
-            .filter(|view| view.state.holds_slot());
+            .filter(|view| view.state.has_worktree());
         tasks.map(|view| view.placed.task.id.as_str()).collect()
     }
 }
@@ -190,18 +205,10 @@ fn a_task_that_conflicted_twice_lands_before_others_start_that_may_touch_the_sam
             }),
         );
     }
-    while script.started().contains(&"2") || !script.started().contains(&"1") {
-        let two = script.started().contains(&"2");
-        script.goes_on(if two { "2" } else { "3" }, prepared());
-        script.goes_on(if two { "2" } else { "3" }, exited(0));
-        let failed = Proof {
-            failure: Some(Failure::Regression),
-            ..touched(if two { "list" } else { "else" })
-        };
-        script.goes_on(if two { "2" } else { "3" }, Answer::Proved(failed));
-    }
+    script.fails_until_the_first_works();
     script.proves("1", &["list"]);
     script.goes_on("1", conflict(true));
+    script.fails_until_the_first_works();
     assert_eq!(
         script
             .records("1")

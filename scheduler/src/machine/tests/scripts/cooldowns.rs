@@ -228,6 +228,9 @@ fn a_wall_that_another_agent_of_the_account_passes_is_none() {
             "say agent:available claude",
             "prove 3#1",
             "prepare 1#2 on [] with []",
+            "say task:started 4 none",
+            "status 4 in-progress",
+            "prepare 4#1 on [] with []",
         ],
     );
 }

@@ -71,6 +71,26 @@ fn the_tree_of_a_proof_and_what_was_seen_of_the_commit_are_kept() {
     );
 }
 
+/// Until version 4 a slot was kept until its work was a commit; whoever takes such a run up frees it at once.
+#[test]
+fn slots_that_a_journal_of_version_4_keeps_are_free_when_the_run_is_taken_up() {
+    let mut limits = Limits::with_slots(NonZeroU32::new(2).expect("slots"));
+    limits.edition = Edition::Third;
+    let edges: &[(&str, &[&str])] = &[("1", &[]), ("2", &[]), ("3", &[])];
+    let mut inputs = vec![
+        Input::Begin,
+        answer("1", 1, prepared()),
+        answer("1", 1, exited(0)),
+    ];
+    let (states, _) = replayed(edges, &limits, &inputs);
+    assert_eq!(states[2], State::Ready);
+    limits.edition = Edition::NEWEST;
+    inputs.push(Input::Resumed(limits.clone()));
+    limits.edition = Edition::Third;
+    let (states, _) = replayed(edges, &limits, &inputs);
+    assert_eq!(states[2], State::Preparing);
+}
+
 /// Under the rules of today the second attempt of task 1 waits for a moment, and task 2 for the landing.
 #[test]
 fn a_journal_of_before_is_replayed_by_the_rules_of_before_and_goes_on_by_those_of_today() {

@@ -59,7 +59,7 @@ fn trouble_around_a_step_stops_the_run_and_the_step_is_asked_for_again() {
         .scheduler
         .handle(Timestamp(0), Input::Begin)
         .expect("begins");
-    script.work("1");
+    script.work_before("1", "3");
     script.answer(
         "1",
         Answer::InfrastructureFailed("disk full".into()),
@@ -82,7 +82,14 @@ fn trouble_around_a_step_stops_the_run_and_the_step_is_asked_for_again() {
             "say attempt:ended 2 well",
             "say task:landed 2",
             "status 2 done",
+        ],
+    );
+    script.answer(
+        "3",
+        Answer::InfrastructureFailed("disk full".into()),
+        &[
             "status 1 pending",
+            "status 3 pending",
             "say run:ended stopped 1",
         ],
     );
@@ -91,11 +98,10 @@ fn trouble_around_a_step_stops_the_run_and_the_step_is_asked_for_again() {
     script.gives(
         Input::Resumed(limits),
         &[
-            "say run:resumed 1 landed, 1 under way",
+            "say run:resumed 1 landed, 2 under way",
             "status 1 in-progress",
             "commit 1#1",
             "status 2 done",
-            "say task:started 3 none",
             "status 3 in-progress",
             "prepare 3#1 on [] with []",
         ],
