@@ -19,8 +19,12 @@ deny:
 docs:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items
 
-# Measures planning and a run of no-op tasks.
-bench:
+# Measures what tm costs beside what people would take instead, in one table: all rows, or those that are named.
+bench *rows:
+    benches/table.sh {{rows}}
+
+# Measures planning, reading and a run of no-op tasks within the process.
+bench-parts:
     cargo bench -p tm-benches
 
 # Measures what proving a pair costs; with another tm, what it cost there: just bench-judge OLD_TM [NEW_TM].

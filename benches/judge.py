@@ -3,12 +3,12 @@
 import json
 import os
 import pathlib
-import resource
 import shutil
 import statistics
 import subprocess
 import sys
-import time
+
+from repository import backlog, commit_all, forget_branches, git, run_of_tm, write
 
 FOLDER = pathlib.Path(sys.argv[1])
 PROGRAMS = dict(zip(("new", "old"), (os.path.abspath(path) for path in sys.argv[2:])))
@@ -59,15 +59,6 @@ impl Record{n} {{
     }}
 }}
 """
-
-
-def write(path, text):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-
-
-def git(root, *words):
-    subprocess.run(["git", *words], cwd=root, check=True, stdout=subprocess.DEVNULL)
 
 
 def files_project(root):
@@ -122,48 +113,17 @@ def project(kind, name, program):
     write(root.with_suffix(".test"), test.format(n="@"))
     agent = f'n=${{TM_TASK_ID%%:*}}\ncase $TM_PHASE in{steps}\nesac\n'
     write(root.with_suffix(".sh"), agent)
-    git(root, "init", "--quiet", "--initial-branch=main")
-    git(root, "config", "user.name", "Somebody")
-    git(root, "config", "user.email", "somebody@example.org")
-    git(root, "config", "gc.auto", "0")
-    git(root, "add", "--all")
-    git(root, "commit", "--quiet", "--message", "start")
-    git(root, "gc", "--quiet")
+    commit_all(root)
     return root
-
-
-def backlog(root, pairs):
-    """Tasks of which each is split into a RED and a GREEN."""
-    task = lambda n: {"id": n, "title": f"Add part {n}", "description": "A function.", "status": "pending",
-                      "priority": "medium", "dependencies": [], "subtasks": []}
-    write(root / ".taskmaster/tasks/tasks.json",
-          json.dumps({"master": {"tasks": [task(n) for n in range(1, pairs + 1)]}}, indent=2))
-    write(root / ".git/info/exclude", ".taskmaster\n")
 
 
 def run(root, program, pairs, slots):
     """Runs so many pairs; returns wall and CPU seconds, and the folder that the run left."""
-    home = FOLDER / "tm-home"
-    shutil.rmtree(home, ignore_errors=True)
     backlog(root, pairs)
-    environment = {**os.environ, "TM_HOME": str(home), "BENCH_TEST": str(root.with_suffix(".test"))}
-    command = [program, "waves", "run", "--yes", "--tdd", "auto", "--retries", "0", "--max-parallel", str(slots),
-               "--agent-command", f"sh {root.with_suffix('.sh')}"]
-    log = root.with_suffix(".log")
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    begun = time.monotonic()
-    with open(log, "w") as opened:
-        code = subprocess.run(command, cwd=root, env=environment, stdin=subprocess.DEVNULL, stdout=opened,
-                              stderr=opened).returncode
-    wall = time.monotonic() - begun
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if code:
-        sys.exit(f"{program} ended with exit code {code}:\n{log.read_text()[-3000:]}")
-    left = next(home.glob("projects/*/runs/*"))
-    for branch in subprocess.run(["git", "for-each-ref", "--format=%(refname)", "refs/heads/tm", "refs/tm"], cwd=root,
-                                 check=True, capture_output=True, text=True).stdout.split():
-        git(root, "update-ref", "-d", branch)
-    return wall, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, left
+    arguments = ["--tdd", "auto", "--max-parallel", str(slots), "--agent-command", f"sh {root.with_suffix('.sh')}"]
+    cost = run_of_tm(root, program, arguments, FOLDER / "tm-home", {"BENCH_TEST": str(root.with_suffix(".test"))})
+    forget_branches(root)
+    return cost
 
 
 STEPS = {"prepared": "prepare", "agent_ended": "agent", "proved": "prove", "committed": "commit", "landed": "land"}

@@ -14,20 +14,6 @@
 # that come and go differs from run to run by more than a pair costs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-old=${1:-} new=${2:-${TM:-}}
-if [ -z "$new" ]; then
-    cargo build --quiet --release --bin tm
-    new=${CARGO_TARGET_DIR:-$PWD/target}/release/tm
-fi
-room=$(df --output=avail /dev/shm 2>/dev/null | tail -1 || true)
-if [ -z "${TMPDIR:-}" ] && [ "${room:-0}" -gt 4000000 ]; then
-    export TMPDIR=/dev/shm
-fi
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-# Wrappers that choose a Python or a toolchain each time would be measured as tests.
-PATH=$(dirname "$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')"):$PATH
-export PATH CARGO_HOME=${CARGO_HOME:-$HOME/.cargo} RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup}
-export HOME=$folder/home GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
-mkdir -p "$HOME"
-python3 benches/judge.py "$folder" "$new" ${old:+"$old"}
+old=${1:-} tm=${2:-}
+. benches/surroundings.sh
+python3 benches/judge.py "$folder" "$tm" ${old:+"$old"}

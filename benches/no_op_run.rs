@@ -1,7 +1,8 @@
 //! A run of no-op tasks without worktrees, the journal on, against the bare spawn of the same program, in one run.
 //!
 //! Everything that a run does beside git is real: the scheduler decides, each input is journaled and flushed to disk
-//! before its effects, each agent is a supervised process tree. What git would do is answered at once.
+//! before its effects, each agent is a supervised process tree. What git would do is answered at once. Two numbers as
+//! arguments are the tasks and the slots; else there are several of each.
 #![expect(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -32,8 +33,13 @@ fn main() {
         "{:>6} {:>6} {:>14} {:>14} {:>7}",
         "tasks", "slots", "floor ms/task", "tm ms/task", "ratio"
     );
-    for slots in [2, 8] {
-        for count in [100, 1_000, 10_000] {
+    let wanted: Vec<u32> = (std::env::args().filter_map(|word| word.parse().ok())).collect();
+    let (counts, slots) = match wanted[..] {
+        [count, slots] => (vec![count as usize], vec![slots]),
+        _ => (vec![100, 1_000, 10_000], vec![2, 8]),
+    };
+    for slots in slots {
+        for &count in &counts {
             let floor = per_task(count, floor(count, slots));
             let run = per_task(count, runtime.block_on(no_op_run(count, slots)));
             println!(
