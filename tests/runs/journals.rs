@@ -45,10 +45,10 @@ fn a_journal_of_another_version_is_refused_and_can_be_left_alone() {
     let scene = killed();
     let journal = scene.waves_folder().join("journal.jsonl");
     let text = std::fs::read_to_string(&journal).expect("a journal");
-    for version in ["0", "5", "99"] {
+    for version in ["0", "6", "99"] {
         write(
             &journal,
-            &text.replacen("{\"version\":4,", &format!("{{\"version\":{version},"), 1),
+            &text.replacen("{\"version\":5,", &format!("{{\"version\":{version},"), 1),
         );
         for command in [
             &["waves", "run", "--yes"][..],
@@ -60,7 +60,7 @@ fn a_journal_of_another_version_is_refused_and_can_be_left_alone() {
             let words = words(&refused);
             assert_eq!(refused.status.code(), Some(1), "{words}");
             assert!(
-                words.contains(&format!("version {version}, this tm reads versions 1 to 4")),
+                words.contains(&format!("version {version}, this tm reads versions 1 to 5")),
                 "{words}"
             );
             assert_eq!(

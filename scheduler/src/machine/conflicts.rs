@@ -4,13 +4,18 @@
 //! has landed. A task that conflicted twice lands before tasks are started that may touch the same files.
 
 use super::{AttemptEnd, AttemptRecord, Conflicted, Scheduler, State, TaskIndex, count_u32};
-use crate::{CommitId, Event, Failure, Foreseen, LandingRefusal, Phase, hot_files};
+use crate::{CommitId, Edition, Event, Failure, Foreseen, LandingRefusal, Phase, hot_files};
 use std::collections::BTreeSet;
 
 /// From so many conflicts on nothing is started beside a task that may touch the same files.
 const SERIAL_FROM: u32 = 2;
 
 impl Scheduler {
+    /// Whether a conflict throws nothing away and costs no retry.
+    pub(super) fn has_ladder(&self) -> bool {
+        self.limits.edition >= Edition::Third
+    }
+
     /// By what the work of an attempt did not land.
     pub(super) fn conflicted(&self, refusal: &LandingRefusal) -> Option<Conflicted> {
         let LandingRefusal::Conflict {

@@ -4,10 +4,9 @@
 use super::{AttemptRecord, Life, Scheduler, State, TaskIndex, count_u32};
 use crate::budget::is_too_late;
 use crate::{
-    AgentName, AttemptNumber, AttemptStep, CommitId, Dispatch, Edition, Effect, Event, Failure,
-    Keep, RunStatus, Status, StopMode, StopReason, exit_code,
+    AgentName, AttemptNumber, AttemptStep, CommitId, Dispatch, Effect, Event, Failure, Keep,
+    RunStatus, Status, StopMode, StopReason, exit_code,
 };
-use std::num::NonZeroU32;
 
 impl Scheduler {
     pub(super) fn advance(&mut self) {
@@ -95,48 +94,6 @@ impl Scheduler {
         }
         self.write_status(rank, Status::InProgress);
         self.ask_for_step(rank);
-    }
-
-    /// Whether nothing is started until finished work has been proven and has landed. A single slot waits for all of it: what
-    /// is prepared before starts from an old base, and would conflict with the work of its own run. With more slots others
-    /// work on old bases anyway; they wait where so much waits for its proof or to land, until half of it has. All that is
-    /// ready waits, though none of it depends on what has not landed: that is what would start from an old base, and each
-    /// attempt has a worktree. It costs no time, since proofs and landings get behind only where a round of all slots takes
-    /// less time than as many of them, and so many are left when starts go on.
-    pub(super) fn is_landing_waited_for(&mut self) -> bool {
-        let queued = self.queued();
-        if self.limits.slots == NonZeroU32::MIN && !self.is_of_first_edition() {
-            return queued > 0;
-        }
-        let most = self.limits.most_to_land.unwrap_or(u32::MAX);
-        match self.is_landing_behind {
-            false if queued >= most && !self.ready.is_empty() && !self.starts_nothing() => {
-                self.is_landing_behind = true;
-                self.tell(Event::LandingBehind { queued });
-            }
-            true if queued <= most / 2 => {
-                self.is_landing_behind = false;
-                self.tell(Event::LandingCaughtUp);
-            }
-            false | true => {}
-        }
-        self.is_landing_behind
-    }
-
-    /// How much finished work waits for its proof or to land; in a single slot what is being proven counts as well.
-    fn queued(&self) -> u32 {
-        let landing = count_u32(self.landing.len());
-        let at_once = match self.limits.slots {
-            _ if self.limits.edition < Edition::Fourth => return landing,
-            NonZeroU32::MIN => 0,
-            _ => self.limits.tests_at_once.get(),
-        };
-        landing + self.being_proven.saturating_sub(at_once)
-    }
-
-    /// Returns how much finished work waits for its proof or to land, where nothing is started because of that.
-    pub fn landing_behind(&self) -> Option<u32> {
-        self.is_landing_behind.then(|| self.queued())
     }
 
     /// Returns the step that gives the attempt under way its worktree.

@@ -13,6 +13,7 @@ mod dispatch;
 mod redoing;
 mod retrying;
 mod settle;
+mod slots;
 mod state;
 mod steering;
 mod stopping;
@@ -29,7 +30,7 @@ pub use state::{State, TaskView};
 use crate::budget::Spent;
 use crate::{
     AccountName, AttemptNumber, Dependants, Edition, Effect, Event, Input, Landing, Limits, Phase,
-    PlannedTask, Refactor, RunStatus, Status, StopMode, StopReason, TaskId, Timestamp, WavePlan,
+    PlannedTask, RunStatus, Status, StopMode, StopReason, TaskId, Timestamp, WavePlan,
 };
 use breaker::Streak;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -275,21 +276,6 @@ impl Scheduler {
         }
     }
 
-    /// Whether a conflict throws nothing away and costs no retry.
-    fn has_ladder(&self) -> bool {
-        self.limits.edition >= Edition::Third
-    }
-
-    /// Whether an attempt that stands there keeps others from starting. When its agent is gone it does not, unless a further
-    /// agent is to improve its work.
-    fn holds_slot(&self, rank: TaskIndex, state: &State) -> bool {
-        let is_kept = || {
-            let is_improved = self.limits.refactor == Refactor::On;
-            self.limits.edition < Edition::Fourth || is_improved && self.phase(rank) == Phase::Green
-        };
-        state.has_worktree() && (!state.is_being_proven() || is_kept())
-    }
-
     /// Whether inputs are taken as a journal of an earlier version was written.
     fn is_of_first_edition(&self) -> bool {
         self.limits.edition == Edition::First
@@ -363,15 +349,12 @@ impl Scheduler {
     fn set_state(&mut self, rank: TaskIndex, state: State) {
         let wave = self.wave(rank) as usize;
         let old = std::mem::replace(&mut self.states[rank], state);
+        self.count_slot(rank, &old);
         let new = &self.states[rank];
         for unsettled in [&mut self.unsettled, &mut self.unsettled_by_wave[wave]] {
             *unsettled += usize::from(!new.is_settled());
             *unsettled -= usize::from(!old.is_settled());
         }
-        let (held, holds) = (self.holds_slot(rank, &old), self.holds_slot(rank, new));
-        self.slots_in_use = self.slots_in_use + u32::from(holds) - u32::from(held);
-        self.being_proven += u32::from(new.is_being_proven());
-        self.being_proven -= u32::from(old.is_being_proven());
         let key = self.ready_key(rank);
         if *new == State::Ready {
             self.ready.insert(key);

@@ -260,11 +260,6 @@ impl Scheduler {
         self.spent.cost_usd
     }
 
-    /// Returns how many attempts hold a slot: those that have an agent, or are about to.
-    pub const fn slots_in_use(&self) -> u32 {
-        self.slots_in_use
-    }
-
     /// Returns why the run starts nothing more.
     pub const fn stop_reason(&self) -> Option<StopReason> {
         self.stop_reason

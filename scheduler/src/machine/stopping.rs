@@ -5,7 +5,7 @@
 //! is under way counts when it succeeds: what has landed has landed.
 
 use super::attempt_record::Reached;
-use super::{Life, Scheduler, State, TaskIndex, count_u32};
+use super::{Life, Scheduler, State, TaskIndex};
 use crate::{
     AgentReport, AgentVerdict, AttemptStep, Dependants, Effect, Event, Failure, Keep, Limits,
     Status, StopMode, StopReason, Timestamp, judge_agent,
@@ -70,7 +70,7 @@ impl Scheduler {
         self.life = Life::Running;
         self.pauses.push((before, self.now));
         self.limits = limits;
-        self.slots_in_use = self.count_slots();
+        self.count_slots_anew();
         (self.stop_order, self.lands_until) = (None, None);
         // Whoever takes it up has seen how it ended; otherwise the count outlives the process.
         if self.stop_reason == Some(StopReason::Breaker) || self.too_much_in_a_row().is_some() {
@@ -98,12 +98,6 @@ impl Scheduler {
         if self.is_paused {
             self.go_on();
         }
-    }
-
-    /// How many attempts hold a slot by the limits that are in force now.
-    fn count_slots(&self) -> u32 {
-        let holds = |&rank: &TaskIndex| self.holds_slot(rank, &self.states[rank]);
-        count_u32(self.indices().filter(holds).count())
     }
 
     /// Asks for the step that follows from where a task stands.

@@ -20,7 +20,7 @@ use super::*;
 use crate::{
     AgentCandidate, AgentPool, AgentReport, Answer, AtBreaker, AttemptStep, Breaker, CommitId,
     Dispatch, Ended, Failure, LandingRefusal, Overlap, PlanOptions, PrepareRefusal, Proof, Reason,
-    RedStart, Request, ServiceRefusal, Task, TddMode, pair,
+    RedStart, Refactor, Request, ServiceRefusal, Task, TddMode, pair,
 };
 use fastrand::Rng;
 use hostile::Hostile;

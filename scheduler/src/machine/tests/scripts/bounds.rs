@@ -1,6 +1,7 @@
 //! How often a task is tried, whatever comes back.
 
 use super::*;
+use crate::Refactor;
 use crate::{Reason, Request, ServiceRefusal};
 
 fn rate_limited() -> Answer {

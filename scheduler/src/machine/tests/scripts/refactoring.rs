@@ -1,6 +1,7 @@
 //! The further attempt that may improve the code of a GREEN.
 
 use super::*;
+use crate::Refactor;
 
 /// One pair whose GREEN is to be committed next, in a run that refactors.
 fn green_proven() -> Script {
