@@ -5,8 +5,10 @@
 //! half.
 
 mod answer;
+mod staying;
 
 pub(crate) use answer::{Answer, entry, fields, is_object_id, joined, pairs, path_of, unexpected};
+pub(crate) use staying::StayingGit;
 
 use crate::environment::UNATTENDED;
 use crate::error::says_passing_trouble;
@@ -322,7 +324,7 @@ impl Git {
             Some(moment) => output_until(moment, &mut self.command, self.output.is_some()),
             None => self.command.output(),
         };
-        let output = output.map_err(|source| self.not_started(source))?;
+        let output = output.map_err(|source| not_started(&self.folder, source))?;
         if changes {
             tm_faults::point("git: after");
         }
@@ -334,14 +336,14 @@ impl Git {
                 .to_owned(),
         })
     }
+}
 
-    /// Names the folder instead of the program when it is the folder that is missing.
-    fn not_started(&self, source: std::io::Error) -> Error {
-        if self.folder.is_dir() {
-            Error::GitMissing { source }
-        } else {
-            Error::FolderGone(self.folder.clone())
-        }
+/// Names the folder instead of the program when it is the folder that is missing.
+fn not_started(folder: &Path, source: io::Error) -> Error {
+    if folder.is_dir() {
+        Error::GitMissing { source }
+    } else {
+        Error::FolderGone(folder.to_owned())
     }
 }
 

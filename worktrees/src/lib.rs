@@ -30,6 +30,7 @@ mod patterns;
 mod pool;
 mod private;
 mod reader;
+mod reference_updates;
 mod refs;
 mod repository;
 mod said;

@@ -154,6 +154,14 @@ impl Repository {
     ) -> Result<()> {
         let expected = from.map_or("", CommitId::as_str);
         self.publish_objects()?;
+        let start = || {
+            let git = self.git_on_objects("update-ref --no-deref -m tm -z --stdin");
+            git.staying()
+        };
+        let updates = self.own().map(|own| &own.reference_updates);
+        if updates.is_some_and(|updates| updates.is_moved(start, reference, (from, to))) {
+            return Ok(());
+        }
         let git = self.git_update(reference).commit(to).arg(expected);
         let Err(error) = git.done() else {
             return Ok(());

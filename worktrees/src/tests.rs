@@ -9,6 +9,7 @@ mod objects;
 mod private;
 mod reader;
 mod reading;
+mod reference_updates;
 mod safety;
 mod united;
 

@@ -8,6 +8,7 @@
 use crate::clean::remove_if_there;
 use crate::files::{Identity, beginning, create_folder, link, replace};
 use crate::reader::{HEAD_BYTES, Reader};
+use crate::reference_updates::ReferenceUpdates;
 use crate::repository::own_objects::OwnObjects;
 use crate::repository::settings::{self, Settings};
 use crate::{Environment, Error, OrFailedTo as _, Repository, Result};
@@ -46,6 +47,8 @@ pub(crate) struct OwnGit {
     pub(crate) named_hooks: Mutex<Option<(Vec<u8>, String)>>,
     /// What reads refs and objects without a process, opened when all is in its place.
     pub(crate) reader: Option<Reader>,
+    /// The gits that move references.
+    pub(crate) reference_updates: ReferenceUpdates,
     /// The objects that the run makes; `None` where they are written into the repository.
     pub(crate) objects: Option<OwnObjects>,
 }
@@ -65,6 +68,7 @@ impl OwnGit {
             author: OnceLock::new(),
             named_hooks: Mutex::new(None),
             reader: None,
+            reference_updates: ReferenceUpdates::default(),
             objects: None,
         };
         let common = own.common();

@@ -1,0 +1,117 @@
+//! A git that stays, and does one thing after the other as it is told by its stdin: what would take a process each time
+//! takes one for all.
+
+use super::{Git, not_started, unexpected};
+use crate::{Error, OrFailedTo as _, Result};
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+/// A git that waits to be told what to do; dropping it lets it end.
+#[derive(Debug)]
+pub(crate) struct StayingGit {
+    child: Child,
+    /// What it is told; `None` once it is to end.
+    told: Option<ChildStdin>,
+    said: BufReader<ChildStdout>,
+    complaints: File,
+    words: Vec<String>,
+}
+
+impl Git {
+    /// Starts the call, which has its input later.
+    pub(crate) fn staying(mut self) -> Result<StayingGit> {
+        if let Some(error) = self.refused.take() {
+            return Err(error);
+        }
+        let complaints = temporary()?;
+        let stderr = complaints
+            .try_clone()
+            .or_failed_to("write to", temporary_folder())?;
+        let command = self.command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let started = command.stderr(stderr).spawn();
+        let mut child = started.map_err(|source| not_started(&self.folder, source))?;
+        let (told, said) = child.stdin.take().zip(child.stdout.take()).expect("pipes");
+        Ok(StayingGit {
+            child,
+            told: Some(told),
+            said: BufReader::new(said),
+            complaints,
+            words: self.words,
+        })
+    }
+}
+
+impl StayingGit {
+    /// Tells it something.
+    pub(crate) fn tell(&mut self, request: &[u8]) -> Result<()> {
+        let told = self.told.as_mut().map_or_else(
+            || Err(io::ErrorKind::BrokenPipe.into()),
+            |told| told.write_all(request),
+        );
+        told.map_err(|error| self.failed(&error))
+    }
+
+    /// Tells it to change something, and hears that it has.
+    pub(crate) fn changes(&mut self, request: &[u8], done: &[&str]) -> Result<()> {
+        tm_faults::check("git: before").map_err(|error| self.failed(&error))?;
+        self.tell(request)?;
+        for expected in done {
+            let line = self.line()?;
+            if line != expected.as_bytes() {
+                return Err(unexpected(&self.words, &line));
+            }
+        }
+        tm_faults::point("git: after");
+        Ok(())
+    }
+
+    /// Returns the next line that it says, without its end.
+    pub(crate) fn line(&mut self) -> Result<Vec<u8>> {
+        let mut line = Vec::new();
+        let read = self.said.read_until(b'\n', &mut line);
+        match read {
+            Ok(_) if line.pop() == Some(b'\n') => Ok(line),
+            Ok(_) => Err(self.failed(&io::ErrorKind::UnexpectedEof.into())),
+            Err(error) => Err(self.failed(&error)),
+        }
+    }
+
+    /// What git said of its end, else how it was noticed.
+    fn failed(&mut self, noticed: &io::Error) -> Error {
+        self.end();
+        let mut said = String::new();
+        let read = self.complaints.rewind();
+        let _as_far_as_it_can_be_read =
+            read.and_then(|()| self.complaints.read_to_string(&mut said));
+        let message = match said.trim_end() {
+            "" => format!("it ended: {noticed}"),
+            said => said.to_owned(),
+        };
+        Error::Git {
+            command: self.words.join(" "),
+            message,
+        }
+    }
+
+    /// Nothing more is told: it ends what it is at.
+    fn end(&mut self) {
+        self.told = None;
+        let _nobody_waits_for_it_twice = self.child.wait();
+    }
+}
+
+impl Drop for StayingGit {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn temporary_folder() -> PathBuf {
+    std::env::temp_dir()
+}
+
+fn temporary() -> Result<File> {
+    tempfile::tempfile().or_failed_to("write to", temporary_folder())
+}
