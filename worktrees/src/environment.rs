@@ -66,6 +66,11 @@ impl Environment {
             .filter(|value| !value.is_empty())
     }
 
+    /// Tells whether git will have a variable.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
     /// Returns a path that may begin with `~/`.
     pub(crate) fn home_path(&self, path: &str) -> PathBuf {
         let within_home = path.strip_prefix("~/").zip(self.get("HOME"));

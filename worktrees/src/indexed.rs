@@ -1,5 +1,6 @@
 //! What an index of tm's own says: which paths are known, and what their files were when they were written.
 
+use crate::files::beginning;
 use crate::git::{Git, entry, fields};
 use crate::library::{LINK, NESTED};
 use crate::names::name_of;
@@ -18,6 +19,8 @@ use std::time::Duration;
 /// The bit by which git tells files that can be run.
 const BY_OWNER: i32 = 0o100;
 
+/// An index is no longer than this.
+pub(crate) const INDEX_BYTES: usize = 256 * 1024 * 1024;
 /// How an index begins, and the forms of those whose entries hold whole paths.
 const MARK: &[u8] = b"DIRC";
 const FORMS: [u32; 2] = [2, 3];
@@ -213,6 +216,12 @@ impl Known {
             .insert(name.into(), indexed);
     }
 
+    /// Tells whether there are repositories within.
+    pub(crate) fn has_repositories(&self) -> bool {
+        let mut all = self.folders.values().flat_map(HashMap::values);
+        all.any(|indexed| *indexed == Indexed::Repository)
+    }
+
     /// Returns what is known of a folder; `None` where nothing in it is.
     pub(crate) fn folder(&self, path: &Path) -> Option<&KnownFolder> {
         self.folders.get(path.as_os_str())
@@ -231,7 +240,7 @@ pub(crate) fn is_attributes(path: &[u8]) -> bool {
 /// certain of such a file.
 fn each_entry(index: &Path, mut take: impl FnMut(&Entry<'_>, Option<Stamp>)) -> Option<()> {
     let written = Stamp::of_file(&std::fs::symlink_metadata(index).ok()?).modified;
-    let bytes = std::fs::read(index).ok()?;
+    let bytes = beginning(index, INDEX_BYTES).ok()?;
     let (header, mut rest) = bytes.split_at_checked(HEADER)?;
     if !header.starts_with(MARK) || !FORMS.contains(&number(header, FORM)) {
         return None;
@@ -243,6 +252,14 @@ fn each_entry(index: &Path, mut take: impl FnMut(&Entry<'_>, Option<Stamp>)) -> 
         rest = rest.get(entry.length..)?;
     }
     Some(())
+}
+
+/// Tells that an index of tm's own says of its entries nothing but which objects they are; `None` where it says more, or
+/// is of a form that only git reads.
+pub(crate) fn has_objects_alone(index: &Path) -> Option<()> {
+    let mut is_more = false;
+    each_entry(index, |entry, _| is_more |= entry.is_extended())?;
+    (!is_more).then_some(())
 }
 
 /// Returns the wanted files below `root` that are not what they were when an index of tm's own was written, as far as

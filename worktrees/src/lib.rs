@@ -48,6 +48,7 @@ mod traced;
 mod tree;
 mod tree_id;
 mod united;
+mod untouched;
 mod version;
 mod work;
 

@@ -9,7 +9,7 @@ mod taken;
 
 pub use git_files::OwnedHead;
 pub(crate) use git_files::{SHORT, dot_git, pointed_at, replace_whatever};
-pub(crate) use taken::{INDEX_BYTES, LOG_BYTES, last_of_log};
+pub(crate) use taken::{LOG_BYTES, last_of_log};
 pub use taken::{Lister, Looker};
 
 use crate::clean::{KnownFiles, clean};

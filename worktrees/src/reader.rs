@@ -7,6 +7,7 @@
 //! each reading.
 
 use crate::files::{beginning, create_folder, link, replace};
+use crate::indexed::has_objects_alone;
 use crate::library::{FOLDER, Fresh, Library, content};
 use crate::names::name_of;
 use crate::{OrFailedTo as _, Result, TreeId};
@@ -71,11 +72,22 @@ pub(crate) enum Target {
     Reference(Vec<u8>),
 }
 
+/// Which objects the library may write.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum LibraryWrites {
+    /// Those that are made to be tested alone: the settings say how git writes objects, and the library knows nothing of
+    /// that.
+    WhatIsTested,
+    /// Those of trees besides: it writes them as git does.
+    WhatLasts,
+}
+
 /// The library, opened once for a run.
 pub(crate) struct Reader {
     folder: PathBuf,
     /// Where objects can be written.
     common: PathBuf,
+    writes: LibraryWrites,
     library: Mutex<Library>,
 }
 
@@ -88,7 +100,12 @@ impl std::fmt::Debug for Reader {
 impl Reader {
     /// Makes a git folder for reading from one of tm's own that has the settings, and opens it; `None` where the library
     /// can't read the repository.
-    pub(crate) fn open(folder: &Path, common: &Path, of_repository: &Path) -> Result<Option<Self>> {
+    pub(crate) fn open(
+        folder: &Path,
+        common: &Path,
+        of_repository: &Path,
+        writes: LibraryWrites,
+    ) -> Result<Option<Self>> {
         let objects = common.join("objects");
         let info = folder.join("objects/info");
         create_folder(&info)?;
@@ -108,12 +125,29 @@ impl Reader {
         Ok(open(folder).filter(|_| is_readable).map(|git| Self {
             folder: folder.to_owned(),
             common: common.to_owned(),
+            writes,
             library: Mutex::new(Library::new(git)),
         }))
     }
 
-    fn library(&self) -> MutexGuard<'_, Library> {
+    pub(crate) fn library(&self) -> MutexGuard<'_, Library> {
         self.library.lock()
+    }
+
+    /// Returns what makes objects that are to last; `None` where the settings say how, and the library knows nothing of that.
+    pub(crate) fn writer_of_what_lasts(&self) -> Option<git2::Repository> {
+        (self.writes == LibraryWrites::WhatLasts).then(|| self.writer())?
+    }
+
+    /// Returns what an index of tm's own holds as a tree. One that says more of its entries than which objects they are is
+    /// git's to read.
+    pub(crate) fn tree_of_index(&self, index: &Path) -> Option<TreeId> {
+        has_objects_alone(index)?;
+        let writer = self.writer_of_what_lasts()?;
+        tm_faults::check("objects: tree").ok()?;
+        let tree = git2::Index::open(index).ok()?.write_tree_to(&writer).ok()?;
+        writer.find_tree(tree).ok()?;
+        Some(TreeId(tree.to_string()))
     }
 
     /// Returns what makes objects.

@@ -12,6 +12,7 @@ mod reading;
 mod reference_updates;
 mod safety;
 mod united;
+mod untouched;
 
 use super::*;
 use std::collections::BTreeMap;

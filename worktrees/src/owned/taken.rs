@@ -4,13 +4,11 @@
 use super::{OwnedFolder, SHORT};
 use crate::files::{beginning, copy_with_time, replace};
 use crate::git::{Git, GitPlace, is_object_id, joined};
+use crate::indexed::INDEX_BYTES;
 use crate::{OrFailedTo as _, Result, TreeId};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
-
-/// An index that whoever worked in a folder left is no longer than this.
-pub(crate) const INDEX_BYTES: usize = 256 * 1024 * 1024;
 
 /// A log of git's is no longer than this.
 pub(crate) const LOG_BYTES: usize = 4 * 1024 * 1024;
@@ -46,12 +44,14 @@ impl Looker {
         let copy = scratch.path().join("index");
         copy_with_time(&self.folder.index_file(), &copy)?;
         let place = GitPlace {
-            index: Some(copy),
+            index: Some(copy.clone()),
             ..self.folder.place()
         };
         let git = |words: &str| self.folder.git(words).at(&place).once();
-        self.folder.add_by(git)?;
-        let tree = git("write-tree").tree()?;
+        if !self.folder.is_untouched(&copy) {
+            self.folder.add_by(git)?;
+        }
+        let tree = self.folder.tree_of(&copy, git)?;
         self.folder.repository.commit_to_test(&tree, &self.base)
     }
 }
@@ -64,8 +64,11 @@ impl OwnedFolder {
             .paths()
     }
 
-    /// Returns what lies in the folder and is left out by the rules of the tree.
+    /// Returns what lies in the folder and is left out by the rules of the tree, once all else is in the index.
     pub(crate) fn ignored(&self) -> Result<Vec<PathBuf>> {
+        if self.has_nothing_unknown() {
+            return Ok(Vec::new());
+        }
         self.git("ls-files --others --ignored --exclude-standard --directory -z")
             .reading()
             .paths()
@@ -104,6 +107,9 @@ impl OwnedFolder {
     pub(crate) fn add(&self) -> Result<()> {
         self.assert_own()?;
         self.own_git().put_alternates_back()?;
+        if self.is_untouched(&self.index_file()) {
+            return Ok(());
+        }
         self.add_by(|words| self.git(words))
     }
 
@@ -142,7 +148,15 @@ impl OwnedFolder {
 
     /// Returns what tm's index holds as a tree.
     pub(crate) fn write_tree(&self) -> Result<TreeId> {
-        self.git("write-tree").tree()
+        self.tree_of(&self.index_file(), |words| self.git(words))
+    }
+
+    /// Returns what an index of tm's own holds as a tree.
+    fn tree_of(&self, index: &Path, git: impl Fn(&str) -> Git) -> Result<TreeId> {
+        self.repository.read_or(
+            |reader| reader.tree_of_index(index),
+            || git("write-tree").tree(),
+        )
     }
 
     /// Returns everything in the folder that git can take as a tree, leaving out what it refuses.

@@ -8,7 +8,6 @@ use crate::hooks::{Hooked, HookedWork};
 use crate::owned::{Lister, Looker, OwnedFolder, OwnedHead};
 use crate::{Error, PathPatterns, PrivateGit, Repository, Result, RunHooks, TreeId};
 use parking_lot::{Mutex, MutexGuard};
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use tm_scheduler::{BranchName, CommitId};
 
@@ -181,19 +180,10 @@ impl Worktree {
     }
 
     fn capture_once(&self, never_commit: &PathPatterns) -> Result<Captured> {
-        // Neither has a part in what the other finds, and each goes through the whole folder.
-        let (ignored, added) = std::thread::scope(|scope| {
-            let ignored = scope.spawn(|| self.folder.ignored());
-            let added = self.folder.add();
-            (
-                ignored.join().unwrap_or_else(|panic| resume_unwind(panic)),
-                added,
-            )
-        });
-        added?;
+        self.folder.add()?;
         let kept = self.folder.kept();
         let is_kept = |path: &PathBuf| kept.iter().any(|kept| path.starts_with(kept));
-        let mut ignored = ignored?;
+        let mut ignored = self.folder.ignored()?;
         ignored.retain(|path| !is_kept(path));
         let forced = if ignored.is_empty() {
             Vec::new()

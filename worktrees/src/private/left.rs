@@ -6,7 +6,8 @@
 use super::refused;
 use crate::Result;
 use crate::git::is_object_id;
-use crate::owned::{INDEX_BYTES, LOG_BYTES, SHORT, last_of_log};
+use crate::indexed::INDEX_BYTES;
+use crate::owned::{LOG_BYTES, SHORT, last_of_log};
 use std::io::ErrorKind;
 use std::path::Path;
 use tm_scheduler::{BranchName, CommitId};

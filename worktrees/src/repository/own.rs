@@ -116,7 +116,8 @@ impl OwnGit {
             own.link(OBJECTS, &common)?;
         }
         replace(&common.join("HEAD"), NO_HEAD)?;
-        own.reader = Reader::open(&folder.join("reading"), &common, &own.common_dir)?;
+        let writes = settings::library_writes(&own.taken_settings(), &repository.environment)?;
+        own.reader = Reader::open(&folder.join("reading"), &common, &own.common_dir, writes)?;
         Ok(own)
     }
 

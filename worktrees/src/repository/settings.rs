@@ -2,7 +2,8 @@
 
 use crate::files::{create_folder, replace};
 use crate::git::{Git, pairs};
-use crate::{OrFailedTo as _, Repository, Result};
+use crate::reader::LibraryWrites;
+use crate::{Environment, OrFailedTo as _, Repository, Result};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -44,6 +45,11 @@ const FORMAT: [&str; 4] = [
     REF_STORAGE,
     "extensions.partialclone",
 ];
+
+/// What keys begin with that say how git writes objects.
+const OF_WRITING: [&str; 2] = ["fsync", "sharedrepository"];
+/// The variables by which a caller hands settings down to git.
+const HANDED_DOWN: [&str; 2] = ["GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"];
 
 /// What agents are told: how text becomes content, how commits are worded, how changes are shown and merged, and where the
 /// repository comes from. Nothing that is there to hold secrets.
@@ -190,6 +196,24 @@ pub(crate) fn with_own_paths(common_dir: &Path, folder: &Path, hooks: &Path) -> 
     text.push_str(&entry("core.excludesfile", &folder.join("excludes")));
     text.push_str(&entry("core.attributesfile", &folder.join("attributes")));
     text + &entry(HOOKS_PATH, hooks)
+}
+
+/// Returns what the library may write by the settings that were taken: where they say how objects get to the disk, or who
+/// can read them, git writes all that lasts.
+pub(crate) fn library_writes(taken: &Path, environment: &Environment) -> Result<LibraryWrites> {
+    let text = tm_untrusted::read_own(taken, u64::MAX).or_failed_to("read", taken)?;
+    let text = String::from_utf8_lossy(&text).to_lowercase();
+    let says_how = |line: &str| {
+        OF_WRITING
+            .iter()
+            .any(|key| line.trim_start().starts_with(key))
+    };
+    let is_handed_down = HANDED_DOWN.iter().any(|name| environment.has(name));
+    Ok(if is_handed_down || text.lines().any(says_how) {
+        LibraryWrites::WhatIsTested
+    } else {
+        LibraryWrites::WhatLasts
+    })
 }
 
 /// Copies what else git reads: patterns of paths, attributes, hooks, and where a shallow history ends.
