@@ -4,6 +4,7 @@
 //! folders, and hands back worktrees and commits. Every call is synchronous and may wait for the disk.
 
 mod agent_history;
+mod apart;
 mod broken;
 mod checkout;
 mod clean;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tm_scheduler::verdict::ChangeKind;
 
 /// The modes that git writes into trees; older ones are git's to read.
-const MODES: [i32; 5] = [FOLDER, PLAIN, 0o100_755, LINK, NESTED];
+pub(crate) const MODES: [i32; 5] = [FOLDER, PLAIN, 0o100_755, LINK, NESTED];
 pub(crate) const FOLDER: i32 = 0o040_000;
 /// The mode of a file that is nothing but a file.
 pub(crate) const PLAIN: i32 = 0o100_644;
@@ -145,7 +145,8 @@ pub(crate) fn content(library: &git2::Repository, blob: Oid) -> Option<Vec<u8>> 
     (object.kind() == ObjectType::Blob).then(|| object.data().to_owned())
 }
 
-fn by_name(entries: &[Named]) -> BTreeMap<&[u8], (i32, Oid)> {
+/// What a tree says, by name: the mode and the object.
+pub(crate) fn by_name(entries: &[Named]) -> BTreeMap<&[u8], (i32, Oid)> {
     entries
         .iter()
         .map(|entry| (&*entry.name, (entry.mode, entry.id)))

@@ -1,5 +1,6 @@
 //! Real git in folders of its own.
 
+mod apart;
 mod history;
 mod hooks;
 mod ignored;
