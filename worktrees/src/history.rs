@@ -1,6 +1,7 @@
 //! Reads commits as they are: parents, tree, author, message and trailers, many of them at once. Knows nothing of what
 //! messages mean.
 
+use crate::asked::Asking;
 use crate::git::{Git, fields, is_object_id, unexpected};
 use crate::{Error, Repository, Result, TreeId};
 use std::fmt::Write as _;
@@ -227,7 +228,10 @@ impl Repository {
     /// There is no such commit.
     pub fn parents(&self, commit: &CommitId) -> Result<Vec<CommitId>> {
         let of_git = || Ok(self.past(commit)?.parents);
-        self.read_or(|reader| reader.parents(commit), of_git)
+        self.read_or(
+            |reader| reader.parents(commit),
+            || self.ask_or(|asked| Some(asked.commit(commit.as_str())?.parents), of_git),
+        )
     }
 
     /// Tells whether `ancestor` is reachable from `descendant`; every commit is from itself.
@@ -254,7 +258,10 @@ impl Repository {
     pub fn resolve(&self, revision: &str) -> Result<CommitId> {
         match self.read(|reader| reader.commit(revision)) {
             Some(found) => found.here().ok_or_else(|| Error::unknown(revision)),
-            None => self.object(revision, "commit").map(CommitId::new),
+            None => {
+                let of_git = || self.object(revision, "commit").map(CommitId::new);
+                self.ask_or(|asked| Some(asked.commit(revision)?.id), of_git)
+            }
         }
     }
 
@@ -281,7 +288,13 @@ impl Repository {
             return Ok(tree.clone());
         }
         let of_git = || self.object(commit.as_str(), "tree").map(TreeId);
-        let tree = self.read_or(|reader| reader.tree_of(commit.as_str()), of_git)?;
+        let tree = self.read_or(
+            |reader| reader.tree_of(commit.as_str()),
+            || {
+                let tree = |asked: &Asking<'_>| Some(TreeId(asked.commit(commit.as_str())?.tree));
+                self.ask_or(tree, of_git)
+            },
+        )?;
         if is_object_id(commit.as_str()) {
             known().insert(commit.clone(), tree.clone());
         }

@@ -5,6 +5,7 @@
 
 mod agent_history;
 mod apart;
+mod asked;
 mod broken;
 mod checkout;
 mod clean;

@@ -59,6 +59,11 @@ fn environment(home: &Path) -> Environment {
 
 impl Scene {
     fn new() -> Self {
+        Self::of_kind(&[]).expect("git")
+    }
+
+    /// One whose objects or references are kept in another way; `None` where git knows none of that kind.
+    fn of_kind(kind: &[&str]) -> Option<Self> {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().join("checkout");
         std::fs::create_dir(&root).expect("a folder");
@@ -69,7 +74,9 @@ impl Scene {
                 .done()
                 .expect("git");
         };
-        git(&["init", "--quiet", "--initial-branch=main"]);
+        let init = ["init", "--quiet", "--initial-branch=main"];
+        let init = git::Git::new(&environment, &root).args([&init[..], kind].concat());
+        init.done().ok()?;
         git(&["config", "user.name", "Somebody"]);
         git(&["config", "user.email", "somebody@example.org"]);
         write(&root.join("a.txt"), "one\ntwo\nthree\n");
@@ -78,12 +85,12 @@ impl Scene {
         let repository = Repository::discover_in(&root, environment).expect("a repository");
         let pool =
             WorktreePool::open(&repository, &folder.path().join("worktrees")).expect("a pool");
-        Self {
+        Some(Self {
             folder,
             of_user: repository,
             repository: pool.repository().clone(),
             pool,
-        }
+        })
     }
 
     /// A pool of a run that begins now.

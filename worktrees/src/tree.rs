@@ -104,7 +104,10 @@ impl Repository {
             let answer = self.git("cat-file blob").arg(place).answer()?;
             Ok((answer.code == 0).then_some(answer.stdout))
         };
-        self.read_or(|reader| Some(reader.file(&tree.0, &path)?.here()), of_git)
+        self.read_or(
+            |reader| Some(reader.file(&tree.0, &path)?.here()),
+            || self.ask_or(|asked| asked.file(&tree.0, &path).map(Some), of_git),
+        )
     }
 
     /// Returns the paths of all files of a tree, symbolic links among them.
@@ -171,13 +174,19 @@ impl Repository {
             let listing = call.bytes()?;
             Ok(fields(&listing).filter_map(wanted).collect())
         };
-        self.read_or(|reader| reader.entries(tree, is_wanted), of_git)
+        self.read_or(
+            |reader| reader.entries(tree, is_wanted),
+            || self.ask_or(|asked| asked.entries(&tree.0, is_wanted), of_git),
+        )
     }
 
     /// The content of a blob.
     pub(crate) fn blob(&self, id: &str) -> Result<Vec<u8>> {
         let of_git = || self.git_on_objects("cat-file blob").arg(id).bytes();
-        self.read_or(|reader| reader.blob(id), of_git)
+        self.read_or(
+            |reader| reader.blob(id),
+            || self.ask_or(|asked| asked.blob(id), of_git),
+        )
     }
 
     /// Makes a tree in which these paths are as they are in `from`: with its content, or not there at all.

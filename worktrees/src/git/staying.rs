@@ -78,6 +78,13 @@ impl StayingGit {
         }
     }
 
+    /// Returns the next bytes that it says.
+    pub(crate) fn bytes(&mut self, count: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; count];
+        let read = self.said.read_exact(&mut bytes);
+        read.map_err(|error| self.failed(&error)).map(|()| bytes)
+    }
+
     /// What git said of its end, else how it was noticed.
     fn failed(&mut self, noticed: &io::Error) -> Error {
         self.end();

@@ -10,6 +10,7 @@ pub(crate) mod watched;
 pub use content::{ContentAtHead, ContentRules, FilterNeed};
 pub(crate) use content::{is_plain, lfs_settings, of_lfs};
 
+use crate::asked::Asking;
 use crate::git::Git;
 use crate::left_locks::{LeftLock, left_locks};
 use crate::reader::{Head, Reader};
@@ -210,6 +211,27 @@ impl Repository {
         ask_git: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
         self.read(ask).map_or_else(ask_git, Ok)
+    }
+
+    /// Asks the git that stays, in a run in which the library can't read the repository; else, and where it has no answer,
+    /// the git program.
+    pub(crate) fn ask_or<T>(
+        &self,
+        ask: impl FnOnce(&Asking<'_>) -> Option<T>,
+        ask_git: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let start = || {
+            let git = self.git_on_objects("cat-file --batch-command");
+            git.reading().staying()
+        };
+        let own = self.own().filter(|own| own.reader.is_none());
+        let asked = own.and_then(|own| {
+            ask(&Asking {
+                asked: &own.asked,
+                start: &start,
+            })
+        });
+        asked.map_or_else(ask_git, Ok)
     }
 
     /// Returns git's own folder of the user's checkout.

@@ -5,6 +5,7 @@
 //! So no call of a run reads them where they lie: they are taken once, before the first agent, and used from here. The
 //! layout is that of a repository with linked worktrees, whose `refs` are links to the real ones.
 
+use crate::asked::AskedGit;
 use crate::clean::remove_if_there;
 use crate::files::{Identity, beginning, create_folder, link, replace};
 use crate::reader::{HEAD_BYTES, Reader};
@@ -47,6 +48,8 @@ pub(crate) struct OwnGit {
     pub(crate) named_hooks: Mutex<Option<(Vec<u8>, String)>>,
     /// What reads refs and objects without a process, opened when all is in its place.
     pub(crate) reader: Option<Reader>,
+    /// What reads objects where that can't.
+    pub(crate) asked: AskedGit,
     /// The gits that move references.
     pub(crate) reference_updates: ReferenceUpdates,
     /// The objects that the run makes; `None` where they are written into the repository.
@@ -68,6 +71,7 @@ impl OwnGit {
             author: OnceLock::new(),
             named_hooks: Mutex::new(None),
             reader: None,
+            asked: AskedGit::default(),
             reference_updates: ReferenceUpdates::default(),
             objects: None,
         };

@@ -20,9 +20,14 @@ fn both(scene: &Scene) -> (Repository, Repository) {
 /// Asks both the same questions about every commit, tree, file and reference that there is, and some that are not.
 fn assert_same(scene: &Scene) {
     let (library, git) = both(scene);
+    assert_same_to(scene, &library, &git);
+}
+
+/// Asks one that reads in this process, or by a git that stays, and one that asks git for everything.
+fn assert_same_to(scene: &Scene, library: &Repository, git: &Repository) {
     let commits = scene.git(&["rev-list", "--all"]);
     let mut commits: Vec<CommitId> = commits.lines().map(CommitId::new).collect();
-    commits.push(CommitId::new("1".repeat(40)));
+    commits.push(CommitId::new("1".repeat(scene.head().as_str().len())));
     let words = |error: Error| error.to_string();
     let copied = |repository: &Repository, name: &str| {
         let copy = scene.folder.path().join(name);
@@ -30,7 +35,7 @@ fn assert_same(scene: &Scene) {
         crate::private::copy_references(repository, &copy).expect("copied");
         files_below(&copy)
     };
-    assert_eq!(copied(&library, "by-library"), copied(&git, "by-git"));
+    assert_eq!(copied(library, "by-library"), copied(git, "by-git"));
     for commit in &commits {
         assert_eq!(
             library.resolve(commit.as_str()).map_err(words),
@@ -71,10 +76,10 @@ fn assert_same(scene: &Scene) {
                 git.is_ancestor(commit, other).ok()
             );
             let changed = |repository: &Repository| repository.differing(commit, other).ok();
-            assert_eq!(changed(&library), changed(&git), "{commit} {other}");
+            assert_eq!(changed(library), changed(git), "{commit} {other}");
         }
     }
-    assert_same_names(scene, &library, &git);
+    assert_same_names(scene, library, git);
 }
 
 /// What names mean, to both.
@@ -173,6 +178,48 @@ fn files_of_every_kind_in_histories_of_every_shape() {
     assert_same(&scene);
 }
 
+#[test]
+fn names_that_differ_in_case_alternates_and_other_worktrees_are_read_alike() {
+    let lender = Scene::new();
+    let lent = lender.task("lent", &lender.head(), "lent.txt", "lent\n");
+    let scene = Scene::new();
+    let objects = lender.repository.common_dir().join("objects");
+    let alternates = scene
+        .repository
+        .common_dir()
+        .join("objects/info/alternates");
+    lender.repository.publish_objects().expect("published");
+    write(&alternates, &format!("{}\n", objects.display()));
+    scene.git(&["update-ref", "refs/heads/lent", lent.as_str()]);
+    let root = scene.repository.checkout_root().to_owned();
+    for name in ["Case/File", "case/file", "CASE", "e\u{301}", "\u{e9}"] {
+        write(&root.join(name), name);
+    }
+    scene.git(&["add", "--all"]);
+    scene.git(&["commit", "--quiet", "--message", "names"]);
+    scene.git(&["mv", "Case/File", "moved"]);
+    scene.git(&["commit", "--quiet", "--message", "moved"]);
+    scene.git(&["update-ref", "refs/heads/Case", "HEAD"]);
+    scene.git(&["update-ref", "refs/heads/case", "HEAD~1"]);
+    let other = scene.folder.path().join("other");
+    let name = other.to_string_lossy();
+    scene.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "-b",
+        "elsewhere",
+        &name,
+        "HEAD~1",
+    ]);
+    assert_same(&scene);
+    let seen = Repository::discover_in(&other, environment(scene.folder.path()));
+    let seen = seen.expect("a repository");
+    let kept = seen.with_settings_kept_in(&scene.folder.path().join("kept-too"));
+    let kept = kept.expect("settings");
+    assert_eq!(kept.head().expect("read"), seen.head().expect("asked"));
+}
+
 /// Versions of git of long ago, and other programs, wrote modes that git still reads.
 #[test]
 fn modes_of_long_ago_are_read_as_git_reads_them() {
@@ -255,42 +302,104 @@ fn what_comes_up_meanwhile_is_seen() {
     assert_eq!(library.branch_tip(&branch).expect("asked"), None);
 }
 
+/// Repositories that the library can't read, as git makes them here.
+fn unreadable() -> impl Iterator<Item = Scene> {
+    let kinds = ["--object-format=sha256", "--ref-format=reftable"];
+    kinds.into_iter().filter_map(|kind| Scene::of_kind(&[kind]))
+}
+
 #[test]
 fn what_the_library_can_not_read_is_read_by_git() {
-    for arguments in [
-        ["--object-format=sha256", "--quiet"],
-        ["--ref-format=reftable", "--quiet"],
-    ] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let root = folder.path().join("checkout");
-        std::fs::create_dir(&root).expect("a folder");
-        let environment = environment(folder.path());
-        let git = |words: &[&str]| git::Git::new(&environment, &root).args(words).done();
-        if git(&[&["init", "--initial-branch=main"], &arguments[..]].concat()).is_err() {
-            // An older git has no such kind.
-            continue;
-        }
-        for words in [
-            &["config", "user.name", "A"][..],
-            &["config", "user.email", "a@example.org"],
+    for scene in unreadable() {
+        let root = scene.repository.checkout_root().to_owned();
+        for name in [
+            "b-c/d",
+            "b/d",
+            "b.txt",
+            "naïve/日本",
+            "with space/and\ttab",
+            "line\nfeed",
         ] {
-            git(words).expect("git");
+            write(&root.join(name), name);
         }
-        git(&["commit", "--quiet", "--allow-empty", "--message", "first"]).expect("git");
-        let plain = Repository::discover_in(&root, environment.clone()).expect("a repository");
-        let kept = plain
-            .with_settings_kept_in(&folder.path().join("kept"))
-            .expect("settings");
+        std::os::unix::fs::symlink("../outside", root.join("link")).expect("a link");
+        write(&root.join("empty"), "");
+        scene.git(&["add", "--all"]);
+        let nested = format!("160000,{},nested", "a".repeat(scene.head().as_str().len()));
+        scene.git(&["update-index", "--add", "--cacheinfo", &nested]);
+        scene.git(&["commit", "--quiet", "--message", "kinds"]);
+        scene.git(&["rm", "--quiet", "-r", "--cached", "b", "a.txt"]);
+        scene.git(&["commit", "--quiet", "--message", "gone"]);
+        scene.git(&["tag", "--annotate", "--message", "a tag", "told"]);
+        let head = scene.git(&["rev-parse", "HEAD^{tree}"]);
+        let many = [
+            "-p", "HEAD", "-p", "HEAD~1", "-p", "HEAD~2", "-m", "octopus",
+        ];
+        let octopus = scene.git(&[&["commit-tree", &head], &many[..]].concat());
+        scene.git(&["update-ref", "refs/tm/octopus", &octopus]);
+        let kept = scene
+            .of_user
+            .with_settings_kept_in(&scene.folder.path().join("kept"));
+        let kept = kept.expect("settings");
         assert!(kept.read(|_| Some(())).is_none());
-        let head = plain.head().expect("a head").commit;
-        assert_eq!(kept.head().expect("a head").commit, head);
-        assert_eq!(
-            kept.tree_of(&head).expect("a tree"),
-            plain.tree_of(&head).expect("a tree")
-        );
-        let main = BranchName::new("main".to_owned()).expect("a name");
-        assert_eq!(kept.branch_tip(&main).expect("asked"), Some(head));
+        assert_same_to(&scene, &kept, &scene.of_user);
+        assert!(kept.own().expect("settings").asked.is_started());
+        // What comes up meanwhile is seen.
+        let first = scene.head();
+        let next = scene.git(&["commit-tree", &head, "-p", "HEAD", "-m", "next"]);
+        scene.git(&["update-ref", "refs/tm/next", &next]);
+        assert_eq!(kept.resolve("refs/tm/next").expect("asked").as_str(), next);
+        scene.git(&["update-ref", "refs/tm/next", first.as_str()]);
+        scene.git(&["repack", "-a", "-d", "--quiet"]);
+        assert_eq!(kept.resolve("refs/tm/next").expect("asked"), first);
     }
+}
+
+#[test]
+fn work_lands_in_repositories_that_the_library_can_not_read() {
+    for scene in unreadable() {
+        let base = scene.head();
+        let run = branch("tm/run");
+        scene
+            .repository
+            .create_branch(&run, &base)
+            .expect("created");
+        for name in ["tm/1", "tm/2"] {
+            let commit = scene.task(name, &base, &format!("{name}.txt"), name);
+            assert!(matches!(scene.land(&commit), Landing::Clean(_)));
+        }
+        let landed = scene
+            .repository
+            .branch_tip(&run)
+            .expect("asked")
+            .expect("a commit");
+        assert_eq!(
+            scene.git(&["ls-tree", "-r", "--name-only", landed.as_str()]),
+            "a.txt\ntm/1.txt\ntm/2.txt"
+        );
+    }
+}
+
+#[test]
+fn ten_thousand_references_are_read_alike() {
+    let scene = Scene::new();
+    let head = scene.head();
+    let create = |range: std::ops::Range<u32>| {
+        let lines = range.map(|number| format!("create refs/heads/many/{number:05} {head}\n"));
+        let git = scene.repository.git_in(scene.repository.checkout_root());
+        let git = git.line("update-ref --stdin");
+        git.input(lines.collect::<String>())
+            .done()
+            .expect("created");
+    };
+    create(0..9_000);
+    scene.git(&["pack-refs", "--all"]);
+    create(9_000..10_000);
+    let (library, git) = both(&scene);
+    let below = |repository: &Repository| repository.references_below("refs/heads/many");
+    let found = below(&library).expect("read");
+    assert_eq!(found.len(), 10_000);
+    assert_eq!(found, below(&git).expect("read"));
 }
 
 proptest! {
