@@ -31,6 +31,7 @@ mod owned;
 mod patterns;
 mod pool;
 mod private;
+mod quiet;
 mod reader;
 mod reference_updates;
 mod refs;

@@ -2,12 +2,15 @@
 //! what changed there while an agent worked.
 
 use crate::git::{fields, path_of};
+use crate::quiet::{Checkout, Statuses, is_same};
+use crate::repository::of_lfs;
 use crate::repository::watched::{self, Watched, changed, gone};
 use crate::work::line_counts;
 use crate::{Repository, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use tm_scheduler::CommitId;
 
 /// So many changes are named at the most.
 const SHOWN: usize = 40;
@@ -52,9 +55,8 @@ impl CheckoutSnapshot {
         let tip =
             default_branch.and_then(|name| repository.resolve(&format!("refs/heads/{name}")).ok());
         let root = repository.checkout_root();
-        let statuses = repository.git("status --untracked-files=all").statuses();
         let mut paths = BTreeMap::new();
-        for (letters, path) in statuses.map_err(crate::repository::of_lfs)? {
+        for (letters, path) in statuses(repository, &head.commit, own_files)? {
             let file = root.join(&path);
             if !own_files.iter().any(|own| is_same(own, &file)) {
                 paths.insert(path, path_state(letters, &file));
@@ -132,6 +134,26 @@ fn first_of(mut changes: Vec<String>, shown: usize) -> Vec<String> {
     changes
 }
 
+/// Returns what differs from HEAD in the user's checkout; in a run git is asked only where something was written since.
+pub(crate) fn statuses(
+    repository: &Repository,
+    head: &CommitId,
+    own_files: &[PathBuf],
+) -> Result<Statuses> {
+    let ask = |words| repository.git(words).statuses().map_err(of_lfs);
+    let Some(last) = repository.own().map(|own| &own.last_status) else {
+        return ask("status --untracked-files=all");
+    };
+    let checkout = Checkout {
+        root: repository.checkout_root(),
+        index: repository.git_dir().join("index"),
+        head,
+        own_files,
+    };
+    let ask_for_all = || ask("status --untracked-files=all --ignored=matching");
+    last.lock().statuses(&checkout, ask_for_all)
+}
+
 /// Returns the state of a path now.
 fn path_state(said: Vec<u8>, path: &Path) -> PathState {
     let metadata = std::fs::symlink_metadata(path).ok();
@@ -179,19 +201,6 @@ fn changed_lines(repository: &Repository) -> BTreeMap<PathBuf, String> {
     line_counts(&listing.unwrap_or_default())
         .filter_map(|(lines, path)| lines.map(|(new, gone)| (path, format!(", +{new} -{gone}"))))
         .collect()
-}
-
-/// A file of tm's, or one beside it that a writer makes for a moment.
-fn is_same(own: &Path, path: &Path) -> bool {
-    if path.starts_with(own) {
-        return true;
-    }
-    let (Some(own_name), Some(name)) = (own.file_name(), path.file_name()) else {
-        return false;
-    };
-    let name = name.to_string_lossy();
-    own.parent() == path.parent()
-        && (name.starts_with(&*own_name.to_string_lossy()) || name.starts_with(".tm-"))
 }
 
 /// So many changes in other worktrees are named at the most.

@@ -8,6 +8,7 @@ mod judging;
 mod merged;
 mod objects;
 mod private;
+mod quiet;
 mod reader;
 mod reading;
 mod reference_updates;

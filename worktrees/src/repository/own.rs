@@ -8,6 +8,7 @@
 use crate::asked::AskedGit;
 use crate::clean::remove_if_there;
 use crate::files::{Identity, beginning, create_folder, link, replace};
+use crate::quiet::LastStatus;
 use crate::reader::{HEAD_BYTES, Reader};
 use crate::reference_updates::ReferenceUpdates;
 use crate::repository::own_objects::OwnObjects;
@@ -48,6 +49,8 @@ pub(crate) struct OwnGit {
     pub(crate) named_hooks: Mutex<Option<(Vec<u8>, String)>>,
     /// What reads refs and objects without a process, opened when all is in its place.
     pub(crate) reader: Option<Reader>,
+    /// What git was last asked of the user's checkout.
+    pub(crate) last_status: Mutex<LastStatus>,
     /// What reads objects where that can't.
     pub(crate) asked: AskedGit,
     /// The gits that move references.
@@ -71,6 +74,7 @@ impl OwnGit {
             author: OnceLock::new(),
             named_hooks: Mutex::new(None),
             reader: None,
+            last_status: Mutex::default(),
             asked: AskedGit::default(),
             reference_updates: ReferenceUpdates::default(),
             objects: None,
