@@ -226,6 +226,16 @@ impl Checkouts {
         Some(words)
     }
 
+    /// Returns when there is no worktree to wait for that is about to come back.
+    pub(crate) async fn when_one_is_idle(&self) -> Result<(), StepError> {
+        let pool = self.pool.clone();
+        let waited = blocking(move || {
+            pool.wait_for_idle();
+            Ok::<_, tm_worktrees::Error>(())
+        });
+        waited.await
+    }
+
     /// Gives out a worktree for an agent, on a branch, clean and ready.
     pub(crate) async fn worktree(
         &self,

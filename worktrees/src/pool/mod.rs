@@ -74,12 +74,17 @@ impl PoolState {
         self.idle.lock()
     }
 
-    /// Returns an idle worktree; one that is about to come back is waited for, which costs less than a new one.
-    fn take_idle(&self) -> Option<OwnedFolder> {
+    /// Waits for a worktree that is about to come back, where none is idle: that costs less than a new one.
+    fn idle_or_awaited(&self) -> MutexGuard<'_, Idle> {
         let is_awaited = |idle: &mut Idle| idle.folders.is_empty() && idle.returning > 0;
         let mut idle = self.idle();
         self.came_back.wait_while(&mut idle, is_awaited);
-        idle.folders.pop()
+        idle
+    }
+
+    /// Returns an idle worktree, or one that is about to come back.
+    fn take_idle(&self) -> Option<OwnedFolder> {
+        self.idle_or_awaited().folders.pop()
     }
 }
 
@@ -134,6 +139,12 @@ impl WorktreePool {
     pub fn returning(&self) -> Returning {
         self.state.idle().returning += 1;
         Returning(Arc::clone(&self.state))
+    }
+
+    /// Returns when `check_out` has no worktree to wait for: who decides then what a worktree is to stand on decides by what
+    /// is the case when it is given out.
+    pub fn wait_for_idle(&self) {
+        drop(self.state.idle_or_awaited());
     }
 
     /// Gives out a worktree on `base`, on the branch, which is made there, or moved there from `start`.

@@ -58,6 +58,9 @@ async fn base_and_worktree(
     on_top_of: &[CommitId],
     must_contain: &[CommitId],
 ) -> Result<Result<Worktree, PrepareRefusal>, StepError> {
+    let checkouts = &context.setup.checkouts;
+    // Others may land until there is a worktree.
+    checkouts.when_one_is_idle().await?;
     let (mut tip, outcome) = look(context, on_top_of)?;
     let base = match outcome {
         Ok(base) => base,
@@ -68,7 +71,6 @@ async fn base_and_worktree(
     };
     measure_ahead(context, &base);
     let (branch, start) = briefly(|| branch(context, &base))?;
-    let checkouts = &context.setup.checkouts;
     let mut worktree = checkouts
         .worktree(&branch, start.as_ref(), &base, must_contain, context.turn())
         .await?;
