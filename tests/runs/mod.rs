@@ -1,6 +1,7 @@
 //! Runs of waves from their first look at a repository to their end, whatever comes between.
 
 mod breaking_off;
+mod git_calls;
 mod journals;
 mod limits;
 mod misbehaviour;
