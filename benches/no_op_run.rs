@@ -183,6 +183,7 @@ fn answer_of_git(effect: &Effect) -> Option<Input> {
         | AttemptStep::Adopt { .. }
         | AttemptStep::Refactor { .. }
         | AttemptStep::StopAgent(_)
+        | AttemptStep::TestAhead { .. }
         | AttemptStep::Release(_) => return None,
     };
     Some(Input::Answer {

@@ -62,6 +62,7 @@ pub(crate) fn resumed_limits(project: &Project, before: &Limits) -> Limits {
         max_cost_usd_per_task: now.max_cost_usd_per_task,
         max_tokens_per_task: now.max_tokens_per_task,
         breaker: now.breaker,
+        land_batch: now.land_batch,
         ..before.clone()
     }
 }

@@ -9,6 +9,7 @@ use crate::starting::Start;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
+use std::num::NonZeroU32;
 use tm_config::Dollars;
 use tm_executors::testing::{Reading, TestCommand, expected_reading};
 use tm_presets::Recipe;
@@ -156,6 +157,7 @@ pub(crate) fn limits(project: &Project) -> Limits {
         hot_files: BTreeSet::new(),
         grace_ms: Some(milliseconds(agent.grace)),
         most_to_land: Some(Limits::most_to_land(waves.max_parallel)),
+        land_batch: settings.git.land_batch.unwrap_or(NonZeroU32::MAX),
         edition: tm_scheduler::Edition::NEWEST,
     }
 }

@@ -167,6 +167,8 @@ sections! {
         pub integration: String,
         /// Whether proven work is merged into the integration branch.
         pub land: Landing,
+        /// So much proven work is tested at once before it lands, within `test.parallel`; without it as much as that.
+        pub land_batch: Option<NonZeroU32>,
         /// Where the statuses of what has landed are committed.
         pub commit_backlog: CommitBacklog,
         /// Paths that are never committed, as patterns of `.gitignore`.

@@ -30,7 +30,8 @@ pub enum Effect {
     Tell(Event),
 }
 
-/// What is to be done for an attempt. Each is answered by exactly one `Answer`, but for `StopAgent` and `Release`.
+/// What is to be done for an attempt. Each is answered by exactly one `Answer`, but for `StopAgent`, `TestAhead` and
+/// `Release`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AttemptStep {
     /// Make the base (the integration branch and `on_top_of`), assert that it contains `must_contain`, and give the
@@ -69,6 +70,14 @@ pub enum AttemptStep {
     /// Merge the commit into the integration branch, test the merged tree, move the branch.
     Land {
         /// The commit to land.
+        commit: CommitId,
+    },
+    /// Test the tree that there will be where the commit lands after others, so that the results are known when its turn
+    /// comes. Nothing lands by it, nothing is blamed for it; it takes the place of one that was asked for before.
+    TestAhead {
+        /// What is to land before it, in that order.
+        on_top_of: Vec<CommitId>,
+        /// The commit that is to land.
         commit: CommitId,
     },
     /// Give the worktree back; work that is not on the task's branch is kept, or there is none.

@@ -148,6 +148,10 @@ pub struct Limits {
     /// So much work may wait for its proof or to land before nothing more is started; see `Limits::most_to_land`.
     #[serde(default)]
     pub most_to_land: Option<u32>,
+    /// So much proven work is tested at once at the most, the one that lands among it, where there are as many places for
+    /// tests; with 1 each waits for its turn.
+    #[serde(default = "default_land_batch")]
+    pub land_batch: NonZeroU32,
     /// So long after an order to stop gently proven work still begins to land, in milliseconds; all of it when `None`.
     #[serde(default)]
     pub grace_ms: Option<u64>,
@@ -162,6 +166,11 @@ const fn default_tests_at_once() -> NonZeroU32 {
 
 const fn default_conflict_rounds() -> u32 {
     Limits::CONFLICT_ROUNDS
+}
+
+/// Runs of before tested one after the other.
+const fn default_land_batch() -> NonZeroU32 {
+    NonZeroU32::MIN
 }
 
 impl Limits {
@@ -204,9 +213,15 @@ impl Limits {
             overlap: Overlap::Allow,
             breaker: Breaker::default(),
             most_to_land: Some(Self::most_to_land(slots)),
+            land_batch: NonZeroU32::MIN,
             grace_ms: None,
             edition: Edition::NEWEST,
         }
+    }
+
+    /// Returns how much proven work is tested at once at the most, the one that lands among it.
+    pub fn most_landing_tests(&self) -> u32 {
+        self.land_batch.min(self.tests_at_once).get()
     }
 
     /// Returns the limit of one attempt at the task in milliseconds: the user's, else the backlog's, else by

@@ -1,6 +1,7 @@
 //! The work of a run into the branch that the user is on.
 
 mod agent_history;
+mod ahead;
 mod autopilot;
 mod combined;
 mod conflicts;

@@ -7,9 +7,9 @@ use crate::git::path_of;
 use crate::library::{LINK, PLAIN};
 use crate::names::path_named;
 use crate::reader::{Entry, Reader, id};
-use crate::{Repository, Result, TreeId};
+use crate::{MergePreview, Repository, Result, TreeId};
 use git2::build::TreeUpdateBuilder;
-use git2::{FileMode, Signature};
+use git2::{Commit, FileMode, Signature};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tm_scheduler::CommitId;
@@ -23,10 +23,22 @@ impl Repository {
     /// # Errors
     /// There is no such tree or commit, or the object store can't be written.
     pub fn commit_to_test(&self, tree: &TreeId, on: &CommitId) -> Result<CommitId> {
+        self.tree_to_test(tree, &[on])
+    }
+
+    /// Makes the merge a commit on no branch, so that it can be tested, and others be merged into it.
+    ///
+    /// # Errors
+    /// The object store can't be written.
+    pub fn merge_to_test(&self, preview: &MergePreview) -> Result<CommitId> {
+        self.tree_to_test(&preview.tree, &[&preview.head, &preview.commit])
+    }
+
+    fn tree_to_test(&self, tree: &TreeId, parents: &[&CommitId]) -> Result<CommitId> {
         let author = self.author()?;
         self.read_or(
-            |reader| reader.commit_to_test(tree, on, author?),
-            || self.commit_tree(tree, &[on], TREE_TO_TEST),
+            |reader| reader.commit_to_test(tree, parents, author?),
+            || self.commit_tree(tree, parents, TREE_TO_TEST),
         )
     }
 
@@ -102,21 +114,29 @@ impl Repository {
 }
 
 impl Reader {
-    /// Makes a commit of a tree on another one.
+    /// Makes a commit of a tree on others.
     fn commit_to_test(
         &self,
         tree: &TreeId,
-        on: &CommitId,
+        parents: &[&CommitId],
         (name, address): &(String, String),
     ) -> Option<CommitId> {
         let git = self.writer()?;
         let tree = git.find_tree(id(&tree.0)?).ok()?;
-        let on = git.find_commit(id(on.as_str())?).ok()?;
+        let commit = |parent: &&CommitId| git.find_commit(id(parent.as_str())?).ok();
+        let parents: Vec<Commit<'_>> = parents.iter().map(commit).collect::<Option<_>>()?;
         let signature = Signature::now(name, address).ok()?;
         Some(CommitId::new(
-            git.commit(None, &signature, &signature, TREE_TO_TEST, &tree, &[&on])
-                .ok()?
-                .to_string(),
+            git.commit(
+                None,
+                &signature,
+                &signature,
+                TREE_TO_TEST,
+                &tree,
+                &parents.iter().collect::<Vec<_>>(),
+            )
+            .ok()?
+            .to_string(),
         ))
     }
 

@@ -109,6 +109,7 @@ fn built_in_git() -> Git {
         branch: "tm/{tag}/task-{id}-{slug}".to_owned(),
         integration: "tm/{tag}/run-{run}".to_owned(),
         land: Landing::Each,
+        land_batch: None,
         commit_backlog: CommitBacklog::Land,
         never_commit: vec![
             ".taskmaster/**".to_owned(),

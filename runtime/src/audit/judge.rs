@@ -161,6 +161,7 @@ impl Judge {
                     preview,
                     merge: commit,
                     command,
+                    ahead: None,
                 };
                 judged_merge(landed, &scratch, &self.result_cache).await
             }

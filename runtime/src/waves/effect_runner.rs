@@ -7,7 +7,7 @@ use super::run_setup::{RunSetup, Shared};
 use super::statuses::StatusWriter;
 use super::steering::Reply;
 use super::step_message::{StepDone, StepMessage};
-use super::steps::{self, StepContext, StepShared, WorkStep};
+use super::steps::{self, MergesAhead, StepContext, StepShared, TestedAhead, WorkStep};
 use crate::attempt::Start;
 use crate::callers::AgentCaller;
 use crate::step_error::words_of_panic;
@@ -43,6 +43,9 @@ pub(crate) struct EffectRunner {
     steps: JoinSet<()>,
     releases: JoinSet<Option<String>>,
     looks: JoinSet<()>,
+    merges_ahead: Arc<MergesAhead>,
+    tested_ahead: BTreeMap<TaskId, TestedAhead>,
+    tests_ahead: JoinSet<()>,
 }
 
 impl EffectRunner {
@@ -71,6 +74,9 @@ impl EffectRunner {
             steps: JoinSet::new(),
             releases: JoinSet::new(),
             looks: JoinSet::new(),
+            merges_ahead: Arc::default(),
+            tested_ahead: BTreeMap::new(),
+            tests_ahead: JoinSet::new(),
         }
     }
 
@@ -138,7 +144,12 @@ impl EffectRunner {
             }
             AttemptStep::Land { commit } => {
                 let context = self.context((&task, attempt), scheduler);
-                return self.spawn((task, attempt), steps::land(context, commit));
+                let ahead = self.tested_ahead.remove(&task);
+                return self.spawn((task, attempt), steps::land(context, commit, ahead));
+            }
+            AttemptStep::TestAhead { on_top_of, commit } => {
+                let context = self.context((&task, attempt), scheduler);
+                return self.test_ahead(context, (on_top_of, commit), scheduler);
             }
             AttemptStep::StopAgent(order) => {
                 if let Some(orders) = self.orders.get(&task) {
@@ -170,6 +181,26 @@ impl EffectRunner {
         self.orders.insert(task.clone(), sender);
         let step = Box::pin(steps::at_work(context, worktree, step, orders));
         self.spawn((task, attempt), step);
+    }
+
+    /// Has work tested on top of what lands before it; what goes on for work that does not land any more ends.
+    fn test_ahead(
+        &mut self,
+        context: StepContext,
+        work: (Vec<CommitId>, CommitId),
+        scheduler: &Scheduler,
+    ) {
+        while self.tests_ahead.try_join_next().is_some() {}
+        let lands = |task: &TaskId| {
+            let view = scheduler.task(task);
+            view.is_some_and(|view| view.state.is_landing())
+        };
+        self.tested_ahead.retain(|task, _| lands(task));
+        let task = context.id().clone();
+        let before = self.tested_ahead.remove(&task);
+        let from = (Arc::clone(&self.merges_ahead), before);
+        let ahead = TestedAhead::begin(&mut self.tests_ahead, context, work, from);
+        self.tested_ahead.insert(task, ahead);
     }
 
     /// Looks whether work that is under way will conflict with what has just landed.
@@ -276,6 +307,7 @@ impl EffectRunner {
         status: RunStatus,
     ) -> (Vec<RunEvent>, Result<(), StepError>) {
         self.steps.shutdown().await;
+        self.tests_ahead.shutdown().await;
         // A look that has begun is no longer wanted, and is over in a moment.
         while self.looks.join_next().await.is_some() {}
         let mut warnings: Vec<String> = Vec::new();

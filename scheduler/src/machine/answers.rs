@@ -78,11 +78,11 @@ impl Scheduler {
             ) => {
                 let commit = commit.clone();
                 self.pending_stops.remove(&rank);
-                self.end_landing();
+                self.landing.first_landed(self.limits.most_landing_tests());
                 self.landed(rank, commit, &merge, resolution);
             }
             (State::Landing { .. }, Answer::LandingRefused(refusal)) => {
-                self.end_landing();
+                self.landing.first_refused(self.limits.most_landing_tests());
                 self.fail_landing(rank, refusal);
             }
             (state, answer) => {
@@ -253,11 +253,6 @@ impl Scheduler {
         let (failure, evidence) = landing_evidence(refusal);
         self.fail_attempt(rank, failure, evidence, None);
         self.last_failure(rank).conflict = conflict;
-    }
-
-    fn end_landing(&mut self) {
-        self.landing.pop_front();
-        self.landing_under_way = false;
     }
 }
 

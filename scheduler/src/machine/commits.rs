@@ -95,7 +95,7 @@ impl Scheduler {
         } else {
             self.set_state(rank, State::Landing { commit });
             self.last_attempt(rank).queued_at = Some(self.now);
-            self.landing.push_back(rank);
+            self.landing.push(rank);
         }
     }
 

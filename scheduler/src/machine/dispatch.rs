@@ -1,5 +1,5 @@
-//! Starts what may start: wakes paused tasks, fills slots in order, lands one task at a time, ends the run. Says what an
-//! input asks for, in the words of the machine.
+//! Starts what may start: wakes paused tasks, fills slots in order, ends the run. Says what an input asks for, in the words
+//! of the machine.
 
 use super::{AttemptRecord, Life, Scheduler, State, TaskIndex, count_u32};
 use crate::budget::is_too_late;
@@ -116,33 +116,6 @@ impl Scheduler {
         }
     }
 
-    fn land_next(&mut self) {
-        if self.landing_under_way || self.lands_no_more() {
-            return;
-        }
-        let first = self.landing.front();
-        let Some(&rank) = first.filter(|rank| !self.parked.contains(rank)) else {
-            return;
-        };
-        let State::Landing { commit } = &self.states[rank] else {
-            unreachable!("only landing tasks queue to land")
-        };
-        let commit = commit.clone();
-        self.ask(rank, AttemptStep::Land { commit });
-        self.last_attempt(rank).landing_at = Some(self.now);
-        self.landing_under_way = true;
-    }
-
-    /// Whether what waits to land waits for the next process: an order to stop leaves it where it is, a gentle one when its
-    /// grace is over.
-    fn lands_no_more(&self) -> bool {
-        match self.stop_order {
-            Some(StopMode::Now) => true,
-            Some(StopMode::Gently) => self.lands_until.is_some_and(|until| self.now >= until),
-            None => false,
-        }
-    }
-
     fn end_when_over(&mut self) {
         let is_bad = |state: &State| matches!(state, State::Failed { .. } | State::Blocked { .. });
         let status = match self.stop_reason {
@@ -168,11 +141,11 @@ impl Scheduler {
         match self.stop_order {
             Some(StopMode::Now) => !under_way.any(|rank| self.states[rank].has_agent()),
             Some(StopMode::Gently) | None => {
-                let lands = self.landing_under_way || !self.lands_no_more();
+                let lands = self.landing.is_under_way() || !self.lands_no_more();
                 !self
                     .landing
-                    .front()
-                    .is_some_and(|rank| lands && is_free(rank))
+                    .first()
+                    .is_some_and(|rank| lands && is_free(&rank))
                     && !under_way.any(|rank| self.states[rank].has_worktree())
             }
         }

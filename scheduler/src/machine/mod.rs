@@ -10,6 +10,7 @@ mod breaker;
 mod commits;
 mod conflicts;
 mod dispatch;
+mod landing;
 mod redoing;
 mod retrying;
 mod settle;
@@ -33,7 +34,8 @@ use crate::{
     PlannedTask, RunStatus, Status, StopMode, StopReason, TaskId, Timestamp, WavePlan,
 };
 use breaker::Streak;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use landing::LandingQueue;
+use std::collections::{BTreeMap, BTreeSet};
 use stopping::PendingStop;
 use task_index::TaskIndex;
 
@@ -77,9 +79,8 @@ pub struct Scheduler {
     ready: BTreeSet<(u32, usize, TaskIndex)>,
     /// Paused tasks by the moment that they wait for.
     paused: BTreeSet<(Timestamp, TaskIndex)>,
-    /// Tasks that wait to land; the first is under way when `landing_under_way`.
-    landing: VecDeque<TaskIndex>,
-    landing_under_way: bool,
+    /// Proven work that is to land.
+    landing: LandingQueue,
     /// Whether so much waits to land that nothing is started.
     is_landing_behind: bool,
     slots_in_use: u32,
@@ -142,8 +143,7 @@ impl Scheduler {
             order: (0..count).map(|rank| 2 * rank + 1).collect(),
             ready: BTreeSet::new(),
             paused: BTreeSet::new(),
-            landing: VecDeque::new(),
-            landing_under_way: false,
+            landing: LandingQueue::new(),
             is_landing_behind: false,
             slots_in_use: 0,
             being_proven: 0,

@@ -164,17 +164,13 @@ impl Scheduler {
     fn stop_or_wait(&mut self, rank: TaskIndex, pending: PendingStop, order: StopMode) -> bool {
         let state = &self.states[rank];
         let is_under_way = state.is_under_way();
-        if state.is_landing() && !self.is_being_landed(rank) {
-            self.landing.retain(|&other| other != rank);
+        if state.is_landing() && !self.landing.lands_now(rank) {
+            self.landing.leave(rank);
             self.end_stopped(rank, pending, None);
         } else if is_under_way {
             self.stop_when_answered(rank, pending, order);
         }
         is_under_way
-    }
-
-    fn is_being_landed(&self, rank: TaskIndex) -> bool {
-        self.landing_under_way && self.landing.front() == Some(&rank)
     }
 
     fn retry(&mut self, rank: TaskIndex) {

@@ -57,7 +57,7 @@ impl Scheduler {
     pub(super) fn park(&mut self, rank: TaskIndex, why: String) {
         self.parked.insert(rank);
         if self.states[rank].is_landing() {
-            self.landing_under_way = false;
+            self.landing.interrupt();
         }
         self.trouble.get_or_insert(why);
         if self.stop_reason.is_none() {
@@ -77,7 +77,7 @@ impl Scheduler {
             self.reset_breaker();
         }
         self.stop_reason = None;
-        self.landing_under_way = false;
+        self.landing.take_up();
         self.parked.clear();
         self.trouble = None;
         self.ready = (self.indices())

@@ -142,6 +142,12 @@ impl StepContext {
         self.planned.phase
     }
 
+    /// Nobody is told from here on when tests of this step wait for a place: nobody waits for them yet.
+    pub(crate) fn waits_unseen(&mut self) {
+        let turn = Turn::new(self.turn().urgency());
+        self.result_cache = self.result_cache.in_turn(turn);
+    }
+
     /// Returns the proven work that the attempt is to put together with what has landed.
     pub(crate) fn carried_over(&self) -> Option<&CommitId> {
         self.record.as_ref()?.mends.as_ref()

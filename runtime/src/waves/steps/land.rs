@@ -1,6 +1,7 @@
 //! Lands proven work: merges without a checkout, has the hooks run that git runs on merges, tests the merged tree, moves
 //! the integration branch.
 
+use super::ahead::{LANDING, TestedAhead};
 use super::commit::{hook_words, with_hooks};
 use super::context::{Gated, StepContext};
 use super::gates::gated;
@@ -22,10 +23,14 @@ use tm_worktrees::{Conflict, Error, HookedWork, Landing, MergePreview, ObjectChe
 /// git before anything holds them; so few tries are enough.
 const TRIES: u32 = 10;
 
-pub(crate) async fn land(mut context: StepContext, commit: CommitId) -> StepDone {
+pub(crate) async fn land(
+    mut context: StepContext,
+    commit: CommitId,
+    mut ahead: Option<TestedAhead>,
+) -> StepDone {
     context.lands();
     for _ in 0..TRIES {
-        let answer = match try_to_land(&context, &commit).await {
+        let answer = match try_to_land(&context, &commit, &mut ahead).await {
             Ok(Some(answer)) => answer,
             Ok(None) => continue,
             Err(trouble) if trouble.is_of_collected_objects() => {
@@ -51,6 +56,7 @@ const fn failed(why: String) -> Answer {
 async fn try_to_land(
     context: &StepContext,
     commit: &CommitId,
+    ahead: &mut Option<TestedAhead>,
 ) -> Result<Option<Answer>, StepError> {
     context.assert_proven(commit)?;
     let head = context.integration_tip()?;
@@ -60,9 +66,9 @@ async fn try_to_land(
             resolution: None,
         })),
         Landing::Conflict(conflict) => {
-            resolved_or_refused(context, (&head, commit), &conflict).await
+            resolved_or_refused(context, (&head, commit), &conflict, ahead).await
         }
-        Landing::Clean(preview) => match proven_and_landed(context, &preview).await? {
+        Landing::Clean(preview) => match proven_and_landed(context, &preview, ahead).await? {
             Merged::Landed(commit) => Ok(Some(Answer::Landed {
                 commit,
                 resolution: None,
@@ -91,6 +97,7 @@ async fn resolved_or_refused(
     context: &StepContext,
     (head, commit): (&CommitId, &CommitId),
     conflict: &Conflict,
+    ahead: &mut Option<TestedAhead>,
 ) -> Result<Option<Answer>, StepError> {
     let mut tried = Vec::new();
     for rung in Rung::ALL {
@@ -109,7 +116,7 @@ async fn resolved_or_refused(
             commit: commit.clone(),
             resolution: Some(how),
         };
-        match proven_and_landed(context, &preview).await? {
+        match proven_and_landed(context, &preview, ahead).await? {
             Merged::Landed(commit) => {
                 let resolution = Some(how);
                 return Ok(Some(Answer::Landed { commit, resolution }));
@@ -139,6 +146,7 @@ async fn resolved_or_refused(
 async fn proven_and_landed(
     context: &StepContext,
     preview: &MergePreview,
+    ahead: &mut Option<TestedAhead>,
 ) -> Result<Merged, StepError> {
     let command = context.command_of_merge(&preview.head, &preview.commit)?;
     let merge = merge_of(context, preview, command.as_ref()).await?;
@@ -147,6 +155,7 @@ async fn proven_and_landed(
             preview,
             merge: &merge,
             command,
+            ahead: ahead.take(),
         };
         let scratch = context.directory.path();
         let proof = judged_merge(landing, scratch, context.result_cache()).await?;
@@ -180,12 +189,13 @@ fn advanced(context: &StepContext, merge: &CommitId) -> Result<(), Error> {
     context.setup.integration.advance(merge)
 }
 
-/// A merge that may land, and how it is tested.
+/// A merge that may land, how it is tested, and what may have been tested of it already.
 #[derive(Debug)]
 pub(crate) struct Landed<'a> {
     pub(crate) preview: &'a MergePreview,
     pub(crate) merge: &'a CommitId,
     pub(crate) command: &'a TestCommand,
+    pub(crate) ahead: Option<TestedAhead>,
 }
 
 /// Judges a merged tree, unless that very tree was judged and held: `None` then.
@@ -198,23 +208,26 @@ pub(crate) async fn judged_merge(
         preview,
         merge,
         command,
+        ahead,
     } = landing;
     if result_cache.is_proven(&preview.tree, command) {
         return Ok(None);
     }
+    let measure = |commit, name| result_cache.measure(commit, command, (scratch, name));
     let before = result_cache.at(&preview.head, command).await;
     let alone = result_cache.at(&preview.commit, command).await;
-    let results = result_cache
-        .measure(merge, command, (scratch, "landing"))
-        .await?;
+    let known = match ahead {
+        Some(ahead) => ahead.results(&preview.tree, command).await,
+        None => None,
+    };
+    let results = match known {
+        Some(results) => results,
+        None => measure(merge, LANDING).await?,
+    };
     tm_store::run::write_json(&scratch.join("tests-landing.json"), &results)?;
     let is_worse = needs_rerun(&alone, &results) || needs_rerun(&before, &results);
     let again = if is_worse {
-        Some(
-            result_cache
-                .measure(merge, command, (scratch, "landing-again"))
-                .await?,
-        )
+        Some(measure(merge, "landing-again").await?)
     } else {
         None
     };

@@ -1,6 +1,7 @@
 //! The steps of an attempt: each is one function, read from top to bottom, that ends in exactly one answer.
 
 mod agent;
+mod ahead;
 mod commit;
 mod context;
 mod gates;
@@ -12,6 +13,7 @@ mod prove;
 mod refactor;
 mod review;
 
+pub(crate) use ahead::{MergesAhead, TestedAhead};
 pub(crate) use context::{Orders, StepContext, StepShared};
 pub(crate) use land::{Landed, judged_merge, land};
 pub(crate) use prepare::prepare;

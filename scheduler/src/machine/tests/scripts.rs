@@ -4,6 +4,7 @@ mod bounds;
 mod breaker;
 mod conflicts;
 mod cooldowns;
+mod landing;
 mod questions;
 mod refactoring;
 mod replaying;
@@ -174,6 +175,11 @@ fn line(effect: &Effect) -> String {
         AttemptStep::Commit => format!("commit {task}#{attempt}"),
         AttemptStep::Refactor { commit, .. } => format!("refactor {task}#{attempt} {commit}"),
         AttemptStep::Land { commit } => format!("land {task}#{attempt} {commit}"),
+        AttemptStep::TestAhead { on_top_of, commit } => {
+            let on_top_of = on_top_of.iter().map(CommitId::as_str);
+            let on_top_of = on_top_of.collect::<Vec<_>>().join(",");
+            format!("test ahead {task}#{attempt} {commit} on [{on_top_of}]")
+        }
         AttemptStep::Release(keep) => format!("release {task}#{attempt} {keep:?}"),
     }
 }

@@ -1,7 +1,9 @@
 //! A seeded simulation: random backlogs, random answers in random order, random requests, crashes at random moments.
 //!
 //! Invariants, checked after every input: never more agents than slots; nothing is prepared before what it depends on
-//! has landed (or is held, for a GREEN; or was skipped as satisfied); at most one landing at a time; nothing is started
+//! has landed (or is held, for a GREEN; or was skipped as satisfied); at most one landing at a time, in the order of the
+//! queue; what is tested ahead stands on all that lands before it, is no more than the limits say, is not begun again
+//! because something joined, and changes nothing: a run without it is the same in all else; nothing is started
 //! while the run is paused, and no agent whose account is behind a wall or was refused; a wall ends at its moment, after a
 //! day, or when somebody passes it; with one slot nothing is prepared while work waits to land; no task is tried more often
 //! than `retries + 1` times and ten that are not charged, but for what people ended and opened again; no more conflicts go
@@ -14,6 +16,7 @@
 mod blocked;
 mod conflicts;
 mod hostile;
+mod landing;
 mod ledger;
 
 use super::*;
@@ -24,6 +27,7 @@ use crate::{
 };
 use fastrand::Rng;
 use hostile::Hostile;
+use landing::TestedAhead;
 use ledger::Ledger;
 use std::num::NonZeroU32;
 
@@ -44,6 +48,9 @@ struct World {
     random: Rng,
     scheduler: Scheduler,
     twin: Scheduler,
+    /// The same run where each waits for its turn to be tested.
+    one_by_one: Scheduler,
+    tested_ahead: TestedAhead,
     owed: Vec<(TaskId, AttemptNumber, Owed)>,
     now: Timestamp,
     commits: u64,
@@ -156,13 +163,17 @@ impl World {
         };
         limits.conflict_rounds = random.u32(..5);
         limits.agents = roster(&mut random);
+        limits.land_batch = NonZeroU32::new(1 + random.u32(..6)).expect("a batch");
         limits.breaker = breaker(&mut random);
         let failure_percent = [0, 5, 20, 50][random.usize(..4)];
         let requests = [0, 20, 100, 300][random.usize(..4)];
         let stride = [1, 1, 1, 7_000][random.usize(..4)];
+        let one_by_one = Scheduler::new(plan.clone(), landing::one_by_one(&limits));
         let scheduler = Scheduler::new(plan, limits);
         Self {
             twin: scheduler.clone(),
+            one_by_one,
+            tested_ahead: TestedAhead::default(),
             scheduler,
             random,
             owed: Vec::new(),
@@ -186,8 +197,12 @@ impl World {
             .handle(self.now, input.clone())
             .expect("a legal input");
         let is_taken_up = matches!(input, Input::Resumed(_));
-        let again = self.twin.handle(self.now, input).expect("a legal input");
+        let again = self
+            .twin
+            .handle(self.now, input.clone())
+            .expect("a legal input");
         assert_eq!(effects, again, "the same inputs give the same effects");
+        self.check_one_by_one(input, &effects);
         let starts = |effect: &Effect| match effect {
             Effect::Step { step, .. } => {
                 matches!(
@@ -349,7 +364,11 @@ impl World {
             }
             AttemptStep::Prove => self.owed.push((task, attempt, Owed::Proof)),
             AttemptStep::Commit => self.owed.push((task, attempt, Owed::Commit)),
+            AttemptStep::TestAhead { on_top_of, commit } => {
+                self.check_ahead(&task, (&on_top_of, &commit));
+            }
             AttemptStep::Land { .. } => {
+                self.tested_ahead.end(&task);
                 assert!(
                     !self
                         .owed
@@ -607,6 +626,7 @@ impl World {
     /// The process dies: what was owed is owed by nobody, and the next process takes over.
     fn crash(&mut self) {
         self.owed.clear();
+        self.tested_ahead = TestedAhead::default();
         let limits = Limits {
             deadline: None,
             ..self.scheduler.limits().clone()
