@@ -2,6 +2,7 @@
 //!
 //! Pure: knows results, not how they were measured. A test that failed before never counts, whoever broke it.
 
+mod blame;
 mod compared;
 mod frozen;
 mod green;
@@ -14,6 +15,7 @@ mod red_again;
 #[cfg(test)]
 mod tests;
 
+pub use blame::{Blame, blame};
 pub(crate) use compared::lacks_runner;
 pub use frozen::{RedFile, brought_by_red, is_fixture, names_path};
 pub use green::{GreenWork, judge_green};

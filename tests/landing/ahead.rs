@@ -151,3 +151,49 @@ fn with_a_batch_of_one_each_is_tested_when_its_turn_comes() {
         "{report:#}"
     );
 }
+
+/// 2 is done when 1 has landed, and something outside of the repository is gone by then.
+const BREAKS_THE_MACHINE: &str = r#"
+landed() { git -C "$AGENT_FOLDER/checkout" log --all --format=%s | grep --quiet "^Land task $1:"; }
+touch "$AGENT_FOLDER/began-$TM_TASK_ID"
+until [ -e "$AGENT_FOLDER/began-1" ] && [ -e "$AGENT_FOLDER/began-2" ]; do sleep 0.05; done
+if [ "$TM_TASK_ID" = 2 ]; then
+    until landed 1; do sleep 0.05; done
+    touch "$AGENT_FOLDER/is-broken"
+fi
+mkdir -p docs
+echo "$TM_TASK_ID" > "docs/$TM_TASK_ID"
+printf 'status: PASS\n' > "$TM_RESULT_FILE"
+"#;
+
+/// What 1 brought needs it.
+const NEEDS_THE_MACHINE: &str = r#"
+echo 1..1
+if [ -e docs/1 ] && [ -e "$AGENT_FOLDER/is-broken" ]; then echo "not ok - fine"; else echo "ok - fine"; fi
+"#;
+
+#[test]
+fn nobody_is_blamed_where_what_has_landed_fails_by_itself_by_now() {
+    let tasks = ["1", "2"].map(|id| (id, "Document it", &[][..]));
+    let scene = Scene::new(&tasks, BREAKS_THE_MACHINE);
+    write(&scene.root().join("run-tests.sh"), NEEDS_THE_MACHINE);
+    scene.git(&["commit", "--quiet", "--all", "--message", "tests"]);
+    let stopped = scene.run(&["--max-parallel", "2"]);
+    let words = String::from_utf8_lossy(&stopped.stderr);
+    assert!(
+        stopped.status.code() == Some(1) && words.contains("now without it, too"),
+        "{words}"
+    );
+    let report = scene.report();
+    let attempts = |report: &Value| task(report, "2")["attempts"].clone();
+    assert_eq!(attempts(&report)[0]["failure"], Value::Null, "{report:#}");
+    std::fs::remove_file(scene.path("is-broken")).expect("removed");
+    let report = scene.runs(&[], 0);
+    assert_eq!(task(&report, "2")["state"], "landed", "{report:#}");
+    let attempts = attempts(&report);
+    assert_eq!(
+        attempts.as_array().expect("attempts").len(),
+        1,
+        "{report:#}"
+    );
+}

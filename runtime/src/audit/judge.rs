@@ -163,7 +163,8 @@ impl Judge {
                     command,
                     ahead: None,
                 };
-                judged_merge(landed, &scratch, &self.result_cache).await
+                let judged = judged_merge(landed, &scratch, &self.result_cache).await?;
+                Ok(judged.map(|(proof, _)| proof))
             }
             Subject::Whole => {
                 let before = self.result_cache.at(case.before, command).await;

@@ -15,13 +15,16 @@ use crate::{StepError, TestResultCache, briefly};
 use std::path::Path;
 use tm_config::{CommitHooks, GatePhase};
 use tm_executors::testing::TestCommand;
-use tm_scheduler::verdict::{judge_landing, needs_rerun};
-use tm_scheduler::{Answer, CommitId, LandingRefusal, Proof, TaskId, one_line};
+use tm_scheduler::verdict::{Blame, blame, judge_landing, needs_rerun};
+use tm_scheduler::{Answer, CommitId, LandingRefusal, Proof, TaskId, TestReport, one_line};
 use tm_worktrees::{Conflict, Error, HookedWork, Landing, MergePreview, ObjectCheck, OwnedHead};
 
 /// The integration branch is moved by tm alone, but for what a user does by hand, and few merges are collected by another
 /// git before anything holds them; so few tries are enough.
 const TRIES: u32 = 10;
+
+/// A merged tree that fails is tested again, and what it lands on as well, where that says nothing of the work so often.
+const ROUNDS: u32 = 2;
 
 pub(crate) async fn land(
     mut context: StepContext,
@@ -158,9 +161,11 @@ async fn proven_and_landed(
             ahead: ahead.take(),
         };
         let scratch = context.directory.path();
-        let proof = judged_merge(landing, scratch, context.result_cache()).await?;
-        if let Some(proof) = proof.filter(|proof| !proof.holds()) {
-            return Ok(Merged::Worse(Box::new(proof)));
+        let judged = judged_merge(landing, scratch, context.result_cache()).await?;
+        match judged {
+            None | Some((_, Blame::Nobody)) => {}
+            Some((proof, Blame::Work)) => return Ok(Merged::Worse(Box::new(proof))),
+            Some((proof, Blame::Base)) => return Err(unknown_of_work(context, &proof)),
         }
     }
     let gated_work = Gated {
@@ -178,6 +183,16 @@ async fn proven_and_landed(
     }
     attest(context, &merge, preview, command.as_ref());
     Ok(Merged::Landed(merge))
+}
+
+/// What has landed passed before, and fails by itself now: no attempt at the task mends that.
+fn unknown_of_work(context: &StepContext, proof: &Proof) -> StepError {
+    StepError::of_surroundings(format!(
+        "failed to land `{}`: its tests fail with what has landed, and now without it, too, where they passed before; \
+         something around them is not as it was: {}",
+        context.id(),
+        proof.evidence.trim_end()
+    ))
 }
 
 /// Moves the integration branch to a merge; what was written over since it was judged does not land.
@@ -198,12 +213,13 @@ pub(crate) struct Landed<'a> {
     pub(crate) ahead: Option<TestedAhead>,
 }
 
-/// Judges a merged tree, unless that very tree was judged and held: `None` then.
+/// Judges a merged tree, and says at whose door it lies that it does not hold, unless that very tree was judged and held:
+/// `None` then.
 pub(crate) async fn judged_merge(
     landing: Landed<'_>,
     scratch: &Path,
     result_cache: &TestResultCache,
-) -> Result<Option<Proof>, StepError> {
+) -> Result<Option<(Proof, Blame)>, StepError> {
     let Landed {
         preview,
         merge,
@@ -225,17 +241,31 @@ pub(crate) async fn judged_merge(
         None => measure(merge, LANDING).await?,
     };
     tm_store::run::write_json(&scratch.join("tests-landing.json"), &results)?;
+    let judge = |again: Option<&TestReport>| judge_landing(&before, &alone, &results, again);
+    let (mut proof, mut at_fault) = (judge(None), Blame::Work);
+    let mut again: Option<TestReport> = None;
     let is_worse = needs_rerun(&alone, &results) || needs_rerun(&before, &results);
-    let again = if is_worse {
-        Some(measure(merge, "landing-again").await?)
-    } else {
-        None
-    };
-    let proof = judge_landing(&before, &alone, &results, again.as_ref());
+    for _ in 0..if is_worse { ROUNDS } else { 0 } {
+        let rerun = measure(merge, "landing-again").await?;
+        let rerun = match &again {
+            Some(earlier) => rerun.or_as_in(earlier),
+            None => rerun,
+        };
+        proof = judge(Some(&rerun));
+        again = Some(rerun);
+        if proof.holds() {
+            break;
+        }
+        at_fault = blame(&proof, &measure(&preview.head, "landing-before").await?);
+        if at_fault != Blame::Base {
+            break;
+        }
+    }
     if proof.holds() {
+        at_fault = Blame::Nobody;
         result_cache.remember_proven(&preview.tree, command, again.unwrap_or(results));
     }
-    Ok(Some(proof))
+    Ok(Some((proof, at_fault)))
 }
 
 /// The tasks that landed since the work's base, those whose work touches the files.
