@@ -22,6 +22,16 @@ echo "attempt $TM_ATTEMPT" > "docs/$TM_TASK_ID"
 printf 'status: PASS\n' > "$TM_RESULT_FILE"
 "#;
 
+/// Everybody begins on the same base.
+const TOGETHER: &str = r#"
+all() { for id in 1 2 3 4 5; do [ -e "$AGENT_FOLDER/began-$id" ] || return 1; done; }
+touch "$AGENT_FOLDER/began-$TM_TASK_ID"
+until all; do sleep 0.05; done
+mkdir -p docs
+echo "$TM_TASK_ID" > "docs/$TM_TASK_ID"
+printf 'status: PASS\n' > "$TM_RESULT_FILE"
+"#;
+
 /// Fails where 2 and 3 are there, each of which is well without the other, unless 3 was done again.
 const AT_ODDS: &str = r#"
 echo 1..1
@@ -47,9 +57,9 @@ else
 fi
 "#;
 
-fn scene(tests: &str, batch: u32) -> Scene {
+fn scene(agent: &str, tests: &str, batch: u32) -> Scene {
     let tasks = ["1", "2", "3", "4", "5"].map(|id| (id, "Document it", &[][..]));
-    let scene = Scene::new(&tasks, IN_ORDER);
+    let scene = Scene::new(&tasks, agent);
     write(&scene.root().join("run-tests.sh"), tests);
     scene.git(&["commit", "--quiet", "--all", "--message", "tests"]);
     let settings = format!("git: {{ land_batch: {batch} }}\ntest: {{ parallel: 4 }}\n");
@@ -101,7 +111,7 @@ fn results(scene: &Scene) -> Vec<Value> {
 #[test]
 fn whatever_is_tested_side_by_side_the_same_trees_land_and_the_same_task_is_blamed() {
     let seen = [1, 4].map(|batch| {
-        let scene = scene(AT_ODDS, batch);
+        let scene = scene(IN_ORDER, AT_ODDS, batch);
         let report = scene.runs(&["--max-parallel", "5"], 0);
         let audit = scene.tm(&["audit"]).output().expect("tm");
         assert_eq!(audit.status.code(), Some(0), "{audit:?}");
@@ -130,7 +140,7 @@ fn whatever_is_tested_side_by_side_the_same_trees_land_and_the_same_task_is_blam
 
 #[test]
 fn while_one_merged_tree_is_tested_so_is_what_comes_on_top_of_it() {
-    let scene = scene(SIDE_BY_SIDE, 4);
+    let scene = scene(IN_ORDER, SIDE_BY_SIDE, 4);
     let report = scene.runs(&["--max-parallel", "5"], 0);
     for id in ["1", "2", "3", "4", "5"] {
         let attempts = task(&report, id)["attempts"].as_array();
@@ -143,13 +153,47 @@ fn while_one_merged_tree_is_tested_so_is_what_comes_on_top_of_it() {
 #[test]
 fn with_a_batch_of_one_each_is_tested_when_its_turn_comes() {
     let tests = SIDE_BY_SIDE.replace("seq 600", "seq 2");
-    let scene = scene(&tests, 1);
+    let scene = scene(IN_ORDER, &tests, 1);
     let report = scene.runs(&["--max-parallel", "5", "--retries", "0"], 3);
     assert_eq!(
         task(&report, "2")["failure"],
         "landing-regression",
         "{report:#}"
     );
+}
+
+#[test]
+fn dying_while_several_merges_are_tested_changes_nothing_about_the_end() {
+    const TESTS: &str = "sleep 0.1\necho 1..1\necho ok - fine\n";
+    const ARGUMENTS: [&str; 2] = ["--max-parallel", "5"];
+    let make = || scene(TOGETHER, TESTS, 4);
+    let undisturbed = make();
+    let log = undisturbed.path("points");
+    let mut run = undisturbed.run_command(&ARGUMENTS);
+    let output = run.env("CRASH_POINT_LOG", &log).output().expect("tm");
+    assert!(output.status.success(), "{output:?}");
+    let expected = undisturbed.landed_tree();
+    let points = std::fs::read_to_string(&log).expect("points");
+    let points = points.lines().count();
+    // From where the first work is proven on.
+    for point in (points / 2..points).step_by(points / 16) {
+        let scene = make();
+        let mut run = scene.run_command(&ARGUMENTS);
+        let died = run.env("CRASH_POINT", point.to_string()).output();
+        let report = if died.expect("tm").status.success() {
+            scene.report()
+        } else {
+            scene.runs(&ARGUMENTS, 0)
+        };
+        scene.assert_no_process_is_left();
+        assert_eq!(scene.landed_tree(), expected, "after point {point}");
+        assert_eq!(scene.statuses(), ["done"; 5], "after point {point}");
+        let landings = landings(&scene, &report);
+        let merges = landings.matches("Land task").count();
+        assert_eq!(merges, 5, "after point {point}: {landings}");
+        let audit = scene.tm(&["audit"]).output().expect("tm");
+        assert_eq!(audit.status.code(), Some(0), "{audit:?}");
+    }
 }
 
 /// 2 is done when 1 has landed, and something outside of the repository is gone by then.
