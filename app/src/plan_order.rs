@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use tm_config::Settings;
-use tm_scheduler::{Cycles, PlanOptions, RedStart, TaskId};
+use tm_scheduler::{Cycles, Durations, PlanOptions, RedStart, TaskId};
 
 /// Which tasks are planned; the settings say how.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -37,5 +37,6 @@ pub(crate) fn options(order: &PlanOrder, settings: &Settings) -> PlanOptions {
         },
         cycles: order.cycles,
         only: order.only.clone(),
+        durations: Durations::default(),
     }
 }

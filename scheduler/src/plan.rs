@@ -2,10 +2,11 @@
 //!
 //! Does not know slots but for showing wide waves in parts, and nothing of what happens at run time.
 
+use crate::durations::weight;
 use crate::graph::{TaskGraph, positions};
 use crate::{
-    CutDependency, CycleRepair, PlannedTask, Priority, Problem, RedStart, Status, Task, TaskId,
-    TddHalf, TddMark, TddMode, Unit, Unplannable, of_unit, pair, repairs,
+    CutDependency, CycleRepair, Durations, PlannedTask, Priority, Problem, RedStart, Status, Task,
+    TaskId, TddHalf, TddMark, TddMode, Unit, Unplannable, of_unit, pair, repairs,
 };
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -34,6 +35,8 @@ pub struct PlanOptions {
     pub cycles: Cycles,
     /// Only these tasks of the backlog, and the open ones that they depend on; all when empty.
     pub only: Vec<TaskId>,
+    /// How long tasks are expected to take.
+    pub durations: Durations,
 }
 
 /// A planned task with its place in the plan.
@@ -46,18 +49,23 @@ pub struct PlacedTask {
     pub wave: u32,
     /// The highest priority among the task and everything that waits for it.
     pub effective_priority: Priority,
-    /// The weight of the longest path from the task to the end, its own included.
+    /// The weight of the longest path from the task to the end, its own included: milliseconds where it is known how long
+    /// tasks take, else by complexity.
     pub remaining_path: u64,
+    /// How long its agents are expected to work, in milliseconds, where earlier runs tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_ms: Option<u64>,
     /// How many tasks depend on it directly.
     pub dependants: u32,
 }
 
 impl PlacedTask {
     /// Places a task that joins a plan: nothing depends on it yet.
-    pub(crate) fn joining(task: PlannedTask, wave: u32) -> Self {
+    pub(crate) fn joining(task: PlannedTask, wave: u32, expected_ms: Option<u64>) -> Self {
         Self {
             effective_priority: task.priority,
-            remaining_path: weight(&task),
+            remaining_path: expected_ms.unwrap_or_else(|| weight(task.complexity)),
+            expected_ms,
             dependants: 0,
             wave,
             task,
@@ -111,7 +119,7 @@ impl WavePlan {
             Cycles::Cut => cut_cycles(&mut pairing.tasks),
         };
         Ok(Self {
-            tasks: placed(TaskGraph::new(pairing.tasks)?),
+            tasks: placed(TaskGraph::new(pairing.tasks)?, &options.durations),
             held: selection.held,
             finished: selection.finished,
             cut,
@@ -127,6 +135,16 @@ impl WavePlan {
             waves[task.wave as usize - 1].push(task);
         }
         waves
+    }
+
+    /// Returns how long a task that joins is expected to take: as long as the planned ones of its kind and size, else as all.
+    pub(crate) fn expected_of_joining(&self, task: &PlannedTask) -> Option<u64> {
+        let all = |is_like: &dyn Fn(&PlannedTask) -> bool| {
+            let like = self.tasks.iter().filter(|placed| is_like(&placed.task));
+            median(like.filter_map(|placed| placed.expected_ms).collect())
+        };
+        let key = |task: &PlannedTask| (task.phase, task.complexity);
+        all(&|other| key(other) == key(task)).or_else(|| all(&|_| true))
     }
 
     /// Returns the number of pairs.
@@ -296,8 +314,11 @@ fn as_task(planned: &PlannedTask) -> Task {
     }
 }
 
-fn placed(graph: TaskGraph) -> Vec<PlacedTask> {
+fn placed(graph: TaskGraph, durations: &Durations) -> Vec<PlacedTask> {
     let tasks = &graph.tasks;
+    let expected: Vec<Option<u64>> = (tasks.iter())
+        .map(|task| durations.expected_ms(task))
+        .collect();
     let mut waves = vec![1_u32; tasks.len()];
     for &task in &graph.topological {
         let before = graph.before(task).map(|before| waves[before] + 1);
@@ -307,9 +328,10 @@ fn placed(graph: TaskGraph) -> Vec<PlacedTask> {
     let mut priorities: Vec<Priority> = tasks.iter().map(|task| task.priority).collect();
     let mut dependants = vec![0; tasks.len()];
     for &task in graph.topological.iter().rev() {
-        paths[task] = weight(&tasks[task]);
+        let own = expected[task].unwrap_or_else(|| weight(tasks[task].complexity));
+        paths[task] = own;
         for after in graph.after(task) {
-            paths[task] = paths[task].max(paths[after] + weight(&tasks[task]));
+            paths[task] = paths[task].max(paths[after].saturating_add(own));
             priorities[task] = priorities[task].max(priorities[after]);
             dependants[task] += 1;
         }
@@ -319,6 +341,7 @@ fn placed(graph: TaskGraph) -> Vec<PlacedTask> {
         wave: waves[position],
         effective_priority: priorities[position],
         remaining_path: paths[position],
+        expected_ms: expected[position],
         dependants: dependants[position],
     };
     let mut placed: Vec<PlacedTask> = graph.tasks.into_iter().enumerate().map(place).collect();
@@ -336,9 +359,9 @@ fn order_key(placed: &PlacedTask) -> (Reverse<Priority>, Reverse<u64>, Reverse<u
     )
 }
 
-/// How long a task is believed to take, compared with others.
-fn weight(task: &PlannedTask) -> u64 {
-    task.complexity.unwrap_or(crate::Complexity::M).weight()
+fn median(mut times: Vec<u64>) -> Option<u64> {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied()
 }
 
 #[cfg(test)]

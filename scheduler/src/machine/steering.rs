@@ -308,7 +308,8 @@ impl Scheduler {
         let rank = TaskIndex(self.states.len());
         let before = task.dependencies.iter().filter_map(|id| self.ranks.get(id));
         let wave = before.map(|&before| self.wave(before) + 1).max();
-        let placed = PlacedTask::joining(task, wave.unwrap_or(1));
+        let expected_ms = self.plan.expected_of_joining(&task);
+        let placed = PlacedTask::joining(task, wave.unwrap_or(1), expected_ms);
         self.order.push(self.order_of(&placed));
         self.dependants.push(Vec::new());
         self.attempts.push(Vec::new());
