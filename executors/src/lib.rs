@@ -16,9 +16,11 @@ pub mod findings;
 pub mod process;
 pub mod proxy;
 mod refusals;
+mod shared_look;
 pub mod testing;
 pub mod tools;
 mod xml;
 
 pub use error::Error;
 pub(crate) use error::OrFailedTo;
+pub use shared_look::SharedLook;

@@ -161,7 +161,7 @@ mod tests {
             let folder = tempfile::tempdir().expect("a folder");
             // Goes on until the program has ended and that was noticed.
             let after =
-                "echo > begun; while kill -0 $0 2> /dev/null; do :; done; sleep 0.01; echo > ended";
+                "echo > begun; while kill -0 $0 2> /dev/null; do :; done; sleep 0.1; echo > ended";
             let text = format!(
                 "mkfifo begun; ln -s /bin/sh {name}; ./{name} -c '{after}' $$ & read _ < begun"
             );

@@ -1,7 +1,11 @@
 //! Who a process is: its number together with the moment it was started, because numbers are used again.
 
-use super::system;
+use super::{signal, system};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// So often it is looked whether a process has ended whose end nobody tells.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(50);
 
 /// One process for good: no later process is ever equal to it, as long as the machine is up.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
@@ -22,6 +26,17 @@ impl ProcessIdentity {
     pub fn is_alive(self) -> bool {
         system::process(self.pid)
             .is_some_and(|process| process.identity == self && process.is_running())
+    }
+
+    /// Waits until the process has ended, whoever started it.
+    pub(super) async fn ended(self) {
+        if let Some(end) = signal::end_of(self) {
+            // Whoever can't be waited for is looked at.
+            let _told = end.readable().await;
+        }
+        while self.is_alive() {
+            tokio::time::sleep(LOOK_AGAIN_AFTER).await;
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use super::registry::TreeId;
 use super::table::{Process, ProcessTable};
 use super::{ProcessIdentity, SPARED};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// How a tree's first process is known.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -37,7 +38,7 @@ impl Leader {
 pub(super) struct Tree {
     pub(super) leader: Leader,
     /// Entries of an environment, `NAME=value`.
-    env_markers: Vec<String>,
+    env_markers: Arc<[String]>,
     pub(super) known: BTreeSet<ProcessIdentity>,
 }
 
@@ -315,7 +316,7 @@ struct Marks<'a> {
 impl<'a> Marks<'a> {
     fn of(trees: &'a BTreeMap<TreeId, Tree>) -> Self {
         let mut shared: BTreeMap<&[u8], u32> = BTreeMap::new();
-        for mark in trees.values().flat_map(|tree| &tree.env_markers) {
+        for mark in trees.values().flat_map(|tree| tree.env_markers.iter()) {
             *shared.entry(mark.as_bytes()).or_default() += 1;
         }
         let (mut by_mark, mut started_at) = (BTreeMap::<&[u8], Vec<TreeId>>::new(), u64::MAX);

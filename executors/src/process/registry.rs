@@ -4,16 +4,14 @@
 //! decided in `ownership`.
 
 use super::ownership::{Leader, Own, Scene, Tree};
-use super::shared_scan::SharedScan;
-use super::table::Process;
-use super::{ProcessIdentity, signal, system};
-use parking_lot::{Mutex, MutexGuard};
+use super::system::LooksAtAll;
+use super::table::{Process, ProcessTable};
+use super::{ProcessIdentity, observer, signal, system};
+use crate::SharedLook;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
-
-/// How often all processes are looked at while trees are alive.
-pub(super) const OBSERVE_EVERY: Duration = Duration::from_secs(1);
+use std::time::Duration;
 
 /// The number of a tree within this process.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -24,8 +22,10 @@ struct Registry {
     next: u64,
     trees: BTreeMap<TreeId, Tree>,
     first_start: Option<u64>,
-    observed_at: Option<Instant>,
 }
+
+/// Rung when a tree is added.
+static ADDED: Condvar = Condvar::new();
 
 fn registry() -> MutexGuard<'static, Registry> {
     static REGISTRY: OnceLock<Mutex<Registry>> = OnceLock::new();
@@ -39,7 +39,30 @@ pub(super) fn add(tree: Tree) -> TreeId {
     registry.next += 1;
     let id = TreeId(registry.next);
     registry.trees.insert(id, tree);
+    drop(registry);
+    observer::begin();
+    ADDED.notify_one();
     id
+}
+
+/// Why a wait for a tree is over.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Woken {
+    /// A tree was added.
+    ByAStart,
+    /// There are trees, and the time is over.
+    ByTime,
+}
+
+/// Waits until a tree is added; not longer than `most` when there are some.
+pub(super) fn wait_for_start(most: Duration) -> Woken {
+    let mut registry = registry();
+    if registry.trees.is_empty() {
+        ADDED.wait(&mut registry);
+        return Woken::ByAStart;
+    }
+    let has_timed_out = ADDED.wait_for(&mut registry, most).timed_out();
+    [Woken::ByAStart, Woken::ByTime][usize::from(has_timed_out)]
 }
 
 /// Says who leads the tree that was being started.
@@ -56,21 +79,31 @@ pub(super) fn remove(id: TreeId) {
     registry().trees.remove(&id);
 }
 
+/// The processes of all trees at one moment.
+type AllMembers = BTreeMap<TreeId, Vec<Process>>;
+
 /// Looks at all processes and returns the tree's, dead ones that nobody waits for excluded; reaps those.
-///
-/// Whoever asks at about the same moment is answered by the same look.
 pub(super) fn members(id: TreeId) -> Vec<Process> {
-    static SCAN: SharedScan<BTreeMap<TreeId, Vec<Process>>> = SharedScan::new();
-    let members = SCAN
-        .next(|| {
-            with_scene(|scene| {
-                scene.ended_orphans().for_each(signal::reap);
-                scene.members()
-            })
-        })
-        .get(&id)
-        .cloned()
-        .unwrap_or_default();
+    of_tree(id, &all_members())
+}
+
+/// As [`members`], away from the loop; whoever asks at about the same moment is answered by the same look.
+pub(super) async fn members_seen(id: TreeId) -> Vec<Process> {
+    static LOOK: SharedLook<AllMembers> = SharedLook::new();
+    let look = async { tokio::task::spawn_blocking(all_members).await.ok() };
+    let all = LOOK.next(look).await;
+    all.map_or_else(Vec::new, |all| of_tree(id, &all))
+}
+
+fn all_members() -> AllMembers {
+    with_scene(&system::processes(), |scene| {
+        scene.ended_orphans().for_each(signal::reap);
+        scene.members()
+    })
+}
+
+fn of_tree(id: TreeId, all: &AllMembers) -> Vec<Process> {
+    let members = all.get(&id).cloned().unwrap_or_default();
     let mut registry = registry();
     if let Some(tree) = registry.trees.get_mut(&id) {
         tree.known
@@ -83,7 +116,7 @@ pub(super) fn members(id: TreeId) -> Vec<Process> {
 pub fn env_markers_of(pid: u32) -> Option<Vec<(String, String)>> {
     let is_its_own =
         |members: &Vec<Process>| members.iter().any(|process| process.identity.pid == pid);
-    let (id, _) = with_scene(|scene| {
+    let (id, _) = with_scene(&system::processes(), |scene| {
         scene
             .members()
             .into_iter()
@@ -92,19 +125,14 @@ pub fn env_markers_of(pid: u32) -> Option<Vec<(String, String)>> {
     registry().trees.get(&id).map(Tree::named_marks)
 }
 
-/// Looks at all processes, unless that was done a moment ago, and remembers whom each tree has.
+/// Looks at all processes and remembers whom each tree has; does nothing when there is no tree.
 pub(super) fn observe() {
-    {
-        let mut registry = registry();
-        if registry
-            .observed_at
-            .is_some_and(|before| before.elapsed() < OBSERVE_EVERY / 2)
-        {
-            return;
-        }
-        registry.observed_at = Some(Instant::now());
+    static LOOKS: Mutex<LooksAtAll> = Mutex::new(LooksAtAll::new());
+    if registry().trees.is_empty() {
+        return;
     }
-    let observed = with_scene(|scene| {
+    let table = LOOKS.lock().look();
+    let observed = with_scene(&table, |scene| {
         scene.ended_orphans().for_each(signal::reap);
         scene.observed()
     });
@@ -168,9 +196,8 @@ pub(super) fn left(id: TreeId) -> Left {
     }
 }
 
-/// The table is read before the trees, so that a tree which starts meanwhile is counted as a possible owner.
-fn with_scene<Answer>(decide: impl FnOnce(&Scene<'_>) -> Answer) -> Answer {
-    let table = system::processes();
+/// The table has to be read before the trees are, so that a tree which starts meanwhile is counted as a possible owner.
+fn with_scene<Answer>(table: &ProcessTable, decide: impl FnOnce(&Scene<'_>) -> Answer) -> Answer {
     let (trees, first_start) = {
         let registry = registry();
         (
@@ -186,7 +213,7 @@ fn with_scene<Answer>(decide: impl FnOnce(&Scene<'_>) -> Answer) -> Answer {
     });
     decide(&Scene::new(
         own,
-        &table,
+        table,
         &trees,
         first_start,
         &system::environment,

@@ -2,7 +2,10 @@
 
 use super::ProcessIdentity;
 use rustix::process::{Pid, Signal, WaitOptions};
+use std::os::fd::OwnedFd;
 use tm_scheduler::StopSignal;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 /// Returns the signal that asks a program to stop.
 pub(super) const fn of_stop(stop: StopSignal) -> Signal {
@@ -45,6 +48,25 @@ fn send_exactly(identity: ProcessIdentity, pid: Pid, signal: Signal) -> rustix::
 #[cfg(not(target_os = "linux"))]
 fn send_exactly(identity: ProcessIdentity, pid: Pid, signal: Signal) -> rustix::io::Result<()> {
     send_checked(identity, pid, signal)
+}
+
+/// Returns what can be read once the process has ended; `None` where the system has no such thing, or it has ended.
+#[cfg(target_os = "linux")]
+#[expect(
+    deprecated,
+    reason = "its successor is unsafe, for the sake of types whose handle may change; an owned one does not"
+)]
+pub(super) fn end_of(identity: ProcessIdentity) -> Option<AsyncFd<OwnedFd>> {
+    let pid = to_pid(identity.pid)?;
+    let handle = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()?;
+    let end = AsyncFd::with_interest(handle, Interest::READABLE).ok()?;
+    is_still(identity).then_some(end)
+}
+
+/// There is no such thing here.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn end_of(_: ProcessIdentity) -> Option<AsyncFd<OwnedFd>> {
+    None
 }
 
 fn send_checked(identity: ProcessIdentity, pid: Pid, signal: Signal) -> rustix::io::Result<()> {

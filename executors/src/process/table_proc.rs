@@ -2,7 +2,9 @@
 
 use super::ProcessIdentity;
 use super::table::{Process, ProcessState, ProcessTable};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::DirEntryExt as _;
 use std::path::{Path, PathBuf};
 
 /// Reads the whole table.
@@ -13,8 +15,77 @@ pub(super) fn processes() -> ProcessTable {
 }
 
 fn pids() -> impl Iterator<Item = u32> {
+    numbered().map(|(pid, _)| pid)
+}
+
+/// Returns the numbers of all processes, each with that of its folder, which no other process has as long as this one is.
+fn numbered() -> impl Iterator<Item = (u32, u64)> {
     tm_untrusted::entries(Path::new("/proc"))
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.ino())))
+}
+
+/// Looks at all processes, one after the other, each of which reads what is new alone.
+///
+/// Good for learning who started whom, and for that alone: a process that was read twice is taken to be as it was then,
+/// with the parent, the group and the session that it had. Orphans that have come to this process are read anew.
+#[derive(Debug, Default)]
+pub(super) struct LooksAtAll {
+    seen: BTreeMap<u32, SeenProcess>,
+    looks: u32,
+}
+
+/// A process as it was read.
+#[derive(Clone, Copy, Debug)]
+struct SeenProcess {
+    folder: u64,
+    process: Process,
+    /// A process that has just been started becomes what it is meant to be in a moment: read once, it is read again.
+    reads: u32,
+}
+
+/// So often a process is read before it is believed to stay as it is.
+const READS: u32 = 2;
+/// After so many looks everything is read anew, whatever the system's numbers of folders are worth.
+const LOOKS_UNTIL_ALL: u32 = 60;
+
+impl LooksAtAll {
+    pub(super) const fn new() -> Self {
+        Self {
+            seen: BTreeMap::new(),
+            looks: 0,
+        }
+    }
+
+    /// Returns all processes as they are now, as far as that can have changed.
+    pub(super) fn look(&mut self) -> ProcessTable {
+        self.looks += 1;
+        let adopted: BTreeSet<u32> = match adopted_children() {
+            Some(adopted) if !self.looks.is_multiple_of(LOOKS_UNTIL_ALL) => {
+                adopted.into_iter().collect()
+            }
+            Some(_) | None => {
+                self.seen.clear();
+                BTreeSet::new()
+            }
+        };
+        let again = |(pid, folder): (u32, u64)| {
+            let before = self.seen.get(&pid).filter(|seen| seen.folder == folder);
+            let reads = before.map_or(0, |seen| seen.reads);
+            match before {
+                Some(seen) if reads >= READS && !adopted.contains(&pid) => Some((pid, *seen)),
+                Some(_) | None => Some((
+                    pid,
+                    SeenProcess {
+                        folder,
+                        process: process(pid)?,
+                        reads: reads + 1,
+                    },
+                )),
+            }
+        };
+        self.seen = numbered().filter_map(again).collect();
+        self.seen.values().map(|seen| seen.process).collect()
+    }
 }
 
 /// Reads what is known about one process, `None` when there is none with this number.
@@ -110,6 +181,26 @@ mod tests {
     fn ended_process_that_nobody_reaped_does_not_run() {
         let stat = b"77 (sh) Z 5 6 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4242 9 9";
         assert!(!parse_stat(77, stat).unwrap().is_running());
+    }
+
+    #[test]
+    fn a_process_is_read_twice_and_not_again_and_a_new_one_is_found() {
+        let mut looks = LooksAtAll::new();
+        let own = std::process::id();
+        let reads = |looks: &LooksAtAll, pid: u32| looks.seen.get(&pid).map(|seen| seen.reads);
+        for expected in [1, 2, 2, 2] {
+            assert!(looks.look().get(own).is_some());
+            assert_eq!(reads(&looks, own), Some(expected));
+        }
+        #[expect(clippy::disallowed_methods, reason = "any process will do")]
+        let mut child = std::process::Command::new("cat")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let table = looks.look();
+        assert_eq!(table.get(child.id()), process(child.id()).as_ref());
+        child.kill().and_then(|()| child.wait()).unwrap();
+        assert!(looks.look().get(child.id()).is_none());
     }
 
     #[test]

@@ -15,6 +15,25 @@ pub(super) fn processes() -> ProcessTable {
         .collect()
 }
 
+/// Looks at all processes, one after the other.
+#[derive(Debug, Default)]
+pub(super) struct LooksAtAll;
+
+impl LooksAtAll {
+    pub(super) const fn new() -> Self {
+        Self
+    }
+
+    /// Returns all processes as they are now.
+    #[expect(
+        clippy::unused_self,
+        reason = "elsewhere looks know what the last one saw"
+    )]
+    pub(super) fn look(&mut self) -> ProcessTable {
+        processes()
+    }
+}
+
 /// Reads what is known about one process, `None` when there is none with this number.
 pub(super) fn process(pid: u32) -> Option<Process> {
     list(&["-p", &pid.to_string()])

@@ -3,7 +3,7 @@
 //! Does not know what the program is for. Dropping a tree kills it.
 
 use super::ownership::{Leader, Tree};
-use super::registry::{self, Left, OBSERVE_EVERY, TreeId};
+use super::registry::{self, Left, TreeId};
 use super::table::Process;
 use super::{ProcessIdentity, TreeCommand, become_subreaper, signal};
 use crate::Error;
@@ -86,16 +86,22 @@ impl ProcessTree {
     ///
     /// Its descendants may live on. May be dropped and called again.
     pub async fn wait(&mut self) -> Result<Option<ExitStatus>, Error> {
-        let mut looks = tokio::time::interval_at(
-            tokio::time::Instant::now() + OBSERVE_EVERY / 5,
-            OBSERVE_EVERY,
-        );
-        loop {
-            tokio::select! {
-                biased;
-                status = leader_end(self.leader, &mut self.state) => return status,
-                _ = looks.tick() => observe().await,
+        match &mut self.state {
+            State::Child(child) => {
+                let pid = self.leader.map_or(0, |leader| leader.pid);
+                child
+                    .wait()
+                    .await
+                    .map(Some)
+                    .map_err(|source| Error::of_watching(pid, source))
             }
+            State::Foreign => {
+                if let Some(leader) = self.leader {
+                    leader.ended().await;
+                }
+                Ok(None)
+            }
+            State::Gone => Ok(None),
         }
     }
 
@@ -179,8 +185,23 @@ impl ProcessTree {
             if Instant::now() >= give_up_at {
                 return;
             }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            self.wait_a_little(&mut pause).await;
+            if self.left() == Left::Nothing {
+                return;
+            }
+        }
+    }
+
+    /// Waits for the program to end, but not for long; a little longer each time where it has.
+    async fn wait_a_little(&mut self, pause: &mut Duration) {
+        if let State::Child(child) = &mut self.state
+            && let Ok(None) = child.try_wait()
+        {
+            // Whether it has ended is seen by whoever looks next.
+            let _ended = tokio::time::timeout(LONGEST_PAUSE, child.wait()).await;
+        } else {
+            tokio::time::sleep(*pause).await;
+            *pause = (*pause * 2).min(LONGEST_PAUSE);
         }
     }
 
@@ -214,41 +235,8 @@ impl Drop for ProcessTree {
     }
 }
 
-/// Waits for the program; how one ended that another process started can't be learnt.
-async fn leader_end(
-    leader: Option<ProcessIdentity>,
-    state: &mut State,
-) -> Result<Option<ExitStatus>, Error> {
-    match state {
-        State::Child(child) => {
-            let pid = leader.map_or(0, |leader| leader.pid);
-            child
-                .wait()
-                .await
-                .map(Some)
-                .map_err(|source| Error::of_watching(pid, source))
-        }
-        State::Foreign => {
-            while leader.is_some_and(ProcessIdentity::is_alive) {
-                tokio::time::sleep(LONGEST_PAUSE).await;
-            }
-            Ok(None)
-        }
-        State::Gone => Ok(None),
-    }
-}
-
-/// Looks at all processes away from the loop.
-async fn observe() {
-    // A look that fails is made again a second later.
-    let _looked = tokio::task::spawn_blocking(registry::observe).await;
-}
-
 async fn alive(id: TreeId) -> Vec<Process> {
-    tokio::task::spawn_blocking(move || registry::members(id))
-        .await
-        .unwrap_or_default()
-        .into_iter()
-        .filter(Process::is_running)
-        .collect()
+    let mut members = registry::members_seen(id).await;
+    members.retain(Process::is_running);
+    members
 }

@@ -1,0 +1,87 @@
+//! Looks at all processes again and again while there are trees: one thread for all of them, however many there are.
+//!
+//! Does not know what is seen there, nor what it is good for.
+
+use super::registry::{self, Woken};
+use parking_lot::Mutex;
+use std::thread::{Builder, sleep};
+use std::time::Duration;
+
+/// So long after its start a tree is looked at for the first time.
+const AFTER_A_START: Duration = Duration::from_millis(200);
+/// So long after a look there is no other one, however many trees begin.
+const AFTER_A_LOOK: Duration = Duration::from_millis(300);
+/// So long after that there is one even when no tree has begun.
+const AFTER_NO_START: Duration = Duration::from_millis(700);
+/// The thread asks for little.
+const STACK: usize = 256 * 1024;
+
+/// The name of the thread.
+pub(super) const NAME: &str = "tm-processes";
+
+/// Has all trees of this process looked at from now on; further calls are free.
+pub(super) fn begin() {
+    static HAS_BEGUN: Mutex<bool> = Mutex::new(false);
+    let mut has_begun = HAS_BEGUN.lock();
+    if *has_begun {
+        return;
+    }
+    let thread = Builder::new().name(NAME.to_owned()).stack_size(STACK);
+    match thread.spawn(observe_for_ever) {
+        Ok(_never_ends) => *has_begun = true,
+        // The next tree tries again.
+        Err(error) => tracing::warn!(%error, "nobody looks at what programs start"),
+    }
+}
+
+fn observe_for_ever() {
+    loop {
+        if registry::wait_for_start(AFTER_NO_START) == Woken::ByAStart {
+            sleep(AFTER_A_START);
+        }
+        registry::observe();
+        sleep(AFTER_A_LOOK);
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::process::{ProcessTree, TreeCommand};
+    use std::path::Path;
+
+    fn threads() -> usize {
+        let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm"));
+        tm_untrusted::entries(Path::new("/proc/self/task"))
+            .filter_map(|task| name(task).ok())
+            .filter(|name| name.trim_end() == NAME)
+            .count()
+    }
+
+    #[tokio::test]
+    async fn all_trees_are_looked_at_by_one_thread() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let sleeps = |number: u32| {
+            ProcessTree::spawn(&TreeCommand {
+                program: "sleep".into(),
+                arguments: vec!["1000".into()],
+                working_folder: folder.path().to_owned(),
+                stdout: "/dev/null".into(),
+                stderr: "/dev/null".into(),
+                env_markers: vec![("TM_OBSERVED".to_owned(), number.to_string())],
+                ..TreeCommand::default()
+            })
+        };
+        let mut trees: Vec<_> = (0..20)
+            .map(|number| sleeps(number).expect("started"))
+            .collect();
+        while threads() == 0 {
+            std::thread::yield_now();
+        }
+        assert_eq!(threads(), 1);
+        for tree in &mut trees {
+            tree.end(Duration::ZERO).await;
+        }
+        assert_eq!(threads(), 1);
+    }
+}
