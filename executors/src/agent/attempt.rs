@@ -1,21 +1,19 @@
 //! Sees one agent from its start to its end, and ends it where it does not end by itself.
 
-use super::bounded::BoundedLog;
 use super::held::{begin, proxied, settled};
 use super::identity::AgentIdentity;
-use super::output::{last_line, last_words, refusal, tail};
-use super::result_file::MOST_RESULT_BYTES;
-use super::stall::LifeWatch;
-use super::stream::{Listener, StreamState, trouble_of_service};
-use super::{AgentCommand, Progress, parse_result};
+use super::output::{last_words, refusal, tail};
+use super::result_file::read_result;
+use super::seen::{SeenAgent, now};
+use super::stream::{StreamState, trouble_of_service};
+use super::{AgentCommand, Progress};
 use crate::engine::{Job, JobEnd};
-use crate::environment::AgentHome;
 use crate::{Error, OrFailedTo as _};
 use std::io::Write as _;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tm_scheduler::{
-    AgentReport, Ended, OutputFormat, ResultFile, ServiceRefusal, StopMode, Timestamp, milliseconds,
+    AgentReport, Ended, OutputFormat, ResultFile, ServiceRefusal, StopMode, Timestamp,
 };
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -23,10 +21,6 @@ use tokio::time::Instant;
 /// What is told to an attempt from outside.
 type Orders = watch::Receiver<Option<StopMode>>;
 
-/// How often output and the result file are looked at.
-const POLL_INTERVAL: Duration = Duration::from_millis(250);
-/// A result file that can't be read is read again after these pauses, about two seconds in all.
-const REREAD_AFTER: [u64; 7] = [10, 20, 40, 80, 160, 320, 1_280];
 /// So much has to go onto the disk for a result.
 const PROBE_BYTES: usize = 64 * 1024;
 /// A process whose end was asked for is waited for so long before it is ended.
@@ -115,27 +109,15 @@ async fn adopt(
 struct Attempt<'a> {
     command: &'a AgentCommand,
     started_at: Timestamp,
-    listener: Listener,
-    logs: [BoundedLog; 2],
-    home: Option<AgentHome>,
-}
-
-/// What was seen of an agent so far.
-struct Seen {
-    life: LifeWatch,
-    printed: u64,
-    result_at: Option<Instant>,
+    seen: SeenAgent<'a>,
 }
 
 impl<'a> Attempt<'a> {
     fn new(command: &'a AgentCommand, started_at: Timestamp) -> Self {
-        let logs = [&command.tree.stdout, &command.tree.stderr];
         Self {
             command,
             started_at,
-            listener: Listener::new(command.output, &command.tree.stdout),
-            logs: logs.map(|path| BoundedLog::new(path, command.limits.log_bytes)),
-            home: command.held.as_ref().map(|held| held.home.clone()),
+            seen: SeenAgent::new(command),
         }
     }
 
@@ -188,13 +170,7 @@ impl<'a> Attempt<'a> {
         mut progress: impl FnMut(Progress) + Send,
     ) -> Ended {
         let grace = self.command.limits.grace;
-        let mut looks = tokio::time::interval(POLL_INTERVAL);
-        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut seen = Seen {
-            life: LifeWatch::new(self.command, Instant::now()),
-            printed: 0,
-            result_at: None,
-        };
+        self.seen.begin();
         let mut stop_at: Option<Instant> = None;
         loop {
             tokio::select! {
@@ -204,52 +180,23 @@ impl<'a> Attempt<'a> {
                     end => Ended::Exited(end.code()),
                 },
                 () = until(Some(deadline)) => return Ended::TimedOut,
-                () = until(seen.result_at.map(|at| at + grace)) => return Ended::Lingered,
+                () = until(self.seen.result_at.map(|at| at + grace)) => return Ended::Lingered,
                 () = until(stop_at) => return Ended::Killed,
                 Ok(()) = orders.changed() => match *orders.borrow_and_update() {
                     None => {}
                     Some(StopMode::Gently) => stop_at = Some(Instant::now() + grace),
                     Some(StopMode::Now) => return Ended::Killed,
                 },
-                _ = looks.tick() => {
-                    if let Some(told) = self.look(&mut seen) {
+                look = self.seen.next() => {
+                    if let Some(told) = look.progress {
                         progress(told);
                     }
-                    if seen.life.has_stalled(self.command, Instant::now()) {
+                    if look.has_stalled {
                         return Ended::Stalled;
                     }
                 }
             }
         }
-    }
-
-    /// Looks at what the agent has left and printed; returns what it does, where it printed something.
-    fn look(&mut self, seen: &mut Seen) -> Option<Progress> {
-        let command = self.command;
-        if let Some(home) = &mut self.home {
-            home.keep_up();
-        }
-        let has_result = || matches!(result_now(&command.result_file), ResultFile::Claimed(_));
-        seen.result_at = seen.result_at.or_else(|| has_result().then(Instant::now));
-        for log in &mut self.logs {
-            log.keep_within(&command.executor);
-        }
-        let size = tm_untrusted::size(&command.tree.stdout);
-        if size == seen.printed {
-            return None;
-        }
-        seen.printed = size;
-        seen.life.seen_alive(Instant::now());
-        let heard = self.listener.listen(now());
-        // What it says, or the last line of one that prints lines.
-        let last_line = match &heard.line {
-            None if !heard.prints_events => last_line(&tail(&command.tree.stdout)),
-            line => line.clone(),
-        };
-        Some(Progress {
-            last_line,
-            tokens: heard.tokens,
-        })
     }
 
     fn patience(&self) -> Duration {
@@ -267,10 +214,10 @@ impl<'a> Attempt<'a> {
     async fn report(self, ended: Ended, leftovers: u32) -> AgentReport {
         let command = self.command;
         let result = read_result(&command.result_file).await;
-        let heard = self.listener.finish(now());
+        let heard = self.seen.listener.finish(now());
         let (stdout, stderr) = (tail(&command.tree.stdout), tail(&command.tree.stderr));
         let printed = last_words(&stdout, &stderr);
-        for log in self.logs {
+        for log in self.seen.logs {
             // A log that can't be shortened is long, and nothing else.
             let _stays_long = log.close();
         }
@@ -303,7 +250,8 @@ fn with_room_for_a_result(
     command: &AgentCommand,
     report: AgentReport,
 ) -> Result<AgentReport, Error> {
-    if matches!(report.result, ResultFile::Claimed(_)) {
+    // Of one that somebody ended nobody expects a result.
+    if matches!(report.result, ResultFile::Claimed(_)) || report.ended == Ended::Killed {
         return Ok(report);
     }
     let folder = command.result_file.parent().unwrap_or(Path::new("."));
@@ -364,35 +312,4 @@ fn stderr_is_newer(command: &AgentCommand) -> bool {
     let [stdout, stderr] = [&command.tree.stdout, &command.tree.stderr]
         .map(|path| path.symlink_metadata().and_then(|log| log.modified()).ok());
     stderr > stdout
-}
-
-/// Reads the result file; one that is empty or can't be read is read again, since it may be on its way over a network.
-async fn read_result(path: &Path) -> ResultFile {
-    let mut pauses = REREAD_AFTER.into_iter();
-    loop {
-        let found = result_now(path);
-        match (&found, pauses.next()) {
-            (ResultFile::Malformed(_), Some(pause)) => {
-                tokio::time::sleep(Duration::from_millis(pause)).await;
-            }
-            _ => return found,
-        }
-    }
-}
-
-/// What is in the place of the result file now. An agent can put anything there; nothing of it is waited for.
-fn result_now(path: &Path) -> ResultFile {
-    match tm_untrusted::read(path, MOST_RESULT_BYTES) {
-        Ok(bytes) => parse_result(&String::from_utf8_lossy(&bytes))
-            .map_or_else(ResultFile::Malformed, ResultFile::Claimed),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => ResultFile::Missing,
-        Err(error) => ResultFile::Malformed(error.to_string()),
-    }
-}
-
-fn now() -> Timestamp {
-    let since_epoch = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    Timestamp(milliseconds(since_epoch))
 }

@@ -6,14 +6,18 @@ mod attempt;
 mod bounded;
 #[cfg(test)]
 mod cassettes;
+mod file_watch;
 mod follow;
 mod held;
 #[cfg(test)]
 mod hostile_tests;
 mod identity;
+#[cfg(target_os = "linux")]
+mod inotify;
 mod log_reader;
 mod output;
 mod result_file;
+mod seen;
 mod stall;
 mod stream;
 #[cfg(test)]

@@ -1,10 +1,14 @@
 //! The result file: read tolerantly, written strictly.
 
 use std::fmt::Write as _;
-use tm_scheduler::{Claim, ClaimStatus, one_line};
+use std::path::Path;
+use std::time::Duration;
+use tm_scheduler::{Claim, ClaimStatus, ResultFile, one_line};
 
 /// A longer file is no result.
-pub(super) const MOST_RESULT_BYTES: u64 = 1024 * 1024;
+const MOST_RESULT_BYTES: u64 = 1024 * 1024;
+/// A result file that can't be read is read again after these pauses, about two seconds in all.
+const REREAD_AFTER: [u64; 7] = [10, 20, 40, 80, 160, 320, 1_280];
 /// The status stands within so many lines.
 const STATUS_LINES: usize = 12;
 
@@ -34,6 +38,30 @@ pub fn parse_result(text: &str) -> Result<Claim, String> {
         files: section(text, "files modified", path),
         issues: issues(text),
     })
+}
+
+/// Reads the result file; one that is empty or can't be read is read again, since it may be on its way over a network.
+pub(super) async fn read_result(path: &Path) -> ResultFile {
+    let mut pauses = REREAD_AFTER.into_iter();
+    loop {
+        let found = result_now(path);
+        match (&found, pauses.next()) {
+            (ResultFile::Malformed(_), Some(pause)) => {
+                tokio::time::sleep(Duration::from_millis(pause)).await;
+            }
+            _ => return found,
+        }
+    }
+}
+
+/// What is in the place of the result file now. An agent can put anything there; nothing of it is waited for.
+pub(super) fn result_now(path: &Path) -> ResultFile {
+    match tm_untrusted::read(path, MOST_RESULT_BYTES) {
+        Ok(bytes) => parse_result(&String::from_utf8_lossy(&bytes))
+            .map_or_else(ResultFile::Malformed, ResultFile::Claimed),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => ResultFile::Missing,
+        Err(error) => ResultFile::Malformed(error.to_string()),
+    }
 }
 
 fn parse_status(text: &str) -> Result<ClaimStatus, String> {

@@ -1,23 +1,21 @@
-//! Signs of life: how large the logs are, and when something in the worktree changed last.
+//! Signs of life: when something in the worktree, or in a log, changed last.
 //!
-//! The worktree is looked at down to a number of entries, build and dependency folders left out: an agent that works
-//! changes something that is near the top, or prints.
+//! Nobody looks before the moment in which an agent would have been still for too long; what changed last says then from
+//! when on it has been. The worktree is looked at down to a number of entries, build and dependency folders left out: an
+//! agent that works changes something that is near the top, or prints.
 
 use super::AgentCommand;
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
 const MOST_ENTRIES: usize = 4_000;
 const LEFT_OUT: [&str; 4] = [".git", "node_modules", "target", ".venv"];
 
-/// So often within the limit it is looked for signs: a stall is noticed so much later than it has lasted that long.
-const LOOKS: u32 = 10;
-
-/// Looks whether an agent lives.
+/// Knows whether an agent lives.
 pub(super) struct LifeWatch {
-    signs: SignsOfLife,
-    looked_at: Instant,
+    /// So long it may be still.
+    limit: Option<Duration>,
     /// When it was last seen to live.
     alive_at: Instant,
 }
@@ -25,8 +23,7 @@ pub(super) struct LifeWatch {
 impl LifeWatch {
     pub(super) fn new(command: &AgentCommand, now: Instant) -> Self {
         Self {
-            signs: SignsOfLife::of(command),
-            looked_at: now,
+            limit: command.limits.stall,
             alive_at: now,
         }
     }
@@ -36,42 +33,38 @@ impl LifeWatch {
         self.alive_at = now;
     }
 
-    /// Tells whether there was no sign for as long as the agent may be still.
-    pub(super) fn has_stalled(&mut self, command: &AgentCommand, now: Instant) -> bool {
-        let Some(limit) = command.limits.stall else {
+    /// Returns when it has to be looked at, unless there is a sign before; `None` when it may be still for ever.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.limit.map(|limit| self.alive_at + limit)
+    }
+
+    /// Tells whether there was no sign for as long as the agent may be still. The moment is told by both clocks.
+    pub(super) fn has_stalled(
+        &mut self,
+        command: &AgentCommand,
+        (now, time): (Instant, SystemTime),
+    ) -> bool {
+        let Some(limit) = self.limit.filter(|limit| now >= self.alive_at + *limit) else {
             return false;
         };
-        // One who prints is not looked at besides; before the last word one more look is due.
-        let since_look = (now - self.looked_at).min(now - self.alive_at);
-        if since_look >= limit / LOOKS || now - self.alive_at >= limit {
-            self.looked_at = now;
-            let before = std::mem::replace(&mut self.signs, SignsOfLife::of(command));
-            if before != self.signs {
-                self.seen_alive(now);
-            }
-        }
-        now - self.alive_at >= limit
-    }
-}
-
-/// What is compared: sizes of the logs, and the latest change.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-struct SignsOfLife {
-    logs: u64,
-    changed: Option<SystemTime>,
-}
-
-impl SignsOfLife {
-    fn of(command: &AgentCommand) -> Self {
         let logs = [&command.tree.stdout, &command.tree.stderr];
-        Self {
-            logs: logs.map(|log| tm_untrusted::size(log)).iter().sum(),
-            changed: latest_change(&command.watched_folder),
+        let changes = logs.map(|log| log.symlink_metadata().and_then(|log| log.modified()).ok());
+        let credible = time.checked_add(limit).unwrap_or(time);
+        let changes = changes.into_iter().flatten().filter(|at| *at <= credible);
+        if let Some(last) = changes
+            .chain(latest_change(&command.watched_folder, credible))
+            .max()
+        {
+            // One that another clock puts a little ahead has just been.
+            let ago = time.duration_since(last).unwrap_or_default();
+            self.alive_at = now.checked_sub(ago).unwrap_or(now).max(self.alive_at);
         }
+        now >= self.alive_at + limit
     }
 }
 
-fn latest_change(folder: &Path) -> Option<SystemTime> {
+/// Returns when something in a folder changed last; what says that it changes later than is credible says nothing.
+fn latest_change(folder: &Path, credible: SystemTime) -> Option<SystemTime> {
     let mut folders = vec![folder.to_owned()];
     let mut latest = None;
     let mut entries = 0;
@@ -84,7 +77,7 @@ fn latest_change(folder: &Path) -> Option<SystemTime> {
             let Ok(metadata) = entry.metadata() else {
                 continue;
             };
-            latest = latest.max(metadata.modified().ok());
+            latest = latest.max(metadata.modified().ok().filter(|at| *at <= credible));
             let is_left_out = LEFT_OUT.iter().any(|name| entry.file_name() == *name);
             if metadata.is_dir() && !is_left_out {
                 folders.push(entry.path());

@@ -8,6 +8,7 @@ use crate::process::{Besides, JobKind, Needs};
 use crate::proxy::AllowList;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 use tempfile::TempDir;
 use tm_scheduler::{AgentReport, ClaimStatus, Ended, ResultFile, ServiceRefusal, StopMode};
 use tokio::sync::watch;
@@ -218,38 +219,40 @@ async fn an_agent_without_signs_of_life_is_stalled() {
     assert_eq!(scene.run().await.ended, Ended::Stalled);
 }
 
-/// What it printed, or wrote, is a sign from when it was seen on, and not until the limit has passed once more.
+/// Looked at when it would have been still for too long, and not before: what it wrote last says from when on it was.
 #[tokio::test]
-async fn an_agent_that_falls_silent_is_stalled_after_the_limit_and_not_after_twice_that() {
+async fn an_agent_that_falls_silent_is_stalled_when_the_limit_has_passed_since_its_last_sign() {
     let limit = Duration::from_mins(10);
     let scene = Scene::new("").limits(|limits| limits.stall = Some(limit));
-    let start = Instant::now();
-    let look = Duration::from_secs(1);
+    let (start, began) = (Instant::now(), SystemTime::now());
+    let path = |name: &str| scene.folder.path().join(name);
+    let write_at = |name: &str, passed: Duration| {
+        std::fs::File::create(path(name))
+            .and_then(|file| file.set_modified(began + passed))
+            .expect("written");
+    };
+    let has_stalled = |life: &mut LifeWatch, passed: Duration| {
+        life.has_stalled(&scene.command, (start + passed, began + passed))
+    };
     for sign in ["stderr.log", "work.txt"] {
         let mut life = LifeWatch::new(&scene.command, start);
-        #[expect(clippy::disallowed_methods, reason = "as an agent writes")]
-        std::fs::write(scene.folder.path().join(sign), sign).expect("written");
-        let mut now = start;
-        while !life.has_stalled(&scene.command, now) {
-            now += look;
-        }
-        let took = now - start;
-        assert!(
-            took > limit && took <= limit + limit / 5,
-            "{sign}: {took:?}"
-        );
+        assert_eq!(life.due(), Some(start + limit));
+        let last = Duration::from_mins(7);
+        write_at(sign, last);
+        assert!(!has_stalled(&mut life, limit), "{sign}");
+        assert_eq!(life.due(), Some(start + last + limit), "{sign}");
+        assert!(!has_stalled(&mut life, Duration::from_secs(16 * 60 + 59)));
+        assert!(has_stalled(&mut life, last + limit), "{sign}");
+        std::fs::remove_file(path(sign)).expect("removed");
     }
     let mut life = LifeWatch::new(&scene.command, start);
-    // A sign between the last two looks counts, too.
-    let printed_at = start + Duration::from_secs(30);
-    life.seen_alive(printed_at);
-    for minute in 1..=10 {
-        let now = start + Duration::from_mins(minute);
-        assert!(!life.has_stalled(&scene.command, now));
-    }
-    #[expect(clippy::disallowed_methods, reason = "as an agent writes")]
-    std::fs::write(scene.folder.path().join("late.txt"), "late").expect("written");
-    assert!(!life.has_stalled(&scene.command, printed_at + limit));
+    let printed_at = Duration::from_mins(2);
+    life.seen_alive(start + printed_at);
+    assert!(!has_stalled(&mut life, limit));
+    // What was there before it began is no sign, nor is what bears a date of next year.
+    write_at("old.txt", Duration::ZERO);
+    write_at("odd.txt", Duration::from_hours(24 * 365));
+    assert!(has_stalled(&mut life, printed_at + limit));
 }
 
 #[tokio::test]

@@ -82,6 +82,11 @@ impl Engine for WrappingEngine {
         })
     }
 
+    /// As of a place elsewhere.
+    fn writes_here(&self) -> bool {
+        false
+    }
+
     fn give_back(&self, _log: &Path, _part: Range<u64>) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }

@@ -211,6 +211,11 @@ impl Executor {
         ended
     }
 
+    /// Tells whether the kernel of this machine sees what jobs write, so that it can tell of their files.
+    pub(crate) fn tells_of_files(&self) -> bool {
+        self.engines.iter().all(|engine| engine.writes_here())
+    }
+
     /// Gives the room of a part of a log back while a job appends to it.
     ///
     /// # Errors

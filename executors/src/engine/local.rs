@@ -62,6 +62,10 @@ impl Engine for LocalEngine {
         Box::pin(async move { Box::new(ProcessTree::adopt(leader, env_markers)) as Box<dyn Job> })
     }
 
+    fn writes_here(&self) -> bool {
+        true
+    }
+
     #[cfg(target_os = "linux")]
     fn give_back(&self, log: &Path, part: Range<u64>) -> io::Result<()> {
         use rustix::fs::{FallocateFlags, fallocate};

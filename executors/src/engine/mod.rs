@@ -52,6 +52,9 @@ pub trait Engine: Debug + Send + Sync {
         env_markers: &'a [(String, String)],
     ) -> Pending<'a, Box<dyn Job>>;
 
+    /// Tells whether the kernel of this machine sees what jobs write, so that it can tell of their files.
+    fn writes_here(&self) -> bool;
+
     /// Gives the room of a part of a log back while a job appends to it; the part reads as zeros from then on.
     ///
     /// # Errors

@@ -124,6 +124,12 @@ impl AgentHome {
             .filter(|path| path.is_dir())
     }
 
+    /// Returns its copies of what it keeps up to date.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = PathBuf> {
+        let shared = self.shared(&self.needs.write);
+        shared.map(|shared| self.home().join(shared.within))
+    }
+
     /// Makes it anew; what an interrupted start left is gone.
     ///
     /// # Errors
