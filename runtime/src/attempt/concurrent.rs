@@ -4,7 +4,9 @@ use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
+use tm_executors::SharedLook;
 use tm_scheduler::{AttemptNumber, TaskId};
+use tm_worktrees::CheckoutSnapshot;
 
 /// The attempts of a run or of a loop, with the times in which their agents were at work.
 #[derive(Debug, Default)]
@@ -12,6 +14,8 @@ pub(crate) struct ConcurrentAttempts {
     agents: Mutex<Vec<Agent>>,
     /// Changes of the user's checkout that somebody has told.
     told: Mutex<BTreeSet<String>>,
+    /// Looks at the user's checkout: many agents that end in the same moment are content with one.
+    pub(super) checkout: SharedLook<CheckoutSnapshot>,
 }
 
 #[derive(Debug)]

@@ -148,21 +148,25 @@ impl AttemptRunner {
     /// The user's checkout as it is now; `None` when it is not looked at, or can't be.
     ///
     /// What is held changes nothing of the user's but where it works, and there what decides how git works for the user.
-    async fn checkout(&self, is_held: bool) -> Option<CheckoutSnapshot> {
+    async fn checkout(&self, is_held: bool) -> Option<Arc<CheckoutSnapshot>> {
         let own = self.clone();
-        let look = move || match (own.workplace, is_held) {
-            (Workplace::Checkout, true) => CheckoutSnapshot::of_settings(&own.repository).map(Some),
-            (Workplace::Elsewhere, false) => {
-                CheckoutSnapshot::take(&own.repository, &own.own_files).map(Some)
+        match (self.workplace, is_held) {
+            (Workplace::Checkout, true) => {
+                let settings = move || CheckoutSnapshot::of_settings(&own.repository);
+                seen("the checkout", settings).await.map(Arc::new)
             }
-            (Workplace::Checkout, false) | (Workplace::Elsewhere, true) => Ok(None),
-        };
-        seen("the checkout", look).await?
+            (Workplace::Elsewhere, false) => {
+                let all = move || CheckoutSnapshot::take(&own.repository, &own.own_files);
+                let look = seen("the checkout", all);
+                self.concurrent.checkout.next(look).await
+            }
+            (Workplace::Checkout, false) | (Workplace::Elsewhere, true) => None,
+        }
     }
 
     async fn changes_since(
         &self,
-        before: Option<CheckoutSnapshot>,
+        before: Option<Arc<CheckoutSnapshot>>,
         is_held: bool,
     ) -> Option<CheckoutChanges> {
         let (before, after) = (before?, self.checkout(is_held).await?);
