@@ -1,6 +1,6 @@
 //! The way of a run, one value after the other: the lock, what was interrupted, the plan, the run, what it leaves.
 
-use crate::after::{AfterRun, tell_of_pause};
+use crate::after::{AfterRun, tell_meanwhile};
 use crate::commit_trial::refuse_uncommittable;
 use crate::committing::Statuses;
 use crate::error::Error;
@@ -240,7 +240,7 @@ impl Session {
         let (socket, sender, steers) = steers(&of.project)?;
         let work = run.run(steers, |at, told, scheduler| {
             listener(at, told, scheduler);
-            tell_of_pause(
+            tell_meanwhile(
                 told,
                 &of.after,
                 (&of.project, &of.header.run_id, &of.directory),

@@ -59,6 +59,9 @@ struct NotificationArguments {
     /// want theirs. May be given several times.
     #[arg(long, value_name = "CHANNEL")]
     notify: Vec<String>,
+    /// Tell those of each task that is given up, too, while the run goes on.
+    #[arg(long, requires = "notify")]
+    notify_failures: bool,
     /// One event a line on stdout, as JSON.
     #[arg(long)]
     json: bool,
@@ -301,6 +304,7 @@ impl NotificationArguments {
             ci: word(after.ci),
             on_complete: after.on_complete,
             notify: after.notify,
+            notify_failures: after.notify_failures,
         };
         Ok(after.checked()?)
     }

@@ -22,7 +22,7 @@ fn scene() -> Scene {
 fn with_notifier(scene: &Scene) -> String {
     write(
         &scene.path("bin/notify-send"),
-        "#!/bin/sh\nprintf %s \"$*\" > \"$AGENT_FOLDER/notice\"\n",
+        "#!/bin/sh\nprintf %s \"$*\" > \"$AGENT_FOLDER/notice\"\nprintf '%s\\n' \"$*\" >> \"$AGENT_FOLDER/notices\"\n",
     );
     scene
         .shell("chmod +x \"$AGENT_FOLDER/bin/notify-send\"")
@@ -79,6 +79,35 @@ fn run_folder(scene: &Scene) -> PathBuf {
 
 fn text(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn a_task_that_is_given_up_is_told_where_that_is_asked_for() {
+    let scene = Scene::new(&[("1", "Document it", &[])], "exit 1");
+    let path = with_notifier(&scene);
+    let told = |words: &[&str]| {
+        let words = [
+            &[
+                "--retries",
+                "0",
+                "--tdd",
+                "off",
+                "--on-interrupted",
+                "fresh",
+            ],
+            words,
+        ];
+        let output = scene
+            .run_command(&words.concat())
+            .env("PATH", &path)
+            .output()
+            .expect("tm");
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        let told = std::fs::read_to_string(scene.path("notices")).unwrap_or_default();
+        told.matches("is given up: no-result").count()
+    };
+    assert_eq!(told(&["--notify", "desktop"]), 0);
+    assert_eq!(told(&["--notify", "desktop", "--notify-failures"]), 1);
 }
 
 #[test]

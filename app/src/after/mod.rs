@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::notice;
 use crate::project::Project;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -37,6 +38,8 @@ pub struct AfterRun {
     pub on_complete: Option<String>,
     /// Channels that are told.
     pub notify: Vec<String>,
+    /// Whether they are told of each task that is given up, too.
+    pub notify_failures: bool,
 }
 
 impl AfterRun {
@@ -65,6 +68,7 @@ impl AfterRun {
             } else {
                 now.notify
             },
+            notify_failures: now.notify_failures || before.notify_failures,
         })
     }
 
@@ -130,28 +134,44 @@ pub(crate) async fn deliver<T: Serialize + Sync>(
     }
 }
 
-/// Tells every channel that a run is paused by itself; whoever paused it knows.
-pub(crate) fn tell_of_pause(
+/// Tells every channel what of a run that goes on is worth looking at; the run does not wait for it.
+pub(crate) fn tell_meanwhile(
     run_event: &RunEvent,
     after: &AfterRun,
     (project, run, directory): (&Project, &RunId, &RunDirectory),
 ) {
-    let RunEvent::Event(Event::RunPaused { why: Some(why) }) = run_event else {
+    let channels = channels(&after.notify).unwrap_or_default();
+    let Some(notice) = meanwhile(run_event, after, run).filter(|_| !channels.is_empty()) else {
         return;
     };
-    let channels = channels(&after.notify).unwrap_or_default();
-    if channels.is_empty() {
-        return;
-    }
-    let (project, id) = (project.clone(), run.to_string());
-    let scratch = directory.path().to_owned();
-    let text = format!("run {id} is paused: {why}");
-    let summary = serde_json::json!({"run_id": id, "status": "paused", "broken_by": why});
-    // The run does not wait for it.
-    tokio::spawn(async move {
-        let summary = &summary;
-        deliver(&project, &channels, &Notice { text, summary }, &scratch).await;
-    });
+    let (project, scratch) = (project.clone(), directory.path().to_owned());
+    tokio::spawn(async move { deliver(&project, &channels, &notice, &scratch).await });
+}
+
+/// That a run is paused by itself, since whoever paused it knows, and, where that is asked for, that a task is given up.
+fn meanwhile(run_event: &RunEvent, after: &AfterRun, run: &RunId) -> Option<Notice<Value>> {
+    let RunEvent::Event(event) = run_event else {
+        return None;
+    };
+    Some(match event {
+        Event::RunPaused { why: Some(why) } => Notice {
+            text: format!("run {run} is paused: {why}"),
+            summary: json!({"run_id": run, "status": "paused", "broken_by": why}),
+        },
+        Event::TaskFailed {
+            task,
+            failure,
+            reason,
+        } if after.notify_failures => Notice {
+            text: format!(
+                "run {run}: {task} is given up: {}: {reason}",
+                failure.as_str()
+            ),
+            summary: json!({"run_id": run, "status": "running",
+                            "failed": {"task": task, "failure": failure, "reason": reason}}),
+        },
+        _ => return None,
+    })
 }
 
 impl OnComplete<'_> {
