@@ -12,12 +12,14 @@ use std::path::{Path, PathBuf};
 use tm_runtime::callers::refuse_to_agents;
 
 /// Groups of commands that agents may use too, whatever is added to them.
-const OPEN_GROUPS: [&str; 5] = ["agents", "autopilot", "config", "mcp", "presets"];
+const OPEN_GROUPS: [&str; 4] = ["agents", "autopilot", "mcp", "presets"];
 /// Commands that agents may use too; any that is not here is the user's alone.
-const OPEN: [&str; 37] = [
+const OPEN: [&str; 39] = [
     "acp-agent",
     "audit",
     "completions",
+    "config schema",
+    "config show",
     "demo",
     "doctor",
     "init",
@@ -230,6 +232,8 @@ mod tests {
         worktrees prune
         loop
         loop stop
+        config set
+        config unset
         detached-run
         ");
     }

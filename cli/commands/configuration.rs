@@ -1,4 +1,4 @@
-//! `tm config`: every setting with its source, and the schema.
+//! `tm config`: every setting with its source, changes of the settings files, and the schema.
 
 use super::Perform;
 use crate::display::{print_json, print_table};
@@ -6,14 +6,21 @@ use crate::failure::Result;
 use crate::project::open;
 use clap::Args;
 use itertools::Itertools as _;
-use serde_json::json;
-use std::path::Path;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use tm_config::{Inputs, PROJECT_FILE, TypedSetting, settings_text};
+use tm_store::settings::with_setting;
+use tm_worktrees::Repository;
 
 commands! {
     /// Commands on settings.
     ConfigCommand {
         /// Print each setting with where it comes from.
         Show(ShowSettings),
+        /// Write a setting into the settings file of the project, and leave all else there as it is.
+        Set(SetSetting),
+        /// Take a setting out of the settings file of the project.
+        Unset(UnsetSetting),
         /// Print the JSON schema of the settings file.
         Schema(SettingsSchema),
     }
@@ -25,6 +32,37 @@ pub(crate) struct ShowSettings {
     /// For programs.
     #[arg(long)]
     json: bool,
+}
+
+/// `tm config set`.
+#[derive(Args)]
+pub(crate) struct SetSetting {
+    /// The setting, as `tm config show` names it.
+    key: String,
+    /// Its value: a text as it is, everything else as in YAML (`5`, `true`, `[npm, test]`, `null`).
+    #[arg(allow_hyphen_values = true)]
+    value: String,
+    /// Where.
+    #[command(flatten)]
+    file: SettingsFile,
+}
+
+/// `tm config unset`.
+#[derive(Args)]
+pub(crate) struct UnsetSetting {
+    /// The setting.
+    key: String,
+    /// Where.
+    #[command(flatten)]
+    file: SettingsFile,
+}
+
+/// Which file is changed.
+#[derive(Args)]
+struct SettingsFile {
+    /// Your own settings for all projects (`~/.config/tm/config.yaml`) instead of the project's.
+    #[arg(long)]
+    user: bool,
 }
 
 /// `tm config schema`.
@@ -59,4 +97,71 @@ impl Perform for SettingsSchema {
     async fn perform(self, _: &Path) -> Result {
         print_json(&tm_config::schema())
     }
+}
+
+impl Perform for SetSetting {
+    async fn perform(self, start: &Path) -> Result {
+        let typed = TypedSetting::parse(&self.key, &self.value)?;
+        let inputs = self.file.inputs(start)?;
+        let path = self
+            .file
+            .change(&inputs, &typed.names, Some(&typed.value))?;
+        say!("{} = {} in {}", self.key, typed.value, path.display());
+        tell_where_else(&inputs, &self.key, &path)
+    }
+}
+
+impl Perform for UnsetSetting {
+    async fn perform(self, start: &Path) -> Result {
+        let names = TypedSetting::names(&self.key)?;
+        let inputs = self.file.inputs(start)?;
+        let path = self.file.change(&inputs, &names, None)?;
+        say!("{} is not set in {}", self.key, path.display());
+        Ok(0)
+    }
+}
+
+impl SettingsFile {
+    /// Where settings are read from; your own need no project.
+    fn inputs(&self, start: &Path) -> Result<Inputs> {
+        let root = match Repository::discover(start) {
+            Err(_) if self.user => start.to_owned(),
+            found => found?.checkout_root().to_owned(),
+        };
+        Ok(Inputs::from_process(root))
+    }
+
+    /// Changes the file, and returns which one it is.
+    fn change(&self, inputs: &Inputs, names: &[String], value: Option<&Value>) -> Result<PathBuf> {
+        let path = if self.user {
+            let place = inputs.user_config.clone();
+            place.ok_or_else(|| failure!("find your settings: there is no home folder"))?
+        } else {
+            inputs.project_root.join(PROJECT_FILE)
+        };
+        let before = settings_text(&path)?;
+        let after = with_setting(&path, &before, names, value)?;
+        if after != before {
+            let write = || {
+                std::fs::create_dir_all(path.parent().unwrap_or(&path))?;
+                tm_store::atomic::replace(&path, after.as_bytes())
+            };
+            write().map_err(|error| failure!("write `{}`: {error}", path.display()))?;
+        }
+        Ok(path)
+    }
+}
+
+/// Says where a setting stands that counts more than the file that was changed.
+fn tell_where_else(inputs: &Inputs, key: &str, path: &Path) -> Result {
+    let loaded = tm_config::load(inputs)?;
+    let found = loaded.explained.iter().find(|one| one.key == key);
+    let Some(place) = found.map(|one| one.source.to_string()) else {
+        return Ok(0);
+    };
+    let file = path.strip_prefix(&inputs.project_root).unwrap_or(path);
+    if !place.starts_with(&file.display().to_string()) {
+        say!("warning: `{key}` of {place} counts more");
+    }
+    Ok(0)
 }

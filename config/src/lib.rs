@@ -23,6 +23,7 @@ mod settings;
 mod shape;
 mod source;
 mod task_master;
+mod typed;
 mod yaml;
 
 pub use agent::{
@@ -35,7 +36,7 @@ pub use defaults::DEFAULT_YAML;
 pub use duration::parse_duration;
 pub use error::Error;
 pub use inputs::{Inputs, Override};
-pub use load::{Explained, Loaded, load};
+pub use load::{Explained, Loaded, PROJECT_FILE, load};
 pub use sandbox::{
     AgentNetwork, CommandNetwork, GivenTo, Sandbox, SandboxLevel, SandboxedAgents,
     SandboxedCommands, Secret,
@@ -47,3 +48,4 @@ pub use settings::{
 };
 pub use shape::schema;
 pub use source::{Source, Warning};
+pub use typed::{TypedSetting, settings_text};

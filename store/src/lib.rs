@@ -18,5 +18,6 @@ pub mod backlog;
 mod error;
 mod file_system;
 pub mod run;
+pub mod settings;
 
 pub use error::Error;

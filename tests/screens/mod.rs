@@ -3,6 +3,7 @@
 mod ci_jobs;
 mod commands;
 mod reports;
+mod settings;
 mod terminals;
 #[cfg(feature = "otel")]
 mod traces;

@@ -15,7 +15,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const PROJECT_FILE: &str = ".taskmaster/tm.yaml";
+/// The settings of a project, from its top.
+pub const PROJECT_FILE: &str = ".taskmaster/tm.yaml";
 
 /// The settings, and how they came about.
 #[derive(Clone, Debug)]
@@ -177,7 +178,8 @@ impl Merged {
     }
 }
 
-fn problem(entry: &Entry) -> Option<Error> {
+/// Returns what is wrong with a value.
+pub(crate) fn problem(entry: &Entry) -> Option<Error> {
     let Entry { key, value, source } = entry;
     if let [section, agent, ..] = key.names()
         && section == "agents"

@@ -31,6 +31,7 @@ pub use kind::{SourceKind, spelled};
 pub use repair::Repair;
 pub use snapshot::Snapshot;
 pub use source::BacklogSource;
+pub(crate) use yaml::change as change_yaml;
 
 use crate::run::PlannedNumbers;
 use change::number;

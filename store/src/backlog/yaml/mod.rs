@@ -54,6 +54,59 @@ pub(super) fn write(
     }
 }
 
+/// Returns the text with one value set at the names that lead to it, or taken out, with what holds nothing then.
+pub(crate) fn change(
+    path: &Path,
+    text: &str,
+    names: &[String],
+    value: Option<&serde_json::Value>,
+) -> Result<String, BacklogError> {
+    let before = document(path, text)?;
+    let mut root = Tree::of(&before);
+    match value {
+        Some(value) => set(&mut root, names, Tree::new(value)),
+        None => drop(remove(&mut root, names)),
+    }
+    if root.is_untouched() {
+        return Ok(text.to_owned());
+    }
+    write(path, text, &before, &root)
+}
+
+fn set<'d>(tree: &mut Tree<'d>, names: &[String], value: Tree<'d>) {
+    match names {
+        [] => {}
+        [last] => tree.set(last, value),
+        [first, rest @ ..] => {
+            // A section without any setting is nothing.
+            if tree.member(first).and_then(Tree::members).is_none() {
+                tree.set(first, Tree::Object(None, Vec::new()));
+            }
+            if let Some(section) = tree.member(first) {
+                set(section, rest, value);
+            }
+        }
+    }
+}
+
+/// Takes a value out; tells whether nothing is left beside it.
+fn remove(tree: &mut Tree<'_>, names: &[String]) -> bool {
+    let Some((first, rest)) = names.split_first() else {
+        return true;
+    };
+    if tree.get(first).is_none() {
+        return false;
+    }
+    let is_empty = tree
+        .member(first)
+        .is_some_and(|section| remove(section, rest));
+    let Some(members) = tree.members().filter(|_| is_empty) else {
+        return false;
+    };
+    members.retain(|(name, _)| name != first);
+    members.is_empty()
+}
+
 /// Tells whether two documents hold the same values.
 fn is_same(left: &Document, right: &Document) -> bool {
     let values = |document: &Document| {
