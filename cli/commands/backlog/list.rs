@@ -5,9 +5,9 @@ use super::{
     BacklogChoice, ChosenBacklog, OutputArgument, Perform, ReadingOptions, normalised, warn,
     with_fields,
 };
-use crate::display::{json_text, print_data};
+use crate::display::{json_text, print_own};
 use crate::failure::Result;
-use crate::pager::{print_paged, width};
+use crate::pager::{painted, print_paged, width};
 use clap::Args;
 use console::{Alignment, measure_text_width, pad_str, truncate_str};
 use itertools::Itertools as _;
@@ -16,7 +16,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Duration;
-use tm_reports::{laid_out, listed};
+use tm_reports::{Tone, laid_out, listed, toned};
 use tm_scheduler::{Status, Tag, Task, TaskId, blocks};
 use tm_store::backlog::Backlog;
 
@@ -67,7 +67,7 @@ impl Perform for ListArguments {
         if self.watch {
             return self.list_changes(&chosen, &filter);
         }
-        print_paged(&self.list(&chosen, &filter)?).await
+        print_paged(&painted(&self.list(&chosen, &filter)?)).await
     }
 }
 
@@ -77,7 +77,7 @@ impl ListArguments {
         let path = chosen.source.path();
         loop {
             let shown = stamps(path);
-            print_data(&self.list(chosen, filter)?);
+            print_own(&painted(&self.list(chosen, filter)?));
             while stamps(path) == shown {
                 std::thread::sleep(POLL_INTERVAL);
             }
@@ -294,13 +294,26 @@ impl ListArguments {
             "TITLE",
         ];
         let heads = self.all_tags.then_some("TAG").into_iter().chain(names);
-        let heads = heads.map(ToOwned::to_owned).collect_vec();
-        let rows = std::iter::once(heads).chain(self.rows(listings).map(cells));
+        let heads = heads.map(|name| Cell(name.to_owned(), Some(Tone::Strong)));
+        let rows = std::iter::once(heads.collect_vec()).chain(self.rows(listings).map(cells));
         lines_of(&rows.collect_vec(), width())
     }
 }
 
-fn cells((tag, task): (Option<&Tag>, &Task)) -> Vec<String> {
+/// What stands in a column, and in which tone.
+struct Cell(String, Option<Tone>);
+
+/// The tone of a status; what nobody works on has none.
+fn tone_of(status: &Status) -> Option<Tone> {
+    match status {
+        Status::Pending | Status::Other(_) => None,
+        Status::Done => Some(Tone::Good),
+        Status::InProgress => Some(Tone::Busy),
+        _ => Some(Tone::Weak),
+    }
+}
+
+fn cells((tag, task): (Option<&Tag>, &Task)) -> Vec<Cell> {
     let size = task.complexity.map(|size| format!("{size:?}"));
     let done = task
         .subtasks
@@ -311,15 +324,18 @@ fn cells((tag, task): (Option<&Tag>, &Task)) -> Vec<String> {
         all => format!("{}/{all}", done.count()),
     };
     let cells = [
-        task.id.to_string(),
-        task.status.to_string(),
-        task.priority.to_string(),
-        size.unwrap_or_default(),
-        subtasks,
-        some_of(&task.dependencies),
-        listed(&task.title),
+        (task.id.to_string(), None),
+        (task.status.to_string(), tone_of(&task.status)),
+        (task.priority.to_string(), None),
+        (size.unwrap_or_default(), None),
+        (subtasks, None),
+        (some_of(&task.dependencies), None),
+        (listed(&task.title), None),
     ];
-    tag.map(Tag::to_string).into_iter().chain(cells).collect()
+    let tag = tag.map(|tag| (tag.to_string(), None)).into_iter();
+    tag.chain(cells)
+        .map(|(text, tone)| Cell(text, tone))
+        .collect()
 }
 
 /// As many ids as a cell has room for.
@@ -336,8 +352,8 @@ fn some_of(ids: &[TaskId]) -> String {
 }
 
 /// Rows of cells as lines, columns that are empty left out; the last cell is cut where there is no room.
-fn lines_of(rows: &[Vec<String>], width: usize) -> String {
-    let cells = |column: usize| rows.iter().map(move |row| row[column].as_str());
+fn lines_of(rows: &[Vec<Cell>], width: usize) -> String {
+    let cells = |column: usize| rows.iter().map(move |row| row[column].0.as_str());
     let last = rows[0].len() - 1;
     let is_used =
         |column: &usize| *column == last || cells(*column).skip(1).any(|cell| !cell.is_empty());
@@ -346,13 +362,15 @@ fn lines_of(rows: &[Vec<String>], width: usize) -> String {
     let widths = columns.iter().map(|&column| widths(column)).collect_vec();
     let before: usize = widths.iter().rev().skip(1).map(|width| width + 2).sum();
     let room = width.saturating_sub(before).max(20);
-    let line = |row: &Vec<String>| {
+    let line = |row: &Vec<Cell>| {
         let cells = columns.iter().zip(&widths).map(|(&column, &width)| {
-            if column == last {
-                truncate_str(&row[column], room, "…")
+            let Cell(text, tone) = &row[column];
+            let text = if column == last {
+                truncate_str(text, room, "…")
             } else {
-                pad_str(&row[column], width, Alignment::Left, None)
-            }
+                pad_str(text, width, Alignment::Left, None)
+            };
+            tone.map_or_else(|| text.to_string(), |tone| toned(&text, tone))
         });
         let line = cells.collect_vec().join("  ");
         format!("{}\n", line.trim_end())
