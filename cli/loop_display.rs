@@ -8,7 +8,7 @@ use std::time::Duration;
 use tm_reports::{human_duration, iteration_line};
 use tm_runtime::loops::{LoopEvent, TaggedLoopEvent};
 use tm_scheduler::iteration::IterationRecord;
-use tm_scheduler::{Tag, Timestamp};
+use tm_scheduler::{Tag, Timestamp, counted};
 
 /// How much of what agents print is shown.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -183,7 +183,8 @@ fn line(event: &LoopEvent) -> Option<String> {
                 .as_ref()
                 .map(|branch| format!(" on `{branch}`"))
                 .unwrap_or_default();
-            format!("loop of up to {iterations} iterations of `{prompt}`{place}{held}")
+            let most = counted(*iterations, "iteration");
+            format!("loop of up to {most} of `{prompt}`{place}{held}")
         }
         LoopEvent::IterationStarted {
             iteration,

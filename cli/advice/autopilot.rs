@@ -4,6 +4,7 @@ use super::{Advice, AnyError, NO_BACKLOG};
 use crate::exit_code::ExitCode;
 use tm_runtime::autopilot::{Error, ErrorKind};
 use tm_scheduler::autopilot::{CalledBy, Counts, Unstartable};
+use tm_store::run::HeldFor;
 
 pub(super) fn on_autopilot(error: &AnyError) -> Option<Advice> {
     let error: &Error = error.downcast_ref()?;
@@ -53,6 +54,9 @@ fn hint(error: &Error) -> Option<String> {
         Error::UnknownRun(_) => "`tm autopilot status` names the current one",
         Error::Unfinished { .. } => {
             "`tm autopilot resume` goes on with it, `tm autopilot abort` gives it up, `--force` pauses it"
+        }
+        Error::WavesLive { holder, .. } if holder.held_for == Some(HeldFor::Loop) => {
+            "`tm loop status` shows it, `tm loop stop` stops it"
         }
         Error::WavesLive { .. } => "`tm waves status` shows it, `tm waves stop` stops it",
         Error::Disabled => "set `autopilot.enabled` to true in .taskmaster/tm.yaml",

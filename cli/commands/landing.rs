@@ -50,7 +50,9 @@ impl Perform for LandArguments {
         let home = Homecoming::of(open(start)?, self.run.as_deref(), rejected)?;
         tell_doubted(&home.run);
         let summary = &home.run.summary;
-        print_text(&summary.task_table("TASK", |row| row.work.landed.then(|| row.titled())));
+        if summary.counts.landed > 0 {
+            print_text(&summary.task_table("TASK", |row| row.work.landed.then(|| row.titled())));
+        }
         let (no_ff, yes) = (self.no_ff, self.yes);
         MergeChoice { no_ff, yes }.merge(&home.run.project, &home.branch, &home.onto)?;
         home.commit_statuses()?;

@@ -8,6 +8,7 @@ mod backlog;
 mod budget;
 mod ci;
 mod configuration;
+mod decisions;
 mod demo;
 mod doctor;
 mod init;

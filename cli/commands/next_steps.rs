@@ -23,7 +23,10 @@ pub(super) fn next_steps(summary: &Summary, status: RunStatus) -> String {
         )),
         has_landed.then_some((commits.as_str(), "")),
     ];
-    let line = |(command, about): (&str, &str)| format!("\n  {command:24}  {about}");
+    let line = |(command, about): (&str, &str)| {
+        let line = format!("  {command:24}  {about}");
+        format!("\n{}", line.trim_end())
+    };
     let steps = steps.into_iter().flatten().map(line);
     "next:".to_owned() + &steps.collect::<String>()
 }

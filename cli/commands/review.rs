@@ -4,7 +4,7 @@
 //! so that a script can give them too.
 
 use super::Perform;
-use super::landing::doubted;
+use super::decisions::tell;
 use super::worktrees::{Tool, open_branch};
 use crate::display::{Output, print_json, print_line, print_question, print_text};
 use crate::environment::colours_of_git;
@@ -15,10 +15,10 @@ use itertools::Itertools as _;
 use serde_json::{Value, json};
 use std::io::BufRead as _;
 use std::path::Path;
-use tm_app::{DoubtedWork, ReviewedRun, TaskBranch, Tests};
+use tm_app::{ReviewedRun, TaskBranch, Tests};
 use tm_reports::laid_out;
-use tm_scheduler::{Phase, TaskRow, counted, task_rows};
-use tm_store::run::{Decision, Review};
+use tm_scheduler::{TaskRow, counted, task_rows};
+use tm_store::run::Decision;
 
 /// `tm review`.
 #[derive(Args)]
@@ -107,51 +107,6 @@ impl Perform for ReviewArguments {
             }
         }
     }
-}
-
-fn tell(output: Output, decided: &[TaskBranch], rejected: &[DoubtedWork]) -> Result {
-    let reviews = decided
-        .iter()
-        .filter_map(|branch| branch.review.as_ref())
-        .collect_vec();
-    if output == Output::Json {
-        return print_json(&reviews);
-    }
-    for review in &reviews {
-        tell_decision(review, decided);
-    }
-    if reviews
-        .iter()
-        .any(|review| review.decision != Decision::Approved)
-    {
-        say!("`tm waves run` takes it back, does it again and tells the agent why");
-        for work in rejected {
-            say!("{}", doubted(work));
-        }
-    }
-    if decided.is_empty() {
-        say!("there is nothing to approve");
-    }
-    Ok(0)
-}
-
-fn tell_decision(Review { task, decision, .. }: &Review, decided: &[TaskBranch]) {
-    match decision {
-        Decision::Approved => say!("{task} is approved"),
-        Decision::Rejected { .. } if keeps_tests(decided, task.as_str()) => {
-            say!("{task} is rejected and pending again; its tests are kept");
-        }
-        Decision::Rejected { .. } => say!("{task} is rejected and pending again"),
-    }
-}
-
-/// Whether the tests of a pair stay, of which only what makes them pass was decided on.
-fn keeps_tests(decided: &[TaskBranch], task: &str) -> bool {
-    let is_decided = |id: &String| decided.iter().any(|branch| branch.task.id == *id);
-    let branch = decided.iter().find(|branch| branch.task.id == task);
-    branch.is_some_and(|branch| {
-        branch.task.phase == Phase::Green && !branch.task.pair.iter().all(is_decided)
-    })
 }
 
 fn list(run: &ReviewedRun) -> Result {

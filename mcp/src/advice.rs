@@ -3,11 +3,13 @@
 use tm_app::{BrokenTests, Error};
 use tm_runtime::autopilot::Error as AutopilotError;
 use tm_scheduler::autopilot::Unstartable;
+use tm_store::backlog::{BacklogError, Refusal as BacklogRefusal};
+use tm_store::run::{HeldFor, Holder};
 
 /// Returns what to do about it, where that can be said.
 pub(crate) fn on(error: &Error) -> Option<String> {
     let words = match error {
-        Error::Store(tm_store::Error::Held(_)) => "`waves_status` shows it, `waves_stop` stops it",
+        Error::Store(tm_store::Error::Held(holder)) => on_holder(holder),
         Error::AutopilotUnderWay { .. } => {
             "`autopilot_status` shows it, `autopilot_pause` stops it for now"
         }
@@ -16,6 +18,7 @@ pub(crate) fn on(error: &Error) -> Option<String> {
             "see to it, then `waves_run` takes the run up where it stopped"
         }
         Error::NothingProvable(tests) => return Some(broken_base(tests)),
+        Error::Backlog(error) | Error::NoBacklog(error) => on_backlog(error)?,
         Error::NoProgram { .. } => "`agent` chooses another agent",
         Error::NoTests(_) => "set `test.command` in .taskmaster/tm.yaml",
         Error::Settings(_) => "correct it where it stands: in this call, or in .taskmaster/tm.yaml",
@@ -28,6 +31,28 @@ pub(crate) fn on(error: &Error) -> Option<String> {
 /// What an agent does that may not steer its run.
 pub(crate) const FOR_AGENTS: &str =
     "what should change about the run or its tasks goes into your result: `tm result --issue TEXT`";
+
+fn on_holder(holder: &Holder) -> &'static str {
+    if holder.held_for == Some(HeldFor::Loop) {
+        "a loop works through the backlog: wait for its end, or have the user stop it (`tm loop stop`)"
+    } else {
+        "`waves_status` shows it, `waves_stop` stops it"
+    }
+}
+
+/// Returns what to do about an error of a backlog.
+pub(crate) fn on_backlog(error: &BacklogError) -> Option<&'static str> {
+    Some(match error {
+        BacklogError::Refused {
+            refusal: BacklogRefusal::UnknownTasks(_),
+            ..
+        } => "`get_tasks` lists what there is",
+        BacklogError::UnknownTag { .. } => "name one of these as `tag`",
+        BacklogError::NotFound { .. } => "`projectRoot` names the folder of a project that has one",
+        BacklogError::Locked { .. } => "call again when the other program has finished",
+        _ => return None,
+    })
+}
 
 fn broken_base(tests: &BrokenTests) -> String {
     let settings = tests.what_to_change();
@@ -74,7 +99,7 @@ pub(crate) fn on_autopilot(error: &AutopilotError) -> Option<String> {
         AutopilotError::Unfinished { .. } => {
             "`autopilot_resume` goes on with it, `autopilot_abort` gives it up, `force` pauses it"
         }
-        AutopilotError::WavesLive { .. } => "`waves_status` shows it, `waves_stop` stops it",
+        AutopilotError::WavesLive { holder, .. } => on_holder(holder),
         AutopilotError::Disabled => "set `autopilot.enabled` to true in .taskmaster/tm.yaml",
         AutopilotError::NotOurs(_) => "abort without `cleanup`",
         AutopilotError::Unclean { .. } | AutopilotError::Uncommitted { .. } => {

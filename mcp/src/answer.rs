@@ -70,7 +70,7 @@ impl From<tm_runtime::autopilot::Error> for Refusal {
 
 impl From<tm_store::backlog::BacklogError> for Refusal {
     fn from(error: tm_store::backlog::BacklogError) -> Self {
-        Self::new(&error, None)
+        Self::new(&error, advice::on_backlog(&error))
     }
 }
 

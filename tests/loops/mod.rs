@@ -392,6 +392,11 @@ fn a_live_loop_is_seen_and_stopped_from_elsewhere() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("tm");
+    let beside = said(&["autopilot", "start", "1", "--no-confirm"], 5);
+    assert!(
+        beside.contains("`tm loop status` shows it, `tm loop stop` stops it"),
+        "{beside}"
+    );
     said(&["loop", "stop"], 0);
     let ended = child.wait_with_output().expect("an end");
     assert_eq!(ended.status.code(), Some(130), "{}", words(&ended));

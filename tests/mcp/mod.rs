@@ -200,6 +200,23 @@ async fn a_name_that_a_tool_has_no_more_is_refused_with_todays() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_backlog_does_not_have_is_told_with_the_tool_that_lists_it() {
+    let scene = Scene::with_backlog(&backlog(), "");
+    let client = connect(&scene).await;
+    let (is_refused, told) = call(&client, "get_tasks", json!({"tag": "nowhere"})).await;
+    assert!(
+        is_refused && told["suggestion"] == "name one of these as `tag`",
+        "{told}"
+    );
+    let unknown = json!({"id": "99", "status": "done"});
+    let (is_refused, told) = call(&client, "set_task_status", unknown).await;
+    assert!(
+        is_refused && told["suggestion"] == "`get_tasks` lists what there is",
+        "{told}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn tools_have_schemas_and_tasks_are_read_and_written() {
     let scene = Scene::with_backlog(&backlog(), "");
     let client = connect(&scene).await;

@@ -86,16 +86,21 @@ impl Doubted {
             .collect()
     }
 
-    /// Returns the work, whichever run did it, that nobody has looked at since.
+    /// Returns the work, whichever run did it, that nobody has looked at since; of a pair it is named by its task alone.
     pub(crate) fn works(&self, project: &Project) -> Vec<DoubtedWork> {
         let works: BTreeSet<(&TaskId, &RunId)> = self
             .doubts
             .iter()
             .map(|doubt| (&doubt.task, &doubt.run))
             .collect();
+        let is_named = |(task, run): &(&TaskId, &RunId)| {
+            let whole = task.as_str().strip_suffix(":red").map(TaskId::from);
+            whole.is_some_and(|whole| works.contains(&(&whole, *run)))
+        };
         works
-            .into_iter()
-            .filter_map(|(task, run)| {
+            .iter()
+            .filter(|work| !is_named(work))
+            .filter_map(|&(task, run)| {
                 Some(DoubtedWork {
                     task: task.clone(),
                     run: run.clone(),

@@ -92,7 +92,7 @@ impl Screen {
         }
         if self.asks(arguments.no_confirm) {
             print_data(&words("preview", &autopilot::preview(project, &request)?));
-            confirm("start the run", "Start?")?;
+            confirm("start the run", confirmed("Start?", true))?;
         }
         let started = autopilot::start(project, &request).await?;
         self.begun(&started, arguments.interactive).await
@@ -123,7 +123,7 @@ impl Screen {
 
     fn abort(&self, arguments: &AbortArguments) -> Result {
         if self.asks(arguments.force) {
-            confirm("abort the run", "Give the run up?")?;
+            confirm("abort the run", confirmed("Give the run up?", false))?;
         }
         let ended = autopilot::abort(&self.project, arguments.cleanup())?;
         self.show(&ended, "ended")
@@ -161,11 +161,9 @@ impl Screen {
     }
 }
 
-fn confirm(what: &'static str, question: &str) -> Result<(), Error> {
-    match confirmed(question, true) {
-        Ok(true) => Ok(()),
-        Ok(false) | Err(_) => Err(Error::NotConfirmed(what)),
-    }
+fn confirm(what: &'static str, answer: std::io::Result<bool>) -> Result<(), Error> {
+    let wanted = answer.ok().filter(|is_wanted| *is_wanted);
+    wanted.map(drop).ok_or(Error::NotConfirmed(what))
 }
 
 /// Returns an answer in words.
