@@ -9,6 +9,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use tm_runtime::autopilot::{Environment, Error as AutopilotError, Project};
 use tm_scheduler::autopilot::CalledBy;
+use tokio::sync::Semaphore;
 
 /// Where the server works when a call names no project, and with what.
 #[derive(Clone, Debug)]
@@ -18,6 +19,9 @@ pub struct Place {
     /// The `tm` program, for runs of waves.
     pub program: PathBuf,
 }
+
+/// So many calls are under way at once, the next one waits: each takes a thread and asks for others.
+const CALLS: usize = 24;
 
 /// One client's server.
 #[derive(Clone, Debug)]
@@ -67,6 +71,9 @@ impl Server {
         &self,
         work: impl FnOnce(&Self) -> Result<T, E> + Send + 'static,
     ) -> Result<T, Refusal> {
+        static PLACES: Semaphore = Semaphore::const_new(CALLS);
+        // It is never closed.
+        let _place = PLACES.acquire().await;
         let server = self.clone();
         match tokio::task::spawn_blocking(move || work(&server)).await {
             Ok(answer) => answer.map_err(Into::into),

@@ -8,6 +8,7 @@ use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tm_scheduler::{Answer, GateResult};
+use tokio::sync::Semaphore;
 
 /// What stood in the way of a step, in words that begin with "failed to".
 #[derive(Debug, PartialEq)]
@@ -177,11 +178,20 @@ where
     Ok(in_background(work).await??)
 }
 
+/// So much waits for the disk or for git at the same time, however many agents begin or end in one moment: more would be
+/// no faster and take a thread each. Fewer than a process has threads for such work, so that what is brief, and what gives
+/// a worktree back, never waits for it.
+const PLACES_IN_BACKGROUND: usize = 48;
+
 /// Runs what waits for the disk or for git away from the loop, and returns what it came to, unless that broke off.
 pub(crate) async fn in_background<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, StepError> {
+    static PLACES: Semaphore = Semaphore::const_new(PLACES_IN_BACKGROUND);
+    // It is never closed.
+    let place = PLACES.acquire().await;
     let done = tokio::task::spawn_blocking(work).await;
+    drop(place);
     done.map_err(|error| StepError::of_task(error.to_string()))
 }
 

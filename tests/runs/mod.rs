@@ -4,6 +4,8 @@ mod breaking_off;
 mod git_calls;
 mod journals;
 mod limits;
+#[cfg(target_os = "linux")]
+mod many_agents;
 mod misbehaviour;
 mod nights;
 mod notes;
