@@ -4,7 +4,6 @@ use crate::files::beginning;
 use crate::git::{Git, entry, fields};
 use crate::library::{LINK, NESTED};
 use crate::names::name_of;
-use crate::reader::Entry as FileOfTree;
 use crate::{OrFailedTo as _, Result};
 use foldhash::fast::RandomState;
 use git2::Oid;
@@ -232,19 +231,6 @@ impl Known {
 /// Whether a file says how files are written.
 pub(crate) fn is_attributes(path: &[u8]) -> bool {
     path.rsplit(|&byte| byte == b'/').next() == Some(b".gitattributes")
-}
-
-/// Returns the entries of an index of tm's own, in git's order; `None` for one of a form that only git reads.
-pub(crate) fn entries_of(index: &Path) -> Option<Vec<FileOfTree>> {
-    let mut entries = Vec::new();
-    each_entry(index, |entry, _| {
-        entries.push(FileOfTree {
-            mode: entry.mode(),
-            id: entry.id(),
-            path: entry.path.to_owned(),
-        });
-    })?;
-    Some(entries)
 }
 
 /// Gives out the entries of an index of tm's own, with what their files were when they were written; `None` for one of a

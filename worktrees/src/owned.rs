@@ -6,7 +6,6 @@
 
 mod git_files;
 mod taken;
-mod untouched;
 
 pub use git_files::OwnedHead;
 pub(crate) use git_files::{SHORT, dot_git, pointed_at, replace_whatever};

@@ -16,18 +16,13 @@ pub(super) fn salvage(
     // What is refused is in the files, as far as it is there.
     let _refused = folder.bring_home()?;
     let head = folder.head_that_was_left().unwrap_or_else(|| base.clone());
-    let at_base = repository.tree_of(base)?;
-    folder.assert_own()?;
-    if head == *base && folder.is_untouched(&at_base) {
-        return Ok(None);
-    }
     let tree = match folder.tree() {
         Ok(tree) => tree,
         // What git can't take is left where it is, and what it can is kept.
         Err(error) if refusal(&error).is_some() => folder.tree_of_what_can_be_taken()?,
         Err(error) => return Err(error),
     };
-    if head == *base && tree == at_base {
+    if head == *base && tree == repository.tree_of(base)? {
         return Ok(None);
     }
     let is_committed = tree == repository.tree_of(&head)?;
