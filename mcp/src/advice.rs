@@ -63,6 +63,7 @@ fn broken_base(tests: &BrokenTests) -> String {
 pub(crate) fn on_autopilot(error: &AutopilotError) -> Option<String> {
     let words = match error {
         AutopilotError::BrokenBase(tests) => return Some(broken_base(tests)),
+        AutopilotError::Backlog(error) => on_backlog(error)?,
         AutopilotError::Illegal(_) => "`autopilot_next` says what is to be done now",
         AutopilotError::Refused {
             verdict, is_paused, ..

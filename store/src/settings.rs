@@ -25,9 +25,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn changed(text: &str, key: &str, value: Option<Value>) -> String {
+    fn changed(text: &str, key: &str, value: Option<&Value>) -> String {
         let names: Vec<String> = key.split('.').map(ToOwned::to_owned).collect();
-        with_setting(Path::new("tm.yaml"), text, &names, value.as_ref()).expect("changed")
+        with_setting(Path::new("tm.yaml"), text, &names, value).expect("changed")
     }
 
     #[test]
@@ -60,7 +60,7 @@ mod tests {
                 format!("{text}agents:\n  mine:\n    command:\n    - a\n    - b c\n"),
             ),
         ] {
-            assert_eq!(changed(text, key, Some(value)), expected, "{key}");
+            assert_eq!(changed(text, key, Some(&value)), expected, "{key}");
         }
         assert_eq!(
             changed(text, "waves.retries", None),
@@ -87,7 +87,7 @@ mod tests {
                 "waves:\n  retries: 1\n  # retries: 3\n",
             ),
         ] {
-            let changed = changed(text, "waves.retries", Some(json!(1)));
+            let changed = changed(text, "waves.retries", Some(&json!(1)));
             let read: Value = serde_yaml::from_str(&changed).expect("YAML");
             assert_eq!(read, json!({"waves": {"retries": 1}}), "{changed}");
             assert!(text.lines().all(|line| changed.contains(line)), "{changed}");

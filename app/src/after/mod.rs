@@ -281,6 +281,7 @@ mod tests {
             ci: Some("github".to_owned()),
             on_complete: Some("make done".to_owned()),
             notify: vec!["desktop".to_owned()],
+            notify_failures: true,
         };
         assert_eq!(AfterRun::default().or(&before).expect("a folder"), before);
         let now = AfterRun {
