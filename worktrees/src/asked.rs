@@ -8,6 +8,7 @@ use crate::git::{StayingGit, is_object_id};
 use crate::library::{FOLDER, MODES};
 use crate::reader::Entry;
 use parking_lot::Mutex;
+use std::fmt::Write as _;
 use tm_scheduler::CommitId;
 
 /// A git that tells what objects hold.
@@ -147,11 +148,19 @@ impl Asking<'_> {
             let id = rest.get(end + 1..end + 1 + length)?;
             entries.push(Entry {
                 mode: MODES.contains(&mode).then_some(mode)?,
-                id: id.iter().map(|byte| format!("{byte:02x}")).collect(),
+                id: hex(id),
                 path: rest.get(space + 1..end)?.to_owned(),
             });
             rest = &rest[end + 1 + length..];
         }
         Some(entries)
     }
+}
+
+/// Writes bytes of an id as git does.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

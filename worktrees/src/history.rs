@@ -256,13 +256,11 @@ impl Repository {
     /// # Errors
     /// It names none.
     pub fn resolve(&self, revision: &str) -> Result<CommitId> {
-        match self.read(|reader| reader.commit(revision)) {
-            Some(found) => found.here().ok_or_else(|| Error::unknown(revision)),
-            None => {
-                let of_git = || self.object(revision, "commit").map(CommitId::new);
-                self.ask_or(|asked| Some(asked.commit(revision)?.id), of_git)
-            }
+        if let Some(found) = self.read(|reader| reader.commit(revision)) {
+            return found.here().ok_or_else(|| Error::unknown(revision));
         }
+        let of_git = || self.object(revision, "commit").map(CommitId::new);
+        self.ask_or(|asked| Some(asked.commit(revision)?.id), of_git)
     }
 
     /// Returns the id of the object of a kind that a revision leads to.

@@ -81,16 +81,18 @@ fn history(objects: &git2::Repository, steps: Vec<Step>) -> Vec<CommitId> {
     let mut made: Vec<(Oid, Files)> = Vec::new();
     for (number, (parents, changes, at)) in steps.into_iter().enumerate() {
         let mut chosen: Vec<usize> = parents;
-        chosen
-            .iter_mut()
-            .for_each(|parent| *parent %= made.len().max(1));
+        for parent in &mut chosen {
+            *parent %= made.len().max(1);
+        }
         chosen.dedup();
         chosen.retain(|parent| *parent < made.len());
         let mut files = chosen.first().map_or_else(
             || Files::from([("a".to_owned(), (FileMode::Blob, text(0)))]),
             |first| made[*first].1.clone(),
         );
-        changes.into_iter().for_each(|one| change(&mut files, one));
+        for one in changes {
+            change(&mut files, one);
+        }
         let who =
             Signature::new("A", "a@example.org", &Time::new(1_000_000 + at, 0)).expect("a name");
         let commits: Vec<git2::Commit<'_>> = chosen

@@ -32,7 +32,7 @@ fn is_known(repository: &Repository) -> bool {
 
 /// Asks until what git said holds from then on: what was written just now may be written again unseen.
 fn known(repository: &Repository) -> BTreeMap<PathBuf, Vec<u8>> {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_mins(1);
     loop {
         let said = statuses(repository);
         if is_known(repository) || Instant::now() > end {
@@ -90,7 +90,7 @@ fn whatever_somebody_writes_is_seen() {
                 .expect("a time");
         }),
         ("gone", |_, root| {
-            std::fs::remove_file(root.join("sub/b.txt")).expect("removed")
+            std::fs::remove_file(root.join("sub/b.txt")).expect("removed");
         }),
         ("new", |_, root| write(&root.join("sub/deep/new"), "")),
         ("another mode", |_, root| {
@@ -104,10 +104,10 @@ fn whatever_somebody_writes_is_seen() {
             std::os::unix::fs::symlink("a.txt", root.join("link")).expect("a link");
         }),
         ("rules", |_, root| {
-            write(&root.join(".gitignore"), "ignored\n")
+            write(&root.join(".gitignore"), "ignored\n");
         }),
         ("rules within", |_, root| {
-            write(&root.join("sub/.gitignore"), "!x.o\n")
+            write(&root.join("sub/.gitignore"), "!x.o\n");
         }),
         ("a file for a folder", |_, root| {
             std::fs::remove_dir_all(root.join("built")).expect("removed");

@@ -37,7 +37,7 @@ fn whatever_somebody_does_to_a_file_is_seen() {
             write(file, "one\ntwo\nthree\n");
         }),
         ("nothing", |file| {
-            std::fs::remove_file(file).expect("removed")
+            std::fs::remove_file(file).expect("removed");
         }),
         ("another mode", |file| {
             std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).expect("a mode");
@@ -51,7 +51,7 @@ fn whatever_somebody_does_to_a_file_is_seen() {
             std::fs::create_dir(file).expect("a folder");
         }),
         ("a file beside it", |file| {
-            write(&file.with_file_name(".hidden"), "")
+            write(&file.with_file_name(".hidden"), "");
         }),
     ];
     for (what, does) in ways {
@@ -204,7 +204,7 @@ fn where_the_settings_say_how_objects_are_written_git_writes_them() {
         let writes = |scene: &Scene| {
             let writer = scene
                 .repository
-                .read(|reader| reader.writer_of_what_lasts());
+                .read(super::super::reader::Reader::writer_of_what_lasts);
             writer.is_some()
         };
         assert!(writes(&scene));
