@@ -19,6 +19,7 @@ pub(crate) fn agents(project: &Project) -> Result<AgentChoice, Error> {
         red: of(Phase::Red)?,
         green: of(Phase::Green)?,
         plain: of(Phase::None)?,
+        has_model_of_flag: project.asked_for_model().is_some(),
     })
 }
 

@@ -57,7 +57,7 @@ fn plan_row(row: &TaskRow<&PlacedTask>) -> Value {
     let own = |id: &&TaskId| row.red.is_some_and(|red| red.task.id == **id);
     let dependencies = row.halves().flat_map(|half| &half.task.dependencies);
     let after = dependencies.filter(|id| !own(id)).unique().collect_vec();
-    json!({"id": task.id, "title": task.title, "red": row.red.is_some(), "priority": task.priority, "after": after})
+    json!({"id": task.id, "title": task.title, "red": row.red.is_some(), "priority": task.priority, "model": task.model, "after": after})
 }
 
 /// Returns the plan in the DOT language, one rank a wave.

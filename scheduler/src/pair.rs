@@ -57,6 +57,9 @@ pub struct PlannedTask {
     pub status_before: Status,
     /// `metadata.timeout_minutes` of the backlog.
     pub timeout_minutes: Option<u64>,
+    /// `metadata.model` of the backlog.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// Files that the task's texts name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
@@ -217,6 +220,7 @@ fn planned(task: &Task) -> PlannedTask {
         complexity: task.complexity,
         status_before: task.status.clone(),
         timeout_minutes: task.timeout_minutes,
+        model: task.model.clone(),
         files: named_files(task),
         texts: task.texts_digest(),
     }

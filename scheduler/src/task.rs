@@ -44,6 +44,9 @@ pub struct Task {
     pub test_command: Option<String>,
     /// `metadata.timeout_minutes`: the limit of one attempt, instead of the one by complexity.
     pub timeout_minutes: Option<u64>,
+    /// `metadata.model`: the model for the agent that is the first choice for it, instead of the settings'.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// One level of subtasks.
     pub subtasks: Vec<Self>,
 }
@@ -69,6 +72,7 @@ impl Task {
             uid: None,
             test_command: None,
             timeout_minutes: None,
+            model: None,
             subtasks: Vec::new(),
         }
     }

@@ -1,6 +1,6 @@
 //! A backlog is worked off: everything lands, nothing else is touched.
 
-use crate::scene::{HONEST, Scene, task};
+use crate::scene::{HONEST, Scene, task, write};
 use crate::skipping::lacks_what_a_machine_may_have;
 
 const BACKLOG: [(&str, &str, &[&str]); 6] = [
@@ -176,4 +176,44 @@ fn a_repository_with_longer_ids_and_another_store_of_refs_is_worked_in_as_any_ot
         "{}",
         String::from_utf8_lossy(&shown.stderr)
     );
+}
+
+#[test]
+fn a_task_has_the_model_that_it_names_unless_a_flag_names_one() {
+    let with = |id: u32, metadata: serde_json::Value| {
+        serde_json::json!({"id": id, "title": format!("Task {id}"), "status": "pending", "dependencies": [],
+                           "metadata": metadata})
+    };
+    let tasks = [
+        with(1, serde_json::json!({"model": "large"})),
+        with(2, serde_json::json!({})),
+    ];
+    let backlog = serde_json::json!({"master": {"tasks": tasks}});
+    let scene = Scene::with_backlog(&backlog.to_string(), "echo \"$1\" > \"model-$TM_TASK_ID\"");
+    let settings = format!(
+        "agents: {{ mine: {{ command: [sh, {}, \"{{model}}\"], model: small, prompt: file, output: text }} }}\n\
+         agent: {{ default: mine }}\n",
+        scene.path("agent.sh").display()
+    );
+    write(&scene.root().join(".taskmaster/tm.yaml"), &settings);
+    let plan = scene.tm(&["waves", "plan", "--tdd", "off"]).output();
+    let plan = String::from_utf8(plan.expect("tm").stdout).expect("text");
+    assert!(plan.contains("Task 1, model large"), "{plan}");
+    let run = |words: &[&str]| {
+        let words = [&["waves", "run", "--yes", "--tdd", "off"], words].concat();
+        let output = scene.tm(&words).output().expect("tm");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let branch = scene.git(&[
+            "for-each-ref",
+            "--sort=-refname",
+            "--format=%(refname)",
+            "refs/heads/tm/master/run-*",
+        ]);
+        let branch = branch.lines().next().expect("a branch").to_owned();
+        [1, 2].map(|id| scene.git(&["show", &format!("{branch}:model-{id}")]))
+    };
+    assert_eq!(run(&[]), ["large", "small"]);
+    let reopened = scene.tm(&["set-status", "1,2", "pending"]).status();
+    assert!(reopened.expect("tm").success());
+    assert_eq!(run(&["--model", "other"]), ["other", "other"]);
 }

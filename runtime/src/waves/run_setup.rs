@@ -12,8 +12,8 @@ use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;
 use tm_scheduler::verdict::Rules;
 use tm_scheduler::{
-    AgentCandidate, AgentName, AgentPool, AttemptNumber, CommitId, Phase, PlanOptions, RunId, Task,
-    TaskId,
+    AgentCandidate, AgentName, AgentPool, AttemptNumber, CommitId, Phase, PlanOptions, PlannedTask,
+    RunId, Task, TaskId,
 };
 use tm_store::backlog::BacklogSource;
 use tm_store::run::{Rejection, RunDirectory};
@@ -28,11 +28,25 @@ pub struct AgentChoice {
     pub green: Vec<Recipe>,
     /// Who does everything else.
     pub plain: Vec<Recipe>,
+    /// Whether a flag named the model, which outweighs those of tasks.
+    pub has_model_of_flag: bool,
 }
 
 impl AgentChoice {
+    /// Returns the recipe of an agent for a task. The model that the task names is for the first choice: agents that take
+    /// over know other ones.
+    pub(crate) fn recipe_for(&self, task: &PlannedTask, agent: Option<&AgentName>) -> Recipe {
+        let mut recipe = self.recipe(task.phase, agent).clone();
+        let is_first = self.recipe(task.phase, None).name == recipe.name;
+        let counts = is_first && !self.has_model_of_flag;
+        if let Some(model) = task.model.as_ref().filter(|_| counts) {
+            recipe.model = Some(model.clone());
+        }
+        recipe
+    }
+
     /// Returns the recipe of an agent for a phase; the first choice when the settings know it no more.
-    pub(crate) fn recipe(&self, phase: Phase, agent: Option<&AgentName>) -> &Recipe {
+    fn recipe(&self, phase: Phase, agent: Option<&AgentName>) -> &Recipe {
         let name = agent.map(AgentName::as_str);
         let recipes = match phase {
             Phase::Red => &self.red,

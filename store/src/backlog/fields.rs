@@ -209,6 +209,11 @@ impl Reader {
         task.group = field("task_group");
         task.test_command = field("test_command");
         task.timeout_minutes = field("timeout_minutes").and_then(|text| text.parse().ok());
+        task.model = field("model").filter(|model| is_model(model));
+        if let (None, Some(written)) = (&task.model, members.get("model")) {
+            let message = "is no name of a model; it is left out";
+            self.warn(*written, Some(&task.id), "metadata.model", message);
+        }
         task.complexity = task
             .complexity
             .or_else(|| Complexity::parse(&field("complexity")?));
@@ -313,6 +318,12 @@ pub(super) fn id(value: Value<'_>) -> Option<String> {
 }
 
 /// What an unknown word was perhaps meant to be.
+/// Whether a text can be an argument that names a model, and no option of the agent's.
+fn is_model(text: &str) -> bool {
+    let is_fit = |letter: char| letter.is_ascii_alphanumeric() || "._:/@+[]-".contains(letter);
+    text.starts_with(|first: char| first.is_ascii_alphanumeric()) && text.chars().all(is_fit)
+}
+
 fn perhaps(meant: Option<&str>) -> String {
     meant.map_or_else(String::new, |meant| format!(", perhaps `{meant}`"))
 }

@@ -104,6 +104,31 @@ fn every_shape_of_tasks_json_is_read() {
 }
 
 #[test]
+fn a_model_is_a_name_and_never_an_option() {
+    for (written, read) in [
+        (r#""opus[1m]""#, Some("opus[1m]")),
+        (
+            r#""anthropic/claude-sonnet-4.5""#,
+            Some("anthropic/claude-sonnet-4.5"),
+        ),
+        (r#""--dangerously""#, None),
+        (r#""two words""#, None),
+        ("[1]", None),
+    ] {
+        let text = format!(
+            r#"{{"master": {{"tasks": [{{"id": 1, "title": "A", "status": "pending", "metadata": {{"model": {written}}}}}]}}}}"#
+        );
+        let backlog = Scene::new("tasks.json", &text).read();
+        assert_eq!(backlog.tasks[0].model.as_deref(), read, "{written}");
+        let is_told = backlog
+            .warnings
+            .iter()
+            .any(|warning| warning.to_string().contains("metadata.model"));
+        assert_eq!(is_told, read.is_none(), "{written}");
+    }
+}
+
+#[test]
 fn odd_fields_are_read_with_a_warning_and_never_refused() {
     let scene = Scene::new(
         "tasks.json",

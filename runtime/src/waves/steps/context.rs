@@ -57,6 +57,8 @@ pub(crate) struct StepContext {
     pub(crate) directory: AttemptDirectory,
     /// Measures when it is the turn of this step.
     result_cache: TestResultCache,
+    /// Of the agent that makes the attempt.
+    recipe: Recipe,
     shared: StepShared,
 }
 
@@ -93,7 +95,10 @@ impl StepContext {
             .as_ref()
             .filter(|_| planned.phase == Phase::Green)
             .and_then(|red| scheduler.task(red)?.attempts.last());
+        let agent = record.as_ref().map(|record| &record.agent);
+        let recipe = setup.agents.recipe_for(&planned, agent);
         Self {
+            recipe,
             task: task
                 .unwrap_or_else(|| Task::new(planned.backlog_id.clone(), planned.title.clone())),
             directory: setup.directory.attempt(id, attempt),
@@ -235,9 +240,8 @@ impl StepContext {
     }
 
     /// Returns the recipe of the agent that makes the attempt.
-    pub(crate) fn recipe(&self) -> &Recipe {
-        let agent = self.record.as_ref().map(|record| &record.agent);
-        self.setup.agents.recipe(self.phase(), agent)
+    pub(crate) const fn recipe(&self) -> &Recipe {
+        &self.recipe
     }
 
     /// Returns where the integration branch is; says so when it had to be made again.
