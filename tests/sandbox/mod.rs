@@ -1,5 +1,6 @@
 //! What agents and tests reach, do and use up where they are held: every way out that is known is tried from within.
 
+mod further;
 mod levels;
 mod network;
 mod refused;
@@ -13,6 +14,7 @@ use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
+use std::process::Command;
 
 /// Returns whether a level works on this machine.
 pub(crate) fn has(level: &str) -> bool {
@@ -40,6 +42,34 @@ struct Outside {
     udp: UdpSocket,
     _named: UnixListener,
     _abstract: UnixListener,
+    shared_memory: SharedMemory,
+}
+
+/// A piece of memory that any program of this user finds by its number.
+struct SharedMemory(String);
+
+#[expect(clippy::disallowed_methods, reason = "tests start programs")]
+impl SharedMemory {
+    fn new() -> Self {
+        let said = Command::new("ipcmk").args(["--shmem", "64"]).output();
+        // Where there is no such program, there is none.
+        let said = said.map_or_else(|_| Vec::new(), |said| said.stdout);
+        let said = String::from_utf8_lossy(&said);
+        Self(
+            said.rsplit(' ')
+                .next()
+                .unwrap_or_default()
+                .trim()
+                .to_owned(),
+        )
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests start programs")]
+impl Drop for SharedMemory {
+    fn drop(&mut self) {
+        let _not_there = Command::new("ipcrm").args(["--shmem-id", &self.0]).output();
+    }
 }
 
 /// The file with what must not be read, and what may not be changed.
@@ -69,6 +99,7 @@ impl Outside {
             udp: UdpSocket::bind("127.0.0.1:0").expect("a port"),
             _named: UnixListener::bind(scene.path("home/agent.sock")).expect("a socket"),
             _abstract: UnixListener::bind_addr(&address).expect("a socket"),
+            shared_memory: SharedMemory::new(),
             scene,
         }
     }
@@ -78,14 +109,35 @@ impl Outside {
         let port = |address: std::io::Result<std::net::SocketAddr>| address.expect("bound").port();
         let this = std::env::current_exe().expect("this program");
         format!(
-            "export WAYS_SCENE='{}' WAYS_TCP={} WAYS_UDP={} WAYS_PID={}\n\
+            "export WAYS_SCENE='{}' WAYS_TCP={} WAYS_UDP={} WAYS_PID={} WAYS_SHARED_MEMORY={} WAYS_IPC='{}'\n\
              '{}' sandbox::ways::within --exact --ignored --nocapture --test-threads=1",
             self.scene.path("").display(),
             port(self.tcp.local_addr()),
             port(self.udp.local_addr()),
             std::process::id(),
+            self.shared_memory.0,
+            std::fs::read_link("/proc/self/ns/ipc")
+                .unwrap_or_default()
+                .display(),
             this.display(),
         )
+    }
+
+    /// The call of tm as somebody makes it who has a secret open that nobody was meant to inherit.
+    #[expect(clippy::disallowed_methods, reason = "tests start programs")]
+    fn with_open_secret(&self, tm: &Command) -> Command {
+        let mut command = Command::new("bash");
+        command
+            .args(["-c", "exec 9< \"$0\"; exec \"$@\""])
+            .arg(self.scene.path("home/.ssh/id"))
+            .arg(tm.get_program())
+            .args(tm.get_args())
+            .current_dir(self.scene.root())
+            .env_clear();
+        for (name, value) in tm.get_envs() {
+            command.env(name, value.unwrap_or_default());
+        }
+        command
     }
 }
 

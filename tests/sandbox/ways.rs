@@ -1,6 +1,7 @@
 //! The ways out, each as a call that succeeds where it leads out.
 
 use super::SECRET;
+use super::further::FURTHER;
 use rustix::process::{Pid, test_kill_process};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -12,11 +13,13 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// What is known of outside.
-struct Known {
+pub(super) struct Known {
     scene: PathBuf,
     tcp: u16,
     udp: u16,
-    pid: i32,
+    pub(super) pid: i32,
+    /// The number of a piece of memory that others share, where there is any.
+    pub(super) shared_memory: String,
 }
 
 impl Known {
@@ -27,15 +30,16 @@ impl Known {
             tcp: value("WAYS_TCP").parse().unwrap_or_default(),
             udp: value("WAYS_UDP").parse().unwrap_or_default(),
             pid: value("WAYS_PID").parse().unwrap_or(1),
+            shared_memory: value("WAYS_SHARED_MEMORY"),
         }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.scene.join(name)
     }
 }
 
-type Way = (&'static str, fn(&Known) -> io::Result<()>);
+pub(super) type Way = (&'static str, fn(&Known) -> io::Result<()>);
 
 /// All of them; those that only use something up are bounded, which counts as refused.
 const WAYS: [Way; 47] = [
@@ -180,14 +184,17 @@ const WAYS: [Way; 47] = [
 ];
 
 /// How many are tried.
-pub(super) const COUNT: usize = WAYS.len() + 2;
+pub(super) const COUNT: usize = WAYS.len() + FURTHER.len() + 2;
 
 /// Says of each way whether it led out. Runs within, started by an agent or by tests.
 #[test]
 #[ignore = "is started by the tests of the sandbox, within one"]
 fn within() {
     let known = Known::read();
-    let tried = WAYS.iter().map(|(name, way)| (*name, way(&known)));
+    let tried = WAYS
+        .iter()
+        .chain(&FURTHER)
+        .map(|(name, way)| (*name, way(&known)));
     let used_up = [
         ("processes", processes as fn() -> io::Result<()>),
         ("memory", memory),
@@ -201,7 +208,7 @@ fn within() {
     }
 }
 
-fn append(path: &Path) -> io::Result<()> {
+pub(super) fn append(path: &Path) -> io::Result<()> {
     OpenOptions::new()
         .append(true)
         .open(path)?
@@ -217,7 +224,7 @@ fn read_some(path: &Path) -> io::Result<()> {
     File::open(path)?.read(&mut [0; 16]).map(drop)
 }
 
-fn secret(path: &Path) -> io::Result<()> {
+pub(super) fn secret(path: &Path) -> io::Result<()> {
     let text = fs::read_to_string(path)?;
     if text == SECRET {
         Ok(())
@@ -267,7 +274,7 @@ fn through_link(known: &Known) -> io::Result<()> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests start programs")]
-fn run(program: &str, arguments: &[&str]) -> io::Result<()> {
+pub(super) fn run(program: &str, arguments: &[&str]) -> io::Result<()> {
     let output = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())

@@ -61,6 +61,31 @@ calls! {
     QUOTACTL 179 60
     SYSLOG 103 116
     CLOCK_SETTIME 227 112
+    SHMGET 29 194
+    SHMAT 30 196
+    SHMCTL 31 195
+    SEMGET 64 190
+    SEMOP 65 193
+    SEMTIMEDOP 220 192
+    SEMCTL 66 191
+    MSGGET 68 186
+    MSGSND 69 189
+    MSGRCV 70 188
+    MSGCTL 71 187
+    MQ_OPEN 240 180
+    MQ_UNLINK 241 181
+    SETXATTR 188 5
+    LSETXATTR 189 6
+    FSETXATTR 190 7
+    SETXATTRAT 463 463
+    REMOVEXATTR 197 14
+    LREMOVEXATTR 198 15
+    FREMOVEXATTR 199 16
+    REMOVEXATTRAT 466 466
+    FILE_SETATTR 469 469
+    SETPRIORITY 141 140
+    IOPRIO_SET 251 30
+    PRLIMIT 302 261
 }
 
 /// Refused whatever their arguments are.
@@ -100,6 +125,32 @@ const NOT_PERMITTED: [i64; 30] = [
 /// first are behind a pointer, and the others do what other calls do without being them.
 const NOT_KNOWN: [i64; 4] = [CLONE3, IO_URING_SETUP, IO_URING_ENTER, IO_URING_REGISTER];
 
+/// What programs of one machine share without a path, as if this system had none of it; in namespaces of its own a program
+/// has its own.
+const SHARED: [i64; 13] = [
+    SHMGET, SHMAT, SHMCTL, SEMGET, SEMOP, SEMTIMEDOP, SEMCTL, MSGGET, MSGSND, MSGRCV, MSGCTL,
+    MQ_OPEN, MQ_UNLINK,
+];
+/// What changes a file beside what is in it, where no rule for paths is asked; as if the file system knew nothing of it.
+const BESIDE_CONTENT: [i64; 9] = [
+    SETXATTR,
+    LSETXATTR,
+    FSETXATTR,
+    SETXATTRAT,
+    REMOVEXATTR,
+    LREMOVEXATTR,
+    FREMOVEXATTR,
+    REMOVEXATTRAT,
+    FILE_SETATTR,
+];
+/// Calls that change a process, with the place of the argument that says which; 0 is whoever calls.
+const OF_PROCESSES: [(i64, u8); 3] = [(PRLIMIT, 0), (SETPRIORITY, 1), (IOPRIO_SET, 1)];
+/// `PRIO_USER` and `IOPRIO_WHO_USER`: all processes of a user, where 0 is whoever calls.
+const OF_USER: [(i64, u64); 2] = [(SETPRIORITY, 2), (IOPRIO_SET, 3)];
+
+/// From here on numbers are those of the x32 interface.
+#[cfg(target_arch = "x86_64")]
+const X32: u32 = 0x4000_0000;
 /// `CLONE_NEWUSER`.
 const NEW_USER: u64 = 0x1000_0000;
 /// `TIOCSTI` and `TIOCLINUX`: typing into somebody's terminal.
@@ -129,6 +180,10 @@ pub(super) fn filter(level: Level, confinement: &Confinement) -> io::Result<()> 
     refused.insert(IOCTL, typing.into_iter().collect::<io::Result<_>>()?);
     apply(refused, Errno::PERM)?;
     apply(unconditional(&NOT_KNOWN), Errno::NOSYS)?;
+    refuse_other_numbers()?;
+    if level != Level::Bwrap {
+        among_others()?;
+    }
     let has_ports_held = level != Level::Bwrap && confinement.network != Network::On;
     if has_ports_held {
         let sending = FAST_OPEN.map(|(call, flags)| {
@@ -146,12 +201,54 @@ pub(super) fn filter(level: Level, confinement: &Confinement) -> io::Result<()> 
     )
 }
 
+/// Refuses what reaches others where a program has no namespaces of its own.
+fn among_others() -> io::Result<()> {
+    apply(unconditional(&SHARED), Errno::NOSYS)?;
+    apply(unconditional(&BESIDE_CONTENT), Errno::OPNOTSUPP)?;
+    let mut of_others: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
+    for (call, place) in OF_PROCESSES {
+        let other = rule(&[(place, Op::Ne, 0)])?;
+        of_others.entry(call).or_default().push(other);
+    }
+    for (call, of_user) in OF_USER {
+        let all = rule(&[(0, Op::Eq, of_user)])?;
+        of_others.entry(call).or_default().push(all);
+    }
+    apply(of_others, Errno::PERM)
+}
+
+/// Refuses the calls of the x32 interface, where a kernel has that: they do the same by other numbers.
+#[cfg(target_arch = "x86_64")]
+fn refuse_other_numbers() -> io::Result<()> {
+    // Load the number; compare; answer that there is no such call, or go on.
+    let program = [
+        (0x20, 0, 0, 0),
+        (0x35, 0, 1, X32),
+        (
+            0x06,
+            0,
+            0,
+            0x0005_0000 | Errno::NOSYS.raw_os_error().unsigned_abs(),
+        ),
+        (0x06, 0, 0, 0x7fff_0000),
+    ];
+    let program = program.map(|(code, jt, jf, k)| seccompiler::sock_filter { code, jt, jf, k });
+    seccompiler::apply_filter(&program).map_err(io::Error::other)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn refuse_other_numbers() -> io::Result<()> {
+    Ok(())
+}
+
 /// The sockets that are refused: of kinds that no project needs, and those that rules for paths and ports don't hold.
 fn sockets(level: Level, has_ports_held: bool) -> io::Result<Vec<SeccompRule>> {
     let mut refused = vec![
         rule(&[(0, Op::Gt, AF_NETLINK)])?,
         rule(&[(0, Op::Gt, AF_INET), (0, Op::Lt, AF_INET6)])?,
         rule(&[(0, Op::Gt, AF_INET6), (0, Op::Lt, AF_NETLINK)])?,
+        // How names and addresses are looked up is the first protocol; the others tell of the machine.
+        rule(&[(0, Op::Eq, AF_NETLINK), (2, Op::Ne, 0)])?,
     ];
     if level != Level::Bwrap {
         // Whatever listens at a path can be reached by whoever knows it; pairs of sockets are another call.

@@ -7,10 +7,14 @@ use crate::{Confinement, Level, Network, Sandbox};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::fd::RawFd;
 use std::os::unix::process::CommandExt as _;
 
 /// The first process of a namespace, which bubblewrap keeps for itself.
 const FIRST: u32 = 1;
+
+/// The last of those that every program has: where its errors go.
+const LAST_OF_ALL: RawFd = 2;
 
 /// What the process is told on its command line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -77,6 +81,7 @@ pub fn enter(arguments: &[OsString]) -> io::Result<()> {
 
 fn become_held(argument: &OsStr, program: &OsStr, rest: &[OsString]) -> io::Result<()> {
     let entry = Entry::read(argument)?;
+    close_inherited()?;
     rustix::thread::set_no_new_privs(true)?;
     if entry.level == Level::Bwrap {
         // What is mounted here would be mounted for the whole machine.
@@ -92,6 +97,19 @@ fn become_held(argument: &OsStr, program: &OsStr, rest: &[OsString]) -> io::Resu
     }
     entry.hold()?;
     Err(become_program(program, rest))
+}
+
+/// Closes what whoever started tm left open for its programs: a file or a socket that is open is there wherever it lies.
+fn close_inherited() -> io::Result<()> {
+    let open: Vec<RawFd> = std::fs::read_dir("/proc/self/fd")?
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|number| *number > LAST_OF_ALL)
+        .collect();
+    for number in open {
+        // The one by which they were listed is closed already.
+        let _not_open = nix::unistd::close(number);
+    }
+    Ok(())
 }
 
 #[expect(

@@ -4,14 +4,17 @@
 use crate::view::{Access, View};
 use crate::{Confinement, Level, Network};
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, NetPort, PathBeneath, PathFd, Ruleset,
-    RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetStatus, Scope,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, NetPort,
+    PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, Scope,
 };
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// The newest set of rules that this knows.
 const KNOWN: ABI = ABI::V7;
+/// The oldest set that holds what a view and a network say: with an older one files could be cut off, and every port be
+/// reached.
+const NEEDED: ABI = ABI::V4;
 /// Ports that the system gives out to whoever asks for any; servers of tests have these. Of them it gives the odd ones to
 /// servers, and each rule costs every start a microsecond.
 const ANY_PORTS: std::ops::RangeInclusive<u16> = 32_769..=60_999;
@@ -40,14 +43,19 @@ pub(super) fn restrict(level: Level, confinement: &Confinement) -> io::Result<()
         return Ok(());
     }
     let mut ruleset = ruleset
-        .handle_access(AccessFs::from_all(KNOWN))
-        .map_err(refused)?;
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(NEEDED))
+        .map_err(too_old)?;
     if confinement.network != Network::On {
         ruleset = ruleset
-            .handle_access(AccessNet::from_all(ABI::V4))
-            .map_err(refused)?;
+            .handle_access(AccessNet::from_all(NEEDED))
+            .map_err(too_old)?;
     }
-    let mut created = ruleset.create().map_err(refused)?;
+    let mut created = ruleset
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(KNOWN))
+        .and_then(Ruleset::create)
+        .map_err(refused)?;
     for (path, access) in granted(&confinement.view) {
         created = allow(created, &path, rights(access))?;
     }
@@ -56,14 +64,14 @@ pub(super) fn restrict(level: Level, confinement: &Confinement) -> io::Result<()
         created = allow(created, Path::new(device), rights)?;
     }
     created = ports(created, &confinement.network)?;
-    let status = created.restrict_self().map_err(refused)?;
-    if status.ruleset == RulesetStatus::NotEnforced {
-        return Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "this kernel has no Landlock",
-        ));
-    }
+    let _status = created.restrict_self().map_err(refused)?;
     Ok(())
+}
+
+/// Says what a kernel lacks that does not have all that is needed.
+fn too_old(error: impl std::error::Error) -> io::Error {
+    let words = format!("this kernel has no Landlock, or one that is too old: {error}");
+    io::Error::new(io::ErrorKind::Unsupported, words)
 }
 
 fn refused(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {

@@ -114,7 +114,7 @@ const REMEDIES: [(&str, &str); 7] = [
     ),
     (
         "no Landlock",
-        "use a kernel of 5.13 or later with `landlock` in `lsm=`",
+        "use a kernel of 6.7 or later with `landlock` in `lsm=`",
     ),
 ];
 
