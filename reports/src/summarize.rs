@@ -213,6 +213,7 @@ fn proof_summary(proof: &Proof) -> ProofSummary {
         unloaded: proof.unloaded.clone(),
         coverage: proof.coverage,
         strength: proof.rests_on(),
+        sandbox: proof.sandbox.clone(),
         waived: proof.waived.clone(),
         baseline_failed: proof.baseline_failed,
         new: proof.new.clone(),

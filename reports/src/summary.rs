@@ -239,6 +239,9 @@ pub struct ProofSummary {
     /// How much it rests on.
     #[serde(default)]
     pub strength: Strength,
+    /// By which means the tests were held, where they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
     /// Rules that the work breaks and that relaxed strictness lets pass.
     pub waived: Vec<Reason>,
     /// What people should know.

@@ -4,6 +4,8 @@
 
 mod acp;
 mod checking;
+#[cfg(target_os = "linux")]
+mod held;
 mod looping;
 mod pairs;
 mod permissions;

@@ -83,6 +83,7 @@ fn statement(
             "newTests": context.red.as_ref().map(|red| &red.tests).or(proof.map(|proof| &proof.new)),
             "strength": proof.map(|proof| proof.strength),
             "flaky": proof.map(|proof| &proof.flaky),
+            "sandbox": proof.and_then(|proof| proof.sandbox.as_deref()),
             "waived": proof.map(|proof| &proof.waived),
             "notes": proof.map(|proof| &proof.notes),
             "attempts": context.attempt.0,
