@@ -4,7 +4,7 @@
 //! read-only: a system has more places that programs need than anybody can list, and few that hold secrets or sockets.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
@@ -31,6 +31,9 @@ pub struct View {
     /// Real paths of folders out of which no link leads.
     #[serde(skip)]
     closed: Vec<PathBuf>,
+    /// Paths that were seen to be no links: most paths have the same folders above them.
+    #[serde(skip)]
+    plain: BTreeSet<PathBuf>,
 }
 
 /// So many links lead from one to the next, as for the kernel.
@@ -81,11 +84,12 @@ impl View {
     /// Says that a folder is written by programs: what a path leads to by a link in it is passed over from now on, unless
     /// that is in the folder too, since whoever made the link would be given what it names.
     pub fn close(&mut self, folder: &Path) {
-        self.closed.extend(self.real(folder));
+        let real = self.real(folder);
+        self.closed.extend(real);
     }
 
     /// Returns what a path leads to; `None` where nothing is there, or by a link out of a folder that is closed.
-    pub fn real(&self, path: &Path) -> Option<PathBuf> {
+    pub fn real(&mut self, path: &Path) -> Option<PathBuf> {
         let mut rest: Vec<OsString> = words(path);
         let (mut real, mut links, mut within) = (PathBuf::from("/"), 0, None);
         while let Some(word) = rest.pop() {
@@ -93,9 +97,14 @@ impl View {
                 real.pop();
                 continue;
             }
-            let target = real.join(&word).read_link().ok();
+            let next = real.join(&word);
+            let known = self.plain.contains(&next);
+            let target = (!known).then(|| next.read_link().ok()).flatten();
             let Some(target) = target else {
-                real.push(word);
+                if !known {
+                    self.plain.insert(next.clone());
+                }
+                real = next;
                 continue;
             };
             links += 1;
@@ -122,8 +131,10 @@ impl View {
 
     /// Adds a rule where it gives more than the rules so far.
     pub fn open(&mut self, path: &Path, access: Access) {
-        if self.real(path).is_some_and(|real| self.of(&real) < access) {
-            self.add(path, access);
+        if let Some(real) = self.real(path)
+            && self.of(&real) < access
+        {
+            self.rules.insert(real, access);
         }
     }
 
@@ -214,9 +225,13 @@ mod tests {
             symlink(target, root.join(link)).expect("linked");
         }
         let mut view = View::default();
-        let real = |view: &View, path: &str| view.real(&root.join(path));
+        let real = |view: &mut View, path: &str| view.real(&root.join(path));
         for path in ["closed/out", "closed/up", "closed/two", "through"] {
-            assert_eq!(real(&view, path), Some(root.join("elsewhere")), "{path}");
+            assert_eq!(
+                real(&mut view, path),
+                Some(root.join("elsewhere")),
+                "{path}"
+            );
         }
         view.close(&root.join("closed"));
         for path in [
@@ -228,10 +243,10 @@ mod tests {
             "closed/gone",
             "through/..",
         ] {
-            assert_eq!(real(&view, path), None, "{path}");
+            assert_eq!(real(&mut view, path), None, "{path}");
         }
         for path in ["closed/within", "into", "closed/a/../within"] {
-            assert_eq!(real(&view, path), Some(root.join("closed/a")), "{path}");
+            assert_eq!(real(&mut view, path), Some(root.join("closed/a")), "{path}");
         }
         assert_eq!(view.real(Path::new("relative")), None);
         view.add(&root.join("closed/out"), Access::Write);

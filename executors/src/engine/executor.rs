@@ -6,7 +6,7 @@
 
 use super::{Engine, Holding, Job, JobEnd, JobHandle, LocalEngine, Secret};
 use crate::process::{JobKind, ProcessIdentity, TreeCommand};
-use crate::refusals::HeldJob;
+use crate::refusals::{HeldJob, Printed};
 use crate::{Error, OrFailedTo as _};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -121,16 +121,8 @@ impl Executor {
     /// Returns what a job that is over says that it was refused by what held it, each with the setting that opens it; what
     /// it printed is read at both ends of its logs, besides what is told of it.
     pub fn refused(&self, command: &TreeCommand, told: &str) -> Vec<String> {
-        let sandbox = self.holding().and_then(|holding| holding.of(command));
-        let (Some(sandbox), Some(needs)) = (sandbox, &command.needs) else {
+        let (Some(holding), Some(needs)) = (self.holding(), &command.needs) else {
             return Vec::new();
-        };
-        let home = std::env::home_dir();
-        let job = HeldJob {
-            sandbox: &sandbox,
-            kind: needs.kind,
-            folder: &command.working_folder,
-            home: home.as_deref(),
         };
         let mut printed = told.to_owned();
         let mut logs = vec![&command.stdout, &command.stderr];
@@ -147,6 +139,19 @@ impl Executor {
                 printed += &String::from_utf8_lossy(&end.unwrap_or_default());
             }
         }
+        let printed = Printed::of(&printed);
+        // Most say nothing of the kind, and to know what a job was given is to look at many folders.
+        let said = printed.says_anything().then(|| holding.of(command));
+        let Some(sandbox) = said.flatten() else {
+            return Vec::new();
+        };
+        let home = std::env::home_dir();
+        let job = HeldJob {
+            sandbox: &sandbox,
+            kind: needs.kind,
+            folder: &command.working_folder,
+            home: home.as_deref(),
+        };
         job.refused(&printed)
     }
 

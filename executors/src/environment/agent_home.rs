@@ -51,13 +51,14 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 const SHOWN: [&str; 5] = ["COLORTERM", "LANG", "LANGUAGE", "LC_*", "TERM"];
 
 /// They lead to what is not there.
-const DROPPED: [&str; 10] = [
+const DROPPED: [&str; 11] = [
     "DBUS_*",
     "DISPLAY",
     "DOCKER_HOST",
     "GEMINI_CLI_HOME",
     "GIT_*",
     "GPG_AGENT_INFO",
+    "OLDPWD",
     "SSH_*",
     "TM_*",
     "WAYLAND_DISPLAY",

@@ -16,6 +16,39 @@ const MOST: usize = 8;
 /// A longer line is no message.
 const LONGEST_LINE: usize = 2_000;
 
+/// What a program printed.
+#[derive(Debug)]
+pub(crate) struct Printed(String);
+
+impl Printed {
+    pub(crate) fn of(printed: &str) -> Self {
+        // As it stands in events.
+        let plain = printed
+            .replace("\\n", "\n")
+            .replace("\\u2018", "‘")
+            .replace("\\u2019", "’");
+        Self(plain)
+    }
+
+    /// Tells whether anything in it is said by who was refused something.
+    pub(crate) fn says_anything(&self) -> bool {
+        let mut lines = self.lines().map(str::to_lowercase);
+        lines.any(|line| said(&line).next().is_some())
+    }
+
+    fn lines(&self) -> impl Iterator<Item = &str> {
+        self.0.lines().filter(|line| line.len() <= LONGEST_LINE)
+    }
+}
+
+/// What a line says that somebody was refused, by its words, in small letters.
+fn said(line: &str) -> impl Iterator<Item = (Refused, &'static str)> {
+    WORDS.iter().filter_map(move |(refused, all)| {
+        let found = all.iter().find(|words| has(line, words));
+        found.map(|words| (*refused, *words))
+    })
+}
+
 /// A program that was held.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeldJob<'a> {
@@ -29,20 +62,14 @@ pub(crate) struct HeldJob<'a> {
 
 impl HeldJob<'_> {
     /// Returns what it says that it was refused, each in a line with the setting that opens it.
-    pub(crate) fn refused(&self, printed: &str) -> Vec<String> {
-        // As it stands in events.
-        let plain = printed
-            .replace("\\n", "\n")
-            .replace("\\u2018", "‘")
-            .replace("\\u2019", "’");
-        let lines = plain.lines().filter(|line| line.len() <= LONGEST_LINE);
+    pub(crate) fn refused(&self, printed: &Printed) -> Vec<String> {
         let subject = match self.kind {
             JobKind::Agent => "its words",
             JobKind::Setup => "the set-up's words",
             JobKind::Tests => "the tests' words",
         };
         let mut found = Vec::new();
-        for what in lines.filter_map(|line| self.refused_in(line)) {
+        for what in printed.lines().filter_map(|line| self.refused_in(line)) {
             let what = format!("{subject} say: {what}");
             if found.len() < MOST && !found.contains(&what) {
                 found.push(what);
@@ -53,11 +80,7 @@ impl HeldJob<'_> {
 
     fn refused_in(&self, line: &str) -> Option<String> {
         let small = line.to_lowercase();
-        let mut rows = WORDS.iter().filter_map(|(refused, all)| {
-            let found = all.iter().find(|words| has(&small, words));
-            found.map(|words| (*refused, *words))
-        });
-        rows.find_map(|(refused, words)| {
+        said(&small).find_map(|(refused, words)| {
             let said = words.replace('…', " … ");
             match refused {
                 Refused::Path => self.path(line, &small, words),

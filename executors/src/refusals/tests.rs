@@ -55,7 +55,7 @@ impl Scene {
             home: Some(&root.join("home")),
         };
         let place = root.display().to_string();
-        let heard = job.refused(&words.replace("R/", &format!("{place}/")));
+        let heard = job.refused(&Printed::of(&words.replace("R/", &format!("{place}/"))));
         let short = |line: String| {
             let line = line.replace(&place, "R");
             line.replace("the tests' words say: ", "")
