@@ -328,7 +328,7 @@ def main():
     parser.add_argument("rows", nargs="*")
     parser.add_argument("--json")
     parser.add_argument("--check")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     is_meant = lambda name: any(name == wanted or name.startswith(f"{wanted}-") for wanted in arguments.rows)
     names = [name for name in ROWS if not arguments.rows or is_meant(name)]
     if not names:
