@@ -157,11 +157,14 @@ mod tests {
     #[tokio::test]
     async fn whoever_holds_a_program_is_left_to_end_by_itself_and_others_are_ended() {
         let minute = Duration::from_mins(1);
-        for (name, ends) in [("bwrap", true), ("other", false)] {
+        let a_while = "i=0; while [ $i -lt 50000 ]; do i=$((i + 1)); done";
+        let for_ever = "while :; do :; done";
+        for (name, goes_on, ends) in [("bwrap", a_while, true), ("other", for_ever, false)] {
             let folder = tempfile::tempdir().expect("a folder");
-            // Goes on until the program has ended and that was noticed.
-            let after =
-                "echo > begun; while kill -0 $0 2> /dev/null; do :; done; sleep 0.1; echo > ended";
+            // Goes on after the program has ended and that was noticed, and starts no process of its own.
+            let after = format!(
+                "echo > begun; while kill -0 $0 2> /dev/null; do :; done; {goes_on}; echo > ended"
+            );
             let text = format!(
                 "mkfifo begun; ln -s /bin/sh {name}; ./{name} -c '{after}' $$ & read _ < begun"
             );
