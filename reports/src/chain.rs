@@ -1,8 +1,10 @@
-//! Chains of tasks that depend on each other, by how long the agents of their last attempts worked.
+//! Chains of tasks that depend on each other, by how long the agents of their last attempts worked and that work was
+//! tested.
 
-use crate::TaskSummary;
 use crate::moment::between;
+use crate::{AttemptSummary, TaskSummary};
 use std::collections::{BTreeMap, BTreeSet};
+use tm_scheduler::Limits;
 
 /// The length of the longest chain up to and with each task, and the task before it in that chain.
 type Chains<'a> = BTreeMap<&'a str, (u64, Option<&'a str>)>;
@@ -30,22 +32,32 @@ pub(crate) fn critical_path(tasks: &[TaskSummary]) -> BTreeSet<&str> {
     std::iter::successors(last.map(|(id, _)| *id), |id| chains.get(id)?.1).collect()
 }
 
-/// Returns the shortest time in which the agents could have done what they did: the larger of the longest chain and the
-/// work divided by the slots.
-pub(crate) fn lower_bound(tasks: &[TaskSummary], slots: u32) -> u64 {
-    let work: u64 = tasks.iter().map(last_work).sum();
+/// Returns the shortest time in which the agents could have done what they did, and their work been tested: the largest of
+/// the longest chain, what agents did divided by their slots, and what tests did divided by their places.
+pub(crate) fn lower_bound(tasks: &[TaskSummary], limits: &Limits) -> u64 {
+    let last = || tasks.iter().filter_map(|task| task.attempts.last());
+    let agents: u64 = last().map(AttemptSummary::work).sum();
+    let tests: u64 = last().map(AttemptSummary::tested).sum();
     chains(tasks)
         .into_values()
         .map(|(length, _)| length)
-        .fold(work / u64::from(slots), u64::max)
+        .fold(agents / u64::from(limits.slots.get()), u64::max)
+        .max(tests / u64::from(limits.tests_at_once.get()))
 }
 
-/// Milliseconds for which the agent of the last attempt worked.
+/// Milliseconds for which the agent of the last attempt worked, and its work was tested.
 fn last_work(task: &TaskSummary) -> u64 {
-    task.attempts.last().map_or(0, crate::AttemptSummary::work)
+    let spent = |last: &AttemptSummary| last.work() + last.tested();
+    task.attempts.last().map_or(0, spent)
 }
 
-impl crate::AttemptSummary {
+impl AttemptSummary {
+    /// Returns for how many milliseconds its work was tested, as far as that was measured.
+    fn tested(&self) -> u64 {
+        let proof = self.proof.as_ref();
+        proof.and_then(|proof| proof.tests_ms).unwrap_or(0)
+    }
+
     /// Returns for how many milliseconds its agent worked, as far as it has ended.
     pub(crate) fn work(&self) -> u64 {
         let (began, ended) = (self.agent_started_at.as_ref(), self.agent_ended_at.as_ref());

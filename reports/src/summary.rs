@@ -53,6 +53,9 @@ pub struct Summary {
     pub integration_commit: String,
     /// Agents at the same time.
     pub max_parallel: u32,
+    /// Set-ups and runs of tests at the same time, at the most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests_at_once: Option<u32>,
     /// `rolling` or `barrier`.
     pub dispatch: Dispatch,
     /// When the run began, RFC 3339 in UTC.
@@ -61,7 +64,8 @@ pub struct Summary {
     pub ended_at: String,
     /// Milliseconds between the two.
     pub wall_ms: u64,
-    /// The least time in which the attempts that settled the tasks could have been run with so many slots.
+    /// The least time in which the attempts that settled the tasks could have been run with so many slots, and tested with
+    /// so many places for tests.
     pub lower_bound_ms: u64,
     /// When nobody carried it out: between the end of one process and the start of the next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -218,6 +222,9 @@ pub struct Excerpt {
 /// What tm saw of an attempt's work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProofSummary {
+    /// Milliseconds for which set-ups, tests, gates and hooks ran, without what they waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests_ms: Option<u64>,
     /// Tests that failed at the base already.
     pub baseline_failed: u64,
     /// Why the work is refused, from the closed list of reasons; `null` when the proof holds.

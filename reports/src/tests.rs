@@ -321,6 +321,26 @@ fn the_json_has_every_key_of_the_contract() {
 }
 
 #[test]
+fn the_lower_bound_counts_slots_of_agents_and_places_for_tests() {
+    let tested = |each: Option<u64>, at_once: u32| {
+        let mut tasks = summary().tasks;
+        let proofs = tasks.iter_mut().flat_map(|task| &mut task.attempts);
+        let proofs = proofs.filter_map(|attempt| attempt.proof.as_mut());
+        let count = proofs.map(|proof| proof.tests_ms = each).count();
+        assert_eq!(count, 3, "all attempts");
+        let places = NonZeroU32::new(at_once).expect("a place");
+        let mut limits = Limits::with_slots(NonZeroU32::new(2).expect("slots"));
+        limits.tests_at_once = places;
+        crate::chain::lower_bound(&tasks, &limits)
+    };
+    let agents_alone = tested(None, 1);
+    assert_eq!(tested(Some(0), 1), agents_alone);
+    // RED, then GREEN: each is tested behind its agent, however many places there are.
+    assert_eq!(tested(Some(10_000), 9), agents_alone + 20_000);
+    assert_eq!(tested(Some(10_000), 1), 30_000);
+}
+
+#[test]
 fn the_status_has_a_line_for_every_task() {
     insta::assert_snapshot!(Sheet::PLAIN.set(&status_text(&summary())), @"
     run 20261121-014512-3fa9 is failed after 7s: 2 of 2 tasks settled

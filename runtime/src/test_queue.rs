@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tm_scheduler::{Timestamp, words};
 use tokio::sync::oneshot;
 
@@ -29,7 +30,11 @@ struct Waiting {
 
 /// A place; it is free again when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Admission(Arc<Mutex<Places>>);
+pub(crate) struct Admission {
+    places: Arc<Mutex<Places>>,
+    /// Since when it is used, and by whom.
+    used: Option<(Instant, Turn)>,
+}
 
 /// What is run for whom; the smaller comes first.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -48,6 +53,8 @@ pub(crate) enum Urgency {
 #[derive(Clone)]
 pub struct Turn {
     urgency: Arc<Mutex<Urgency>>,
+    /// For how long places were used in it.
+    used: Arc<Mutex<Duration>>,
     told: Option<Told>,
 }
 
@@ -83,7 +90,7 @@ impl TestQueue {
         };
         for _ in before..places {
             // Each goes to whoever waits.
-            drop(Admission(Arc::clone(&self.0)));
+            drop(Admission::of(&self.0));
         }
     }
 
@@ -93,7 +100,7 @@ impl TestQueue {
             let mut places = self.0.lock();
             if places.free > 0 {
                 places.free -= 1;
-                return Admission(Arc::clone(&self.0));
+                return Admission::of(&self.0).used_in(turn);
             }
             let (admits, admitted) = oneshot::channel();
             places.waiting.push(Waiting {
@@ -105,7 +112,22 @@ impl TestQueue {
         turn.tell(PlaceNews::Waits);
         let admission = admitted.await;
         turn.tell(PlaceNews::GoesOn);
-        admission.expect("a place is given to whoever waits, or stays with the queue")
+        let admission = admission.expect("whoever waits is given a place or goes on waiting");
+        admission.used_in(turn)
+    }
+}
+
+impl Admission {
+    fn of(places: &Arc<Mutex<Places>>) -> Self {
+        Self {
+            places: Arc::clone(places),
+            used: None,
+        }
+    }
+
+    fn used_in(mut self, turn: &Turn) -> Self {
+        self.used = Some((Instant::now(), turn.clone()));
+        self
     }
 }
 
@@ -120,15 +142,18 @@ impl Places {
 
 impl Drop for Admission {
     fn drop(&mut self) {
+        if let Some((since, turn)) = self.used.take() {
+            *turn.used.lock() += since.elapsed();
+        }
         let next = {
-            let mut places = self.0.lock();
+            let mut places = self.places.lock();
             let next = places.next();
             places.free += u32::from(next.is_none());
             next
         };
         if let Some(Waiting { admitted, .. }) = next {
             // Where whoever waited has gone, the place comes back and is dropped, and so goes to the next one.
-            let _dropped_again = admitted.send(Self(Arc::clone(&self.0)));
+            let _dropped_again = admitted.send(Self::of(&self.places));
         }
     }
 }
@@ -137,6 +162,7 @@ impl Turn {
     pub(crate) fn new(urgency: Urgency) -> Self {
         Self {
             urgency: Arc::new(Mutex::new(urgency)),
+            used: Arc::default(),
             told: None,
         }
     }
@@ -151,6 +177,7 @@ impl Turn {
     pub(crate) fn at(&self, urgency: Urgency) -> Self {
         Self {
             urgency: Arc::new(Mutex::new(urgency)),
+            used: Arc::clone(&self.used),
             told: self.told.clone(),
         }
     }
@@ -163,6 +190,11 @@ impl Turn {
     pub(crate) fn hurry(&self, urgency: Urgency) {
         let mut own = self.urgency.lock();
         *own = (*own).min(urgency);
+    }
+
+    /// Returns for how long places were used in it.
+    pub(crate) fn used(&self) -> Duration {
+        *self.used.lock()
     }
 
     fn tell(&self, news: PlaceNews) {

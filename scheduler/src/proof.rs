@@ -49,6 +49,10 @@ pub struct Proof {
     pub waived: Vec<Reason>,
     /// The evidence for the next attempt's prompt and for people: failing tests with what they printed, bounded.
     pub evidence: String,
+    /// How long set-ups, tests, gates and hooks ran for it, in milliseconds, without what they waited for; `None` in
+    /// journals from before that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests_ms: Option<u64>,
     /// Files that the work changes, as many as are worth knowing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub touched: Vec<String>,

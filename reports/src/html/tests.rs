@@ -12,7 +12,7 @@ fn the_page_says_what_happened_in_three_sentences() {
         .nth(1)
         .and_then(|rest| rest.split("</p>").next())
         .expect("a lead");
-    insta::assert_snapshot!(lead.replace("&#x2f;", "/"), @"1 of 2 tasks landed on tm/master/run-x in 7s; 1 failed, 0 blocked. 1 of 2 pairs were seen failing and then passing; 1 of 3 attempts failed. With 2 slots, the work of the agents takes at least 7s; the run took 7s.");
+    insta::assert_snapshot!(lead.replace("&#x2f;", "/"), @"1 of 2 tasks landed on tm/master/run-x in 7s; 1 failed, 0 blocked. 1 of 2 pairs were seen failing and then passing; 1 of 3 attempts failed. With 2 slots, the work of the agents, with its tests, takes at least 7s; the run took 7s.");
 }
 
 #[test]

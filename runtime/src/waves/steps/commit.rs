@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 use tm_config::{CommitHooks, GatePhase};
 use tm_executors::testing::tells_of_failing_tests;
-use tm_scheduler::{Answer, CommitId, Phase, Proof};
+use tm_scheduler::{Answer, CommitId, Phase, Proof, milliseconds};
 use tm_worktrees::{
     Error, Hooked, HookedWork, JudgeCheckout, ObjectCheck, OwnedHead, TreeId, Worktree,
 };
@@ -38,6 +38,10 @@ pub(super) async fn commit(context: &StepContext, worktree: &Worktree) -> Answer
         Err(trouble) => return trouble.answer(Answer::CommitRefused),
     };
     let mut proof = committed.proof;
+    if let (Some(anew), Some(before)) = (&mut proof, context.proof()) {
+        let used = milliseconds(context.turn().used());
+        anew.tests_ms = before.tests_ms.map(|before| before + used);
+    }
     if let Some(note) = committed.note {
         proof
             .get_or_insert_with(|| context.proof().cloned().unwrap_or_default())

@@ -6,7 +6,7 @@ use crate::{StepError, Work, briefly, describe, prove as prove_work};
 use itertools::Itertools as _;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use tm_scheduler::{Answer, CommitId, Failure, Proof, Reason};
+use tm_scheduler::{Answer, CommitId, Failure, Proof, Reason, milliseconds};
 use tm_worktrees::{Captured, Error, ObjectCheck, PathPatterns, TreeId, Worktree};
 
 /// So often work is taken again whose objects were collected by another git before anything held them.
@@ -18,7 +18,10 @@ pub(super) async fn prove(context: &StepContext, worktree: &Worktree) -> Answer 
     loop {
         let (is_collected, answer) = match taken {
             Ok(captured) => match proof_of(context, worktree.base(), &captured.tree).await {
-                Ok(proof) => return Answer::Proved(with_left_out(proof, &captured)),
+                Ok(mut proof) => {
+                    proof.tests_ms = Some(milliseconds(context.turn().used()));
+                    return Answer::Proved(with_left_out(proof, &captured));
+                }
                 Err(trouble) => (
                     trouble.is_of_collected_objects(),
                     trouble.answer(Answer::WorkLost),
