@@ -33,7 +33,8 @@ pub(crate) async fn before_run(
     let mut activity = ActivityLog::open(&directory.activity())?;
     activity.append(now(), &told)?;
     activity.flush()?;
-    judged(project, told, broken)
+    judged(project, told, broken)?;
+    unless_interrupted(result_cache.keep_built()).await
 }
 
 /// Tells what was seen, and refuses what could prove nothing.

@@ -3,6 +3,7 @@
 
 mod audited;
 mod beginning;
+mod built;
 mod content;
 mod doctor;
 mod kinds;

@@ -30,6 +30,9 @@ use tm_executors::engine::Executor;
 use tm_scheduler::{BranchName, CommitId, milliseconds};
 use tm_worktrees::{JudgeCheckout, Lister, Worktree, WorktreePool};
 
+/// The folder of what the tests of the base have built.
+const BUILT: &str = "built";
+
 /// The checkouts of a run.
 #[derive(Clone, Debug)]
 pub struct Checkouts {
@@ -181,6 +184,18 @@ impl Checkouts {
         }
         self.known().insert(checkout.path().to_owned(), state);
         Ok(checkout)
+    }
+
+    /// Keeps what the tests of the commit that the run began with have built, in the caches that the user named, for each
+    /// checkout that is new from now on. Nobody else's work may have been tested yet.
+    pub(crate) async fn keep_built(&self, turn: &Turn) -> Result<(), NotReady> {
+        if !self.preparation.has_caches() {
+            return Ok(());
+        }
+        let checkout = self.judge(&self.base, turn).await?;
+        let place = self.place((checkout.path(), Role::Judge), checkout.lister(), turn);
+        let kept = self.preparation.keep_built(&place, self.folder.join(BUILT));
+        Ok(kept.await.map_err(StepError::from)?)
     }
 
     /// One that nobody is in, the nearest to the commit.
@@ -373,7 +388,9 @@ impl Checkouts {
             warnings.extend(torn_down.err().map(|error| describe(&error)));
         }
         // What can't be removed now goes with the run's folder.
-        let _with_the_folder = std::fs::remove_dir_all(self.folder.join("copies"));
+        for copies in ["copies", BUILT] {
+            let _with_the_folder = std::fs::remove_dir_all(self.folder.join(copies));
+        }
         let pool = self.pool.clone();
         let closed = tokio::task::spawn_blocking(move || pool.close()).await;
         let trouble = closed.ok().and_then(Result::err);

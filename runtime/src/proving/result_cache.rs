@@ -70,6 +70,14 @@ impl TestResultCache {
         &self.turn
     }
 
+    /// Keeps what the tests have built so far for each checkout that is new from now on, as far as the user named caches.
+    /// What can't be kept is built in each of them.
+    pub async fn keep_built(&self) {
+        if let Err(trouble) = self.checkouts.keep_built(&self.turn).await {
+            tracing::warn!(?trouble, "what the tests built is not kept");
+        }
+    }
+
     /// Has so many commands run at the same time at least.
     pub fn test_at_once(&self, places: u32) {
         self.checkouts.tests().widen_to(places);

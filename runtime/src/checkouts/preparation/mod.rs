@@ -5,6 +5,7 @@
 //! what was added to it is removed; only caches that the user named stay as they are. Knows neither tasks nor tests; git
 //! says what is tracked, through the caller.
 
+mod built;
 mod commands;
 mod copying;
 mod folder;
@@ -18,13 +19,14 @@ pub use commands::{Error, PreparedPlace, Role, SetupEnd, SetupFailed, Untracked}
 use crate::TestQueue;
 use crate::holding::git_of;
 use crate::step_error::in_background;
+use built::BuiltCaches;
 pub(crate) use commands::{CommandPlace, NO_HOOKS};
 use folder::Folder;
 use manifest::{Manifest, hexadecimal};
 use sha2::{Digest as _, Sha256};
 use snapshot::Snapshot;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 use tm_config::{CommandLine, Commands, Worktree};
 use tm_executors::engine::Executor;
@@ -39,6 +41,8 @@ pub struct Preparation {
     pub(crate) setup_when: PathPatterns,
     caches: PathPatterns,
     snapshot: Snapshot,
+    /// What tests built in caches before any agent began.
+    built: OnceLock<BuiltCaches>,
     environment: EnvironmentRules,
     executor: Executor,
     tests: TestQueue,
@@ -112,6 +116,7 @@ impl Preparation {
             setup_when: PathPatterns::new(&basis.settings.setup_when)?,
             caches: PathPatterns::new(&basis.settings.cache)?,
             snapshot: Snapshot::begin(&basis)?,
+            built: OnceLock::new(),
             settings: basis.settings,
             environment: basis.environment,
             executor: basis.executor,
@@ -151,15 +156,38 @@ impl Preparation {
         if !self.has_caches() {
             return Ok(state.places().map(Path::to_owned).collect());
         }
-        let Self {
-            caches, settings, ..
-        } = self;
-        let listed = untracked()?.into_iter().filter(|path| caches.covers(path));
-        // One within a folder of which nothing is tracked is listed with that folder alone.
-        let deeper = settings.cache.iter();
-        let deeper = deeper.map(|pattern| pattern.trim_matches('/').into());
         let prepared = state.places().map(Path::to_owned);
-        Ok(prepared.chain(listed).chain(deeper).collect())
+        Ok(prepared.chain(self.caches_among(untracked()?)).collect())
+    }
+
+    /// The places of caches, given what is untracked.
+    fn caches_among(&self, mut untracked: Vec<PathBuf>) -> Vec<PathBuf> {
+        untracked.retain(|path| self.caches.covers(path));
+        // One within a folder of which nothing is tracked is listed with that folder alone.
+        let deeper = self.settings.cache.iter();
+        untracked.extend(deeper.map(|pattern| pattern.trim_matches('/').into()));
+        untracked
+    }
+
+    /// Keeps what is in the caches of a checkout for each one that is new from now on. Only tm's own tests of what the run
+    /// began with may have been there.
+    ///
+    /// # Errors
+    /// It can't be copied: each checkout has caches of its own then.
+    pub async fn keep_built(
+        self: &Arc<Self>,
+        place: &PreparedPlace,
+        folder: PathBuf,
+    ) -> Result<(), Error> {
+        let copied = self.in_background(place, move |own, place| {
+            let caches = own.caches_among((place.untracked)()?);
+            BuiltCaches::copy_out(place, &caches, &folder)
+        });
+        if let Some(built) = copied.await? {
+            // What was kept first stays.
+            let _kept_before = self.built.set(built);
+        }
+        Ok(())
     }
 
     /// Tells why a checkout is not ready, if so. What was added to the prepared folders is removed.
@@ -291,11 +319,15 @@ impl Preparation {
         folder::remove(from, what, &self.caches).map_err(place.failed_to("clean"))
     }
 
-    /// Throws away everything untracked but caches, and puts the copies in.
+    /// Throws away everything untracked but caches, and puts the copies in, and what was built where there is nothing yet.
     fn renew(&self, place: &PreparedPlace) -> Result<(), Error> {
         let untracked = (place.untracked)()?;
         self.remove(place, &place.open()?, &untracked)?;
-        self.snapshot.put_into(&place.folder, place.role)
+        self.snapshot.put_into(&place.folder, place.role)?;
+        match self.built.get() {
+            Some(built) => built.put_into(place),
+            None => Ok(()),
+        }
     }
 
     /// Whatever is untracked now was prepared, but for the caches.

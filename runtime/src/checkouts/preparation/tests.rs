@@ -375,6 +375,45 @@ async fn caches_stay_whoever_wrote_there_and_whatever_is_made_again() {
 }
 
 #[tokio::test]
+async fn what_tests_built_before_anybody_worked_is_in_each_checkout_that_is_new() {
+    let scene = Scene::new();
+    let preparation = scene.begin("cache: [/target]");
+    let mut first = scene.checkout("first", Role::Judge);
+    assert_eq!(first.prepare(&preparation, "").await, Some(Unprepared::New));
+    let (library, names) = ("target/deps/library", "target/names");
+    write(&first.path(library), "built once");
+    write(&first.path("elsewhere/x"), "no cache");
+    write(&first.path(names), &first.path("src").display().to_string());
+    let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    let built = File::options().write(true).open(first.path(library));
+    let built = built.expect("a file");
+    built.set_modified(long_ago).expect("a time");
+    let folder = scene.folder.path().join("built");
+    let kept = preparation.keep_built(&first.place, folder.clone()).await;
+    kept.expect("kept");
+    // What others build there later is theirs.
+    write(&first.path(library), "built by somebody's work");
+    for (name, role) in [("agent", Role::Agent), ("judge", Role::Judge)] {
+        let mut new = scene.checkout(name, role);
+        assert_eq!(new.prepare(&preparation, "").await, Some(Unprepared::New));
+        assert_eq!(new.text(library), "built once");
+        assert_eq!(new.text(names), new.path("src").display().to_string());
+        assert!(!new.path("elsewhere").exists());
+        let metadata = fs::metadata(new.path(library)).expect("a file");
+        assert_eq!(metadata.modified().expect("a time"), long_ago);
+    }
+    let mut used = scene.checkout("used", Role::Judge);
+    write(&used.path("target/own"), "its own");
+    used.prepare(&preparation, "").await;
+    assert!(used.path("target/own").exists() && !used.path(library).exists());
+    // Somebody was there since: nobody gets it.
+    write(&folder.join(library), "built by an agent");
+    let mut last = scene.checkout("last", Role::Judge);
+    last.prepare(&preparation, "").await;
+    assert!(!last.path("target").exists());
+}
+
+#[tokio::test]
 async fn a_file_of_the_tree_in_a_prepared_folder_stays() {
     let scene = Scene::new();
     let preparation = scene.begin(MAKE);
