@@ -14,7 +14,9 @@ use tm_config::Dollars;
 use tm_executors::testing::{Reading, TestCommand, expected_reading};
 use tm_presets::Recipe;
 use tm_runtime::{now, tests_at_once};
-use tm_scheduler::{Breaker, Limits, Phase, Refactor, RunId, Timestamp, WavePlan, milliseconds};
+use tm_scheduler::{
+    Breaker, Choice, Limits, Phase, Refactor, RunId, Timestamp, WavePlan, milliseconds,
+};
 use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::new_run_id;
 
@@ -158,6 +160,7 @@ pub(crate) fn limits(project: &Project) -> Limits {
         grace_ms: Some(milliseconds(agent.grace)),
         most_to_land: Some(Limits::most_to_land(waves.max_parallel)),
         land_batch: settings.git.land_batch.unwrap_or(NonZeroU32::MAX),
+        choice: Choice::LookingAround,
         edition: tm_scheduler::Edition::NEWEST,
     }
 }

@@ -78,7 +78,9 @@ pub use id::{
 pub(crate) use in_a_line::without_numbers;
 pub use in_a_line::{in_a_line, one_line, with_causes};
 pub use input::{Answer, Foreseen, Input, LandingRefusal, PrepareRefusal};
-pub use limits::{AtBreaker, Breaker, Dispatch, Edition, Landing, Limits, Overlap, Refactor};
+pub use limits::{
+    AtBreaker, Breaker, Choice, Dispatch, Edition, Landing, Limits, Overlap, Refactor,
+};
 pub use machine::{
     AttemptEnd, AttemptFailure, AttemptRecord, Conflicted, Cooldown, IllegalInput, Place,
     Refactored, Scheduler, State, TaskView,

@@ -55,6 +55,19 @@ words! {
 }
 
 words! {
+    /// How the next of the ready tasks is chosen.
+    #[derive(Default)]
+    pub enum Choice {
+        /// It is the first in their order, as in journals of before.
+        #[default]
+        FirstInOrder = "first-in-order",
+        /// A slot waits a moment for a more urgent task that is about to be ready, and of tasks that are about as urgent one
+        /// that shares no file with work under way goes first.
+        LookingAround = "looking-around",
+    }
+}
+
+words! {
     /// The rules by which a run takes its inputs. A journal is replayed by those under which it was written, up to the moment
     /// at which another process takes the run up.
     #[derive(Default)]
@@ -155,6 +168,9 @@ pub struct Limits {
     /// So long after an order to stop gently proven work still begins to land, in milliseconds; all of it when `None`.
     #[serde(default)]
     pub grace_ms: Option<u64>,
+    /// How the next of the ready tasks is chosen.
+    #[serde(default)]
+    pub choice: Choice,
     /// The rules.
     #[serde(default)]
     pub edition: Edition,
@@ -215,6 +231,7 @@ impl Limits {
             most_to_land: Some(Self::most_to_land(slots)),
             land_batch: NonZeroU32::MIN,
             grace_ms: None,
+            choice: Choice::LookingAround,
             edition: Edition::NEWEST,
         }
     }

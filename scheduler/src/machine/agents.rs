@@ -27,7 +27,7 @@ const ANSWERED_AFTER_MS: u64 = 10_000;
 const MOST_OVERTAXED: u32 = 2;
 
 /// Where a ready task stands among the others: wave under a barrier, order, rank.
-type ReadyKey = (u32, usize, TaskIndex);
+pub(super) type ReadyKey = (u32, usize, TaskIndex);
 
 /// A limit of the service behind an account.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -56,6 +56,7 @@ impl Scheduler {
 
     /// Starts ready tasks in their order, each with the first of its agents that may be asked now.
     pub(super) fn fill_slots(&mut self) {
+        self.under_way.kept_until = None;
         if self.is_landing_waited_for() {
             return;
         }
@@ -75,8 +76,19 @@ impl Scheduler {
             let Some(key) = self.candidate_after(position) else {
                 return;
             };
-            position = Some(key);
-            let rank = key.2;
+            if self.is_slot_kept(key) {
+                return;
+            }
+            // What touches no file of others at all is looked for first then.
+            let chosen = if hot.is_some() {
+                key
+            } else {
+                self.with_least_overlap(key)
+            };
+            if chosen == key {
+                position = Some(key);
+            }
+            let rank = chosen.2;
             if self.is_over_budget(rank) {
                 self.tell_over_budget(rank);
                 continue;
@@ -105,10 +117,12 @@ impl Scheduler {
 
     /// Whether a ready task would be started now, were there a slot for it.
     pub(super) fn is_startable(&self, rank: TaskIndex) -> bool {
-        self.states[rank] == State::Ready
-            && self.is_wave_open(rank)
-            && !self.is_over_budget(rank)
-            && self.free_agent(rank).is_ok()
+        self.states[rank] == State::Ready && self.is_wave_open(rank) && self.may_be_started(rank)
+    }
+
+    /// Whether nothing but what it depends on keeps a task from being started.
+    pub(super) fn may_be_started(&self, rank: TaskIndex) -> bool {
+        !self.is_over_budget(rank) && self.free_agent(rank).is_ok()
     }
 
     fn free_agent(&self, rank: TaskIndex) -> Result<AgentName, Barred> {

@@ -173,6 +173,7 @@ impl Scheduler {
         }
         self.last_attempt(rank)
             .reach(Reached::Report(Box::new(report)));
+        self.note_agents_pace(rank);
         match verdict {
             AgentVerdict::WorthProving => {
                 self.set_state(rank, State::Proving);

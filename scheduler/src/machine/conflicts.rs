@@ -151,11 +151,8 @@ impl Scheduler {
     /// Whether a task that is under way will touch a file that this one will touch, as far as that can be told.
     pub(super) fn overlaps_work(&self, rank: TaskIndex, hot: &BTreeSet<String>) -> bool {
         let mine = self.expected(rank, hot);
-        self.indices().any(|other| {
-            other != rank
-                && self.states[other].is_under_way()
-                && !mine.is_disjoint(&self.expected(other, hot))
-        })
+        let mut others = self.under_way.tasks.iter();
+        others.any(|&other| other != rank && !mine.is_disjoint(&self.expected(other, hot)))
     }
 
     fn expected<'a>(&'a self, rank: TaskIndex, hot: &'a BTreeSet<String>) -> BTreeSet<&'a str> {
@@ -173,7 +170,7 @@ impl Scheduler {
     }
 
     /// The files that attempts at a task, and at the other half of its pair, have touched.
-    fn touched(&self, rank: TaskIndex) -> BTreeSet<&str> {
+    pub(super) fn touched(&self, rank: TaskIndex) -> BTreeSet<&str> {
         [Some(rank), self.pair(rank)]
             .into_iter()
             .flatten()

@@ -7,6 +7,7 @@ mod agents;
 mod answers;
 mod attempt_record;
 mod breaker;
+mod choosing;
 mod commits;
 mod conflicts;
 mod dispatch;
@@ -86,6 +87,7 @@ pub struct Scheduler {
     slots_in_use: u32,
     /// Attempts whose agent is gone and whose work is no commit yet.
     being_proven: u32,
+    under_way: choosing::WorkUnderWay,
     unsettled: usize,
     unsettled_by_wave: Vec<usize>,
     opened_waves: BTreeSet<u32>,
@@ -147,6 +149,7 @@ impl Scheduler {
             is_landing_behind: false,
             slots_in_use: 0,
             being_proven: 0,
+            under_way: choosing::WorkUnderWay::default(),
             unsettled: 0,
             unsettled_by_wave: vec![0],
             opened_waves: BTreeSet::new(),

@@ -134,6 +134,7 @@ impl Scheduler {
         merge: &CommitId,
         resolution: Option<Resolution>,
     ) {
+        self.note_landings_pace(rank);
         self.end_attempt_well(rank, resolution);
         let held = |red: TaskIndex| Some((red, self.states[red].commit()?.clone()));
         let red = self.held_red_of(rank).and_then(held);

@@ -26,6 +26,7 @@ impl Scheduler {
     /// Counts what the state of a task takes up, which was another one before.
     pub(super) fn count_slot(&mut self, rank: TaskIndex, old: &State) {
         let new = &self.states[rank];
+        self.under_way.count(rank, new);
         let (held, holds) = (self.holds_slot(rank, old), self.holds_slot(rank, new));
         let (was_proven, is_proven) = (old.is_being_proven(), new.is_being_proven());
         self.slots_in_use = self.slots_in_use + u32::from(holds) - u32::from(held);

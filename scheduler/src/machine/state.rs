@@ -208,6 +208,7 @@ impl Scheduler {
             .values()
             .map(|cooldown| cooldown.until)
             .chain(paused)
+            .chain(self.under_way.kept_until)
             .chain(self.limits.deadline)
             .min()
     }

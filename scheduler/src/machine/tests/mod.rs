@@ -2,5 +2,6 @@
 
 use super::*;
 
+mod makespan;
 mod scripts;
 mod simulation;

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod breaker;
+mod choosing;
 mod conflicts;
 mod cooldowns;
 mod landing;

@@ -21,9 +21,9 @@ mod ledger;
 
 use super::*;
 use crate::{
-    AgentCandidate, AgentPool, AgentReport, Answer, AtBreaker, AttemptStep, Breaker, CommitId,
-    Dispatch, Ended, Failure, LandingRefusal, Overlap, PlanOptions, PrepareRefusal, Proof, Reason,
-    RedStart, Refactor, Request, ServiceRefusal, Task, TddMode, pair,
+    AgentCandidate, AgentPool, AgentReport, Answer, AtBreaker, AttemptStep, Breaker, Choice,
+    CommitId, Dispatch, Ended, Failure, LandingRefusal, Overlap, PlanOptions, PrepareRefusal,
+    Proof, Reason, RedStart, Refactor, Request, ServiceRefusal, Task, TddMode, pair,
 };
 use fastrand::Rng;
 use hostile::Hostile;
@@ -107,20 +107,25 @@ fn breaker(random: &mut Rng) -> Breaker {
     }
 }
 
+/// Some tasks, of which some wait for others.
+fn backlog(random: &mut Rng) -> Vec<Task> {
+    let count = 1 + random.usize(..14);
+    (1..=count)
+        .map(|number| {
+            let mut task = Task::new(number.to_string(), "Build");
+            let before = (1..number)
+                .filter(|_| random.usize(..100) < 20)
+                .map(|before| before.to_string().into());
+            task.dependencies = before.collect();
+            task
+        })
+        .collect()
+}
+
 impl World {
     fn new(seed: u64) -> Self {
         let mut random = Rng::with_seed(seed);
-        let count = 1 + random.usize(..14);
-        let tasks: Vec<Task> = (1..=count)
-            .map(|number| {
-                let mut task = Task::new(number.to_string(), "Build");
-                let before = (1..number)
-                    .filter(|_| random.usize(..100) < 20)
-                    .map(|before| before.to_string().into());
-                task.dependencies = before.collect();
-                task
-            })
-            .collect();
+        let tasks = backlog(&mut random);
         let tdd = if random.usize(..100) < 50 {
             TddMode::Auto
         } else {
@@ -162,6 +167,10 @@ impl World {
             Overlap::Allow
         };
         limits.conflict_rounds = random.u32(..5);
+        limits.choice = match seed % 4 {
+            0 => Choice::FirstInOrder,
+            _ => Choice::LookingAround,
+        };
         limits.agents = roster(&mut random);
         limits.land_batch = NonZeroU32::new(1 + random.u32(..6)).expect("a batch");
         limits.breaker = breaker(&mut random);
@@ -576,9 +585,12 @@ impl World {
             (false, true, 1) => Ended::TimedOut,
             (false, true, _) => Ended::Exited(Some(1)),
         };
+        let attempts = self.scheduler.task(task).map(|view| view.attempts);
+        let last = attempts.and_then(<[AttemptRecord]>::last);
+        let began = last.map_or(self.now, |record| record.started_at);
         Answer::AgentEnded(AgentReport {
             refusal,
-            ..AgentReport::new("simulated", self.now, self.now, ended)
+            ..AgentReport::new("simulated", began, self.now, ended)
         })
     }
 

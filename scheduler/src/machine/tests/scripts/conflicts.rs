@@ -1,7 +1,7 @@
 //! Proven work that conflicts with what has landed.
 
 use super::*;
-use crate::{Foreseen, Overlap};
+use crate::{Choice, Foreseen, Overlap};
 
 fn begun(edges: &[(&str, &[&str])], slots: u32, change: impl FnOnce(&mut Limits)) -> Script {
     let mut limits = Limits::with_slots(NonZeroU32::new(slots).expect("slots"));
@@ -189,7 +189,8 @@ fn what_no_agent_may_put_together_is_done_anew_without_a_charge_as_often_as_the_
 
 #[test]
 fn a_task_that_conflicted_twice_lands_before_others_start_that_may_touch_the_same_files() {
-    let mut script = begun(&[("1", &[]), ("2", &[]), ("3", &[])], 2, |_| {});
+    let in_order = |limits: &mut Limits| limits.choice = Choice::FirstInOrder;
+    let mut script = begun(&[("1", &[]), ("2", &[]), ("3", &[])], 2, in_order);
     script.proves("1", &["list"]);
     assert_eq!(script.started(), ["2", "3"]);
     script.goes_on("1", conflict(true));
@@ -270,6 +271,7 @@ fn with_overlap_avoided_tasks_that_name_the_same_file_work_side_by_side_only_whe
     let started = |slots: u32, overlap: Overlap| {
         let mut limits = Limits::with_slots(NonZeroU32::new(slots).expect("slots"));
         limits.overlap = overlap;
+        limits.choice = Choice::FirstInOrder;
         let mut script = Script {
             scheduler: Scheduler::new(plan.clone(), limits),
             now: Timestamp(0),
