@@ -15,7 +15,8 @@ use tm_executors::testing::{Reading, TestCommand, expected_reading};
 use tm_presets::Recipe;
 use tm_runtime::{now, tests_at_once};
 use tm_scheduler::{
-    Breaker, Choice, Limits, Phase, Refactor, RunId, Timestamp, WavePlan, milliseconds,
+    Breaker, Choice, Durations, Limits, Phase, PlanOptions, Refactor, RunId, Timestamp, WavePlan,
+    milliseconds,
 };
 use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::new_run_id;
@@ -48,17 +49,21 @@ pub fn plan(project: &Project, order: &PlanOrder) -> Result<Planned, Error> {
     }
     let run = new_id(now());
     let start = Start::find(project, order, &run, &mut backlog)?;
-    let plan = WavePlan::new(&backlog.tasks, &options(order, settings)).map_err(|refusal| {
-        Error::Unplannable {
-            backlog: source.path().to_owned(),
-            refusal,
-        }
+    let limits = limits(project);
+    let past = project.directory.past_tasks();
+    let options = PlanOptions {
+        durations: Durations::learned(&past, &backlog.tag).within(&limits),
+        ..options(order, settings)
+    };
+    let plan = WavePlan::new(&backlog.tasks, &options).map_err(|refusal| Error::Unplannable {
+        backlog: source.path().to_owned(),
+        refusal,
     })?;
     let start = start.without_tests_alone(project, &run, &plan)?;
     start.tell(project)?;
     let limits = Limits {
         hot_files: start.hot_files.clone(),
-        ..limits(project)
+        ..limits
     };
     Ok(Planned {
         source,

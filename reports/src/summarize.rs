@@ -10,8 +10,8 @@ use crate::{
 };
 use tm_scheduler::preflight::Preflight;
 use tm_scheduler::{
-    AttemptRecord, BranchName, Claim, ClaimStatus, CommitId, Phase, PlacedTask, Proof, ResultFile,
-    RunId, RunStatus, Scheduler, State, Tag, TaskId, TaskView, Timestamp, exit_code,
+    AttemptRecord, BranchName, Claim, ClaimStatus, CommitId, Failure, Phase, PlacedTask, Proof,
+    ResultFile, RunId, RunStatus, Scheduler, State, Tag, TaskId, TaskView, Timestamp, exit_code,
 };
 
 /// Facts about a run that the scheduler does not know.
@@ -127,6 +127,9 @@ fn task_summary(view: &TaskView<'_>) -> TaskSummary {
         commit: view.state.commit().map(CommitId::to_string),
         blocked_by,
         dependencies: task.dependencies.iter().map(TaskId::to_string).collect(),
+        complexity: task.complexity,
+        touched: touched(last),
+        worked_ms: worked_ms(view),
         diffstat: None,
         diff: None,
         attempts: view
@@ -135,6 +138,34 @@ fn task_summary(view: &TaskView<'_>) -> TaskSummary {
             .map(|record| attempt_summary(record, task.phase))
             .collect(),
     }
+}
+
+/// So many files are named of each task.
+const MOST_FILES: usize = 24;
+
+fn touched(last: Option<&AttemptRecord>) -> Vec<String> {
+    let proof = last.and_then(AttemptRecord::proof_of_commit);
+    let files = proof.filter(|proof| proof.holds());
+    files.map_or_else(Vec::new, |proof| {
+        proof.touched.iter().take(MOST_FILES).cloned().collect()
+    })
+}
+
+/// What limits of services, crashes and orders of people cost says nothing of the task; what conflicts cost does.
+fn worked_ms(view: &TaskView<'_>) -> Option<u64> {
+    let is_proven = matches!(view.state, State::Held { .. } | State::Landed { .. });
+    let counts = |record: &&AttemptRecord| match record.failure() {
+        None => record.evidence().is_empty(),
+        Some(Failure::Conflict) => true,
+        Some(_) => record.is_charged(),
+    };
+    let reports = view.attempts.iter().filter(counts);
+    let reports = reports.filter_map(AttemptRecord::report);
+    is_proven.then(|| {
+        reports
+            .map(|report| report.ended_at.since(report.started_at))
+            .sum()
+    })
 }
 
 fn verdict(view: &TaskView<'_>) -> Verdict {

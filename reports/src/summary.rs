@@ -9,8 +9,8 @@ use std::fmt;
 use tm_scheduler::merging::Resolution;
 use tm_scheduler::preflight::Preflight;
 use tm_scheduler::{
-    BranchName, CoverageChange, Dispatch, Failure, GateResult, Phase, Reason, Strength, Tokens,
-    counted,
+    BranchName, Complexity, CoverageChange, Dispatch, Failure, GateResult, Phase, Reason, Strength,
+    Tokens, counted,
 };
 
 tm_scheduler::words! {
@@ -64,8 +64,7 @@ pub struct Summary {
     pub ended_at: String,
     /// Milliseconds between the two.
     pub wall_ms: u64,
-    /// The least time in which the attempts that settled the tasks could have been run with so many slots, and tested with
-    /// so many places for tests.
+    /// The least time in which the attempts that settled the tasks fit into so many slots and places for tests.
     pub lower_bound_ms: u64,
     /// When nobody carried it out: between the end of one process and the start of the next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -144,6 +143,15 @@ pub struct TaskSummary {
     /// What it depends on, within the run.
     #[serde(default)]
     pub dependencies: Vec<String>,
+    /// The size in the backlog.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub complexity: Option<Complexity>,
+    /// Files that the proven work touches, some where they are many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub touched: Vec<String>,
+    /// How long its agents worked until it was proven, in milliseconds: what later runs expect of tasks like it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worked_ms: Option<u64>,
     /// How much the proven work changes; `null` when there is none.
     pub diffstat: Option<DiffstatSummary>,
     /// The beginning of that change, where somebody asked for it.

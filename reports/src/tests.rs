@@ -258,6 +258,7 @@ fn the_json_has_every_key_of_the_contract() {
       "dependencies": [
         "1:red"
       ],
+      "worked_ms": 5000,
       "diffstat": null,
       "attempts": [
         {
@@ -301,6 +302,11 @@ fn the_json_has_every_key_of_the_contract() {
       ]
     }
     "#);
+}
+
+#[test]
+fn the_json_has_what_the_whole_run_came_to() {
+    let json = serde_json::to_value(summary()).expect("json");
     insta::assert_json_snapshot!(json["totals"], @r#"
     {
       "passed": 2,

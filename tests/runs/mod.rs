@@ -10,6 +10,7 @@ mod misbehaviour;
 mod nights;
 mod notes;
 mod one_run;
+mod past_runs;
 mod places;
 mod preflight;
 mod steered_by_agents;

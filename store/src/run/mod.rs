@@ -13,6 +13,7 @@ mod lock;
 mod moved;
 mod name;
 mod notes;
+mod past_tasks;
 mod planned;
 mod review;
 
