@@ -1,4 +1,9 @@
-//! Backlogs of any size for benchmarks: layered graphs in the shape of real ones, the same for the same size.
+//! What benchmarks measure with: backlogs of any size, layered graphs in the shape of real ones, the same for the same size;
+//! graphs of tasks with their times, made or read, and the time in which they are carried out.
+
+pub mod graph_files;
+pub mod graphs;
+pub mod simulated;
 
 use tm_scheduler::Task;
 

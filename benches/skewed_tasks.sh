@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Runs a backlog of tasks whose agents sleep for skewed times, and says how much longer the run takes than the least time in
+# which those agents could have done it (`lower_bound_ms` of its summary), and where the rest goes.
+#
+#   benches/skewed_tasks.sh [TASKS] [SLOTS] [MEAN_MS]     60, 5 and 1000 when not given
+#   TM=PATH runs that binary instead of a release build; SEED (1) chooses the backlog; TEST_MS (20) is how long its tests
+#   take; ARGUMENTS ("") are given to `tm waves run`; ROUNDS (1) runs it so often, in repositories of their own, the second
+#   time with what the first one tells (HISTORY=1)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tm=${TM:-}
+if [ -z "$tm" ]; then
+    cargo build --quiet --release --bin tm
+    tm=${CARGO_TARGET_DIR:-$PWD/target}/release/tm
+fi
+room=$(df --output=avail /dev/shm 2>/dev/null | tail -1 || true)
+if [ -z "${TMPDIR:-}" ] && [ "${room:-0}" -gt 1000000 ]; then
+    export TMPDIR=/dev/shm
+fi
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+PATH=$(dirname "$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')"):$PATH
+export PATH HOME=$folder/home GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
+mkdir -p "$HOME"
+python3 benches/skewed_tasks.py "$folder" "$tm" "${1:-60}" "${2:-5}" "${3:-1000}"
