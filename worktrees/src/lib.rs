@@ -26,6 +26,7 @@ mod merge;
 mod merge_into_checkout;
 mod merged;
 mod names;
+mod new_commit;
 mod objects;
 mod owned;
 mod patterns;

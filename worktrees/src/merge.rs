@@ -1,6 +1,7 @@
 //! Merges without a checkout: the base of a task, and landing.
 
 use crate::git::{Git, entry, fields, path_of, unexpected};
+use crate::new_commit::NewCommit;
 use crate::{Error, Repository, Result, TreeId};
 use std::path::PathBuf;
 use tm_scheduler::CommitId;
@@ -170,9 +171,14 @@ impl Repository {
         parents: &[&CommitId],
         message: &str,
     ) -> Result<CommitId> {
-        self.git_commit_tree(tree, parents, message)
-            .object_id()
-            .map(CommitId::new)
+        let new = NewCommit {
+            tree,
+            parents,
+            message,
+        };
+        let by_git = || self.git_commit_tree(tree, parents, message).object_id();
+        self.commit_here(&new)
+            .map_or_else(|| by_git().map(CommitId::new), Ok)
     }
 
     pub(crate) fn git_commit_tree(

@@ -12,6 +12,7 @@ mod taken_over;
 use crate::clean::remove_if_there;
 use crate::files::{Identity, beginning, create_folder, replace};
 use crate::git::path_of;
+use crate::new_commit::People;
 use crate::owned::{OwnedFolder, OwnedHead, SHORT, dot_git};
 use crate::reader::{Reader, Target};
 use crate::repository::own::{NO_HEAD, OwnGit};
@@ -225,10 +226,13 @@ fn settle(repository: &Repository, own: &OwnGit, common: &Path) -> Result<()> {
 /// What decides how an agent's git works, with the places of patterns and attributes, as a file of git's.
 pub(crate) fn of_agents(repository: &Repository, own: &OwnGit, paths: [&Path; 2]) -> String {
     // Where nobody said who commits, git says so to the agent.
-    let author = repository.author().ok().flatten();
-    let author = author.map(|(name, address)| {
-        settings::lines([("user.name", name.as_str()), ("user.email", address)])
-    });
+    let people = repository.people().ok().flatten();
+    let author = people.map(
+        |People {
+             author: (name, address),
+             ..
+         }| { settings::lines([("user.name", name.as_str()), ("user.email", address)]) },
+    );
     let [excludes, attributes, hooks] =
         [paths[0], paths[1], &own.hooks].map(|path| path.to_string_lossy());
     author.unwrap_or_default()

@@ -4,6 +4,7 @@
 use crate::git::Git;
 use crate::history::PastCommit;
 use crate::hooks::SPARED;
+use crate::new_commit::NewCommit;
 use crate::said::telling_line;
 use crate::tree::index_entry;
 use crate::{Error, Repository, Result, TreeId};
@@ -62,7 +63,16 @@ impl Repository {
         parents: &[&CommitId],
         message: &str,
     ) -> Result<CommitId> {
-        self.as_user(self.git_commit_tree(tree, parents, message))
+        let new = NewCommit {
+            tree,
+            parents,
+            message,
+        };
+        let here = (!self.signs_commits()?).then(|| self.commit_here(&new));
+        here.flatten().map_or_else(
+            || self.as_user(self.git_commit_tree(tree, parents, message)),
+            Ok,
+        )
     }
 
     /// Makes one of the moment of another, so that the same of the same is the same commit, as far as it is not signed.

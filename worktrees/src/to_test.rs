@@ -1,15 +1,16 @@
 //! Commits that are made to be tested and never land: a tree with other texts, or with files of another commit.
 //!
 //! Where the library can write the object store, it takes no process: what is made here may be lost with the power, since
-//! it is made again. What is to last is git's to write.
+//! it is made again, whatever the settings say of how objects are written.
 
 use crate::git::path_of;
 use crate::library::{LINK, PLAIN};
 use crate::names::path_named;
+use crate::new_commit::NewCommit;
 use crate::reader::{Entry, Reader, id};
 use crate::{MergePreview, Repository, Result, TreeId};
+use git2::FileMode;
 use git2::build::TreeUpdateBuilder;
-use git2::{Commit, FileMode, Signature};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tm_scheduler::CommitId;
@@ -35,25 +36,16 @@ impl Repository {
     }
 
     fn tree_to_test(&self, tree: &TreeId, parents: &[&CommitId]) -> Result<CommitId> {
-        let author = self.author()?;
+        let new = NewCommit {
+            tree,
+            parents,
+            message: TREE_TO_TEST,
+        };
+        let people = self.people()?;
         self.read_or(
-            |reader| reader.commit_to_test(tree, parents, author?),
+            |reader| reader.made(&reader.writer()?, &new, people?),
             || self.commit_tree(tree, parents, TREE_TO_TEST),
         )
-    }
-
-    /// Returns the name and the address that commits of a run bear, asked for once.
-    pub(crate) fn author(&self) -> Result<Option<&(String, String)>> {
-        let Some(known) = self.own().map(|own| &own.author) else {
-            return Ok(None);
-        };
-        if known.get().is_none() {
-            let said = self.git_on_objects("var GIT_AUTHOR_IDENT").text()?;
-            let named = said.rsplit_once('>').map_or("", |(named, _)| named);
-            let (name, address) = named.split_once(" <").unwrap_or_default();
-            known.get_or_init(|| (name.to_owned(), address.to_owned()));
-        }
-        Ok(known.get())
     }
 
     /// Makes a commit, on no branch, of a tree in which these files are as they are in `from`: with its content, or not
@@ -115,31 +107,6 @@ impl Repository {
 
 impl Reader {
     /// Makes a commit of a tree on others.
-    fn commit_to_test(
-        &self,
-        tree: &TreeId,
-        parents: &[&CommitId],
-        (name, address): &(String, String),
-    ) -> Option<CommitId> {
-        let git = self.writer()?;
-        let tree = git.find_tree(id(&tree.0)?).ok()?;
-        let commit = |parent: &&CommitId| git.find_commit(id(parent.as_str())?).ok();
-        let parents: Vec<Commit<'_>> = parents.iter().map(commit).collect::<Option<_>>()?;
-        let signature = Signature::now(name, address).ok()?;
-        Some(CommitId::new(
-            git.commit(
-                None,
-                &signature,
-                &signature,
-                TREE_TO_TEST,
-                &tree,
-                &parents.iter().collect::<Vec<_>>(),
-            )
-            .ok()?
-            .to_string(),
-        ))
-    }
-
     /// Makes a tree in which files have these modes and texts.
     fn with_texts(&self, tree: &TreeId, texts: &[(&[u8], i32, &str)]) -> Option<TreeId> {
         let git = self.writer()?;

@@ -8,6 +8,7 @@
 use crate::asked::AskedGit;
 use crate::clean::remove_if_there;
 use crate::files::{Identity, beginning, create_folder, link, replace};
+use crate::new_commit::People;
 use crate::quiet::LastStatus;
 use crate::reader::{HEAD_BYTES, Reader};
 use crate::reference_updates::ReferenceUpdates;
@@ -43,8 +44,8 @@ pub(crate) struct OwnGit {
     pub(crate) modules: Mutex<()>,
     /// Whether the settings have commits signed, once that was asked for: they stay as they were taken.
     pub(crate) signs: OnceLock<bool>,
-    /// The name and the address that commits bear, by the same settings.
-    pub(crate) author: OnceLock<(String, String)>,
+    /// Whom commits name, by the same settings.
+    pub(crate) people: OnceLock<People>,
     /// The repository's own configuration as it was read last, and the folder of hooks that it names.
     pub(crate) named_hooks: Mutex<Option<(Vec<u8>, String)>>,
     /// What reads refs and objects without a process, opened when all is in its place.
@@ -71,7 +72,7 @@ impl OwnGit {
             hooks: folder.join(settings::HOOKS),
             modules: Mutex::new(()),
             signs: OnceLock::new(),
-            author: OnceLock::new(),
+            people: OnceLock::new(),
             named_hooks: Mutex::new(None),
             reader: None,
             last_status: Mutex::default(),

@@ -47,7 +47,7 @@ const FORMAT: [&str; 4] = [
 ];
 
 /// What keys begin with that say how git writes objects.
-const OF_WRITING: [&str; 2] = ["fsync", "sharedrepository"];
+const OF_WRITING: [&str; 3] = ["fsync", "sharedrepository", "commitencoding"];
 /// The variables by which a caller hands settings down to git.
 const HANDED_DOWN: [&str; 2] = ["GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"];
 

@@ -199,6 +199,7 @@ fn where_the_settings_say_how_objects_are_written_git_writes_them() {
         ("core.fsync", "all"),
         ("core.sharedRepository", "group"),
         ("core.fsyncObjectFiles", "true"),
+        ("i18n.commitEncoding", "ISO-8859-1"),
     ] {
         let scene = Scene::new();
         let writes = |scene: &Scene| {

@@ -1,0 +1,90 @@
+//! Commits that are made in this process: the bytes that git would write, where the settings leave nothing to say of them.
+
+use crate::reader::{Reader, id};
+use crate::{Repository, Result, TreeId};
+use git2::{Commit, Signature};
+use std::collections::HashSet;
+use tm_scheduler::CommitId;
+
+/// Variables by which a caller says when commits are made.
+const DATES: [&str; 2] = ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"];
+
+/// Whom commits of a run name, each by name and address.
+#[derive(Debug)]
+pub(crate) struct People {
+    pub(crate) author: (String, String),
+    committer: (String, String),
+}
+
+/// A commit before it is made.
+#[derive(Clone, Copy)]
+pub(crate) struct NewCommit<'a> {
+    pub(crate) tree: &'a TreeId,
+    pub(crate) parents: &'a [&'a CommitId],
+    pub(crate) message: &'a str,
+}
+
+impl Repository {
+    /// Returns whom commits of a run name, asked for once; `None` where it is no run's repository.
+    ///
+    /// # Errors
+    /// git knows nobody to name.
+    pub(crate) fn people(&self) -> Result<Option<&People>> {
+        let Some(known) = self.own().map(|own| &own.people) else {
+            return Ok(None);
+        };
+        if known.get().is_none() {
+            let person = |role: &str| -> Result<_> {
+                let asked = self.git_on_objects("var").arg(format!("GIT_{role}_IDENT"));
+                let said = asked.text()?;
+                let named = said.rsplit_once('>').map_or("", |(named, _)| named);
+                let (name, address) = named.split_once(" <").unwrap_or_default();
+                Ok((name.to_owned(), address.to_owned()))
+            };
+            let (author, committer) = (person("AUTHOR")?, person("COMMITTER")?);
+            known.get_or_init(|| People { author, committer });
+        }
+        Ok(known.get())
+    }
+
+    /// Makes a commit that is to last, signed by nobody; `None` where that is git's to do.
+    pub(crate) fn commit_here(&self, new: &NewCommit<'_>) -> Option<CommitId> {
+        if DATES.iter().any(|name| self.environment.has(name)) {
+            return None;
+        }
+        // Who can't be named is told by git.
+        let people = self.people().ok()??;
+        self.read(|reader| reader.made(&reader.writer_of_what_lasts()?, new, people))
+    }
+}
+
+impl Reader {
+    /// Makes a commit; `None` where git would say something to it.
+    pub(crate) fn made(
+        &self,
+        writer: &git2::Repository,
+        new: &NewCommit<'_>,
+        people: &People,
+    ) -> Option<CommitId> {
+        let mut named = HashSet::new();
+        let is_told_by_git =
+            new.message.contains('\0') || !new.parents.iter().all(|parent| named.insert(*parent));
+        if is_told_by_git {
+            return None;
+        }
+        let tree = writer.find_tree(id(&new.tree.0)?).ok()?;
+        let commit = |parent: &&CommitId| writer.find_commit(id(parent.as_str())?).ok();
+        let parents: Vec<Commit<'_>> = new.parents.iter().map(commit).collect::<Option<_>>()?;
+        let signature = |(name, address): &(String, String)| Signature::now(name, address).ok();
+        tm_faults::check("objects: commit").ok()?;
+        let made = writer.commit(
+            None,
+            &signature(&people.author)?,
+            &signature(&people.committer)?,
+            new.message,
+            &tree,
+            &parents.iter().collect::<Vec<_>>(),
+        );
+        Some(CommitId::new(made.ok()?.to_string()))
+    }
+}
