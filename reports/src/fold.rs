@@ -26,6 +26,15 @@ pub(crate) fn fold(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Returns text in so many columns at the most; where that is not all of it, it ends in an ellipsis.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    if columns_of(text) <= width {
+        return text.to_owned();
+    }
+    let pieces = pieces(text, width.saturating_sub(1));
+    format!("{}…", pieces[0])
+}
+
 /// A word in pieces of so many columns at the most.
 fn pieces(word: &str, width: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];

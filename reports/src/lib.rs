@@ -26,7 +26,7 @@ mod view;
 
 pub use audit::{audit_junit, audit_text};
 pub use cleaned::cleaned;
-pub use columns::{columns, listed};
+pub use columns::{Cell, columns, listed, one_line_each};
 pub use compliance::{PairSummary, TddSummary};
 pub use doubts::with_doubts;
 pub use layout::laid_out;

@@ -9,14 +9,13 @@ use crate::display::{json_text, print_own};
 use crate::failure::Result;
 use crate::pager::{painted, print_paged, width};
 use clap::Args;
-use console::{Alignment, measure_text_width, pad_str, truncate_str};
 use itertools::Itertools as _;
 use serde_json::{Value, json};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Duration;
-use tm_reports::{Tone, laid_out, listed, toned};
+use tm_reports::{Cell, Tone, laid_out, listed, one_line_each};
 use tm_scheduler::{Status, Tag, Task, TaskId, blocks};
 use tm_store::backlog::Backlog;
 
@@ -296,12 +295,9 @@ impl ListArguments {
         let heads = self.all_tags.then_some("TAG").into_iter().chain(names);
         let heads = heads.map(|name| Cell(name.to_owned(), Some(Tone::Strong)));
         let rows = std::iter::once(heads.collect_vec()).chain(self.rows(listings).map(cells));
-        lines_of(&rows.collect_vec(), width())
+        one_line_each(&rows.collect_vec(), width())
     }
 }
-
-/// What stands in a column, and in which tone.
-struct Cell(String, Option<Tone>);
 
 /// The tone of a status; what nobody works on has none.
 fn tone_of(status: &Status) -> Option<Tone> {
@@ -349,31 +345,4 @@ fn some_of(ids: &[TaskId]) -> String {
     let left = ids.len() - count;
     let named = ids.iter().take(count).map(ToString::to_string);
     named.chain([format!("+{left}")]).join(", ")
-}
-
-/// Rows of cells as lines, columns that are empty left out; the last cell is cut where there is no room.
-fn lines_of(rows: &[Vec<Cell>], width: usize) -> String {
-    let cells = |column: usize| rows.iter().map(move |row| row[column].0.as_str());
-    let last = rows[0].len() - 1;
-    let is_used =
-        |column: &usize| *column == last || cells(*column).skip(1).any(|cell| !cell.is_empty());
-    let columns = (0..=last).filter(is_used).collect_vec();
-    let widths = |column: usize| cells(column).map(measure_text_width).max().unwrap_or(0);
-    let widths = columns.iter().map(|&column| widths(column)).collect_vec();
-    let before: usize = widths.iter().rev().skip(1).map(|width| width + 2).sum();
-    let room = width.saturating_sub(before).max(20);
-    let line = |row: &Vec<Cell>| {
-        let cells = columns.iter().zip(&widths).map(|(&column, &width)| {
-            let Cell(text, tone) = &row[column];
-            let text = if column == last {
-                truncate_str(text, room, "…")
-            } else {
-                pad_str(text, width, Alignment::Left, None)
-            };
-            tone.map_or_else(|| text.to_string(), |tone| toned(&text, tone))
-        });
-        let line = cells.collect_vec().join("  ");
-        format!("{}\n", line.trim_end())
-    };
-    rows.iter().map(line).collect()
 }
