@@ -64,6 +64,12 @@ impl Tree {
         self.env_markers.iter().filter_map(named).collect()
     }
 
+    /// Tells whether these variables have all its marks.
+    pub(super) fn marks(&self, variables: &BTreeSet<&[u8]>) -> bool {
+        let has = |mark: &String| variables.contains(mark.as_bytes());
+        !self.env_markers.is_empty() && self.env_markers.iter().all(has)
+    }
+
     /// When the first process of the tree was started; nothing of the tree is older.
     fn started_at(&self) -> u64 {
         self.leader.identity().map_or(0, |leader| leader.start_time)
@@ -345,13 +351,7 @@ impl<'a> Marks<'a> {
             .iter()
             .filter_map(|variable| self.by_mark.get(variable))
             .flatten();
-        let has_all = |id: &TreeId| {
-            trees.get(id).is_some_and(|tree| {
-                tree.env_markers
-                    .iter()
-                    .all(|mark| variables.contains(mark.as_bytes()))
-            })
-        };
+        let has_all = |id: &TreeId| trees.get(id).is_some_and(|tree| tree.marks(&variables));
         candidates.copied().filter(has_all).collect()
     }
 }

@@ -2,6 +2,7 @@
 //! takes one for all.
 
 use super::{Git, not_started, unexpected};
+use crate::hooks::SPARED;
 use crate::{Error, OrFailedTo as _, Result};
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
@@ -29,6 +30,8 @@ impl Git {
         let stderr = complaints
             .try_clone()
             .or_failed_to("write to", temporary_folder())?;
+        // It is nothing that a program which tm ran has left behind.
+        self.command.env(SPARED, "1");
         let command = self.command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let started = command.stderr(stderr).spawn();
         let mut child = started.map_err(|source| not_started(&self.folder, source))?;
