@@ -6,6 +6,7 @@
 use crate::TreeId;
 use crate::library::{FOLDER, LINK, Library, NESTED, Named, by_name};
 use crate::reader::{Reader, id};
+use crate::writer::Writer;
 use git2::Oid;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,7 +43,7 @@ impl Reader {
 /// A merge of trees: what reads, and what writes.
 struct Apart<'a> {
     library: &'a mut Library,
-    writer: git2::Repository,
+    writer: Writer<'a>,
 }
 
 impl Apart<'_> {

@@ -174,20 +174,31 @@ impl Fresh {
         if self.git.find_tree(of).is_ok() {
             return self.tree(of, Some(base));
         }
+        let since = self.git.find_commit(known).ok()?.time().seconds();
         let mut commits = vec![of];
-        while let Some(commit) = commits.pop() {
-            let is_known = commit == known || self.git.graph_descendant_of(known, commit).ok()?;
-            if is_known || !self.seen.insert(commit) {
+        while let Some(id) = commits.pop() {
+            if id == known || self.seen.contains(&id) {
                 continue;
             }
-            let (tree, parents) = {
-                let commit = self.git.find_commit(commit).ok()?;
-                (commit.tree_id(), commit.parent_ids().collect::<Vec<_>>())
+            let (tree, parents, made) = {
+                let commit = self.git.find_commit(id).ok()?;
+                let parents = commit.parent_ids().collect::<Vec<_>>();
+                (commit.tree_id(), parents, commit.time().seconds())
             };
+            // What is newer came after it, or says so and is read for nothing: history is walked for what is older.
+            if made <= since && self.git.graph_descendant_of(known, id).ok()? {
+                continue;
+            }
+            self.seen.insert(id);
             self.tree(tree, Some(base))?;
             commits.extend(parents);
         }
         Some(())
+    }
+
+    /// Reads an object.
+    pub(crate) fn object(&self, id: Oid) -> Option<()> {
+        self.git.odb().ok()?.read(id).ok().map(drop)
     }
 
     /// Reads everything of a tree that another one does not have under the same name.

@@ -1,6 +1,7 @@
 //! Commits that are made in this process: the bytes that git would write, where the settings leave nothing to say of them.
 
-use crate::reader::{Reader, id};
+use crate::reader::id;
+use crate::writer::Writer;
 use crate::{Repository, Result, TreeId};
 use git2::{Commit, Signature};
 use std::collections::HashSet;
@@ -54,34 +55,29 @@ impl Repository {
         }
         // Who can't be named is told by git.
         let people = self.people().ok()??;
-        self.read(|reader| reader.made(&reader.writer_of_what_lasts()?, new, people))
+        self.read(|reader| new.made(&reader.writer_of_what_lasts()?, people))
     }
 }
 
-impl Reader {
-    /// Makes a commit; `None` where git would say something to it.
-    pub(crate) fn made(
-        &self,
-        writer: &git2::Repository,
-        new: &NewCommit<'_>,
-        people: &People,
-    ) -> Option<CommitId> {
+impl NewCommit<'_> {
+    /// Makes it; `None` where git would say something to it.
+    pub(crate) fn made(&self, writer: &Writer<'_>, people: &People) -> Option<CommitId> {
         let mut named = HashSet::new();
         let is_told_by_git =
-            new.message.contains('\0') || !new.parents.iter().all(|parent| named.insert(*parent));
+            self.message.contains('\0') || !self.parents.iter().all(|parent| named.insert(*parent));
         if is_told_by_git {
             return None;
         }
-        let tree = writer.find_tree(id(&new.tree.0)?).ok()?;
+        let tree = writer.find_tree(id(&self.tree.0)?).ok()?;
         let commit = |parent: &&CommitId| writer.find_commit(id(parent.as_str())?).ok();
-        let parents: Vec<Commit<'_>> = new.parents.iter().map(commit).collect::<Option<_>>()?;
+        let parents: Vec<Commit<'_>> = self.parents.iter().map(commit).collect::<Option<_>>()?;
         let signature = |(name, address): &(String, String)| Signature::now(name, address).ok();
         tm_faults::check("objects: commit").ok()?;
         let made = writer.commit(
             None,
             &signature(&people.author)?,
             &signature(&people.committer)?,
-            new.message,
+            self.message,
             &tree,
             &parents.iter().collect::<Vec<_>>(),
         );

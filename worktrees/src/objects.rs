@@ -86,7 +86,7 @@ impl Repository {
         self.own_objects().map_or(Ok(()), OwnObjects::publish)
     }
 
-    fn own_objects(&self) -> Option<&OwnObjects> {
+    pub(crate) fn own_objects(&self) -> Option<&OwnObjects> {
         self.own()?.objects.as_ref()
     }
 

@@ -6,12 +6,15 @@
 //! and those of the run by `alternates`, so that its commit graph is none; what an object holds is compared with its name by the library at
 //! each reading.
 
+use crate::checked_objects::CheckedObjects;
 use crate::files::{beginning, create_folder, link, replace};
 use crate::indexed::has_objects_alone;
 use crate::library::{FOLDER, Fresh, Library, content};
 use crate::names::name_of;
+use crate::repository::own_objects::OwnObjects;
+use crate::writer::Writer;
 use crate::{OrFailedTo as _, Result, TreeId};
-use git2::{ErrorCode, Oid, RepositoryOpenFlags};
+use git2::{ErrorCode, Oid, References, RepositoryOpenFlags};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -89,6 +92,8 @@ pub(crate) struct Reader {
     common: PathBuf,
     writes: LibraryWrites,
     library: Mutex<Library>,
+    /// What wrote objects before, and does nothing now.
+    writers: Mutex<Vec<git2::Repository>>,
 }
 
 impl std::fmt::Debug for Reader {
@@ -127,6 +132,7 @@ impl Reader {
             common: common.to_owned(),
             writes,
             library: Mutex::new(Library::new(git)),
+            writers: Mutex::default(),
         }))
     }
 
@@ -135,7 +141,7 @@ impl Reader {
     }
 
     /// Returns what makes objects that are to last; `None` where the settings say how, and the library knows nothing of that.
-    pub(crate) fn writer_of_what_lasts(&self) -> Option<git2::Repository> {
+    pub(crate) fn writer_of_what_lasts(&self) -> Option<Writer<'_>> {
         (self.writes == LibraryWrites::WhatLasts).then(|| self.writer())?
     }
 
@@ -151,8 +157,8 @@ impl Reader {
     }
 
     /// Returns what makes objects.
-    pub(crate) fn writer(&self) -> Option<git2::Repository> {
-        open(&self.common)
+    pub(crate) fn writer(&self) -> Option<Writer<'_>> {
+        Writer::begin(&self.writers, || open(&self.common))
     }
 
     /// Returns the id at a full name of a reference. One that names another one is git's to follow.
@@ -164,10 +170,16 @@ impl Reader {
         }
     }
 
-    /// Returns the full names of references that begin so, with their ids, in order.
-    pub(crate) fn references(&self, beginning: &str) -> Option<Vec<(String, CommitId)>> {
-        let all = self.all_references()?.into_iter();
-        all.filter(|(name, _)| name.starts_with(beginning.as_bytes()))
+    /// Returns the full names of references in a folder of names, with their ids, in order; no others are read.
+    pub(crate) fn references(&self, folder: &str) -> Option<Vec<(String, CommitId)>> {
+        // No name of a reference holds what stands for other letters.
+        if folder.contains(['*', '?', '[', '\\']) || !folder.ends_with('/') {
+            return None;
+        }
+        let library = self.library();
+        let below = library.git.references_glob(&format!("{folder}*")).ok()?;
+        told(below)?
+            .into_iter()
             .map(|(name, target)| match target {
                 Target::Object(id) => Some((String::from_utf8(name).ok()?, id)),
                 // git's to follow.
@@ -178,18 +190,7 @@ impl Reader {
 
     /// Returns the full names of all references in order, and what they say.
     pub(crate) fn all_references(&self) -> Option<Vec<(Vec<u8>, Target)>> {
-        let library = self.library();
-        let mut found = Vec::new();
-        for reference in library.git.references().ok()? {
-            let reference = reference.ok()?;
-            let target = match reference.target() {
-                Some(id) => Target::Object(commit_id(id)),
-                None => Target::Reference(reference.symbolic_target_bytes()?.to_owned()),
-            };
-            found.push((reference.name_bytes().to_owned(), target));
-        }
-        found.sort_by(|(one, _), (other, _)| one.cmp(other));
-        Some(found)
+        told(self.library().git.references().ok()?)
     }
 
     /// Returns the tree of a commit.
@@ -289,6 +290,18 @@ impl Reader {
         Some(fresh.seen)
     }
 
+    /// Tells the same of a commit and what came after a known one, without reading what was checked before and lies in the
+    /// same file.
+    pub(crate) fn are_as_checked(
+        &self,
+        of: &str,
+        objects: &OwnObjects,
+        checked: &mut CheckedObjects,
+    ) -> Option<()> {
+        let mut fresh = Fresh::new(open(&self.folder)?);
+        checked.read(&mut fresh, objects, id(of)?)
+    }
+
     /// Returns the content of a file, or the target of a link, in a tree.
     pub(crate) fn file(&self, tree: &str, path: &[u8]) -> Option<Found<Vec<u8>>> {
         let mut library = self.library();
@@ -311,6 +324,21 @@ impl Reader {
     pub(crate) fn blob(&self, blob: &str) -> Option<Vec<u8>> {
         content(&self.library().git, id(blob)?)
     }
+}
+
+/// Returns the names of references in order, and what they say.
+fn told(references: References<'_>) -> Option<Vec<(Vec<u8>, Target)>> {
+    let mut found = Vec::new();
+    for reference in references {
+        let reference = reference.ok()?;
+        let target = match reference.target() {
+            Some(id) => Target::Object(commit_id(id)),
+            None => Target::Reference(reference.symbolic_target_bytes()?.to_owned()),
+        };
+        found.push((reference.name_bytes().to_owned(), target));
+    }
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Some(found)
 }
 
 fn commit_id(id: Oid) -> CommitId {

@@ -43,7 +43,7 @@ impl Repository {
         };
         let people = self.people()?;
         self.read_or(
-            |reader| reader.made(&reader.writer()?, &new, people?),
+            |reader| new.made(&reader.writer()?, people?),
             || self.commit_tree(tree, parents, TREE_TO_TEST),
         )
     }

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::trailers::Claims;
 use parking_lot::Mutex;
 use tm_scheduler::{BranchName, CommitId};
-use tm_worktrees::{ObjectCheck, Repository};
+use tm_worktrees::{CheckedObjects, ObjectCheck, Repository};
 
 /// The integration branch of a run.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub struct Integration {
     repository: Repository,
     branch: BranchName,
     known: Mutex<Known>,
+    /// What was checked of all that came after the commit which the run started from.
+    checked: Mutex<CheckedObjects>,
 }
 
 /// What tm knows of the branch.
@@ -56,7 +58,10 @@ impl Integration {
             Some(found) if is_unfinished(&repository, &newest, &found, landing)? => found,
             Some(_) | None => newest.clone(),
         };
-        let integration = Self::lost(repository, branch, newest);
+        let integration = Self {
+            checked: Mutex::new(CheckedObjects::since(base.clone())),
+            ..Self::lost(repository, branch, newest)
+        };
         integration.known.lock().at = at;
         let tip = integration.tip()?;
         let was_deleted = tip.was_deleted && !is_new;
@@ -70,6 +75,7 @@ impl Integration {
         Self {
             repository,
             branch,
+            checked: Mutex::new(CheckedObjects::since(at.clone())),
             known: Mutex::new(Known { landed: gone, at }),
         }
     }
@@ -105,6 +111,15 @@ impl Integration {
             commit: known.landed.clone(),
             was_deleted: false,
         })
+    }
+
+    /// Makes sure that nothing of a merge, or of what landed before, was written over since it was judged.
+    ///
+    /// # Errors
+    /// Something was (`tm_worktrees::Error::ObjectsNotAsNamed`), or git can't read it.
+    pub(crate) fn check(&self, merge: &CommitId) -> Result<(), tm_worktrees::Error> {
+        let mut checked = self.checked.lock();
+        self.repository.check_objects_since(merge, &mut checked)
     }
 
     /// Moves the branch from where tm put it to a merge on top of what has landed.

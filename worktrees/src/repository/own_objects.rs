@@ -5,6 +5,7 @@
 //! here stays here until the run is over, and what another git took gets its name back.
 
 use crate::files::{create_folder, replace};
+use crate::writer::writes;
 use crate::{OrFailedTo as _, Result};
 use git2::Oid;
 use parking_lot::Mutex;
@@ -23,8 +24,15 @@ const TEMPORARY: [&str; 2] = ["tmp_", "."];
 pub(crate) struct OwnObjects {
     folder: PathBuf,
     of_repository: PathBuf,
-    /// What has its name in the repository, as far as is known here.
-    published: Mutex<HashSet<PathBuf>>,
+    published: Mutex<Published>,
+}
+
+/// What has its name in the repository, as far as is known here.
+#[derive(Debug, Default)]
+struct Published {
+    names: HashSet<PathBuf>,
+    /// The writes before the last look at what is here.
+    writes: Option<u64>,
 }
 
 impl OwnObjects {
@@ -52,34 +60,43 @@ impl OwnObjects {
     /// Gives what is here and was not published before its name in the repository.
     pub(crate) fn publish(&self) -> Result<()> {
         let mut published = self.published.lock();
+        let writes = Some(writes());
+        if published.writes == writes {
+            return Ok(());
+        }
         let mut new = self.names().or_failed_to("read", &self.folder)?;
-        new.retain(|name| !published.contains(name));
+        new.retain(|name| !published.names.contains(name));
         // git takes a pack for whole when its index is there.
         new.sort_by_key(|name| name.extension().is_some_and(|kind| kind == "idx"));
         for name in new {
             let there = self.of_repository.join(&name);
             give_name(&self.folder.join(&name), &there).or_failed_to("write", &there)?;
-            published.insert(name);
+            published.names.insert(name);
         }
+        published.writes = writes;
         Ok(())
     }
 
     /// Gives all that is here its name in the repository, where it has lost it or somebody put another file there.
     pub(crate) fn publish_again(&self) -> Result<()> {
-        self.published.lock().clear();
+        *self.published.lock() = Published::default();
         self.publish()
     }
 
     /// Keeps objects here too that somebody else wrote into the repository; what is gone already is told by who reads it.
     pub(crate) fn keep(&self, objects: impl IntoIterator<Item = Oid>) {
         for object in objects {
-            let id = object.to_string();
-            let name = Path::new(&id[..2]).join(&id[2..]);
+            let name = name_of(object);
             let (here, there) = (self.folder.join(&name), self.of_repository.join(&name));
             if !here.exists() && there.exists() {
                 let _gone_again = give_name(&there, &here);
             }
         }
+    }
+
+    /// The file here that an object has as long as it is in no pack.
+    pub(crate) fn file(&self, object: Oid) -> PathBuf {
+        self.folder.join(name_of(object))
     }
 
     fn names(&self) -> io::Result<Vec<PathBuf>> {
@@ -100,6 +117,11 @@ impl OwnObjects {
         }
         Ok(found)
     }
+}
+
+fn name_of(object: Oid) -> PathBuf {
+    let id = object.to_string();
+    Path::new(&id[..2]).join(&id[2..])
 }
 
 /// Gives a file a second name, in place of whatever has it; where file systems differ, a copy gets it.

@@ -172,3 +172,66 @@ fn a_reference_of_tms_whose_work_was_collected_is_put_back_or_removed_and_others
     assert_eq!(repository.references_below("refs/tm").expect("listed"), []);
     assert_eq!(repository.mend_references().expect("listed"), []);
 }
+
+#[test]
+fn what_was_checked_before_is_read_again_when_somebody_wrote_to_its_file() {
+    let scene = Scene::new();
+    let run = scene.pool.repository();
+    let base = scene.head();
+    let one = scene.task("tm/one", &base, "folder/b.txt", "b\n");
+    let two = scene.task("tm/two", &one, "folder/c.txt", "weaker\n");
+    let id = |what: String| scene.git(&["rev-parse", &what]);
+    let (blob, weaker) = (
+        id(format!("{one}:folder/b.txt")),
+        id(format!("{two}:folder/c.txt")),
+    );
+    let mut checked = CheckedObjects::since(base.clone());
+    run.check_objects_since(&one, &mut checked)
+        .expect("as named");
+    // A file that is new to the clock is read again until it no longer is.
+    while !checked.is_settled() {
+        run.check_objects_since(&two, &mut checked)
+            .expect("as named");
+    }
+    let objects = run.own_objects().expect("a run");
+    let object = objects.file(git2::Oid::from_str(&blob).expect("an id"));
+    let kept = scene.folder.path().join("kept");
+    std::fs::copy(&object, &kept).expect("copied");
+    overwrite(&scene, &blob, &weaker);
+    let three = scene.task("tm/three", &two, "d.txt", "d\n");
+    for of in [&one, &two, &three] {
+        let error = run.check_objects_since(of, &mut checked);
+        let error = error.expect_err("another content");
+        let full = run.check_new_objects(of, &base, ObjectCheck::Names);
+        assert_eq!(
+            error.to_string(),
+            full.expect_err("another content").to_string()
+        );
+        assert!(error.to_string().ends_with(&blob), "{error}");
+    }
+    std::fs::copy(&kept, &object).expect("copied");
+    run.check_objects_since(&three, &mut checked)
+        .expect("as it was");
+    std::fs::remove_file(&object).expect("removed");
+    std::fs::remove_file(file(&scene, &blob)).expect("removed");
+    run.check_objects_since(&three, &mut checked)
+        .expect_err("it is nowhere");
+}
+
+#[test]
+fn nothing_is_looked_for_where_nobody_wrote_and_everything_is_found_where_somebody_did() {
+    let scene = Scene::new();
+    let run = scene.pool.repository();
+    let tree = run.tree_of(&scene.head()).expect("a tree");
+    let is_there = |commit: &CommitId| file(&scene, commit.as_str()).exists();
+    let made = run
+        .commit_tree(&tree, &[], "by the library\n")
+        .expect("made");
+    assert!(!is_there(&made), "it has no name there yet");
+    run.publish_objects().expect("published");
+    assert!(is_there(&made));
+    let by_git = run.git_commit_tree(&tree, &[], "by git\n").object_id();
+    let by_git = CommitId::new(by_git.expect("made"));
+    run.publish_objects().expect("published");
+    assert!(is_there(&by_git));
+}

@@ -17,7 +17,7 @@ use tm_config::{CommitHooks, GatePhase};
 use tm_executors::testing::TestCommand;
 use tm_scheduler::verdict::{Blame, blame, judge_landing, needs_rerun};
 use tm_scheduler::{Answer, CommitId, LandingRefusal, Proof, TaskId, TestReport, one_line};
-use tm_worktrees::{Conflict, Error, HookedWork, Landing, MergePreview, ObjectCheck, OwnedHead};
+use tm_worktrees::{Conflict, Error, HookedWork, Landing, MergePreview, OwnedHead};
 
 /// The integration branch is moved by tm alone, but for what a user does by hand, and few merges are collected by another
 /// git before anything holds them; so few tries are enough.
@@ -197,11 +197,9 @@ fn unknown_of_work(context: &StepContext, proof: &Proof) -> StepError {
 
 /// Moves the integration branch to a merge; what was written over since it was judged does not land.
 fn advanced(context: &StepContext, merge: &CommitId) -> Result<(), Error> {
-    let base = &context.setup.header.base_commit;
-    context
-        .repository()
-        .check_new_objects(merge, base, ObjectCheck::Names)?;
-    context.setup.integration.advance(merge)
+    let integration = &context.setup.integration;
+    integration.check(merge)?;
+    integration.advance(merge)
 }
 
 /// A merge that may land, how it is tested, and what may have been tested of it already.

@@ -1,0 +1,113 @@
+//! What a run checked of all that came after one commit: it is not read again as long as the file in which it lies is the
+//! same, so that what is new costs as much as it is, however much came before.
+
+use crate::library::Fresh;
+use crate::repository::own_objects::OwnObjects;
+use crate::{ObjectCheck, Repository, Result};
+use git2::Oid;
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tm_scheduler::CommitId;
+
+/// A file whose inode changed so shortly before it was read may have been written again in the same tick of the clock by
+/// which the system says when that was: it is read once more.
+const TICKS: Duration = Duration::from_millis(50);
+
+/// What was checked after a commit, with all that it leads to.
+#[derive(Debug)]
+pub struct CheckedObjects {
+    known: CommitId,
+    /// Each object, and what its file was when it was read; `None` where that does not tell whether it is still the same.
+    files: HashMap<Oid, Option<Stamp>>,
+}
+
+/// What changes when anybody writes to a file. The time at which its inode changed is nobody's to set.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Stamp {
+    file: (u64, u64),
+    length: u64,
+    changed: Duration,
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Self> {
+        let found = fs::symlink_metadata(path).ok()?;
+        let seconds = u64::try_from(found.ctime()).ok()?;
+        let nanoseconds = u32::try_from(found.ctime_nsec()).ok()?;
+        Some(Self {
+            file: (found.dev(), found.ino()),
+            length: found.len(),
+            changed: Duration::new(seconds, nanoseconds),
+        })
+    }
+}
+
+impl CheckedObjects {
+    /// Begins with nothing but a commit that is known.
+    pub fn since(known: CommitId) -> Self {
+        Self {
+            known,
+            files: HashMap::new(),
+        }
+    }
+
+    /// Tells whether all of it need not be read again as long as nobody writes to it.
+    #[cfg(test)]
+    pub(crate) fn is_settled(&self) -> bool {
+        self.files.values().all(Option::is_some)
+    }
+
+    /// Reads what is not known to be as it was, and whatever else `of` leads to; `None` where something is not what its
+    /// name says, or nobody can tell.
+    pub(crate) fn read(&mut self, fresh: &mut Fresh, objects: &OwnObjects, of: Oid) -> Option<()> {
+        let begun = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+        let is_same = |id: &Oid, stamp: &Option<Stamp>| {
+            stamp.is_some() && *stamp == Stamp::of(&objects.file(*id))
+        };
+        let again: Vec<Oid> = self
+            .files
+            .iter()
+            .filter(|(id, stamp)| !is_same(id, stamp))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in &again {
+            fresh.object(*id)?;
+        }
+        fresh.seen = self.files.keys().copied().collect();
+        fresh.are_as_named(of, Oid::from_str(self.known.as_str()).ok()?)?;
+        let new: HashSet<Oid> = fresh
+            .seen
+            .iter()
+            .filter(|id| !self.files.contains_key(id))
+            .chain(&again)
+            .copied()
+            .collect();
+        objects.keep(new.iter().copied());
+        let lasting = |stamp: &Stamp| stamp.changed + TICKS < begun;
+        self.files.extend(
+            new.into_iter()
+                .map(|id| (id, Stamp::of(&objects.file(id)).filter(lasting))),
+        );
+        Some(())
+    }
+}
+
+impl Repository {
+    /// Makes sure that all objects of a commit that came after the known one are there, and are what their names say,
+    /// those that were checked before included.
+    ///
+    /// # Errors
+    /// One is not (`ObjectsNotAsNamed`), or git can't read them.
+    pub fn check_objects_since(&self, of: &CommitId, checked: &mut CheckedObjects) -> Result<()> {
+        let read = self.own_objects().and_then(|objects| {
+            self.read(|reader| reader.are_as_checked(of.as_str(), objects, checked))
+        });
+        match read {
+            Some(()) => Ok(()),
+            None => self.check_new_objects(of, &checked.known, ObjectCheck::Names),
+        }
+    }
+}
