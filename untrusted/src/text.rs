@@ -9,7 +9,7 @@ use std::str::Chars;
 /// Returns text without escape sequences, control characters, and marks that turn the direction of what is shown or
 /// can't be seen. Lines and tabs stay; a carriage return ends a line, as a progress bar means it.
 pub fn shown(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unsafe) {
+    if is_safe(text) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len());
@@ -30,7 +30,7 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 
 /// Returns a JSON document in which such characters are escaped: it says the same, and orders a terminal about nothing.
 pub fn json(document: &str) -> Cow<'_, str> {
-    if !document.chars().any(is_unsafe) {
+    if is_safe(document) {
         return Cow::Borrowed(document);
     }
     // Outside its texts a document has none of them, and in its texts every character may be written so.
@@ -66,6 +66,25 @@ pub fn line(text: &str, most: usize) -> String {
     let mut cut: String = words.chars().take(most.saturating_sub(1)).collect();
     cut.push('…');
     cut
+}
+
+/// So many bytes are looked at together.
+const TOGETHER: usize = 32;
+
+/// Tells whether no letter is unsafe. Most bytes of most texts are plain English ones, which are not looked at as letters.
+fn is_safe(text: &str) -> bool {
+    let is_plain = |byte: u8| matches!(byte, b'\n' | b'\t' | b' '..=b'~');
+    let are_plain = |bytes: &[u8]| bytes.iter().fold(true, |are, byte| are & is_plain(*byte));
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.ceil_char_boundary(TOGETHER);
+        let (part, behind) = rest.split_at(end);
+        if !are_plain(part.as_bytes()) && part.chars().any(is_unsafe) {
+            return false;
+        }
+        rest = behind;
+    }
+    true
 }
 
 fn is_unsafe(letter: char) -> bool {
@@ -172,6 +191,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn letters_together_are_as_safe_as_each_of_them(
+            text in "(?s)([a-z ]{20,40}|\\n|\\t|é|日){0,4}(\\r|\\x1b|\\x7f|\u{9b}|\u{200b}|é)?[a-z ]{0,40}"
+        ) {
+            prop_assert_eq!(is_safe(&text), !text.chars().any(is_unsafe), "{:?}", text);
+        }
+
         #[test]
         fn nothing_unsafe_is_left_and_a_second_time_changes_nothing(
             text in "(?s)(\\x1b|\\x9b|\\x9d|[\\[\\]P;a-c\\\\]|\\x07|\\n|\\r|.){0,60}"
