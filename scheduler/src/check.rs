@@ -2,7 +2,8 @@
 //!
 //! Linear but for one sorted index of ids. Does not know files: what is to be removed is returned, not removed.
 
-use crate::graph::{IdGraph, positions};
+use crate::graph::IdGraph;
+use crate::positions::Positions;
 use crate::{CutDependency, Problem, Task, TaskId, TddHalf};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -113,11 +114,11 @@ impl<'t> Components<'t> {
 
     fn cycles(&self, tasks: &[TaskId]) -> Vec<Vec<TaskId>> {
         let ids: Vec<&TaskId> = tasks.iter().collect();
-        let (positions, _) = positions(tasks);
+        let (positions, _) = Positions::of(tasks.iter());
         let members: BTreeSet<&TaskId> = tasks.iter().collect();
         let edges = self
             .edges(&members)
-            .map(|(task, dependency)| (positions[task.id.as_str()], dependency));
+            .filter_map(|(task, dependency)| Some((positions.get(task.id.as_str())?, dependency)));
         IdGraph::new(ids, edges).cycles()
     }
 

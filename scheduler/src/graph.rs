@@ -2,13 +2,14 @@
 //!
 //! Knows petgraph; does not know order, slots or time.
 
-use crate::{PlannedTask, Task, TaskId, quoted, quoted_cycle};
+use crate::positions::Positions;
+use crate::{PlacedTask, Task, TaskId, quoted, quoted_cycle};
 use petgraph::Direction::{self, Incoming, Outgoing};
 use petgraph::algo::{astar, kosaraju_scc, toposort};
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::graphmap::DiGraphMap;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::iter;
 
 /// Something that is wrong with dependencies.
@@ -61,6 +62,12 @@ impl Problem {
         }
     }
 
+    /// Returns the problems that ids stand more than once.
+    pub(crate) fn of_duplicates<'t>(ids: impl IntoIterator<Item = &'t TaskId>) -> Vec<Self> {
+        let problem = |id: &TaskId| Self::Duplicate { task: id.clone() };
+        ids.into_iter().map(problem).collect()
+    }
+
     /// Tells whether tasks wait for each other, or one for itself.
     pub(crate) const fn is_cycle(&self) -> bool {
         matches!(self, Self::Itself { .. } | Self::Circular { .. })
@@ -108,28 +115,12 @@ impl Unplannable {
 /// A dependency that was cut to break a cycle: (task, dependency).
 pub type CutDependency = (TaskId, TaskId);
 
-/// Returns where each id stands, of several with one id the last, and which stand there more than once, in order.
-///
-/// Found by their texts: comparing ids as people count is dear.
-pub(crate) fn positions<'t>(
-    ids: impl IntoIterator<Item = &'t TaskId>,
-) -> (BTreeMap<&'t str, usize>, Vec<Problem>) {
-    let (mut positions, mut duplicates) = (BTreeMap::new(), BTreeSet::new());
-    for (position, id) in ids.into_iter().enumerate() {
-        if positions.insert(id.as_str(), position).is_some() {
-            duplicates.insert(id.clone());
-        }
-    }
-    let problems = duplicates
-        .into_iter()
-        .map(|task| Problem::Duplicate { task });
-    (positions, problems.collect())
-}
-
 /// A graph of ids, by their positions, with an edge from each dependency to what depends on it.
 pub(crate) struct IdGraph<'t> {
     ids: Vec<&'t TaskId>,
     graph: DiGraph<(), ()>,
+    /// Whether each dependency stands before what depends on it.
+    is_in_order: bool,
     pub(crate) duplicates: Vec<Problem>,
     /// Dependencies that no id is, each with the position of what depends on it.
     pub(crate) unknown: Vec<(usize, &'t TaskId)>,
@@ -141,15 +132,16 @@ impl<'t> IdGraph<'t> {
         ids: Vec<&'t TaskId>,
         dependencies: impl IntoIterator<Item = (usize, &'t TaskId)>,
     ) -> Self {
-        let (positions, duplicates) = positions(ids.iter().copied());
+        let (positions, duplicates) = Positions::of(ids.iter().copied());
         let mut graph = DiGraph::with_capacity(ids.len(), ids.len() * 2);
         for _ in &ids {
             graph.add_node(());
         }
-        let mut unknown = Vec::new();
+        let (mut is_in_order, mut unknown) = (true, Vec::new());
         for (position, dependency) in dependencies {
             match positions.get(dependency.as_str()) {
-                Some(&before) => {
+                Some(before) => {
+                    is_in_order &= before < position;
                     graph.add_edge(NodeIndex::new(before), NodeIndex::new(position), ());
                 }
                 None => unknown.push((position, dependency)),
@@ -158,9 +150,20 @@ impl<'t> IdGraph<'t> {
         Self {
             ids,
             graph,
-            duplicates,
+            is_in_order,
+            duplicates: Problem::of_duplicates(duplicates),
             unknown,
         }
+    }
+
+    /// Returns all positions, each after those that it depends on; nothing where some wait for each other.
+    fn topological(&self) -> Option<Vec<usize>> {
+        // As most people write their backlogs.
+        if self.is_in_order {
+            return Some((0..self.ids.len()).collect());
+        }
+        let order = toposort(&self.graph, None).ok()?;
+        Some(order.into_iter().map(NodeIndex::index).collect())
     }
 
     /// Returns the groups of ids that wait for each other.
@@ -218,7 +221,7 @@ pub fn cycle_with(tasks: &[Task], new: &[(TaskId, TaskId)]) -> Option<Vec<TaskId
 #[derive(Clone, Debug)]
 pub(crate) struct TaskGraph {
     /// The tasks, in the order in which they were given.
-    pub(crate) tasks: Vec<PlannedTask>,
+    pub(crate) tasks: Vec<PlacedTask>,
     /// All positions, each after those that it depends on.
     pub(crate) topological: Vec<usize>,
     edges: DiGraph<(), ()>,
@@ -229,17 +232,24 @@ impl TaskGraph {
     ///
     /// # Errors
     /// Names every duplicate id, every unknown dependency and every cycle at once.
-    pub(crate) fn new(tasks: Vec<PlannedTask>) -> Result<Self, Unplannable> {
-        let ids = tasks.iter().map(|task| &task.id).collect();
-        let dependencies = tasks.iter().enumerate().flat_map(|(position, task)| {
-            task.dependencies
+    pub(crate) fn new(tasks: Vec<PlacedTask>) -> Result<Self, Unplannable> {
+        let ids = tasks.iter().map(|placed| &placed.task.id).collect();
+        let dependencies = tasks.iter().enumerate().flat_map(|(position, placed)| {
+            placed
+                .task
+                .dependencies
                 .iter()
                 .map(move |dependency| (position, dependency))
         });
         let graph = IdGraph::new(ids, dependencies);
-        let cycles = graph.cycles().into_iter().map(Problem::of_cycle);
+        let topological = graph.topological();
+        let cycles = match topological {
+            Some(_) => Vec::new(),
+            None => graph.cycles(),
+        };
+        let cycles = cycles.into_iter().map(Problem::of_cycle);
         let missing = |(task, dependency): (usize, &TaskId)| Problem::Missing {
-            task: tasks[task].id.clone(),
+            task: tasks[task].task.id.clone(),
             dependency: dependency.clone(),
         };
         let mut problems = graph.duplicates;
@@ -247,12 +257,10 @@ impl TaskGraph {
         if !problems.is_empty() {
             return Err(Unplannable { problems });
         }
-        let edges = graph.graph;
-        let order = toposort(&edges, None).expect("there is no cycle");
         Ok(Self {
+            topological: topological.expect("where nothing is wrong, there is no cycle"),
+            edges: graph.graph,
             tasks,
-            topological: order.into_iter().map(NodeIndex::index).collect(),
-            edges,
         })
     }
 
@@ -278,7 +286,7 @@ mod tests {
     use super::*;
     use crate::{RedStart, TddMode, pair};
 
-    fn planned(edges: &[(&str, &[&str])]) -> Vec<PlannedTask> {
+    fn planned(edges: &[(&str, &[&str])]) -> Vec<PlacedTask> {
         let tasks: Vec<Task> = edges
             .iter()
             .map(|(id, dependencies)| {
@@ -287,12 +295,10 @@ mod tests {
                 task
             })
             .collect();
-        pair(
-            &tasks.iter().collect::<Vec<_>>(),
-            TddMode::Off,
-            RedStart::AfterDependencies,
-        )
-        .tasks
+        let tasks: Vec<&Task> = tasks.iter().collect();
+        let pairing = pair(&tasks, TddMode::Off, RedStart::AfterDependencies);
+        let placed = |task| PlacedTask::joining(task, 1, None);
+        pairing.tasks.into_iter().map(placed).collect()
     }
 
     #[test]
@@ -319,14 +325,13 @@ mod tests {
 
     #[test]
     fn a_long_chain_does_not_exhaust_the_stack() {
-        let tasks: Vec<PlannedTask> = (1..=100_000)
+        let tasks: Vec<PlacedTask> = (1..=100_000)
             .map(|number| {
                 let mut task = Task::new(number.to_string(), "x");
                 let before = if number == 1 { 100_000 } else { number - 1 };
                 task.dependencies = vec![before.to_string().into()];
-                pair(&[&task], TddMode::Off, RedStart::AfterDependencies)
-                    .tasks
-                    .remove(0)
+                let mut pairing = pair(&[&task], TddMode::Off, RedStart::AfterDependencies);
+                PlacedTask::joining(pairing.tasks.remove(0), 1, None)
             })
             .collect();
         let refusal = TaskGraph::new(tasks).expect_err("one cycle");

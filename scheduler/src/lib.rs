@@ -35,8 +35,10 @@ mod named_files;
 mod next;
 mod pair;
 mod pair_up;
+mod placed_task;
 mod placeholders;
 mod plan;
+mod positions;
 pub mod preflight;
 mod proof;
 mod reason;
@@ -86,11 +88,12 @@ pub use machine::{
     Refactored, Scheduler, State, TaskView,
 };
 pub use named_files::hot_files;
-pub use next::{Candidates, blocks, next, ready};
+pub use next::{Blocks, Candidates, blocks, next, ready};
 pub use pair::{Pairing, PlannedTask, RedStart, TddMode, is_eligible, pair};
 pub use pair_up::{AbsentPartner, PairUp, PairUpOptions, Skip, pair_up};
+pub use placed_task::PlacedTask;
 pub use placeholders::{NoValue, fill, placeholders};
-pub use plan::{Cycles, HeldTask, PlacedTask, PlanOptions, WavePlan};
+pub use plan::{Cycles, HeldTask, PlanOptions, WavePlan};
 pub use proof::{CoverageChange, Proof, Strength};
 pub use reason::Reason;
 pub use renamed::IdsNow;

@@ -20,9 +20,12 @@ pub(crate) fn named_files(task: &Task) -> Vec<String> {
             &task.test_strategy,
         ];
         for text in texts.into_iter().chain(&task.acceptance_criteria) {
+            if text.is_empty() {
+                continue;
+            }
             let text = &text[..text.floor_char_boundary(MOST_READ)];
             files.extend(
-                words(text)
+                dotted_words(text)
                     .filter(|word| is_file(word))
                     .map(|word| word.trim_start_matches("./").to_owned()),
             );
@@ -36,10 +39,17 @@ pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
+/// Returns the words with a dot in them, without what stands around them; nothing else is looked at.
+fn dotted_words(text: &str) -> impl Iterator<Item = &str> {
     let is_of_path = |letter: char| letter.is_alphanumeric() || "_-./@:".contains(letter);
-    text.split(move |letter| !is_of_path(letter))
-        .map(|word| word.trim_matches(['.', ':', '-']))
+    let mut dots = text.match_indices('.');
+    let mut end = 0;
+    std::iter::from_fn(move || {
+        let (dot, _) = dots.find(|(dot, _)| *dot >= end)?;
+        let before = text[..dot].trim_end_matches(is_of_path);
+        end = text.len() - text[dot..].trim_start_matches(is_of_path).len();
+        Some(text[before.len()..end].trim_matches(['.', ':', '-']))
+    })
 }
 
 /// Whether a word looks like a file: its last part has a name and an end of letters, and it is neither an address nor a
@@ -89,6 +99,7 @@ pub fn hot_files<'a>(landings: impl IntoIterator<Item = BTreeSet<&'a str>>) -> B
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn files_are_told_from_other_words_with_dots() {
@@ -100,5 +111,23 @@ mod tests {
             named_files(&task),
             ["README.md", "lib/b.rs", "src/index.ts"]
         );
+    }
+
+    /// Every word of a text, without what stands around it.
+    fn words(text: &str) -> impl Iterator<Item = &str> {
+        let is_of_path = |letter: char| letter.is_alphanumeric() || "_-./@:".contains(letter);
+        text.split(move |letter| !is_of_path(letter))
+            .map(|word| word.trim_matches(['.', ':', '-']))
+    }
+
+    proptest! {
+        #[test]
+        fn no_file_is_missed_where_words_without_a_dot_are_passed_over(
+            text in r"([a-c1é/_@:,-]|\.|\.rs|src/|[ \n]){0,40}"
+        ) {
+            let all: Vec<&str> = words(&text).filter(|word| is_file(word)).collect();
+            let found: Vec<&str> = dotted_words(&text).filter(|word| is_file(word)).collect();
+            prop_assert_eq!(found, all);
+        }
     }
 }

@@ -3,9 +3,10 @@
 //!
 //! Linear. Knows nothing of waves: those are planned in `plan`.
 
+use crate::positions::Positions;
 use crate::{Status, Task, TaskId};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Which tasks may come next.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -55,15 +56,36 @@ pub fn ready(tasks: &[Task]) -> BTreeSet<&TaskId> {
         .collect()
 }
 
-/// Returns for each task the tasks that depend on it directly, in the order of the backlog.
-pub fn blocks(tasks: &[Task]) -> BTreeMap<&TaskId, Vec<&TaskId>> {
-    let mut blocks: BTreeMap<&TaskId, Vec<&TaskId>> = BTreeMap::new();
+/// Which tasks depend on which others directly.
+#[derive(Debug)]
+pub struct Blocks<'t> {
+    positions: Positions<'t>,
+    dependants: Vec<Vec<&'t TaskId>>,
+}
+
+/// Finds for each task the tasks that depend on it directly.
+pub fn blocks(tasks: &[Task]) -> Blocks<'_> {
+    let (positions, _) = Positions::of(tasks.iter().map(|task| &task.id));
+    let mut dependants = vec![Vec::new(); tasks.len()];
     for task in tasks {
         for dependency in &task.dependencies {
-            blocks.entry(dependency).or_default().push(&task.id);
+            if let Some(position) = positions.get(dependency.as_str()) {
+                dependants[position].push(&task.id);
+            }
         }
     }
-    blocks
+    Blocks {
+        positions,
+        dependants,
+    }
+}
+
+impl<'t> Blocks<'t> {
+    /// Returns what depends on a task, in the order of the backlog.
+    pub fn of(&self, id: &TaskId) -> &[&'t TaskId] {
+        let position = self.positions.get(id.as_str());
+        position.map_or(&[], |position| &self.dependants[position])
+    }
 }
 
 fn urgency(task: &Task) -> (Reverse<crate::Priority>, usize, &TaskId) {
@@ -71,17 +93,23 @@ fn urgency(task: &Task) -> (Reverse<crate::Priority>, usize, &TaskId) {
 }
 
 fn is_free(task: &Task, finished: &Finished<'_>) -> bool {
-    let is_finished = |id: &TaskId| finished.get(id.as_str()) == Some(&true);
+    let is_finished = |id: &TaskId| {
+        let position = finished.positions.get(id.as_str());
+        position.is_some_and(|position| finished.tasks[position].status.satisfies_dependants())
+    };
     task.dependencies.iter().all(is_finished)
 }
 
-/// Whether each task holds up nobody any more.
-type Finished<'t> = BTreeMap<&'t str, bool>;
+/// The tasks and subtasks, found by their ids: of those that are done or cancelled it is known that they hold up nobody.
+struct Finished<'t> {
+    positions: Positions<'t>,
+    tasks: Vec<&'t Task>,
+}
 
 fn finished(tasks: &[Task]) -> Finished<'_> {
-    Task::with_subtasks(tasks)
-        .map(|task| (task.id.as_str(), task.status.satisfies_dependants()))
-        .collect()
+    let tasks: Vec<&Task> = Task::with_subtasks(tasks).collect();
+    let (positions, _) = Positions::of(tasks.iter().map(|task| &task.id));
+    Finished { positions, tasks }
 }
 
 #[cfg(test)]
@@ -159,6 +187,6 @@ mod tests {
                 .collect::<Vec<_>>(),
             ["1"]
         );
-        assert_eq!(blocks(&tasks)[&TaskId::from("1")], [&TaskId::from("2")]);
+        assert_eq!(blocks(&tasks).of(&"1".into()), [&TaskId::from("2")]);
     }
 }

@@ -3,9 +3,11 @@
 //! Does not know waves or order, and never touches the backlog.
 
 use crate::named_files::named_files;
+use crate::unit::UnitTask;
 use crate::{Complexity, Phase, Priority, Status, Task, TaskId, TddHalf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 words! {
@@ -82,30 +84,38 @@ pub struct Pairing {
 /// Dependencies are kept as they are in the backlog, but that a GREEN depends on its RED besides, and that a RED has
 /// the dependencies of its GREEN unless it starts early.
 pub fn pair(open: &[&Task], mode: TddMode, red_start: RedStart) -> Pairing {
+    let open: Vec<UnitTask<'_>> = open.iter().map(|task| UnitTask::from(*task)).collect();
+    let mut tasks = Vec::with_capacity(open.len() * 2);
+    let notes = pair_units(&open, mode, red_start, |task| tasks.push(task));
+    Pairing { tasks, notes }
+}
+
+/// Does the same with the tasks of a unit: gives the planned tasks away, and returns what people should know.
+pub(crate) fn pair_units(
+    open: &[UnitTask<'_>],
+    mode: TddMode,
+    red_start: RedStart,
+    mut give: impl FnMut(PlannedTask),
+) -> Vec<String> {
     let explicit = match mode {
         TddMode::Off => ExplicitPairs::default(),
         TddMode::Auto | TddMode::Explicit => ExplicitPairs::find(open),
     };
-    let mut pairing = Pairing {
-        tasks: Vec::with_capacity(open.len() * 2),
-        notes: explicit.notes.clone(),
-    };
-    for task in open {
-        let (id, plain) = (&task.id, planned(task));
-        let planned = if let Some(red) = explicit.red_of.get(id) {
-            vec![green(plain, red)]
-        } else if let Some(green) = explicit.green_of.get(id) {
-            vec![red(plain, id, green, red_start)]
+    for unit in open {
+        let (task, plain) = (&*unit.task, planned(unit));
+        if let Some(red) = explicit.red_of.get(&task.id) {
+            give(green(plain, red));
+        } else if let Some(green) = explicit.green_of.get(&task.id) {
+            give(red(plain, &task.id, green, red_start));
         } else if mode == TddMode::Auto && task.tdd.is_none() && is_eligible(task) {
-            let red_id = TaskId::new(format!("{id}:red"));
-            let green = green(plain.clone(), &red_id);
-            vec![red(plain, &red_id, id, red_start), green]
+            let red_id = TaskId::new([task.id.as_str(), ":red"].concat());
+            give(red(plain.clone(), &red_id, &task.id, red_start));
+            give(green(plain, &red_id));
         } else {
-            vec![plain]
-        };
-        pairing.tasks.extend(planned);
+            give(plain);
+        }
     }
-    pairing
+    explicit.notes
 }
 
 /// The categories of tasks that no test is written for.
@@ -153,18 +163,32 @@ const PRODUCTS: [&str; 10] = [
 /// Tells whether a task is split in `auto` mode: not when it only configures, documents, looks into something or
 /// writes tests, judged by its category and the first words of its title.
 pub fn is_eligible(task: &Task) -> bool {
-    let category = task.category.as_deref().unwrap_or_default().to_lowercase();
-    if CATEGORIES.contains(&category.as_str()) {
+    let category = in_small_letters(task.category.as_deref().unwrap_or_default());
+    if is_one_of(&category, &CATEGORIES) {
         return false;
     }
-    let title = task.title.to_lowercase();
+    let title = in_small_letters(&task.title);
     let words = title.split(|letter: char| !letter.is_alphanumeric() && letter != '-');
     let mut words = words.filter(|word| !word.is_empty());
     let Some(first) = words.next() else {
         return true;
     };
-    let names_a_product = words.take(3).any(|word| PRODUCTS.contains(&word));
-    !(FIRST_WORDS.contains(&first) || MAKERS.contains(&first) && names_a_product)
+    let names_a_product = || words.take(3).any(|word| is_one_of(word, &PRODUCTS));
+    !(is_one_of(first, &FIRST_WORDS) || is_one_of(first, &MAKERS) && names_a_product())
+}
+
+/// Where all letters are English ones, words are found whatever their case is.
+fn in_small_letters(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(text.to_lowercase())
+    }
+}
+
+fn is_one_of(word: &str, words: &[&str]) -> bool {
+    let is_it = |known: &&str| known.len() == word.len() && known.eq_ignore_ascii_case(word);
+    words.iter().any(is_it)
 }
 
 /// The pairs that the backlog itself names.
@@ -176,9 +200,10 @@ struct ExplicitPairs {
 }
 
 impl ExplicitPairs {
-    fn find(open: &[&Task]) -> Self {
+    fn find(open: &[UnitTask<'_>]) -> Self {
+        let open = open.iter().map(|unit| &*unit.task);
         let halves = open
-            .iter()
+            .clone()
             .filter_map(|task| Some((&task.id, task.half()?)));
         let halves: BTreeMap<&TaskId, TddHalf> = halves.collect();
         let mut pairs = Self::default();
@@ -208,14 +233,17 @@ impl ExplicitPairs {
     }
 }
 
-fn planned(task: &Task) -> PlannedTask {
+fn planned(UnitTask { task, dependencies }: &UnitTask<'_>) -> PlannedTask {
+    // A GREEN depends on its RED besides.
+    let mut own = Vec::with_capacity(dependencies.len() + 1);
+    own.extend(dependencies.iter().cloned());
     PlannedTask {
         id: task.id.clone(),
         backlog_id: task.id.clone(),
         title: task.title.clone(),
         phase: Phase::None,
         pair: None,
-        dependencies: task.dependencies.clone(),
+        dependencies: own,
         priority: task.priority,
         complexity: task.complexity,
         status_before: task.status.clone(),
@@ -253,6 +281,7 @@ fn red(mut task: PlannedTask, id: &TaskId, green: &TaskId, red_start: RedStart) 
 mod tests {
     use super::*;
     use crate::TddMark;
+    use proptest::prelude::*;
 
     fn marked(id: &str, half: TddHalf, partner: &str, dependencies: &[&str]) -> Task {
         let mut task = Task::new(id, "Build it");
@@ -346,5 +375,31 @@ mod tests {
         );
         assert_eq!(lines(&pairing), ["1 none <- "]);
         assert_eq!(pairing.notes.len(), 1);
+    }
+
+    /// The same, with all words in small letters first.
+    fn is_eligible_in_small_letters(task: &Task) -> bool {
+        let category = task.category.as_deref().unwrap_or_default().to_lowercase();
+        let title = task.title.to_lowercase();
+        let words = title.split(|letter: char| !letter.is_alphanumeric() && letter != '-');
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let is_of_tests = |first: &&str| {
+            let mut named = words.iter().skip(1).take(3);
+            FIRST_WORDS.contains(first)
+                || MAKERS.contains(first) && named.any(|word| PRODUCTS.contains(word))
+        };
+        !CATEGORIES.contains(&&*category) && !words.first().is_some_and(is_of_tests)
+    }
+
+    proptest! {
+        #[test]
+        fn a_word_is_known_whatever_its_letters_are(
+            title in "(?i)(write|add|configure|set|document|\u{130}nstall|build)[ :-](é |the |a )?(tests?|docs|e2e|parser)?",
+            category in prop::option::of("(?i)(documentation|testing|design|feature|te\u{17f}ting)"),
+        ) {
+            let mut task = Task::new("1", title);
+            task.category = category;
+            prop_assert_eq!(is_eligible(&task), is_eligible_in_small_letters(&task));
+        }
     }
 }

@@ -1,15 +1,17 @@
-//! Plans waves and the one order in which ready tasks are taken.
+//! Plans waves.
 //!
 //! Does not know slots but for showing wide waves in parts, and nothing of what happens at run time.
 
-use crate::durations::weight;
-use crate::graph::{TaskGraph, positions};
+use crate::graph::TaskGraph;
+use crate::pair::pair_units;
+use crate::positions::Positions;
+use crate::unit::{UnitSource, UnitTask, units_of};
 use crate::{
-    CutDependency, CycleRepair, Durations, PlannedTask, Priority, Problem, RedStart, Status, Task,
-    TaskId, TddHalf, TddMark, TddMode, Unit, Unplannable, of_unit, pair, repairs,
+    CutDependency, CycleRepair, Durations, PlacedTask, PlannedTask, Priority, Problem, RedStart,
+    Status, Task, TaskId, TddHalf, TddMark, TddMode, Unit, Unplannable, repairs,
 };
 use serde::{Deserialize, Serialize};
-use std::cmp::Reverse;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What to do with cycles.
@@ -37,45 +39,6 @@ pub struct PlanOptions {
     pub only: Vec<TaskId>,
     /// How long tasks are expected to take.
     pub durations: Durations,
-}
-
-/// A planned task with its place in the plan.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PlacedTask {
-    /// The task.
-    #[serde(flatten)]
-    pub task: PlannedTask,
-    /// The layer of the graph, counted from 1.
-    pub wave: u32,
-    /// The highest priority among the task and everything that waits for it.
-    pub effective_priority: Priority,
-    /// The weight of the longest path from the task to the end, its own included: milliseconds where it is known how long
-    /// tasks take, else by complexity.
-    pub remaining_path: u64,
-    /// How long its agents are expected to work, in milliseconds, where earlier runs tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expected_ms: Option<u64>,
-    /// How many tasks depend on it directly.
-    pub dependants: u32,
-}
-
-impl PlacedTask {
-    /// Places a task that joins a plan: nothing depends on it yet.
-    pub(crate) fn joining(task: PlannedTask, wave: u32, expected_ms: Option<u64>) -> Self {
-        Self {
-            effective_priority: task.priority,
-            remaining_path: expected_ms.unwrap_or_else(|| weight(task.complexity)),
-            expected_ms,
-            dependants: 0,
-            wave,
-            task,
-        }
-    }
-
-    /// Tells whether it is taken first when both are ready.
-    pub(crate) fn is_more_urgent_than(&self, other: &Self) -> bool {
-        order_key(self) < order_key(other)
-    }
 }
 
 /// An open task that is not planned because it waits for something outside the plan.
@@ -110,20 +73,24 @@ impl WavePlan {
     /// # Errors
     /// Names everything that can't be planned.
     pub fn new(backlog: &[Task], options: &PlanOptions) -> Result<Self, Unplannable> {
-        let tasks = of_unit(backlog, options.unit);
+        let tasks = units_of(backlog, options.unit);
         let selection = Selection::new(&tasks, &options.only)?;
-        let open: Vec<&Task> = selection.open.iter().collect();
-        let mut pairing = pair(&open, options.tdd, options.red_start);
+        // Nothing depends on a task before it is known what does.
+        let mut planned = Vec::with_capacity(selection.open.len());
+        let notes = pair_units(&selection.open, options.tdd, options.red_start, |task| {
+            let expected_ms = options.durations.expected_ms(&task);
+            planned.push(PlacedTask::joining(task, 1, expected_ms));
+        });
         let cut = match options.cycles {
             Cycles::Refuse => Vec::new(),
-            Cycles::Cut => cut_cycles(&mut pairing.tasks),
+            Cycles::Cut => cut_cycles(&mut planned),
         };
         Ok(Self {
-            tasks: placed(TaskGraph::new(pairing.tasks)?, &options.durations),
+            tasks: placed(TaskGraph::new(planned)?),
             held: selection.held,
             finished: selection.finished,
             cut,
-            notes: pairing.notes,
+            notes,
         })
     }
 
@@ -157,32 +124,36 @@ impl WavePlan {
 }
 
 /// The open tasks with their dependencies reduced to open ones.
-struct Selection {
-    open: Vec<Task>,
+struct Selection<'t> {
+    open: Vec<UnitTask<'t>>,
     held: Vec<HeldTask>,
     finished: usize,
 }
 
-impl Selection {
-    fn new(tasks: &[Task], only: &[TaskId]) -> Result<Self, Unplannable> {
-        let (positions, mut problems) = positions(tasks.iter().map(|task| &task.id));
-        let find = |id: &TaskId| Some(&tasks[*positions.get(id.as_str())?]);
+impl<'t> Selection<'t> {
+    fn new(tasks: &'t [UnitTask<'_>], only: &'t [TaskId]) -> Result<Self, Unplannable> {
+        let (positions, duplicates) = Positions::of(tasks.iter().map(|unit| &unit.task.id));
+        let mut problems = Problem::of_duplicates(duplicates);
+        let find = |id: &TaskId| Some(&tasks[positions.get(id.as_str())?]);
         let unknown = only.iter().filter(|id| find(id).is_none());
         problems.extend(unknown.map(|id| Problem::Unknown {
             task: id.clone(),
-            known: tasks.iter().map(|task| task.id.clone()).collect(),
+            known: tasks.iter().map(|unit| unit.task.id.clone()).collect(),
         }));
         let wanted = wanted(only, find);
-        let is_wanted = |task: &&Task| wanted.as_ref().is_none_or(|ids| ids.contains(&task.id));
-        let is_finished = |task: &&Task| task.status.satisfies_dependants();
+        let is_wanted = |unit: &&UnitTask<'_>| {
+            let mut ids = wanted.iter();
+            ids.all(|ids| ids.contains(&unit.task.id))
+        };
+        let is_finished = |unit: &&UnitTask<'_>| unit.task.status.satisfies_dependants();
         let mut selection = Self {
             open: Vec::with_capacity(tasks.len()),
             held: Vec::new(),
             finished: tasks.iter().filter(is_finished).count(),
         };
-        let open = tasks.iter().filter(|task| task.status.is_open());
-        for task in open.filter(is_wanted) {
-            selection.take(task.clone(), find, &mut problems);
+        let open = tasks.iter().filter(|unit| unit.task.status.is_open());
+        for unit in open.filter(is_wanted) {
+            selection.take(unit, find, &mut problems);
         }
         selection.hold_dependants();
         if problems.is_empty() {
@@ -192,36 +163,51 @@ impl Selection {
         Err(Unplannable { problems })
     }
 
-    fn take<'t>(
+    fn take<'u: 't>(
         &mut self,
-        mut task: Task,
-        find: impl Fn(&TaskId) -> Option<&'t Task>,
+        unit: &'t UnitTask<'_>,
+        find: impl Fn(&TaskId) -> Option<&'u UnitTask<'u>>,
         problems: &mut Vec<Problem>,
     ) {
         let mut waits_for = Vec::new();
-        task.dependencies.retain(|dependency| {
-            let status = find(dependency).map(|task| &task.status);
+        let mut is_open = |dependency: &TaskId| {
+            let status = find(dependency).map(|unit| &unit.task.status);
             match status {
                 None => problems.push(Problem::Missing {
-                    task: task.id.clone(),
+                    task: unit.task.id.clone(),
                     dependency: dependency.clone(),
                 }),
                 Some(status) if status.satisfies_dependants() || status.is_open() => {}
                 Some(status) => waits_for.push((dependency.clone(), status.clone())),
             }
             status.is_some_and(Status::is_open)
-        });
-        self.place(task, waits_for);
+        };
+        let open_first = unit
+            .dependencies
+            .iter()
+            .take_while(|id| is_open(id))
+            .count();
+        let dependencies = match unit.dependencies.get(open_first + 1..) {
+            // All of them are.
+            None => Cow::Borrowed(&*unit.dependencies),
+            Some(rest) => {
+                let first = unit.dependencies[..open_first].iter();
+                let open = first.chain(rest.iter().filter(|id| is_open(id)));
+                Cow::Owned(open.cloned().collect())
+            }
+        };
+        let task = UnitSource::Whole(&unit.task);
+        self.place(UnitTask { task, dependencies }, waits_for);
     }
 
     /// Puts a task among those that can be done, or among those that wait for something.
-    fn place(&mut self, task: Task, waits_for: Vec<(TaskId, Status)>) {
+    fn place(&mut self, unit: UnitTask<'t>, waits_for: Vec<(TaskId, Status)>) {
         if waits_for.is_empty() {
-            self.open.push(task);
+            self.open.push(unit);
         } else {
             self.held.push(HeldTask {
-                id: task.id,
-                title: task.title,
+                id: unit.task.id.clone(),
+                title: unit.task.title.clone(),
                 waits_for,
             });
         }
@@ -233,8 +219,8 @@ impl Selection {
             return;
         }
         let mut dependants: BTreeMap<&TaskId, Vec<usize>> = BTreeMap::new();
-        for (position, task) in self.open.iter().enumerate() {
-            for dependency in &task.dependencies {
+        for (position, unit) in self.open.iter().enumerate() {
+            for dependency in unit.dependencies.iter() {
                 dependants.entry(dependency).or_default().push(position);
             }
         }
@@ -243,21 +229,22 @@ impl Selection {
         while let Some(id) = stack.pop() {
             for &position in dependants.get(id).into_iter().flatten() {
                 if waits[position].is_empty() {
-                    stack.push(&self.open[position].id);
+                    stack.push(&self.open[position].task.id);
                 }
                 waits[position].push((id.clone(), Status::Pending));
             }
         }
-        for (task, waits_for) in std::mem::take(&mut self.open).into_iter().zip(waits) {
-            self.place(task, waits_for);
+        for (unit, waits_for) in std::mem::take(&mut self.open).into_iter().zip(waits) {
+            self.place(unit, waits_for);
         }
     }
 
     /// Returns the cycles among the open tasks, so that one error names all that is wrong.
     fn cycles(&self) -> Vec<Problem> {
-        let open: Vec<&Task> = self.open.iter().collect();
-        let alone = pair(&open, TddMode::Off, RedStart::AfterDependencies);
-        let refused = TaskGraph::new(alone.tasks).err();
+        let mut alone = Vec::with_capacity(self.open.len());
+        let give = |task| alone.push(PlacedTask::joining(task, 1, None));
+        pair_units(&self.open, TddMode::Off, RedStart::AfterDependencies, give);
+        let refused = TaskGraph::new(alone).err();
         let mut problems = refused.map_or_else(Vec::new, |refused| refused.problems);
         problems.retain(Problem::is_cycle);
         problems
@@ -267,7 +254,7 @@ impl Selection {
 /// Returns the tasks asked for and all that they depend on; `None` means every task.
 fn wanted<'t>(
     only: &'t [TaskId],
-    find: impl Fn(&TaskId) -> Option<&'t Task>,
+    find: impl Fn(&TaskId) -> Option<&'t UnitTask<'t>>,
 ) -> Option<BTreeSet<&'t TaskId>> {
     if only.is_empty() {
         return None;
@@ -275,27 +262,28 @@ fn wanted<'t>(
     let mut wanted = BTreeSet::new();
     let mut stack: Vec<&TaskId> = only.iter().collect();
     while let Some(id) = stack.pop() {
-        if let Some(task) = find(id)
+        if let Some(unit) = find(id)
             && wanted.insert(id)
-            && task.status.is_open()
+            && unit.task.status.is_open()
         {
-            stack.extend(&task.dependencies);
+            stack.extend(unit.dependencies.iter());
         }
     }
     Some(wanted)
 }
 
 /// Cuts cycles at the dependency with the least meaning, never at that of a GREEN on its RED, and returns what was cut.
-fn cut_cycles(planned: &mut [PlannedTask]) -> Vec<CutDependency> {
-    let tasks: Vec<Task> = planned.iter().map(as_task).collect();
+fn cut_cycles(planned: &mut [PlacedTask]) -> Vec<CutDependency> {
+    let tasks: Vec<Task> = planned.iter().map(|placed| as_task(&placed.task)).collect();
     let cut: Vec<CutDependency> = repairs(&tasks, CycleRepair::Cut)
         .into_iter()
         .filter(|(_, problem)| problem.is_cycle())
         .map(|(edge, _)| edge)
         .collect();
     for (id, dependency) in &cut {
-        for task in planned.iter_mut().filter(|task| task.id == *id) {
-            task.dependencies.retain(|on| on != dependency);
+        for placed in planned.iter_mut().filter(|placed| placed.task.id == *id) {
+            let dependencies = &mut placed.task.dependencies;
+            dependencies.retain(|on| on != dependency);
         }
     }
     cut
@@ -314,49 +302,35 @@ fn as_task(planned: &PlannedTask) -> Task {
     }
 }
 
-fn placed(graph: TaskGraph, durations: &Durations) -> Vec<PlacedTask> {
-    let tasks = &graph.tasks;
-    let expected: Vec<Option<u64>> = (tasks.iter())
-        .map(|task| durations.expected_ms(task))
-        .collect();
-    let mut waves = vec![1_u32; tasks.len()];
+/// Places tasks that depend on each other.
+fn placed(graph: TaskGraph) -> Vec<PlacedTask> {
+    let count = graph.tasks.len();
+    let mut waves = vec![1_u32; count];
     for &task in &graph.topological {
         let before = graph.before(task).map(|before| waves[before] + 1);
         waves[task] = before.max().unwrap_or(1);
     }
-    let mut paths = vec![0_u64; tasks.len()];
-    let mut priorities: Vec<Priority> = tasks.iter().map(|task| task.priority).collect();
-    let mut dependants = vec![0; tasks.len()];
+    let tasks = graph.tasks.iter();
+    let own: Vec<u64> = tasks.clone().map(|placed| placed.remaining_path).collect();
+    let mut priorities: Vec<Priority> = tasks.map(|placed| placed.effective_priority).collect();
+    let mut paths = own.clone();
+    let mut dependants = vec![0; count];
     for &task in graph.topological.iter().rev() {
-        let own = expected[task].unwrap_or_else(|| weight(tasks[task].complexity));
-        paths[task] = own;
         for after in graph.after(task) {
-            paths[task] = paths[task].max(paths[after].saturating_add(own));
+            paths[task] = paths[task].max(paths[after].saturating_add(own[task]));
             priorities[task] = priorities[task].max(priorities[after]);
             dependants[task] += 1;
         }
     }
-    let place = |(position, task): (usize, PlannedTask)| PlacedTask {
-        task,
-        wave: waves[position],
-        effective_priority: priorities[position],
-        remaining_path: paths[position],
-        expected_ms: expected[position],
-        dependants: dependants[position],
-    };
-    let mut placed: Vec<PlacedTask> = graph.tasks.into_iter().enumerate().map(place).collect();
-    placed.sort_by(|left, right| order_key(left).cmp(&order_key(right)));
-    placed
-}
-
-/// The order among ready tasks; total, since ids are unique.
-fn order_key(placed: &PlacedTask) -> (Reverse<Priority>, Reverse<u64>, Reverse<u32>, &TaskId) {
-    (
-        Reverse(placed.effective_priority),
-        Reverse(placed.remaining_path),
-        Reverse(placed.dependants),
-        &placed.task.id,
-    )
+    let mut tasks = graph.tasks;
+    for (position, placed) in tasks.iter_mut().enumerate() {
+        placed.wave = waves[position];
+        placed.effective_priority = priorities[position];
+        placed.remaining_path = paths[position];
+        placed.dependants = dependants[position];
+    }
+    PlacedTask::sort(&mut tasks);
+    tasks
 }
 
 fn median(mut times: Vec<u64>) -> Option<u64> {
@@ -367,6 +341,8 @@ fn median(mut times: Vec<u64>) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Complexity;
+    use proptest::prelude::*;
 
     fn task(id: &str, priority: Priority, dependencies: &[&str]) -> Task {
         let mut task = Task::new(id, format!("Build {id}"));
@@ -509,5 +485,36 @@ mod tests {
         let refusal = WavePlan::new(&tasks, &off()).expect_err("a refusal");
         assert!(refusal.has_cycles());
         assert_eq!(refusal.problems.len(), 2);
+    }
+
+    /// Tasks in the order of their ids, none of which depends on a later one.
+    fn layered() -> impl Strategy<Value = Vec<Task>> {
+        let one = (prop::sample::select(Priority::ALL), 0_u8..11, any::<u32>());
+        prop::collection::vec(one, 1..20).prop_map(|tasks| {
+            let one = |(at, (priority, complexity, edges)): (usize, (Priority, u8, u32))| {
+                let before = (0..at).filter(|before| edges >> before & 3 == 3);
+                let before: Vec<String> = before.map(|before| before.to_string()).collect();
+                let before: Vec<&str> = before.iter().map(String::as_str).collect();
+                let mut task = task(&at.to_string(), priority, &before);
+                task.complexity = Complexity::parse(&complexity.to_string());
+                task
+            };
+            tasks.into_iter().enumerate().map(one).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_plan_is_the_same_in_whatever_order_the_backlog_has_its_tasks(
+            (tasks, mixed) in layered().prop_flat_map(|tasks| {
+                let mixed = Just(tasks.clone()).prop_shuffle();
+                (Just(tasks), mixed)
+            }),
+            tdd in prop::sample::select(TddMode::ALL)
+        ) {
+            let options = PlanOptions { tdd, ..PlanOptions::default() };
+            let plan = |tasks: &[Task]| WavePlan::new(tasks, &options).map(|plan| plan.tasks);
+            prop_assert_eq!(plan(&tasks), plan(&mixed));
+        }
     }
 }

@@ -204,7 +204,8 @@ words! {
 impl Priority {
     /// Reads a name, `None` for one that is not known.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::of(&text.to_ascii_lowercase())
+        let mut all = Self::ALL.iter().copied();
+        all.find(|priority| priority.as_str().eq_ignore_ascii_case(text))
     }
 }
 

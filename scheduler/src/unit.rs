@@ -4,7 +4,9 @@
 
 use crate::{Task, TaskId};
 use schemars::JsonSchema;
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 
 words! {
     /// What one agent is given at a time.
@@ -18,43 +20,112 @@ words! {
     }
 }
 
+/// A task of a unit: what the backlog says of it, and what it depends on within that unit. What differs from the backlog
+/// alone is copied.
+#[derive(Clone, Debug)]
+pub(crate) struct UnitTask<'t> {
+    /// The task; its own list of dependencies counts for nothing.
+    pub(crate) task: UnitSource<'t>,
+    /// What it depends on.
+    pub(crate) dependencies: Cow<'t, [TaskId]>,
+}
+
+/// A task of a backlog, or one that is made from it: small, since nearly all are the former.
+#[derive(Clone, Debug)]
+pub(crate) enum UnitSource<'t> {
+    /// As it stands in the backlog.
+    Whole(&'t Task),
+    /// A subtask with what it has from its parent.
+    Inheriting(Box<Task>),
+}
+
+impl Deref for UnitSource<'_> {
+    type Target = Task;
+
+    fn deref(&self) -> &Task {
+        match self {
+            Self::Whole(task) => task,
+            Self::Inheriting(task) => task,
+        }
+    }
+}
+
+impl<'t> From<&'t Task> for UnitTask<'t> {
+    /// Takes a task as it is.
+    fn from(task: &'t Task) -> Self {
+        Self {
+            task: UnitSource::Whole(task),
+            dependencies: Cow::Borrowed(&task.dependencies),
+        }
+    }
+}
+
+impl From<UnitTask<'_>> for Task {
+    fn from(unit: UnitTask<'_>) -> Self {
+        let dependencies = unit.dependencies.into_owned();
+        let task = match unit.task {
+            UnitSource::Whole(task) => task.clone(),
+            UnitSource::Inheriting(task) => *task,
+        };
+        Self {
+            dependencies,
+            ..task
+        }
+    }
+}
+
 /// Returns the tasks of the chosen unit, with dependencies between tasks of that unit only.
 ///
 /// By task, a dependency on a subtask is one on its parent. By subtask, every subtask inherits the dependencies of its
 /// parent, and a dependency on a parent is one on all its subtasks.
 pub fn of_unit(tasks: &[Task], unit: Unit) -> Vec<Task> {
+    let units = units_of(tasks, unit).into_iter();
+    units.map(Task::from).collect()
+}
+
+/// Returns the same without a copy of what the backlog says.
+pub(crate) fn units_of(tasks: &[Task], unit: Unit) -> Vec<UnitTask<'_>> {
     match unit {
         Unit::Task => by_task(tasks),
         Unit::Subtask => by_subtask(tasks),
     }
 }
 
-fn by_task(tasks: &[Task]) -> Vec<Task> {
-    let mut parents: BTreeMap<&TaskId, &TaskId> = BTreeMap::new();
+fn by_task(tasks: &[Task]) -> Vec<UnitTask<'_>> {
+    let mut parents: BTreeMap<&str, &TaskId> = BTreeMap::new();
     for task in tasks {
-        parents.extend(task.subtasks.iter().map(|subtask| (&subtask.id, &task.id)));
+        let subtasks = task.subtasks.iter();
+        parents.extend(subtasks.map(|subtask| (subtask.id.as_str(), &task.id)));
     }
-    let unit = |task: &Task| {
-        // On a subtask of its own it waits with its own steps.
-        let of_unit = |id: &TaskId| match parents.get(id) {
-            Some(&parent) => (*parent != task.id).then(|| parent.clone()),
-            None => Some(id.clone()),
-        };
-        let mut unit = task.clone();
-        unit.dependencies = without_repeats(task.dependencies.iter().filter_map(of_unit));
-        unit
-    };
-    tasks.iter().map(unit).collect()
+    tasks.iter().map(|task| whole(task, &parents)).collect()
 }
 
-fn by_subtask(tasks: &[Task]) -> Vec<Task> {
-    let children: BTreeMap<&TaskId, &[Task]> = tasks
+/// Returns a task whose dependencies on subtasks are ones on their parents.
+fn whole<'t>(task: &'t Task, parents: &BTreeMap<&str, &TaskId>) -> UnitTask<'t> {
+    let is_as_it_is = |id: &TaskId| !parents.contains_key(id.as_str());
+    if task.dependencies.iter().all(is_as_it_is) && !has_repeats(&task.dependencies) {
+        return UnitTask::from(task);
+    }
+    // On a subtask of its own it waits with its own steps.
+    let of_unit = |id: &TaskId| match parents.get(id.as_str()) {
+        Some(&parent) => (*parent != task.id).then(|| parent.clone()),
+        None => Some(id.clone()),
+    };
+    let dependencies = without_repeats(task.dependencies.iter().filter_map(of_unit));
+    UnitTask {
+        task: UnitSource::Whole(task),
+        dependencies: dependencies.into(),
+    }
+}
+
+fn by_subtask(tasks: &[Task]) -> Vec<UnitTask<'_>> {
+    let children: BTreeMap<&str, &[Task]> = tasks
         .iter()
         .filter(|task| !task.subtasks.is_empty())
-        .map(|task| (&task.id, task.subtasks.as_slice()))
+        .map(|task| (task.id.as_str(), task.subtasks.as_slice()))
         .collect();
     let expanded = |id: &TaskId| -> Vec<TaskId> {
-        match children.get(id) {
+        match children.get(id.as_str()) {
             Some(children) => children.iter().map(|child| child.id.clone()).collect(),
             None => vec![id.clone()],
         }
@@ -62,15 +133,18 @@ fn by_subtask(tasks: &[Task]) -> Vec<Task> {
     let mut units = Vec::new();
     for task in tasks {
         if task.subtasks.is_empty() {
-            let mut alone = task.clone();
-            alone.dependencies = without_repeats(task.dependencies.iter().flat_map(expanded));
-            units.push(alone);
+            units.push(UnitTask {
+                task: UnitSource::Whole(task),
+                dependencies: without_repeats(task.dependencies.iter().flat_map(expanded)).into(),
+            });
         }
         for subtask in &task.subtasks {
-            let mut child = inherit(subtask, task);
             let own = subtask.dependencies.iter().filter(|&id| *id != task.id);
-            child.dependencies = without_repeats(own.chain(&task.dependencies).flat_map(expanded));
-            units.push(child);
+            let all = own.chain(&task.dependencies).flat_map(expanded);
+            units.push(UnitTask {
+                task: UnitSource::Inheriting(Box::new(inherit(subtask, task))),
+                dependencies: without_repeats(all).into(),
+            });
         }
     }
     units
@@ -89,8 +163,19 @@ fn inherit(subtask: &Task, parent: &Task) -> Task {
 }
 
 fn without_repeats(ids: impl Iterator<Item = TaskId>) -> Vec<TaskId> {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     ids.filter(|id| seen.insert(id.clone())).collect()
+}
+
+/// A few ids are compared with one another sooner than they are put in order.
+const FEW: usize = 8;
+
+fn has_repeats(ids: &[TaskId]) -> bool {
+    if ids.len() <= FEW {
+        return (1..ids.len()).any(|place| ids[..place].contains(&ids[place]));
+    }
+    let mut seen = BTreeSet::new();
+    !ids.iter().all(|id| seen.insert(id.as_str()))
 }
 
 #[cfg(test)]

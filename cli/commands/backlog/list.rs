@@ -135,7 +135,7 @@ impl Listing {
             let task = &self.backlog.tasks[position];
             let mut entry = normalised(task, self.entries[position].clone());
             let subtasks = subtask_entries(self.subtasks(task), &entry["subtasks"].take());
-            let blocked = blocks.get(&task.id).cloned().unwrap_or_default();
+            let blocked = blocks.of(&task.id);
             with_fields(entry, json!({"subtasks": subtasks, "blocks": blocked}))
         };
         self.shown.iter().map(entry).collect()
