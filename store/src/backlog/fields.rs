@@ -30,10 +30,10 @@ impl Siblings<'_> {
 }
 
 /// Returns the id that a dependency means: a number that a sibling has names that one, all else is absolute.
-pub(super) fn absolute(within: Option<Siblings<'_>>, written: String) -> String {
+pub(super) fn absolute<'w>(within: Option<Siblings<'_>>, written: Cow<'w, str>) -> Cow<'w, str> {
     match within {
-        Some(siblings) if siblings.numbers.contains(&written) && written != siblings.own => {
-            siblings.id(&written)
+        Some(siblings) if siblings.numbers.contains(&*written) && written != siblings.own => {
+            siblings.id(&written).into()
         }
         Some(_) | None => written,
     }
@@ -82,39 +82,42 @@ impl Reader {
             }
             task
         };
-        list.elements().filter_map(one).collect()
+        let mut tasks = Vec::with_capacity(list.elements().count());
+        tasks.extend(list.elements().filter_map(one));
+        tasks
     }
 
     /// Reads a value that is one task.
     pub(super) fn one(&mut self, value: Value<'_>) -> Option<Task> {
-        Some(self.task(value, &id(value)?, None, Priority::default()))
+        let members = Members::of(value);
+        let id = members.id()?;
+        Some(self.task((value, &members), &id, None, Priority::default()))
     }
 
     /// Reads one task; `siblings` are given for a subtask, which has the priority of its task where it says none.
     fn task(
         &mut self,
-        value: Value<'_>,
+        (value, members): (Value<'_>, &Members<'_>),
         id: &str,
         siblings: Option<Siblings<'_>>,
         priority: Priority,
     ) -> Task {
-        let absolute = siblings.map_or_else(|| id.to_owned(), |all| all.id(all.own));
-        let members = Members::of(value);
-        let mut task = Task::new(absolute.as_str(), "");
+        let absolute = siblings.map_or(Cow::Borrowed(id), |all| all.id(all.own).into());
+        let mut task = Task::new(&*absolute, "");
         task.priority = priority;
-        task.title = self.title(value, &members, &task.id);
+        task.title = self.title(value, members, &task.id);
         task.description = text(members.get(Field::Description));
         task.details = text(members.get(Field::Details));
         task.test_strategy = text(members.get(Field::TestStrategy));
         task.acceptance_criteria =
             criteria(members.get(Field::AcceptanceCriteria), &task.description);
         task.category = members.word(Field::Category);
-        self.standing(value, &members, &mut task);
+        self.standing(value, members, &mut task);
         if let Some(metadata) = members.get(Field::Metadata) {
             self.metadata(metadata, &mut task);
         }
-        self.names(&members, &task.id);
-        self.dependencies(&members, &mut task, siblings);
+        self.names(members, &task.id);
+        self.dependencies(members, &mut task, siblings);
         if let Some(list) = members.get(Field::Subtasks) {
             self.subtasks(list, &mut task, siblings);
         }
@@ -127,6 +130,9 @@ impl Reader {
         if title.is_empty() {
             self.warn(value, Some(id), "title", "is missing");
         }
+        if title.len() <= LONGEST_TITLE {
+            return title;
+        }
         let Some((end, _)) = title.char_indices().nth(LONGEST_TITLE) else {
             return title;
         };
@@ -137,30 +143,30 @@ impl Reader {
 
     /// Status, priority and complexity.
     fn standing(&mut self, value: Value<'_>, members: &Members<'_>, task: &mut Task) {
-        let id = task.id.clone();
-        match members.word(Field::Status) {
-            Some(status) => task.status = Status::from(status),
-            None => self.warn(value, Some(&id), "status", "is missing; read as `pending`"),
+        let id = &task.id;
+        match members.text(Field::Status) {
+            Some(status) => task.status = Status::from(&*status),
+            None => self.warn(value, Some(id), "status", "is missing; read as `pending`"),
         }
         if let Status::Other(status) = &task.status {
             let at = members.get(Field::Status).unwrap_or(value);
             let meant = meant_status(status, SourceKind::TaskMaster);
             let perhaps = perhaps(meant.as_ref().map(Status::as_str));
             let message = format!("`{status}` is not known{perhaps}; the task is left alone");
-            self.warn(at, Some(&id), "status", message);
+            self.warn(at, Some(id), "status", message);
         }
         if let Some(at) = members.get(Field::Priority)
-            && let Some(priority) = at.plain()
+            && let Some(priority) = at.text()
         {
             let known = Priority::parse(&priority);
             task.priority = known.unwrap_or_default();
             if known.is_none() {
                 let perhaps = perhaps(meant_priority(&priority).map(Priority::as_str));
                 let message = format!("`{priority}` is not known{perhaps}; read as `medium`");
-                self.warn(at, Some(&id), "priority", message);
+                self.warn(at, Some(id), "priority", message);
             }
         }
-        let complexity = members.word(Field::Complexity);
+        let complexity = members.text(Field::Complexity);
         task.complexity = complexity.and_then(|text| Complexity::parse(&text));
     }
 
@@ -241,25 +247,24 @@ impl Reader {
         task: &mut Task,
         within: Option<Siblings<'_>>,
     ) {
-        let mut written = Vec::new();
+        let mut written: Vec<Cow<'_, str>> = Vec::new();
         for (name, list) in &members.dependencies {
             let mut odd = |at, message| self.warn(at, Some(&task.id), name, message);
             if list.kind() == Kind::Array {
                 for element in list.elements() {
-                    match element.plain().or_else(|| id(element)) {
+                    match element.text().or_else(|| id(element)) {
                         Some(id) => written.push(id),
                         None => odd(element, "an entry that is no id is left out"),
                     }
                 }
             } else {
-                written.extend(between_commas(&list.text().unwrap_or_default()));
+                let ids = between_commas(&list.text().unwrap_or_default());
+                written.extend(ids.into_iter().map(Cow::Owned));
                 odd(*list, "is not a list; read as ids between commas");
             }
         }
-        let mut seen = BTreeSet::new();
         let ids = written.into_iter().map(|written| absolute(within, written));
-        let new = ids.filter(|id| seen.insert(id.clone()));
-        task.dependencies.extend(new.map(TaskId::from));
+        task.dependencies = without_repeats(&ids.collect::<Vec<_>>());
     }
 
     fn subtasks(&mut self, list: Value<'_>, task: &mut Task, within: Option<Siblings<'_>>) {
@@ -274,10 +279,14 @@ impl Reader {
             }
             return;
         }
+        if list.elements().next().is_none() {
+            return;
+        }
         let ids = list.elements().filter_map(id);
         let numbers: BTreeSet<String> = ids.map(|id| number(&id).to_owned()).collect();
         for value in list.elements() {
-            let Some(id) = id(value) else {
+            let members = Members::of(value);
+            let Some(id) = members.id() else {
                 let message = "an entry without an id is left out";
                 self.warn(value, Some(&parent), "subtasks", message);
                 continue;
@@ -287,7 +296,7 @@ impl Reader {
                 numbers: &numbers,
                 own: number(&id),
             };
-            let subtask = self.task(value, &id, Some(siblings), task.priority);
+            let subtask = self.task((value, &members), &id, Some(siblings), task.priority);
             task.subtasks.push(subtask);
         }
     }
@@ -312,18 +321,38 @@ impl Reader {
 }
 
 /// Returns the id of an entry as it is written: `1.10` stays `1.10`.
-pub(super) fn id(value: Value<'_>) -> Option<String> {
-    let id = value.get("id")?.plain();
+pub(super) fn id(value: Value<'_>) -> Option<Cow<'_, str>> {
+    let id = value.get("id")?.text();
     id.filter(|id| !id.trim().is_empty())
 }
 
-/// What an unknown word was perhaps meant to be.
+/// A few ids are compared with one another sooner than they are put in order.
+const FEW: usize = 8;
+
+/// Returns ids in their order, each once.
+fn without_repeats(ids: &[Cow<'_, str>]) -> Vec<TaskId> {
+    let mut seen = BTreeSet::new();
+    let mut once = Vec::with_capacity(ids.len());
+    for (place, id) in ids.iter().enumerate() {
+        let is_known = if ids.len() <= FEW {
+            ids[..place].contains(id)
+        } else {
+            !seen.insert(id)
+        };
+        if !is_known {
+            once.push(TaskId::from(&**id));
+        }
+    }
+    once
+}
+
 /// Whether a text can be an argument that names a model, and no option of the agent's.
 fn is_model(text: &str) -> bool {
     let is_fit = |letter: char| letter.is_ascii_alphanumeric() || "._:/@+[]-".contains(letter);
     text.starts_with(|first: char| first.is_ascii_alphanumeric()) && text.chars().all(is_fit)
 }
 
+/// What an unknown word was perhaps meant to be.
 fn perhaps(meant: Option<&str>) -> String {
     meant.map_or_else(String::new, |meant| format!(", perhaps `{meant}`"))
 }
@@ -346,7 +375,10 @@ fn text(value: Option<Value<'_>>) -> String {
         }
         _ => value.text().unwrap_or_default(),
     };
-    tm_untrusted::shown(&text).into_owned()
+    match tm_untrusted::shown(&text) {
+        Cow::Borrowed(_) => text.into_owned(),
+        Cow::Owned(safe) => safe,
+    }
 }
 
 /// Acceptance criteria: a list, a text of lines, or the boxes to tick in the description.

@@ -277,11 +277,11 @@ fn of_repeats(repairs: &mut Vec<Repair>, task: &TaskId, value: Value<'_>) {
     let entries = lists.flat_map(Value::elements);
     let mut seen = BTreeSet::new();
     let mut told = BTreeSet::new();
-    for written in entries.filter_map(|entry| entry.plain().or_else(|| id(entry))) {
+    for written in entries.filter_map(|entry| entry.text().or_else(|| id(entry))) {
         if !seen.insert(written.clone()) && told.insert(written.clone()) {
             repairs.push(Repair::Repeated {
                 task: task.clone(),
-                dependency: written,
+                dependency: written.into_owned(),
             });
         }
     }

@@ -51,7 +51,7 @@ impl Snapshot<'_> {
         let mut values: Vec<_> = list
             .into_iter()
             .flat_map(Value::elements)
-            .filter_map(|value| Some((TaskId::from(id(value)?), value)))
+            .filter_map(|value| Some((TaskId::from(&*id(value)?), value)))
             .collect();
         // As the tasks of a list of files are; of several with one id each stays in its order.
         if self.source.kind() == SourceKind::ClaudeTasks {

@@ -84,6 +84,8 @@ impl Field {
 /// The members of a task, found in one pass.
 #[derive(Debug, Default)]
 pub(super) struct Members<'d> {
+    /// What is called `id`, null among it.
+    id: Option<Value<'d>>,
     found: [Option<(usize, Value<'d>)>; FIELDS],
     /// Every list of dependencies, with its name.
     pub(super) dependencies: Vec<(Cow<'d, str>, Value<'d>)>,
@@ -96,8 +98,13 @@ pub(super) struct Members<'d> {
 impl<'d> Members<'d> {
     pub(super) fn of(task: Value<'d>) -> Self {
         let mut members = Self::default();
-        let values = task.members();
-        for (name, value) in values.filter(|(_, value)| value.kind() != Kind::Null) {
+        for (name, value) in task.members() {
+            if name == "id" {
+                members.id = Some(value);
+            }
+            if value.kind() == Kind::Null {
+                continue;
+            }
             let Some((field, rank)) = Field::named(&name) else {
                 members.others.push((name, value));
                 continue;
@@ -118,14 +125,25 @@ impl<'d> Members<'d> {
         members
     }
 
+    /// Returns the id as it is written: `1.10` stays `1.10`.
+    pub(super) fn id(&self) -> Option<Cow<'d, str>> {
+        let id = self.id?.text();
+        id.filter(|id| !id.trim().is_empty())
+    }
+
     /// Returns a field that is there and not null.
     pub(super) fn get(&self, field: Field) -> Option<Value<'d>> {
         self.found[field as usize].map(|(_, value)| value)
     }
 
     /// Returns a field that is a plain value.
+    pub(super) fn text(&self, field: Field) -> Option<Cow<'d, str>> {
+        self.get(field)?.text()
+    }
+
+    /// Returns a copy of a field that is a plain value.
     pub(super) fn word(&self, field: Field) -> Option<String> {
-        self.get(field)?.plain()
+        self.text(field).map(Cow::into_owned)
     }
 }
 

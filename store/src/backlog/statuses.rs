@@ -90,7 +90,7 @@ pub(super) fn all_places(list: Value<'_>) -> Vec<(TaskId, Value<'_>)> {
     let mut places = Vec::new();
     for task in list.elements() {
         let Some(task_id) = id(task) else { continue };
-        places.push((TaskId::new(task_id.as_str()), task));
+        places.push((TaskId::from(&*task_id), task));
         for subtask in task.get("subtasks").into_iter().flat_map(Value::elements) {
             if let Some(own) = id(subtask) {
                 let own = TaskId::new(format!("{task_id}.{}", number(&own)));

@@ -233,7 +233,7 @@ impl Owner<'_> {
                 if written.is_empty() {
                     return Some(String::new());
                 }
-                let before = TaskId::new(absolute(self.siblings, written.clone()));
+                let before = TaskId::from(&*absolute(self.siblings, written.as_str().into()));
                 let kept = rule(&self.own, before.clone())?;
                 let may_repeat = repeats == Repeats::Keep && kept == before;
                 let said = self.said(written, &before, &kept);

@@ -4,6 +4,8 @@
 //! they are never touched, not because they are written again. Does not know what the values mean.
 
 mod scan;
+#[cfg(test)]
+pub(super) mod tests;
 mod tree;
 mod value;
 

@@ -7,6 +7,7 @@ mod writer;
 
 use super::{Document, Kind, Value};
 use serde_json::Value as Json;
+use std::borrow::Cow;
 
 /// A value that may be changed.
 #[derive(Clone, Debug)]
@@ -136,7 +137,15 @@ impl<'d> Tree<'d> {
 
     /// Returns a plain value that is a member of an object.
     pub(crate) fn plain(&self, key: &str) -> Option<String> {
-        self.get(key)?.scalar()
+        self.text_of(key).map(Cow::into_owned)
+    }
+
+    /// Returns the same without a copy where it stands in the document without escapes.
+    pub(crate) fn text_of(&self, key: &str) -> Option<Cow<'d, str>> {
+        match self.get(key)? {
+            Self::Kept(value) => value.text(),
+            new => new.scalar().map(Cow::Owned),
+        }
     }
 
     /// Returns the content of a string or the spelling of another plain value.
