@@ -53,7 +53,7 @@ pub use notice::{BaseSeen, Notice};
 pub use plan::{Planned, choices, plan, plan_json, reading};
 pub use plan_order::PlanOrder;
 pub use preflight::look_at_head;
-pub use project::{Caller, KnownRun, Project};
+pub use project::{Caller, KnownRun, Project, project_directory};
 pub use proving_again::JournalTrust;
 pub use pruned::{PrunedItem, PrunedKind};
 pub use pruning::prune_worktrees;

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use tm_config::{Inputs, Loaded, Override, Source, StorageLocation};
 use tm_executors::engine::Executor;
 use tm_runtime::autopilot::Environment;
-use tm_runtime::{JournalHeader, Replayed, RunBacklog, home, now, replay};
+use tm_runtime::{JournalHeader, Replayed, RunBacklog, home, home_of_checkout, now, replay};
 use tm_scheduler::{AtBreaker, RunId, Tag};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::{Holder, Home, ProjectDirectory, RunDirectory, RunLock, Whereabouts};
-use tm_worktrees::{Repository, WorktreePool};
+use tm_worktrees::{Repository, WorktreePool, checkout_root_around, common_dir_around};
 
 /// A run, as its journal tells it.
 #[derive(Debug)]
@@ -268,6 +268,18 @@ impl Project {
         let mut moved = within.map(|rest| self.root().join(rest));
         Ok(moved.find(|moved| moved.exists()).unwrap_or(path))
     }
+}
+
+/// Returns the folder of runs of the project around a folder, told from files alone: no program is started, and nothing is
+/// made. Nothing where there is no repository, or its settings can't be read.
+pub fn project_directory(start: &Path) -> Option<ProjectDirectory> {
+    let common_dir = common_dir_around(start)?;
+    let checkout_root = checkout_root_around(start)?;
+    let loaded = tm_config::load(&Inputs::from_process(&checkout_root)).ok()?;
+    let tm_home = Environment::of_process().home;
+    let (storage, tm_home) = (&loaded.settings.storage, tm_home.as_deref());
+    let home = home_of_checkout(storage, &common_dir, &checkout_root, tm_home)?;
+    home.project(&common_dir).ok()
 }
 
 /// Where runs are kept: the settings, `TM_HOME` and the home folder decide.

@@ -31,7 +31,8 @@ pub use holding::{executor, git_around};
 pub use proving::{Parts, RedCommit, TestResultCache, Work, prove, red_commit};
 pub use run_event::RunEvent;
 pub use setup::{
-    attempt_limits, content_rules, environment, home, rules, run_hooks, test_command, tests_at_once,
+    attempt_limits, content_rules, environment, home, home_of_checkout, rules, run_hooks,
+    test_command, tests_at_once,
 };
 pub use step_error::StepError;
 pub(crate) use step_error::{blocking, briefly, describe, in_background};

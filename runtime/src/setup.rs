@@ -110,9 +110,24 @@ pub fn rules(settings: &Settings) -> Rules {
 /// Returns the folder for a repository: `.taskmaster` of its main checkout with `storage.location: project`, else
 /// `TM_HOME`, else `storage.base_path`, else `~/.taskmaster`; `None` where that needs a home folder and there is none.
 pub fn home(storage: &Storage, repository: &Repository, tm_home: Option<&Path>) -> Option<Home> {
+    home_of_checkout(
+        storage,
+        repository.common_dir(),
+        repository.checkout_root(),
+        tm_home,
+    )
+}
+
+/// Returns the same for a checkout of a repository, given the folder that all its worktrees share.
+pub fn home_of_checkout(
+    storage: &Storage,
+    common_dir: &Path,
+    checkout_root: &Path,
+    tm_home: Option<&Path>,
+) -> Option<Home> {
     let user_home = std::env::home_dir();
-    let main = main_checkout(repository);
-    place(storage, &main, tm_home, user_home.as_deref()).map(Home::new)
+    let main = main_checkout(common_dir, checkout_root);
+    place(storage, main, tm_home, user_home.as_deref()).map(Home::new)
 }
 
 /// Returns the `TM_HOME` of this process.
@@ -148,14 +163,10 @@ fn place(
 }
 
 /// All worktrees of a repository share one place: that of its main checkout.
-fn main_checkout(repository: &Repository) -> PathBuf {
-    let common = repository.common_dir();
-    if common.ends_with(".git")
-        && let Some(main) = common.parent()
-    {
-        return main.to_owned();
-    }
-    repository.checkout_root().to_owned()
+fn main_checkout<'p>(common_dir: &'p Path, checkout_root: &'p Path) -> &'p Path {
+    let main = common_dir.parent();
+    main.filter(|_| common_dir.ends_with(".git"))
+        .unwrap_or(checkout_root)
 }
 
 #[cfg(test)]

@@ -314,3 +314,33 @@ fn each_task_gets_a_file_of_text_and_nothing_of_the_users_is_touched() {
     );
     assert!(scene.path("texts/task_001_next_one.md").exists());
 }
+
+/// The folder of runs is found without git where nothing has to be written there.
+#[test]
+fn a_task_that_is_done_after_all_is_not_to_be_done_again_wherever_that_is_said() {
+    for settings in ["{}", "storage: { location: project }"] {
+        let scene = scene();
+        write(&scene.root().join(".taskmaster/tm.yaml"), settings);
+        scene.git(&["add", "--all"]);
+        scene.git(&["commit", "--quiet", "--message", "settings"]);
+        scene.git(&["worktree", "add", "--quiet", "-b", "other", "../other"]);
+        std::fs::create_dir_all(scene.root().join("deep/er")).expect("a folder");
+        std::os::unix::fs::symlink(scene.root(), scene.path("link")).expect("a link");
+        let reopened = || {
+            let find = "find .. -path '*/reopened/*' -name '*.json' | wc -l";
+            let found = scene.shell(find).output().expect("find").stdout;
+            String::from_utf8(found).expect("text").trim().to_owned()
+        };
+        let set = |folder: &str, status: &str| {
+            let words = ["set-status", "1", status, "--no-timestamps"];
+            let output = scene.tm(&words).current_dir(scene.path(folder)).output();
+            assert!(output.expect("tm").status.success(), "{folder} {status}");
+        };
+        for folder in ["checkout", "checkout/deep/er", "other", "link"] {
+            set(folder, "pending");
+            assert_eq!(reopened(), "1", "{folder}, {settings}");
+            set(folder, "done");
+            assert_eq!(reopened(), "0", "{folder}, {settings}");
+        }
+    }
+}

@@ -16,11 +16,11 @@ use itertools::{Either, Itertools as _};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::path::Path;
+use tm_app::project_directory;
 use tm_reports::laid_out;
 use tm_runtime::now;
 use tm_scheduler::{Candidates, Status, Tag, Task, TaskId};
 use tm_store::backlog::{Backlog, RollUp, StatusChange, StatusOutcome, stamp};
-use tm_store::run::ProjectDirectory;
 
 /// `tm show`.
 #[derive(Args)]
@@ -291,26 +291,34 @@ impl SetStatusArguments {
             status: status.clone(),
         };
         let writers = ConcurrentWriters::of(source.path());
-        let changes = |_: &_| asked.iter().map(change).collect();
-        let outcomes = source.choose_statuses(&options, changes, RollUp::Relatives, moment)?;
+        let changes = asked.iter().map(change).collect_vec();
+        let (tag, outcomes) =
+            source.write_statuses(&options, &changes, RollUp::Relatives, moment)?;
         if let Some(moment) = moment {
             writers.wait_and_restore(&source, &options, &outcomes, moment)?;
         }
-        if let Ok(project) = open(start) {
-            remember(&project.directory, &source.read(&options)?.tag, &outcomes)?;
-        }
+        remember(start, &tag, &outcomes)?;
         Ok((asked, outcomes))
     }
 }
 
 /// What a person opens again is to be done once more, although the history has its work.
-fn remember(directory: &ProjectDirectory, tag: &Tag, outcomes: &[StatusOutcome]) -> Result<()> {
-    for StatusOutcome { id, old, new } in outcomes {
-        if !new.is_open() {
-            directory.close_again(tag, id)?;
-        } else if !old.is_open() {
-            directory.reopen(tag, id)?;
-        }
+fn remember(start: &Path, tag: &Tag, outcomes: &[StatusOutcome]) -> Result<()> {
+    let is_reopened = |outcome: &&StatusOutcome| outcome.new.is_open() && !outcome.old.is_open();
+    let mut reopened = outcomes.iter().filter(is_reopened).peekable();
+    // Where nothing is to be written, git need not be asked what repository this is.
+    let directory = match reopened.peek() {
+        None => project_directory(start),
+        Some(_) => open(start).ok().map(|project| project.directory),
+    };
+    let Some(directory) = directory else {
+        return Ok(());
+    };
+    for outcome in reopened {
+        directory.reopen(tag, &outcome.id)?;
+    }
+    for outcome in outcomes.iter().filter(|outcome| !outcome.new.is_open()) {
+        directory.close_again(tag, &outcome.id)?;
     }
     Ok(())
 }

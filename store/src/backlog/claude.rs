@@ -83,7 +83,7 @@ fn entries(document: &Document) -> impl Iterator<Item = Value<'_>> {
 }
 
 /// The list's name.
-fn tag(folder: &Path) -> Tag {
+pub(super) fn tag(folder: &Path) -> Tag {
     let name = folder.file_name().map(|name| name.to_string_lossy());
     Tag::from(name.as_deref().unwrap_or("tasks"))
 }

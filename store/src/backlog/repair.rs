@@ -105,8 +105,7 @@ impl Snapshot<'_> {
     /// # Errors
     /// As `read`.
     pub fn repairs(&self, options: &ReadOptions) -> Result<Vec<Repair>, BacklogError> {
-        let backlog = self.read(options)?;
-        repaired(&mut self.source.edit_of(&self.loaded, &backlog))
+        repaired(&mut self.source.edit_of(&self.loaded, options)?)
     }
 
     /// Returns where tasks stand, or a field of theirs where they have it; several places for an id that several have.
@@ -134,16 +133,17 @@ impl Snapshot<'_> {
 /// Repairs names first: only then is what they hold read.
 fn repaired(edit: &mut Edit<'_, '_>) -> Result<Vec<Repair>, BacklogError> {
     let kind = edit.source.kind();
-    let mut repairs = names(edit.before, edit.loaded);
+    let before = edit.before()?;
+    let mut repairs = names(&before, edit.loaded);
     if repairs.is_empty() {
-        repairs = found(edit.before, edit.loaded, kind);
-        edit.apply(&changes(&repairs))?;
+        repairs = found(&before, edit.loaded, kind);
+        edit.apply(&before, &changes(&repairs))?;
         return Ok(repairs);
     }
-    edit.apply(&changes(&repairs))?;
+    edit.apply(&before, &changes(&repairs))?;
     let (loaded, named) = edit.after()?;
     let others = found(&named, &loaded, kind);
-    edit.apply(&changes(&others))?;
+    edit.apply(&before, &changes(&others))?;
     repairs.extend(others);
     Ok(repairs)
 }

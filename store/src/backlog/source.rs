@@ -1,18 +1,21 @@
 //! Where a backlog is: found by looking, or named; read whole, written under a lock.
 
 mod current_tag;
+mod edit;
+
+pub(super) use edit::Edit;
 
 use super::document::{Document, Tree};
 use super::file_lock::FileLock;
 use super::loaded::{Loaded, Original};
 use super::{
-    Backlog, BacklogError, Change, Changed, ReadOptions, Refusal, RollUp, SourceKind, StatusChange,
-    StatusOutcome, change, claude, file, task_master, yaml,
+    Backlog, BacklogError, Change, Changed, ReadOptions, RollUp, SourceKind, StatusChange,
+    StatusOutcome, claude, file, task_master, yaml,
 };
 use crate::Error;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use tm_scheduler::{Tag, Task, TaskId, quoted, quoted_cycle};
+use tm_scheduler::{Tag, Task, quoted};
 
 /// So often a file that changes while it is being written is read again.
 const TRIES: u32 = 20;
@@ -32,80 +35,6 @@ const PLACES: [(&str, SourceKind); 6] = [
 pub struct BacklogSource {
     kind: SourceKind,
     path: PathBuf,
-}
-
-/// A change of a backlog in the making.
-pub(super) struct Edit<'e, 'd> {
-    pub(super) source: &'e BacklogSource,
-    /// What stands in the files.
-    pub(super) loaded: &'d Loaded,
-    /// What was read of it.
-    pub(super) before: &'e Backlog,
-    /// What is to stand there.
-    pub(super) root: Tree<'d>,
-}
-
-impl Edit<'_, '_> {
-    /// Makes changes to which tasks there are and what they depend on, all or none.
-    pub(super) fn apply(&mut self, changes: &[Change]) -> Result<Vec<Changed>, BacklogError> {
-        let place = change::Place {
-            tag: &self.before.tag,
-            kind: self.source.kind,
-            next_number: self.before.next_number,
-        };
-        let apply = |change| {
-            let ids = change::apply(place, &mut self.root, change)?;
-            Ok(Changed { ids })
-        };
-        let answers: Result<_, _> = changes.iter().map(apply).collect();
-        let answers = answers.map_err(BacklogError::refused(&self.source.path))?;
-        let new = changes.iter().filter_map(|change| match change {
-            Change::AddDependencies { edges } => Some(edges.as_slice()),
-            _ => None,
-        });
-        self.refuse_cycle(&new.collect::<Vec<_>>().concat())?;
-        Ok(answers)
-    }
-
-    /// New dependencies must not close a cycle, together neither; cycles that were there already are no reason to
-    /// refuse another change.
-    fn refuse_cycle(&self, new: &[(TaskId, TaskId)]) -> Result<(), BacklogError> {
-        let before = Task::with_subtasks(&self.before.tasks);
-        let before: BTreeSet<(&TaskId, &TaskId)> = before
-            .flat_map(|task| task.dependencies.iter().map(|on| (&task.id, on)))
-            .collect();
-        let mut new = new.to_vec();
-        new.retain(|(task, on)| !before.contains(&(task, on)));
-        if new.is_empty() {
-            return Ok(());
-        }
-        let (_, after) = self.after()?;
-        match tm_scheduler::cycle_with(&after.tasks, &new).as_deref() {
-            Some(cycle @ [task, dependency, ..]) => {
-                Err(BacklogError::refused(&self.source.path)(Refusal::Cycle {
-                    task: task.clone(),
-                    dependency: dependency.clone(),
-                    cycle: quoted_cycle(cycle),
-                }))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// What is to stand there, and how it reads.
-    pub(super) fn after(&self) -> Result<(Loaded, Backlog), BacklogError> {
-        let document = Document::parse(self.root.write(&self.loaded.document));
-        let loaded = Loaded {
-            document: document.map_err(|error| error.of_file(&self.source.path))?,
-            original: match self.loaded.original {
-                Original::Files(_) => Original::Files(Vec::new()),
-                Original::Json | Original::Yaml(_) => Original::Json,
-            },
-        };
-        let options = ReadOptions::of_tag(&self.before.tag);
-        let backlog = self.source.read_loaded(&loaded, &options)?;
-        Ok((loaded, backlog))
-    }
 }
 
 impl BacklogSource {
@@ -177,7 +106,7 @@ impl BacklogSource {
         let mut backlog = if self.kind == SourceKind::ClaudeTasks {
             claude::read(&self.path, loaded)
         } else {
-            task_master::read(&self.path, loaded, options, self.current_tag())?
+            task_master::read(loaded, self.tag_in(loaded, options)?)
         };
         let planned = options.planned.get(&backlog.tag);
         let free = planned.map_or(0, |number| number.saturating_add(1));
@@ -186,6 +115,14 @@ impl BacklogSource {
             self.keep_group(&mut backlog, group)?;
         }
         Ok(backlog)
+    }
+
+    /// The tag that is meant.
+    fn tag_in(&self, loaded: &Loaded, options: &ReadOptions) -> Result<Tag, BacklogError> {
+        if self.kind == SourceKind::ClaudeTasks {
+            return Ok(claude::tag(&self.path));
+        }
+        task_master::tag(&self.path, loaded, options, self.current_tag())
     }
 
     /// Keeps the tasks of a group, of which there must be one.
@@ -242,7 +179,25 @@ impl BacklogSource {
         stamp: Option<&str>,
     ) -> Result<Vec<StatusOutcome>, BacklogError> {
         let options = ReadOptions::of_tag(tag);
-        self.choose_statuses(&options, |_| changes.to_vec(), roll_up, stamp)
+        let (_, written) = self.write_statuses(&options, changes, roll_up, stamp)?;
+        Ok(written)
+    }
+
+    /// Does the same in the tag that is meant, and returns which one that is.
+    ///
+    /// # Errors
+    /// As `set_statuses`, or it is not known which tag is meant.
+    pub fn write_statuses(
+        &self,
+        options: &ReadOptions,
+        changes: &[StatusChange],
+        roll_up: RollUp,
+        stamp: Option<&str>,
+    ) -> Result<(Tag, Vec<StatusOutcome>), BacklogError> {
+        self.edit(options, |edit| {
+            let written = edit.set_statuses(changes, roll_up, stamp)?;
+            Ok((edit.tag.clone(), written))
+        })
     }
 
     /// Reads the backlog under its lock, lets `choose` say which statuses are to change, and writes them: what was
@@ -258,7 +213,7 @@ impl BacklogSource {
         stamp: Option<&str>,
     ) -> Result<Vec<StatusOutcome>, BacklogError> {
         self.edit(options, |edit| {
-            edit.set_statuses(&choose(edit.before), roll_up, stamp)
+            edit.set_statuses(&choose(&edit.before()?), roll_up, stamp)
         })
     }
 
@@ -280,8 +235,7 @@ impl BacklogSource {
             return Ok(0);
         }
         let loaded = self.load()?;
-        let before = self.read_loaded(&loaded, options)?;
-        let undone = self.edit_of(&loaded, &before).undone(written, stamp);
+        let undone = self.edit_of(&loaded, options)?.undone(written, stamp);
         if undone.is_empty() {
             return Ok(0);
         }
@@ -295,14 +249,15 @@ impl BacklogSource {
     pub(super) fn edit_of<'e, 'd>(
         &'e self,
         loaded: &'d Loaded,
-        before: &'e Backlog,
-    ) -> Edit<'e, 'd> {
-        Edit {
+        options: &'e ReadOptions,
+    ) -> Result<Edit<'e, 'd>, BacklogError> {
+        Ok(Edit {
             source: self,
             loaded,
-            before,
+            options,
+            tag: self.tag_in(loaded, options)?,
             root: Tree::of(&loaded.document),
-        }
+        })
     }
 
     /// Changes the backlog under its lock, all or nothing; one in which nothing differs is left alone.
@@ -314,8 +269,7 @@ impl BacklogSource {
         let _lock = FileLock::acquire(&self.path)?;
         for _ in 0..TRIES {
             let loaded = self.load()?;
-            let before = self.read_loaded(&loaded, options)?;
-            let mut made = self.edit_of(&loaded, &before);
+            let mut made = self.edit_of(&loaded, options)?;
             let answer = edit(&mut made)?;
             let root = made.root;
             let document = &loaded.document;
@@ -335,16 +289,24 @@ impl BacklogSource {
                 return Ok(answer);
             }
             // Read back before it is believed.
-            let bytes = changed.clone();
-            self.loaded_from(changed)?;
+            let changed = self.read_back(changed)?;
             // An editor takes no lock: what it wrote meanwhile must not be lost.
             if file::text(&self.path)? == text {
-                file::replace(&self.path, &bytes)?;
+                file::replace(&self.path, &changed)?;
                 return Ok(answer);
             }
         }
         Err(BacklogError::Contended {
             path: self.path.clone(),
+        })
+    }
+
+    /// Returns the text of a file where it is in its format.
+    fn read_back(&self, text: String) -> Result<String, BacklogError> {
+        let loaded = self.loaded_from(text)?;
+        Ok(match loaded.original {
+            Original::Yaml(text) => text,
+            Original::Json | Original::Files(_) => loaded.document.into_text(),
         })
     }
 
@@ -359,6 +321,9 @@ impl BacklogSource {
         options: &ReadOptions,
         choose: impl Fn(&Backlog) -> Vec<Change>,
     ) -> Result<Vec<Changed>, BacklogError> {
-        self.edit(options, |edit| edit.apply(&choose(edit.before)))
+        self.edit(options, |edit| {
+            let before = edit.before()?;
+            edit.apply(&before, &choose(&before))
+        })
     }
 }

@@ -16,9 +16,11 @@ impl Edit<'_, '_> {
         stamp: Option<&str>,
     ) -> Result<Vec<StatusOutcome>, BacklogError> {
         let refused = BacklogError::refused(self.source.path());
-        let list = self.loaded.list(&self.before.tag);
-        let places = list.map(places).unwrap_or_default();
+        let list = self.loaded.list(&self.tag);
         let ids = changes.iter().map(|change| &change.id);
+        let concerned = list.map(|list| concerned(list, ids.clone()));
+        let concerned = concerned.unwrap_or_default();
+        let places = places(concerned.iter().copied());
         let unknown: Vec<&TaskId> = ids.filter(|id| !places.contains_key(id)).collect();
         if !unknown.is_empty() {
             return Err(refused(Refusal::unknown(unknown)));
@@ -27,8 +29,9 @@ impl Edit<'_, '_> {
         let mut wanted: BTreeMap<TaskId, Status> =
             wanted.map(|change| (change.id, change.status)).collect();
         if roll_up == RollUp::Relatives {
-            let tasks = list.map(|list| Reader::default().tasks(list));
-            let tasks = tasks.unwrap_or_default();
+            let mut reader = Reader::default();
+            let tasks = concerned.iter().filter_map(|task| reader.one(*task));
+            let tasks: Vec<Task> = tasks.collect();
             take_subtasks_along(&tasks, &mut wanted);
             roll_up_parents(&tasks, &mut wanted);
         }
@@ -45,7 +48,7 @@ impl Edit<'_, '_> {
         if !differing.is_empty() {
             let kind = self.source.kind();
             let stamp = stamp.filter(|_| kind.has_stamps());
-            change::list(&mut self.root, &self.before.tag)
+            change::list(&mut self.root, &self.tag)
                 .and_then(|tasks| change::set_statuses(tasks, kind, &differing, stamp))
                 .map_err(refused)?;
         }
@@ -54,8 +57,8 @@ impl Edit<'_, '_> {
 
     /// Returns the statuses that were written and are as they were before, without a newer stamp.
     pub(super) fn undone(&self, written: &[StatusOutcome], stamp: &str) -> Vec<StatusChange> {
-        let list = self.loaded.list(&self.before.tag);
-        let places = list.map(places).unwrap_or_default();
+        let list = self.loaded.list(&self.tag);
+        let places = places(list.into_iter().flat_map(Value::elements));
         let is_undone = |outcome: &&StatusOutcome| {
             places.get(&outcome.id).is_some_and(|value| {
                 let updated = value.get("updatedAt").and_then(Value::plain);
@@ -76,10 +79,21 @@ fn status_of(task: Value<'_>) -> Status {
     status.map_or(Status::Pending, Status::from)
 }
 
+/// Returns the tasks of a list that have one of these ids, or a subtask that has.
+fn concerned<'d, 'i>(list: Value<'d>, ids: impl Iterator<Item = &'i TaskId>) -> Vec<Value<'d>> {
+    let mut wanted = BTreeSet::new();
+    for id in ids.map(TaskId::as_str) {
+        wanted.insert(id);
+        wanted.extend(id.rsplit_once('.').map(|(parent, _)| parent));
+    }
+    let is_wanted = |task: &Value<'_>| id(*task).is_some_and(|id| wanted.contains(&*id));
+    list.elements().filter(is_wanted).collect()
+}
+
 /// Returns where each task and subtask stands; of several with one id the first.
-fn places(list: Value<'_>) -> BTreeMap<TaskId, Value<'_>> {
+fn places<'d>(tasks: impl Iterator<Item = Value<'d>>) -> BTreeMap<TaskId, Value<'d>> {
     let mut places = BTreeMap::new();
-    for (id, value) in all_places(list) {
+    for (id, value) in tasks.flat_map(places_in) {
         places.entry(id).or_insert(value);
     }
     places
@@ -87,15 +101,18 @@ fn places(list: Value<'_>) -> BTreeMap<TaskId, Value<'_>> {
 
 /// Returns where each task and subtask stands, in the order of the file, subtasks behind their task.
 pub(super) fn all_places(list: Value<'_>) -> Vec<(TaskId, Value<'_>)> {
-    let mut places = Vec::new();
-    for task in list.elements() {
-        let Some(task_id) = id(task) else { continue };
-        places.push((TaskId::from(&*task_id), task));
-        for subtask in task.get("subtasks").into_iter().flat_map(Value::elements) {
-            if let Some(own) = id(subtask) {
-                let own = TaskId::new(format!("{task_id}.{}", number(&own)));
-                places.push((own, subtask));
-            }
+    list.elements().flat_map(places_in).collect()
+}
+
+fn places_in(task: Value<'_>) -> Vec<(TaskId, Value<'_>)> {
+    let Some(task_id) = id(task) else {
+        return Vec::new();
+    };
+    let mut places = vec![(TaskId::from(&*task_id), task)];
+    for subtask in task.get("subtasks").into_iter().flat_map(Value::elements) {
+        if let Some(own) = id(subtask) {
+            let own = TaskId::new(format!("{task_id}.{}", number(&own)));
+            places.push((own, subtask));
         }
     }
     places

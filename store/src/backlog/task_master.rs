@@ -7,34 +7,50 @@ use super::{Backlog, BacklogError, ReadOptions, Warning};
 use std::path::Path;
 use tm_scheduler::{Tag, quoted};
 
-/// Reads the tasks of a tag.
-pub(super) fn read(
+/// Returns the tag that is meant.
+pub(super) fn tag(
     path: &Path,
     loaded: &Loaded,
     options: &ReadOptions,
     current: Option<Tag>,
-) -> Result<Backlog, BacklogError> {
+) -> Result<Tag, BacklogError> {
     let lists = lists(&loaded.document);
     let names: Vec<&str> = lists.iter().map(|(name, _)| name.as_str()).collect();
     let tag = choose_tag(path, &names, options, current)?;
+    refuse_plain_values(path, &loaded.document)?;
+    Ok(tag)
+}
+
+/// What is no list and no map holds no tasks.
+fn refuse_plain_values(path: &Path, document: &Document) -> Result<(), BacklogError> {
+    let is_plain = |root: &Value<'_>| !matches!(root.kind(), Kind::Object | Kind::Array);
+    match document.root().filter(is_plain) {
+        None => Ok(()),
+        Some(root) => {
+            let held: String = root.raw().chars().take(40).collect();
+            let why = format!("it holds `{held}`, which is no backlog");
+            Err(BacklogError::syntax(path, why))
+        }
+    }
+}
+
+/// Reads the tasks of a tag.
+pub(super) fn read(loaded: &Loaded, tag: Tag) -> Backlog {
+    let lists = lists(&loaded.document);
+    let names: Vec<&str> = lists.iter().map(|(name, _)| name.as_str()).collect();
     let mut reader = Reader::default();
-    warn_of_shape(path, &loaded.document, &lists, &mut reader)?;
+    warn_of_shape(&loaded.document, &lists, &mut reader);
     let list = lists.iter().find(|(name, _)| name == tag.as_str());
     let tasks = list
         .map(|(_, list)| reader.tasks(*list))
         .unwrap_or_default();
     reader.place(loaded.positions(&reader.nodes));
     let tags = names.into_iter().map(Tag::from).collect();
-    Ok(reader.backlog(tag, tags, tasks))
+    reader.backlog(tag, tags, tasks)
 }
 
 /// What holds no list of tasks must not pass for a backlog in which everything is done.
-fn warn_of_shape(
-    path: &Path,
-    document: &Document,
-    lists: &[(String, Value<'_>)],
-    reader: &mut Reader,
-) -> Result<(), BacklogError> {
+fn warn_of_shape(document: &Document, lists: &[(String, Value<'_>)], reader: &mut Reader) {
     let Some(root) = document.root() else {
         reader.warnings.push(Warning {
             task: None,
@@ -42,13 +58,8 @@ fn warn_of_shape(
             message: "is blank; there is no list of tasks in it".to_owned(),
             position: None,
         });
-        return Ok(());
+        return;
     };
-    if !matches!(root.kind(), Kind::Object | Kind::Array) {
-        let held: String = root.raw().chars().take(40).collect();
-        let why = format!("it holds `{held}`, which is no backlog");
-        return Err(BacklogError::syntax(path, why));
-    }
     if root.kind() == Kind::Array && root.elements().next().is_none() {
         reader.warn(root, None, "tasks", "the file is an empty list");
     }
@@ -75,7 +86,6 @@ fn warn_of_shape(
     if lists.is_empty() && !is_odd && root.kind() == Kind::Object {
         reader.warn(root, None, "tasks", "there is no list of tasks in the file");
     }
-    Ok(())
 }
 
 /// A tag that was asked for must be there; otherwise the current one, `master`, or the only one.

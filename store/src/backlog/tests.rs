@@ -350,6 +350,37 @@ fn unknown_tasks_are_all_named_and_nothing_is_written() {
     assert_eq!(scene.text(), text);
 }
 
+/// Those that an id can mean are found without a look at the others.
+#[test]
+fn a_status_is_the_same_whatever_other_tasks_there_are() {
+    let task = r#"{"id": "1.2", "title": "t", "status": "pending"}"#;
+    let parent = r#"{"id": 1, "title": "p", "status": "pending", "subtasks": [
+        {"id": 1, "title": "a", "status": "done"}, {"id": "2", "title": "b", "status": "pending"}]}"#;
+    let others = [
+        r#"{"id": 12, "title": "o", "subtasks": [{"id": 2, "title": "c"}]}"#,
+        r#"{"id": "1.2.3", "title": "o"}, {"title": "none"}, {"id": "1:red", "title": "o"}"#,
+    ];
+    let set = |tasks: &[&str], id: &str| {
+        let text = format!("{{\"tasks\": [{}]}}", tasks.join(", "));
+        let scene = Scene::new("tasks.json", &text);
+        let set = scene.set(id, "done", None).expect("set");
+        (set, scene.text())
+    };
+    for tasks in [vec![parent], vec![task, parent], vec![parent, task]] {
+        for id in ["1", "1.2"] {
+            let (alone, text) = set(&tasks, id);
+            assert!(!alone.is_empty(), "{tasks:?} {id}");
+            let among = [&others[..1], &tasks, &others[1..]].concat();
+            let (outcomes, among) = set(&among, id);
+            assert_eq!(outcomes, alone, "{tasks:?} {id}");
+            let list = text.strip_prefix("{\"tasks\": [").expect("a list");
+            let own = list.strip_suffix("]}").expect("a list");
+            let expected = format!("{{\"tasks\": [{}, {own}, {}]}}", others[0], others[1]);
+            assert_eq!(among, expected, "{tasks:?} {id}");
+        }
+    }
+}
+
 #[test]
 fn a_blank_file_for_which_nothing_is_chosen_stays_blank() {
     for name in ["tasks.json", "backlog.yaml"] {

@@ -3,7 +3,7 @@
 use super::{Refusal, Tasks};
 use crate::backlog::document::Tree;
 use crate::backlog::kind;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::TaskId;
 
 /// The last part of an id: a subtask's number.
@@ -17,7 +17,7 @@ pub(super) fn ids(tasks: &[Tree<'_>]) -> impl Iterator<Item = String> {
 }
 
 pub(super) fn position(tasks: &[Tree<'_>], id: &str) -> Option<usize> {
-    let is_it = |task: &Tree<'_>| task.plain("id").as_deref() == Some(id);
+    let is_it = |task: &Tree<'_>| task.text_of("id").as_deref() == Some(id);
     tasks.iter().position(is_it)
 }
 
@@ -83,9 +83,26 @@ pub(super) struct Index(BTreeMap<String, usize>);
 
 impl Index {
     pub(super) fn new(tasks: &[Tree<'_>]) -> Self {
+        Self::of_those(tasks, |_| true)
+    }
+
+    /// Finds those tasks alone that have one of these ids, or a subtask that has.
+    pub(super) fn of<'i>(tasks: &[Tree<'_>], ids: impl IntoIterator<Item = &'i TaskId>) -> Self {
+        let mut wanted = BTreeSet::new();
+        for id in ids.into_iter().map(TaskId::as_str) {
+            wanted.insert(id);
+            wanted.extend(id.rsplit_once('.').map(|(parent, _)| parent));
+        }
+        Self::of_those(tasks, |id| wanted.contains(id))
+    }
+
+    fn of_those(tasks: &[Tree<'_>], is_wanted: impl Fn(&str) -> bool) -> Self {
         // Of several with one id the first.
         let last_first = tasks.iter().enumerate().rev();
-        let places = last_first.filter_map(|(place, task)| Some((task.plain("id")?, place)));
+        let places = last_first.filter_map(|(place, task)| {
+            let id = task.text_of("id").filter(|id| is_wanted(id))?;
+            Some((id.into_owned(), place))
+        });
         Self(places.collect())
     }
 

@@ -17,7 +17,7 @@ use tm_scheduler::TaskId;
 pub(super) type Fields = [(String, Value)];
 
 pub(super) fn set_fields(tasks: &mut Tasks<'_>, fields: &[(TaskId, String, Value)]) -> Ids {
-    let index = Index::new(tasks);
+    let index = Index::of(tasks, fields.iter().map(|(id, ..)| id));
     for (id, key, value) in fields {
         set_field(index.find(tasks, id)?, key, value);
     }
@@ -85,7 +85,7 @@ pub(in crate::backlog) fn set_statuses(
     statuses: &[StatusOutcome],
     stamp: Option<&str>,
 ) -> Result<(), Refusal> {
-    let index = Index::new(tasks);
+    let index = Index::of(tasks, statuses.iter().map(|outcome| &outcome.id));
     for StatusOutcome { id, new, .. } in statuses {
         let task = index.find(tasks, id)?;
         task.set("status", Tree::text(kind.status(new)));

@@ -47,6 +47,11 @@ impl Document {
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
+
+    /// Gives the text back.
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
 }
 
 /// Why and where a text is not JSON.

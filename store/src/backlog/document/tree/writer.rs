@@ -7,11 +7,17 @@ impl Tree<'_> {
     pub(crate) fn write_alone(&self, document: &Document) -> String {
         let mut writer = Writer {
             text: document.text(),
-            out: String::new(),
+            out: String::with_capacity(self.length()),
             unit: unit(document.text()),
         };
         writer.write(self, 0);
         writer.out
+    }
+
+    /// About as many bytes as what stood in its place.
+    fn length(&self) -> usize {
+        const MORE: usize = 128;
+        self.origin().map_or(0, |was| was.span().len()) + MORE
     }
 
     /// Returns the text of the changed document.
