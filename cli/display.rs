@@ -4,12 +4,13 @@ use crate::environment::{colours_in, is_dumb, is_in_unicode, sheet_of};
 use crate::failure::Result;
 use crate::logging;
 use crate::run_lines;
+use crate::safe_json::SafeJson;
 use crate::screen::{Charset, Live, Look, Screen, clock};
 use crate::words;
 use console::Term;
 use indicatif::ProgressDrawTarget;
 use serde::Serialize;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use tm_reports::{Sheet, Tone, columns, laid_out, toned};
 use tm_runtime::{PlaceNews, RunEvent, now};
 use tm_scheduler::{Event, Scheduler, Timestamp};
@@ -243,10 +244,16 @@ pub(crate) fn print_either(
     Ok(0)
 }
 
-/// Prints a JSON document on stdout, which is all that a command had to do.
+/// Prints a JSON document on stdout, part by part, which is all that a command had to do.
 pub(crate) fn print_json(document: &impl Serialize) -> Result {
-    print_own(&json_text(document)?);
-    Ok(0)
+    let mut safe = SafeJson::new(std::io::stdout().lock());
+    let printed = serde_json::to_writer_pretty(&mut safe, document);
+    let printed = printed.map_err(std::io::Error::from);
+    match printed.and_then(|()| safe.finish()) {
+        Err(error) if error.kind() == ErrorKind::InvalidData => Err(error.into()),
+        // A closed pipe, as in `tm … | head`, is no error.
+        Ok(()) | Err(_) => Ok(0),
+    }
 }
 
 /// Returns a JSON document as it is printed: no text in it orders a terminal about, and each comes back as it is.

@@ -19,6 +19,7 @@ mod notices;
 mod pager;
 mod project;
 mod run_lines;
+mod safe_json;
 mod screen;
 #[cfg(test)]
 mod screen_tests;

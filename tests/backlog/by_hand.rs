@@ -344,3 +344,24 @@ fn a_task_that_is_done_after_all_is_not_to_be_done_again_wherever_that_is_said()
         }
     }
 }
+
+#[test]
+fn a_list_for_programs_is_one_document_however_long_it_is_and_ends_where_nobody_reads_on() {
+    let details = "Say \\u001b[31mit\\u202e –日本. ".repeat(300);
+    let tasks = (1..=400).map(|id| format!(r#"{{"id":{id},"title":"x","details":"{details}"}}"#));
+    let tasks: Vec<String> = tasks.collect();
+    let text = format!(r#"{{"master": {{"tasks": [{}]}}}}"#, tasks.join(","));
+    let scene = Scene::with_backlog(&text, HONEST);
+    let printed = answer(&scene, &["list", "--json"], 0);
+    assert!(!printed.contains(['\u{1b}', '\u{202e}']));
+    let listed: serde_json::Value = serde_json::from_str(&printed).expect("one document");
+    let said = &serde_json::from_str::<serde_json::Value>(&text).expect("JSON")["master"]["tasks"];
+    for id in [0, 199, 399] {
+        assert_eq!(listed["tasks"][id]["details"], said[id]["details"]);
+    }
+    let mut child = scene.tm(&["list", "--json"]);
+    child.stdout(std::process::Stdio::piped());
+    let mut child = child.spawn().expect("tm");
+    drop(child.stdout.take());
+    assert!(child.wait().expect("ended").success());
+}

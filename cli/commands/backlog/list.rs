@@ -1,23 +1,22 @@
 //! `tm list`: the tasks of a tag, or of all tags, as a table, as lines, or as one JSON document.
 
 use super::choosing::{Choosing, Filter, Finished};
-use super::{
-    BacklogChoice, ChosenBacklog, OutputArgument, Perform, ReadingOptions, normalised, warn,
-    with_fields,
-};
-use crate::display::{json_text, print_own};
+use super::json_list::JsonList;
+use super::{BacklogChoice, ChosenBacklog, OutputArgument, Perform, ReadingOptions, warn};
+use crate::display::{json_text, print_json, print_own};
 use crate::failure::Result;
 use crate::pager::{painted, print_paged, width};
 use clap::Args;
 use itertools::Itertools as _;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::fs::Metadata;
+use std::io::IsTerminal as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Duration;
 use tm_reports::{Cell, Tone, laid_out, listed, one_line_each};
-use tm_scheduler::{Status, Tag, Task, TaskId, blocks};
-use tm_store::backlog::Backlog;
+use tm_scheduler::{Status, Tag, Task, TaskId};
+use tm_store::backlog::{Backlog, Entry, Snapshot};
 
 /// How often a backlog that is watched is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -66,7 +65,12 @@ impl Perform for ListArguments {
         if self.watch {
             return self.list_changes(&chosen, &filter);
         }
-        print_paged(&painted(&self.list(&chosen, &filter)?)).await
+        let snapshot = chosen.source.snapshot()?;
+        let listings = self.listings(&snapshot, &chosen, &filter)?;
+        if self.form() == Some(OutputArgument::Json) && !std::io::stdout().is_terminal() {
+            return print_json(&self.document(&listings));
+        }
+        print_paged(&painted(&self.text(&listings)?)).await
     }
 }
 
@@ -76,7 +80,9 @@ impl ListArguments {
         let path = chosen.source.path();
         loop {
             let shown = stamps(path);
-            print_own(&painted(&self.list(chosen, filter)?));
+            let snapshot = chosen.source.snapshot()?;
+            let listings = self.listings(&snapshot, chosen, filter)?;
+            print_own(&painted(&self.text(&listings)?));
             while stamps(path) == shown {
                 std::thread::sleep(POLL_INTERVAL);
             }
@@ -103,15 +109,15 @@ fn stamp(file: &Metadata) -> (u64, i64, i64, u64) {
 }
 
 /// The tasks of one tag that are shown, with their places in the backlog.
-struct Listing {
-    backlog: Backlog,
+pub(super) struct Listing<'s> {
+    pub(super) backlog: Backlog,
     /// What the file says of each task, where the form that programs rely on is asked for.
-    entries: Vec<Value>,
-    shown: Vec<usize>,
+    pub(super) entries: Vec<Option<Entry<'s>>>,
+    pub(super) shown: Vec<usize>,
     is_with_subtasks: bool,
 }
 
-impl Listing {
+impl Listing<'_> {
     /// The tasks that are shown, each with its subtasks where they are too.
     fn rows(&self) -> impl Iterator<Item = &Task> {
         self.shown
@@ -120,25 +126,12 @@ impl Listing {
             .flat_map(|task| std::iter::once(task).chain(self.subtasks(task)))
     }
 
-    fn subtasks<'t>(&self, task: &'t Task) -> &'t [Task] {
+    pub(super) fn subtasks<'t>(&self, task: &'t Task) -> &'t [Task] {
         if self.is_with_subtasks {
             &task.subtasks
         } else {
             &[]
         }
-    }
-
-    /// What the file says of the tasks that are shown, in the form that programs rely on.
-    fn entries(&self) -> Vec<Value> {
-        let blocks = blocks(&self.backlog.tasks);
-        let entry = |&position: &usize| {
-            let task = &self.backlog.tasks[position];
-            let mut entry = normalised(task, self.entries[position].clone());
-            let subtasks = subtask_entries(self.subtasks(task), &entry["subtasks"].take());
-            let blocked = blocks.of(&task.id);
-            with_fields(entry, json!({"subtasks": subtasks, "blocks": blocked}))
-        };
-        self.shown.iter().map(entry).collect()
     }
 }
 
@@ -153,28 +146,13 @@ pub(super) fn header(Backlog { tag, tasks, .. }: &Backlog) -> String {
     laid_out("backlog/header.txt", &said)
 }
 
-/// Subtasks keep the numbers that they have within their task, and their dependencies as they are written.
-fn subtask_entries(subtasks: &[Task], entries: &Value) -> Vec<Value> {
-    let named = entries
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter(|entry| !entry["id"].is_null());
-    let entry = |(entry, subtask): (&Value, &Task)| {
-        let number = subtask.id.as_str().rsplit('.').next();
-        let own = with_fields(normalised(subtask, entry.clone()), json!({"id": number}));
-        let written = entry["dependencies"].as_array();
-        match written.filter(|ids| ids.iter().all(|id| id.is_number() || id.is_string())) {
-            Some(ids) => with_fields(own, json!({"dependencies": ids})),
-            None => own,
-        }
-    };
-    named.zip(subtasks).map(entry).collect()
-}
-
 impl ListArguments {
-    fn list(&self, chosen: &ChosenBacklog, filter: &Filter) -> Result<String> {
-        let snapshot = chosen.source.snapshot()?;
+    fn listings<'s>(
+        &self,
+        snapshot: &'s Snapshot<'_>,
+        chosen: &ChosenBacklog,
+        filter: &Filter,
+    ) -> Result<Vec<Listing<'s>>> {
         let backlogs = if self.all_tags {
             snapshot.read_all(&chosen.options)?
         } else {
@@ -210,7 +188,7 @@ impl ListArguments {
         if left_out > 0 {
             say!("{left_out} more; a greater `--limit` shows them");
         }
-        self.text(&listings)
+        Ok(listings)
     }
 
     fn form(&self) -> Option<OutputArgument> {
@@ -218,7 +196,7 @@ impl ListArguments {
         compact.or(self.output.chosen())
     }
 
-    fn text(&self, listings: &[Listing]) -> Result<String> {
+    fn text(&self, listings: &[Listing<'_>]) -> Result<String> {
         Ok(match self.form() {
             None => String::new(),
             Some(OutputArgument::Compact) => self.lines(listings),
@@ -234,36 +212,17 @@ impl ListArguments {
         })
     }
 
-    fn document(&self, listings: &[Listing]) -> Value {
-        let tag_of = |listing: &Listing| json!(listing.backlog.tag);
-        let tasks = listings
-            .iter()
-            .flat_map(|listing| {
-                let own = if self.all_tags {
-                    json!({"tagName": tag_of(listing)})
-                } else {
-                    json!({})
-                };
-                listing
-                    .entries()
-                    .into_iter()
-                    .map(move |entry| with_fields(entry, own.clone()))
-            })
-            .collect_vec();
-        let total: usize = listings.iter().map(|one| one.backlog.tasks.len()).sum();
-        let tag = match listings {
-            [only] if !self.all_tags => tag_of(only),
-            _ => json!("all"),
-        };
-        let metadata = json!({"total": total, "filtered": tasks.len(), "tag": tag, "storageType": "file",
-                              "allTags": self.all_tags});
-        json!({"tasks": tasks, "metadata": metadata})
+    const fn document<'l>(&self, listings: &'l [Listing<'l>]) -> JsonList<'l> {
+        JsonList {
+            listings,
+            is_of_all_tags: self.all_tags,
+        }
     }
 
     /// The rows of all tags, each with its tag where there are several.
     fn rows<'l>(
         &self,
-        listings: &'l [Listing],
+        listings: &'l [Listing<'_>],
     ) -> impl Iterator<Item = (Option<&'l Tag>, &'l Task)> {
         let is_named = self.all_tags;
         listings.iter().flat_map(move |listing| {
@@ -272,14 +231,14 @@ impl ListArguments {
         })
     }
 
-    fn lines(&self, listings: &[Listing]) -> String {
+    fn lines(&self, listings: &[Listing<'_>]) -> String {
         let rows = self
             .rows(listings)
             .map(|(tag, task)| json!({"tag": tag, "task": task}));
         laid_out("backlog/compact.txt", &rows.collect_vec())
     }
 
-    fn table(&self, listings: &[Listing]) -> String {
+    fn table(&self, listings: &[Listing<'_>]) -> String {
         if listings.iter().all(|listing| listing.shown.is_empty()) {
             return "no task to show\n".to_owned();
         }

@@ -7,6 +7,7 @@ mod dependencies;
 mod edits;
 mod form;
 mod generate;
+mod json_list;
 mod list;
 mod pairs;
 mod show;
@@ -188,14 +189,6 @@ impl ChosenBacklog {
         let (path, ids) = (self.source.path().display(), quoted(ids));
         failure!("find {ids} in `{path}`, tag `{tag}`")
             .hint("`tm list --with-subtasks` lists the ids")
-    }
-
-    /// Reads it, with what its file holds of each task.
-    fn read_entries(&self) -> Result<(Backlog, Vec<Value>)> {
-        let snapshot = self.source.snapshot()?;
-        let backlog = snapshot.read(&self.options)?;
-        let entries = snapshot.entries(&backlog);
-        Ok((backlog, entries))
     }
 }
 

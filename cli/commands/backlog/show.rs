@@ -20,7 +20,7 @@ use tm_app::project_directory;
 use tm_reports::laid_out;
 use tm_runtime::now;
 use tm_scheduler::{Candidates, Status, Tag, Task, TaskId};
-use tm_store::backlog::{Backlog, RollUp, StatusChange, StatusOutcome, stamp};
+use tm_store::backlog::{Backlog, Entry, RollUp, StatusChange, StatusOutcome, stamp};
 
 /// `tm show`.
 #[derive(Args)]
@@ -61,7 +61,9 @@ impl Perform for ShowArguments {
         let asked = ids(&self.ids, &self.id)?;
         let filter = statuses(&self.status)?;
         let chosen = self.choice.find(start)?;
-        let (backlog, entries) = chosen.read_entries()?;
+        let snapshot = chosen.source.snapshot()?;
+        let backlog = snapshot.read(&chosen.options)?;
+        let entries = snapshot.entries(&backlog);
         let (found, missing): (Vec<_>, Vec<_>) =
             asked
                 .iter()
@@ -91,22 +93,27 @@ impl Perform for ShowArguments {
 }
 
 /// Finds a task or subtask, with what its file holds.
-fn find<'b>(backlog: &'b Backlog, entries: &[Value], id: &TaskId) -> Option<(&'b Task, Value)> {
+fn find<'b>(
+    backlog: &'b Backlog,
+    entries: &[Option<Entry<'_>>],
+    id: &TaskId,
+) -> Option<(&'b Task, Value)> {
     for (task, entry) in backlog.tasks.iter().zip(entries) {
         if task.id == *id {
-            return Some((task, entry.clone()));
+            return Some((task, entry.map(Entry::json).unwrap_or_default()));
         }
         let Some(place) = task.subtasks.iter().position(|subtask| subtask.id == *id) else {
             continue;
         };
-        let entry = entry["subtasks"]
-            .as_array()?
-            .iter()
-            .filter(|entry| !entry["id"].is_null())
-            .nth(place)
-            .cloned()
-            .unwrap_or_default();
-        return Some((&task.subtasks[place], entry));
+        let list = entry.and_then(|entry| entry.get("subtasks"))?;
+        let is_named = |entry: &Entry<'_>| entry.get("id").is_some_and(|id| !id.is_null());
+        let entry = list
+            .is_list()
+            .then(|| list.elements().filter(is_named).nth(place))?;
+        return Some((
+            &task.subtasks[place],
+            entry.map(Entry::json).unwrap_or_default(),
+        ));
     }
     None
 }
@@ -171,7 +178,9 @@ impl NextArguments {
     fn next(&self, start: &Path) -> Result<(Backlog, Option<(Task, Value)>)> {
         let chosen = self.choice.find(start)?;
         let claimed = self.claim.then(|| claim(&chosen)).transpose()?;
-        let (backlog, entries) = chosen.read_entries()?;
+        let snapshot = chosen.source.snapshot()?;
+        let backlog = snapshot.read(&chosen.options)?;
+        let entries = snapshot.entries(&backlog);
         let id = claimed.unwrap_or_else(|| id_of_next(&backlog, Candidates::Open));
         let Some(id) = id else {
             return Ok((backlog, None));

@@ -6,7 +6,9 @@ use super::document::{Document, Tree, Value};
 use super::kind::{claude_status, spelled};
 use super::loaded::{MASTER, Original};
 use super::spellings::Field;
-use super::{Backlog, BacklogError, BacklogSource, ReadOptions, Snapshot, SourceKind, number};
+use super::{
+    Backlog, BacklogError, BacklogSource, Entry, ReadOptions, Snapshot, SourceKind, number,
+};
 use crate::{Error, atomic};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
@@ -73,7 +75,7 @@ impl BacklogSource {
             let entries = snapshot.entries(&backlog);
             let entries = backlog.tasks.iter().zip(entries);
             let list: Entries = entries
-                .map(|(task, entry)| canonical(task, entry))
+                .map(|(task, entry)| canonical(task, entry.map_or(Json::Null, Entry::json)))
                 .collect();
             lists.push(list);
             if kind == SourceKind::ClaudeTasks {

@@ -6,6 +6,7 @@ mod change;
 mod claude;
 mod convert;
 mod document;
+mod entry;
 mod error;
 mod fields;
 mod file;
@@ -26,6 +27,7 @@ mod yaml;
 
 pub use change::{Change, Changed, Crossing, Refusal};
 pub use convert::{Conversion, Loss};
+pub use entry::Entry;
 pub use error::BacklogError;
 pub use kind::{SourceKind, spelled};
 pub use repair::Repair;

@@ -3,7 +3,7 @@
 use super::document::Value;
 use super::fields::id;
 use super::loaded::Loaded;
-use super::{Backlog, BacklogError, BacklogSource, ReadOptions, SourceKind};
+use super::{Backlog, BacklogError, BacklogSource, Entry, ReadOptions, SourceKind};
 use tm_scheduler::{Tag, Task, TaskId};
 
 impl BacklogSource {
@@ -45,24 +45,23 @@ impl Snapshot<'_> {
         tags.iter().map(read).collect()
     }
 
-    /// Returns every field that the file holds of tasks that were read from it.
-    pub fn entries(&self, backlog: &Backlog) -> Vec<serde_json::Value> {
+    /// Returns what the file holds of tasks that were read from it; nothing of one that can't be read as a whole.
+    pub fn entries(&self, backlog: &Backlog) -> Vec<Option<Entry<'_>>> {
         let list = self.loaded.list(&backlog.tag);
         let mut values: Vec<_> = list
             .into_iter()
             .flat_map(Value::elements)
-            .filter_map(|value| Some((TaskId::from(&*id(value)?), value)))
+            .filter_map(|value| Some((id(value)?, value)))
             .collect();
         // As the tasks of a list of files are; of several with one id each stays in its order.
         if self.source.kind() == SourceKind::ClaudeTasks {
-            values.sort_by(|left, right| left.0.cmp(&right.0));
+            values.sort_by_cached_key(|(id, _)| TaskId::from(&**id));
         }
         // A group leaves tasks out: what is left stands in the same order.
         let mut values = values.into_iter();
         let entry = |task: &Task| {
-            let found = values.find(|(id, _)| *id == task.id);
-            let entry = found.and_then(|(_, value)| serde_json::from_str(value.raw()).ok());
-            entry.unwrap_or_default()
+            let (_, value) = values.find(|(id, _)| *id == task.id.as_str())?;
+            Entry::of(value)
         };
         backlog.tasks.iter().map(entry).collect()
     }

@@ -61,6 +61,11 @@ impl<'d> Value<'d> {
         self.children_when(self.kind())
     }
 
+    /// Returns this value and all that is in it, keys among it, in the order of the text.
+    pub(crate) fn and_all_within(self) -> impl Iterator<Item = Self> {
+        (self.index..self.end_of_nodes()).map(|node| self.document.value(node))
+    }
+
     /// Returns which node of the document this is.
     pub(crate) const fn node_index(self) -> usize {
         self.index
