@@ -50,7 +50,7 @@ pub use loops::{
 };
 pub use notes::Proposal;
 pub use notice::{BaseSeen, Notice};
-pub use plan::{Planned, choices, plan, plan_json, reading};
+pub use plan::{PlanDocument, Planned, choices, plan, plan_document, reading};
 pub use plan_order::PlanOrder;
 pub use preflight::look_at_head;
 pub use project::{Caller, KnownRun, Project, project_directory};

@@ -6,7 +6,8 @@ use crate::judging::{parts, test_command};
 use crate::plan_order::{PlanOrder, options};
 use crate::project::Project;
 use crate::starting::Start;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::num::NonZeroU32;
@@ -95,23 +96,40 @@ pub fn reading(project: &Project) -> Option<(TestCommand, Reading)> {
     Some((command, reading))
 }
 
-/// Returns the plan for programs, with who works and how work will be proven.
+/// The plan for programs, with who works and how work will be proven.
+#[derive(Debug, Serialize)]
+pub struct PlanDocument<'p> {
+    #[serde(flatten)]
+    plan: tm_reports::PlanDocument<'p>,
+    /// By kinds of work.
+    agents: Map<String, Value>,
+    tests: Option<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    test_parts: Vec<String>,
+}
+
+/// Returns the plan for programs.
 ///
 /// # Errors
 /// The settings make no sense.
-pub fn plan_json(project: &Project, planned: &Planned) -> Result<Value, Error> {
-    let mut document = tm_reports::plan_json(&planned.plan, &planned.limits);
-    for (phase, recipes) in choices(project) {
-        document["agents"][phase.as_str()] = recipes.iter().map(agent_json).collect();
-    }
-    document["tests"] = json!(reading(project).map(
-        |(command, reading)| json!({"command": command.to_string(), "results": reading.as_str()})
-    ));
-    let lines = parts(project)?.lines();
-    if !lines.is_empty() {
-        document["test_parts"] = json!(lines);
-    }
-    Ok(document)
+pub fn plan_document<'p>(
+    project: &Project,
+    planned: &'p Planned,
+) -> Result<PlanDocument<'p>, Error> {
+    let agents = choices(project).into_iter();
+    let agents = agents.map(|(phase, recipes)| {
+        let recipes = recipes.iter().map(agent_json).collect();
+        (phase.as_str().to_owned(), recipes)
+    });
+    let tests = reading(project).map(
+        |(command, reading)| json!({"command": command.to_string(), "results": reading.as_str()}),
+    );
+    Ok(PlanDocument {
+        plan: tm_reports::PlanDocument::new(&planned.plan, &planned.limits),
+        agents: agents.collect(),
+        tests,
+        test_parts: parts(project)?.lines(),
+    })
 }
 
 fn agent_json(recipe: &Recipe) -> Value {

@@ -3,7 +3,7 @@
 use super::Perform;
 use super::agents::agents_lines;
 use super::backlog::task_ids;
-use crate::display::{json_text, print_data, print_text, print_told};
+use crate::display::{print_data, print_json, print_text, print_told};
 use crate::failure::Result;
 use crate::flags::{Flags, word};
 use crate::project::open_with;
@@ -108,7 +108,7 @@ impl Perform for PlanArguments {
             PlanFormat::Text => print_text(&plan_text(&project, &planned)),
             PlanFormat::Dot => print_data(&tm_reports::plan_dot(&planned.plan)),
             PlanFormat::Mermaid => print_data(&tm_reports::plan_mermaid(&planned.plan)),
-            PlanFormat::Json => print_data(&json_text(&tm_app::plan_json(&project, &planned)?)?),
+            PlanFormat::Json => return print_json(&tm_app::plan_document(&project, &planned)?),
         }
         Ok(0)
     }

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use tm_app::{BrokenBase, Caller, PlanOrder, Project, detached, plan_json};
+use tm_app::{BrokenBase, Caller, PlanOrder, Project, detached, plan_document};
 use tm_config::Override;
 use tm_executors::agent::{LogEnd, LogReader};
 use tm_runtime::callers::refuse_to_agents;
@@ -148,7 +148,7 @@ impl Server {
             let plan = &call.plan;
             let project = server.waves(plan.root(), plan.given())?.for_looking();
             let planned = tm_app::plan(&project, &plan.order())?;
-            let mut document = plan_json(&project, &planned)?;
+            let mut document = json!(plan_document(&project, &planned)?);
             document["wave_count"] = json!(planned.plan.waves().len());
             if let Some(tasks) = document["tasks"].as_array_mut() {
                 tasks.sort_by_key(|task| task["wave"].as_u64());

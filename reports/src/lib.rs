@@ -34,7 +34,7 @@ pub use loop_summary::{
     LoopFacts, LoopSummary, TagLoopSummary, TrySummary, iteration_line, loop_text, summarize_loop,
 };
 pub use moment::human_duration;
-pub use plan::{plan_dot, plan_json, plan_mermaid, plan_text};
+pub use plan::{PlanDocument, plan_dot, plan_mermaid, plan_text};
 pub use pull_request::{PullRequestFacts, PullRequestText, pull_request};
 pub use rows::RowView;
 pub use run_reports::{

@@ -2,9 +2,13 @@
 
 use crate::layout::rendered;
 use itertools::Itertools as _;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use tm_scheduler::{Limits, PlacedTask, TaskId, TaskRow, WavePlan};
+use std::num::NonZeroU32;
+use tm_scheduler::{
+    CutDependency, Dispatch, HeldTask, Limits, PlacedTask, TaskId, TaskRow, WavePlan,
+};
 
 /// So many files that several tasks name are listed.
 const MOST_OVERLAPS: usize = 8;
@@ -92,27 +96,44 @@ fn overlaps(plan: &WavePlan) -> Vec<(&str, BTreeSet<&TaskId>)> {
         .collect()
 }
 
-/// Returns the plan for programs; keys may be added, never renamed.
-///
-/// `waves` are ids; `tasks` are in the order in which ready ones are taken; `held` are open ones that are not planned;
-/// `cut` are dependencies, as task and dependency; `finished` is how many tasks of the backlog are; `hot_files` are those
-/// that most work in the history touched.
-pub fn plan_json(plan: &WavePlan, limits: &Limits) -> Value {
-    let ids = |wave: &Vec<&PlacedTask>| -> Value {
-        wave.iter().map(|placed| json!(placed.task.id)).collect()
-    };
-    json!({
-        "version": 1,
-        "max_parallel": limits.slots,
-        "dispatch": limits.dispatch,
-        "waves": plan.waves().iter().map(ids).collect::<Value>(),
-        "tasks": plan.tasks,
-        "held": plan.held,
-        "cut": plan.cut,
-        "finished": plan.finished,
-        "notes": plan.notes,
-        "hot_files": limits.hot_files,
-    })
+/// The plan for programs; keys may be added, never renamed.
+#[derive(Debug, Serialize)]
+pub struct PlanDocument<'p> {
+    version: u32,
+    max_parallel: NonZeroU32,
+    dispatch: Dispatch,
+    /// The ids of each.
+    waves: Vec<Vec<&'p TaskId>>,
+    /// In the order in which ready ones are taken.
+    tasks: &'p [PlacedTask],
+    /// Open ones that are not planned.
+    held: &'p [HeldTask],
+    /// Task and dependency.
+    cut: &'p [CutDependency],
+    /// How many tasks of the backlog are.
+    finished: usize,
+    notes: &'p [String],
+    /// Those that most work in the history touched.
+    hot_files: &'p BTreeSet<String>,
+}
+
+impl<'p> PlanDocument<'p> {
+    /// Takes what is told of a plan.
+    pub fn new(plan: &'p WavePlan, limits: &'p Limits) -> Self {
+        let ids = |wave: Vec<&'p PlacedTask>| wave.iter().map(|placed| &placed.task.id).collect();
+        Self {
+            version: 1,
+            max_parallel: limits.slots,
+            dispatch: limits.dispatch,
+            waves: plan.waves().into_iter().map(ids).collect(),
+            tasks: &plan.tasks,
+            held: &plan.held,
+            cut: &plan.cut,
+            finished: plan.finished,
+            notes: &plan.notes,
+            hot_files: &limits.hot_files,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -383,8 +383,9 @@ fn the_plan_shows_wide_waves_in_parts() {
     Not planned, waiting for tasks that are not part of the run
       3  Set up — after 9 (deferred)
     ");
+    let limits = Limits::with_slots(NonZeroU32::MIN);
     assert_eq!(
-        plan_json(&plan, &Limits::with_slots(NonZeroU32::MIN))["waves"],
+        serde_json::json!(PlanDocument::new(&plan, &limits))["waves"],
         serde_json::json!([["4:red", "1", "2"], ["4"]])
     );
 }
