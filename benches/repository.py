@@ -30,12 +30,14 @@ def commit_all(root):
     git(root, "gc", "--quiet")
 
 
-def backlog(root, tasks, depends_on=lambda number: []):
+def backlog(root, tasks, depends_on=lambda number: [], details=""):
     """Writes so many open tasks, unseen by git."""
     task = lambda n: {"id": n, "title": f"Add part {n}", "description": "A function.", "status": "pending",
-                      "priority": "medium", "dependencies": depends_on(n), "subtasks": []}
+                      "details": details, "priority": "medium", "dependencies": depends_on(n), "subtasks": []}
+    # A file of more than 256 MiB is refused.
+    indent = 2 if tasks <= 100_000 else None
     write(root / ".taskmaster/tasks/tasks.json",
-          json.dumps({"master": {"tasks": [task(n) for n in range(1, tasks + 1)]}}, indent=2))
+          json.dumps({"master": {"tasks": [task(n) for n in range(1, tasks + 1)]}}, indent=indent))
     write(root / ".git/info/exclude", ".taskmaster\n")
 
 
