@@ -62,7 +62,12 @@ impl CheckedObjects {
 
     /// Reads what is not known to be as it was, and whatever else `of` leads to; `None` where something is not what its
     /// name says, or nobody can tell.
-    pub(crate) fn read(&mut self, fresh: &mut Fresh, objects: &OwnObjects, of: Oid) -> Option<()> {
+    pub(crate) fn read(
+        &mut self,
+        fresh: &mut Fresh<'_>,
+        objects: &OwnObjects,
+        of: Oid,
+    ) -> Option<()> {
         let begun = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
         let is_same = |id: &Oid, stamp: &Option<Stamp>| {
             stamp.is_some() && *stamp == Stamp::of(&objects.file(*id))

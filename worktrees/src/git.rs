@@ -13,7 +13,6 @@ pub(crate) use staying::StayingGit;
 use crate::environment::UNATTENDED;
 use crate::error::says_passing_trouble;
 use crate::left_locks::names_left_lock;
-use crate::writer::note_write;
 use crate::{Environment, Error, OrFailedTo as _, Result, Treeish};
 use answer::stumbled;
 use std::ffi::OsStr;
@@ -108,10 +107,6 @@ const SETTINGS: &str = "gc.auto=0 maintenance.auto=false core.fsmonitor=false co
 /// Commands that change refs, index, worktrees or files; around each there is a point at which tests let tm die.
 const CHANGING: &str = "read-tree update-ref symbolic-ref branch worktree reset clean checkout add write-tree commit commit-tree \
     merge-tree hash-object apply pack-objects index-pack unpack-objects";
-
-/// Commands that write no object. Whatever else is called may have written some.
-const WITHOUT_OBJECTS: &str = "cat-file config diff-index diff-tree for-each-ref ls-files ls-tree read-tree rev-list rev-parse \
-    show-index update-ref var";
 
 impl Git {
     /// Begins a call in a folder that runs no hook.
@@ -301,22 +296,6 @@ impl Git {
         }
     }
 
-    /// Tells whether it may write objects, as far as its command says.
-    fn writes_objects(&self) -> bool {
-        let mut words = self.words.iter().map(String::as_str);
-        let command = loop {
-            match words.next() {
-                Some("-c") => drop(words.next()),
-                other => break other,
-            }
-        };
-        command.is_none_or(|command| {
-            !WITHOUT_OBJECTS
-                .split_whitespace()
-                .any(|known| known == command)
-        })
-    }
-
     fn run_once(&mut self) -> Result<Answer> {
         match &self.input {
             Some(Input::Bytes(bytes)) => self.command.stdin(file_with(bytes)?),
@@ -341,17 +320,10 @@ impl Git {
                 stderr: format!("fatal: unable to write: {error}"),
             });
         }
-        let writes_objects = self.writes_objects();
-        if writes_objects {
-            note_write();
-        }
         let output = match self.until {
             Some(moment) => output_until(moment, &mut self.command, self.output.is_some()),
             None => self.command.output(),
         };
-        if writes_objects {
-            note_write();
-        }
         let output = output.map_err(|source| not_started(&self.folder, source))?;
         if changes {
             tm_faults::point("git: after");

@@ -1,5 +1,6 @@
 //! Trees as the library reads them: each parsed once, compared by what differs, and read anew where it matters.
 
+use crate::reader::Reader;
 use git2::{ObjectType, Oid};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -154,16 +155,19 @@ pub(crate) fn by_name(entries: &[Named]) -> BTreeMap<&[u8], (i32, Oid)> {
 }
 
 /// Reads objects that nobody has looked at since they may have been written over.
-pub(crate) struct Fresh {
+pub(crate) struct Fresh<'a> {
     git: git2::Repository,
+    /// What is older than what is new is looked up here, where it was read before.
+    reader: &'a Reader,
     /// What was read.
     pub(crate) seen: HashSet<Oid>,
 }
 
-impl Fresh {
-    pub(crate) fn new(git: git2::Repository) -> Self {
+impl<'a> Fresh<'a> {
+    pub(crate) fn new(git: git2::Repository, reader: &'a Reader) -> Self {
         Self {
             git,
+            reader,
             seen: HashSet::new(),
         }
     }
@@ -186,7 +190,7 @@ impl Fresh {
                 (commit.tree_id(), parents, commit.time().seconds())
             };
             // What is newer came after it, or says so and is read for nothing: history is walked for what is older.
-            if made <= since && self.git.graph_descendant_of(known, id).ok()? {
+            if made <= since && self.reader.descends(known, id)? {
                 continue;
             }
             self.seen.insert(id);

@@ -14,7 +14,7 @@ use crate::names::name_of;
 use crate::repository::own_objects::OwnObjects;
 use crate::writer::Writer;
 use crate::{OrFailedTo as _, Result, TreeId};
-use git2::{ErrorCode, Oid, References, RepositoryOpenFlags};
+use git2::{ErrorCode, Odb, Oid, References, RepositoryOpenFlags};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -87,7 +87,6 @@ pub(crate) enum LibraryWrites {
 
 /// The library, opened once for a run.
 pub(crate) struct Reader {
-    folder: PathBuf,
     /// Where objects can be written.
     common: PathBuf,
     writes: LibraryWrites,
@@ -128,7 +127,6 @@ impl Reader {
         let is_plain = !objects.as_os_str().as_encoded_bytes().contains(&b'\n');
         let is_readable = is_plain && !of_repository.join("shallow").exists();
         Ok(open(folder).filter(|_| is_readable).map(|git| Self {
-            folder: folder.to_owned(),
             common: common.to_owned(),
             writes,
             library: Mutex::new(Library::new(git)),
@@ -285,9 +283,23 @@ impl Reader {
     /// Tells that all objects of a commit or tree that `known` does not have are here, and are what their names say. They
     /// are read from the disk, whatever is known of them; returns which were read.
     pub(crate) fn are_as_named(&self, of: &str, known: &str) -> Option<HashSet<Oid>> {
-        let mut fresh = Fresh::new(open(&self.folder)?);
+        let mut fresh = self.fresh()?;
         fresh.are_as_named(id(of)?, id(known)?)?;
         Some(fresh.seen)
+    }
+
+    /// Returns what reads objects from the disk: objects alone, for which no settings have to be read.
+    fn fresh(&self) -> Option<Fresh<'_>> {
+        let objects = Odb::new().ok()?;
+        let folder = self.common.join("objects");
+        objects.add_disk_alternate(folder.to_str()?).ok()?;
+        Some(Fresh::new(git2::Repository::from_odb(objects).ok()?, self))
+    }
+
+    /// Tells whether a commit comes after another one.
+    pub(crate) fn descends(&self, commit: Oid, ancestor: Oid) -> Option<bool> {
+        let library = self.library();
+        library.git.graph_descendant_of(commit, ancestor).ok()
     }
 
     /// Tells the same of a commit and what came after a known one, without reading what was checked before and lies in the
@@ -298,7 +310,7 @@ impl Reader {
         objects: &OwnObjects,
         checked: &mut CheckedObjects,
     ) -> Option<()> {
-        let mut fresh = Fresh::new(open(&self.folder)?);
+        let mut fresh = self.fresh()?;
         checked.read(&mut fresh, objects, id(of)?)
     }
 

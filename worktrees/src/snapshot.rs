@@ -8,7 +8,7 @@ use crate::repository::watched::{self, Watched, changed, gone};
 use crate::work::line_counts;
 use crate::{Repository, Result};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 use tm_scheduler::CommitId;
 
@@ -227,10 +227,15 @@ impl OtherWorktrees {
     /// git refused.
     pub fn take(repository: &Repository, own: &Path) -> Result<Self> {
         // git lists them by their real paths.
-        let own = own.canonicalize().unwrap_or_else(|_| own.to_owned());
+        let real = own.canonicalize().unwrap_or_else(|_| own.to_owned());
+        let is_plain = |path: &Path| path.components().all(|part| part != Component::ParentDir);
+        // Whose name leads there is not looked at: a run has many.
+        let is_named_own =
+            |root: &Path| (root.starts_with(own) || root.starts_with(&real)) && is_plain(root);
+        let own = &real;
         let mut others = BTreeMap::new();
-        for (_, folder) in repository.main_and_linked() {
-            let is_other = folder != repository.checkout_root() && !folder.starts_with(&own);
+        for (_, folder) in repository.main_and_linked_but(is_named_own) {
+            let is_other = folder != repository.checkout_root() && !folder.starts_with(own);
             // A bare repository has no files, and a worktree that was deleted has none any more.
             if is_other && folder.join(".git").exists() {
                 let state = State::of(repository, &folder)?;

@@ -34,6 +34,14 @@ impl Repository {
     /// Returns the main checkout and the linked ones whose folders are there, each as git's own folder and its top, by
     /// what git's files say.
     pub(crate) fn main_and_linked(&self) -> Vec<(PathBuf, PathBuf)> {
+        self.main_and_linked_but(|_| false)
+    }
+
+    /// Returns the same without linked ones that are left out, by their tops as git's files name them.
+    pub(crate) fn main_and_linked_but(
+        &self,
+        is_left_out: impl Fn(&Path) -> bool,
+    ) -> Vec<(PathBuf, PathBuf)> {
         let common = self.common_dir();
         let main = common
             .parent()
@@ -46,11 +54,9 @@ impl Repository {
         found.extend(linked.map(|entry| entry.path()).filter_map(|git_dir| {
             let link = tm_untrusted::read_beginning(&git_dir.join("gitdir"), LONGEST).ok()?;
             // A relative one counts from git's folder on.
-            let root = git_dir
-                .join(path_of(link.trim_ascii_end()))
-                .parent()?
-                .canonicalize()
-                .ok()?;
+            let named = git_dir.join(path_of(link.trim_ascii_end()));
+            let root = Some(named.parent()?).filter(|root| !is_left_out(root));
+            let root = root?.canonicalize().ok()?;
             root.is_dir().then_some((git_dir, root))
         }));
         found

@@ -1,21 +1,7 @@
-//! Who writes objects: the library, and git; whoever has to find what is new is told when there may be some.
+//! The library where it writes objects.
 
 use parking_lot::Mutex;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// How often somebody began or ended to write in this process.
-static WRITES: AtomicU64 = AtomicU64::new(0);
-
-/// Returns a number that is another one whenever somebody may have written since.
-pub(crate) fn writes() -> u64 {
-    WRITES.load(Ordering::SeqCst)
-}
-
-/// Says that somebody begins to write, or has ended.
-pub(crate) fn note_write() {
-    WRITES.fetch_add(1, Ordering::SeqCst);
-}
 
 /// The library as long as it writes; then it is kept for whoever writes next.
 pub(crate) struct Writer<'a> {
@@ -31,7 +17,6 @@ impl<'a> Writer<'a> {
     ) -> Option<Self> {
         let known = idle.lock().pop();
         let git = Some(known.or_else(open)?);
-        note_write();
         Some(Self { git, idle })
     }
 }
@@ -48,7 +33,6 @@ impl Deref for Writer<'_> {
 
 impl Drop for Writer<'_> {
     fn drop(&mut self) {
-        note_write();
         self.idle.lock().extend(self.git.take());
     }
 }

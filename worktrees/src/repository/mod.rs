@@ -2,6 +2,8 @@
 
 mod calls;
 mod content;
+#[cfg_attr(not(target_os = "linux"), path = "no_new_names.rs")]
+mod new_names;
 pub(crate) mod own;
 pub(crate) mod own_objects;
 pub(crate) mod settings;

@@ -4,8 +4,8 @@
 //! `git prune` takes what no reference held when it began, whatever has come to hold it since. So what was made or checked
 //! here stays here until the run is over, and what another git took gets its name back.
 
+use super::new_names::NewNames;
 use crate::files::{create_folder, replace};
-use crate::writer::writes;
 use crate::{OrFailedTo as _, Result};
 use git2::Oid;
 use parking_lot::Mutex;
@@ -31,8 +31,38 @@ pub(crate) struct OwnObjects {
 #[derive(Debug, Default)]
 struct Published {
     names: HashSet<PathBuf>,
-    /// The writes before the last look at what is here.
-    writes: Option<u64>,
+    /// How what is new is found.
+    looks: Looks,
+}
+
+/// How what is new is found.
+#[derive(Debug, Default)]
+enum Looks {
+    /// Nobody has looked yet.
+    #[default]
+    None,
+    /// Everything was looked through.
+    Through,
+    /// Whatever came since somebody looked through everything is told by the kernel.
+    Told(NewNames),
+}
+
+impl Looks {
+    /// Whoever looks a second time will look often. What is written from now on is told.
+    fn again(&self, folder: &Path) -> Self {
+        match self {
+            Self::Through => NewNames::listen(folder).map_or(Self::Through, Self::Told),
+            Self::None | Self::Told(_) => Self::Through,
+        }
+    }
+
+    /// Returns the names that files got since the last look, where that is told.
+    fn told(&self) -> Option<Vec<PathBuf>> {
+        match self {
+            Self::Told(names) => names.take(),
+            Self::None | Self::Through => None,
+        }
+    }
 }
 
 impl OwnObjects {
@@ -60,20 +90,30 @@ impl OwnObjects {
     /// Gives what is here and was not published before its name in the repository.
     pub(crate) fn publish(&self) -> Result<()> {
         let mut published = self.published.lock();
-        let writes = Some(writes());
-        if published.writes == writes {
-            return Ok(());
-        }
-        let mut new = self.names().or_failed_to("read", &self.folder)?;
+        let mut new = if let Some(new) = published.looks.told() {
+            new.into_iter().filter(|name| is_lasting(name)).collect()
+        } else {
+            published.looks = published.looks.again(&self.folder);
+            self.names().or_failed_to("read", &self.folder)?
+        };
         new.retain(|name| !published.names.contains(name));
         // git takes a pack for whole when its index is there.
         new.sort_by_key(|name| name.extension().is_some_and(|kind| kind == "idx"));
         for name in new {
-            let there = self.of_repository.join(&name);
-            give_name(&self.folder.join(&name), &there).or_failed_to("write", &there)?;
-            published.names.insert(name);
+            let (here, there) = (self.folder.join(&name), self.of_repository.join(&name));
+            match give_name(&here, &there) {
+                // It had this name for a moment.
+                Err(_) if fs::symlink_metadata(&here).is_err() => {}
+                given => {
+                    if given.is_err() {
+                        // What was told is not told again.
+                        published.looks = Looks::Through;
+                    }
+                    given.or_failed_to("write", &there)?;
+                    published.names.insert(name);
+                }
+            }
         }
-        published.writes = writes;
         Ok(())
     }
 
@@ -109,14 +149,20 @@ impl OwnObjects {
             }
             for file in fs::read_dir(self.folder.join(&folder))? {
                 let file = file?.file_name();
-                let name = file.to_string_lossy();
-                if !TEMPORARY.iter().any(|begins| name.starts_with(begins)) {
-                    found.push(Path::new(&folder).join(&file));
+                let name = Path::new(&folder).join(file);
+                if is_lasting(&name) {
+                    found.push(name);
                 }
             }
         }
         Ok(found)
     }
+}
+
+/// Whether it is none of the files that git writes first.
+fn is_lasting(name: &Path) -> bool {
+    let file = name.file_name().unwrap_or_default().to_string_lossy();
+    !TEMPORARY.iter().any(|begins| file.starts_with(begins))
 }
 
 fn name_of(object: Oid) -> PathBuf {

@@ -219,19 +219,47 @@ fn what_was_checked_before_is_read_again_when_somebody_wrote_to_its_file() {
 }
 
 #[test]
-fn nothing_is_looked_for_where_nobody_wrote_and_everything_is_found_where_somebody_did() {
+fn what_is_new_is_published_however_it_is_found() {
     let scene = Scene::new();
     let run = scene.pool.repository();
     let tree = run.tree_of(&scene.head()).expect("a tree");
     let is_there = |commit: &CommitId| file(&scene, commit.as_str()).exists();
-    let made = run
-        .commit_tree(&tree, &[], "by the library\n")
-        .expect("made");
-    assert!(!is_there(&made), "it has no name there yet");
+    // Looked through at first, then told by the kernel.
+    for round in 0..5 {
+        let message = format!("{round} by the library\n");
+        let made = run.commit_tree(&tree, &[], &message).expect("made");
+        assert!(!is_there(&made), "it has no name there yet");
+        let message = format!("{round} by git\n");
+        let by_git = run.git_commit_tree(&tree, &[], &message).object_id();
+        let by_git = CommitId::new(by_git.expect("made"));
+        run.publish_objects().expect("published");
+        assert!(is_there(&made) && is_there(&by_git));
+        if round == 3 {
+            // From here on the folder is another one, of which nobody tells.
+            let objects = run.own_objects().expect("a run");
+            let id = git2::Oid::from_str(made.as_str()).expect("an id");
+            let folder = objects.file(id).parent().expect("a folder").to_owned();
+            std::fs::rename(&folder, folder.with_extension("x")).expect("renamed");
+            std::fs::rename(folder.with_extension("x"), &folder).expect("renamed");
+        }
+    }
+}
+
+#[test]
+fn what_could_not_be_published_is_published_later() {
+    let scene = Scene::new();
+    let run = scene.pool.repository();
+    let tree = run.tree_of(&scene.head()).expect("a tree");
+    for _ in 0..3 {
+        run.publish_objects().expect("published");
+    }
+    let made = run.commit_tree(&tree, &[], "new\n").expect("made");
+    let there = file(&scene, made.as_str());
+    let folder = there.parent().expect("a folder");
+    std::fs::remove_dir_all(folder).ok();
+    std::os::unix::fs::symlink("nowhere/at/all", folder).expect("a link");
+    run.publish_objects().expect_err("no folder");
+    std::fs::remove_file(folder).expect("removed");
     run.publish_objects().expect("published");
-    assert!(is_there(&made));
-    let by_git = run.git_commit_tree(&tree, &[], "by git\n").object_id();
-    let by_git = CommitId::new(by_git.expect("made"));
-    run.publish_objects().expect("published");
-    assert!(is_there(&by_git));
+    assert!(there.exists());
 }
