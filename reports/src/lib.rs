@@ -14,6 +14,7 @@ mod junit;
 mod layout;
 mod loop_summary;
 mod moment;
+mod one_line;
 mod plan;
 mod pull_request;
 mod rows;
@@ -26,7 +27,7 @@ mod view;
 
 pub use audit::{audit_junit, audit_text};
 pub use cleaned::cleaned;
-pub use columns::{Cell, columns, listed, one_line_each};
+pub use columns::{columns, listed};
 pub use compliance::{PairSummary, TddSummary};
 pub use doubts::with_doubts;
 pub use layout::laid_out;
@@ -34,6 +35,7 @@ pub use loop_summary::{
     LoopFacts, LoopSummary, TagLoopSummary, TrySummary, iteration_line, loop_text, summarize_loop,
 };
 pub use moment::human_duration;
+pub use one_line::{Cell, one_line_each};
 pub use plan::{PlanDocument, plan_dot, plan_mermaid, plan_text};
 pub use pull_request::{PullRequestFacts, PullRequestText, pull_request};
 pub use rows::RowView;

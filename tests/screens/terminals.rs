@@ -386,17 +386,17 @@ fn a_backlog_as_a_list() {
         ");
         insta::assert_snapshot!(coloured_at(&scene, "list", "80"), @"
         tag master, 3 tasks: 1 pending, 1 in-progress, 1 done
-        <bold>ID</>  <bold>STATUS     </>  <bold>PRIORITY</>  <bold>SIZE</>  <bold>SUBTASKS</>  <bold>DEPENDS ON</>  <bold>TITLE</>
+        <bold>ID</>  <bold>STATUS</>       <bold>PRIORITY</>  <bold>SIZE</>  <bold>SUBTASKS</>  <bold>DEPENDS ON</>  <bold>TITLE</>
         1   <cyan>in-progress</>  high      L     1/2                   Read the settings of a p…
         2   pending      low                       1           Explain them
-        3   <green>done       </>  medium                                Begin
+        3   <green>done</>         medium                                Begin
         ");
         insta::assert_snapshot!(coloured_at(&scene, "list", "120"), @"
         tag master, 3 tasks: 1 pending, 1 in-progress, 1 done
-        <bold>ID</>  <bold>STATUS     </>  <bold>PRIORITY</>  <bold>SIZE</>  <bold>SUBTASKS</>  <bold>DEPENDS ON</>  <bold>TITLE</>
+        <bold>ID</>  <bold>STATUS</>       <bold>PRIORITY</>  <bold>SIZE</>  <bold>SUBTASKS</>  <bold>DEPENDS ON</>  <bold>TITLE</>
         1   <cyan>in-progress</>  high      L     1/2                   Read the settings of a project from its own file and from that o…
         2   pending      low                       1           Explain them
-        3   <green>done       </>  medium                                Begin
+        3   <green>done</>         medium                                Begin
         ");
         insta::assert_snapshot!(screen(&scene, "list --with-subtasks", "80"), @"
         tag master, 3 tasks: 1 pending, 1 in-progress, 1 done

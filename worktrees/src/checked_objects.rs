@@ -3,7 +3,6 @@
 
 use crate::library::Fresh;
 use crate::repository::own_objects::OwnObjects;
-use crate::{ObjectCheck, Repository, Result};
 use git2::Oid;
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -19,7 +18,7 @@ const TICKS: Duration = Duration::from_millis(50);
 /// What was checked after a commit, with all that it leads to.
 #[derive(Debug)]
 pub struct CheckedObjects {
-    known: CommitId,
+    pub(crate) known: CommitId,
     /// Each object, and what its file was when it was read; `None` where that does not tell whether it is still the same.
     files: HashMap<Oid, Option<Stamp>>,
 }
@@ -97,22 +96,5 @@ impl CheckedObjects {
                 .map(|id| (id, Stamp::of(&objects.file(id)).filter(lasting))),
         );
         Some(())
-    }
-}
-
-impl Repository {
-    /// Makes sure that all objects of a commit that came after the known one are there, and are what their names say,
-    /// those that were checked before included.
-    ///
-    /// # Errors
-    /// One is not (`ObjectsNotAsNamed`), or git can't read them.
-    pub fn check_objects_since(&self, of: &CommitId, checked: &mut CheckedObjects) -> Result<()> {
-        let read = self.own_objects().and_then(|objects| {
-            self.read(|reader| reader.are_as_checked(of.as_str(), objects, checked))
-        });
-        match read {
-            Some(()) => Ok(()),
-            None => self.check_new_objects(of, &checked.known, ObjectCheck::Names),
-        }
     }
 }

@@ -1,6 +1,5 @@
 //! Trees as the library reads them: each parsed once, compared by what differs, and read anew where it matters.
 
-use crate::reader::Reader;
 use git2::{ObjectType, Oid};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -154,20 +153,23 @@ pub(crate) fn by_name(entries: &[Named]) -> BTreeMap<&[u8], (i32, Oid)> {
         .collect()
 }
 
+/// Tells whether the first commit comes after the second.
+pub(crate) type Descends<'a> = Box<dyn Fn(Oid, Oid) -> Option<bool> + 'a>;
+
 /// Reads objects that nobody has looked at since they may have been written over.
 pub(crate) struct Fresh<'a> {
     git: git2::Repository,
-    /// What is older than what is new is looked up here, where it was read before.
-    reader: &'a Reader,
+    /// Whether a commit comes after another one, by what was read before.
+    descends: Descends<'a>,
     /// What was read.
     pub(crate) seen: HashSet<Oid>,
 }
 
 impl<'a> Fresh<'a> {
-    pub(crate) fn new(git: git2::Repository, reader: &'a Reader) -> Self {
+    pub(crate) fn new(git: git2::Repository, descends: Descends<'a>) -> Self {
         Self {
             git,
-            reader,
+            descends,
             seen: HashSet::new(),
         }
     }
@@ -190,7 +192,7 @@ impl<'a> Fresh<'a> {
                 (commit.tree_id(), parents, commit.time().seconds())
             };
             // What is newer came after it, or says so and is read for nothing: history is walked for what is older.
-            if made <= since && self.reader.descends(known, id)? {
+            if made <= since && (self.descends)(known, id)? {
                 continue;
             }
             self.seen.insert(id);

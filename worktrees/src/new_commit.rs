@@ -1,6 +1,7 @@
 //! Commits that are made in this process: the bytes that git would write, where the settings leave nothing to say of them.
 
 use crate::reader::id;
+use crate::repository::own::People;
 use crate::writer::Writer;
 use crate::{Repository, Result, TreeId};
 use git2::{Commit, Signature};
@@ -9,13 +10,6 @@ use tm_scheduler::CommitId;
 
 /// Variables by which a caller says when commits are made.
 const DATES: [&str; 2] = ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"];
-
-/// Whom commits of a run name, each by name and address.
-#[derive(Debug)]
-pub(crate) struct People {
-    pub(crate) author: (String, String),
-    committer: (String, String),
-}
 
 /// A commit before it is made.
 #[derive(Clone, Copy)]

@@ -2,12 +2,14 @@
 //!
 //! Only what a known commit does not have is read, so it costs as much as the work, and not as much as the repository.
 
+use crate::checked_objects::CheckedObjects;
 use crate::git::is_object_id;
 use crate::pool::KEPT_SETTINGS;
 use crate::repository::own_objects::OwnObjects;
 use crate::{Error, OrFailedTo as _, Repository, Result, Treeish};
 use std::collections::BTreeSet;
 use std::path::Path;
+use tm_scheduler::CommitId;
 
 /// What is asked of new objects.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -62,6 +64,21 @@ impl Repository {
             return Ok(());
         }
         Err(Error::ObjectsNotAsNamed(objects.join(", ")))
+    }
+
+    /// Makes sure that all objects of a commit that came after the known one are there, and are what their names say,
+    /// those that were checked before included.
+    ///
+    /// # Errors
+    /// One is not (`ObjectsNotAsNamed`), or git can't read them.
+    pub fn check_objects_since(&self, of: &CommitId, checked: &mut CheckedObjects) -> Result<()> {
+        let read = self.own_objects().and_then(|objects| {
+            self.read(|reader| reader.are_as_checked(of.as_str(), objects, checked))
+        });
+        match read {
+            Some(()) => Ok(()),
+            None => self.check_new_objects(of, &checked.known, ObjectCheck::Names),
+        }
     }
 
     /// Puts objects back that were made or checked in this run, and that another git has collected since.

@@ -293,13 +293,12 @@ impl Reader {
         let objects = Odb::new().ok()?;
         let folder = self.common.join("objects");
         objects.add_disk_alternate(folder.to_str()?).ok()?;
-        Some(Fresh::new(git2::Repository::from_odb(objects).ok()?, self))
-    }
-
-    /// Tells whether a commit comes after another one.
-    pub(crate) fn descends(&self, commit: Oid, ancestor: Oid) -> Option<bool> {
-        let library = self.library();
-        library.git.graph_descendant_of(commit, ancestor).ok()
+        let descends = |commit, ancestor| {
+            let library = self.library();
+            library.git.graph_descendant_of(commit, ancestor).ok()
+        };
+        let git = git2::Repository::from_odb(objects).ok()?;
+        Some(Fresh::new(git, Box::new(descends)))
     }
 
     /// Tells the same of a commit and what came after a known one, without reading what was checked before and lies in the

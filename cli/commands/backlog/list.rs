@@ -279,7 +279,7 @@ fn cells((tag, task): (Option<&Tag>, &Task)) -> Vec<Cell> {
         all => format!("{}/{all}", done.count()),
     };
     let cells = [
-        (task.id.to_string(), None),
+        (listed(task.id.as_str()), None),
         (task.status.to_string(), tone_of(&task.status)),
         (task.priority.to_string(), None),
         (size.unwrap_or_default(), None),

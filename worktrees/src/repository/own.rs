@@ -8,7 +8,6 @@
 use crate::asked::AskedGit;
 use crate::clean::remove_if_there;
 use crate::files::{Identity, beginning, create_folder, link, replace};
-use crate::new_commit::People;
 use crate::quiet::LastStatus;
 use crate::reader::{HEAD_BYTES, Reader};
 use crate::reference_updates::ReferenceUpdates;
@@ -27,6 +26,13 @@ const SHARED: [&str; 3] = ["refs", "packed-refs", "logs"];
 const OBJECTS: &str = "objects";
 /// A HEAD that names nothing: what is asked of the shared folder never asks where HEAD is.
 pub(crate) const NO_HEAD: &[u8] = b"ref: refs/heads/.invalid\n";
+
+/// Whom commits of a run name, each by name and address.
+#[derive(Debug)]
+pub(crate) struct People {
+    pub(crate) author: (String, String),
+    pub(crate) committer: (String, String),
+}
 
 /// The git folders of one run.
 #[derive(Debug)]
