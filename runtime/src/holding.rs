@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use tm_config::{AgentNetwork, CommandNetwork, GivenTo, SandboxLevel, Settings};
 use tm_executors::engine::{Executor, Holding, Secret};
 use tm_executors::process::{Besides, JobKind};
-use tm_sandbox::{Access, Confinement, Found, Level, Limits, Network, View, Wanted, find};
+use tm_sandbox::{Access, Confinement, Found, Layers, Level, Limits, Network, View, Wanted, find};
 use tm_store::run::ProjectDirectory;
 use tm_worktrees::{GitOfCommands, PrivateGit, Repository, common_dir_around, git_of_commands};
 
@@ -93,6 +93,7 @@ pub(crate) fn git_of(checkout: &Path) -> Besides {
     Besides {
         read: stores,
         write: own,
+        ..Besides::default()
     }
 }
 
@@ -106,6 +107,7 @@ pub(crate) fn git_of_agent(git: PrivateGit) -> Besides {
     Besides {
         read: [readable, fixed].concat(),
         write: writable,
+        ..Besides::default()
     }
 }
 
@@ -113,7 +115,7 @@ pub(crate) fn git_of_agent(git: PrivateGit) -> Besides {
 pub fn git_around(folder: &Path) -> Besides {
     Besides {
         read: common_dir_around(folder).into_iter().collect(),
-        write: Vec::new(),
+        ..Besides::default()
     }
 }
 
@@ -132,6 +134,7 @@ fn found(settings: &Settings) -> &'static Found {
         let confinement = Confinement {
             view,
             own_folder,
+            layers: Layers::Gone,
             network: Network::Off,
             limits: limits(settings),
         };

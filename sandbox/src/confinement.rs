@@ -11,10 +11,25 @@ pub struct Confinement {
     pub view: View,
     /// A folder of its own that the view opens: `/tmp` is in it where that can be had, and what is layered.
     pub own_folder: PathBuf,
+    /// What becomes of what it writes to folders that are layered.
+    pub layers: Layers,
     /// What it reaches of the network.
     pub network: Network,
     /// What it may use up.
     pub limits: Limits,
+}
+
+/// What becomes of what is written on top of a folder.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layers {
+    /// It is gone with the program.
+    #[default]
+    Gone,
+    /// It is kept in a folder of nobody else's, for who comes after.
+    Kept(PathBuf),
+    /// It lies on top of what was kept in a folder, and is gone with the program.
+    Above(PathBuf),
 }
 
 /// What a program reaches of the network.

@@ -20,7 +20,7 @@ pub use linux::{enter, find, is_keeper, line};
 #[cfg(target_os = "macos")]
 pub use macos::{enter, find, is_keeper, line};
 
-pub use confinement::{Confinement, Limits, Network, SOCKET};
+pub use confinement::{Confinement, Layers, Limits, Network, SOCKET};
 pub use level::{Found, Level, Refused, Wanted};
 pub use sandbox::{ENTRY, Sandbox};
 pub use view::{Access, View};

@@ -5,6 +5,7 @@ mod levels;
 mod network;
 mod refused;
 mod secrets;
+mod setup;
 mod ways;
 
 use crate::scene::{Scene, write};

@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tm_executors::proxy::{AllowList, Proxy};
-use tm_sandbox::{Access, Confinement, Level, Limits, Sandbox, View, Wanted, find, line};
+use tm_sandbox::{Access, Confinement, Layers, Level, Limits, Sandbox, View, Wanted, find, line};
 use tokio::runtime::Runtime;
 
 /// Asks for what each line says, `HOST/PORT REQUEST`, and says the first line of the answer.
@@ -81,6 +81,7 @@ impl Asking {
         let mut view = View::of_system();
         view.add(&own_folder, Access::Write);
         let confinement = Confinement {
+            layers: Layers::Gone,
             view,
             own_folder,
             network: proxy.network(),

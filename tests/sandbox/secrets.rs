@@ -9,9 +9,10 @@ const VALUES: [&str; 2] = ["of-agents-4711-x", "of-everybody-4712-x"];
 /// What says in the work what an agent, a set-up and tests have; nobody's arguments have a value.
 const AGENT: &str = "\
 echo \"agent $OF_AGENTS $OF_ALL\" >&2
-printf '%s\\n' \"$OF_AGENTS\" \"$OF_ALL\" > \"$TMPDIR/values\"
-cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -cFf \"$TMPDIR/values\" > notes.txt
-rm \"$TMPDIR/values\"
+values=$(mktemp)
+printf '%s\\n' \"$OF_AGENTS\" \"$OF_ALL\" > \"$values\"
+cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -cFf \"$values\" > notes.txt
+rm \"$values\"
 test \"$OF_AGENTS\" = of-agents-4711-x && test \"$OF_ALL\" = of-everybody-4712-x && echo has >> notes.txt
 printf 'status: PASS\\n' > \"$TM_RESULT_FILE\"
 ";

@@ -3,12 +3,12 @@
 //! Agents write code, and tests run what they wrote, so neither is asked to keep to its place. Knows kinds of jobs and
 //! their folders, neither tasks nor what a job prints.
 
-use crate::process::{JobKind, Needs, TreeCommand};
+use crate::process::{Caches, JobKind, Needs, TreeCommand};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use tm_sandbox::{Access, Confinement, Level, Limits, Network, Refused, Sandbox, View};
+use tm_sandbox::{Access, Confinement, Layers, Level, Limits, Network, Refused, Sandbox, View};
 
 /// How the jobs of a project are held.
 #[derive(Clone, Debug)]
@@ -66,6 +66,10 @@ impl Holding {
             confinement: Confinement {
                 view: self.view(command, needs),
                 own_folder: needs.own_folder.clone(),
+                layers: match &needs.besides.caches {
+                    Caches::Written => Layers::Gone,
+                    Caches::Layered(layers) => layers.clone(),
+                },
                 network: needs
                     .network
                     .clone()
@@ -114,10 +118,16 @@ impl Holding {
                 }
             }
         }
-        let named = match needs.kind {
-            // A set-up fetches what others find.
-            JobKind::Setup => Access::Write,
-            JobKind::Agent | JobKind::Tests => Access::Layered,
+        let named = match &needs.besides.caches {
+            Caches::Written => Access::Write,
+            Caches::Layered(layers) => {
+                match layers {
+                    Layers::Gone => {}
+                    Layers::Kept(folder) => view.add(folder, Access::Write),
+                    Layers::Above(folder) => view.add(folder, Access::Read),
+                }
+                Access::Layered
+            }
         };
         for (name, value) in &command.environment {
             let is_of_tm = name.as_bytes().starts_with(b"TM_");
@@ -154,7 +164,8 @@ impl Holding {
             let links =
                 entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
             let programs = links.filter_map(|link| view.real(&link.path()));
-            folders.extend(programs.filter_map(|real| Some(real.parent()?.to_owned())));
+            let further = programs.filter_map(|real| Some(real.parent()?.to_owned()));
+            folders.extend(further);
             self.open_with_beside(&folder, view);
         }
     }

@@ -109,7 +109,7 @@ fn is_abandoned(folder: &Path) -> bool {
 }
 
 /// Removes a folder also where somebody took the right to write from what is in it, as go does from what it fetched.
-pub(super) fn remove(folder: &Path) {
+pub fn remove(folder: &Path) {
     open_up(folder);
     // What stays is removed as all old temporary files are.
     let _removed_some_day = std::fs::remove_dir_all(folder);

@@ -10,7 +10,7 @@ mod table;
 use crate::process::{Besides, Inherited, JobKind, Needs};
 pub use agent_home::{AgentHome, HomeNeeds};
 pub(crate) use folder::PrivateFolder;
-pub use folder::remove_abandoned_folders;
+pub use folder::{remove as remove_folder, remove_abandoned_folders};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;

@@ -1,7 +1,7 @@
 //! What a program is for and what it needs, for whoever decides what it is given.
 
 use std::path::PathBuf;
-use tm_sandbox::Network;
+use tm_sandbox::{Layers, Network};
 
 /// What a job is.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -34,4 +34,21 @@ pub struct Besides {
     pub read: Vec<PathBuf>,
     /// Those that it changes.
     pub write: Vec<PathBuf>,
+    /// What becomes of what it writes to the caches of the user's tools.
+    pub caches: Caches,
+}
+
+/// What becomes of what a program writes to the caches of the user's tools.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Caches {
+    /// It is there for everybody: what is run is the user's.
+    Written,
+    /// It lies on top of them, since agents may have written what is run. Where that can't be had they are only read.
+    Layered(Layers),
+}
+
+impl Default for Caches {
+    fn default() -> Self {
+        Self::Layered(Layers::Gone)
+    }
 }

@@ -29,6 +29,7 @@ impl Scene {
             file_size: Some(1 << 23),
         };
         let confinement = Confinement {
+            layers: tm_sandbox::Layers::Gone,
             view,
             own_folder: root.join("work"),
             network,

@@ -4,11 +4,13 @@
 //! an agent's decides what dependencies are.
 
 mod not_ready;
+mod of_agents;
 mod ports;
 pub mod preparation;
 
 pub(crate) use not_ready::NotReady;
 
+use crate::holding::git_of;
 use crate::test_queue::Urgency;
 use crate::{
     RunEvent, StepError, TestQueue, Turn, blocking, briefly, describe, environment, in_background,
@@ -18,7 +20,8 @@ use not_ready::{not_ready, of_content};
 use parking_lot::{Mutex, MutexGuard};
 use ports::{Ports, name_of};
 use preparation::{
-    Error, Preparation, PreparationBasis, PrepareReport, Prepared, PreparedPlace, Role,
+    Error, Preparation, PreparationBasis, PrepareReport, Prepared, PreparedPlace, Role, TreeOf,
+    layered,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -27,8 +30,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use tm_config::Settings;
 use tm_executors::engine::Executor;
-use tm_scheduler::{BranchName, CommitId, milliseconds};
-use tm_worktrees::{JudgeCheckout, Lister, Worktree, WorktreePool};
+use tm_executors::environment::remove_folder;
+use tm_executors::process::{Besides, Caches};
+use tm_scheduler::{CommitId, milliseconds};
+use tm_worktrees::{JudgeCheckout, Lister, WorktreePool};
 
 /// The folder of what the tests of the base have built.
 const BUILT: &str = "built";
@@ -170,14 +175,14 @@ impl Checkouts {
         let named = self.named_files(commit)?;
         let unprepared = self.preparation.unprepared(&place, &state, &named).await;
         if unprepared.map_err(StepError::from)?.is_some() {
-            let is_as_at_start = named == self.named_files(&self.base)?;
-            let source = if is_as_at_start { &self.base } else { commit };
+            let (source, tree) = self.source(commit, &named)?;
             checkout = self
                 .check_out(checkout, source, &Prepared::default())
                 .await?;
-            let made = self.preparation.prepare(&place, &mut state, &named).await;
+            let made = self.preparation.prepare(&place, &mut state, &named, tree);
+            let made = made.await;
             self.look_at_hooks();
-            let report = made.map_err(|error| not_ready(error, is_as_at_start))?;
+            let report = made.map_err(|error| not_ready(error, tree == TreeOf::User))?;
             self.tell(checkout.path(), Role::Judge, &report);
             // A set-up may write into files of the tree.
             checkout = self.check_out(checkout, commit, &state).await?;
@@ -251,93 +256,35 @@ impl Checkouts {
         waited.await
     }
 
-    /// Gives out a worktree for an agent, on a branch, clean and ready.
-    pub(crate) async fn worktree(
-        &self,
-        branch: &BranchName,
-        start: Option<&CommitId>,
-        base: &CommitId,
-        must_contain: &[CommitId],
-        turn: &Turn,
-    ) -> Result<Worktree, NotReady> {
-        let (checkouts, branch, start) = (self.clone(), branch.clone(), start.cloned());
-        let (commit, must_contain) = (base.clone(), must_contain.to_vec());
-        let worktree = blocking(move || {
-            let kept = |path: &Path, lister: &Lister| {
-                let known = checkouts.known_of(path);
-                checkouts.preparation.kept(&known, || lister.untracked())
-            };
-            let pool = &checkouts.pool;
-            pool.check_out(&branch, start.as_ref(), &commit, &must_contain, kept)
+    /// Returns from which commit a checkout is set up, and whose tree that is: the one that the run began with, wherever a
+    /// set-up of it makes the same.
+    fn source<'a>(
+        &'a self,
+        commit: &'a CommitId,
+        named_files: &str,
+    ) -> Result<(&'a CommitId, TreeOf), StepError> {
+        Ok(if named_files == self.named_files(&self.base)? {
+            (&self.base, TreeOf::User)
+        } else {
+            (commit, TreeOf::Agents)
         })
-        .await?;
-        self.made_ready(worktree, turn).await
     }
 
-    /// Takes over a worktree that an earlier process made ready and gave out.
-    ///
-    /// # Errors
-    /// It is not of this pool, or it is gone.
-    pub fn take_over(
-        &self,
-        path: &Path,
-        branch: &BranchName,
-        base: &CommitId,
-    ) -> Result<Worktree, tm_worktrees::Error> {
-        let worktree = self.pool.take_over(path, branch, base)?;
-        // It is torn down, and prepared anew before anybody else gets it.
-        self.known()
-            .insert(worktree.path().to_owned(), Prepared::default());
-        Ok(worktree)
-    }
-
-    /// Moves a worktree in which nobody has worked yet to another base, and makes it ready for that.
-    pub(crate) async fn moved_to_base(
-        &self,
-        mut worktree: Worktree,
-        base: &CommitId,
-        turn: &Turn,
-    ) -> Result<Worktree, NotReady> {
-        let base = base.clone();
-        let worktree = blocking(move || worktree.move_to_base(&base).map(|()| worktree)).await?;
-        self.made_ready(worktree, turn).await
-    }
-
-    /// Makes a worktree of an agent's ready that stands on its base.
-    async fn made_ready(&self, mut worktree: Worktree, turn: &Turn) -> Result<Worktree, NotReady> {
-        if !self.preparation.is_needed() {
-            return Ok(worktree);
+    /// Returns what a project's commands are given in a checkout.
+    pub(crate) fn besides(&self, checkout: &Path) -> Besides {
+        Besides {
+            caches: self.caches(checkout),
+            ..git_of(checkout)
         }
-        let mut state = self.known().remove(worktree.path()).unwrap_or_default();
-        let place = self.place((worktree.path(), Role::Agent), worktree.lister(), turn);
-        let base = worktree.base().clone();
-        let named = self.named_files(&base)?;
-        let runs_commands = self.preparation.has_setup();
-        if runs_commands {
-            worktree = blocking(move || worktree.seal().map(|()| worktree)).await?;
-        }
-        let report = self
-            .preparation
-            .prepare(&place, &mut state, &named)
-            .await
-            .map_err(|error| not_ready(error, true))?;
-        self.look_at_hooks();
-        self.tell(worktree.path(), Role::Agent, &report);
-        let (preparation, known) = (self.preparation.clone(), state.clone());
-        worktree = blocking(move || {
-            if runs_commands {
-                worktree.show_at_branch()?;
-            }
-            let kept = preparation.kept(&known, || worktree.lister().untracked())?;
-            worktree.keep(&kept)?;
-            if report != PrepareReport::WasReady {
-                worktree.go_back_to(&base)?;
-            }
-            Ok::<_, tm_worktrees::Error>(worktree)
-        })
-        .await?;
-        self.known().insert(worktree.path().to_owned(), state);
-        Ok(worktree)
+    }
+
+    /// Returns what becomes of what is written to caches by who works in a checkout.
+    pub(crate) fn caches(&self, checkout: &Path) -> Caches {
+        layered(&self.layers_of(checkout))
+    }
+
+    fn layers_of(&self, checkout: &Path) -> PathBuf {
+        self.folder.join("layers").join(&*name_of(checkout))
     }
 
     /// A text for what the files hold that decide whether a checkout is set up again.
@@ -359,6 +306,7 @@ impl Checkouts {
             untracked,
             variables: self.variables(folder),
             turn: turn.clone(),
+            layers: self.layers_of(folder),
         }
     }
 
@@ -383,6 +331,7 @@ impl Checkouts {
                 untracked: Arc::new(|| Ok(Vec::new())),
                 variables: self.variables(folder),
                 turn: Turn::new(Urgency::Ahead),
+                layers: self.layers_of(folder),
             };
             let torn_down = self.preparation.tear_down(&place).await;
             warnings.extend(torn_down.err().map(|error| describe(&error)));
@@ -391,6 +340,7 @@ impl Checkouts {
         for copies in ["copies", BUILT] {
             let _with_the_folder = std::fs::remove_dir_all(self.folder.join(copies));
         }
+        remove_folder(&self.folder.join("layers"));
         let pool = self.pool.clone();
         let closed = tokio::task::spawn_blocking(move || pool.close()).await;
         let trouble = closed.ok().and_then(Result::err);

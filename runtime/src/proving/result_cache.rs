@@ -4,7 +4,6 @@
 
 use super::files::StartTree;
 use crate::checkouts::NotReady;
-use crate::holding::git_of;
 use crate::test_queue::Urgency;
 use crate::{Checkouts, StepError, Turn, briefly};
 use parking_lot::Mutex;
@@ -229,7 +228,7 @@ impl TestResultCache {
     ) -> TestReport {
         let _admission = self.checkouts.tests().admit(&self.turn).await;
         let variables = self.checkouts.variables(worktree);
-        let besides = git_of(worktree);
+        let besides = self.checkouts.besides(worktree);
         let place = TestPlace {
             worktree,
             scratch,

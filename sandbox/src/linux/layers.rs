@@ -1,7 +1,7 @@
 //! What is mounted within: layers over folders that look changed to the program alone, and the kernel's settings read-only.
 
-use crate::Confinement;
 use crate::view::Access;
+use crate::{Confinement, Layers};
 use nix::sched::{CloneFlags, unshare};
 use rustix::mount::{MountFlags, mount, mount_bind_recursive, mount_remount};
 use rustix::process::{getgid, getuid};
@@ -11,9 +11,10 @@ use rustix::thread::{
 };
 use std::ffi::CString;
 use std::fs::{OpenOptions, create_dir_all};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Lays a layer over every folder that is to have one, in a file system of the program's own. One that can't have one
 /// stays read-only: a layer is a comfort, and its absence opens nothing.
@@ -24,16 +25,13 @@ pub(super) fn lay(confinement: &Confinement) -> io::Result<()> {
     let rules = confinement.view.rules();
     let layered = rules.filter(|(_, access)| *access == Access::Layered);
     for (number, (path, _)) in layered.enumerate() {
-        let own = confinement
-            .own_folder
-            .join("layers")
-            .join(number.to_string());
-        let laid = lay_over(path, &own);
+        let layer = Layer::of(path, confinement);
+        let laid = layer.lay();
         // Bubblewrap puts a program of a normal user's into a namespace within the one that its mounts belong to, and
         // nobody mounts from there.
         let is_refused = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
         if number == 0 && laid.is_err_and(is_refused) && own_mounts()? {
-            let _stays_read_only = lay_over(path, &own);
+            let _stays_read_only = layer.lay();
         }
     }
     Ok(())
@@ -61,29 +59,64 @@ fn own_mounts() -> io::Result<bool> {
 /// No program gains rights by a file there, and no file is a device.
 const LIMITED: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
 
-fn lay_over(path: &Path, own: &Path) -> io::Result<()> {
-    let (upper, work) = (own.join("upper"), own.join("work"));
-    create_dir_all(&upper)?;
-    create_dir_all(&work)?;
-    let mut options = b"userxattr".to_vec();
-    for (name, folder) in [("lowerdir", path), ("upperdir", &upper), ("workdir", &work)] {
-        options.extend([b",", name.as_bytes(), b"="].concat());
-        // Characters that the options themselves have.
-        for byte in folder.as_os_str().as_bytes() {
-            if matches!(byte, b',' | b':' | b'\\') {
-                options.push(b'\\');
-            }
-            options.push(*byte);
-        }
+/// The part of a layer that is written, in its folder.
+const WRITTEN: &str = "upper";
+
+/// What lies over a folder.
+struct Layer<'a> {
+    path: &'a Path,
+    /// Where it is written.
+    own: PathBuf,
+    /// What was kept, between the two.
+    between: Option<PathBuf>,
+}
+
+impl<'a> Layer<'a> {
+    fn of(path: &'a Path, confinement: &Confinement) -> Self {
+        let mut name = DefaultHasher::new();
+        path.hash(&mut name);
+        let name = format!("{:016x}", name.finish());
+        let gone = || confinement.own_folder.join("layers").join(&name);
+        let (own, between) = match &confinement.layers {
+            Layers::Gone => (gone(), None),
+            Layers::Kept(folder) => (folder.join(&name), None),
+            Layers::Above(folder) => (gone(), Some(folder.join(&name).join(WRITTEN))),
+        };
+        let between = between.filter(|folder| folder.is_dir());
+        Self { path, own, between }
     }
-    let options = CString::new(options)?;
-    Ok(mount(
-        "overlay",
-        path,
-        "overlay",
-        LIMITED,
-        options.as_c_str(),
-    )?)
+
+    fn lay(&self) -> io::Result<()> {
+        let (upper, work) = (self.own.join(WRITTEN), self.own.join("work"));
+        create_dir_all(&upper)?;
+        create_dir_all(&work)?;
+        let mut options = b"userxattr,lowerdir=".to_vec();
+        if let Some(between) = &self.between {
+            options.extend(escaped(between));
+            options.push(b':');
+        }
+        options.extend(escaped(self.path));
+        options.extend([b",upperdir=".to_vec(), escaped(&upper)].concat());
+        options.extend([b",workdir=".to_vec(), escaped(&work)].concat());
+        let options = CString::new(options)?;
+        Ok(mount(
+            "overlay",
+            self.path,
+            "overlay",
+            LIMITED,
+            options.as_c_str(),
+        )?)
+    }
+}
+
+/// A path among options, whose characters it may have.
+fn escaped(path: &Path) -> Vec<u8> {
+    let bytes = path.as_os_str().as_bytes().iter();
+    let escaped = bytes.flat_map(|&byte| {
+        let escape = matches!(byte, b',' | b':' | b'\\').then_some(b'\\');
+        escape.into_iter().chain([byte])
+    });
+    escaped.collect()
 }
 
 /// What of the kernel's own can be changed by files, in a folder of processes that is the namespace's: whoever started as

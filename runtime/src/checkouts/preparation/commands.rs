@@ -151,6 +151,15 @@ pub enum Role {
     Judge,
 }
 
+/// Whose tree is checked out when a checkout is made ready.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum TreeOf {
+    /// The user's: the one that the run began with.
+    User,
+    /// Agents wrote it, or a part of it.
+    Agents,
+}
+
 /// Lists what in a checkout is in no commit, ignored or not, from its root; a folder of which nothing is tracked is one
 /// path.
 pub type Untracked = Arc<dyn Fn() -> Result<Vec<PathBuf>, tm_worktrees::Error> + Send + Sync>;
@@ -170,6 +179,8 @@ pub struct PreparedPlace {
     pub variables: Vec<(OsString, OsString)>,
     /// When it is the turn of the commands.
     pub turn: Turn,
+    /// Where what set-ups of agents' trees write to the caches of tools is kept, for who works there.
+    pub layers: PathBuf,
 }
 
 impl PreparedPlace {

@@ -14,7 +14,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
-pub use commands::{Error, PreparedPlace, Role, SetupEnd, SetupFailed, Untracked};
+pub use commands::{Error, PreparedPlace, Role, SetupEnd, SetupFailed, TreeOf, Untracked};
 
 use crate::TestQueue;
 use crate::holding::git_of;
@@ -30,7 +30,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 use tm_config::{CommandLine, Commands, Worktree};
 use tm_executors::engine::Executor;
-use tm_executors::environment::EnvironmentRules;
+use tm_executors::environment::{EnvironmentRules, remove_folder};
+use tm_executors::process::{Besides, Caches};
+use tm_sandbox::Layers;
 use tm_worktrees::{PathPatterns, Repository};
 
 /// What a run makes its checkouts ready with.
@@ -224,6 +226,7 @@ impl Preparation {
         place: &PreparedPlace,
         state: &mut Prepared,
         named_files: &str,
+        tree: TreeOf,
     ) -> Result<PrepareReport, Error> {
         let Some(why) = self.unprepared(place, state, named_files).await? else {
             return Ok(PrepareReport::WasReady);
@@ -232,7 +235,11 @@ impl Preparation {
         // Whatever becomes of this, it is not what it was.
         *state = Prepared::default();
         self.in_background(place, Self::renew).await?;
-        self.run(place, commands(self.settings.setup.as_ref()))
+        let caches = match tree {
+            TreeOf::User => Caches::Written,
+            TreeOf::Agents => Caches::Layered(Layers::Kept(place.layers.clone())),
+        };
+        self.run(place, commands(self.settings.setup.as_ref()), caches)
             .await?;
         let manifest = self.in_background(place, Self::take_manifest).await?;
         tokio::time::sleep(manifest.unsettled(SystemTime::now())).await;
@@ -251,16 +258,27 @@ impl Preparation {
     /// # Errors
     /// One of them failed: a warning.
     pub async fn tear_down(&self, place: &PreparedPlace) -> Result<(), Error> {
-        self.run(place, commands(self.settings.teardown.as_ref()))
-            .await
+        let commands = commands(self.settings.teardown.as_ref());
+        self.run(place, commands, layered(&place.layers)).await
     }
 
-    async fn run(&self, place: &PreparedPlace, commands: &[CommandLine]) -> Result<(), Error> {
+    async fn run(
+        &self,
+        place: &PreparedPlace,
+        commands: &[CommandLine],
+        caches: Caches,
+    ) -> Result<(), Error> {
         if commands.is_empty() {
             return Ok(());
         }
+        if let Caches::Layered(Layers::Kept(folder)) = &caches {
+            std::fs::create_dir_all(folder).map_err(Error::file("create", folder))?;
+        }
         let _admission = self.tests.admit(&place.turn).await;
-        let besides = git_of(&place.folder);
+        let besides = Besides {
+            caches,
+            ..git_of(&place.folder)
+        };
         let place = CommandPlace {
             folder: &place.folder,
             log: &place.log,
@@ -321,6 +339,9 @@ impl Preparation {
 
     /// Throws away everything untracked but caches, and puts the copies in, and what was built where there is nothing yet.
     fn renew(&self, place: &PreparedPlace) -> Result<(), Error> {
+        if place.layers.exists() {
+            remove_folder(&place.layers);
+        }
         let untracked = (place.untracked)()?;
         self.remove(place, &place.open()?, &untracked)?;
         self.snapshot.put_into(&place.folder, place.role)?;
@@ -346,6 +367,12 @@ impl Prepared {
     pub fn places(&self) -> impl Iterator<Item = &Path> {
         self.done.iter().flat_map(|done| done.manifest.places())
     }
+}
+
+/// On top of what a set-up kept in a folder, where it kept anything.
+pub(crate) fn layered(folder: &Path) -> Caches {
+    let kept = folder.exists().then(|| Layers::Above(folder.to_owned()));
+    Caches::Layered(kept.unwrap_or_default())
 }
 
 fn commands(commands: Option<&Commands>) -> &[CommandLine] {

@@ -99,6 +99,7 @@ impl Scene {
             untracked,
             variables: Vec::new(),
             turn: Turn::new(Urgency::SetUp),
+            layers: self.folder.path().join("layers"),
         };
         Checkout {
             place,
@@ -133,7 +134,7 @@ impl Checkout {
         named_files: &str,
     ) -> Option<Unprepared> {
         match preparation
-            .prepare(&self.place, &mut self.state, named_files)
+            .prepare(&self.place, &mut self.state, named_files, TreeOf::User)
             .await
             .expect("prepared")
         {
@@ -144,7 +145,7 @@ impl Checkout {
 
     async fn fails(&mut self, preparation: &Arc<Preparation>) -> Error {
         preparation
-            .prepare(&self.place, &mut self.state, "")
+            .prepare(&self.place, &mut self.state, "", TreeOf::User)
             .await
             .expect_err("a failure")
     }

@@ -97,7 +97,10 @@ pub(super) fn command(
     (prompt, conflicted): (Prompt, Vec<String>),
 ) -> Result<AgentCommand, StepError> {
     let besides = if context.setup.executor.holds() {
-        git_of_agent(block_in_place(|| worktree.begin_private())?)
+        Besides {
+            caches: context.setup.checkouts.caches(worktree.path()),
+            ..git_of_agent(block_in_place(|| worktree.begin_private())?)
+        }
     } else {
         Besides::default()
     };
