@@ -1,6 +1,6 @@
 //! A program that is to be held at a level.
 
-use crate::view::{Access, PRIVATE};
+use crate::view::{Access, is_private};
 use crate::{Confinement, Level};
 use std::path::{Path, PathBuf};
 
@@ -22,12 +22,7 @@ impl Sandbox {
     /// Returns what the program may do with a real path; what is layered it may change, or else no more than read.
     pub fn gives(&self, path: &Path) -> Access {
         match self.confinement.view.rule_of(path) {
-            Some((rule, _))
-                if self.level == Level::Bwrap
-                    && PRIVATE.iter().any(|own| rule == Path::new(own)) =>
-            {
-                Access::Write
-            }
+            Some((rule, _)) if self.level == Level::Bwrap && is_private(rule) => Access::Write,
             Some((_, access)) => access,
             None => Access::Read,
         }

@@ -54,8 +54,11 @@ const OF_OTHERS: [&str; 11] = [
     "/var/tmp",
 ];
 
+/// Those of them where services listen.
+const SOCKETS: [&str; 2] = ["/run", "/var/run"];
+
 /// Those of them where everybody's temporary files are; in namespaces of its own a program has its own there.
-pub(crate) const PRIVATE: [&str; 3] = ["/dev/shm", "/tmp", "/var/tmp"];
+const PRIVATE: [&str; 3] = ["/dev/shm", "/tmp", "/var/tmp"];
 
 /// What lies there all the same and programs can't do without: how names are resolved, and the system itself on `NixOS`.
 const NEEDED: [&str; 7] = [
@@ -150,12 +153,33 @@ impl View {
             .find_map(|above| Some((above, *self.rules.get(above)?)))
     }
 
+    /// Returns the rules that say something else than what holds above them, each behind those for the folders above it.
+    /// What is private stands for itself: something else lies there than what everybody sees.
+    pub(crate) fn differing(&self) -> impl Iterator<Item = (&Path, Access)> {
+        self.rules().filter(|(path, access)| {
+            let above = path.parent().and_then(|parent| self.rule_of(parent));
+            let (above, holds) = above.unwrap_or((Path::new("/"), Access::Read));
+            holds != *access || is_private(path) || is_private(above)
+        })
+    }
+
+    /// Tells whether a path is one of the places where sockets of services are, or people's folders as a whole.
+    pub fn is_of_others(path: &Path) -> bool {
+        let is_place = OF_OTHERS.iter().any(|place| path == Path::new(place));
+        is_place || SOCKETS.iter().any(|place| path.starts_with(place))
+    }
+
     /// Returns the rules, each behind those for the folders above it.
     pub fn rules(&self) -> impl Iterator<Item = (&Path, Access)> {
         self.rules
             .iter()
             .map(|(path, access)| (path.as_path(), *access))
     }
+}
+
+/// Tells whether a path is one where a program has its own in namespaces of its own.
+pub(crate) fn is_private(path: &Path) -> bool {
+    PRIVATE.iter().any(|private| path == Path::new(private))
 }
 
 /// The words of a path that mean something, the first one last.
@@ -203,6 +227,44 @@ mod tests {
         );
         assert_eq!(view.of(Path::new("/usr/bin")), Access::Read);
         assert_eq!(view.rules().count(), 3);
+    }
+
+    #[test]
+    fn what_says_the_same_as_the_rule_above_is_left_out_but_for_what_is_private() {
+        let of = |rules: &[(&'static str, Access)]| View {
+            rules: rules
+                .iter()
+                .map(|(path, access)| (PathBuf::from(path), *access))
+                .collect(),
+            ..View::default()
+        };
+        let view = of(&[
+            ("/home", Access::Hidden),
+            ("/home/user", Access::Hidden),
+            ("/home/user/tools", Access::Read),
+            ("/home/user/tools/more", Access::Read),
+            ("/home/user/tools/secret", Access::Hidden),
+            ("/opt/anything", Access::Read),
+            ("/tmp", Access::Hidden),
+            ("/tmp/home", Access::Hidden),
+            ("/tmp/home/more", Access::Hidden),
+            ("/work", Access::Write),
+            ("/work/within", Access::Write),
+        ]);
+        let differing: Vec<&str> = (view.differing())
+            .filter_map(|(path, _)| path.to_str())
+            .collect();
+        assert_eq!(
+            differing,
+            [
+                "/home",
+                "/home/user/tools",
+                "/home/user/tools/secret",
+                "/tmp",
+                "/tmp/home",
+                "/work"
+            ]
+        );
     }
 
     #[test]

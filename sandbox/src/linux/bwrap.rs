@@ -1,8 +1,7 @@
 //! The arguments of bubblewrap: namespaces and mounts. What has to be done within them is the entry's.
 
-use crate::view::{Access, PRIVATE};
+use crate::view::{Access, is_private};
 use crate::{Confinement, Network};
-
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -77,11 +76,15 @@ impl Line {
             .extend(paths.iter().map(|path| OsStr::new(path).to_owned()));
     }
 
-    /// The view, each path behind those above it.
+    /// The view, each path behind those above it. After most of what is mounted bubblewrap reads the list of all mounts, so
+    /// nothing is mounted that changes nothing.
     fn mounts(&mut self, confinement: &Confinement, tm_program: &Path) {
+        let own = confinement.own_folder.join("tmp");
         let mut emptied = Vec::new();
-        for (path, access) in confinement.view.rules() {
+        for (path, access) in confinement.view.differing() {
             match access {
+                // What is private stands where everybody's is.
+                _ if is_private(path) => self.paths("--bind", &[&own, path]),
                 Access::Hidden if path.is_dir() => {
                     self.paths("--tmpfs", &[path]);
                     emptied.push(path);
@@ -89,12 +92,6 @@ impl Line {
                 Access::Hidden => self.paths("--ro-bind", &[Path::new("/dev/null"), path]),
                 Access::Read | Access::Layered => self.paths("--ro-bind-try", &[path, path]),
                 Access::Write => self.paths("--bind-try", &[path, path]),
-            }
-            // What is private stands where everybody's is.
-            if PRIVATE.iter().any(|private| path == Path::new(private)) {
-                let own = confinement.own_folder.join("tmp");
-                self.paths("--bind", &[&own, path]);
-                emptied.pop();
             }
         }
         if confinement.view.of(tm_program) == Access::Hidden {

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// This process could not stay who it is.
 pub(super) fn lay(confinement: &Confinement) -> io::Result<()> {
-    let rules = confinement.view.rules();
+    let rules = confinement.view.differing();
     let layered = rules.filter(|(_, access)| *access == Access::Layered);
     for (number, (path, _)) in layered.enumerate() {
         let layer = Layer::of(path, confinement);
