@@ -203,6 +203,9 @@ pub struct AgentSandbox {
     pub env: BTreeMap<String, scalar::Text>,
     /// Variables that name a folder of its program's, and where in the home folder that is without them.
     pub homes: BTreeMap<String, String>,
+    /// Whether it runs commands in terminals that it makes. With Landlock that opens all terminals of its user to it;
+    /// with bubblewrap each program makes its own.
+    pub terminals: Option<bool>,
 }
 
 /// A mode that an agent can be started in.

@@ -11,11 +11,13 @@ mod ways;
 use crate::scene::{Scene, write};
 use crate::skipping::lacks_what_a_machine_may_have;
 use serde_json::Value;
+use std::io::{BufRead as _, BufReader};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
 
 /// Returns whether a level works on this machine.
 pub(crate) fn has(level: &str) -> bool {
@@ -43,7 +45,46 @@ struct Outside {
     udp: UdpSocket,
     _named: UnixListener,
     _abstract: UnixListener,
+    _editor: UnixListener,
+    _service: UnixListener,
+    /// Where the service's socket is.
+    place: TempDir,
+    terminal: Terminal,
     shared_memory: SharedMemory,
+}
+
+/// A terminal of somebody else's.
+struct Terminal {
+    holder: Option<Child>,
+    name: String,
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests start programs")]
+impl Terminal {
+    fn new() -> Self {
+        let holder = Command::new("script")
+            .args(["-qefc", "tty; exec sleep 1000", "/dev/null"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn();
+        // Where there is no such program, there is none.
+        let mut holder = holder.ok();
+        let said = holder.as_mut().and_then(|holder| holder.stdout.take());
+        let mut name = String::new();
+        if let Some(said) = said {
+            BufReader::new(said).read_line(&mut name).expect("a name");
+        }
+        let name = name.trim().to_owned();
+        Self { holder, name }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if let Some(holder) = &mut self.holder {
+            let _gone = holder.kill().and_then(|()| holder.wait());
+        }
+    }
 }
 
 /// A piece of memory that any program of this user finds by its number.
@@ -95,7 +136,17 @@ impl Outside {
         let name = scene.path("");
         let address =
             SocketAddr::from_abstract_name(name.as_os_str().as_encoded_bytes()).expect("a name");
+        let editor = UnixListener::bind(scene.path("home/editor.sock")).expect("a socket");
+        // Where nobody hides anything, if these tests may write there.
+        let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"));
+        let place = place.or_else(|_| tempfile::tempdir_in(scene.path("home")));
+        let place = place.expect("a folder");
+        let service = UnixListener::bind(place.path().join("service")).expect("a socket");
         Self {
+            _editor: editor,
+            _service: service,
+            place,
+            terminal: Terminal::new(),
             tcp: port_of_a_service(),
             udp: UdpSocket::bind("127.0.0.1:0").expect("a port"),
             _named: UnixListener::bind(scene.path("home/agent.sock")).expect("a socket"),
@@ -110,7 +161,8 @@ impl Outside {
         let port = |address: std::io::Result<std::net::SocketAddr>| address.expect("bound").port();
         let this = std::env::current_exe().expect("this program");
         format!(
-            "export WAYS_SCENE='{}' WAYS_TCP={} WAYS_UDP={} WAYS_PID={} WAYS_SHARED_MEMORY={} WAYS_IPC='{}'\n\
+            "export WAYS_SCENE='{}' WAYS_TCP={} WAYS_UDP={} WAYS_PID={} WAYS_SHARED_MEMORY={} WAYS_IPC='{}' \
+             WAYS_EDITOR='{}' WAYS_SERVICE='{}' WAYS_TERMINAL='{}'\n\
              '{}' sandbox::ways::within --exact --ignored --nocapture --test-threads=1",
             self.scene.path("").display(),
             port(self.tcp.local_addr()),
@@ -120,16 +172,20 @@ impl Outside {
             std::fs::read_link("/proc/self/ns/ipc")
                 .unwrap_or_default()
                 .display(),
+            self.scene.path("home/editor.sock").display(),
+            self.place.path().join("service").display(),
+            self.terminal.name,
             this.display(),
         )
     }
 
-    /// The call of tm as somebody makes it who has a secret open that nobody was meant to inherit.
+    /// The call of tm as somebody makes it at a terminal, with a secret open that nobody was meant to inherit, and a
+    /// variable that names where an editor listens.
     #[expect(clippy::disallowed_methods, reason = "tests start programs")]
-    fn with_open_secret(&self, tm: &Command) -> Command {
+    fn at_a_terminal(&self, tm: &Command) -> Command {
         let mut command = Command::new("bash");
         command
-            .args(["-c", "exec 9< \"$0\"; exec \"$@\""])
+            .args(["-c", AT_A_TERMINAL])
             .arg(self.scene.path("home/.ssh/id"))
             .arg(tm.get_program())
             .args(tm.get_args())
@@ -138,9 +194,18 @@ impl Outside {
         for (name, value) in tm.get_envs() {
             command.env(name, value.unwrap_or_default());
         }
+        command.env("EDITOR_SOCKET", self.scene.path("home/editor.sock"));
         command
     }
 }
+
+/// What it prints still goes where it would.
+const AT_A_TERMINAL: &str = "\
+exec 9< \"$0\" 7>&1 8>&2
+command -v script > /dev/null || exec \"$@\"
+export SHELL=/bin/bash
+exec script -qefc \"$(printf '%q ' \"$@\") < /dev/null >&7 2>&8\" /dev/null < /dev/null > /dev/null
+";
 
 /// A port as services have them: those that the system gives out may be of the program's own servers.
 fn port_of_a_service() -> TcpListener {

@@ -20,6 +20,10 @@ pub(super) struct Known {
     pub(super) pid: i32,
     /// The number of a piece of memory that others share, where there is any.
     pub(super) shared_memory: String,
+    /// A socket of a service, where no rule speaks of.
+    pub(super) service: PathBuf,
+    /// A terminal that somebody else has.
+    pub(super) terminal: PathBuf,
 }
 
 impl Known {
@@ -31,6 +35,8 @@ impl Known {
             udp: value("WAYS_UDP").parse().unwrap_or_default(),
             pid: value("WAYS_PID").parse().unwrap_or(1),
             shared_memory: value("WAYS_SHARED_MEMORY"),
+            service: value("WAYS_SERVICE").into(),
+            terminal: value("WAYS_TERMINAL").into(),
         }
     }
 

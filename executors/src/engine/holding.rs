@@ -33,6 +33,8 @@ pub struct Holding {
     pub networks: BTreeMap<JobKind, Network>,
 }
 
+/// What makes terminals, and where they are.
+const TERMINALS: [&str; 2] = ["/dev/ptmx", "/dev/pts"];
 /// Folders of programs that hold no links to what is hidden.
 const OF_SYSTEM: [&str; 4] = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
 /// So many folders with programs are looked for at most from one in the search path.
@@ -100,6 +102,11 @@ impl Holding {
         all(&self.write, Access::Write, &mut view);
         all(&needs.besides.read, Access::Read, &mut view);
         all(&needs.besides.write, Access::Write, &mut view);
+        if needs.besides.terminals && self.level == Some(Level::Landlock) {
+            for device in TERMINALS {
+                view.add(Path::new(device), Access::Write);
+            }
+        }
         view.add(&command.working_folder, Access::Write);
         view.add(&needs.own_folder, Access::Write);
         let search_path = command.search_path().unwrap_or_default();
@@ -133,7 +140,7 @@ impl Holding {
             let is_of_tm = name.as_bytes().starts_with(b"TM_");
             for path in std::env::split_paths(value) {
                 if name != "PATH" && !is_of_tm && path.is_absolute() {
-                    self.open(&path, named, &mut view);
+                    self.open_named(&path, named, &mut view);
                 }
             }
         }
@@ -148,6 +155,17 @@ impl Holding {
         let holds_hidden = self.hidden.iter().any(|hidden| hidden.starts_with(&real));
         if view.of(&real) == Access::Hidden && !holds_hidden {
             view.add(&real, access);
+        }
+    }
+
+    /// Opens what a variable names: files and folders, and no socket, by which whoever listens would work for the job.
+    fn open_named(&self, path: &Path, access: Access, view: &mut View) {
+        let real = view.real(path).filter(|real| {
+            let is_shown = real.is_dir() || real.is_file();
+            is_shown && !View::is_of_others(real)
+        });
+        if let Some(real) = real {
+            self.open(&real, access, view);
         }
     }
 

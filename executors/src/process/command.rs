@@ -5,6 +5,8 @@
 use super::{Needs, ProcessIdentity};
 use crate::{Error, OrFailedTo as _};
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Seek as _};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -105,7 +107,7 @@ impl TreeCommand {
         command
             .envs(self.environment.clone())
             .envs(self.env_markers.clone())
-            .stdin(self.stdin.open()?)
+            .stdin(self.input()?)
             .stdout(open_log(&self.stdout)?)
             .stderr(open_log(&self.stderr)?);
         Ok(command)
@@ -155,6 +157,19 @@ impl TreeCommand {
             .or_else(of_tm)
     }
 
+    /// Opens what the program reads. One that is held gets a copy: what a process has open it can open again, and change
+    /// where that lies outside of what it sees.
+    fn input(&self) -> Result<Stdio, Error> {
+        let Stdin::File(path) = &self.stdin else {
+            return Ok(Stdio::null());
+        };
+        let opened = tm_untrusted::open(path).and_then(|file| match &self.sandbox {
+            Some(_) => sealed(file),
+            None => Ok(file),
+        });
+        opened.map(Stdio::from).or_failed_to("open", path)
+    }
+
     /// Names the folder instead of the program when it is the folder that is missing.
     pub(crate) fn not_started(&self, source: std::io::Error) -> Error {
         if self.working_folder.is_dir() {
@@ -165,15 +180,25 @@ impl TreeCommand {
     }
 }
 
-impl Stdin {
-    fn open(&self) -> Result<Stdio, Error> {
-        match self {
-            Self::Closed => Ok(Stdio::null()),
-            Self::File(path) => tm_untrusted::open(path)
-                .map(Stdio::from)
-                .or_failed_to("open", path),
-        }
-    }
+/// Copies a file into memory, where nobody changes it any more.
+#[cfg(target_os = "linux")]
+fn sealed(mut file: File) -> io::Result<File> {
+    use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    // Before Linux 6.3 there is no flag for what is no program, and from then on one without it may be refused.
+    let made = memfd_create("tm-input", flags | MemfdFlags::NOEXEC_SEAL);
+    let mut copy = File::from(made.or_else(|_| memfd_create("tm-input", flags))?);
+    io::copy(&mut file, &mut copy)?;
+    copy.rewind()?;
+    let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;
+    fcntl_add_seals(&copy, seals)?;
+    Ok(copy)
+}
+
+/// What holds programs here goes by rights and not by what is open.
+#[cfg(not(target_os = "linux"))]
+fn sealed(file: File) -> io::Result<File> {
+    Ok(file)
 }
 
 /// The log of what nobody wants to read; any other device is refused.

@@ -36,6 +36,8 @@ pub struct Besides {
     pub write: Vec<PathBuf>,
     /// What becomes of what it writes to the caches of the user's tools.
     pub caches: Caches,
+    /// Whether it makes terminals where it has no place of its own for them.
+    pub terminals: bool,
 }
 
 /// What becomes of what a program writes to the caches of the user's tools.

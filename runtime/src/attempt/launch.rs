@@ -126,6 +126,7 @@ impl Launch<'_> {
             homes,
             env,
             hosts,
+            terminals: _,
         } = self.recipe.sandbox.clone();
         let needs = HomeNeeds {
             read: read.unwrap_or_default(),
@@ -162,6 +163,7 @@ impl Launch<'_> {
 
     fn needs(&self, home: &AgentHome, own: &[(String, String)]) -> Needs {
         let mut besides = self.besides.clone().unwrap_or_default();
+        besides.terminals = self.recipe.sandbox.terminals.unwrap_or_default();
         besides.read.extend(home.folders());
         besides.read.push(self.directory.path().to_owned());
         // What its user's settings name to it.

@@ -86,6 +86,9 @@ calls! {
     SETPRIORITY 141 140
     IOPRIO_SET 251 30
     PRLIMIT 302 261
+    SCHED_SETPARAM 142 118
+    SCHED_SETSCHEDULER 144 119
+    SCHED_SETATTR 314 274
 }
 
 /// Refused whatever their arguments are.
@@ -144,7 +147,14 @@ const BESIDE_CONTENT: [i64; 9] = [
     FILE_SETATTR,
 ];
 /// Calls that change a process, with the place of the argument that says which; 0 is whoever calls.
-const OF_PROCESSES: [(i64, u8); 3] = [(PRLIMIT, 0), (SETPRIORITY, 1), (IOPRIO_SET, 1)];
+const OF_PROCESSES: [(i64, u8); 6] = [
+    (PRLIMIT, 0),
+    (SETPRIORITY, 1),
+    (IOPRIO_SET, 1),
+    (SCHED_SETPARAM, 0),
+    (SCHED_SETSCHEDULER, 0),
+    (SCHED_SETATTR, 0),
+];
 /// `PRIO_USER` and `IOPRIO_WHO_USER`: all processes of a user, where 0 is whoever calls.
 const OF_USER: [(i64, u64); 2] = [(SETPRIORITY, 2), (IOPRIO_SET, 3)];
 
