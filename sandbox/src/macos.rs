@@ -36,6 +36,14 @@ pub fn enter(_arguments: &[OsString]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// A profile has a rule for them.
+///
+/// # Errors
+/// Always.
+pub fn hold_ports() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Looks whether the profile can be had.
 pub fn find(wanted: Wanted, _confinement: &Confinement, _tm_program: &Path) -> Found {
     let level = match wanted {

@@ -2,7 +2,7 @@
 //!
 //! Output goes straight into files, never through this process, so that a program outlives tm unharmed.
 
-use super::{Needs, ProcessIdentity};
+use super::{Needs, ProcessIdentity, starter};
 use crate::{Error, OrFailedTo as _};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -69,10 +69,12 @@ pub struct TreeCommand {
 impl TreeCommand {
     /// Starts the program in a process group of its own.
     pub(crate) fn spawn(&self) -> Result<(Child, ProcessIdentity), Error> {
-        let child = self
-            .prepare()?
-            .spawn()
-            .map_err(|source| self.not_started(source))?;
+        let command = self.prepare()?;
+        let spawned = match &self.sandbox {
+            Some(sandbox) => starter::spawn(command, sandbox),
+            None => { command }.spawn(),
+        };
+        let child = spawned.map_err(|source| self.not_started(source))?;
         let pid = child
             .id()
             .ok_or_else(|| self.not_started(std::io::Error::other("it has no process number")))?;

@@ -16,6 +16,7 @@ mod ownership;
 mod program;
 mod registry;
 mod signal;
+mod starter;
 mod subreaper;
 mod table;
 mod tree;

@@ -8,6 +8,7 @@ use landlock::{
     PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, Scope,
 };
 use std::io;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 
 /// The newest set of rules that this knows.
@@ -44,7 +45,11 @@ pub(super) fn restrict(level: Level, confinement: &Confinement) -> io::Result<()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(NEEDED))
         .map_err(too_old)?;
-    if confinement.network != Network::On {
+    let network = match &confinement.network {
+        Network::Off if are_ports_held() => &Network::On,
+        network => network,
+    };
+    if *network != Network::On {
         ruleset = ruleset
             .handle_access(AccessNet::from_all(NEEDED))
             .map_err(too_old)?;
@@ -61,9 +66,33 @@ pub(super) fn restrict(level: Level, confinement: &Confinement) -> io::Result<()
         let rights = AccessFs::from_read(KNOWN) | AccessFs::WriteFile | AccessFs::IoctlDev;
         created = allow(created, Path::new(device), rights)?;
     }
-    created = ports(created, &confinement.network)?;
+    created = ports(created, network)?;
     let _status = created.restrict_self().map_err(refused)?;
     Ok(())
+}
+
+/// Has this thread, and every program that it starts from now on, reach no servers but those of programs and tests. To make
+/// so many rules takes longer than a short test, and programs have them of who starts them.
+///
+/// # Errors
+/// The kernel has no such rules, or none of them are left.
+pub fn hold_ports() -> io::Result<()> {
+    let created = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessNet::from_all(NEEDED))
+        .and_then(Ruleset::create)
+        .map_err(too_old)?;
+    let _status = ports(created, &Network::Off)?
+        .restrict_self()
+        .map_err(refused)?;
+    Ok(())
+}
+
+/// Tells whether whoever started this process holds its ports: one that no rule gives is refused to servers and clients.
+fn are_ports_held() -> bool {
+    let refused = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+    let port = (Ipv4Addr::LOCALHOST, *ANY_PORTS.start() + 1);
+    TcpListener::bind(port).is_err_and(refused) && TcpStream::connect(port).is_err_and(refused)
 }
 
 /// Says what a kernel lacks that does not have all that is needed.
@@ -174,6 +203,28 @@ fn grant(view: &View, path: &Path, granted: &mut Vec<(PathBuf, Access)>) {
 mod tests {
     use super::*;
     use std::fs;
+
+    #[test]
+    fn a_thread_whose_ports_are_held_reaches_its_own_servers_alone() {
+        let service = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let of_service = service.local_addr().expect("bound");
+        let closed = (20_000..30_000).find_map(|port| TcpListener::bind(("127.0.0.1", port)).ok());
+        let closed = closed.expect("a port").local_addr().expect("bound");
+        let held = std::thread::spawn(move || {
+            if hold_ports().is_err() {
+                // This kernel has no such rules.
+                return;
+            }
+            assert!(are_ports_held());
+            let own = TcpListener::bind("127.0.0.1:0").expect("a port");
+            TcpStream::connect(own.local_addr().expect("bound")).expect("its own server");
+            TcpStream::connect(of_service).expect("a port that the system gave out");
+            let refused = TcpStream::connect(closed).expect_err("nobody's port");
+            assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
+        });
+        held.join().expect("held");
+        assert!(!are_ports_held(), "it is that thread's alone");
+    }
 
     #[test]
     fn a_folder_with_something_hidden_below_is_granted_piece_by_piece() {

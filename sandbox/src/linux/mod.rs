@@ -11,6 +11,7 @@ mod probe;
 
 pub use bwrap::is_keeper;
 pub use entry::enter;
+pub use landlock::hold_ports;
 pub use probe::find;
 
 use crate::{ENTRY, Level, Sandbox};
