@@ -2,7 +2,7 @@
 //! takes one for all.
 
 use super::{Git, not_started, unexpected};
-use crate::hooks::SPARED;
+use crate::environment::SPARED;
 use crate::{Error, OrFailedTo as _, Result};
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
