@@ -46,8 +46,8 @@ up=$(($(date +%s) - began))
 sleep 15
 of() { awk -v name="$1" '$1 == name { print int($2 / 1024) }' "/proc/$pid/status"; }
 # Nanoseconds on a processor, and how often a thread was woken.
-spent() { cat "/proc/$pid/task/"*/schedstat | awk '{ ns += $1 } END { printf "%d", ns }'; }
-woken() { cat "/proc/$pid/task/"*/status | awk '/^voluntary_ctxt/ { all += $2 } END { printf "%d", all }'; }
+spent() { cat "/proc/$pid/task/"*/schedstat | awk '{ ns += $1 } END { printf "%.0f", ns }'; }
+woken() { cat "/proc/$pid/task/"*/status | awk '/^voluntary_ctxt/ { all += $2 } END { printf "%.0f", all }'; }
 cpu=$(spent) wakes=$(woken)
 sleep 20
 cpu=$((($(spent) - cpu) / 20)) wakes=$((($(woken) - wakes) / 20))

@@ -17,6 +17,7 @@ use std::hash::{DefaultHasher, Hasher as _};
 use std::io::{self, Write as _};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What an agent needs of its user's.
@@ -39,7 +40,8 @@ pub struct HomeNeeds {
 pub struct AgentHome {
     folder: PathBuf,
     needs: HomeNeeds,
-    user: Variables,
+    /// What this process was started with: the same for all agents.
+    user: Arc<Variables>,
     /// When copies that are kept up to date were last looked at, and what they were.
     seen: BTreeMap<PathBuf, (SystemTime, u64)>,
 }
@@ -82,11 +84,12 @@ struct Shared {
 impl AgentHome {
     /// Says where it is and what is in it; nothing is made yet.
     pub fn new(folder: PathBuf, needs: HomeNeeds) -> Self {
-        let user = std::env::vars_os().collect();
+        static OF_PROCESS: LazyLock<Arc<Variables>> =
+            LazyLock::new(|| Arc::new(std::env::vars_os().collect()));
         Self {
             folder,
             needs,
-            user,
+            user: Arc::clone(&OF_PROCESS),
             seen: BTreeMap::new(),
         }
     }
@@ -341,7 +344,7 @@ mod tests {
                 pass: texts(&["AGENT_*", "SSH_*"]),
                 homes: BTreeMap::from([("AGENT_HOME".to_owned(), "~/.agent".to_owned())]),
             },
-            user,
+            user: Arc::new(user),
             seen: BTreeMap::new(),
         }
     }
