@@ -7,12 +7,15 @@ use crate::notice::Notice;
 use std::path::{Path, PathBuf};
 use tm_config::{Inputs, Loaded, Override, Source, StorageLocation};
 use tm_executors::engine::Executor;
+use tm_executors::process::own_children_are;
 use tm_runtime::autopilot::Environment;
 use tm_runtime::{JournalHeader, Replayed, RunBacklog, home, home_of_checkout, now, replay};
 use tm_scheduler::{AtBreaker, RunId, Tag};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::{Holder, Home, ProjectDirectory, RunDirectory, RunLock, Whereabouts};
-use tm_worktrees::{Repository, WorktreePool, checkout_root_around, common_dir_around};
+use tm_worktrees::{
+    Repository, WorktreePool, checkout_root_around, common_dir_around, staying_processes,
+};
 
 /// A run, as its journal tells it.
 #[derive(Debug)]
@@ -122,6 +125,7 @@ impl Project {
     /// Opens the worktrees of a run, or of something else that has a name of its own.
     pub(crate) fn worktrees(&self, name: &str) -> Result<WorktreePool, tm_worktrees::Error> {
         let folder = self.directory.worktrees_folder().join(name);
+        own_children_are(staying_processes);
         WorktreePool::open(&self.repository, &folder)
     }
 

@@ -31,6 +31,12 @@ pub enum Error {
         /// What stood in the way.
         why: String,
     },
+    /// At the end of the run, something that had landed was no longer what was judged.
+    #[error("find all that landed as it was judged: {why}")]
+    LandedChanged {
+        /// What is not.
+        why: String,
+    },
     /// The journal tells of something that can't happen.
     #[error("replay the journal `{path}`: record {record}")]
     ImpossibleJournal {

@@ -9,6 +9,7 @@ mod staying;
 
 pub(crate) use answer::{Answer, entry, fields, is_object_id, joined, pairs, path_of, unexpected};
 pub(crate) use staying::StayingGit;
+pub use staying::staying_processes;
 
 use crate::environment::UNATTENDED;
 use crate::error::says_passing_trouble;

@@ -66,7 +66,7 @@ pub use environment::Environment;
 pub use error::{Error, Protection};
 pub(crate) use error::{OrFailedTo, Result};
 pub use export::{apply_patch, create_repository};
-pub use git::RunHooks;
+pub use git::{RunHooks, staying_processes};
 pub use history::{Author, PastCommit};
 pub use hooks::{FoundHook, HookState, Hooked, HookedWork};
 pub use in_checkout::GitInCheckout;

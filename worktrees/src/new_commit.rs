@@ -20,7 +20,8 @@ pub(crate) struct NewCommit<'a> {
 }
 
 impl Repository {
-    /// Returns whom commits of a run name, asked for once; `None` where it is no run's repository.
+    /// Returns whom commits of a run name, asked for once; `None` where it is no run's repository, or where git would write
+    /// a name in another encoding than it has.
     ///
     /// # Errors
     /// git knows nobody to name.
@@ -31,15 +32,16 @@ impl Repository {
         if known.get().is_none() {
             let person = |role: &str| -> Result<_> {
                 let asked = self.git_on_objects("var").arg(format!("GIT_{role}_IDENT"));
-                let said = asked.text()?;
-                let named = said.rsplit_once('>').map_or("", |(named, _)| named);
-                let (name, address) = named.split_once(" <").unwrap_or_default();
-                Ok((name.to_owned(), address.to_owned()))
+                let said = String::from_utf8(asked.bytes()?).ok();
+                let named = said.as_deref().and_then(|said| said.rsplit_once('>'));
+                let parts = named.and_then(|(named, _)| named.split_once(" <"));
+                Ok(parts.map(|(name, address)| (name.to_owned(), address.to_owned())))
             };
             let (author, committer) = (person("AUTHOR")?, person("COMMITTER")?);
-            known.get_or_init(|| People { author, committer });
+            let people = author.zip(committer);
+            known.get_or_init(|| people.map(|(author, committer)| People { author, committer }));
         }
-        Ok(known.get())
+        Ok(known.get().and_then(Option::as_ref))
     }
 
     /// Makes a commit that is to last, signed by nobody; `None` where that is git's to do.
@@ -65,12 +67,15 @@ impl NewCommit<'_> {
         let tree = writer.find_tree(id(&self.tree.0)?).ok()?;
         let commit = |parent: &&CommitId| writer.find_commit(id(parent.as_str())?).ok();
         let parents: Vec<Commit<'_>> = self.parents.iter().map(commit).collect::<Option<_>>()?;
-        let signature = |(name, address): &(String, String)| Signature::now(name, address).ok();
+        let (name, address) = &people.author;
+        let author = Signature::now(name, address).ok()?;
+        let (name, address) = &people.committer;
+        let committer = Signature::new(name, address, &author.when()).ok()?;
         tm_faults::check("objects: commit").ok()?;
         let made = writer.commit(
             None,
-            &signature(&people.author)?,
-            &signature(&people.committer)?,
+            &author,
+            &committer,
             self.message,
             &tree,
             &parents.iter().collect::<Vec<_>>(),

@@ -1,10 +1,10 @@
 //! Reads refs, commits, trees and files in this process, where the library can read the repository.
 //!
 //! An answer is one that git would give: what the library can't read, or finds damaged or missing, has no answer here,
-//! and git is asked. Nothing but objects is written (`to_test.rs`), and no file that an agent can write decides what is
-//! read besides refs and objects: the library opens a git folder of tm's own, whose objects are those of the repository
-//! and those of the run by `alternates`, so that its commit graph is none; what an object holds is compared with its name by the library at
-//! each reading.
+//! and git is asked. Nothing but objects is written (`to_test.rs`, `new_commit.rs`, `apart.rs`), and no file that an agent
+//! can write decides what is read besides refs and objects: the library opens a git folder of tm's own, whose objects are
+//! those of the repository and those of the run by `alternates`, so that its commit graph is none; what an object holds is
+//! compared with its name by the library at each reading.
 
 use crate::checked_objects::CheckedObjects;
 use crate::files::{beginning, create_folder, link, replace};
@@ -152,6 +152,11 @@ impl Reader {
         let tree = git2::Index::open(index).ok()?.write_tree_to(&writer).ok()?;
         writer.find_tree(tree).ok()?;
         Some(TreeId(tree.to_string()))
+    }
+
+    /// Has whoever writes next look anew at where objects are.
+    pub(crate) fn forget_writers(&self) {
+        self.writers.lock().clear();
     }
 
     /// Returns what makes objects.

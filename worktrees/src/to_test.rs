@@ -106,7 +106,6 @@ impl Repository {
 }
 
 impl Reader {
-    /// Makes a commit of a tree on others.
     /// Makes a tree in which files have these modes and texts.
     fn with_texts(&self, tree: &TreeId, texts: &[(&[u8], i32, &str)]) -> Option<TreeId> {
         let git = self.writer()?;

@@ -159,6 +159,10 @@ mod tests {
         let minute = Duration::from_mins(1);
         let a_while = "i=0; while [ $i -lt 50000 ]; do i=$((i + 1)); done";
         let for_ever = "while :; do :; done";
+        // What another program has left is that one's to end.
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        let leaves = "mkfifo begun; (setsid sh -c 'echo > begun; exec sleep 1000' &); read _ < begun; exec sleep 1000";
+        let mut other = ProcessTree::spawn(&command(elsewhere.path(), leaves)).expect("started");
         for (name, goes_on, ends) in [("bwrap", a_while, true), ("other", for_ever, false)] {
             let folder = tempfile::tempdir().expect("a folder");
             // Goes on after the program has ended and that was noticed, and starts no process of its own.
@@ -176,5 +180,6 @@ mod tests {
             );
             assert_eq!(folder.path().join("ended").exists(), ends, "{name}");
         }
+        assert_eq!(other.end(Duration::ZERO).await, 1, "what it left");
     }
 }

@@ -36,7 +36,7 @@ pub use identity::ProcessIdentity;
 pub use lineage::{Ancestor, lineage};
 pub use needs::{Besides, Caches, JobKind, Needs};
 pub use program::{RunningProgram, running};
-pub use registry::env_markers_of;
+pub use registry::{env_markers_of, own_children_are};
 pub use subreaper::become_subreaper;
 pub use tree::ProcessTree;
 

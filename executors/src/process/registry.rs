@@ -3,11 +3,10 @@
 //! One list for the process, because orphans of every tree become children of the same one. Who belongs where is
 //! decided in `ownership`.
 
-use super::lineage::variable_in;
 use super::ownership::{Leader, Own, Scene, Tree};
 use super::system::LooksAtAll;
 use super::table::{Process, ProcessTable};
-use super::{ProcessIdentity, SPARED, observer, signal, system};
+use super::{ProcessIdentity, observer, signal, system};
 use crate::SharedLook;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,21 +25,22 @@ struct Registry {
 }
 
 impl Registry {
-    /// Tells whether an orphan may be the tree's: who bears the marks of trees is of one of those, and a git that stays, or
-    /// the like, of none.
-    fn may_have(&self, tree: &Tree, orphan: u32) -> bool {
-        let environment = system::environment(orphan).unwrap_or_default();
-        let variables: BTreeSet<&[u8]> = environment.split(|&byte| byte == 0).collect();
-        if tree.marks(&variables) {
-            return true;
-        }
-        variable_in(&environment, SPARED).is_none()
-            && !self.trees.values().any(|other| other.marks(&variables))
+    /// Tells whether variables of an orphan say that it is another tree's, and none of this one's.
+    fn is_of_another(&self, tree: &Tree, variables: &BTreeSet<&[u8]>) -> bool {
+        !tree.marks(variables) && self.trees.values().any(|other| other.marks(variables))
     }
 }
 
 /// So many pairs of an orphan and a tree are told apart by marks: some ten microseconds for a hundred.
 const MOST_TOLD_APART: usize = 1_000;
+
+/// Returns children of this process that are in no tree and stay: no program has left them behind.
+static OWN_CHILDREN: OnceLock<fn() -> BTreeSet<u32>> = OnceLock::new();
+
+/// Says once for this process who returns the numbers of such children.
+pub fn own_children_are(children: fn() -> BTreeSet<u32>) {
+    OWN_CHILDREN.get_or_init(|| children);
+}
 
 /// Rung when a tree is added.
 static ADDED: Condvar = Condvar::new();
@@ -190,6 +190,12 @@ pub(super) fn left(id: TreeId) -> Left {
         .values()
         .filter_map(|tree| tree.leader.identity())
         .map(|leader| leader.pid)
+        .chain(
+            OWN_CHILDREN
+                .get()
+                .map(|children| children())
+                .unwrap_or_default(),
+        )
         .collect();
     let known = tree.known.iter();
     let known = known.filter(|identity| **identity != leader && identity.is_alive());
@@ -204,19 +210,42 @@ pub(super) fn left(id: TreeId) -> Left {
         .into_iter()
         .filter(|pid| !waited_for.contains(pid))
         .filter_map(system::process)
-        .filter(is_left)
-        .map(|child| child.identity);
-    let mut orphans: Vec<ProcessIdentity> = orphans.collect();
-    // Who has them is found out here as long as that takes less than a look at all processes.
-    if orphans.len() * registry.trees.len() <= MOST_TOLD_APART {
-        orphans.retain(|orphan| registry.may_have(tree, orphan.pid));
-    }
-    let left: Vec<ProcessIdentity> = known.copied().chain(orphans).collect();
+        .filter(is_left);
+    let orphans: Vec<Process> = orphans.collect();
+    let known: Vec<ProcessIdentity> = known.copied().collect();
+    let count = registry.trees.len();
+    drop(registry);
+    let orphans = of_nobody_else(id, leader, orphans, count);
+    let left: Vec<ProcessIdentity> = known.into_iter().chain(orphans).collect();
     match left.as_slice() {
         [] => Left::Nothing,
         left if left.iter().all(|one| tm_sandbox::is_keeper(one.pid)) => Left::Keeper,
         _ => Left::Unknown,
     }
+}
+
+/// Leaves out orphans with all marks of another tree, which are that one's to end, but for those that are in the group of the
+/// tree's program. Their environments are read without the lock: that may take long.
+fn of_nobody_else(
+    id: TreeId,
+    leader: ProcessIdentity,
+    orphans: Vec<Process>,
+    trees: usize,
+) -> Vec<ProcessIdentity> {
+    // Who has them is found out here as long as that takes less than a look at all processes.
+    let is_told_apart = orphans.len() * trees <= MOST_TOLD_APART;
+    let is_of_another = |orphan: &Process| {
+        let environment = system::environment(orphan.identity.pid).unwrap_or_default();
+        let variables = environment.split(|&byte| byte == 0).collect();
+        let registry = registry();
+        let tree = registry.trees.get(&id);
+        tree.is_some_and(|tree| registry.is_of_another(tree, &variables))
+    };
+    orphans
+        .into_iter()
+        .filter(|orphan| !is_told_apart || orphan.group == leader.pid || !is_of_another(orphan))
+        .map(|orphan| orphan.identity)
+        .collect()
 }
 
 /// The table has to be read before the trees are, so that a tree which starts meanwhile is counted as a possible owner.

@@ -301,11 +301,11 @@ impl EffectRunner {
     }
 
     /// Ends everything that is still under way, gives worktrees back, writes the last statuses; returns what people
-    /// should know, and whether the statuses are written.
+    /// should know, whether the statuses are written, and whether all that landed is still what was judged.
     pub(crate) async fn finish(
         &mut self,
         status: RunStatus,
-    ) -> (Vec<RunEvent>, Result<(), StepError>) {
+    ) -> (Vec<RunEvent>, Result<(), StepError>, Result<(), StepError>) {
         self.steps.shutdown().await;
         self.tests_ahead.shutdown().await;
         // A look that has begun is no longer wanted, and is over in a moment.
@@ -316,6 +316,10 @@ impl EffectRunner {
         }
         let statuses = self.statuses.finish().await;
         self.worktrees.clear();
+        let setup = Arc::clone(&self.setup);
+        let landed = tokio::task::spawn_blocking(move || setup.integration.check_all()).await;
+        let landed =
+            landed.map_or_else(|error| Err(StepError::from(error)), |checked| Ok(checked?));
         if status == RunStatus::Completed || status == RunStatus::Failed {
             warnings.extend(self.setup.checkouts.close().await);
         }
@@ -324,7 +328,7 @@ impl EffectRunner {
             StepMessage::RunEvent(note @ RunEvent::Note(_)) => Some(note),
             _ => None,
         });
-        (warnings.chain(notes).collect(), statuses)
+        (warnings.chain(notes).collect(), statuses, landed)
     }
 }
 

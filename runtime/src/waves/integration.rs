@@ -15,8 +15,22 @@ pub struct Integration {
     repository: Repository,
     branch: BranchName,
     known: Mutex<Known>,
-    /// What was checked of all that came after the commit which the run started from.
-    checked: Mutex<CheckedObjects>,
+    base: CommitId,
+    checked: Mutex<Checked>,
+}
+
+/// What was checked of all that came after the commit which the run started from.
+#[derive(Debug)]
+struct Checked {
+    objects: CheckedObjects,
+    /// How often something was to land.
+    times: u32,
+}
+
+impl Checked {
+    const fn nothing(objects: CheckedObjects) -> Self {
+        Self { objects, times: 0 }
+    }
 }
 
 /// What tm knows of the branch.
@@ -59,7 +73,8 @@ impl Integration {
             Some(_) | None => newest.clone(),
         };
         let integration = Self {
-            checked: Mutex::new(CheckedObjects::since(base.clone())),
+            base: base.clone(),
+            checked: Mutex::new(Checked::nothing(CheckedObjects::since(base.clone()))),
             ..Self::lost(repository, branch, newest)
         };
         integration.known.lock().at = at;
@@ -75,7 +90,8 @@ impl Integration {
         Self {
             repository,
             branch,
-            checked: Mutex::new(CheckedObjects::since(at.clone())),
+            base: at.clone(),
+            checked: Mutex::new(Checked::nothing(CheckedObjects::since(at.clone()))),
             known: Mutex::new(Known { landed: gone, at }),
         }
     }
@@ -113,13 +129,33 @@ impl Integration {
         })
     }
 
-    /// Makes sure that nothing of a merge, or of what landed before, was written over since it was judged.
+    /// Makes sure that nothing of a merge, or of what landed before, was written over since it was judged. What was read
+    /// before is read again where its file is another one, and all of it as often as the number of landings has doubled.
     ///
     /// # Errors
     /// Something was (`tm_worktrees::Error::ObjectsNotAsNamed`), or git can't read it.
     pub(crate) fn check(&self, merge: &CommitId) -> Result<(), tm_worktrees::Error> {
         let mut checked = self.checked.lock();
-        self.repository.check_objects_since(merge, &mut checked)
+        checked.times = checked.times.saturating_add(1);
+        if checked.times.is_power_of_two() {
+            checked.objects.forget();
+        }
+        self.repository
+            .check_objects_since(merge, &mut checked.objects)
+    }
+
+    /// Makes sure of it once more before the run ends, by reading all that landed.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub(crate) fn check_all(&self) -> Result<(), tm_worktrees::Error> {
+        let landed = self.known.lock().landed.clone();
+        if landed == self.base {
+            return Ok(());
+        }
+        let names = ObjectCheck::Names;
+        self.repository
+            .check_new_objects(&landed, &self.base, names)
     }
 
     /// Moves the branch from where tm put it to a merge on top of what has landed.

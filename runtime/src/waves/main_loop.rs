@@ -297,11 +297,14 @@ impl Run {
         patiently(|| self.journal.flush())?;
         self.journal.sync()?;
         patiently(|| self.activity.flush())?;
-        let (told, statuses) = self.effects.finish(status).await;
+        let (told, statuses, landed) = self.effects.finish(status).await;
         for told in told {
             listener(self.clock.now(), &told, &self.scheduler);
         }
         statuses.map_err(|error| Error::StatusesUnwritten {
+            why: error.after_failed_to(),
+        })?;
+        landed.map_err(|error| Error::LandedChanged {
             why: error.after_failed_to(),
         })?;
         Ok(Outcome {

@@ -2,12 +2,21 @@
 //! takes one for all.
 
 use super::{Git, not_started, unexpected};
-use crate::environment::SPARED;
 use crate::{Error, OrFailedTo as _, Result};
+use parking_lot::Mutex;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+/// Those that were started and have not been told to end.
+static STAYING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// Returns the numbers of the processes of git that this process keeps, which no program that it ran has left behind.
+pub fn staying_processes() -> BTreeSet<u32> {
+    STAYING.lock().clone()
+}
 
 /// A git that waits to be told what to do; dropping it lets it end.
 #[derive(Debug)]
@@ -30,11 +39,10 @@ impl Git {
         let stderr = complaints
             .try_clone()
             .or_failed_to("write to", temporary_folder())?;
-        // It is nothing that a program which tm ran has left behind.
-        self.command.env(SPARED, "1");
         let command = self.command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let started = command.stderr(stderr).spawn();
         let mut child = started.map_err(|source| not_started(&self.folder, source))?;
+        STAYING.lock().insert(child.id());
         let (told, said) = child.stdin.take().zip(child.stdout.take()).expect("pipes");
         Ok(StayingGit {
             child,
@@ -108,6 +116,8 @@ impl StayingGit {
     /// Nothing more is told: it ends what it is at.
     fn end(&mut self) {
         self.told = None;
+        // As long as nobody has waited for it, its number is nobody else's.
+        STAYING.lock().remove(&self.child.id());
         let _nobody_waits_for_it_twice = self.child.wait();
     }
 }

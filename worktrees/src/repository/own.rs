@@ -51,7 +51,7 @@ pub(crate) struct OwnGit {
     /// Whether the settings have commits signed, once that was asked for: they stay as they were taken.
     pub(crate) signs: OnceLock<bool>,
     /// Whom commits name, by the same settings.
-    pub(crate) people: OnceLock<People>,
+    pub(crate) people: OnceLock<Option<People>>,
     /// The repository's own configuration as it was read last, and the folder of hooks that it names.
     pub(crate) named_hooks: Mutex<Option<(Vec<u8>, String)>>,
     /// What reads refs and objects without a process, opened when all is in its place.
@@ -182,6 +182,8 @@ impl OwnGit {
         }
         let (real, at_start) = self.alternates();
         remove_if_there(&real)?;
+        // What was opened meanwhile takes for here what lies there.
+        self.reader.iter().for_each(Reader::forget_writers);
         if at_start.is_empty() {
             Ok(())
         } else {

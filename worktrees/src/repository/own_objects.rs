@@ -6,6 +6,7 @@
 
 use super::new_names::NewNames;
 use crate::files::{create_folder, replace};
+use crate::git::path_of;
 use crate::{OrFailedTo as _, Result};
 use git2::Oid;
 use parking_lot::Mutex;
@@ -93,8 +94,11 @@ impl OwnObjects {
         let mut new = if let Some(new) = published.looks.told() {
             new.into_iter().filter(|name| is_lasting(name)).collect()
         } else {
-            published.looks = published.looks.again(&self.folder);
-            self.names().or_failed_to("read", &self.folder)?
+            // Whoever can't look through everything has not begun to listen either: what came before is not told.
+            let looks = published.looks.again(&self.folder);
+            let names = self.names().or_failed_to("read", &self.folder)?;
+            published.looks = looks;
+            names
         };
         new.retain(|name| !published.names.contains(name));
         // git takes a pack for whole when its index is there.
@@ -103,7 +107,7 @@ impl OwnObjects {
             let (here, there) = (self.folder.join(&name), self.of_repository.join(&name));
             match give_name(&here, &there) {
                 // It had this name for a moment.
-                Err(_) if fs::symlink_metadata(&here).is_err() => {}
+                Err(_) if is_gone(&here) => {}
                 given => {
                     if given.is_err() {
                         // What was told is not told again.
@@ -134,6 +138,21 @@ impl OwnObjects {
         }
     }
 
+    /// Returns the files of all packs that are read here, the run's own and those of the repository and what that borrows
+    /// from.
+    pub(crate) fn packs(&self) -> Vec<PathBuf> {
+        let borrowed = fs::read(self.of_repository.join("info/alternates")).unwrap_or_default();
+        let borrowed = borrowed
+            .split(|&byte| byte == b'\n')
+            .map(|line| self.of_repository.join(path_of(line)));
+        [self.folder.clone(), self.of_repository.clone()]
+            .into_iter()
+            .chain(borrowed)
+            .flat_map(|objects| tm_untrusted::entries(&objects.join("pack")))
+            .map(|entry| entry.path())
+            .collect()
+    }
+
     /// The file here that an object has as long as it is in no pack.
     pub(crate) fn file(&self, object: Oid) -> PathBuf {
         self.folder.join(name_of(object))
@@ -157,6 +176,10 @@ impl OwnObjects {
         }
         Ok(found)
     }
+}
+
+fn is_gone(file: &Path) -> bool {
+    fs::symlink_metadata(file).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Whether it is none of the files that git writes first.

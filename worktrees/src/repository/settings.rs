@@ -83,6 +83,12 @@ pub(crate) struct Settings {
     pub(crate) entries: Vec<(String, Option<String>)>,
 }
 
+/// What is not UTF-8 is taken for Latin-1, as git takes names that it writes into commits.
+fn text_of(bytes: &[u8]) -> String {
+    let text = str::from_utf8(bytes).map(ToOwned::to_owned);
+    text.unwrap_or_else(|_| bytes.iter().copied().map(char::from).collect())
+}
+
 impl Settings {
     /// Reads everything that holds where a call of `config` works, from all files that git reads there.
     pub(crate) fn of(call: Git) -> Result<Self> {
@@ -103,10 +109,10 @@ impl Settings {
     fn of_scope(call: Git, is_wanted: impl Fn(&[u8]) -> bool) -> Result<Self> {
         let listing = call.line("--list --includes --show-scope -z").bytes()?;
         let setting = |(_, entry)| {
-            let text = String::from_utf8_lossy(entry);
+            let text = text_of(entry);
             match text.split_once('\n') {
                 Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
-                None => (text.into_owned(), None),
+                None => (text, None),
             }
         };
         let wanted = pairs(&listing).filter(|(scope, _)| is_wanted(scope));

@@ -99,3 +99,22 @@ fn what_git_has_a_say_in_is_left_to_it() {
     scene.git(&["config", "i18n.commitEncoding", "ISO-8859-1"]);
     assert!(!is_made_here(&scene.anew().repository, &[&head], "é"));
 }
+
+#[test]
+fn a_name_in_another_encoding_is_the_same_as_git_makes_of_it() {
+    let scene = Scene::new();
+    let of_user = scene.of_user.git_in(scene.of_user.checkout_root());
+    let name: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"J\xf6rg");
+    of_user
+        .line("config user.name")
+        .arg(name)
+        .done()
+        .expect("set");
+    scene.git(&["commit", "--quiet", "--allow-empty", "--message", "by git"]);
+    let by_git = scene.git(&["log", "-1", "--format=%an"]);
+    assert_eq!(by_git, "Jörg");
+    let scene = scene.anew();
+    let people = scene.repository.people().expect("asked").expect("a run");
+    assert_eq!(people.author.0, by_git);
+    assert_same(&scene, &[&scene.head()], "a message\n");
+}

@@ -246,6 +246,112 @@ fn what_is_new_is_published_however_it_is_found() {
 }
 
 #[test]
+fn what_is_written_into_another_folder_in_the_place_of_the_runs_is_published() {
+    let scene = Scene::new();
+    let run = scene.pool.repository();
+    let tree = run.tree_of(&scene.head()).expect("a tree");
+    for _ in 0..3 {
+        run.publish_objects().expect("published");
+    }
+    let made = run.commit_tree(&tree, &[], "new\n").expect("made");
+    let objects = run.own_objects().expect("a run");
+    let id = git2::Oid::from_str(made.as_str()).expect("an id");
+    let folder = objects.file(id).parent().expect("a folder").to_owned();
+    let all = folder.parent().expect("a folder").to_owned();
+    // Nobody is told that the folder above is another one.
+    std::fs::rename(&all, all.with_extension("before")).expect("renamed");
+    for folder in std::fs::read_dir(all.with_extension("before")).expect("read") {
+        let folder = folder.expect("a folder").path();
+        let copy = all.join(folder.file_name().expect("a name"));
+        std::fs::create_dir_all(&copy).expect("a folder");
+        for file in std::fs::read_dir(&folder).expect("read") {
+            let file = file.expect("a file").path();
+            std::fs::copy(&file, copy.join(file.file_name().expect("a name"))).expect("copied");
+        }
+    }
+    let another = run.commit_tree(&tree, &[], "another\n").expect("made");
+    run.publish_objects().expect("published");
+    for commit in [&made, &another] {
+        assert!(file(&scene, commit.as_str()).exists());
+    }
+}
+
+#[test]
+fn what_can_not_be_looked_through_is_looked_through_later() {
+    let scene = Scene::new();
+    let run = scene.pool.repository();
+    let tree = run.tree_of(&scene.head()).expect("a tree");
+    run.publish_objects().expect("published");
+    let made = run.commit_tree(&tree, &[], "new\n").expect("made");
+    let objects = run.own_objects().expect("a run");
+    let id = git2::Oid::from_str(made.as_str()).expect("an id");
+    let folder = objects.file(id).parent().expect("a folder").to_owned();
+    // Nothing that a run writes, and nothing that can be listed.
+    let beside = folder.with_file_name("zz");
+    write(&beside, "");
+    run.publish_objects().expect_err("no folder");
+    std::fs::remove_file(&beside).expect("removed");
+    run.publish_objects().expect("published");
+    assert!(file(&scene, made.as_str()).exists());
+}
+
+#[test]
+fn a_pack_with_another_content_under_the_name_of_what_was_checked_is_found() {
+    let scene = Scene::new();
+    let run = scene.pool.repository();
+    let base = scene.head();
+    let one = scene.task("tm/one", &base, "b.txt", "b\n");
+    let two = scene.task("tm/two", &one, "c.txt", "c\n");
+    let blob = scene.git(&["rev-parse", &format!("{one}:b.txt")]);
+    let mut checked = CheckedObjects::since(base);
+    while !checked.is_settled() || !checked.has_some() {
+        run.check_objects_since(&two, &mut checked)
+            .expect("as named");
+    }
+    // A pack of another blob, whose index names it by this one's name.
+    let scratch = scene.folder.path().join("scratch");
+    std::fs::create_dir(&scratch).expect("a folder");
+    write(&scratch.join("evil"), "evil\n");
+    let of_user = scene.of_user.git_in(&scratch);
+    let evil = of_user.line("hash-object evil").text().expect("an id");
+    let git = |words: &str| {
+        scene
+            .of_user
+            .git_in(scene.of_user.checkout_root())
+            .line(words)
+    };
+    let written = git("hash-object -w --stdin").input("evil\n").text();
+    assert_eq!(written.expect("written"), evil);
+    let packs = scene.repository.common_dir().join("objects/pack");
+    let name = git("pack-objects -q").arg(packs.join("pack"));
+    let name = name.input(format!("{evil}\n")).text().expect("a pack");
+    let index = packs.join(format!("pack-{name}.idx"));
+    let bytes = |id: &str| git2::Oid::from_str(id).expect("an id").as_bytes().to_vec();
+    let mut content = std::fs::read(&index).expect("an index");
+    let (old, new) = (bytes(&evil), bytes(&blob));
+    let at = content.windows(20).position(|part| part == old);
+    let at = at.expect("its name");
+    content[at..at + 20].copy_from_slice(&new);
+    // How many names begin with bytes up to each.
+    for first in 0..256_usize {
+        let count = u32::from(first >= usize::from(new[0]));
+        content[8 + first * 4..12 + first * 4].copy_from_slice(&count.to_be_bytes());
+    }
+    std::fs::remove_file(&index).expect("removed");
+    write(&scratch.join("index"), "");
+    let forged = tempfile::NamedTempFile::new_in(&packs).expect("a file");
+    std::io::Write::write_all(&mut forged.as_file(), &content).expect("written");
+    forged.persist(&index).expect("an index");
+    run.check_objects_since(&two, &mut checked)
+        .expect_err("another content comes first");
+    for end in ["idx", "pack", "rev"] {
+        std::fs::remove_file(packs.join(format!("pack-{name}.{end}"))).ok();
+    }
+    run.check_objects_since(&two, &mut checked)
+        .expect("as it was");
+}
+
+#[test]
 fn what_could_not_be_published_is_published_later() {
     let scene = Scene::new();
     let run = scene.pool.repository();
