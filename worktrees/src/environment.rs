@@ -31,10 +31,6 @@ pub(crate) const UNATTENDED: [(&str, &str); 4] = [
     ("GIT_EDITOR", "true"),
 ];
 
-/// The variable that keeps what a commit leaves behind on purpose, such as the agent that holds the key for signing, and a
-/// git that stays, from being taken for what an agent left behind.
-pub(crate) const SPARED: &str = "TM_SPARED";
-
 /// Variables that every call of git gets on top of the caller's environment.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {

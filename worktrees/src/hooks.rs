@@ -4,7 +4,6 @@
 //! it. They may refuse, change the message, or stage something else: what they make is another tree, and nobody has
 //! seen it yet. They are also looked at without running them.
 
-use crate::environment::SPARED;
 use crate::files::{beginning, replace};
 use crate::owned::OwnedFolder;
 use crate::{Error, Repository, Result, TreeId};
@@ -15,6 +14,9 @@ use std::path::{Path, PathBuf};
 const MESSAGE_BYTES: usize = 1024 * 1024;
 /// The variable by which the processes of a commit are known.
 const COMMITS_IN: &str = "TM_COMMITS_IN";
+/// The variable that keeps what a commit leaves behind on purpose, such as the agent that holds the key for signing,
+/// from being taken for what an agent left behind.
+pub(crate) const SPARED: &str = "TM_SPARED";
 
 /// What is made, which decides the hooks that git runs.
 #[derive(Clone, Copy, Debug)]

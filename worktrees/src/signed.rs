@@ -1,9 +1,9 @@
 //! Makes commits as the user's own git would, signed where the user's commits are, and notes beside them, as `git notes`
 //! shows them.
 
-use crate::environment::SPARED;
 use crate::git::Git;
 use crate::history::PastCommit;
+use crate::hooks::SPARED;
 use crate::new_commit::NewCommit;
 use crate::said::telling_line;
 use crate::tree::index_entry;
