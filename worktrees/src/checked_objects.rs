@@ -2,15 +2,15 @@
 //! lies is the same and no pack came, which git would read first.
 //!
 //! It saves reading between two landings, and no more than that: a file can be written to without a trace by who has mapped it
-//! or swaps folders in the right moment. So everything is read again now and then, and before the run ends.
+//! or swaps folders in the right moment. So everything is read again as often as the number of times has doubled; whoever wants to be
+//! sure at the end reads it without this.
 
+use crate::files::{FileState, state_of};
 use crate::library::Fresh;
 use crate::repository::own_objects::OwnObjects;
 use git2::Oid;
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tm_scheduler::CommitId;
 
@@ -23,42 +23,25 @@ const COARSE_TICKS: Duration = Duration::from_secs(2);
 /// What was checked after a commit, with all that it leads to.
 #[derive(Debug)]
 pub struct CheckedObjects {
-    pub(crate) known: CommitId,
+    known: CommitId,
     /// Each object, and what its file was when it was read; `None` where that does not tell whether it is still the same.
-    files: HashMap<Oid, Option<Stamp>>,
+    files: HashMap<Oid, FileState>,
     /// The packs that there were.
-    packs: BTreeMap<PathBuf, Option<Stamp>>,
+    packs: BTreeMap<PathBuf, FileState>,
+    /// How often it was asked.
+    times: u32,
 }
 
-/// What changes when somebody writes to a file by its name. The time at which its inode changed is nobody's to set.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-struct Stamp {
-    file: (u64, u64),
-    length: u64,
-    changed: Duration,
-}
-
-impl Stamp {
-    fn of(path: &Path) -> Option<Self> {
-        let found = fs::symlink_metadata(path).ok()?;
-        let seconds = u64::try_from(found.ctime()).ok()?;
-        let nanoseconds = u32::try_from(found.ctime_nsec()).ok()?;
-        Some(Self {
-            file: (found.dev(), found.ino()),
-            length: found.len(),
-            changed: Duration::new(seconds, nanoseconds),
-        })
-    }
-
-    /// Tells whether it was another one already before a moment, so that whoever writes from then on changes it.
-    fn is_older_than(&self, moment: Duration) -> bool {
-        let ticks = if self.changed.subsec_nanos() == 0 {
-            COARSE_TICKS
-        } else {
-            TICKS
-        };
-        self.changed + ticks < moment
-    }
+/// Tells whether a file was what it is already before a moment, so that whoever writes to it by its name from then on
+/// changes its state.
+fn is_older_than(state: [u64; 5], moment: Duration) -> bool {
+    let [.., seconds, nanoseconds] = state;
+    let ticks = if nanoseconds == 0 {
+        COARSE_TICKS
+    } else {
+        TICKS
+    };
+    Duration::from_secs(seconds) + Duration::from_nanos(nanoseconds) + ticks < moment
 }
 
 impl CheckedObjects {
@@ -68,12 +51,13 @@ impl CheckedObjects {
             known,
             files: HashMap::new(),
             packs: BTreeMap::new(),
+            times: 0,
         }
     }
 
-    /// Has everything read again.
-    pub fn forget(&mut self) {
-        self.files.clear();
+    /// Returns the commit that is known.
+    pub const fn known(&self) -> &CommitId {
+        &self.known
     }
 
     /// Tells whether all of it need not be read again as long as nobody writes to it.
@@ -97,21 +81,19 @@ impl CheckedObjects {
         of: Oid,
     ) -> Option<()> {
         let begun = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
-        let packs = objects.packs().into_iter().map(|pack| {
-            let stamp = Stamp::of(&pack);
-            (pack, stamp)
-        });
-        let packs = packs.collect();
-        if std::mem::replace(&mut self.packs, packs) != self.packs {
-            self.forget();
+        let packs = objects.packs().into_iter();
+        let packs = packs.map(|pack| (pack.clone(), state_of(&pack))).collect();
+        let were = std::mem::replace(&mut self.packs, packs);
+        self.times = self.times.saturating_add(1);
+        if were != self.packs || self.times.is_power_of_two() {
+            self.files.clear();
         }
-        let is_same = |id: &Oid, stamp: &Option<Stamp>| {
-            stamp.is_some() && *stamp == Stamp::of(&objects.file(*id))
-        };
+        let is_same =
+            |id: Oid, state: FileState| state.is_some() && state == state_of(&objects.file(id));
         let again: Vec<Oid> = self
             .files
             .iter()
-            .filter(|(id, stamp)| !is_same(id, stamp))
+            .filter(|(id, state)| !is_same(**id, **state))
             .map(|(id, _)| *id)
             .collect();
         for id in &again {
@@ -119,19 +101,20 @@ impl CheckedObjects {
         }
         fresh.seen = self.files.keys().copied().collect();
         fresh.are_as_named(of, Oid::from_str(self.known.as_str()).ok()?)?;
-        let new: HashSet<Oid> = fresh
+        let is_new = |id: &&Oid| !self.files.contains_key(*id);
+        let read: Vec<Oid> = fresh
             .seen
             .iter()
-            .filter(|id| !self.files.contains_key(id))
+            .filter(is_new)
             .chain(&again)
             .copied()
             .collect();
-        objects.keep(new.iter().copied());
-        let lasting = |stamp: &Stamp| stamp.is_older_than(begun);
-        self.files.extend(
-            new.into_iter()
-                .map(|id| (id, Stamp::of(&objects.file(id)).filter(lasting))),
-        );
+        objects.keep(read.iter().copied());
+        let lasting = |state: &[u64; 5]| is_older_than(*state, begun);
+        let states = read
+            .into_iter()
+            .map(|id| (id, state_of(&objects.file(id)).filter(lasting)));
+        self.files.extend(states);
         Some(())
     }
 }

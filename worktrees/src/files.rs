@@ -32,6 +32,24 @@ impl Identity {
     }
 }
 
+/// What tells one state of a file from another; `None` where there is none. The time at which its inode changed, which is last,
+/// in seconds and nanoseconds, can't be set by a program.
+pub(crate) type FileState = Option<[u64; 5]>;
+
+/// Returns the state of a file.
+pub(crate) fn state_of(path: &Path) -> FileState {
+    let metadata = path.metadata().ok()?;
+    let seconds = u64::try_from(metadata.ctime()).unwrap_or_default();
+    let nanoseconds = u64::try_from(metadata.ctime_nsec()).unwrap_or_default();
+    Some([
+        metadata.dev(),
+        metadata.ino(),
+        metadata.len(),
+        seconds,
+        nanoseconds,
+    ])
+}
+
 /// Reads a short file that others can write.
 ///
 /// # Errors

@@ -77,7 +77,7 @@ impl Repository {
         });
         match read {
             Some(()) => Ok(()),
-            None => self.check_new_objects(of, &checked.known, ObjectCheck::Names),
+            None => self.check_new_objects(of, checked.known(), ObjectCheck::Names),
         }
     }
 

@@ -15,22 +15,8 @@ pub struct Integration {
     repository: Repository,
     branch: BranchName,
     known: Mutex<Known>,
-    base: CommitId,
-    checked: Mutex<Checked>,
-}
-
-/// What was checked of all that came after the commit which the run started from.
-#[derive(Debug)]
-struct Checked {
-    objects: CheckedObjects,
-    /// How often something was to land.
-    times: u32,
-}
-
-impl Checked {
-    const fn nothing(objects: CheckedObjects) -> Self {
-        Self { objects, times: 0 }
-    }
+    /// What was checked of all that came after the commit which the run started from.
+    checked: Mutex<CheckedObjects>,
 }
 
 /// What tm knows of the branch.
@@ -73,8 +59,7 @@ impl Integration {
             Some(_) | None => newest.clone(),
         };
         let integration = Self {
-            base: base.clone(),
-            checked: Mutex::new(Checked::nothing(CheckedObjects::since(base.clone()))),
+            checked: Mutex::new(CheckedObjects::since(base.clone())),
             ..Self::lost(repository, branch, newest)
         };
         integration.known.lock().at = at;
@@ -90,8 +75,7 @@ impl Integration {
         Self {
             repository,
             branch,
-            base: at.clone(),
-            checked: Mutex::new(Checked::nothing(CheckedObjects::since(at.clone()))),
+            checked: Mutex::new(CheckedObjects::since(at.clone())),
             known: Mutex::new(Known { landed: gone, at }),
         }
     }
@@ -136,12 +120,7 @@ impl Integration {
     /// Something was (`tm_worktrees::Error::ObjectsNotAsNamed`), or git can't read it.
     pub(crate) fn check(&self, merge: &CommitId) -> Result<(), tm_worktrees::Error> {
         let mut checked = self.checked.lock();
-        checked.times = checked.times.saturating_add(1);
-        if checked.times.is_power_of_two() {
-            checked.objects.forget();
-        }
-        self.repository
-            .check_objects_since(merge, &mut checked.objects)
+        self.repository.check_objects_since(merge, &mut checked)
     }
 
     /// Makes sure of it once more before the run ends, by reading all that landed.
@@ -150,12 +129,12 @@ impl Integration {
     /// As [`check`](Self::check).
     pub(crate) fn check_all(&self) -> Result<(), tm_worktrees::Error> {
         let landed = self.known.lock().landed.clone();
-        if landed == self.base {
+        let base = self.checked.lock().known().clone();
+        if landed == base {
             return Ok(());
         }
         let names = ObjectCheck::Names;
-        self.repository
-            .check_new_objects(&landed, &self.base, names)
+        self.repository.check_new_objects(&landed, &base, names)
     }
 
     /// Moves the branch from where tm put it to a merge on top of what has landed.

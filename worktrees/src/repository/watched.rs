@@ -2,7 +2,7 @@
 //!
 //! tm itself reads none of it while agents work (`own.rs`); the user's own commands do.
 
-use crate::files::beginning;
+use crate::files::{FileState, beginning, state_of};
 use crate::git::fields;
 use crate::repository::settings::{HooksFolder, Settings};
 use crate::{Error, Repository, Result};
@@ -32,9 +32,6 @@ const MOST_FILES: usize = 500;
 
 /// A digest of each thing, by its name.
 pub(crate) type Watched = BTreeMap<String, u64>;
-
-/// What tells one state of a file from another; `None` where there is none.
-type FileState = Option<[u64; 5]>;
 
 /// The configuration that was listed last, and the files that it came from as they were then.
 #[derive(Debug, Default)]
@@ -182,18 +179,4 @@ fn digest_of(path: &Path) -> Option<u64> {
             .hash(&mut hasher),
     }
     Some(hasher.finish())
-}
-
-/// The time of change of its inode can't be set by a program.
-fn state_of(path: &Path) -> FileState {
-    let metadata = path.metadata().ok()?;
-    let seconds = u64::try_from(metadata.ctime()).unwrap_or_default();
-    let nanoseconds = u64::try_from(metadata.ctime_nsec()).unwrap_or_default();
-    Some([
-        metadata.dev(),
-        metadata.ino(),
-        metadata.len(),
-        seconds,
-        nanoseconds,
-    ])
 }
