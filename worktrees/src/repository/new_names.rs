@@ -16,6 +16,10 @@ const NAMES: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::MOVED_TO)
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::ONLYDIR);
+/// Of the folder above it counts whether a folder in it comes or goes.
+const FOLDERS: WatchFlags = NAMES
+    .union(WatchFlags::DELETE)
+    .union(WatchFlags::MOVED_FROM);
 /// So much is read of the queue at once.
 const BUFFER: usize = 16 * 1024;
 
@@ -31,9 +35,8 @@ pub(super) struct NewNames {
     inotify: OwnedFd,
     /// The folders, by the kernel's numbers.
     folders: HashMap<i32, PathBuf>,
-    objects: PathBuf,
-    /// Which folders they are: of another one in the place of one of them nobody tells.
-    identities: Vec<Identity>,
+    /// The folder above them, by its path and as what it is: that a folder further up is another one nobody tells.
+    objects: (PathBuf, Identity),
 }
 
 impl NewNames {
@@ -44,29 +47,32 @@ impl NewNames {
     /// The kernel tells of no more folders, or one can't be made.
     pub(super) fn listen(objects: &Path) -> io::Result<Self> {
         let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-        let (mut folders, mut identities) = (HashMap::new(), Vec::new());
+        let identity = Identity::of_folder(objects)?;
         for name in names() {
-            let folder = objects.join(&name);
-            if let Err(error) = std::fs::create_dir(&folder)
+            if let Err(error) = std::fs::create_dir(objects.join(name))
                 && error.kind() != io::ErrorKind::AlreadyExists
             {
                 return Err(error);
             }
-            folders.insert(inotify::add_watch(&inotify, &folder, NAMES)?, name.into());
-            identities.push(Identity::of_folder(&folder)?);
+        }
+        // First, so that no folder gives way to another one unseen.
+        inotify::add_watch(&inotify, objects, FOLDERS)?;
+        let mut folders = HashMap::new();
+        for name in names() {
+            let watch = inotify::add_watch(&inotify, objects.join(&name), NAMES)?;
+            folders.insert(watch, name.into());
         }
         Ok(Self {
             inotify,
             folders,
-            objects: objects.to_owned(),
-            identities,
+            objects: (objects.to_owned(), identity),
         })
     }
 
     /// Returns the names that files got since it was asked last; `None` where some were not told, or no more will be.
     pub(super) fn take(&self) -> Option<Vec<PathBuf>> {
-        let mut folders = names().zip(&self.identities);
-        if !folders.all(|(name, identity)| identity.is_at(&self.objects.join(name))) {
+        let (objects, identity) = &self.objects;
+        if !identity.is_at(objects) {
             return None;
         }
         let mut buffer = [MaybeUninit::uninit(); BUFFER];
@@ -74,6 +80,7 @@ impl NewNames {
         let mut names = Vec::new();
         loop {
             match reader.next() {
+                Ok(event) if self.is_beside(&event) => {}
                 Ok(event) => names.push(self.name(&event)?),
                 Err(Errno::AGAIN) => return Some(names),
                 Err(Errno::INTR) => {}
@@ -82,6 +89,13 @@ impl NewNames {
         }
     }
 
+    /// Tells whether it is of a file beside the folders, which is none of the objects: git and the library write some first.
+    fn is_beside(&self, event: &Event<'_>) -> bool {
+        let is_file = event.file_name().is_some() && !event.events().contains(ReadFlags::ISDIR);
+        is_file && !self.folders.contains_key(&event.wd())
+    }
+
+    /// Returns the name that a file got in one of the folders; `None` where something else happened.
     fn name(&self, event: &Event<'_>) -> Option<PathBuf> {
         let told = ReadFlags::CREATE | ReadFlags::MOVED_TO;
         let name = event.file_name()?.to_bytes();

@@ -218,27 +218,58 @@ fn what_was_checked_before_is_read_again_when_somebody_wrote_to_its_file() {
         .expect_err("it is nowhere");
 }
 
+/// A scene whose run has published so often that the kernel tells what is new, and a commit that is new.
+fn with_a_new_commit() -> (Scene, CommitId) {
+    let scene = Scene::new();
+    let run = scene.pool.repository();
+    for _ in 0..3 {
+        run.publish_objects().expect("published");
+    }
+    let made = another_commit(&scene, "new\n");
+    (scene, made)
+}
+
+/// Makes a commit by the library.
+fn another_commit(scene: &Scene, message: &str) -> CommitId {
+    let run = scene.pool.repository();
+    let tree = run.tree_of(&scene.head()).expect("a tree");
+    run.commit_tree(&tree, &[], message).expect("made")
+}
+
+/// The folder of the run in which an object lies.
+fn own_folder(scene: &Scene, commit: &CommitId) -> PathBuf {
+    let objects = scene.pool.repository().own_objects().expect("a run");
+    let id = git2::Oid::from_str(commit.as_str()).expect("an id");
+    objects.file(id).parent().expect("a folder").to_owned()
+}
+
+fn assert_published(scene: &Scene, commits: &[&CommitId]) {
+    let run = scene.pool.repository();
+    run.publish_objects().expect("published");
+    for commit in commits {
+        assert!(file(scene, commit.as_str()).exists());
+    }
+}
+
 #[test]
 fn what_is_new_is_published_however_it_is_found() {
     let scene = Scene::new();
     let run = scene.pool.repository();
     let tree = run.tree_of(&scene.head()).expect("a tree");
-    let is_there = |commit: &CommitId| file(&scene, commit.as_str()).exists();
     // Looked through at first, then told by the kernel.
     for round in 0..5 {
-        let message = format!("{round} by the library\n");
-        let made = run.commit_tree(&tree, &[], &message).expect("made");
-        assert!(!is_there(&made), "it has no name there yet");
+        let made = another_commit(&scene, &format!("{round} by the library\n"));
+        assert!(
+            !file(&scene, made.as_str()).exists(),
+            "it has no name there yet"
+        );
         let message = format!("{round} by git\n");
         let by_git = run.git_commit_tree(&tree, &[], &message).object_id();
         let by_git = CommitId::new(by_git.expect("made"));
-        run.publish_objects().expect("published");
-        assert!(is_there(&made) && is_there(&by_git));
+        assert_published(&scene, &[&made, &by_git]);
         if round == 3 {
             // From here on the folder is another one, of which nobody tells.
-            let objects = run.own_objects().expect("a run");
-            let id = git2::Oid::from_str(made.as_str()).expect("an id");
-            let folder = objects.file(id).parent().expect("a folder").to_owned();
+            let folder = own_folder(&scene, &made);
             std::fs::rename(&folder, folder.with_extension("x")).expect("renamed");
             std::fs::rename(folder.with_extension("x"), &folder).expect("renamed");
         }
@@ -246,20 +277,25 @@ fn what_is_new_is_published_however_it_is_found() {
 }
 
 #[test]
-fn what_is_written_into_another_folder_in_the_place_of_the_runs_is_published() {
-    let scene = Scene::new();
+fn what_could_not_be_published_is_published_later() {
+    let (scene, made) = with_a_new_commit();
+    let there = file(&scene, made.as_str());
+    let folder = there.parent().expect("a folder");
+    std::fs::remove_dir_all(folder).ok();
+    std::os::unix::fs::symlink("nowhere/at/all", folder).expect("a link");
     let run = scene.pool.repository();
-    let tree = run.tree_of(&scene.head()).expect("a tree");
-    for _ in 0..3 {
-        run.publish_objects().expect("published");
-    }
-    let made = run.commit_tree(&tree, &[], "new\n").expect("made");
-    let objects = run.own_objects().expect("a run");
-    let id = git2::Oid::from_str(made.as_str()).expect("an id");
-    let folder = objects.file(id).parent().expect("a folder").to_owned();
-    let all = folder.parent().expect("a folder").to_owned();
+    run.publish_objects().expect_err("no folder");
+    std::fs::remove_file(folder).expect("removed");
+    assert_published(&scene, &[&made]);
+}
+
+#[test]
+fn what_is_written_into_another_folder_in_the_place_of_the_runs_is_published() {
+    let (scene, made) = with_a_new_commit();
+    let all = own_folder(&scene, &made);
+    let all = all.parent().expect("a folder");
     // Nobody is told that the folder above is another one.
-    std::fs::rename(&all, all.with_extension("before")).expect("renamed");
+    std::fs::rename(all, all.with_extension("before")).expect("renamed");
     for folder in std::fs::read_dir(all.with_extension("before")).expect("read") {
         let folder = folder.expect("a folder").path();
         let copy = all.join(folder.file_name().expect("a name"));
@@ -269,30 +305,36 @@ fn what_is_written_into_another_folder_in_the_place_of_the_runs_is_published() {
             std::fs::copy(&file, copy.join(file.file_name().expect("a name"))).expect("copied");
         }
     }
-    let another = run.commit_tree(&tree, &[], "another\n").expect("made");
-    run.publish_objects().expect("published");
-    for commit in [&made, &another] {
-        assert!(file(&scene, commit.as_str()).exists());
-    }
+    let another = another_commit(&scene, "another\n");
+    assert_published(&scene, &[&made, &another]);
+}
+
+#[test]
+fn what_is_written_into_a_folder_that_was_made_again_is_published() {
+    let (scene, made) = with_a_new_commit();
+    assert_published(&scene, &[&made]);
+    let folder = own_folder(&scene, &made);
+    // Nobody is told that it is gone as long as somebody has it open.
+    let _open = std::fs::File::open(&folder).expect("opened");
+    std::fs::remove_dir_all(&folder).expect("removed");
+    std::fs::create_dir(&folder).expect("made");
+    let mut others = (0..).map(|number| another_commit(&scene, &format!("{number}\n")));
+    let another = others.find(|commit| own_folder(&scene, commit) == folder);
+    assert_published(&scene, &[&another.expect("one of some hundred")]);
 }
 
 #[test]
 fn what_can_not_be_looked_through_is_looked_through_later() {
     let scene = Scene::new();
     let run = scene.pool.repository();
-    let tree = run.tree_of(&scene.head()).expect("a tree");
     run.publish_objects().expect("published");
-    let made = run.commit_tree(&tree, &[], "new\n").expect("made");
-    let objects = run.own_objects().expect("a run");
-    let id = git2::Oid::from_str(made.as_str()).expect("an id");
-    let folder = objects.file(id).parent().expect("a folder").to_owned();
+    let made = another_commit(&scene, "new\n");
     // Nothing that a run writes, and nothing that can be listed.
-    let beside = folder.with_file_name("zz");
+    let beside = own_folder(&scene, &made).with_file_name("zz");
     write(&beside, "");
     run.publish_objects().expect_err("no folder");
     std::fs::remove_file(&beside).expect("removed");
-    run.publish_objects().expect("published");
-    assert!(file(&scene, made.as_str()).exists());
+    assert_published(&scene, &[&made]);
 }
 
 #[test]
@@ -349,23 +391,4 @@ fn a_pack_with_another_content_under_the_name_of_what_was_checked_is_found() {
     }
     run.check_objects_since(&two, &mut checked)
         .expect("as it was");
-}
-
-#[test]
-fn what_could_not_be_published_is_published_later() {
-    let scene = Scene::new();
-    let run = scene.pool.repository();
-    let tree = run.tree_of(&scene.head()).expect("a tree");
-    for _ in 0..3 {
-        run.publish_objects().expect("published");
-    }
-    let made = run.commit_tree(&tree, &[], "new\n").expect("made");
-    let there = file(&scene, made.as_str());
-    let folder = there.parent().expect("a folder");
-    std::fs::remove_dir_all(folder).ok();
-    std::os::unix::fs::symlink("nowhere/at/all", folder).expect("a link");
-    run.publish_objects().expect_err("no folder");
-    std::fs::remove_file(folder).expect("removed");
-    run.publish_objects().expect("published");
-    assert!(there.exists());
 }
