@@ -4,6 +4,7 @@ mod at_work;
 mod collected;
 mod crashes;
 mod left_running;
+mod overwritten;
 mod renamed;
 mod seeds;
 mod surroundings;
