@@ -67,11 +67,11 @@ fn assert_at_most(most: i64, arguments: &[&str]) {
 }
 
 #[test]
-fn a_task_takes_eight_gits_at_the_most() {
-    assert_at_most(8, &["--tdd", "off"]);
+fn a_task_takes_three_gits_at_the_most() {
+    assert_at_most(3, &["--tdd", "off"]);
 }
 
 #[test]
-fn a_pair_takes_fourteen_gits_at_the_most() {
-    assert_at_most(14, &[]);
+fn a_pair_takes_nine_gits_at_the_most() {
+    assert_at_most(9, &[]);
 }
