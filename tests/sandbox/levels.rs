@@ -187,6 +187,48 @@ fn processes_one_after_the_other_are_never_too_many() {
     }
 }
 
+/// Sockets of other people's test runs are there for a moment, and a program starts all the same.
+#[test]
+fn sockets_that_come_and_go_keep_no_program_from_starting() {
+    use std::os::unix::net::UnixListener;
+    if !has("bwrap") {
+        return;
+    }
+    let outside = Outside::new(&settings(""), "echo 1..1; echo ok 1\n");
+    let place = outside.place.path();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            for number in 0.. {
+                if is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    break;
+                }
+                let bind = |socket: usize| {
+                    let folder = place.join(format!("{number} {socket}"));
+                    std::fs::create_dir(&folder).expect("made");
+                    UnixListener::bind(folder.join("socket")).expect("bound")
+                };
+                let _listening = (0..20).map(bind).collect::<Vec<_>>();
+                for socket in 0..20 {
+                    std::fs::remove_dir_all(place.join(format!("{number} {socket}")))
+                        .expect("gone");
+                }
+            }
+        });
+        let words: Vec<String> = (0..10)
+            .map(|_| {
+                let mut doctor = outside.scene.tm(&["doctor", "--tests"]);
+                let output = doctor.env("TM_SANDBOX_LEVEL", "bwrap").output();
+                String::from_utf8_lossy(&output.expect("tm").stdout).into_owned()
+            })
+            .collect();
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        for words in words {
+            assert!(words.contains("1 pass, 0 fail"), "{words}");
+        }
+    });
+}
+
 #[test]
 fn what_holds_a_program_mounts_nothing_outside_of_bubblewrap() {
     let scene = Scene::new(&[], "");
@@ -206,4 +248,4 @@ fn what_holds_a_program_mounts_nothing_outside_of_bubblewrap() {
     assert_eq!(mounts(), before);
 }
 
-const ENTRY_BY_HAND: &str = r#"{"level":"bwrap","confinement":{"view":{"rules":{}},"own_folder":"/nonexistent","layers":"gone","network":"on","limits":{"memory":null,"processes":null,"file_size":null}}}"#;
+const ENTRY_BY_HAND: &str = r#"{"level":"bwrap","confinement":{"view":{"rules":{}},"own_folder":"/nonexistent","layers":"gone","network":"on","limits":{"memory":null,"processes":null,"file_size":null}},"sockets":[]}"#;

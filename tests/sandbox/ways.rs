@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+/// The sockets of two services, the second of which has been there for long.
+pub(super) const SERVICES: [&str; 2] = ["new", "old"];
+
 /// What is known of outside.
 pub(super) struct Known {
     scene: PathBuf,
@@ -20,8 +23,8 @@ pub(super) struct Known {
     pub(super) pid: i32,
     /// The number of a piece of memory that others share, where there is any.
     pub(super) shared_memory: String,
-    /// A socket of a service, where no rule speaks of.
-    pub(super) service: PathBuf,
+    /// Where sockets of services are ([`SERVICES`]), which no rule speaks of.
+    pub(super) services: PathBuf,
     /// A terminal that somebody else has.
     pub(super) terminal: PathBuf,
 }
@@ -35,7 +38,7 @@ impl Known {
             udp: value("WAYS_UDP").parse().unwrap_or_default(),
             pid: value("WAYS_PID").parse().unwrap_or(1),
             shared_memory: value("WAYS_SHARED_MEMORY"),
-            service: value("WAYS_SERVICE").into(),
+            services: value("WAYS_SERVICES").into(),
             terminal: value("WAYS_TERMINAL").into(),
         }
     }

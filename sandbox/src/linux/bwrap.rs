@@ -1,11 +1,11 @@
 //! The arguments of bubblewrap: namespaces and mounts. What has to be done within them is the entry's.
 
-use crate::view::{Access, View, is_private};
+use super::sockets::NOTHING;
+use crate::view::{Access, is_private};
 use crate::{Confinement, Network};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 /// Where it is looked for: never in a search path, which a project may lead into its own tree.
@@ -34,9 +34,6 @@ const RESOLVED: &str = "/run/systemd/resolve";
 /// The terminal of whoever started tm: nobody within types there, reads what is typed, or writes on it.
 const TERMINAL: &str = "/dev/tty";
 
-/// What the kernel tells of sockets that have a name.
-const SOCKETS: &str = "/proc/net/unix";
-
 /// Returns the program.
 pub(super) fn program() -> Option<PathBuf> {
     PLACES
@@ -50,8 +47,12 @@ pub fn is_keeper(pid: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == NAME)
 }
 
-/// Returns the words up to the command.
-pub(super) fn line(confinement: &Confinement, tm_program: &Path) -> io::Result<Vec<OsString>> {
+/// Returns the words up to the command; what is in `covered` looks as if nobody listened there.
+pub(super) fn line(
+    confinement: &Confinement,
+    tm_program: &Path,
+    covered: &BTreeSet<PathBuf>,
+) -> io::Result<Vec<OsString>> {
     let program = program()
         .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "bubblewrap is not installed"))?;
     let mut line = Line(vec![program.into()]);
@@ -66,32 +67,13 @@ pub(super) fn line(confinement: &Confinement, tm_program: &Path) -> io::Result<V
         line.words(&["--cap-add", capability]);
     }
     line.words(&["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
-    line.paths("--ro-bind", &[Path::new("/dev/null"), Path::new(TERMINAL)]);
+    line.paths("--ro-bind", &[Path::new(NOTHING), Path::new(TERMINAL)]);
     line.mounts(confinement, tm_program);
-    let listening = std::fs::read_to_string(SOCKETS).unwrap_or_default();
-    for socket in visible(&listening, &confinement.view) {
-        line.paths("--ro-bind", &[Path::new("/dev/null"), &socket]);
+    for socket in covered {
+        line.paths("--ro-bind", &[Path::new(NOTHING), socket]);
     }
     line.words(&["--"]);
     Ok(line.0)
-}
-
-/// Sockets that lie where no rule speaks of: whoever listens there would work for the program.
-fn visible(listening: &str, view: &View) -> BTreeSet<PathBuf> {
-    let named = listening.lines().filter_map(|line| {
-        let path = Path::new(&line[line.find(" /")? + 1..]);
-        let is_visible = |path: &Path| view.rule_of(path).is_none();
-        if !is_visible(path) {
-            return None;
-        }
-        // One that is gone has left its name in that list, and a name may have more lines than one.
-        let is_socket = |real: &PathBuf| {
-            let found = real.symlink_metadata();
-            found.is_ok_and(|found| found.file_type().is_socket()) && is_visible(real)
-        };
-        path.canonicalize().ok().filter(is_socket)
-    });
-    named.collect()
 }
 
 struct Line(Vec<OsString>);
@@ -120,7 +102,7 @@ impl Line {
                     self.paths("--tmpfs", &[path]);
                     emptied.push(path);
                 }
-                Access::Hidden => self.paths("--ro-bind", &[Path::new("/dev/null"), path]),
+                Access::Hidden => self.paths("--ro-bind", &[Path::new(NOTHING), path]),
                 Access::Read | Access::Layered => self.paths("--ro-bind-try", &[path, path]),
                 Access::Write => self.paths("--bind-try", &[path, path]),
             }
@@ -138,36 +120,5 @@ impl Line {
         for path in emptied {
             self.paths("--remount-ro", &[path]);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::net::UnixListener;
-
-    #[test]
-    fn what_listens_where_no_rule_speaks_of_is_found_by_its_name() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let root = folder.path().canonicalize().expect("a path");
-        let [open, hidden] = ["open", "hidden"].map(|name| root.join(name));
-        std::fs::create_dir(&hidden).expect("made");
-        let sockets = [root.join("a socket"), hidden.join("socket")];
-        let _listening = sockets
-            .each_ref()
-            .map(|path| UnixListener::bind(path).expect("bound"));
-        let text = std::fs::read_to_string(SOCKETS).expect("what the kernel tells");
-        let text = format!(
-            "{text}0: 00000002 00000000 00010000 0001 01 1 {}\n",
-            open.display()
-        );
-        std::fs::File::create(&open).expect("a file");
-        let mut view = View::default();
-        view.add(&hidden, Access::Hidden);
-        let found = visible(&text, &view);
-        assert!(found.contains(&sockets[0]), "{found:?}\n{text}");
-        assert!(!found.contains(&sockets[1]) && !found.contains(&open));
-        view.add(&root, Access::Write);
-        assert!(!visible(&text, &view).contains(&sockets[0]));
     }
 }

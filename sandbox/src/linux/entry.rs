@@ -2,13 +2,15 @@
 
 use super::bridge::{self, Bridge};
 use super::bwrap::is_keeper;
-use super::{calls, landlock, layers, limits};
+use super::{calls, landlock, layers, limits, sockets};
 use crate::{Confinement, Level, Network, Sandbox};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::RawFd;
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 
 /// The first process of a namespace, which bubblewrap keeps for itself.
 const FIRST: u32 = 1;
@@ -21,13 +23,16 @@ const LAST_OF_ALL: RawFd = 2;
 pub(super) struct Entry {
     level: Level,
     confinement: Confinement,
+    /// Sockets that are covered from within.
+    sockets: BTreeSet<PathBuf>,
 }
 
 impl Entry {
-    pub(super) fn new(sandbox: &Sandbox) -> Self {
+    pub(super) fn new(sandbox: &Sandbox, sockets: BTreeSet<PathBuf>) -> Self {
         Self {
             level: sandbox.level,
             confinement: sandbox.confinement.clone(),
+            sockets,
         }
     }
 
@@ -92,6 +97,7 @@ fn become_held(argument: &OsStr, program: &OsStr, rest: &[OsString]) -> io::Resu
             bridge::start(argument)?;
         }
         layers::lay(&entry.confinement)?;
+        sockets::cover(&entry.sockets)?;
         limits::bound_namespace(entry.confinement.limits);
         layers::keep_kernel()?;
     }

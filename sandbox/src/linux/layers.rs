@@ -38,7 +38,7 @@ pub(super) fn lay(confinement: &Confinement) -> io::Result<()> {
 }
 
 /// Gives this process a namespace of mounts that it may change, and tells whether it could.
-fn own_mounts() -> io::Result<bool> {
+pub(super) fn own_mounts() -> io::Result<bool> {
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
     if unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS).is_err() {
         return Ok(false);

@@ -8,6 +8,7 @@ mod landlock;
 mod layers;
 mod limits;
 mod probe;
+mod sockets;
 
 pub use bwrap::is_keeper;
 pub use entry::enter;
@@ -16,6 +17,8 @@ pub use probe::find;
 
 use crate::{ENTRY, Level, Sandbox};
 use entry::Entry;
+use sockets::Sockets;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 /// Returns the command line that starts a program held.
@@ -26,13 +29,16 @@ pub fn line(sandbox: &Sandbox, command: Vec<OsString>) -> std::io::Result<Vec<Os
     if sandbox.level == Level::None {
         return Ok(command);
     }
-    let mut line = match sandbox.level {
-        Level::Bwrap => bwrap::line(&sandbox.confinement, &sandbox.tm_program)?,
-        Level::None | Level::Landlock | Level::Seatbelt => Vec::new(),
+    let (mut line, young) = if sandbox.level == Level::Bwrap {
+        let Sockets { settled, young } = Sockets::visible(&sandbox.confinement.view);
+        let line = bwrap::line(&sandbox.confinement, &sandbox.tm_program, &settled)?;
+        (line, young)
+    } else {
+        (Vec::new(), BTreeSet::new())
     };
     line.push(sandbox.tm_program.clone().into());
     line.push(ENTRY.into());
-    line.push(Entry::new(sandbox).to_argument()?);
+    line.push(Entry::new(sandbox, young).to_argument()?);
     line.extend(command);
     Ok(line)
 }
