@@ -21,11 +21,10 @@ impl Reader {
     pub(crate) fn merged_apart(&self, ours: &CommitId, theirs: &CommitId) -> Option<TreeId> {
         let (ours, theirs) = (id(ours.as_str())?, id(theirs.as_str())?);
         let writer = self.writer_of_what_lasts()?;
-        let mut library = self.library();
-        let bases = library.git.merge_bases(ours, theirs).ok()?;
-        let [base] = *bases else {
+        let [base] = *self.bases(ours, theirs)? else {
             return None;
         };
+        let mut library = self.library();
         let tree = |commit| Some(library.git.find_commit(commit).ok()?.tree_id());
         let (base, ours, theirs) = (tree(base)?, tree(ours)?, tree(theirs)?);
         let mut merge = Apart {

@@ -91,6 +91,9 @@ pub(crate) struct Reader {
     common: PathBuf,
     writes: LibraryWrites,
     library: Mutex<Library>,
+    /// The library once more, for ways through history alone: what it has parsed it does not keep as it read it, and would
+    /// read it from the disk again on each way.
+    history: Mutex<git2::Repository>,
     /// What wrote objects before, and does nothing now.
     writers: Mutex<Vec<git2::Repository>>,
 }
@@ -126,10 +129,13 @@ impl Reader {
         // A path with a line feed is none that `alternates` can name. Where history ends, git knows.
         let is_plain = !objects.as_os_str().as_encoded_bytes().contains(&b'\n');
         let is_readable = is_plain && !of_repository.join("shallow").exists();
-        Ok(open(folder).filter(|_| is_readable).map(|git| Self {
+        let opened = || Some((open(folder)?, open(folder)?));
+        let opened = is_readable.then(opened).flatten();
+        Ok(opened.map(|(git, history)| Self {
             common: common.to_owned(),
             writes,
             library: Mutex::new(Library::new(git)),
+            history: Mutex::new(history),
             writers: Mutex::default(),
         }))
     }
@@ -246,9 +252,19 @@ impl Reader {
     /// Tells whether one commit is reachable from another.
     pub(crate) fn is_ancestor(&self, ancestor: &CommitId, descendant: &CommitId) -> Option<bool> {
         let (ancestor, descendant) = (id(ancestor.as_str())?, id(descendant.as_str())?);
-        let library = self.library();
-        library.git.find_commit(ancestor).ok()?;
-        library.git.graph_descendant_of(descendant, ancestor).ok()
+        self.library().git.find_commit(ancestor).ok()?;
+        self.descends(descendant, ancestor)
+    }
+
+    fn descends(&self, descendant: Oid, ancestor: Oid) -> Option<bool> {
+        let history = self.history.lock();
+        history.graph_descendant_of(descendant, ancestor).ok()
+    }
+
+    /// Returns where two commits part, all of them.
+    pub(crate) fn bases(&self, one: Oid, other: Oid) -> Option<Vec<Oid>> {
+        let bases = self.history.lock().merge_bases(one, other).ok()?;
+        Some(bases.to_vec())
     }
 
     /// Returns the files of a tree that are wanted by mode and path, in git's order.
@@ -298,12 +314,9 @@ impl Reader {
         let objects = Odb::new().ok()?;
         let folder = self.common.join("objects");
         objects.add_disk_alternate(folder.to_str()?).ok()?;
-        let descends = |commit, ancestor| {
-            let library = self.library();
-            library.git.graph_descendant_of(commit, ancestor).ok()
-        };
         let git = git2::Repository::from_odb(objects).ok()?;
-        Some(Fresh::new(git, Box::new(descends)))
+        let descends = Box::new(|commit, ancestor| self.descends(commit, ancestor));
+        Some(Fresh::new(git, descends))
     }
 
     /// Tells the same of a commit and what came after a known one, without reading what was checked before and lies in the

@@ -60,8 +60,7 @@ impl Sockets {
             // By a clock that was set back it is of the future.
             let age = found.modified().ok().and_then(|made| made.elapsed().ok());
             // What a process is told on its command line is text.
-            let is_settled =
-                age.is_some_and(|age| age >= SETTLED) || real.to_str().is_none();
+            let is_settled = age.is_some_and(|age| age >= SETTLED) || real.to_str().is_none();
             let of_its_age = if is_settled {
                 &mut sockets.settled
             } else {

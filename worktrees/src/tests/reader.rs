@@ -302,6 +302,31 @@ fn what_comes_up_meanwhile_is_seen() {
     assert_eq!(library.branch_tip(&branch).expect("asked"), None);
 }
 
+/// What was read of history stays known, also where the same commits are read for what is in them.
+#[test]
+fn a_way_through_history_is_read_from_the_disk_once() {
+    let scene = Scene::new();
+    let first = scene.head();
+    for _ in 0..3 {
+        scene.git(&["commit", "--quiet", "--allow-empty", "--message", "more"]);
+    }
+    let (library, _) = both(&scene);
+    let listed = scene.git(&["rev-list", "HEAD"]);
+    let commits: Vec<CommitId> = listed.lines().map(CommitId::new).collect();
+    let [last, middle, ..] = &commits[..] else {
+        panic!("{listed}");
+    };
+    let ask = || library.read(|reader| reader.is_ancestor(&first, last));
+    assert_eq!(ask(), Some(true));
+    for commit in &commits {
+        library.tree_of(commit).expect("a tree");
+    }
+    let (folder, file) = middle.as_str().split_at(2);
+    let objects = scene.repository.checkout_root().join(".git/objects");
+    std::fs::remove_file(objects.join(folder).join(file)).expect("it is loose");
+    assert_eq!(ask(), Some(true));
+}
+
 /// Repositories that the library can't read, as git makes them here.
 fn unreadable() -> impl Iterator<Item = Scene> {
     let kinds = ["--object-format=sha256", "--ref-format=reftable"];
