@@ -161,8 +161,10 @@ pub(crate) struct Fresh<'a> {
     git: git2::Repository,
     /// Whether a commit comes after another one, by what was read before.
     descends: Descends<'a>,
-    /// What was read.
+    /// What need not be read.
     pub(crate) seen: HashSet<Oid>,
+    /// What was read.
+    pub(crate) read: Vec<Oid>,
 }
 
 impl<'a> Fresh<'a> {
@@ -171,7 +173,17 @@ impl<'a> Fresh<'a> {
             git,
             descends,
             seen: HashSet::new(),
+            read: Vec::new(),
         }
+    }
+
+    /// Notes that an object is read; `false` where it need not be.
+    fn is_to_be_read(&mut self, id: Oid) -> bool {
+        let is_new = self.seen.insert(id);
+        if is_new {
+            self.read.push(id);
+        }
+        is_new
     }
 
     /// Reads all objects of a commit or tree that a known commit does not have.
@@ -195,7 +207,7 @@ impl<'a> Fresh<'a> {
             if made <= since && (self.descends)(known, id)? {
                 continue;
             }
-            self.seen.insert(id);
+            self.is_to_be_read(id);
             self.tree(tree, Some(base))?;
             commits.extend(parents);
         }
@@ -209,7 +221,7 @@ impl<'a> Fresh<'a> {
 
     /// Reads everything of a tree that another one does not have under the same name.
     fn tree(&mut self, tree: Oid, base: Option<Oid>) -> Option<()> {
-        if Some(tree) == base || !self.seen.insert(tree) {
+        if Some(tree) == base || !self.is_to_be_read(tree) {
             return Some(());
         }
         let entries = named(&self.git.find_tree(tree).ok()?)?;
@@ -223,7 +235,7 @@ impl<'a> Fresh<'a> {
                 FOLDER => self.tree(id, same_name)?,
                 // Its commit is in another repository.
                 NESTED => {}
-                _ if same_name == Some(id) || !self.seen.insert(id) => {}
+                _ if same_name == Some(id) || !self.is_to_be_read(id) => {}
                 _ => content(&self.git, id).map(drop)?,
             }
         }

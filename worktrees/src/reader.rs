@@ -16,7 +16,6 @@ use crate::writer::Writer;
 use crate::{OrFailedTo as _, Result, TreeId};
 use git2::{ErrorCode, Odb, Oid, References, RepositoryOpenFlags};
 use parking_lot::{Mutex, MutexGuard};
-use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
@@ -303,10 +302,10 @@ impl Reader {
 
     /// Tells that all objects of a commit or tree that `known` does not have are here, and are what their names say. They
     /// are read from the disk, whatever is known of them; returns which were read.
-    pub(crate) fn are_as_named(&self, of: &str, known: &str) -> Option<HashSet<Oid>> {
+    pub(crate) fn are_as_named(&self, of: &str, known: &str) -> Option<Vec<Oid>> {
         let mut fresh = self.fresh()?;
         fresh.are_as_named(id(of)?, id(known)?)?;
-        Some(fresh.seen)
+        Some(fresh.read)
     }
 
     /// Returns what reads objects from the disk: objects alone, for which no settings have to be read.

@@ -218,6 +218,34 @@ fn what_was_checked_before_is_read_again_when_somebody_wrote_to_its_file() {
         .expect_err("it is nowhere");
 }
 
+/// Of what was checked long ago each time looks at a part, and all of it comes round.
+#[test]
+fn of_many_objects_that_were_checked_one_that_is_another_is_found_when_its_turn_comes() {
+    const FILES: usize = 1_500;
+    let scene = Scene::new();
+    let run = scene.pool.repository();
+    let base = scene.head();
+    let worktree = scene.check_out("tm/many", &base);
+    for number in 0..FILES {
+        let text = format!("{number}\n");
+        write(&worktree.path().join(format!("many/{number}.txt")), &text);
+    }
+    let captured = worktree.capture(&PathPatterns::default());
+    let many = scene.commit(&worktree, &captured.expect("captured").tree, "many");
+    worktree.release().expect("released");
+    let mut checked = CheckedObjects::since(base);
+    while !checked.is_settled() || !checked.has_some() {
+        run.check_objects_since(&many, &mut checked)
+            .expect("as named");
+    }
+    let id = |file: usize| scene.git(&["rev-parse", &format!("{many}:many/{file}.txt")]);
+    overwrite(&scene, &id(7), &id(8));
+    let mut check = || run.check_objects_since(&many, &mut checked);
+    // Two turns are enough for all of them.
+    let error = check().and_then(|()| check()).expect_err("another content");
+    assert!(error.to_string().ends_with(&id(7)), "{error}");
+}
+
 /// A scene whose run has published so often that the kernel tells what is new, and a commit that is new.
 fn with_a_new_commit() -> (Scene, CommitId) {
     let scene = Scene::new();
