@@ -52,6 +52,7 @@ mod to_test;
 mod traced;
 mod tree;
 mod tree_id;
+mod tree_of_index;
 mod united;
 mod untouched;
 mod version;

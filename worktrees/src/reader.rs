@@ -8,7 +8,6 @@
 
 use crate::checked_objects::CheckedObjects;
 use crate::files::{beginning, create_folder, link, replace};
-use crate::indexed::has_objects_alone;
 use crate::library::{FOLDER, Fresh, Library, content};
 use crate::names::name_of;
 use crate::repository::own_objects::OwnObjects;
@@ -16,6 +15,7 @@ use crate::writer::Writer;
 use crate::{OrFailedTo as _, Result, TreeId};
 use git2::{ErrorCode, Odb, Oid, References, RepositoryOpenFlags};
 use parking_lot::{Mutex, MutexGuard};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
@@ -95,6 +95,8 @@ pub(crate) struct Reader {
     history: Mutex<git2::Repository>,
     /// What wrote objects before, and does nothing now.
     writers: Mutex<Vec<git2::Repository>>,
+    /// Objects of indices of tm's own that were here.
+    pub(crate) indexed: Mutex<HashSet<Oid>>,
 }
 
 impl std::fmt::Debug for Reader {
@@ -136,6 +138,7 @@ impl Reader {
             library: Mutex::new(Library::new(git)),
             history: Mutex::new(history),
             writers: Mutex::default(),
+            indexed: Mutex::default(),
         }))
     }
 
@@ -146,17 +149,6 @@ impl Reader {
     /// Returns what makes objects that are to last; `None` where the settings say how, and the library knows nothing of that.
     pub(crate) fn writer_of_what_lasts(&self) -> Option<Writer<'_>> {
         (self.writes == LibraryWrites::WhatLasts).then(|| self.writer())?
-    }
-
-    /// Returns what an index of tm's own holds as a tree. One that says more of its entries than which objects they are is
-    /// git's to read.
-    pub(crate) fn tree_of_index(&self, index: &Path) -> Option<TreeId> {
-        has_objects_alone(index)?;
-        let writer = self.writer_of_what_lasts()?;
-        tm_faults::check("objects: tree").ok()?;
-        let tree = git2::Index::open(index).ok()?.write_tree_to(&writer).ok()?;
-        writer.find_tree(tree).ok()?;
-        Some(TreeId(tree.to_string()))
     }
 
     /// Has whoever writes next look anew at where objects are.
@@ -383,5 +375,8 @@ fn open(folder: &Path) -> Option<git2::Repository> {
     let flags =
         RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_DOTGIT;
     let nowhere: [&OsStr; 0] = [];
+    // It would read the head of each file of a tree that it writes. What a tree or a commit names is looked for by whoever
+    // makes it, and read before it lands.
+    git2::opts::strict_object_creation(false);
     git2::Repository::open_ext(folder, flags, nowhere).ok()
 }

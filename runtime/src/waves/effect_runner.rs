@@ -205,13 +205,13 @@ impl EffectRunner {
 
     /// Looks whether work that is under way will conflict with what has just landed.
     fn look_ahead(&mut self, tip: &CommitId, scheduler: &Scheduler) {
-        for look in self.ahead.moved(tip, scheduler) {
+        if let Some(looks) = self.ahead.moved(tip, scheduler) {
             let (setup, sender) = (Arc::clone(&self.setup), self.shared.messages.clone());
             self.looks.spawn_blocking(move || {
-                if let Some(input) = look.look(&setup) {
+                looks.make(&setup, |input| {
                     // Nobody listens once the run has ended.
                     let _nobody_listens = sender.send(StepMessage::Seen(Box::new(input)));
-                }
+                });
             });
         }
     }
