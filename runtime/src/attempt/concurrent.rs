@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tm_executors::SharedLook;
 use tm_scheduler::{AttemptNumber, TaskId};
-use tm_worktrees::CheckoutSnapshot;
+use tm_worktrees::{CheckoutSnapshot, OtherWorktrees};
 
 /// The attempts of a run or of a loop, with the times in which their agents were at work.
 #[derive(Debug, Default)]
@@ -16,6 +16,8 @@ pub(crate) struct ConcurrentAttempts {
     told: Mutex<BTreeSet<String>>,
     /// Looks at the user's checkout: many agents that end in the same moment are content with one.
     pub(super) checkout: SharedLook<CheckoutSnapshot>,
+    /// The same at the user's other worktrees.
+    pub(super) elsewhere: SharedLook<OtherWorktrees>,
 }
 
 #[derive(Debug)]

@@ -176,22 +176,24 @@ impl AttemptRunner {
     }
 
     /// The user's other worktrees as they are now; `None` when they can't be looked at.
-    async fn elsewhere(&self, is_held: bool) -> Option<OtherWorktrees> {
+    async fn elsewhere(&self, is_held: bool) -> Option<Arc<OtherWorktrees>> {
         if is_held {
             return None;
         }
         let own = self.clone();
         let look = move || OtherWorktrees::take(&own.repository, &own.own_folder);
-        seen("other worktrees", look).await
+        let look = seen("other worktrees", look);
+        self.concurrent.elsewhere.next(look).await
     }
 
     /// What changed there since, one sentence.
     async fn changed_elsewhere(
         &self,
-        before: Option<OtherWorktrees>,
+        before: Option<Arc<OtherWorktrees>>,
         is_held: bool,
     ) -> Option<String> {
-        let changes = before?.changes(&self.elsewhere(is_held).await?);
+        let (before, after) = (before?, self.elsewhere(is_held).await?);
+        let changes = before.changes(&after);
         let words = format!(
             "while it worked, other worktrees changed: {}",
             changes.join(", ")

@@ -4,11 +4,12 @@
 
 use super::run_setup::{RunSetup, Shared};
 use super::step_message::StepMessage;
-use crate::{RunEvent, StepError, blocking, now};
+use crate::{RunEvent, StepError, blocking, in_background, now};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
+use tm_executors::SharedLook;
 use tm_scheduler::{Status, TaskId, Unit, counted, of_unit};
 use tm_store::backlog::{StatusChange, StatusOutcome};
 use tokio::sync::mpsc;
@@ -37,6 +38,17 @@ pub(crate) struct Ledger {
     joined: Mutex<BTreeMap<TaskId, Status>>,
     /// Weak, because the writer ends when nobody holds a sender any more.
     sender: mpsc::WeakUnboundedSender<(TaskId, Status)>,
+    /// Looks at the backlog: many agents that end in the same moment are content with one.
+    looks: SharedLook<Vec<StatusOfOthers>>,
+}
+
+/// A status that somebody else has changed.
+#[derive(Debug)]
+struct StatusOfOthers {
+    task: TaskId,
+    found: Status,
+    /// What tm made it.
+    ours: Status,
 }
 
 impl Ledger {
@@ -54,25 +66,33 @@ impl Ledger {
 
     /// Sets the statuses back that somebody else has changed, because tm alone owns those of its run; returns what was
     /// found, in words.
-    pub(crate) fn set_back(&self, setup: &RunSetup) -> Vec<String> {
-        let set_back = |(task, found, ours): (TaskId, Status, Status)| {
-            let words = format!(
-                "somebody set the status of task {task} to `{found}`; it is set back to `{ours}`"
-            );
+    pub(crate) async fn set_back(self: &Arc<Self>, setup: &Shared) -> Vec<String> {
+        let (own, setup) = (Arc::clone(self), Arc::clone(setup));
+        let look = async {
+            let changed = in_background(move || own.changed_by_others(&setup));
+            changed.await.ok()
+        };
+        let set_back = |StatusOfOthers { task, found, ours }: &StatusOfOthers| {
             if let Some(sender) = self.sender.upgrade() {
                 // The writer lives as long as a sender.
-                let _writer_is_gone = sender.send((task, ours));
+                let _writer_is_gone = sender.send((task.clone(), ours.clone()));
             }
-            words
+            format!(
+                "somebody set the status of task {task} to `{found}`; it is set back to `{ours}`"
+            )
         };
-        let changed = self.changed_by_others(setup);
-        changed.into_iter().map(set_back).collect()
+        let changed = self.looks.next(look).await;
+        changed
+            .iter()
+            .flat_map(|all| all.iter())
+            .map(set_back)
+            .collect()
     }
 
-    /// Returns the tasks of the run whose status somebody else has changed: what it is, and what tm made it.
+    /// Returns the tasks of the run whose status somebody else has changed.
     ///
     /// Just before tm writes, the status from before is still there, and that is nobody's doing.
-    fn changed_by_others(&self, setup: &RunSetup) -> Vec<(TaskId, Status, Status)> {
+    fn changed_by_others(&self, setup: &RunSetup) -> Vec<StatusOfOthers> {
         // A backlog that can't be read now is told of when it is to be written.
         let Ok(backlog) = setup.run_backlog().read() else {
             return Vec::new();
@@ -89,7 +109,11 @@ impl Ledger {
             let found = found.get(task)?;
             let at_start = joined.get(task).or_else(|| of_setup(task));
             let is_ours = found == last || Some(found) == before.as_ref().or(at_start);
-            (!is_ours).then(|| (task.clone(), found.clone(), last.clone()))
+            (!is_ours).then(|| StatusOfOthers {
+                task: task.clone(),
+                found: found.clone(),
+                ours: last.clone(),
+            })
         });
         changed.collect()
     }
@@ -103,6 +127,7 @@ impl StatusWriter {
             written: Mutex::default(),
             joined: Mutex::default(),
             sender: sender.downgrade(),
+            looks: SharedLook::new(),
         };
         Self {
             sender: Some(sender),

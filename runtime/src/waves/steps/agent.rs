@@ -56,7 +56,7 @@ pub(super) async fn run_agent(
     };
     let hooks = context.setup.checkouts.look_at_hooks();
     report.noticed.extend(hooks);
-    report.noticed.extend(set_back_statuses(context));
+    report.noticed.extend(set_back_statuses(context).await);
     match refused {
         Ok(words) => report.noticed.extend(words),
         Err(error) => return StepError::from(error).answer(Answer::WorkLost),
@@ -80,9 +80,8 @@ fn command_of(
 }
 
 /// Looks whether somebody changed statuses of the run, and says so.
-fn set_back_statuses(context: &StepContext) -> Vec<String> {
-    let set_back = || context.ledger().set_back(&context.setup);
-    let noticed = block_in_place(set_back);
+async fn set_back_statuses(context: &StepContext) -> Vec<String> {
+    let noticed = context.ledger().set_back(&context.setup).await;
     for words in &noticed {
         context.tell_warning(format!("{words} (noticed after {})", context.id()));
     }

@@ -135,7 +135,7 @@ impl StepContext {
         self.result_cache = self.result_cache.in_turn(turn);
     }
 
-    pub(crate) fn ledger(&self) -> &Ledger {
+    pub(crate) const fn ledger(&self) -> &Arc<Ledger> {
         &self.shared.ledger
     }
 
