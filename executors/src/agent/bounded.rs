@@ -29,9 +29,14 @@ impl BoundedLog {
         }
     }
 
-    /// Gives back what lies between head and tail, once it is worth it.
-    pub(super) fn keep_within(&mut self, executor: &Executor) {
-        let tail = tm_untrusted::size(&self.path).saturating_sub(self.half);
+    /// Returns how many bytes it has now.
+    pub(super) fn size(&self) -> u64 {
+        tm_untrusted::size(&self.path)
+    }
+
+    /// Gives back what lies between head and tail of a log of this size, once it is worth it.
+    pub(super) fn keep_within(&mut self, size: u64, executor: &Executor) {
+        let tail = size.saturating_sub(self.half);
         if tail.saturating_sub(self.given_back) > self.half / 4
             && executor
                 .give_back(&self.path, self.given_back..tail)
@@ -80,7 +85,7 @@ mod tests {
             .and_then(|mut file| file.write_all(b"one\ntwo\n"))
             .expect("a log");
         let mut log = BoundedLog::new(&path, LIMIT);
-        log.keep_within(&Executor::local(folder.path().to_owned()));
+        log.keep_within(log.size(), &Executor::local(folder.path().to_owned()));
         log.close().expect("closed");
         assert_eq!(std::fs::read(&path).expect("a log"), b"one\ntwo\n");
         BoundedLog::new(&folder.path().join("nothing"), LIMIT)
@@ -103,7 +108,7 @@ mod tests {
         file.write_all(b"the head\n").expect("written");
         for _ in 0..40 {
             file.write_all(&vec![b'x'; 64 * 1024]).expect("written");
-            log.keep_within(&Executor::local(folder.path().to_owned()));
+            log.keep_within(log.size(), &Executor::local(folder.path().to_owned()));
             let room = file.metadata().expect("metadata").blocks() * 512;
             assert!(room <= 2 * LIMIT, "{room}");
         }

@@ -38,6 +38,8 @@ pub(super) struct SeenAgent<'a> {
     watch: FileWatch,
     /// Whether somebody tells of its result and of what it prints.
     is_told: bool,
+    /// Whether the next growth of a log will be told, where anything is.
+    listens_to_logs: bool,
     looked_at: Instant,
     due: Instant,
 }
@@ -66,6 +68,7 @@ impl<'a> SeenAgent<'a> {
             life: LifeWatch::new(command, now),
             watch: FileWatch::default(),
             is_told: false,
+            listens_to_logs: false,
             looked_at: now,
             due: now,
         }
@@ -86,9 +89,12 @@ impl<'a> SeenAgent<'a> {
         self.due = now;
     }
 
-    fn listen_to_logs(&self) -> bool {
+    /// Listens to both logs, unless that goes on; tells whether somebody tells of them.
+    fn listen_to_logs(&mut self) -> bool {
         let logs = [&self.command.tree.stdout, &self.command.tree.stderr];
-        logs.iter().all(|log| self.watch.growth(log))
+        self.listens_to_logs =
+            self.listens_to_logs || logs.iter().all(|log| self.watch.growth(log));
+        self.listens_to_logs
     }
 
     /// Waits until it is time to look, and looks. May be dropped and called again.
@@ -115,7 +121,11 @@ impl<'a> SeenAgent<'a> {
             let pause = match sign {
                 Sign::Result if self.result_at.is_some() => continue,
                 Sign::Result | Sign::Kept => AFTER_A_FILE,
-                Sign::Output => AFTER_OUTPUT,
+                Sign::Output => {
+                    // One growth is told, and no other until somebody listens again.
+                    self.listens_to_logs = false;
+                    AFTER_OUTPUT
+                }
             };
             self.due = self.due.min(now.max(self.looked_at + pause));
         }
@@ -134,10 +144,11 @@ impl<'a> SeenAgent<'a> {
         if let Some(home) = &mut self.home {
             home.keep_up();
         }
-        for log in &mut self.logs {
-            log.keep_within(&self.command.executor);
+        let sizes = self.logs.each_ref().map(BoundedLog::size);
+        for (log, size) in self.logs.iter_mut().zip(sizes) {
+            log.keep_within(size, &self.command.executor);
         }
-        let progress = self.progress(now);
+        let progress = self.progress(now, sizes[0]);
         let has_stalled = self
             .life
             .has_stalled(self.command, (now, SystemTime::now()));
@@ -155,10 +166,9 @@ impl<'a> SeenAgent<'a> {
         self.result_at = self.result_at.or_else(|| has_result().then_some(now));
     }
 
-    /// Returns what the agent does, where it printed something.
-    fn progress(&mut self, now: Instant) -> Option<Progress> {
+    /// Returns what the agent does, where it printed something: where its log has another size.
+    fn progress(&mut self, now: Instant, size: u64) -> Option<Progress> {
         let stdout = &self.command.tree.stdout;
-        let size = tm_untrusted::size(stdout);
         if size == self.printed {
             return None;
         }
@@ -209,9 +219,12 @@ mod tests {
         let now = Instant::now();
         assert!(seen.look(now).progress.is_none());
         assert_eq!(seen.due, now + UNTOLD);
+        assert!(seen.listens_to_logs);
         seen.hear(&[Sign::Output].into(), now);
         assert_eq!(seen.due, now + AFTER_OUTPUT);
+        assert!(!seen.listens_to_logs, "it is told once");
         seen.look(now);
+        assert!(seen.listens_to_logs);
         seen.hear(&[Sign::Output].into(), now + SECOND);
         assert_eq!(seen.due, now + SECOND, "it has been silent before");
         for sign in [Sign::Result, Sign::Kept] {

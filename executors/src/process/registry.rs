@@ -25,6 +25,14 @@ struct Registry {
 }
 
 impl Registry {
+    /// Returns the numbers of programs that this process started and waits for.
+    fn started_here(&self) -> impl Iterator<Item = u32> {
+        self.trees.values().filter_map(|tree| match tree.leader {
+            Leader::Child(leader) => Some(leader.pid),
+            Leader::Starting | Leader::Adopted(_) | Leader::Unknown => None,
+        })
+    }
+
     /// Tells whether variables of an orphan say that it is another tree's, and none of this one's.
     fn is_of_another(&self, tree: &Tree, variables: &BTreeSet<&[u8]>) -> bool {
         !tree.marks(variables) && self.trees.values().any(|other| other.marks(variables))
@@ -146,10 +154,14 @@ pub fn env_markers_of(pid: u32) -> Option<Vec<(String, String)>> {
 /// Looks at all processes and remembers whom each tree has; does nothing when there is no tree.
 pub(super) fn observe() {
     static LOOKS: Mutex<LooksAtAll> = Mutex::new(LooksAtAll::new());
-    if registry().trees.is_empty() {
-        return;
-    }
-    let table = LOOKS.lock().look();
+    let waited_for = {
+        let registry = registry();
+        if registry.trees.is_empty() {
+            return;
+        }
+        registry.started_here().collect()
+    };
+    let table = LOOKS.lock().look(&waited_for);
     let observed = with_scene(&table, |scene| {
         scene.ended_orphans().for_each(signal::reap);
         scene.observed()

@@ -27,7 +27,8 @@ fn numbered() -> impl Iterator<Item = (u32, u64)> {
 /// Looks at all processes, one after the other, each of which reads what is new alone.
 ///
 /// Good for learning who started whom, and for that alone: a process that was read twice is taken to be as it was then,
-/// with the parent, the group and the session that it had. Orphans that have come to this process are read anew.
+/// with the parent, the group and the session that it had. Orphans that have come to this process are read anew; children
+/// that somebody waits for are none, although they are listed with them once the thread that started them is gone.
 #[derive(Debug, Default)]
 pub(super) struct LooksAtAll {
     seen: BTreeMap<u32, SeenProcess>,
@@ -57,11 +58,12 @@ impl LooksAtAll {
     }
 
     /// Returns all processes as they are now, as far as that can have changed.
-    pub(super) fn look(&mut self) -> ProcessTable {
+    pub(super) fn look(&mut self, waited_for: &BTreeSet<u32>) -> ProcessTable {
         self.looks += 1;
         let adopted: BTreeSet<u32> = match adopted_children() {
             Some(adopted) if !self.looks.is_multiple_of(LOOKS_UNTIL_ALL) => {
-                adopted.into_iter().collect()
+                let is_orphan = |pid: &u32| !waited_for.contains(pid);
+                adopted.into_iter().filter(is_orphan).collect()
             }
             Some(_) | None => {
                 self.seen.clear();
@@ -189,7 +191,7 @@ mod tests {
         let own = std::process::id();
         let reads = |looks: &LooksAtAll, pid: u32| looks.seen.get(&pid).map(|seen| seen.reads);
         for expected in [1, 2, 2, 2] {
-            assert!(looks.look().get(own).is_some());
+            assert!(looks.look(&BTreeSet::new()).get(own).is_some());
             assert_eq!(reads(&looks, own), Some(expected));
         }
         #[expect(clippy::disallowed_methods, reason = "any process will do")]
@@ -197,10 +199,33 @@ mod tests {
             .stdin(std::process::Stdio::piped())
             .spawn()
             .unwrap();
-        let table = looks.look();
+        let table = looks.look(&BTreeSet::new());
         assert_eq!(table.get(child.id()), process(child.id()).as_ref());
         child.kill().and_then(|()| child.wait()).unwrap();
-        assert!(looks.look().get(child.id()).is_none());
+        assert!(looks.look(&BTreeSet::new()).get(child.id()).is_none());
+    }
+
+    #[test]
+    fn a_child_whose_starter_is_gone_is_read_anew_unless_somebody_waits_for_it() {
+        #[expect(clippy::disallowed_methods, reason = "any process will do")]
+        let start = || {
+            let mut command = std::process::Command::new("cat");
+            command.stdin(std::process::Stdio::piped()).spawn()
+        };
+        let mut child = std::thread::spawn(start).join().unwrap().unwrap();
+        let pid = child.id();
+        // The thread may still be about to leave it to the first one.
+        while !adopted_children().unwrap().contains(&pid) {
+            std::thread::yield_now();
+        }
+        let reads_after = |looks: u32, waited_for: &BTreeSet<u32>| {
+            let mut all = LooksAtAll::new();
+            (0..looks).for_each(|_| drop(all.look(waited_for)));
+            all.seen.get(&pid).map(|seen| seen.reads)
+        };
+        assert_eq!(reads_after(5, &BTreeSet::new()), Some(5));
+        assert_eq!(reads_after(5, &BTreeSet::from([pid])), Some(READS));
+        child.kill().and_then(|()| child.wait()).unwrap();
     }
 
     #[test]
