@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
 
 /// Variables that say where a repository, its index or its objects are, or change what a path means.
 ///
@@ -34,14 +35,15 @@ pub(crate) const UNATTENDED: [(&str, &str); 4] = [
 /// Variables that every call of git gets on top of the caller's environment.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
-    variables: BTreeMap<OsString, OsString>,
+    /// Shared: each repository and worktree has them.
+    variables: Arc<BTreeMap<OsString, OsString>>,
 }
 
 impl Environment {
     /// Returns the environment with one more variable.
     #[must_use]
     pub fn with(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
-        self.variables
+        Arc::make_mut(&mut self.variables)
             .insert(name.as_ref().to_owned(), value.as_ref().to_owned());
         self
     }
@@ -105,6 +107,6 @@ impl Environment {
         command
             .envs(besides.iter().copied())
             .envs(AS_NAMED)
-            .envs(&self.variables);
+            .envs(&*self.variables);
     }
 }

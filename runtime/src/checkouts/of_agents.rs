@@ -29,7 +29,7 @@ impl Checkouts {
             pool.check_out(&branch, start.as_ref(), &commit, &must_contain, kept)
         })
         .await?;
-        self.made_ready(worktree, turn).await
+        Box::pin(self.made_ready(worktree, turn)).await
     }
 
     /// Takes over a worktree that an earlier process made ready and gave out.
@@ -58,7 +58,7 @@ impl Checkouts {
     ) -> Result<Worktree, NotReady> {
         let base = base.clone();
         let worktree = blocking(move || worktree.move_to_base(&base).map(|()| worktree)).await?;
-        self.made_ready(worktree, turn).await
+        Box::pin(self.made_ready(worktree, turn)).await
     }
 
     /// Makes a worktree of an agent's ready that stands on its base.

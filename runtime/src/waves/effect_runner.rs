@@ -179,7 +179,7 @@ impl EffectRunner {
         }
         let (sender, orders) = watch::channel(None);
         self.orders.insert(task.clone(), sender);
-        let step = Box::pin(steps::at_work(context, worktree, step, orders));
+        let step = steps::at_work(context, worktree, step, orders);
         self.spawn((task, attempt), step);
     }
 
@@ -281,6 +281,8 @@ impl EffectRunner {
         step: impl Future<Output = StepDone> + Send + 'static,
     ) {
         let sender = self.shared.messages.clone();
+        // Passed on as it is, it would take its room again in each of those who wait for it.
+        let step = Box::pin(step);
         self.steps.spawn(async move {
             let done = answered(of, step).await;
             // Nobody listens once the run has ended; what the step did is found by the next process.

@@ -46,8 +46,9 @@ pub(super) async fn run_agent(
         let tell = |progress| context.tell_agent(progress);
         let started = (start, command, orders);
         context.run_agent(started, tell, afterwards).await
-    };
-    let mut report = match ran.await {
+    }
+    .await;
+    let mut report = match ran {
         Ok(report) => report,
         Err(trouble) => {
             let not_started = |why| not_started(context.recipe(), why);

@@ -58,14 +58,18 @@ pub(crate) async fn at_work(
             return context.done(answer, None);
         }
     };
+    // Each has its own room once it begins: what hundreds of agents wait in has none for a proof.
     let answer = match step {
         WorkStep::Agent { timeout_ms, start } => {
-            agent::run_agent(&context, &worktree, timeout_ms, (start, orders)).await
+            let started = (start, orders);
+            Box::pin(agent::run_agent(&context, &worktree, timeout_ms, started)).await
         }
-        WorkStep::Prove => prove::prove(&context, &worktree).await,
-        WorkStep::Commit => commit::commit(&context, &worktree).await,
+        WorkStep::Prove => Box::pin(prove::prove(&context, &worktree)).await,
+        WorkStep::Commit => Box::pin(commit::commit(&context, &worktree)).await,
         WorkStep::Refactor { commit, timeout_ms } => {
-            refactor::refactor(context.clone(), &worktree, commit, timeout_ms, orders).await
+            let context = context.clone();
+            let refactored = refactor::refactor(context, &worktree, commit, timeout_ms, orders);
+            Box::pin(refactored).await
         }
     };
     context.done(answer, Some(worktree))
