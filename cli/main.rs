@@ -38,7 +38,7 @@ use std::time::Duration;
 compile_error!("tm runs on Linux and macOS; on Windows, use it within WSL");
 
 /// So many threads wait for git or the disk at the most: a run has as many with 500 agents as with 20.
-const THREADS_THAT_WAIT: usize = 64;
+const THREADS_THAT_WAIT: usize = 24;
 
 /// So long a command that is over waits for what it has left behind.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(5);

@@ -181,7 +181,7 @@ where
 /// So much waits for the disk or for git at the same time, however many agents begin or end in one moment: more would be
 /// no faster and take a thread each. Fewer than a process has threads for such work, so that what is brief, and what gives
 /// a worktree back, never waits for it.
-const PLACES_IN_BACKGROUND: usize = 48;
+const PLACES_IN_BACKGROUND: usize = 16;
 
 /// Runs what waits for the disk or for git away from the loop, and returns what it came to, unless that broke off.
 pub(crate) async fn in_background<T: Send + 'static>(
