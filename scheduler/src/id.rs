@@ -1,14 +1,15 @@
 //! Newtypes for everything that is named or counted, so that no two can be mixed up.
 //!
-//! Ids stand in many places of a plan and a run, so copies share one text.
+//! Ids stand in many places of a plan and a run: short ones, as those of tasks are, stand in place, and copies of long ones
+//! share one text.
 //!
 //! Knows nothing of where an id is written down: turning one into a file name or a branch name is the business of
 //! the crates that write files and branches.
 
+use ecow::EcoString;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 macro_rules! text_id {
@@ -16,15 +17,17 @@ macro_rules! text_id {
         $(#[$doc])*
         #[derive(Clone, Debug, Eq, Hash, PartialEq, Serialize, Deserialize)]
         #[serde(transparent)]
-        pub struct $name(Arc<str>);
+        pub struct $name(EcoString);
 
         impl $name {
             /// Wraps the text as it is.
-            pub fn new(text: impl Into<Arc<str>>) -> Self {
+            #[inline]
+            pub fn new(text: impl Into<EcoString>) -> Self {
                 Self(text.into())
             }
 
             /// Returns the text.
+            #[inline]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -37,12 +40,14 @@ macro_rules! text_id {
         }
 
         impl From<&str> for $name {
+            #[inline]
             fn from(text: &str) -> Self {
                 Self(text.into())
             }
         }
 
         impl From<String> for $name {
+            #[inline]
             fn from(text: String) -> Self {
                 Self(text.into())
             }
@@ -89,6 +94,7 @@ impl PartialOrd for TaskId {
 }
 
 impl Ord for TaskId {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         natural_order(&self.0, &other.0)
     }
@@ -132,6 +138,7 @@ impl Default for Beginning {
 }
 
 impl Beginning {
+    #[inline]
     fn push(&mut self, byte: u8) {
         if self.room > 0 {
             self.bytes = self.bytes << 8 | u128::from(byte);
@@ -188,6 +195,7 @@ fn natural_order(left: &str, right: &str) -> Ordering {
 }
 
 /// Splits the leading digits off and returns them without leading zeros.
+#[inline]
 fn take_digits<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
     let end = rest
         .iter()
