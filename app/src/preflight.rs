@@ -189,7 +189,7 @@ fn commands(
     for placed in &header.plan.tasks {
         let task = tasks.iter().find(|task| task.id == placed.task.backlog_id);
         let own = task
-            .and_then(|task| task.test_command.as_ref())
+            .and_then(|task| task.metadata.test_command.as_ref())
             .map(|text| TestCommand::shell(text, like.as_ref()));
         match own.or_else(|| like.clone()) {
             None => found.is_missing |= parts.is_empty(),

@@ -127,7 +127,7 @@ fn own_commands(
 ) -> Result<BTreeMap<TaskId, String>, Error> {
     Ok(by_id(&project.backlog_of(header)?.1.tasks)
         .into_iter()
-        .filter_map(|(id, task)| Some((id, task.test_command?)))
+        .filter_map(|(id, task)| Some((id, task.metadata.test_command.clone()?)))
         .collect())
 }
 

@@ -231,7 +231,9 @@ pub(crate) fn preflight(
 
 /// Pairs can't be proven without tests.
 fn check_tests(plan: &WavePlan, tasks: &[Task]) -> Result<(), Error> {
-    let own = tasks.iter().filter(|task| task.test_command.is_some());
+    let own = tasks
+        .iter()
+        .filter(|task| task.metadata.test_command.is_some());
     let own: BTreeSet<&TaskId> = own.map(|task| &task.id).collect();
     let mut planned = plan.tasks.iter().map(|placed| &placed.task);
     let is_unproven =

@@ -157,7 +157,7 @@ fn own_command(
         .tasks
         .into_iter()
         .find(|task| task.id == *id)
-        .and_then(|task| task.test_command))
+        .and_then(|task| task.metadata.test_command.clone()))
 }
 
 /// The command that was asked for, or those of the parts that the work touches.

@@ -128,9 +128,9 @@ mod tests {
             })
         };
         let mut red = task("2", Status::Pending, &[]);
-        red.tdd = mark(TddHalf::Red, "3");
+        red.metadata.tdd = mark(TddHalf::Red, "3");
         let mut green = task("3", Status::Pending, &[]);
-        green.tdd = mark(TddHalf::Green, "2");
+        green.metadata.tdd = mark(TddHalf::Green, "2");
         let first = task("1", Status::Pending, &[]);
         let run = run(std::slice::from_ref(&first));
         let added = addition(

@@ -125,7 +125,7 @@ impl<'t> Components<'t> {
     /// One within a feature before one across features, then the one that points furthest forward.
     fn least_meaning(&self, cycle: &[TaskId]) -> Option<CutDependency> {
         let members: BTreeSet<&TaskId> = cycle.iter().collect();
-        let feature = |id: &TaskId| self.by_id.get(id)?[0].feature.as_deref();
+        let feature = |id: &TaskId| self.by_id.get(id)?[0].metadata.feature.as_deref();
         let is_of_pair = |task: &Task, dependency: &TaskId| {
             let names = |task: &Task, half, other| {
                 task.half() == Some(half) && task.partner_id() == Some(other)
@@ -139,7 +139,7 @@ impl<'t> Components<'t> {
             .edges(&members)
             .filter(|(task, on)| !is_of_pair(task, on))
             .map(|(task, on)| {
-                let is_within_feature = task.feature.as_deref() == feature(on);
+                let is_within_feature = task.metadata.feature.as_deref() == feature(on);
                 (is_within_feature, rank[on] - rank[&task.id], on, &task.id)
             });
         let (_, _, dependency, task) = weighed.max()?;
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn repairs_leave_nothing_wrong_and_keep_red_before_green() {
         let mut green = task("1", &["2", "3"]);
-        green.tdd = Some(TddMark {
+        green.metadata.tdd = Some(TddMark {
             half: TddHalf::Green,
             paired_task_id: Some("2".into()),
         });
@@ -199,7 +199,7 @@ mod tests {
     fn a_cycle_is_cut_within_a_feature_before_across_features() {
         let mut tasks = [task("1", &["3"]), task("2", &["1"]), task("3", &["2"])];
         for (task, feature) in tasks.iter_mut().zip(["login", "login", "search"]) {
-            task.feature = Some(feature.to_owned());
+            task.metadata.feature = Some(feature.to_owned());
         }
         let repairs = repairs(&tasks, CycleRepair::Cut);
         assert_eq!(

@@ -49,6 +49,7 @@ mod results;
 mod run_status;
 mod surroundings;
 mod task;
+mod task_metadata;
 mod task_row;
 #[cfg(test)]
 mod test_table;
@@ -104,6 +105,7 @@ pub use results::{
 };
 pub use run_status::{RunStatus, StopReason};
 pub use surroundings::{Bring, StopSignal, TestHome};
-pub use task::{Complexity, Phase, Priority, Status, Task, TddHalf, TddMark};
+pub use task::{Complexity, Phase, Priority, Status, Task};
+pub use task_metadata::{MetadataFields, TaskMetadata, TddHalf, TddMark};
 pub use task_row::{Half, TaskRow, task_rows};
 pub use unit::{Unit, of_unit};

@@ -20,7 +20,7 @@ pub(crate) fn named_files(task: &Task) -> Vec<String> {
             &task.test_strategy,
         ];
         for text in texts.into_iter().chain(&task.acceptance_criteria) {
-            if text.is_empty() {
+            if !text.contains('.') {
                 continue;
             }
             let text = &text[..text.floor_char_boundary(MOST_READ)];

@@ -101,13 +101,15 @@ pub(crate) fn pair_units(
         TddMode::Off => ExplicitPairs::default(),
         TddMode::Auto | TddMode::Explicit => ExplicitPairs::find(open),
     };
+    // A GREEN depends on its RED besides.
+    let room = usize::from(mode != TddMode::Off);
     for unit in open {
-        let (task, plain) = (&*unit.task, planned(unit));
+        let (task, plain) = (&*unit.task, planned(unit, room));
         if let Some(red) = explicit.red_of.get(&task.id) {
             give(green(plain, red));
         } else if let Some(green) = explicit.green_of.get(&task.id) {
             give(red(plain, &task.id, green, red_start));
-        } else if mode == TddMode::Auto && task.tdd.is_none() && is_eligible(task) {
+        } else if mode == TddMode::Auto && task.metadata.tdd.is_none() && is_eligible(task) {
             let red_id = TaskId::new([task.id.as_str(), ":red"].concat());
             give(red(plain.clone(), &red_id, &task.id, red_start));
             give(green(plain, &red_id));
@@ -163,7 +165,7 @@ const PRODUCTS: [&str; 10] = [
 /// Tells whether a task is split in `auto` mode: not when it only configures, documents, looks into something or
 /// writes tests, judged by its category and the first words of its title.
 pub fn is_eligible(task: &Task) -> bool {
-    let category = in_small_letters(task.category.as_deref().unwrap_or_default());
+    let category = in_small_letters(task.metadata.category.as_deref().unwrap_or_default());
     if is_one_of(&category, &CATEGORIES) {
         return false;
     }
@@ -233,10 +235,11 @@ impl ExplicitPairs {
     }
 }
 
-fn planned(UnitTask { task, dependencies }: &UnitTask<'_>) -> PlannedTask {
-    // A GREEN depends on its RED besides.
-    let mut own = Vec::with_capacity(dependencies.len() + 1);
-    own.extend(dependencies.iter().cloned());
+#[inline]
+/// The task as plain work, with room for so many more dependencies.
+fn planned(UnitTask { task, dependencies }: &UnitTask<'_>, room: usize) -> PlannedTask {
+    let mut own = Vec::with_capacity(dependencies.len() + room);
+    own.extend_from_slice(dependencies);
     PlannedTask {
         id: task.id.clone(),
         backlog_id: task.id.clone(),
@@ -247,8 +250,8 @@ fn planned(UnitTask { task, dependencies }: &UnitTask<'_>) -> PlannedTask {
         priority: task.priority,
         complexity: task.complexity,
         status_before: task.status.clone(),
-        timeout_minutes: task.timeout_minutes,
-        model: task.model.clone(),
+        timeout_minutes: task.metadata.timeout_minutes,
+        model: task.metadata.model.clone(),
         files: named_files(task),
         texts: task.texts_digest(),
     }
@@ -285,7 +288,7 @@ mod tests {
 
     fn marked(id: &str, half: TddHalf, partner: &str, dependencies: &[&str]) -> Task {
         let mut task = Task::new(id, "Build it");
-        task.tdd = Some(TddMark {
+        task.metadata.tdd = Some(TddMark {
             half,
             paired_task_id: Some(partner.into()),
         });
@@ -353,7 +356,7 @@ mod tests {
     #[test]
     fn explicit_pairs_are_joined_from_either_side() {
         let mut red = marked("5", TddHalf::Red, "1", &[]);
-        red.tdd = Some(TddMark {
+        red.metadata.tdd = Some(TddMark {
             half: TddHalf::Red,
             paired_task_id: None,
         });
@@ -379,7 +382,12 @@ mod tests {
 
     /// The same, with all words in small letters first.
     fn is_eligible_in_small_letters(task: &Task) -> bool {
-        let category = task.category.as_deref().unwrap_or_default().to_lowercase();
+        let category = task
+            .metadata
+            .category
+            .as_deref()
+            .unwrap_or_default()
+            .to_lowercase();
         let title = task.title.to_lowercase();
         let words = title.split(|letter: char| !letter.is_alphanumeric() && letter != '-');
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
@@ -398,7 +406,7 @@ mod tests {
             category in prop::option::of("(?i)(documentation|testing|design|feature|te\u{17f}ting)"),
         ) {
             let mut task = Task::new("1", title);
-            task.category = category;
+            task.metadata.category = category;
             prop_assert_eq!(is_eligible(&task), is_eligible_in_small_letters(&task));
         }
     }

@@ -4,8 +4,8 @@
 //! Writes nothing. The graph is the one that `auto` pairs give on the fly; only the test tasks have ids of their own.
 
 use crate::{
-    Complexity, CycleRepair, Problem, RedStart, Status, Task, TaskId, TddHalf, TddMark,
-    is_eligible, repairs,
+    Complexity, CycleRepair, MetadataFields, Problem, RedStart, Status, Task, TaskId, TaskMetadata,
+    TddHalf, TddMark, is_eligible, repairs,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -110,7 +110,7 @@ pub fn pair_up(tasks: &[Task], options: &PairUpOptions) -> PairUp {
 }
 
 fn is_of_group(task: &Task, options: &PairUpOptions) -> bool {
-    options.group.is_none() || task.group == options.group
+    options.group.is_none() || task.metadata.group == options.group
 }
 
 /// The tasks of a backlog, found by what pairing asks for.
@@ -123,10 +123,10 @@ struct Known<'t> {
 impl<'t> Known<'t> {
     fn new(tasks: &'t [Task]) -> Self {
         let all = tasks.iter();
-        let uid = |task: &'t Task| Some((task.uid.as_deref()?, &task.id));
+        let uid = |task: &'t Task| Some((task.metadata.uid.as_deref()?, &task.id));
         let title = |task: &'t Task| {
             let title = task.title.to_lowercase();
-            ((task.group.as_deref(), title), &task.id)
+            ((task.metadata.group.as_deref(), title), &task.id)
         };
         Self {
             ids: all.clone().map(|task| (&task.id, task)).collect(),
@@ -136,7 +136,7 @@ impl<'t> Known<'t> {
     }
 
     fn skip(&self, task: &Task, absent_partner: AbsentPartner) -> Option<Skip> {
-        if let Some(mark) = &task.tdd {
+        if let Some(mark) = &task.metadata.tdd {
             let partner = mark.paired_task_id.as_ref();
             let is_there = |partner: &&TaskId| {
                 absent_partner == AbsentPartner::Finished || self.ids.contains_key(*partner)
@@ -152,7 +152,7 @@ impl<'t> Known<'t> {
             }
         }
         if let Some(with) = self.test_of(task) {
-            let (is_marked, with) = (self.ids[with].tdd.is_some(), with.clone());
+            let (is_marked, with) = (self.ids[with].metadata.tdd.is_some(), with.clone());
             return Some(if is_marked {
                 Skip::Paired { with }
             } else {
@@ -165,12 +165,14 @@ impl<'t> Known<'t> {
     /// The test task that another way of pairing has made for a task.
     fn test_of(&self, task: &Task) -> Option<&'t TaskId> {
         let by_uid = task
+            .metadata
             .uid
             .as_ref()
             .and_then(|uid| self.uids.get(format!("{uid}:red").as_str()));
-        let by_title = self
-            .titles
-            .get(&(task.group.as_deref(), red_title(task).to_lowercase()));
+        let by_title = self.titles.get(&(
+            task.metadata.group.as_deref(),
+            red_title(task).to_lowercase(),
+        ));
         by_uid.or(by_title).copied().filter(|id| **id != task.id)
     }
 
@@ -210,7 +212,13 @@ impl<'t> Known<'t> {
 
 /// The kind of work within `<spec>:<feature>:<kind>:<number>`; the path of the specification may hold any word.
 fn is_test_by_uid(task: &Task) -> bool {
-    let parts: Vec<&str> = task.uid.as_deref().unwrap_or_default().split(':').collect();
+    let parts: Vec<&str> = task
+        .metadata
+        .uid
+        .as_deref()
+        .unwrap_or_default()
+        .split(':')
+        .collect();
     parts.iter().skip(1).any(|part| {
         part.to_lowercase()
             .split('-')
@@ -230,13 +238,17 @@ fn red(task: &Task, id: TaskId, red_start: RedStart) -> Task {
         Complexity::XS | Complexity::S => Complexity::S,
         Complexity::M | Complexity::L | Complexity::XL => Complexity::M,
     });
-    red.group.clone_from(&task.group);
-    red.feature.clone_from(&task.feature);
-    red.uid = task.uid.as_ref().map(|uid| format!("{uid}:red"));
-    red.test_command.clone_from(&task.test_command);
-    red.tdd = Some(TddMark {
-        half: TddHalf::Red,
-        paired_task_id: Some(task.id.clone()),
+    let said = &task.metadata;
+    red.metadata = TaskMetadata::from(MetadataFields {
+        tdd: Some(TddMark {
+            half: TddHalf::Red,
+            paired_task_id: Some(task.id.clone()),
+        }),
+        group: said.group.clone(),
+        feature: said.feature.clone(),
+        uid: said.uid.as_ref().map(|uid| format!("{uid}:red")),
+        test_command: said.test_command.clone(),
+        ..MetadataFields::default()
     });
     if red_start == RedStart::AfterDependencies {
         red.dependencies.clone_from(&task.dependencies);
@@ -295,7 +307,7 @@ fn cuts(tasks: &[Task], reds: &[Task]) -> Vec<((TaskId, TaskId), Problem)> {
     for task in &mut after {
         if let Some(red) = red_of.get(&task.id) {
             task.dependencies.push(red.clone());
-            task.tdd = Some(TddMark {
+            task.metadata.tdd = Some(TddMark {
                 half: TddHalf::Green,
                 paired_task_id: Some(red.clone()),
             });
@@ -333,6 +345,7 @@ mod tests {
         let mut after = tasks.to_vec();
         for red in &plan.reds {
             let green = red
+                .metadata
                 .tdd
                 .as_ref()
                 .and_then(|mark| mark.paired_task_id.clone())
@@ -342,7 +355,7 @@ mod tests {
                 .find(|task| task.id == green)
                 .expect("is there");
             green.dependencies.push(red.id.clone());
-            green.tdd = Some(TddMark {
+            green.metadata.tdd = Some(TddMark {
                 half: TddHalf::Green,
                 paired_task_id: Some(red.id.clone()),
             });
@@ -409,11 +422,11 @@ mod tests {
     #[test]
     fn a_test_task_of_another_maker_counts_and_a_pair_that_lost_its_test_gets_one() {
         let mut by_uid = task("1", "Add a parser", &[]);
-        by_uid.uid = Some("spec-of-tests.md:parser:api:001".to_owned());
+        by_uid.metadata.uid = Some("spec-of-tests.md:parser:api:001".to_owned());
         let mut its_test = task("2", "Try it", &[]);
-        its_test.uid = Some("spec-of-tests.md:parser:api:001:red".to_owned());
+        its_test.metadata.uid = Some("spec-of-tests.md:parser:api:001:red".to_owned());
         let mut lost = task("3", "Add a printer", &[]);
-        lost.tdd = Some(TddMark {
+        lost.metadata.tdd = Some(TddMark {
             half: TddHalf::Green,
             paired_task_id: Some("9".into()),
         });
@@ -462,9 +475,9 @@ mod tests {
             task("3", "Add c", &[]),
             task("4", "x", &[]),
         ];
-        tasks[0].group = Some("g".to_owned());
+        tasks[0].metadata.group = Some("g".to_owned());
         tasks[1].status = Status::Done;
-        tasks[3].tdd = Some(TddMark {
+        tasks[3].metadata.tdd = Some(TddMark {
             half: TddHalf::Red,
             paired_task_id: Some("2".into()),
         });
@@ -476,7 +489,7 @@ mod tests {
             },
         );
         assert_eq!(grouped.reds.len(), 1);
-        assert_eq!(grouped.reds[0].group.as_deref(), Some("g"));
+        assert_eq!(grouped.reds[0].metadata.group.as_deref(), Some("g"));
         let all = pair_up(&tasks, &options());
         assert_eq!(
             all.notes,
@@ -511,7 +524,7 @@ mod tests {
             let task = tasks
                 .iter()
                 .find(|task| task.id == *id)
-                .and_then(|task| task.tdd.as_ref());
+                .and_then(|task| task.metadata.tdd.as_ref());
             match task {
                 Some(TddMark {
                     half: TddHalf::Red,

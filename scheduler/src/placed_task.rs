@@ -26,6 +26,7 @@ pub struct PlacedTask {
 
 impl PlacedTask {
     /// Places a task that joins a plan: nothing depends on it yet.
+    #[inline]
     pub(crate) fn joining(task: PlannedTask, wave: u32, expected_ms: Option<u64>) -> Self {
         Self {
             effective_priority: task.priority,
@@ -60,6 +61,7 @@ impl PlacedTask {
     }
 
     /// Returns what decides among ready tasks before their ids do, as a number: the most urgent is the least.
+    #[inline]
     fn urgency(&self) -> u128 {
         let priority = (self.effective_priority as u128) << 96;
         let path = u128::from(self.remaining_path) << 32;

@@ -7,8 +7,8 @@ use crate::pair::pair_units;
 use crate::positions::Positions;
 use crate::unit::{UnitSource, UnitTask, units_of};
 use crate::{
-    CutDependency, CycleRepair, Durations, PlacedTask, PlannedTask, Priority, Problem, RedStart,
-    Status, Task, TaskId, TddHalf, TddMark, TddMode, Unit, Unplannable, repairs,
+    CutDependency, CycleRepair, Durations, MetadataFields, PlacedTask, PlannedTask, Priority,
+    Problem, RedStart, Status, Task, TaskId, TddHalf, TddMark, TddMode, Unit, Unplannable, repairs,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -291,13 +291,17 @@ fn cut_cycles(planned: &mut [PlacedTask]) -> Vec<CutDependency> {
 
 /// A planned task as one of a backlog in which its pair is named.
 fn as_task(planned: &PlannedTask) -> Task {
-    let mark = TddHalf::of(planned.phase.as_str()).map(|half| TddMark {
+    let tdd = TddHalf::of(planned.phase.as_str()).map(|half| TddMark {
         half,
         paired_task_id: planned.pair.clone(),
     });
+    let metadata = MetadataFields {
+        tdd,
+        ..MetadataFields::default()
+    };
     Task {
         dependencies: planned.dependencies.clone(),
-        tdd: mark,
+        metadata: metadata.into(),
         ..Task::new(planned.id.clone(), "")
     }
 }

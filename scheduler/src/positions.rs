@@ -46,6 +46,7 @@ impl<'t> Positions<'t> {
     }
 
     /// Notes where an id stands; tells whether it stood somewhere already.
+    #[inline]
     fn insert(&mut self, id: &'t str, position: usize) -> bool {
         let position =
             u32::try_from(position).expect("a backlog has less than 4,000,000,000 tasks");
@@ -59,6 +60,7 @@ impl<'t> Positions<'t> {
     }
 
     /// Returns where an id stands.
+    #[inline]
     pub(crate) fn get(&self, id: &str) -> Option<usize> {
         let position = match plain_number(id).filter(|number| *number <= self.highest) {
             Some(number) => *self.of_numbers.get(number)?,
@@ -69,6 +71,7 @@ impl<'t> Positions<'t> {
 }
 
 /// The number that an id is and that is written like that.
+#[inline]
 fn plain_number(id: &str) -> Option<usize> {
     let digits = id.as_bytes();
     if digits.len() > MOST_DIGITS || matches!(digits, [] | [b'0', _, ..]) {

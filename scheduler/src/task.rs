@@ -2,8 +2,7 @@
 //!
 //! Does not know which file a task came from or how that file spells its fields.
 
-use crate::TaskId;
-use schemars::JsonSchema;
+use crate::{TaskId, TaskMetadata, TddHalf};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -30,23 +29,9 @@ pub struct Task {
     pub complexity: Option<Complexity>,
     /// Absolute ids of the tasks that must be finished before this one, without repeats, in the backlog's order.
     pub dependencies: Vec<TaskId>,
-    /// Its half of an explicit RED/GREEN pair (`metadata.tdd_mode`, `tdd_phase`, `paired_task_id`).
-    pub tdd: Option<TddMark>,
-    /// `metadata.task_group`.
-    pub group: Option<String>,
-    /// `category`, such as `testing` or `documentation`.
-    pub category: Option<String>,
-    /// `metadata.feature_name`, else `metadata.feature`: what the task is a part of.
-    pub feature: Option<String>,
-    /// `metadata.task_uid`: the name that a generator knows the task by.
-    pub uid: Option<String>,
-    /// `metadata.test_command`: the command that proves this task, instead of the project's.
-    pub test_command: Option<String>,
-    /// `metadata.timeout_minutes`: the limit of one attempt, instead of the one by complexity.
-    pub timeout_minutes: Option<u64>,
-    /// `metadata.model`: the model for the agent that is the first choice for it, instead of the settings'.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
+    /// What only some backlogs say of it.
+    #[serde(flatten)]
+    pub metadata: TaskMetadata,
     /// One level of subtasks.
     pub subtasks: Vec<Self>,
 }
@@ -65,14 +50,7 @@ impl Task {
             priority: Priority::Medium,
             complexity: None,
             dependencies: Vec::new(),
-            tdd: None,
-            group: None,
-            category: None,
-            feature: None,
-            uid: None,
-            test_command: None,
-            timeout_minutes: None,
-            model: None,
+            metadata: TaskMetadata::default(),
             subtasks: Vec::new(),
         }
     }
@@ -86,12 +64,12 @@ impl Task {
 
     /// Returns which half of an explicit pair it is.
     pub fn half(&self) -> Option<TddHalf> {
-        self.tdd.as_ref().map(|mark| mark.half)
+        self.metadata.tdd.as_ref().map(|mark| mark.half)
     }
 
     /// Returns the other half of its pair, when it names it.
     pub fn partner_id(&self) -> Option<&TaskId> {
-        self.tdd.as_ref()?.paired_task_id.as_ref()
+        self.metadata.tdd.as_ref()?.paired_task_id.as_ref()
     }
 }
 
@@ -144,11 +122,13 @@ impl Status {
     }
 
     /// Tells whether a run may take the task.
+    #[inline]
     pub const fn is_open(&self) -> bool {
         matches!(self, Self::Pending | Self::InProgress)
     }
 
     /// Tells whether the task holds up nobody any more: done, or decided against.
+    #[inline]
     pub const fn satisfies_dependants(&self) -> bool {
         matches!(self, Self::Done | Self::Cancelled)
     }
@@ -255,35 +235,6 @@ impl Complexity {
             Self::L => 8,
             Self::XL => 16,
         }
-    }
-}
-
-/// A task's half of an explicit pair.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct TddMark {
-    /// Which half.
-    pub half: TddHalf,
-    /// The other half, when the backlog names it.
-    pub paired_task_id: Option<TaskId>,
-}
-
-words! {
-    /// The two halves of a pair.
-    #[derive(JsonSchema)]
-    pub enum TddHalf {
-        /// Writes the failing test.
-        #[serde(alias = "RED")]
-        Red = "red",
-        /// Makes it pass.
-        #[serde(alias = "GREEN")]
-        Green = "green",
-    }
-}
-
-impl TddHalf {
-    /// Returns the word as people write it.
-    pub fn in_capitals(self) -> String {
-        self.as_str().to_uppercase()
     }
 }
 

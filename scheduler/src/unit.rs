@@ -42,6 +42,7 @@ pub(crate) enum UnitSource<'t> {
 impl Deref for UnitSource<'_> {
     type Target = Task;
 
+    #[inline]
     fn deref(&self) -> &Task {
         match self {
             Self::Whole(task) => task,
@@ -52,6 +53,7 @@ impl Deref for UnitSource<'_> {
 
 impl<'t> From<&'t Task> for UnitTask<'t> {
     /// Takes a task as it is.
+    #[inline]
     fn from(task: &'t Task) -> Self {
         Self {
             task: UnitSource::Whole(task),
@@ -157,8 +159,13 @@ fn inherit(subtask: &Task, parent: &Task) -> Task {
         child.status = parent.status.clone();
     }
     child.priority = child.priority.max(parent.priority);
-    child.group = child.group.or_else(|| parent.group.clone());
-    child.test_command = child.test_command.or_else(|| parent.test_command.clone());
+    let (own, given) = (&mut child.metadata, &parent.metadata);
+    if own.group.is_none() && given.group.is_some() {
+        own.group.clone_from(&given.group);
+    }
+    if own.test_command.is_none() && given.test_command.is_some() {
+        own.test_command.clone_from(&given.test_command);
+    }
     child
 }
 
@@ -170,6 +177,7 @@ fn without_repeats(ids: impl Iterator<Item = TaskId>) -> Vec<TaskId> {
 /// A few ids are compared with one another sooner than they are put in order.
 const FEW: usize = 8;
 
+#[inline]
 fn has_repeats(ids: &[TaskId]) -> bool {
     if ids.len() <= FEW {
         return (1..ids.len()).any(|place| ids[..place].contains(&ids[place]));

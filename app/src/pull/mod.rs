@@ -240,7 +240,7 @@ impl<'r> Passing<'r> {
         let whole = tasks.iter().filter(|task| task.phase != Phase::Red);
         let whole: Vec<Task> = whole.map(|task| self.given(task)).collect();
         let own_command = match whole.as_slice() {
-            [only] => only.test_command.clone(),
+            [only] => only.metadata.test_command.clone(),
             _ => None,
         };
         let test_command = own_command.or_else(|| Some(test_command(&run.project)?.to_string()));

@@ -142,7 +142,7 @@ fn text(answer: Value, plan: &PairUp) -> String {
 }
 
 fn green_of(red: &Task) -> Option<&TaskId> {
-    red.tdd.as_ref()?.paired_task_id.as_ref()
+    red.metadata.tdd.as_ref()?.paired_task_id.as_ref()
 }
 
 /// What makes the pairs: the test tasks, and what their implementations then say.
@@ -196,10 +196,10 @@ fn mark(phase: &str, partner: &TaskId) -> [(&'static str, Value); 3] {
 
 fn red_fields(red: &Task, green: &TaskId) -> Vec<(String, Value)> {
     let said = [
-        ("task_group", &red.group),
-        ("feature_name", &red.feature),
-        ("task_uid", &red.uid),
-        ("test_command", &red.test_command),
+        ("task_group", &red.metadata.group),
+        ("feature_name", &red.metadata.feature),
+        ("task_uid", &red.metadata.uid),
+        ("test_command", &red.metadata.test_command),
     ]
     .into_iter()
     .filter_map(|(key, value)| Some((key, json!(value.as_ref()?))));

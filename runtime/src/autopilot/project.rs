@@ -238,7 +238,7 @@ impl Project {
     /// Returns the command that runs the tests of a task.
     pub(super) fn test_command(&self, task: Option<&Task>) -> Option<TestCommand> {
         let found = crate::test_command(&self.settings, self.root());
-        match task.and_then(|task| task.test_command.as_deref()) {
+        match task.and_then(|task| task.metadata.test_command.as_deref()) {
             Some(own) => Some(TestCommand::shell(own, found.as_ref())),
             None => found,
         }

@@ -245,8 +245,9 @@ impl EffectRunner {
         let mut tasks = of_unit(&backlog.tasks, planning.unit).into_iter();
         let task = tasks.find(|task| task.id == *id);
         let task = task.expect("the addition was found in this backlog");
-        let has_command =
-            setup.test_command.is_some() || !setup.parts.is_empty() || task.test_command.is_some();
+        let has_command = setup.test_command.is_some()
+            || !setup.parts.is_empty()
+            || task.metadata.test_command.is_some();
         if !has_command && planned.iter().any(|planned| planned.phase != Phase::None) {
             let why = "there is no test command to prove it with";
             return Err(failed("no-test-command", why));

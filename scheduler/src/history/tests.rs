@@ -210,11 +210,11 @@ fn halves_of_an_explicit_pair_are_done_together() {
         Task::new("1", "Parse it"),
         Task::new("2", "Test the parser"),
     ];
-    tasks[0].tdd = Some(TddMark {
+    tasks[0].metadata.tdd = Some(TddMark {
         half: TddHalf::Green,
         paired_task_id: Some("2".into()),
     });
-    tasks[1].tdd = Some(TddMark {
+    tasks[1].metadata.tdd = Some(TddMark {
         half: TddHalf::Red,
         paired_task_id: None,
     });

@@ -2,42 +2,17 @@
 
 use super::change::number;
 use super::document::{Kind, Value};
+use super::siblings::{Siblings, absolute};
 use super::spellings::{Field, Likeness, Members, meant_priority, meant_status};
 use super::{Backlog, Position, SourceKind, Warning};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use tm_scheduler::{Complexity, Priority, Status, Task, TaskId, TddHalf, TddMark};
+use tm_scheduler::{
+    Complexity, MetadataFields, Priority, Status, Task, TaskId, TaskMetadata, TddHalf, TddMark,
+};
 
 /// A title has so many characters at the most.
 const LONGEST_TITLE: usize = 1_000;
-
-/// The other subtasks of the same task, whose numbers name them in dependencies.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Siblings<'a> {
-    /// The task's id.
-    pub(super) parent: &'a str,
-    /// The numbers of all its subtasks.
-    pub(super) numbers: &'a BTreeSet<String>,
-    /// The number of the subtask itself.
-    pub(super) own: &'a str,
-}
-
-impl Siblings<'_> {
-    /// Returns the absolute id of a subtask.
-    fn id(&self, number: &str) -> String {
-        format!("{}.{number}", self.parent)
-    }
-}
-
-/// Returns the id that a dependency means: a number that a sibling has names that one, all else is absolute.
-pub(super) fn absolute<'w>(within: Option<Siblings<'_>>, written: Cow<'w, str>) -> Cow<'w, str> {
-    match within {
-        Some(siblings) if siblings.numbers.contains(&*written) && written != siblings.own => {
-            siblings.id(&written).into()
-        }
-        Some(_) | None => written,
-    }
-}
 
 /// Collects what is odd.
 #[derive(Debug, Default)]
@@ -111,7 +86,9 @@ impl Reader {
         task.test_strategy = text(members.get(Field::TestStrategy));
         task.acceptance_criteria =
             criteria(members.get(Field::AcceptanceCriteria), &task.description);
-        task.category = members.word(Field::Category);
+        if let Some(category) = members.word(Field::Category) {
+            task.metadata.category = Some(category);
+        }
         self.standing(value, members, &mut task);
         if let Some(metadata) = members.get(Field::Metadata) {
             self.metadata(metadata, &mut task);
@@ -209,35 +186,49 @@ impl Reader {
                 ["acceptanceCriteria", "acceptance_criteria"].map(|name| members.get(name));
             task.acceptance_criteria = criteria(written[0].or(written[1]).copied(), "");
         }
-        task.category = task.category.take().or_else(|| field("category"));
-        task.feature = field("feature_name").or_else(|| field("feature"));
-        task.uid = field("task_uid");
-        task.group = field("task_group");
-        task.test_command = field("test_command");
-        task.timeout_minutes = field("timeout_minutes").and_then(|text| text.parse().ok());
-        task.model = field("model").filter(|model| is_model(model));
-        if let (None, Some(written)) = (&task.model, members.get("model")) {
+        let model = field("model").filter(|model| is_model(model));
+        if let (None, Some(written)) = (&model, members.get("model")) {
             let message = "is no name of a model; it is left out";
             self.warn(*written, Some(&task.id), "metadata.model", message);
         }
+        let category = task.metadata.category.clone();
+        task.metadata = TaskMetadata::from(MetadataFields {
+            tdd: self.tdd_mark(metadata, &members, &task.id),
+            group: field("task_group"),
+            category: category.or_else(|| field("category")),
+            feature: field("feature_name").or_else(|| field("feature")),
+            uid: field("task_uid"),
+            test_command: field("test_command"),
+            timeout_minutes: field("timeout_minutes").and_then(|text| text.parse().ok()),
+            model,
+        });
         task.complexity = task
             .complexity
             .or_else(|| Complexity::parse(&field("complexity")?));
         if let Some(priority) = field("priority").and_then(|text| Priority::parse(&text)) {
             task.priority = priority;
         }
-        if field("tdd_mode").as_deref() != Some("true") {
-            return;
-        }
+    }
+
+    /// Which half of a pair it is marked as.
+    fn tdd_mark(
+        &mut self,
+        metadata: Value<'_>,
+        members: &BTreeMap<Cow<'_, str>, Value<'_>>,
+        id: &TaskId,
+    ) -> Option<TddMark> {
+        let field = |name: &str| members.get(name)?.plain();
+        field("tdd_mode").filter(|mode| mode == "true")?;
         let said = field("tdd_phase").unwrap_or_else(|| "nothing".to_owned());
         let Some(half) = TddHalf::of(&said) else {
             let message = format!("is `{said}`, not red or green");
-            return self.warn(metadata, Some(&task.id), "metadata.tdd_phase", message);
+            self.warn(metadata, Some(id), "metadata.tdd_phase", message);
+            return None;
         };
-        task.tdd = Some(TddMark {
+        Some(TddMark {
             half,
             paired_task_id: field("paired_task_id").map(TaskId::from),
-        });
+        })
     }
 
     /// A subtask's number names a sibling when there is one of that number, else a task; with a dot it is absolute.
@@ -247,24 +238,25 @@ impl Reader {
         task: &mut Task,
         within: Option<Siblings<'_>>,
     ) {
-        let mut written: Vec<Cow<'_, str>> = Vec::new();
+        let mut ids = Vec::new();
         for (name, list) in &members.dependencies {
+            ids.reserve_exact(list.elements().count());
+            let mut push = |written| ids.push(TaskId::from(&*absolute(within, written)));
             let mut odd = |at, message| self.warn(at, Some(&task.id), name, message);
             if list.kind() == Kind::Array {
                 for element in list.elements() {
                     match element.text().or_else(|| id(element)) {
-                        Some(id) => written.push(id),
+                        Some(id) => push(id),
                         None => odd(element, "an entry that is no id is left out"),
                     }
                 }
             } else {
-                let ids = between_commas(&list.text().unwrap_or_default());
-                written.extend(ids.into_iter().map(Cow::Owned));
+                let written = between_commas(&list.text().unwrap_or_default());
+                written.into_iter().map(Cow::Owned).for_each(push);
                 odd(*list, "is not a list; read as ids between commas");
             }
         }
-        let ids = written.into_iter().map(|written| absolute(within, written));
-        task.dependencies = without_repeats(&ids.collect::<Vec<_>>());
+        task.dependencies = without_repeats(ids);
     }
 
     fn subtasks(&mut self, list: Value<'_>, task: &mut Task, within: Option<Siblings<'_>>) {
@@ -323,27 +315,20 @@ impl Reader {
 /// Returns the id of an entry as it is written: `1.10` stays `1.10`.
 pub(super) fn id(value: Value<'_>) -> Option<Cow<'_, str>> {
     let id = value.get("id")?.text();
-    id.filter(|id| !id.trim().is_empty())
+    id.filter(|id| id.contains(|letter: char| !letter.is_whitespace()))
 }
 
 /// A few ids are compared with one another sooner than they are put in order.
 const FEW: usize = 8;
 
 /// Returns ids in their order, each once.
-fn without_repeats(ids: &[Cow<'_, str>]) -> Vec<TaskId> {
-    let mut seen = BTreeSet::new();
-    let mut once = Vec::with_capacity(ids.len());
-    for (place, id) in ids.iter().enumerate() {
-        let is_known = if ids.len() <= FEW {
-            ids[..place].contains(id)
-        } else {
-            !seen.insert(id)
-        };
-        if !is_known {
-            once.push(TaskId::from(&**id));
-        }
+fn without_repeats(mut ids: Vec<TaskId>) -> Vec<TaskId> {
+    let is_once = |place: usize| !ids[..place].contains(&ids[place]);
+    if ids.len() > FEW || !(1..ids.len()).all(is_once) {
+        let mut seen = BTreeSet::new();
+        ids.retain(|id| seen.insert(id.clone()));
     }
-    once
+    ids
 }
 
 /// Whether a text can be an argument that names a model, and no option of the agent's.
@@ -383,6 +368,9 @@ fn text(value: Option<Value<'_>>) -> String {
 
 /// Acceptance criteria: a list, a text of lines, or the boxes to tick in the description.
 fn criteria(written: Option<Value<'_>>, description: &str) -> Vec<String> {
+    if written.is_none() && description.is_empty() {
+        return Vec::new();
+    }
     let listed = without_bullets(text(written).lines());
     if !listed.is_empty() {
         return listed;

@@ -16,6 +16,7 @@ mod fixtures;
 mod kind;
 mod loaded;
 mod repair;
+mod siblings;
 mod snapshot;
 mod source;
 mod spellings;

@@ -127,7 +127,10 @@ impl BacklogSource {
 
     /// Keeps the tasks of a group, of which there must be one.
     fn keep_group(&self, backlog: &mut Backlog, group: &str) -> Result<(), BacklogError> {
-        let groups = backlog.tasks.iter().filter_map(|task| task.group.as_ref());
+        let groups = backlog
+            .tasks
+            .iter()
+            .filter_map(|task| task.metadata.group.as_ref());
         let groups: BTreeSet<&String> = groups.collect();
         if !groups.iter().any(|known| *known == group) {
             let known = if groups.is_empty() {
@@ -142,7 +145,7 @@ impl BacklogSource {
                 known,
             });
         }
-        let is_of_group = |task: &Task| task.group.as_deref() == Some(group);
+        let is_of_group = |task: &Task| task.metadata.group.as_deref() == Some(group);
         backlog.tasks.retain(is_of_group);
         Ok(())
     }

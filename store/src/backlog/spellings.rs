@@ -70,6 +70,7 @@ const FIELDS: usize = Field::Metadata as usize + 1;
 
 impl Field {
     /// Returns the field of a name and which of its names it is, counted over all.
+    #[inline]
     fn named(name: &str) -> Option<(Self, usize)> {
         let rank = NAMES.iter().position(|(known, _)| *known == name)?;
         Some((NAMES[rank].1, rank))
@@ -126,17 +127,20 @@ impl<'d> Members<'d> {
     }
 
     /// Returns the id as it is written: `1.10` stays `1.10`.
+    #[inline]
     pub(super) fn id(&self) -> Option<Cow<'d, str>> {
         let id = self.id?.text();
-        id.filter(|id| !id.trim().is_empty())
+        id.filter(|id| id.contains(|letter: char| !letter.is_whitespace()))
     }
 
     /// Returns a field that is there and not null.
+    #[inline]
     pub(super) fn get(&self, field: Field) -> Option<Value<'d>> {
         self.found[field as usize].map(|(_, value)| value)
     }
 
     /// Returns a field that is a plain value.
+    #[inline]
     pub(super) fn text(&self, field: Field) -> Option<Cow<'d, str>> {
         self.get(field)?.text()
     }

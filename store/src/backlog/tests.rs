@@ -119,7 +119,11 @@ fn a_model_is_a_name_and_never_an_option() {
             r#"{{"master": {{"tasks": [{{"id": 1, "title": "A", "status": "pending", "metadata": {{"model": {written}}}}}]}}}}"#
         );
         let backlog = Scene::new("tasks.json", &text).read();
-        assert_eq!(backlog.tasks[0].model.as_deref(), read, "{written}");
+        assert_eq!(
+            backlog.tasks[0].metadata.model.as_deref(),
+            read,
+            "{written}"
+        );
         let is_told = backlog
             .warnings
             .iter()
@@ -156,8 +160,11 @@ fn odd_fields_are_read_with_a_warning_and_never_refused() {
         ["1".into(), "2".into(), "3.10".into()] as [TaskId; 3]
     );
     assert_eq!(one.acceptance_criteria, ["one", "two"]);
-    assert_eq!(one.tdd.as_ref().map(|mark| mark.half), Some(TddHalf::Red));
-    assert_eq!(one.group.as_deref(), Some("g"));
+    assert_eq!(
+        one.metadata.tdd.as_ref().map(|mark| mark.half),
+        Some(TddHalf::Red)
+    );
+    assert_eq!(one.metadata.group.as_deref(), Some("g"));
     assert_eq!(two.acceptance_criteria, ["box"]);
     assert_eq!(
         two.subtasks[1].dependencies,

@@ -186,7 +186,7 @@ impl StepContext {
     }
 
     fn own_command(&self) -> Option<TestCommand> {
-        let own = self.task.test_command.as_ref()?;
+        let own = self.task.metadata.test_command.as_ref()?;
         Some(TestCommand::shell(own, self.setup.test_command.as_ref()))
     }
 
@@ -228,7 +228,7 @@ impl StepContext {
 
     /// Returns the trailers that name what proved something, where it is not just the project's command.
     pub(crate) fn command_trailers(&self, command: Option<&TestCommand>) -> String {
-        let is_said = self.task.test_command.is_some() || !self.setup.parts.is_empty();
+        let is_said = self.task.metadata.test_command.is_some() || !self.setup.parts.is_empty();
         let each = command.filter(|_| is_said).map(TestCommand::each);
         let line = |one: &TestCommand| format!("{TEST_COMMAND}: {}\n", as_value(&one.to_string()));
         each.unwrap_or_default().iter().map(line).collect()

@@ -3,7 +3,8 @@
 use super::find::{Index, ids, must_be_there, number, spelled};
 use super::{Ids, NO_OBJECT, Refusal, SourceKind, Tasks};
 use crate::backlog::document::Tree;
-use crate::backlog::fields::{Siblings, absolute, between_commas};
+use crate::backlog::fields::between_commas;
+use crate::backlog::siblings::{Siblings, absolute};
 use crate::backlog::spellings::Field;
 use std::collections::BTreeSet;
 use tm_scheduler::TaskId;

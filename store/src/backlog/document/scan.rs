@@ -120,6 +120,7 @@ impl Scanner<'_> {
 
     /// Goes from behind a value or an opening bracket to the next value, closing what ends between; tells whether
     /// there is one.
+    #[inline]
     fn go_to_next_value(&mut self) -> Scan<bool> {
         loop {
             self.skip_blanks();
@@ -153,12 +154,14 @@ impl Scanner<'_> {
         }
     }
 
+    #[inline]
     fn open_container(&mut self, kind: Kind) {
         self.open.push(self.nodes.len());
         self.push(self.position, kind);
         self.position += 1;
     }
 
+    #[inline]
     fn close_container(&mut self) {
         let next = as_offset(self.nodes.len());
         let container = self.open.pop().expect("only an open container is closed");
@@ -168,6 +171,7 @@ impl Scanner<'_> {
     }
 
     /// Scans a key and the colon behind it.
+    #[inline]
     fn key(&mut self) -> Scan<()> {
         if self.peek() != Some(b'"') {
             return Err(self.unexpected("expected a key in double quotes"));
@@ -269,16 +273,19 @@ impl Scanner<'_> {
         });
     }
 
+    #[inline]
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.position).copied()
     }
 
+    #[inline]
     fn skip_one_of(&mut self, wanted: &[u8]) -> bool {
         let found = self.peek().is_some_and(|byte| wanted.contains(&byte));
         self.position += usize::from(found);
         found
     }
 
+    #[inline]
     fn skip_blanks(&mut self) {
         // Mostly there is none, or one.
         if self.peek().is_some_and(|byte| byte <= b' ') {
@@ -304,6 +311,7 @@ const HIGHEST: u64 = LOWEST << 7;
 
 /// Returns how many bytes stand before the first one that a string can't hold as it is: its end, an escape, a control
 /// character.
+#[inline]
 fn plain_length(bytes: &[u8]) -> usize {
     let (words, _) = bytes.as_chunks::<WORD>();
     for (place, word) in words.iter().enumerate() {

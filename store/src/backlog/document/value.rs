@@ -14,11 +14,13 @@ pub(crate) struct Value<'d> {
 
 impl<'d> Value<'d> {
     /// Returns what the value is.
+    #[inline]
     pub(crate) fn kind(self) -> Kind {
         self.node().kind
     }
 
     /// Returns the value as it is spelled.
+    #[inline]
     pub(crate) fn raw(self) -> &'d str {
         &self.document.text[self.span()]
     }
@@ -29,6 +31,7 @@ impl<'d> Value<'d> {
     }
 
     /// Returns the same without a copy where it has no escapes.
+    #[inline]
     pub(crate) fn text(self) -> Option<Cow<'d, str>> {
         match self.kind() {
             Kind::Text | Kind::EscapedText => Some(self.content()),
@@ -46,12 +49,14 @@ impl<'d> Value<'d> {
     }
 
     /// Returns the members of an object, in order; nothing for anything else.
+    #[inline]
     pub(crate) fn members(self) -> impl Iterator<Item = (Cow<'d, str>, Self)> {
         self.member_values()
             .map(|(key, value)| (key.content(), value))
     }
 
     /// Returns the elements of an array, in order; nothing for anything else.
+    #[inline]
     pub(crate) fn elements(self) -> Children<'d> {
         self.children_when(Kind::Array)
     }
@@ -72,6 +77,7 @@ impl<'d> Value<'d> {
     }
 
     /// Returns the first node that does not belong to this value.
+    #[inline]
     pub(crate) fn end_of_nodes(self) -> usize {
         self.node().next as usize
     }
@@ -82,17 +88,20 @@ impl<'d> Value<'d> {
     }
 
     /// Returns the members of an object with their keys as values.
+    #[inline]
     pub(super) fn member_values(self) -> impl Iterator<Item = (Self, Self)> {
         let mut children = self.children_when(Kind::Object);
         std::iter::from_fn(move || Some((children.next()?, children.next()?)))
     }
 
     /// Returns the bytes it takes in the text.
+    #[inline]
     pub(crate) fn span(self) -> Range<usize> {
         let node = self.node();
         node.start as usize..node.end as usize
     }
 
+    #[inline]
     fn children_when(self, kind: Kind) -> Children<'d> {
         let end = if self.kind() == kind {
             self.end_of_nodes()
@@ -107,6 +116,7 @@ impl<'d> Value<'d> {
     }
 
     /// Returns the content of a string.
+    #[inline]
     fn content(self) -> Cow<'d, str> {
         let raw = self.raw();
         let inside = &raw[1..raw.len() - 1];
@@ -116,6 +126,7 @@ impl<'d> Value<'d> {
         }
     }
 
+    #[inline]
     fn node(self) -> Node {
         self.document.nodes[self.index]
     }
@@ -132,6 +143,7 @@ pub(crate) struct Children<'d> {
 impl<'d> Iterator for Children<'d> {
     type Item = Value<'d>;
 
+    #[inline]
     fn next(&mut self) -> Option<Value<'d>> {
         if self.index >= self.end {
             return None;
