@@ -37,9 +37,6 @@ use std::time::Duration;
 #[cfg(not(unix))]
 compile_error!("tm runs on Linux and macOS; on Windows, use it within WSL");
 
-/// So many threads wait for git or the disk at the most: a run has as many with 500 agents as with 20.
-const THREADS_THAT_WAIT: usize = 24;
-
 /// So long a command that is over waits for what it has left behind.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(5);
 
@@ -79,7 +76,7 @@ fn held_program() -> Option<ExitCode> {
 fn run(arguments: Arguments, invocation: &Invocation) -> Result {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(THREADS_THAT_WAIT)
+        .max_blocking_threads(tm_runtime::threads_that_wait())
         .enable_all()
         .build()?;
     let done = runtime.block_on(perform(arguments, invocation));

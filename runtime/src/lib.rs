@@ -34,7 +34,7 @@ pub use setup::{
     attempt_limits, content_rules, environment, home, home_of_checkout, rules, run_hooks,
     test_command, tests_at_once,
 };
-pub use step_error::StepError;
+pub use step_error::{StepError, threads_that_wait};
 pub(crate) use step_error::{blocking, briefly, describe, in_background};
 pub use test_queue::{PlaceNews, TestQueue, Turn};
 pub use waves::steering;

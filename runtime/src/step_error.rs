@@ -6,7 +6,9 @@ use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
+use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::LazyLock;
 use tm_scheduler::{Answer, GateResult};
 use tokio::sync::Semaphore;
 
@@ -178,18 +180,31 @@ where
     Ok(in_background(work).await??)
 }
 
-/// So much waits for the disk or for git at the same time, however many agents begin or end in one moment: more would be
-/// no faster and take a thread each. Fewer than a process has threads for such work, so that what is brief, and what gives
-/// a worktree back, never waits for it.
-const PLACES_IN_BACKGROUND: usize = 16;
+/// So much waits for the disk or for git at the same time for each processor, within these bounds, however many agents begin
+/// or end in one moment: more would be no faster and take a thread each.
+const PLACES_A_PROCESSOR: usize = 4;
+const PLACES: RangeInclusive<usize> = 16..=48;
+/// So many threads there are besides, so that what is brief, and what gives a worktree back, never waits for it.
+const FURTHER_THREADS: usize = 16;
+
+fn places_in_background() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    (processors * PLACES_A_PROCESSOR).clamp(*PLACES.start(), *PLACES.end())
+}
+
+/// Returns how many threads of a process may wait for git or the disk at the most: a run has as many with 500 agents as
+/// with 20.
+pub fn threads_that_wait() -> usize {
+    places_in_background() + FURTHER_THREADS
+}
 
 /// Runs what waits for the disk or for git away from the loop, and returns what it came to, unless that broke off.
 pub(crate) async fn in_background<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, StepError> {
-    static PLACES: Semaphore = Semaphore::const_new(PLACES_IN_BACKGROUND);
+    static FREE: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(places_in_background()));
     // It is never closed.
-    let place = PLACES.acquire().await;
+    let place = FREE.acquire().await;
     let done = tokio::task::spawn_blocking(work).await;
     drop(place);
     done.map_err(|error| StepError::of_task(error.to_string()))
