@@ -22,7 +22,7 @@ const TICKS: Duration = Duration::from_millis(50);
 const COARSE_TICKS: Duration = Duration::from_secs(2);
 
 /// So many files are looked at each time: the objects of some hundred landings.
-const MOST_LOOKED_AT: usize = 1_000;
+const MOST_LOOKED_AT: usize = 500;
 
 /// What was checked after a commit, with all that it leads to.
 #[derive(Debug)]

@@ -24,6 +24,7 @@ mod indexed;
 mod left_locks;
 mod library;
 mod merge;
+mod merge_bases;
 mod merge_into_checkout;
 mod merged;
 mod names;

@@ -224,21 +224,44 @@ impl<'a> Fresh<'a> {
         if Some(tree) == base || !self.is_to_be_read(tree) {
             return Some(());
         }
-        let entries = named(&self.git.find_tree(tree).ok()?)?;
-        let of_base = base
-            .and_then(|base| named(&self.git.find_tree(base).ok()?))
-            .unwrap_or_default();
-        let of_base = by_name(&of_base);
-        for Named { name, mode, id } in &entries {
-            let (id, same_name) = (*id, of_base.get(&**name).map(|(_, id)| *id));
-            match *mode {
-                FOLDER => self.tree(id, same_name)?,
+        for Differing { mode, id, before } in self.differing(tree, base)? {
+            match mode {
+                FOLDER => self.tree(id, before)?,
                 // Its commit is in another repository.
                 NESTED => {}
-                _ if same_name == Some(id) || !self.is_to_be_read(id) => {}
+                _ if !self.is_to_be_read(id) => {}
                 _ => content(&self.git, id).map(drop)?,
             }
         }
         Some(())
     }
+    /// Returns what a tree says of names of which the other one says something else, or nothing; `None` for modes that are
+    /// git's to read.
+    fn differing(&self, tree: Oid, base: Option<Oid>) -> Option<Vec<Differing>> {
+        let (tree, base) = (
+            self.git.find_tree(tree).ok()?,
+            base.and_then(|base| self.git.find_tree(base).ok()),
+        );
+        let mut differing = Vec::new();
+        for entry in &tree {
+            let (mode, id) = (entry.filemode_raw(), entry.id());
+            MODES.contains(&mode).then_some(())?;
+            let before = base
+                .as_ref()
+                .and_then(|base| base.get_name_bytes(entry.name_bytes()))
+                .map(|before| before.id());
+            if before != Some(id) {
+                differing.push(Differing { mode, id, before });
+            }
+        }
+        Some(differing)
+    }
+}
+
+/// What a tree says of a name of which another one says something else.
+struct Differing {
+    mode: i32,
+    id: Oid,
+    /// The object that the other one has.
+    before: Option<Oid>,
 }

@@ -9,6 +9,7 @@
 use crate::checked_objects::CheckedObjects;
 use crate::files::{beginning, create_folder, link, replace};
 use crate::library::{FOLDER, Fresh, Library, content};
+use crate::merge_bases::MergeBases;
 use crate::names::name_of;
 use crate::repository::own_objects::OwnObjects;
 use crate::writer::Writer;
@@ -90,9 +91,7 @@ pub(crate) struct Reader {
     common: PathBuf,
     writes: LibraryWrites,
     library: Mutex<Library>,
-    /// The library once more, for ways through history alone: what it has parsed it does not keep as it read it, and would
-    /// read it from the disk again on each way.
-    history: Mutex<git2::Repository>,
+    merge_bases: Mutex<MergeBases>,
     /// What wrote objects before, and does nothing now.
     writers: Mutex<Vec<git2::Repository>>,
     /// Objects of indices of tm's own that were here.
@@ -136,7 +135,7 @@ impl Reader {
             common: common.to_owned(),
             writes,
             library: Mutex::new(Library::new(git)),
-            history: Mutex::new(history),
+            merge_bases: Mutex::new(MergeBases::new(history)),
             writers: Mutex::default(),
             indexed: Mutex::default(),
         }))
@@ -248,14 +247,12 @@ impl Reader {
     }
 
     fn descends(&self, descendant: Oid, ancestor: Oid) -> Option<bool> {
-        let history = self.history.lock();
-        history.graph_descendant_of(descendant, ancestor).ok()
+        Some(*self.bases(descendant, ancestor)? == [ancestor])
     }
 
     /// Returns where two commits part, all of them.
     pub(crate) fn bases(&self, one: Oid, other: Oid) -> Option<Vec<Oid>> {
-        let bases = self.history.lock().merge_bases(one, other).ok()?;
-        Some(bases.to_vec())
+        self.merge_bases.lock().of(one, other)
     }
 
     /// Returns the files of a tree that are wanted by mode and path, in git's order.

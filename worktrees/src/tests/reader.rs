@@ -313,18 +313,18 @@ fn a_way_through_history_is_read_from_the_disk_once() {
     let (library, _) = both(&scene);
     let listed = scene.git(&["rev-list", "HEAD"]);
     let commits: Vec<CommitId> = listed.lines().map(CommitId::new).collect();
-    let [last, middle, ..] = &commits[..] else {
+    let [last, middle, before, ..] = &commits[..] else {
         panic!("{listed}");
     };
-    let ask = || library.read(|reader| reader.is_ancestor(&first, last));
-    assert_eq!(ask(), Some(true));
+    let follows = |ancestor| library.read(|reader| reader.is_ancestor(ancestor, last));
+    assert_eq!(follows(&first), Some(true));
     for commit in &commits {
         library.tree_of(commit).expect("a tree");
     }
     let (folder, file) = middle.as_str().split_at(2);
     let objects = scene.repository.checkout_root().join(".git/objects");
     std::fs::remove_file(objects.join(folder).join(file)).expect("it is loose");
-    assert_eq!(ask(), Some(true));
+    assert_eq!(follows(before), Some(true));
 }
 
 /// Repositories that the library can't read, as git makes them here.
