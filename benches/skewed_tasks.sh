@@ -8,18 +8,5 @@
 #   time with what the first one tells (HISTORY=1)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-tm=${TM:-}
-if [ -z "$tm" ]; then
-    cargo build --quiet --release --bin tm
-    tm=${CARGO_TARGET_DIR:-$PWD/target}/release/tm
-fi
-room=$(df --output=avail /dev/shm 2>/dev/null | tail -1 || true)
-if [ -z "${TMPDIR:-}" ] && [ "${room:-0}" -gt 1000000 ]; then
-    export TMPDIR=/dev/shm
-fi
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-PATH=$(dirname "$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')"):$PATH
-export PATH HOME=$folder/home GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
-mkdir -p "$HOME"
+. benches/surroundings.sh
 python3 benches/skewed_tasks.py "$folder" "$tm" "${1:-60}" "${2:-5}" "${3:-1000}"
