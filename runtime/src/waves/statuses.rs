@@ -40,6 +40,8 @@ pub(crate) struct Ledger {
     sender: mpsc::WeakUnboundedSender<(TaskId, Status)>,
     /// Looks at the backlog: many agents that end in the same moment are content with one.
     looks: SharedLook<Vec<StatusOfOthers>>,
+    /// The last look of which somebody has told.
+    told: Mutex<Option<Arc<Vec<StatusOfOthers>>>>,
 }
 
 /// A status that somebody else has changed.
@@ -81,12 +83,15 @@ impl Ledger {
                 "somebody set the status of task {task} to `{found}`; it is set back to `{ours}`"
             )
         };
-        let changed = self.looks.next(look).await;
-        changed
-            .iter()
-            .flat_map(|all| all.iter())
-            .map(set_back)
-            .collect()
+        let Some(changed) = self.looks.next(look).await else {
+            return Vec::new();
+        };
+        // Of those who share a look one tells.
+        let told = self.told.lock().replace(Arc::clone(&changed));
+        if told.is_some_and(|told| Arc::ptr_eq(&told, &changed)) {
+            return Vec::new();
+        }
+        changed.iter().map(set_back).collect()
     }
 
     /// Returns the tasks of the run whose status somebody else has changed.
@@ -128,6 +133,7 @@ impl StatusWriter {
             joined: Mutex::default(),
             sender: sender.downgrade(),
             looks: SharedLook::new(),
+            told: Mutex::default(),
         };
         Self {
             sender: Some(sender),
