@@ -2,6 +2,7 @@
 
 use super::bridge::{self, Bridge};
 use super::bwrap::is_keeper;
+use super::layers::Mounts;
 use super::{calls, landlock, layers, limits, sockets};
 use crate::{Confinement, Level, Network, Sandbox};
 use serde::{Deserialize, Serialize};
@@ -96,8 +97,9 @@ fn become_held(argument: &OsStr, program: &OsStr, rest: &[OsString]) -> io::Resu
         if matches!(entry.confinement.network, Network::Proxy { .. }) {
             bridge::start(argument)?;
         }
-        layers::lay(&entry.confinement)?;
-        sockets::cover(&entry.sockets)?;
+        let mut mounts = Mounts::default();
+        layers::lay(&entry.confinement, &mut mounts)?;
+        sockets::cover(&entry.sockets, &mut mounts)?;
         limits::bound_namespace(entry.confinement.limits);
         layers::keep_kernel()?;
     }

@@ -16,29 +16,52 @@ use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+/// What this process mounts on top of what bubblewrap did.
+#[derive(Debug, Default)]
+pub(super) struct Mounts {
+    /// Whether it is known who may mount here.
+    is_settled: bool,
+}
+
+impl Mounts {
+    /// Mounts something; where nothing was yet and that is refused, once more in a namespace of its own: bubblewrap puts a
+    /// program of a normal user's into a namespace within the one that its mounts belong to, and nobody mounts from there.
+    /// Returns what came of it.
+    ///
+    /// # Errors
+    /// This process could not stay who it is.
+    pub(super) fn mount(
+        &mut self,
+        mount: impl Fn() -> io::Result<()>,
+    ) -> io::Result<io::Result<()>> {
+        let mounted = mount();
+        let is_refused = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+        let is_refused = mounted.as_ref().is_err_and(is_refused);
+        let was_settled = self.is_settled;
+        self.is_settled |= is_refused || mounted.is_ok();
+        if is_refused && !was_settled && own_mounts()? {
+            return Ok(mount());
+        }
+        Ok(mounted)
+    }
+}
+
 /// Lays a layer over every folder that is to have one, in a file system of the program's own. One that can't have one
 /// stays read-only: a layer is a comfort, and its absence opens nothing.
 ///
 /// # Errors
 /// This process could not stay who it is.
-pub(super) fn lay(confinement: &Confinement) -> io::Result<()> {
+pub(super) fn lay(confinement: &Confinement, mounts: &mut Mounts) -> io::Result<()> {
     let rules = confinement.view.differing();
-    let layered = rules.filter(|(_, access)| *access == Access::Layered);
-    for (number, (path, _)) in layered.enumerate() {
+    for (path, _) in rules.filter(|(_, access)| *access == Access::Layered) {
         let layer = Layer::of(path, confinement);
-        let laid = layer.lay();
-        // Bubblewrap puts a program of a normal user's into a namespace within the one that its mounts belong to, and
-        // nobody mounts from there.
-        let is_refused = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
-        if number == 0 && laid.is_err_and(is_refused) && own_mounts()? {
-            let _stays_read_only = layer.lay();
-        }
+        let _stays_read_only = mounts.mount(|| layer.lay())?;
     }
     Ok(())
 }
 
 /// Gives this process a namespace of mounts that it may change, and tells whether it could.
-pub(super) fn own_mounts() -> io::Result<bool> {
+fn own_mounts() -> io::Result<bool> {
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
     if unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS).is_err() {
         return Ok(false);

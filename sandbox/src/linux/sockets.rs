@@ -1,10 +1,11 @@
 //! Sockets that lie where no rule speaks of: whoever listens there would work for a program.
 
-use super::layers::own_mounts;
+use super::layers::Mounts;
 use crate::view::View;
 use rustix::mount::mount_bind;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileTypeExt as _;
@@ -51,12 +52,9 @@ impl Sockets {
             let Ok(real) = path.canonicalize() else {
                 continue;
             };
-            let Ok(found) = real.symlink_metadata() else {
+            let Some(found) = socket_at(&real).filter(|_| is_visible(&real)) else {
                 continue;
             };
-            if !found.file_type().is_socket() || !is_visible(&real) {
-                continue;
-            }
             // By a clock that was set back it is of the future.
             let age = found.modified().ok().and_then(|made| made.elapsed().ok());
             // What a process is told on its command line is text.
@@ -72,25 +70,20 @@ impl Sockets {
     }
 }
 
+/// Returns what the system says of a socket; `None` where none is.
+fn socket_at(path: &Path) -> Option<Metadata> {
+    let found = path.symlink_metadata().ok()?;
+    found.file_type().is_socket().then_some(found)
+}
+
 /// Covers sockets from within, those that are there.
 ///
 /// # Errors
-/// One is there and can't be covered.
-pub(super) fn cover(sockets: &BTreeSet<PathBuf>) -> io::Result<()> {
-    let is_there = |path: &Path| {
-        let found = path.symlink_metadata();
-        found.is_ok_and(|found| found.file_type().is_socket())
-    };
-    let mut may_own = true;
+/// One is there and can't be covered, or this process could not stay who it is.
+pub(super) fn cover(sockets: &BTreeSet<PathBuf>, mounts: &mut Mounts) -> io::Result<()> {
     for socket in sockets {
-        let mut covered = mount_bind(NOTHING, socket).map_err(io::Error::from);
-        let is_refused = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
-        if covered.as_ref().is_err_and(is_refused) && std::mem::take(&mut may_own) && own_mounts()?
-        {
-            covered = Ok(mount_bind(NOTHING, socket)?);
-        }
-        match covered {
-            Err(error) if is_there(socket) => {
+        match mounts.mount(|| Ok(mount_bind(NOTHING, socket)?))? {
+            Err(error) if socket_at(socket).is_some() => {
                 let words = format!("{} can't be covered: {error}", socket.display());
                 return Err(io::Error::new(error.kind(), words));
             }
@@ -158,6 +151,6 @@ mod tests {
     fn what_went_before_it_was_covered_is_passed_over() {
         let folder = tempfile::tempdir().expect("a folder");
         let gone = BTreeSet::from([folder.path().join("gone"), folder.path().join("no/folder")]);
-        cover(&gone).expect("nothing to cover");
+        cover(&gone, &mut Mounts::default()).expect("nothing to cover");
     }
 }
