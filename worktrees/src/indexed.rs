@@ -100,10 +100,8 @@ impl<'a> Entry<'a> {
         number(self.fixed, MODE).cast_signed()
     }
 
-    fn id(&self) -> String {
-        Oid::from_bytes(&self.fixed[ID..FLAGS])
-            .map(|id| id.to_string())
-            .unwrap_or_default()
+    fn id(&self) -> Option<Oid> {
+        Oid::from_bytes(&self.fixed[ID..FLAGS]).ok()
     }
 
     fn is_extended(&self) -> bool {
@@ -174,7 +172,8 @@ impl Known {
     pub(crate) fn read(index: &Path) -> Option<Self> {
         let mut known = Self::default();
         each_entry(index, |entry, stamp| {
-            known.add(entry.path, entry.mode(), stamp, || entry.id());
+            let id = || entry.id().map(|id| id.to_string()).unwrap_or_default();
+            known.add(entry.path, entry.mode(), stamp, id);
         })?;
         Some(known)
     }
@@ -254,12 +253,17 @@ fn each_entry(index: &Path, mut take: impl FnMut(&Entry<'_>, Option<Stamp>)) -> 
     Some(())
 }
 
-/// Tells that an index of tm's own says of its entries nothing but which objects they are; `None` where it says more, or
-/// is of a form that only git reads.
-pub(crate) fn has_objects_alone(index: &Path) -> Option<()> {
-    let mut is_more = false;
-    each_entry(index, |entry, _| is_more |= entry.is_extended())?;
-    (!is_more).then_some(())
+/// Returns the objects of an index of tm's own that says nothing of its entries but which objects they are, without the
+/// commits of other repositories; `None` where it says more, or is of a form that only git reads.
+pub(crate) fn objects_alone(index: &Path) -> Option<Vec<Oid>> {
+    let (mut objects, mut is_more) = (Vec::new(), false);
+    each_entry(index, |entry, _| {
+        is_more |= entry.is_extended();
+        if entry.mode() != NESTED {
+            objects.extend(entry.id());
+        }
+    })?;
+    (!is_more).then_some(objects)
 }
 
 /// Returns the wanted files below `root` that are not what they were when an index of tm's own was written, as far as

@@ -178,7 +178,7 @@ impl<'a> Fresh<'a> {
     }
 
     /// Notes that an object is read; `false` where it need not be.
-    fn is_to_be_read(&mut self, id: Oid) -> bool {
+    fn note(&mut self, id: Oid) -> bool {
         let is_new = self.seen.insert(id);
         if is_new {
             self.read.push(id);
@@ -207,7 +207,7 @@ impl<'a> Fresh<'a> {
             if made <= since && (self.descends)(known, id)? {
                 continue;
             }
-            self.is_to_be_read(id);
+            self.note(id);
             self.tree(tree, Some(base))?;
             commits.extend(parents);
         }
@@ -221,7 +221,7 @@ impl<'a> Fresh<'a> {
 
     /// Reads everything of a tree that another one does not have under the same name.
     fn tree(&mut self, tree: Oid, base: Option<Oid>) -> Option<()> {
-        if Some(tree) == base || !self.is_to_be_read(tree) {
+        if Some(tree) == base || !self.note(tree) {
             return Some(());
         }
         for Differing { mode, id, before } in self.differing(tree, base)? {
@@ -229,12 +229,13 @@ impl<'a> Fresh<'a> {
                 FOLDER => self.tree(id, before)?,
                 // Its commit is in another repository.
                 NESTED => {}
-                _ if !self.is_to_be_read(id) => {}
+                _ if !self.note(id) => {}
                 _ => content(&self.git, id).map(drop)?,
             }
         }
         Some(())
     }
+
     /// Returns what a tree says of names of which the other one says something else, or nothing; `None` for modes that are
     /// git's to read.
     fn differing(&self, tree: Oid, base: Option<Oid>) -> Option<Vec<Differing>> {
