@@ -1,6 +1,6 @@
 //! More ways out: by what belongs to no path, or by what no rule for paths is asked about.
 
-use super::ways::{SERVICES, Way, append, run, secret};
+use super::ways::{Way, append, run, secret};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _, chown, symlink};
@@ -119,8 +119,7 @@ pub(super) const FURTHER: [Way; 43] = [
         UnixStream::connect(path).map(drop)
     }),
     ("a socket where no rule speaks of", |k| {
-        let [new, old] = SERVICES.map(|name| UnixStream::connect(k.services.join(name)));
-        new.or(old).map(drop)
+        UnixStream::connect(&k.service).map(drop)
     }),
     ("the terminal of whoever started tm", |_| {
         writable(Path::new("/dev/tty")).map(drop)

@@ -236,8 +236,7 @@ fn what_holds_a_program_mounts_nothing_outside_of_bubblewrap() {
     let before = mounts();
     let output = scene
         .tm(&["sandbox-enter"])
-        .arg(ENTRY_BY_HAND)
-        .arg("true")
+        .args([ENTRY_BY_HAND, "--", "true"])
         .output()
         .expect("tm");
     let words = String::from_utf8_lossy(&output.stderr);
@@ -248,4 +247,4 @@ fn what_holds_a_program_mounts_nothing_outside_of_bubblewrap() {
     assert_eq!(mounts(), before);
 }
 
-const ENTRY_BY_HAND: &str = r#"{"level":"bwrap","confinement":{"view":{"rules":{}},"own_folder":"/nonexistent","layers":"gone","network":"on","limits":{"memory":null,"processes":null,"file_size":null}},"sockets":[]}"#;
+const ENTRY_BY_HAND: &str = r#"{"level":"bwrap","confinement":{"view":{"rules":{}},"own_folder":"/nonexistent","layers":"gone","network":"on","limits":{"memory":null,"processes":null,"file_size":null}}}"#;

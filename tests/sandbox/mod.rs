@@ -46,8 +46,8 @@ struct Outside {
     _named: UnixListener,
     _abstract: UnixListener,
     _editor: UnixListener,
-    _services: [UnixListener; 2],
-    /// Where the services' sockets are.
+    _service: UnixListener,
+    /// Where the service's socket is.
     place: TempDir,
     terminal: Terminal,
     shared_memory: SharedMemory,
@@ -141,19 +141,10 @@ impl Outside {
         let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"));
         let place = place.or_else(|_| tempfile::tempdir_in(scene.path("home")));
         let place = place.expect("a folder");
-        let services = ways::SERVICES.map(|name| place.path().join(name));
-        let listening = services.each_ref();
-        let listening = listening.map(|path| UnixListener::bind(path).expect("a socket"));
-        let epoch = rustix::fs::Timespec::default();
-        let long_ago = rustix::fs::Timestamps {
-            last_access: epoch,
-            last_modification: epoch,
-        };
-        let flags = rustix::fs::AtFlags::empty();
-        rustix::fs::utimensat(rustix::fs::CWD, &services[1], &long_ago, flags).expect("an age");
+        let service = UnixListener::bind(place.path().join("service")).expect("a socket");
         Self {
             _editor: editor,
-            _services: listening,
+            _service: service,
             place,
             terminal: Terminal::new(),
             tcp: port_of_a_service(),
@@ -171,7 +162,7 @@ impl Outside {
         let this = std::env::current_exe().expect("this program");
         format!(
             "export WAYS_SCENE='{}' WAYS_TCP={} WAYS_UDP={} WAYS_PID={} WAYS_SHARED_MEMORY={} WAYS_IPC='{}' \
-             WAYS_EDITOR='{}' WAYS_SERVICES='{}' WAYS_TERMINAL='{}'\n\
+             WAYS_EDITOR='{}' WAYS_SERVICE='{}' WAYS_TERMINAL='{}'\n\
              '{}' sandbox::ways::within --exact --ignored --nocapture --test-threads=1",
             self.scene.path("").display(),
             port(self.tcp.local_addr()),
@@ -182,7 +173,7 @@ impl Outside {
                 .unwrap_or_default()
                 .display(),
             self.scene.path("home/editor.sock").display(),
-            self.place.path().display(),
+            self.place.path().join("service").display(),
             self.terminal.name,
             this.display(),
         )

@@ -12,9 +12,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// The sockets of two services, the second of which has been there for long.
-pub(super) const SERVICES: [&str; 2] = ["new", "old"];
-
 /// What is known of outside.
 pub(super) struct Known {
     scene: PathBuf,
@@ -23,8 +20,8 @@ pub(super) struct Known {
     pub(super) pid: i32,
     /// The number of a piece of memory that others share, where there is any.
     pub(super) shared_memory: String,
-    /// Where sockets of services are ([`SERVICES`]), which no rule speaks of.
-    pub(super) services: PathBuf,
+    /// A socket of a service, where no rule speaks of.
+    pub(super) service: PathBuf,
     /// A terminal that somebody else has.
     pub(super) terminal: PathBuf,
 }
@@ -38,7 +35,7 @@ impl Known {
             udp: value("WAYS_UDP").parse().unwrap_or_default(),
             pid: value("WAYS_PID").parse().unwrap_or(1),
             shared_memory: value("WAYS_SHARED_MEMORY"),
-            services: value("WAYS_SERVICES").into(),
+            service: value("WAYS_SERVICE").into(),
             terminal: value("WAYS_TERMINAL").into(),
         }
     }

@@ -3,7 +3,6 @@
 use super::sockets::NOTHING;
 use crate::view::{Access, is_private};
 use crate::{Confinement, Network};
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -47,12 +46,8 @@ pub fn is_keeper(pid: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == NAME)
 }
 
-/// Returns the words up to the command; what is in `covered` looks as if nobody listened there.
-pub(super) fn line(
-    confinement: &Confinement,
-    tm_program: &Path,
-    covered: &BTreeSet<PathBuf>,
-) -> io::Result<Vec<OsString>> {
+/// Returns the words up to the command.
+pub(super) fn line(confinement: &Confinement, tm_program: &Path) -> io::Result<Vec<OsString>> {
     let program = program()
         .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "bubblewrap is not installed"))?;
     let mut line = Line(vec![program.into()]);
@@ -69,9 +64,6 @@ pub(super) fn line(
     line.words(&["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
     line.paths("--ro-bind", &[Path::new(NOTHING), Path::new(TERMINAL)]);
     line.mounts(confinement, tm_program);
-    for socket in covered {
-        line.paths("--ro-bind", &[Path::new(NOTHING), socket]);
-    }
     line.words(&["--"]);
     Ok(line.0)
 }

@@ -6,12 +6,10 @@ use super::layers::Mounts;
 use super::{calls, landlock, layers, limits, sockets};
 use crate::{Confinement, Level, Network, Sandbox};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::RawFd;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
 
 /// The first process of a namespace, which bubblewrap keeps for itself.
 const FIRST: u32 = 1;
@@ -19,21 +17,22 @@ const FIRST: u32 = 1;
 /// The last of those that every program has: where its errors go.
 const LAST_OF_ALL: RawFd = 2;
 
+/// Stands before the program: what is between the entry and this are sockets that the program is not to see, whatever
+/// their names are and however many there are.
+pub(super) const BEFORE_PROGRAM: &str = "--";
+
 /// What the process is told on its command line.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Entry {
     level: Level,
     confinement: Confinement,
-    /// Sockets that are covered from within.
-    sockets: BTreeSet<PathBuf>,
 }
 
 impl Entry {
-    pub(super) fn new(sandbox: &Sandbox, sockets: BTreeSet<PathBuf>) -> Self {
+    pub(super) fn new(sandbox: &Sandbox) -> Self {
         Self {
             level: sandbox.level,
             confinement: sandbox.confinement.clone(),
-            sockets,
         }
     }
 
@@ -80,13 +79,17 @@ impl Entry {
 pub fn enter(arguments: &[OsString]) -> io::Result<()> {
     match arguments {
         [word, entry, program] if word == bridge::SERVE => Entry::read(entry)?.bridge(program),
-        [entry, program, rest @ ..] => become_held(entry, program, rest),
-        _ => Err(io::Error::other("an entry and a program are needed")),
+        [entry, rest @ ..] => become_held(entry, rest),
+        [] => Err(io::Error::other("an entry is needed")),
     }
 }
 
-fn become_held(argument: &OsStr, program: &OsStr, rest: &[OsString]) -> io::Result<()> {
+fn become_held(argument: &OsStr, rest: &[OsString]) -> io::Result<()> {
     let entry = Entry::read(argument)?;
+    let mut parts = rest.splitn(2, |word| word == BEFORE_PROGRAM);
+    let (Some(sockets), Some([program, rest @ ..])) = (parts.next(), parts.next()) else {
+        return Err(io::Error::other("a program is needed"));
+    };
     close_inherited()?;
     rustix::thread::set_no_new_privs(true)?;
     if entry.level == Level::Bwrap {
@@ -99,7 +102,7 @@ fn become_held(argument: &OsStr, program: &OsStr, rest: &[OsString]) -> io::Resu
         }
         let mut mounts = Mounts::default();
         layers::lay(&entry.confinement, &mut mounts)?;
-        sockets::cover(&entry.sockets, &mut mounts)?;
+        sockets::cover(sockets, &mut mounts)?;
         limits::bound_namespace(entry.confinement.limits);
         layers::keep_kernel()?;
     }

@@ -16,10 +16,10 @@ pub use landlock::hold_ports;
 pub use probe::find;
 
 use crate::{ENTRY, Level, Sandbox};
-use entry::Entry;
-use sockets::Sockets;
+use entry::{BEFORE_PROGRAM, Entry};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// Returns the command line that starts a program held.
 ///
@@ -29,16 +29,18 @@ pub fn line(sandbox: &Sandbox, command: Vec<OsString>) -> std::io::Result<Vec<Os
     if sandbox.level == Level::None {
         return Ok(command);
     }
-    let (mut line, young) = if sandbox.level == Level::Bwrap {
-        let Sockets { settled, young } = Sockets::visible(&sandbox.confinement.view);
-        let line = bwrap::line(&sandbox.confinement, &sandbox.tm_program, &settled)?;
-        (line, young)
-    } else {
-        (Vec::new(), BTreeSet::new())
+    let (mut line, sockets) = match sandbox.level {
+        Level::Bwrap => (
+            bwrap::line(&sandbox.confinement, &sandbox.tm_program)?,
+            sockets::visible(&sandbox.confinement.view),
+        ),
+        Level::None | Level::Landlock | Level::Seatbelt => (Vec::new(), BTreeSet::new()),
     };
     line.push(sandbox.tm_program.clone().into());
     line.push(ENTRY.into());
-    line.push(Entry::new(sandbox, young).to_argument()?);
+    line.push(Entry::new(sandbox).to_argument()?);
+    line.extend(sockets.into_iter().map(PathBuf::into_os_string));
+    line.push(BEFORE_PROGRAM.into());
     line.extend(command);
     Ok(line)
 }
