@@ -2,6 +2,7 @@
 
 use super::{ProcessIdentity, system};
 use std::os::unix::ffi::OsStrExt as _;
+use std::time::Instant;
 
 /// No process has more ancestors than this; a longer way is one that changed while it was walked.
 const FARTHEST: usize = 1_000;
@@ -50,7 +51,7 @@ pub fn lineage(pid: u32) -> Vec<Ancestor> {
 
 fn environment(pid: u32) -> Vec<u8> {
     if pid != std::process::id() {
-        return system::environment(pid).unwrap_or_default();
+        return system::environment(pid, Instant::now()).unwrap_or_default();
     }
     // Its own is known everywhere.
     let entry = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {

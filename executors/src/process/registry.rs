@@ -11,7 +11,7 @@ use crate::SharedLook;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The number of a tree within this process.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -41,6 +41,14 @@ impl Registry {
 
 /// So many pairs of an orphan and a tree are told apart by marks: some ten microseconds for a hundred.
 const MOST_TOLD_APART: usize = 1_000;
+
+/// So long a look at all processes waits in all for those that are just becoming another program, whose marks can't be
+/// read: without that one is nobody's, and left to live.
+const BECOMING_LIMIT: Duration = if cfg!(test) {
+    Duration::from_secs(30)
+} else {
+    Duration::from_millis(500)
+};
 
 /// Returns children of this process that are in no tree and stay: no program has left them behind.
 static OWN_CHILDREN: OnceLock<fn() -> BTreeSet<u32>> = OnceLock::new();
@@ -247,7 +255,8 @@ fn of_nobody_else(
     // Who has them is found out here as long as that takes less than a look at all processes.
     let is_told_apart = orphans.len() * trees <= MOST_TOLD_APART;
     let is_of_another = |orphan: &Process| {
-        let environment = system::environment(orphan.identity.pid).unwrap_or_default();
+        let environment =
+            system::environment(orphan.identity.pid, Instant::now()).unwrap_or_default();
         let variables = environment.split(|&byte| byte == 0).collect();
         let registry = registry();
         let tree = registry.trees.get(&id);
@@ -275,13 +284,9 @@ fn with_scene<Answer>(table: &ProcessTable, decide: impl FnOnce(&Scene<'_>) -> A
         group: pid,
         session: pid,
     });
-    decide(&Scene::new(
-        own,
-        table,
-        &trees,
-        first_start,
-        &system::environment,
-    ))
+    let until = Instant::now() + BECOMING_LIMIT;
+    let environment = |pid: u32| system::environment(pid, until);
+    decide(&Scene::new(own, table, &trees, first_start, &environment))
 }
 
 fn own() -> Option<Own> {

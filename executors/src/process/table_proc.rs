@@ -4,8 +4,9 @@ use super::ProcessIdentity;
 use super::table::{Process, ProcessState, ProcessTable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::DirEntryExt as _;
+use std::os::unix::fs::{DirEntryExt as _, FileExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Reads the whole table.
 ///
@@ -44,6 +45,10 @@ struct SeenProcess {
     reads: u32,
 }
 
+/// The pause before an environment is read again.
+const BETWEEN_READS: Duration = Duration::from_millis(1);
+/// Bytes that the environment of most processes has room in.
+const FIRST_ROOM: usize = 16 * 1024;
 /// So often a process is read before it is believed to stay as it is.
 const READS: u32 = 2;
 /// After so many looks everything is read anew, whatever the system's numbers of folders are worth.
@@ -111,8 +116,70 @@ pub(super) fn working_folder(pid: u32) -> Option<PathBuf> {
 }
 
 /// Reads a process's environment as `NAME=value` entries that end with a zero byte; `None` for somebody else's process.
-pub(super) fn environment(pid: u32) -> Option<Vec<u8>> {
-    fs::read(format!("/proc/{pid}/environ")).ok()
+///
+/// That of a process which is just becoming another program reads as empty: that is waited for until `until`.
+pub(super) fn environment(pid: u32, until: Instant) -> Option<Vec<u8>> {
+    let memory = || fs::read(format!("/proc/{pid}/stat")).map(|stat| memory(&stat));
+    let environment = environment_now(pid)?;
+    if !environment.is_empty() {
+        return Some(environment);
+    }
+    loop {
+        let before = memory().ok()?;
+        let environment = environment_now(pid)?;
+        // It has been the same program all the time, or none.
+        let is_sure = before != Memory::Unfinished && memory().ok()? == before;
+        if !environment.is_empty() || is_sure || Instant::now() >= until {
+            return Some(environment);
+        }
+        std::thread::sleep(BETWEEN_READS);
+    }
+}
+
+/// Reads the environment in one call: of one that is read in several, the rest is missing when the process becomes another
+/// program between two of them.
+fn environment_now(pid: u32) -> Option<Vec<u8>> {
+    let file = fs::File::open(format!("/proc/{pid}/environ")).ok()?;
+    let mut environment = vec![0; FIRST_ROOM];
+    loop {
+        let length = file.read_at(&mut environment, 0).ok()?;
+        if length < environment.len() {
+            environment.truncate(length);
+            return Some(environment);
+        }
+        environment.resize(environment.len() * 4, 0);
+    }
+}
+
+/// What a process has in memory.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Memory {
+    /// Nothing, as one that has ended.
+    None,
+    /// A program that is being loaded.
+    Unfinished,
+    /// A program, and where its parts lie, which is elsewhere for the next one.
+    Program([u64; 3]),
+}
+
+/// Parses `/proc/<pid>/stat`. Where the code ends, where the stack begins and where the environment ends (`endcode`,
+/// `startstack` and `env_end`, fields 27, 28 and 51) is all known only once the environment is there.
+fn memory(stat: &[u8]) -> Memory {
+    let behind_name = stat
+        .iter()
+        .rposition(|&byte| byte == b')')
+        .map_or(0, |at| at + 1);
+    let fields = String::from_utf8_lossy(stat.get(behind_name..).unwrap_or_default());
+    let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+    // The state is the third field.
+    let field = |number: usize| fields.get(number - 3).and_then(|field| field.parse().ok());
+    let [size, code, stack, environment] =
+        [23, 27, 28, 51].map(|number| field(number).unwrap_or(0));
+    match [code, stack, environment] {
+        _ if size == 0 => Memory::None,
+        parts if parts.contains(&0) => Memory::Unfinished,
+        parts => Memory::Program(parts),
+    }
 }
 
 /// Returns the children of this process's first thread, among which all adopted orphans are.
@@ -226,6 +293,49 @@ mod tests {
         assert_eq!(reads_after(5, &BTreeSet::new()), Some(5));
         assert_eq!(reads_after(5, &BTreeSet::from([pid])), Some(READS));
         child.kill().and_then(|()| child.wait()).unwrap();
+    }
+
+    #[test]
+    fn who_becomes_one_program_after_another_has_its_environment_at_every_moment() {
+        let script = r#"[ "$1" -gt 0 ] || exec cat; exec sh -c "$0" "$0" "$(($1 - 1))""#;
+        #[expect(clippy::disallowed_methods, reason = "any process will do")]
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", script, script, "300"])
+            .env("TM_MARK_OF_THIS_TEST", "on")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let until = Instant::now() + Duration::from_mins(1);
+        let has_mark = |environment: &Vec<u8>| {
+            let mut entries = environment.split(|&byte| byte == 0);
+            entries.any(|entry| entry == b"TM_MARK_OF_THIS_TEST=on")
+        };
+        let is_last =
+            || fs::read(format!("/proc/{}/comm", child.id())).is_ok_and(|name| name == b"cat\n");
+        while !is_last() {
+            let environment = environment(child.id(), until).unwrap();
+            assert!(
+                has_mark(&environment),
+                "{}",
+                String::from_utf8_lossy(&environment)
+            );
+        }
+        child.kill().and_then(|()| child.wait()).unwrap();
+    }
+
+    #[test]
+    fn a_program_that_is_being_loaded_is_told_from_one_without_variables() {
+        let stat = |size: &str, code: &str, stack: &str, environment: &str| {
+            let mut fields = ["1"; 52 - 3];
+            fields[23 - 3] = size;
+            (fields[27 - 3], fields[28 - 3], fields[51 - 3]) = (code, stack, environment);
+            memory(format!("77 (a) 0 0) {}", fields.join(" ")).as_bytes())
+        };
+        assert_eq!(stat("4096", "7", "8", "9"), Memory::Program([7, 8, 9]));
+        assert_eq!(stat("4096", "0", "8", "9"), Memory::Unfinished);
+        assert_eq!(stat("4096", "7", "8", "0"), Memory::Unfinished);
+        assert_eq!(stat("0", "0", "0", "0"), Memory::None);
+        assert_eq!(memory(b"77 (a) S 5"), Memory::None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::table::{Process, ProcessState, ProcessTable};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 /// Reads the whole table.
 pub(super) fn processes() -> ProcessTable {
@@ -43,7 +44,7 @@ pub(super) fn process(pid: u32) -> Option<Process> {
 }
 
 /// Returns nothing: environments of other processes can't be read here.
-pub(super) fn environment(_pid: u32) -> Option<Vec<u8>> {
+pub(super) fn environment(_pid: u32, _until: Instant) -> Option<Vec<u8>> {
     None
 }
 
