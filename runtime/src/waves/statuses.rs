@@ -8,6 +8,7 @@ use crate::{RunEvent, StepError, blocking, in_background, now};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tm_executors::SharedLook;
 use tm_scheduler::{Status, TaskId, Unit, counted, of_unit};
@@ -25,23 +26,45 @@ const AGAIN_AFTER: [Duration; 3] = [
 /// The writer of statuses.
 #[derive(Debug)]
 pub(crate) struct StatusWriter {
+    setup: Shared,
     sender: Option<mpsc::UnboundedSender<(TaskId, Status)>>,
     task: JoinHandle<Result<(), StepError>>,
     pub(crate) ledger: Arc<Ledger>,
 }
 
-/// The statuses that tm wrote, or is about to write: the last one of each task, and the one before.
+/// The statuses that tm gave tasks.
 #[derive(Debug)]
 pub(crate) struct Ledger {
-    written: Mutex<BTreeMap<TaskId, (Option<Status>, Status)>>,
+    /// Locked as long as something is sent to the writer, so that what is sent last of a task is what stands here.
+    given: Mutex<BTreeMap<TaskId, Given>>,
     /// The statuses that tasks had when they joined the run.
     joined: Mutex<BTreeMap<TaskId, Status>>,
     /// Weak, because the writer ends when nobody holds a sender any more.
     sender: mpsc::WeakUnboundedSender<(TaskId, Status)>,
     /// Looks at the backlog: many agents that end in the same moment are content with one.
-    looks: SharedLook<Vec<StatusOfOthers>>,
-    /// The last look of which somebody has told.
-    told: Mutex<Option<Arc<Vec<StatusOfOthers>>>>,
+    looks: SharedLook<Look>,
+    /// How many looks there were.
+    count: AtomicU64,
+    /// The number of the last look of which somebody has told.
+    told: Mutex<u64>,
+}
+
+/// The last status that tm gave a task.
+#[derive(Clone, Debug)]
+struct Given {
+    status: Status,
+    /// How many it was given before.
+    number: u32,
+    /// What the backlog may say as long as this one is not written.
+    until_written: Vec<Status>,
+}
+
+/// What one look at the backlog found.
+#[derive(Debug)]
+struct Look {
+    /// Counts from 1.
+    number: u64,
+    changed: Vec<StatusOfOthers>,
 }
 
 /// A status that somebody else has changed.
@@ -49,21 +72,68 @@ pub(crate) struct Ledger {
 struct StatusOfOthers {
     task: TaskId,
     found: Status,
-    /// What tm made it.
-    ours: Status,
+    /// What tm gave it last before the look.
+    given: Given,
 }
 
 impl Ledger {
+    fn new(writer: &mpsc::UnboundedSender<(TaskId, Status)>) -> Self {
+        Self {
+            given: Mutex::default(),
+            joined: Mutex::default(),
+            sender: writer.downgrade(),
+            looks: SharedLook::new(),
+            count: AtomicU64::new(0),
+            told: Mutex::default(),
+        }
+    }
+
     /// Notes the status that a task had when it joined the run.
     pub(crate) fn begin(&self, task: &TaskId, status: &Status) {
         let mut joined = self.joined.lock();
         joined.insert(task.clone(), status.clone());
     }
 
-    fn note(&self, task: &TaskId, status: &Status) {
-        let mut written = self.written.lock();
-        let before = written.get(task).map(|(_, last)| last.clone());
-        written.insert(task.clone(), (before, status.clone()));
+    /// Notes a status that tm gives a task, and has it written; `at_start` is what the task had before the first one.
+    fn set(
+        &self,
+        (task, status): (TaskId, Status),
+        at_start: Option<&Status>,
+        writer: &mpsc::UnboundedSender<(TaskId, Status)>,
+    ) {
+        let joined = self.joined.lock().get(&task).cloned();
+        let mut given = self.given.lock();
+        let next = match given.remove(&task) {
+            None => Given {
+                status: status.clone(),
+                number: 0,
+                until_written: joined.or_else(|| at_start.cloned()).into_iter().collect(),
+            },
+            Some(mut last) => {
+                last.until_written.push(last.status);
+                Given {
+                    status: status.clone(),
+                    number: last.number + 1,
+                    until_written: last.until_written,
+                }
+            }
+        };
+        given.insert(task.clone(), next);
+        // The writer lives as long as this sender.
+        let _writer_is_gone = writer.send((task, status));
+    }
+
+    /// Notes that the backlog has this status of a task.
+    fn is_written(&self, task: &TaskId, status: &Status) {
+        let mut given = self.given.lock();
+        let Some(given) = given.get_mut(task) else {
+            return;
+        };
+        if given.status == *status {
+            given.until_written.clear();
+        } else if let Some(at) = given.until_written.iter().rposition(|one| one == status) {
+            given.until_written.drain(..at);
+        }
     }
 
     /// Sets the statuses back that somebody else has changed, because tm alone owns those of its run; returns what was
@@ -71,33 +141,58 @@ impl Ledger {
     pub(crate) async fn set_back(self: &Arc<Self>, setup: &Shared) -> Vec<String> {
         let (own, setup) = (Arc::clone(self), Arc::clone(setup));
         let look = async {
-            let changed = in_background(move || own.changed_by_others(&setup));
-            changed.await.ok()
+            let look = in_background(move || own.look(&setup));
+            look.await.ok()
         };
-        let set_back = |StatusOfOthers { task, found, ours }: &StatusOfOthers| {
-            if let Some(sender) = self.sender.upgrade() {
-                // The writer lives as long as a sender.
-                let _writer_is_gone = sender.send((task.clone(), ours.clone()));
-            }
-            format!(
-                "somebody set the status of task {task} to `{found}`; it is set back to `{ours}`"
-            )
-        };
-        let Some(changed) = self.looks.next(look).await else {
+        let Some(look) = self.looks.next(look).await else {
             return Vec::new();
         };
-        // Of those who share a look one tells.
-        let told = self.told.lock().replace(Arc::clone(&changed));
-        if told.is_some_and(|told| Arc::ptr_eq(&told, &changed)) {
-            return Vec::new();
-        }
-        changed.iter().map(set_back).collect()
+        self.answer(&look)
     }
 
-    /// Returns the tasks of the run whose status somebody else has changed.
-    ///
-    /// Just before tm writes, the status from before is still there, and that is nobody's doing.
+    /// Has statuses written again that somebody else has changed, where tm has not given the task another one since; returns
+    /// what was found, once for all that share a look.
+    fn answer(&self, look: &Look) -> Vec<String> {
+        {
+            let mut told = self.told.lock();
+            if *told >= look.number {
+                return Vec::new();
+            }
+            *told = look.number;
+        }
+        let mut given = self.given.lock();
+        let mut set_back = |StatusOfOthers {
+                                task,
+                                found,
+                                given: seen,
+                            }: &StatusOfOthers| {
+            let last = given
+                .get_mut(task)
+                .filter(|last| last.number == seen.number)?;
+            if let Some(sender) = self.sender.upgrade() {
+                // The writer lives as long as a sender.
+                let _writer_is_gone = sender.send((task.clone(), last.status.clone()));
+                last.until_written.push(found.clone());
+            }
+            let ours = &last.status;
+            Some(format!(
+                "somebody set the status of task {task} to `{found}`; it is set back to `{ours}`"
+            ))
+        };
+        look.changed.iter().filter_map(&mut set_back).collect()
+    }
+
+    fn look(&self, setup: &RunSetup) -> Look {
+        Look {
+            number: self.count.fetch_add(1, Ordering::Relaxed) + 1,
+            changed: self.changed_by_others(setup),
+        }
+    }
+
+    /// Returns the tasks of the run whose status somebody else has changed: those that have another one than tm gave them
+    /// before the look, although that was written before it.
     fn changed_by_others(&self, setup: &RunSetup) -> Vec<StatusOfOthers> {
+        let given = self.given.lock().clone();
         // A backlog that can't be read now is told of when it is to be written.
         let Ok(backlog) = setup.run_backlog().read() else {
             return Vec::new();
@@ -107,46 +202,41 @@ impl Ledger {
             .chain(backlog.tasks)
             .map(|task| (task.id, task.status))
             .collect();
-        let written = self.written.lock();
-        let joined = self.joined.lock();
-        let of_setup = |task| setup.tasks.get(task).map(|task| &task.status);
-        let changed = written.iter().filter_map(|(task, (before, last))| {
-            let found = found.get(task)?;
-            let at_start = joined.get(task).or_else(|| of_setup(task));
-            let is_ours = found == last || Some(found) == before.as_ref().or(at_start);
-            (!is_ours).then(|| StatusOfOthers {
-                task: task.clone(),
-                found: found.clone(),
-                ours: last.clone(),
-            })
-        });
-        changed.collect()
+        changed_by_others(given, |task| found.get(task).cloned())
     }
+}
+
+/// Compares what a look found with what tm had given the tasks before it.
+fn changed_by_others(
+    given: BTreeMap<TaskId, Given>,
+    found: impl Fn(&TaskId) -> Option<Status>,
+) -> Vec<StatusOfOthers> {
+    let changed = given.into_iter().filter_map(|(task, given)| {
+        let found = found(&task)?;
+        let is_ours = found == given.status || given.until_written.contains(&found);
+        (!is_ours).then_some(StatusOfOthers { task, found, given })
+    });
+    changed.collect()
 }
 
 impl StatusWriter {
     pub(crate) fn start(setup: &Shared, messages: mpsc::UnboundedSender<StepMessage>) -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let task = tokio::spawn(write_all(Arc::clone(setup), receiver, messages));
-        let ledger = Ledger {
-            written: Mutex::default(),
-            joined: Mutex::default(),
-            sender: sender.downgrade(),
-            looks: SharedLook::new(),
-            told: Mutex::default(),
-        };
+        let ledger = Arc::new(Ledger::new(&sender));
+        let writing = write_all(Arc::clone(setup), receiver, messages, Arc::clone(&ledger));
+        let task = tokio::spawn(writing);
         Self {
+            setup: Arc::clone(setup),
             sender: Some(sender),
             task,
-            ledger: Arc::new(ledger),
+            ledger,
         }
     }
 
     pub(crate) fn set(&self, task: TaskId, status: Status) {
-        self.ledger.note(&task, &status);
         if let Some(sender) = &self.sender {
-            // The writer lives as long as this sender.
-            let _writer_is_gone = sender.send((task, status));
+            let at_start = self.setup.tasks.get(&task).map(|task| &task.status);
+            self.ledger.set((task, status), at_start, sender);
         }
     }
 
@@ -163,6 +253,7 @@ async fn write_all(
     setup: Shared,
     mut receiver: mpsc::UnboundedReceiver<(TaskId, Status)>,
     messages: mpsc::UnboundedSender<StepMessage>,
+    ledger: Arc<Ledger>,
 ) -> Result<(), StepError> {
     let mut pending: BTreeMap<TaskId, Status> = BTreeMap::new();
     let mut told = BTreeSet::new();
@@ -180,7 +271,9 @@ async fn write_all(
                     tell(RunEvent::Note(words));
                 }
                 // What somebody else has checked out may have them again.
-                pending.retain(|task, _| gone.contains(task));
+                for (task, status) in pending.extract_if(.., |task, _| !gone.contains(task)) {
+                    ledger.is_written(&task, &status);
+                }
                 for task in gone.into_iter().filter(|task| told.insert(task.clone())) {
                     tell(RunEvent::Warning(format!(
                         "task `{task}` is not in the backlog any more, under its title neither, or its id is another task's now: its status is not written"
@@ -237,4 +330,101 @@ fn along(outcomes: &[StatusOutcome], pending: &BTreeMap<TaskId, Status>) -> Opti
     };
     let count = outcomes.iter().filter(is_along).count();
     (count > 0).then(|| format!("done with their tasks: {}", counted(count, "subtask")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PENDING: Status = Status::Pending;
+    const STARTED: Status = Status::InProgress;
+
+    struct Scene {
+        ledger: Ledger,
+        writer: mpsc::UnboundedSender<(TaskId, Status)>,
+        written: mpsc::UnboundedReceiver<(TaskId, Status)>,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let (writer, written) = mpsc::unbounded_channel();
+            Self {
+                ledger: Ledger::new(&writer),
+                writer,
+                written,
+            }
+        }
+
+        fn set(&self, task: &str, status: Status) {
+            self.ledger
+                .set((task.into(), status), Some(&PENDING), &self.writer);
+        }
+
+        /// Has everything written, and returns what the backlog has then.
+        fn write(&mut self) -> Vec<(String, Status)> {
+            let mut last = BTreeMap::new();
+            while let Ok((task, status)) = self.written.try_recv() {
+                self.ledger.is_written(&task, &status);
+                last.insert(task.to_string(), status);
+            }
+            last.into_iter().collect()
+        }
+
+        /// What a look sees of a backlog with these statuses.
+        fn look(&self, number: u64, backlog: &[(&str, Status)]) -> Look {
+            let found = |task: &TaskId| {
+                let of_task = backlog.iter().find(|(id, _)| *id == task.as_str());
+                of_task.map(|(_, status)| status.clone())
+            };
+            Look {
+                number,
+                changed: changed_by_others(self.ledger.given.lock().clone(), found),
+            }
+        }
+    }
+
+    #[test]
+    fn a_look_from_before_a_status_was_given_undoes_nothing_and_is_told_of_once() {
+        let mut scene = Scene::new();
+        scene.set("1", STARTED);
+        scene.set("2", STARTED);
+        scene.write();
+        let backlog = [("1", PENDING), ("2", PENDING)];
+        let [first, second] = [1, 2].map(|number| scene.look(number, &backlog));
+        // The task is landed while its agent's end waits for the look.
+        scene.set("1", Status::Done);
+        assert_eq!(
+            scene.ledger.answer(&second),
+            ["somebody set the status of task 2 to `pending`; it is set back to `in-progress`"]
+        );
+        assert_eq!(scene.ledger.answer(&second), [""; 0], "who shares it");
+        assert_eq!(scene.ledger.answer(&first), [""; 0], "who comes late");
+        assert_eq!(
+            scene.write(),
+            [("1".to_owned(), Status::Done), ("2".to_owned(), STARTED)]
+        );
+    }
+
+    #[test]
+    fn what_is_not_written_yet_is_nobodys_doing_and_what_was_written_is() {
+        let mut scene = Scene::new();
+        scene.set("1", STARTED);
+        scene.set("1", Status::Done);
+        let told = |scene: &Scene, number, status| {
+            let look = scene.look(number, &[("1", status)]);
+            scene.ledger.answer(&look).len()
+        };
+        assert_eq!(told(&scene, 1, PENDING), 0);
+        assert_eq!(told(&scene, 2, STARTED), 0);
+        assert_eq!(told(&scene, 3, Status::Cancelled), 1);
+        assert_eq!(
+            told(&scene, 4, Status::Cancelled),
+            0,
+            "it is about to be set back"
+        );
+        scene.write();
+        assert_eq!(told(&scene, 5, Status::Done), 0);
+        assert_eq!(told(&scene, 6, STARTED), 1, "an older backlog was put back");
+        assert_eq!(scene.write(), [("1".to_owned(), Status::Done)]);
+    }
 }
