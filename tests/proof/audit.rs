@@ -450,3 +450,55 @@ fn what_was_proven_is_attested_beside_the_run_and_as_a_note() {
 fn json_of(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).expect("a file")).expect("JSON")
 }
+
+#[test]
+fn an_object_that_was_written_over_after_the_run_is_named_and_lands_nowhere() {
+    let (scene, branch) = honest();
+    let clean = scene.git(&["rev-parse", "HEAD"]);
+    let object = |content: &str| {
+        let id = scene.git(&["rev-parse", content]);
+        let file = scene
+            .root()
+            .join(".git/objects")
+            .join(&id[..2])
+            .join(&id[2..]);
+        (id, file)
+    };
+    let listed = scene.git(&[
+        "diff",
+        "--name-only",
+        "--diff-filter=A",
+        "main",
+        &branch,
+        "--",
+        "bin",
+        "docs",
+    ]);
+    let path = listed.lines().next().expect("something new");
+    let (id, file) = object(&format!("{branch}:{path}"));
+    write(&scene.path("foreign"), "weaker\n");
+    let foreign = scene.git(&["hash-object", "-w", "../foreign"]);
+    let by = scene
+        .root()
+        .join(".git/objects")
+        .join(&foreign[..2])
+        .join(&foreign[2..]);
+    std::fs::remove_file(&file).expect("removed");
+    std::fs::copy(by, &file).expect("copied");
+    assert_eq!(
+        scene.git(&["show", &format!("{branch}:{path}")]),
+        "weaker",
+        "git believes it"
+    );
+
+    let found = items(&scene, &[], 3);
+    assert_eq!(found, named(&[("whole", "", "not-shown")]));
+    assert!(audit(&scene, &[], 3).contains(&id));
+    let land = scene.tm(&["waves", "land", "--yes"]).output().expect("tm");
+    assert!(
+        !land.status.success() && words(&land).contains(&id),
+        "{}",
+        words(&land)
+    );
+    assert_eq!(scene.git(&["rev-parse", "HEAD"]), clean);
+}

@@ -2,7 +2,7 @@
 //! when the user says so.
 
 use crate::git::path_of;
-use crate::{Error, Landing, Repository, Result};
+use crate::{Error, Landing, ObjectCheck, Repository, Result};
 use std::path::{Path, PathBuf};
 use tm_scheduler::verdict::ChangeKind;
 use tm_scheduler::{BranchName, CommitId};
@@ -21,7 +21,8 @@ impl Repository {
     /// left as it was, a merge of the user's own among that.
     ///
     /// # Errors
-    /// Ignored files are in the way (`IgnoredInTheWay`), or git refused: a conflict, other files in the way, a hook.
+    /// What it brings is not what its name says (`ObjectsNotAsNamed`), ignored files are in the way (`IgnoredInTheWay`), or
+    /// git refused: a conflict, other files in the way, a hook.
     pub fn merge_into_checkout(
         &self,
         branch: &BranchName,
@@ -33,7 +34,10 @@ impl Repository {
             FastForwardPolicy::MergeCommit => "--no-ff",
         };
         let reference = format!("refs/heads/{branch}");
-        self.assert_no_ignored_file_is_lost(&self.resolve(&reference)?)?;
+        let (head, tip) = (self.head()?.commit, self.resolve(&reference)?);
+        // git would check out whatever stands under the names.
+        self.check_new_objects(&tip, &head, ObjectCheck::Names)?;
+        self.assert_no_ignored_file_is_lost(&head, &tip)?;
         let is_under_way = self.git_dir().join("MERGE_HEAD").exists();
         let merged = git("merge --quiet --no-edit")
             .args([flag, &reference])
@@ -52,13 +56,12 @@ impl Repository {
 
     /// Refuses a merge that brings files where the checkout has ignored ones: git spares what is untracked, and writes
     /// over what is ignored.
-    fn assert_no_ignored_file_is_lost(&self, tip: &CommitId) -> Result<()> {
-        let head = self.head()?.commit;
-        let Landing::Clean(merged) = self.land(&head, tip)? else {
+    fn assert_no_ignored_file_is_lost(&self, head: &CommitId, tip: &CommitId) -> Result<()> {
+        let Landing::Clean(merged) = self.land(head, tip)? else {
             return Ok(());
         };
         let taken: Vec<PathBuf> = self
-            .differing(&head, &merged.tree)?
+            .differing(head, &merged.tree)?
             .iter()
             .filter(|(_, change)| *change == ChangeKind::Added)
             .filter_map(|(path, _)| in_the_way(self.checkout_root(), &path_of(path)))

@@ -14,6 +14,7 @@ use structure::{PastMerge, Sorted, TaskWork, item, sorted};
 use tm_executors::testing::TestCommand;
 use tm_scheduler::verdict::Rules;
 use tm_scheduler::{Audit, AuditItem, AuditKind, AuditOutcome, AuditSample, CommitId};
+use tm_worktrees::{Error, ObjectCheck};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -64,20 +65,16 @@ pub async fn audit(
     result_cache: &Arc<TestResultCache>,
 ) -> Result<Audit, StepError> {
     let judge = Judge::of(order, result_cache);
+    if let Some(foreign) = briefly(|| judge.foreign_objects())? {
+        return Ok(judge.audit(vec![foreign], None));
+    }
     let (sorted, sample) = judge.looked_at(std::slice::from_ref(&order.to))?;
     let mut items = judge.judged_all(&sorted, &sample).await?;
     if !items.is_empty() && order.tests != AuditTests::None {
         items.push(judge.all_of_it().await?);
     }
     let sample = matches!(order.tests, AuditTests::Sample(_)).then_some(sample.size);
-    let test_command = order.command.as_ref().map(ToString::to_string);
-    Ok(Audit {
-        from: order.from.clone(),
-        to: order.to.clone(),
-        test_command,
-        sample,
-        items,
-    })
+    Ok(judge.audit(items, sample))
 }
 
 impl Judge {
@@ -85,6 +82,32 @@ impl Judge {
         Self {
             order: order.clone(),
             result_cache: Arc::clone(result_cache),
+        }
+    }
+
+    /// What is found where the history has objects that are not what their names say: git itself believes those here, and
+    /// refuses them to whoever clones it, so that nothing that is seen here is shown by that.
+    fn foreign_objects(&self) -> Result<Option<AuditItem>, StepError> {
+        let AuditOrder { from, to, .. } = &self.order;
+        let repository = self.result_cache.repository();
+        match repository.check_new_objects(to, from, ObjectCheck::Names) {
+            Ok(()) => Ok(None),
+            Err(error @ Error::ObjectsNotAsNamed(_)) => Ok(Some(AuditItem {
+                outcome: AuditOutcome::NotShown,
+                what: format!("nobody can {error}"),
+                ..self.whole_item()
+            })),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn audit(&self, items: Vec<AuditItem>, sample: Option<AuditSample>) -> Audit {
+        Audit {
+            from: self.order.from.clone(),
+            to: self.order.to.clone(),
+            test_command: self.order.command.as_ref().map(ToString::to_string),
+            sample,
+            items,
         }
     }
 
@@ -142,9 +165,21 @@ impl Judge {
     async fn all_of_it(&self) -> Result<AuditItem, StepError> {
         let (order, repository) = (&self.order, self.result_cache.repository());
         let base = briefly(|| repository.merge_base(&order.from, &order.to))?;
-        let whole = AuditItem {
+        let whole = self.whole_item();
+        match base {
+            Some(base) => Ok(self.whole(&base, whole).await),
+            None => Ok(AuditItem {
+                outcome: AuditOutcome::NotShown,
+                what: "it has no commit in common with where it is said to begin".to_owned(),
+                ..whole
+            }),
+        }
+    }
+
+    fn whole_item(&self) -> AuditItem {
+        AuditItem {
             kind: AuditKind::Whole,
-            commit: order.to.clone(),
+            commit: self.order.to.clone(),
             task: None,
             run: None,
             subject: "all of it together".to_owned(),
@@ -153,14 +188,6 @@ impl Judge {
             evidence: String::new(),
             test_command: None,
             proof: None,
-        };
-        match base {
-            Some(base) => Ok(self.whole(&base, whole).await),
-            None => Ok(AuditItem {
-                outcome: AuditOutcome::NotShown,
-                what: "it has no commit in common with where it is said to begin".to_owned(),
-                ..whole
-            }),
         }
     }
 }
