@@ -315,7 +315,12 @@ impl Reader {
 /// Returns the id of an entry as it is written: `1.10` stays `1.10`.
 pub(super) fn id(value: Value<'_>) -> Option<Cow<'_, str>> {
     let id = value.get("id")?.text();
-    id.filter(|id| id.contains(|letter: char| !letter.is_whitespace()))
+    id.filter(|id| is_id(id))
+}
+
+/// Tells whether a text names anything; one with a zero byte in it can't be told to a program.
+pub(super) fn is_id(text: &str) -> bool {
+    text.contains(|letter: char| !letter.is_whitespace()) && !text.contains('\0')
 }
 
 /// A few ids are compared with one another sooner than they are put in order.

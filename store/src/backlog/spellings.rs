@@ -5,6 +5,7 @@
 
 use super::SourceKind;
 use super::document::{Kind, Value};
+use super::fields::is_id;
 use std::borrow::Cow;
 use tm_scheduler::{Priority, Status};
 
@@ -130,7 +131,7 @@ impl<'d> Members<'d> {
     #[inline]
     pub(super) fn id(&self) -> Option<Cow<'d, str>> {
         let id = self.id?.text();
-        id.filter(|id| id.contains(|letter: char| !letter.is_whitespace()))
+        id.filter(|id| is_id(id))
     }
 
     /// Returns a field that is there and not null.

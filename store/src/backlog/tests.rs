@@ -133,6 +133,17 @@ fn a_model_is_a_name_and_never_an_option() {
 }
 
 #[test]
+fn an_id_that_no_program_could_be_told_is_none() {
+    let text = r#"{"tasks": [{"id": "a\u0000b", "title": "one"}, {"id": " ", "title": "two"},
+        {"id": "c d", "title": "three", "status": "pending", "subtasks": [{"id": "\u0000", "title": "four"}]}]}"#;
+    let read = Scene::new("tasks.json", text).read();
+    let ids: Vec<&str> = read.tasks.iter().map(|task| task.id.as_str()).collect();
+    assert_eq!(ids, ["c d"]);
+    assert!(read.tasks[0].subtasks.is_empty());
+    assert_eq!(read.warnings.len(), 3, "{:?}", read.warnings);
+}
+
+#[test]
 fn odd_fields_are_read_with_a_warning_and_never_refused() {
     let scene = Scene::new(
         "tasks.json",
