@@ -139,7 +139,7 @@ pub(crate) async fn before_loop(
         variables,
         besides: &git_around(root),
     };
-    let report = unless_interrupted(run_tests(command, place, "base")).await?;
+    let report = unless_interrupted(run_tests(command, place, "base")).await??;
     let (base, problem) = judge_base(BaseMeasured {
         command: &command.to_string(),
         report: &report,

@@ -20,6 +20,14 @@ pub enum Error {
         /// What the operating system said.
         source: io::Error,
     },
+    /// What was to hold a program failed before it began.
+    #[error("hold `{program}`: {why}")]
+    Hold {
+        /// The program as it was named.
+        program: String,
+        /// What was said.
+        why: String,
+    },
     /// A command does not tell what jobs are to be given.
     #[error("get the secret `{name}` from `{command}`")]
     Secret {
@@ -66,9 +74,8 @@ impl Error {
         }
     }
 
-    /// Tells whether the machine had no room for what was to be done (disk, memory, files or processes), or nobody told it
-    /// a secret. The same may go
-    /// well later, and says nothing of who asked for it.
+    /// Tells whether the machine had no room for what was to be done (disk, memory, files or processes), could not hold a
+    /// program as it was to be held, or was told no secret. The same may go well later, and says nothing of who asked for it.
     pub fn is_of_surroundings(&self) -> bool {
         use rustix::io::Errno;
         const NO_ROOM: [Errno; 9] = [

@@ -131,6 +131,9 @@ fn cause_of(error: &(dyn StdError + 'static)) -> Option<Cause> {
         Some(crate::Error::Git(error)) => return cause_of(error),
         Some(_) | None => {}
     }
+    if let Some(error) = error.downcast_ref::<tm_executors::Error>() {
+        return error.is_of_surroundings().then_some(Cause::Surroundings);
+    }
     // A file that is not there was asked for wrongly, or taken away on purpose; so was one that is none.
     let error = error.downcast_ref::<io::Error>()?;
     let is_of_whoever_put_it_there = matches!(

@@ -5,6 +5,7 @@ use crate::{Confinement, Found, Level, Network, Refused, Sandbox, Wanted};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io;
+use std::os::fd::RawFd;
 use std::path::Path;
 
 const PROGRAM: &str = "/usr/bin/sandbox-exec";
@@ -13,7 +14,11 @@ const PROGRAM: &str = "/usr/bin/sandbox-exec";
 ///
 /// # Errors
 /// A path of the view is no text, or what holds at this level is not there any more.
-pub fn line(sandbox: &Sandbox, command: Vec<OsString>) -> io::Result<Vec<OsString>> {
+pub fn line(
+    sandbox: &Sandbox,
+    command: Vec<OsString>,
+    _told: Option<RawFd>,
+) -> io::Result<Vec<OsString>> {
     if sandbox.level == Level::None {
         return Ok(command);
     }

@@ -104,7 +104,7 @@ impl Asking {
             tm_program,
         };
         let command = ["bash", "-c", ASKING].map(Into::into).to_vec();
-        let line = line(&sandbox, command).expect("a line");
+        let line = line(&sandbox, command, None).expect("a line");
         let variables = proxy.variables();
         let (_, address) = variables.first().expect("an address");
         let port = address

@@ -193,7 +193,7 @@ impl Scene {
             0,
         )
         .expect("a pipe");
-        let (child, process) = (self.how)(&self.command(script)).spawn().expect("started");
+        let (child, process, _) = (self.how)(&self.command(script)).spawn().expect("started");
         drop(fs::read(self.path("ready")).expect("it starts"));
         fs::remove_file(self.path("ready")).expect("removed");
         (child, (self.known_as)(JobHandle::new("local", &process)))

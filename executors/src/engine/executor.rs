@@ -403,7 +403,7 @@ mod tests {
             env_markers: env_markers.clone(),
             ..TreeCommand::default()
         };
-        let (child, leader) = command.spawn().expect("started");
+        let (child, leader, _) = command.spawn().expect("started");
         drop(fs::read(folder.join("ready")).expect("it starts"));
         (child, JobHandle::new("local", &leader), env_markers)
     }

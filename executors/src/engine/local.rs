@@ -42,13 +42,16 @@ impl Engine for LocalEngine {
                 let why = "no sandbox that the settings ask for works here (`tm doctor` says why)";
                 return Err(command.not_started(io::Error::other(why)));
             }
-            let tree = match sandbox {
+            let mut tree = match sandbox {
                 None => ProcessTree::spawn(command)?,
                 Some(sandbox) => ProcessTree::spawn(&TreeCommand {
                     sandbox: Some(Arc::new(sandbox)),
                     ..command.clone()
                 })?,
             };
+            if !tree.has_begun().await {
+                return Err(command.not_held());
+            }
             Ok(Box::new(tree) as Box<dyn Job>)
         })
     }
@@ -105,5 +108,52 @@ impl Job for ProcessTree {
 
     fn end(&mut self, grace: Duration) -> Pending<'_, u32> {
         Box::pin(Self::end(self, grace))
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::engine::Executor;
+    use crate::process::{Besides, JobKind, Needs};
+    use std::collections::BTreeMap;
+    use tm_sandbox::{Level, Limits};
+
+    #[tokio::test]
+    async fn a_program_that_could_not_be_held_has_not_failed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let holding = Holding {
+            level: Some(Level::Landlock),
+            refused: Vec::new(),
+            // Ends before the program begins, with an exit code that programs have too.
+            tm_program: "/bin/false".into(),
+            hidden: Vec::new(),
+            read: Vec::new(),
+            write: Vec::new(),
+            limits: Limits::default(),
+            hosts: None,
+            networks: BTreeMap::new(),
+        };
+        let log = folder.path().join("log");
+        let command = TreeCommand {
+            program: "true".into(),
+            working_folder: folder.path().to_owned(),
+            stdout: log.clone(),
+            stderr: log,
+            needs: Some(Needs {
+                kind: JobKind::Tests,
+                own_folder: folder.path().to_owned(),
+                network: None,
+                besides: Besides::default(),
+            }),
+            ..TreeCommand::default()
+        };
+        let executor = Executor::local(folder.path().join("records")).held(Arc::new(holding));
+        let ended = executor.run(&command, Duration::from_mins(1)).await;
+        let error = ended.expect_err("nothing was run");
+        assert!(
+            matches!(error, Error::Hold { .. }) && error.is_of_surroundings(),
+            "{error}"
+        );
     }
 }

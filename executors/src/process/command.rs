@@ -2,11 +2,13 @@
 //!
 //! Output goes straight into files, never through this process, so that a program outlives tm unharmed.
 
+use super::beginning::Beginning;
 use super::{Needs, ProcessIdentity, starter};
 use crate::{Error, OrFailedTo as _};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Seek as _};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -38,6 +40,9 @@ impl Default for Inherited {
     }
 }
 
+/// Bytes at the end of a log in which the last line is looked for.
+const LAST_WORDS: u64 = 4 * 1024;
+
 /// A program to start as the root of a process tree.
 #[derive(Clone, Debug, Default)]
 pub struct TreeCommand {
@@ -67,9 +72,16 @@ pub struct TreeCommand {
 }
 
 impl TreeCommand {
-    /// Starts the program in a process group of its own.
-    pub(crate) fn spawn(&self) -> Result<(Child, ProcessIdentity), Error> {
-        let command = self.prepare()?;
+    /// Starts the program in a process group of its own; what is held tells of its beginning.
+    pub(crate) fn spawn(&self) -> Result<(Child, ProcessIdentity, Option<Beginning>), Error> {
+        let told = match &self.sandbox {
+            Some(_) if cfg!(target_os = "linux") => {
+                Some(Beginning::new().map_err(|source| self.not_started(source))?)
+            }
+            Some(_) | None => None,
+        };
+        let (beginning, told) = told.unzip();
+        let command = self.prepare(told.as_ref())?;
         let spawned = match &self.sandbox {
             Some(sandbox) => starter::spawn(command, sandbox),
             None => { command }.spawn(),
@@ -81,16 +93,16 @@ impl TreeCommand {
         // A child that ended already is still there until it is waited for, so this can't miss it.
         let identity = ProcessIdentity::of(pid)
             .ok_or_else(|| Error::of_watching(pid, std::io::ErrorKind::NotFound.into()))?;
-        Ok((child, identity))
+        Ok((child, identity, beginning))
     }
 
     #[expect(
         clippy::disallowed_methods,
         reason = "this is the one place that starts trees"
     )]
-    fn prepare(&self) -> Result<Command, Error> {
+    fn prepare(&self, told: Option<&OwnedFd>) -> Result<Command, Error> {
         let mut command = if let Some(sandbox) = &self.sandbox {
-            self.held(sandbox)?
+            self.held(sandbox, told)?
         } else {
             let found = self.found();
             let mut command = Command::new(found.as_deref().unwrap_or(Path::new(&self.program)));
@@ -121,12 +133,12 @@ impl TreeCommand {
         clippy::disallowed_methods,
         reason = "this is a part of the one place that starts trees"
     )]
-    fn held(&self, sandbox: &Sandbox) -> Result<Command, Error> {
+    fn held(&self, sandbox: &Sandbox, told: Option<&OwnedFd>) -> Result<Command, Error> {
         let program = which::which_in(&self.program, self.search_path(), &self.working_folder)
             .map_err(|_| self.not_started(std::io::ErrorKind::NotFound.into()))?;
         let mut line = vec![program.into_os_string()];
         line.extend(self.arguments.iter().cloned());
-        let mut line = tm_sandbox::line(sandbox, line)
+        let mut line = tm_sandbox::line(sandbox, line, told.map(AsRawFd::as_raw_fd))
             .map_err(|source| self.not_started(source))?
             .into_iter();
         let mut command = Command::new(line.next().unwrap_or_default());
@@ -170,6 +182,17 @@ impl TreeCommand {
             None => Ok(file),
         });
         opened.map(Stdio::from).or_failed_to("open", path)
+    }
+
+    /// What became of the program when it has not begun: what was to hold it has said why, as the last thing in its log.
+    pub(crate) fn not_held(&self) -> Error {
+        let said = tm_untrusted::read_end(&self.stderr, LAST_WORDS).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said);
+        let last = said.lines().rev().find(|line| !line.trim().is_empty());
+        Error::Hold {
+            program: self.program.to_string_lossy().into_owned(),
+            why: last.unwrap_or("nothing was said").trim().to_owned(),
+        }
     }
 
     /// Names the folder instead of the program when it is the folder that is missing.

@@ -20,7 +20,7 @@ impl Detached {
     /// # Errors
     /// It could not be started.
     pub fn spawn(command: &TreeCommand) -> Result<Self, Error> {
-        let (child, identity) = command.spawn()?;
+        let (child, identity, _) = command.spawn()?;
         Ok(Self {
             child,
             pid: identity.pid,

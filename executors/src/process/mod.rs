@@ -6,6 +6,7 @@
 //! environment, and, since this process adopts orphans, by having become its children.
 
 mod attended;
+mod beginning;
 mod command;
 mod detached;
 mod identity;

@@ -2,6 +2,7 @@
 //!
 //! Does not know what the program is for. Dropping a tree kills it.
 
+use super::beginning::Beginning;
 use super::ownership::{Leader, Tree};
 use super::registry::{self, Left, TreeId};
 use super::table::Process;
@@ -36,6 +37,8 @@ pub struct ProcessTree {
     id: TreeId,
     leader: Option<ProcessIdentity>,
     state: State,
+    /// Where its beginning is told, as long as nobody has asked.
+    beginning: Option<Beginning>,
 }
 
 #[derive(Debug)]
@@ -56,13 +59,14 @@ impl ProcessTree {
         let may_start =
             tm_faults::check("spawn: before").map_err(|source| command.not_started(source));
         match may_start.and_then(|()| command.spawn()) {
-            Ok((child, identity)) => {
+            Ok((child, identity, beginning)) => {
                 tm_faults::point("spawn: after");
                 registry::started(id, identity);
                 Ok(Self {
                     id,
                     leader: Some(identity),
                     state: State::Child(child),
+                    beginning,
                 })
             }
             Err(error) => {
@@ -79,6 +83,15 @@ impl ProcessTree {
             id: registry::add(Tree::new(known, env_markers)),
             leader,
             state: State::Foreign,
+            beginning: None,
+        }
+    }
+
+    /// Tells whether the program has begun, which what is to hold it may keep it from; waits for that.
+    pub async fn has_begun(&mut self) -> bool {
+        match (self.beginning.take(), &mut self.state) {
+            (Some(beginning), State::Child(child)) => beginning.come(child).await,
+            (_, _) => true,
         }
     }
 

@@ -38,26 +38,36 @@ pub struct TestPlace<'a> {
 
 /// Runs the tests and reads their results. Raw output goes to `<scratch>/<name>.log`.
 ///
-/// Whatever goes wrong is in the report; nothing that the command started is left when this returns. What a tm that is
+/// What goes wrong with the command is in the report; nothing that it started is left when this returns. What a tm that is
 /// gone left running of its tests is ended before.
-pub async fn run_tests(command: &TestCommand, place: TestPlace<'_>, name: &str) -> TestReport {
+///
+/// # Errors
+/// It could not be started for a reason that has nothing to do with what is tested ([`Error::is_of_surroundings`]).
+pub async fn run_tests(
+    command: &TestCommand,
+    place: TestPlace<'_>,
+    name: &str,
+) -> Result<TestReport, Error> {
     let log = place.scratch.join(format!("{name}.log"));
     // Nothing of before may write into the log, the results or the worktree any more.
-    if let Err(error) = place.executor.end_abandoned().await {
-        return TestReport::without_results(CommandEnd::NotStarted(error.with_causes()));
-    }
+    place.executor.end_abandoned().await?;
     // A log of an earlier, interrupted measurement must not be read as part of this one.
     let prepared = tm_untrusted::remove(&log).and_then(|()| Prepared::new(command, place.worktree));
     let prepared = match prepared {
         Ok(prepared) => prepared,
         Err(error) => {
-            return TestReport::without_results(CommandEnd::NotStarted(error.to_string()));
+            let end = CommandEnd::NotStarted(error.to_string());
+            return Ok(TestReport::without_results(end));
         }
     };
     let started = SystemTime::now();
     let tree_command = prepared.tree_command(place, &log);
     let end = match run(&tree_command, command.timeout, place.executor).await {
         Ok(end) => end,
+        Err(error) if error.is_of_surroundings() => {
+            prepared.set_aside.put_back();
+            return Err(error);
+        }
         Err(error) => CommandEnd::NotStarted(error.with_causes()),
     };
     let (output, is_cut) = reading::beginning(&log, OUTPUT_BYTES).unwrap_or_default();
@@ -89,7 +99,7 @@ pub async fn run_tests(command: &TestCommand, place: TestPlace<'_>, name: &str) 
         .values_mut()
         .for_each(|message| *message = tm_untrusted::clean(message));
     without_place(&mut report, place.worktree);
-    report
+    Ok(report)
 }
 
 /// Everything that one run of the tests has for itself.
@@ -231,7 +241,8 @@ mod tests {
             variables: &[],
             besides: &Besides::default(),
         };
-        run_tests(&command, place, "work").await
+        let report = run_tests(&command, place, "work").await;
+        report.expect("room for it")
     }
 
     const LONG: Duration = Duration::from_mins(1);

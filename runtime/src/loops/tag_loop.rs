@@ -271,9 +271,11 @@ async fn verify(
         besides: &git_around(setup.place.folder()),
     };
     tokio::select! {
-        report = run_tests(command, place, "tests") => {
-            LoopInput::Verified(if is_green(&report) { Ok(()) } else { Err(what_fails(&report)) })
-        }
+        report = run_tests(command, place, "tests") => LoopInput::Verified(match report {
+            Ok(report) if is_green(&report) => Ok(()),
+            Ok(report) => Err(what_fails(&report)),
+            Err(error) => Err(format!("they could not be started: {}", error.with_causes())),
+        }),
         _ = orders.wait_for(|order| *order == Some(StopMode::Now)) => LoopInput::Verified(Err("cut off".to_owned())),
     }
 }

@@ -193,7 +193,7 @@ impl TestResultCache {
             Err(other) => return Err(other.into()),
         };
         std::fs::create_dir_all(scratch)?;
-        let mut report = self.run_in(checkout.path(), command, scratch, name).await;
+        let mut report = (self.run_in(checkout.path(), command, scratch, name)).await?;
         if let Some(start) = start {
             let is_watched = |path: &str| start.watched().contains(path);
             report.rewritten = tokio::task::block_in_place(|| checkout.rewritten(&is_watched));
@@ -219,13 +219,16 @@ impl TestResultCache {
 
     /// Runs the tests, and again after a pause where they could not even be started: that may be the disk, or too many
     /// processes, and would be taken for what the tests say.
+    ///
+    /// # Errors
+    /// They could not be started in the end, and what they test has no part in that.
     pub(crate) async fn run_in(
         &self,
         worktree: &Path,
         command: &TestCommand,
         scratch: &Path,
         name: &str,
-    ) -> TestReport {
+    ) -> Result<TestReport, StepError> {
         let _admission = self.checkouts.tests().admit(&self.turn).await;
         let variables = self.checkouts.variables(worktree);
         let besides = self.checkouts.besides(worktree);
@@ -239,9 +242,12 @@ impl TestResultCache {
         let mut pauses = START_AGAIN_AFTER.into_iter();
         loop {
             let report = run_tests(command, place, name).await;
-            match (&report.end, pauses.next()) {
-                (CommandEnd::NotStarted(_), Some(pause)) => tokio::time::sleep(pause).await,
-                (_, _) => return report,
+            let is_started = |report: &TestReport| !matches!(report.end, CommandEnd::NotStarted(_));
+            match pauses.next() {
+                Some(pause) if !report.as_ref().is_ok_and(is_started) => {
+                    tokio::time::sleep(pause).await;
+                }
+                Some(_) | None => return Ok(report?),
             }
         }
     }

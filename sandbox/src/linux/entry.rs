@@ -7,8 +7,9 @@ use super::{calls, landlock, layers, limits, sockets};
 use crate::{Confinement, Level, Network, Sandbox};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
-use std::io;
-use std::os::fd::RawFd;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt as _;
 
 /// The first process of a namespace, which bubblewrap keeps for itself.
@@ -26,13 +27,16 @@ pub(super) const BEFORE_PROGRAM: &str = "--";
 pub(super) struct Entry {
     level: Level,
     confinement: Confinement,
+    /// The number of an open file that is told when the program begins.
+    told: Option<RawFd>,
 }
 
 impl Entry {
-    pub(super) fn new(sandbox: &Sandbox) -> Self {
+    pub(super) fn new(sandbox: &Sandbox, told: Option<RawFd>) -> Self {
         Self {
             level: sandbox.level,
             confinement: sandbox.confinement.clone(),
+            told,
         }
     }
 
@@ -42,6 +46,16 @@ impl Entry {
 
     fn read(argument: &OsStr) -> io::Result<Self> {
         Ok(serde_json::from_str(argument.to_str().unwrap_or_default())?)
+    }
+
+    /// Opens what is told when the program begins, so that the program has it not.
+    fn told(&self) -> io::Result<Option<File>> {
+        let open = |number| {
+            OpenOptions::new()
+                .write(true)
+                .open(format!("/proc/self/fd/{number}"))
+        };
+        self.told.map(open).transpose()
     }
 
     /// Puts this process where it belongs, for good.
@@ -90,7 +104,8 @@ fn become_held(argument: &OsStr, rest: &[OsString]) -> io::Result<()> {
     let (Some(sockets), Some([program, rest @ ..])) = (parts.next(), parts.next()) else {
         return Err(io::Error::other("a program is needed"));
     };
-    close_inherited()?;
+    let told = entry.told()?;
+    close_inherited(told.as_ref())?;
     rustix::thread::set_no_new_privs(true)?;
     if entry.level == Level::Bwrap {
         // What is mounted here would be mounted for the whole machine.
@@ -107,14 +122,19 @@ fn become_held(argument: &OsStr, rest: &[OsString]) -> io::Result<()> {
         layers::keep_kernel()?;
     }
     entry.hold()?;
+    if let Some(mut told) = told {
+        // Who started it may be gone, and the program begins all the same.
+        let _nobody_listens = told.write_all(b"\n");
+    }
     Err(become_program(program, rest))
 }
 
 /// Closes what whoever started tm left open for its programs: a file or a socket that is open is there wherever it lies.
-fn close_inherited() -> io::Result<()> {
+fn close_inherited(but: Option<&File>) -> io::Result<()> {
+    let kept = but.map(AsRawFd::as_raw_fd);
     let open: Vec<RawFd> = std::fs::read_dir("/proc/self/fd")?
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter(|number| *number > LAST_OF_ALL)
+        .filter(|number| *number > LAST_OF_ALL && Some(*number) != kept)
         .collect();
     for number in open {
         // The one by which they were listed is closed already.

@@ -19,13 +19,19 @@ use crate::{ENTRY, Level, Sandbox};
 use entry::{BEFORE_PROGRAM, Entry};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::os::fd::RawFd;
 use std::path::PathBuf;
 
-/// Returns the command line that starts a program held.
+/// Returns the command line that starts a program held; `told` is the number of an open file, inherited by what is started,
+/// to which a byte is written when the program begins: what holds it can fail before.
 ///
 /// # Errors
 /// A path of the view is no text, or what holds at this level is not there any more.
-pub fn line(sandbox: &Sandbox, command: Vec<OsString>) -> std::io::Result<Vec<OsString>> {
+pub fn line(
+    sandbox: &Sandbox,
+    command: Vec<OsString>,
+    told: Option<RawFd>,
+) -> std::io::Result<Vec<OsString>> {
     if sandbox.level == Level::None {
         return Ok(command);
     }
@@ -38,7 +44,7 @@ pub fn line(sandbox: &Sandbox, command: Vec<OsString>) -> std::io::Result<Vec<Os
     };
     line.push(sandbox.tm_program.clone().into());
     line.push(ENTRY.into());
-    line.push(Entry::new(sandbox).to_argument()?);
+    line.push(Entry::new(sandbox, told).to_argument()?);
     line.extend(sockets.into_iter().map(PathBuf::into_os_string));
     line.push(BEFORE_PROGRAM.into());
     line.extend(command);

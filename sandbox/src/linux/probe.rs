@@ -53,7 +53,7 @@ fn try_one(sandbox: &Sandbox) -> Result<(), String> {
         return Err("there is none on this system".to_owned());
     }
     let command = vec![OsString::from("true")];
-    let line = super::line(sandbox, command).map_err(|error| error.to_string())?;
+    let line = super::line(sandbox, command, None).map_err(|error| error.to_string())?;
     let mut child = std::process::Command::new(&line[0])
         .args(&line[1..])
         .current_dir("/")

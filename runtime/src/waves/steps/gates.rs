@@ -161,7 +161,7 @@ async fn run_now(
     let checkout = result_cache.checkouts.judge(commit, turn).await?;
     let report = result_cache
         .run_in(checkout.path(), &command, scratch, &name)
-        .await;
+        .await?;
     let log = scratch.join(format!("{name}.log"));
     read(gate, &report, &log, checkout.path())
 }
