@@ -178,7 +178,10 @@ fn sentence(summary: &Summary, nothing_is_proven: bool, why_stopped: Option<&str
         ("interrupted", _) => format!("Interrupted after {time}; {of_all}."),
         ("stopped", Some(why)) => {
             let why = nobody_called(why);
-            format!("Nothing more was started after {time}: {why}. {of_all}.")
+            format!(
+                "Nothing more was started after {time}: {why}. {}.",
+                capitalised(&of_all)
+            )
         }
         ("stopped", None) => format!("The deadline or the budget ended after {time}; {of_all}."),
         _ => format!("Running for {time}; {of_all}."),
