@@ -1,13 +1,13 @@
 //! A plan as text, as JSON, and as a graph in DOT and in Mermaid.
 
 use crate::layout::rendered;
+use crate::listed;
 use itertools::Itertools as _;
 use serde::Serialize;
-use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use tm_scheduler::{
-    CutDependency, Dispatch, HeldTask, Limits, PlacedTask, TaskId, TaskRow, WavePlan,
+    CutDependency, Dispatch, HeldTask, Limits, PlacedTask, Priority, TaskId, TaskRow, WavePlan,
 };
 
 /// So many files that several tasks name are listed.
@@ -15,7 +15,7 @@ const MOST_OVERLAPS: usize = 8;
 
 /// Returns the plan for people: one line a task, by the waves of its halves, wide ones in parts of the slots.
 pub fn plan_text(plan: &WavePlan, limits: &Limits) -> String {
-    let rows = plan.rows();
+    let (rows, pairs) = (plan.rows(), plan.pairs());
     let count = rows.len();
     let waves = |row: &TaskRow<&PlacedTask>| row.halves().map(|half| half.wave).collect_vec();
     let by_waves = rows
@@ -26,27 +26,47 @@ pub fn plan_text(plan: &WavePlan, limits: &Limits) -> String {
         .into_iter()
         .sorted_by(|left, right| left.0.cmp(&right.0));
     let group = |(waves, rows): (Vec<u32>, Vec<TaskRow<&PlacedTask>>)| {
-        let rows = rows.iter().map(plan_row).collect_vec();
-        json!({"name": waves_name(&waves), "rows": rows})
+        let cells = |row: &TaskRow<&PlacedTask>| plan_row(row, pairs);
+        (waves_name(&waves), rows.iter().map(cells).collect())
     };
     let overlaps = overlaps(plan);
-    let said = json!({
-        "tasks": count,
-        "waves": plan.waves().len(),
-        "groups": groups.map(group).collect_vec(),
-        "pairs": plan.pairs(),
-        "max_parallel": limits.slots,
-        "dispatch": limits.dispatch,
-        "retries": limits.retries,
-        "held": plan.held,
-        "cut": plan.cut,
-        "notes": plan.notes,
-        "overlaps": overlaps.iter().take(MOST_OVERLAPS).collect_vec(),
-        "more_overlaps": overlaps.len().saturating_sub(MOST_OVERLAPS),
-        "hot_files": limits.hot_files,
-        "finished": plan.finished,
-    });
+    let said = PlanText {
+        tasks: count,
+        waves: plan.tasks.iter().map(|task| task.wave).max().unwrap_or(0),
+        groups: groups.map(group).collect(),
+        pairs,
+        max_parallel: limits.slots,
+        dispatch: limits.dispatch,
+        retries: limits.retries,
+        held: &plan.held,
+        cut: &plan.cut,
+        notes: &plan.notes,
+        more_overlaps: overlaps.len().saturating_sub(MOST_OVERLAPS),
+        overlaps: overlaps.into_iter().take(MOST_OVERLAPS).collect(),
+        hot_files: &limits.hot_files,
+        finished: plan.finished,
+    };
     rendered("plan.txt", &said)
+}
+
+/// What the layout of a plan for people names.
+#[derive(Serialize)]
+struct PlanText<'p> {
+    tasks: usize,
+    waves: u32,
+    /// The name of each group of waves, and the cells of its rows.
+    groups: Vec<(String, Vec<String>)>,
+    pairs: usize,
+    max_parallel: NonZeroU32,
+    dispatch: Dispatch,
+    retries: u32,
+    held: &'p [HeldTask],
+    cut: &'p [CutDependency],
+    notes: &'p [String],
+    overlaps: Vec<(&'p str, BTreeSet<&'p TaskId>)>,
+    more_overlaps: usize,
+    hot_files: &'p BTreeSet<String>,
+    finished: usize,
 }
 
 fn waves_name(waves: &[u32]) -> String {
@@ -56,30 +76,65 @@ fn waves_name(waves: &[u32]) -> String {
     }
 }
 
-fn plan_row(row: &TaskRow<&PlacedTask>) -> Value {
+/// Returns the cells of a row with tabs between them. There are as many as tasks, so no layout goes through what they hold.
+fn plan_row(row: &TaskRow<&PlacedTask>, pairs: usize) -> String {
     let task = &row.work.task;
     let own = |id: &&TaskId| row.red.is_some_and(|red| red.task.id == **id);
     let dependencies = row.halves().flat_map(|half| &half.task.dependencies);
-    let after = dependencies.filter(|id| !own(id)).unique().collect_vec();
-    json!({"id": task.id, "title": task.title, "red": row.red.is_some(), "priority": task.priority, "model": task.model, "after": after})
+    let after = dependencies.filter(|id| !own(id)).unique().join(", ");
+    let halves = match row.red {
+        _ if pairs == 0 => "",
+        Some(_) => "RED GREEN\t",
+        None => "         \t",
+    };
+    let mut cells = format!("{halves}{}\t{}", task.id, listed(&task.title));
+    if task.priority != Priority::Medium {
+        cells.extend([" (", task.priority.as_str(), ")"]);
+    }
+    if let Some(model) = &task.model {
+        cells.extend([", model ", model]);
+    }
+    if !after.is_empty() {
+        cells.extend([" — after ", &after]);
+    }
+    cells
 }
 
 /// Returns the plan in the DOT language, one rank a wave.
 pub fn plan_dot(plan: &WavePlan) -> String {
-    rendered(
-        "plan.dot",
-        &json!({"tasks": plan.tasks, "waves": plan.waves()}),
-    )
+    rendered("plan.dot", &Drawing::of(plan))
 }
 
 /// Returns the plan as a Mermaid flowchart.
 pub fn plan_mermaid(plan: &WavePlan) -> String {
-    let ids = plan.tasks.iter().map(|placed| &placed.task.id);
-    let numbers: BTreeMap<&TaskId, usize> = ids.zip(0..).collect();
-    rendered(
-        "plan.mmd",
-        &json!({"tasks": plan.tasks, "numbers": numbers}),
-    )
+    rendered("plan.mmd", &Drawing::of(plan))
+}
+
+/// What the layouts of a graph name.
+#[derive(Serialize)]
+struct Drawing<'p> {
+    tasks: &'p [PlacedTask],
+    waves: Vec<Vec<&'p TaskId>>,
+    /// The place of each task.
+    numbers: BTreeMap<&'p TaskId, usize>,
+}
+
+impl<'p> Drawing<'p> {
+    fn of(plan: &'p WavePlan) -> Self {
+        let ids = plan.tasks.iter().map(|placed| &placed.task.id);
+        Self {
+            tasks: &plan.tasks,
+            waves: ids_of_waves(plan),
+            numbers: ids.zip(0..).collect(),
+        }
+    }
+}
+
+fn ids_of_waves(plan: &WavePlan) -> Vec<Vec<&TaskId>> {
+    let waves = plan.waves().into_iter();
+    waves
+        .map(|wave| wave.into_iter().map(|placed| &placed.task.id).collect())
+        .collect()
 }
 
 /// Files that the texts of several tasks name, where work may conflict; those that most name first.
@@ -120,12 +175,11 @@ pub struct PlanDocument<'p> {
 impl<'p> PlanDocument<'p> {
     /// Takes what is told of a plan.
     pub fn new(plan: &'p WavePlan, limits: &'p Limits) -> Self {
-        let ids = |wave: Vec<&'p PlacedTask>| wave.iter().map(|placed| &placed.task.id).collect();
         Self {
             version: 1,
             max_parallel: limits.slots,
             dispatch: limits.dispatch,
-            waves: plan.waves().into_iter().map(ids).collect(),
+            waves: ids_of_waves(plan),
             tasks: &plan.tasks,
             held: &plan.held,
             cut: &plan.cut,

@@ -391,6 +391,22 @@ fn the_plan_shows_wide_waves_in_parts() {
 }
 
 #[test]
+fn the_plan_says_how_urgent_a_task_is_and_what_it_waits_for() {
+    let mut first = Task::new("1", "Set up");
+    first.priority = tm_scheduler::Priority::High;
+    let mut second = Task::new("2", "Set\tup the rest");
+    second.dependencies = vec!["1".into()];
+    let plan = WavePlan::new(&[first, second], &PlanOptions::default()).expect("a plan");
+    let text = plan_text(&plan, &Limits::with_slots(NonZeroU32::MIN));
+    let rows = text.lines().filter(|line| line.contains('\u{1f}'));
+    let expected = [
+        "  1\u{1f}Set up (high)",
+        "  2\u{1f}Set up the rest — after 1",
+    ];
+    assert!(rows.eq(expected), "{text}");
+}
+
+#[test]
 fn the_plan_names_files_that_several_tasks_name() {
     let names = |id: &str, files: &str| Task {
         description: files.to_owned(),
