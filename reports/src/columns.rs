@@ -1,6 +1,8 @@
 //! Text in columns: the one way in which tables are laid out for people.
 
 use crate::fold::{columns_of, fold};
+use std::borrow::Cow;
+use std::iter::repeat_n;
 
 /// Columns between two columns.
 pub(crate) const GAP: usize = 2;
@@ -9,21 +11,22 @@ const NARROWEST: usize = 10;
 
 /// Returns rows of cells as lines, each column as wide as its widest cell; where there is a width, cells go on in further
 /// lines so that no line is wider: the widest column gives way first.
-pub fn columns<R: AsRef<[String]>>(rows: &[R], width: Option<u16>) -> String {
+pub fn columns<C: AsRef<str>, R: AsRef<[C]>>(rows: &[R], width: Option<u16>) -> String {
     let widths = widths(rows, width.map_or(usize::MAX, usize::from));
-    rows.iter()
-        .flat_map(|row| lines(row.as_ref(), &widths))
-        .flat_map(|line| [line, "\n".to_owned()])
-        .collect()
+    let mut text = String::new();
+    for row in rows {
+        add_lines(&mut text, row.as_ref(), &widths);
+    }
+    text
 }
 
-fn widths<R: AsRef<[String]>>(rows: &[R], room: usize) -> Vec<usize> {
+fn widths<C: AsRef<str>, R: AsRef<[C]>>(rows: &[R], room: usize) -> Vec<usize> {
     let mut widths: Vec<usize> = Vec::new();
     for row in rows {
         let cells = row.as_ref();
         widths.resize(widths.len().max(cells.len()), 0);
         for (width, cell) in widths.iter_mut().zip(cells) {
-            *width = columns_of(cell).max(*width);
+            *width = columns_of(cell.as_ref()).max(*width);
         }
     }
     let gaps = GAP * widths.len().saturating_sub(1);
@@ -36,24 +39,24 @@ fn widths<R: AsRef<[String]>>(rows: &[R], room: usize) -> Vec<usize> {
     widths
 }
 
-/// The lines of one row.
-fn lines(cells: &[String], widths: &[usize]) -> Vec<String> {
-    let folded: Vec<Vec<String>> = cells
+/// Adds the lines of one row.
+fn add_lines<C: AsRef<str>>(text: &mut String, cells: &[C], widths: &[usize]) {
+    let folded: Vec<Vec<Cow<'_, str>>> = cells
         .iter()
         .zip(widths)
-        .map(|(cell, &width)| fold(cell, width))
+        .map(|(cell, &width)| fold(cell.as_ref(), width))
         .collect();
     let height = folded.iter().map(Vec::len).max().unwrap_or(0);
-    let line = |at: usize| {
-        let mut line = String::new();
+    for at in 0..height {
+        let begin = text.len();
         for (parts, width) in folded.iter().zip(widths) {
-            let part = parts.get(at).map_or("", String::as_str);
-            line += part;
-            line += &" ".repeat(width - columns_of(part) + GAP);
+            let part = parts.get(at).map_or("", Cow::as_ref);
+            *text += part;
+            text.extend(repeat_n(' ', width - columns_of(part) + GAP));
         }
-        line.trim_end().to_owned()
-    };
-    (0..height).map(line).collect()
+        text.truncate(begin + text[begin..].trim_end().len());
+        text.push('\n');
+    }
 }
 
 /// A title in a list has so many characters at the most.

@@ -1,16 +1,22 @@
 //! How wide text is, and where it is broken.
 
+use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
 /// Returns how many columns text takes.
 pub(crate) fn columns_of(text: &str) -> usize {
+    // Most text is plain, and its letters are not looked up.
+    if text.is_ascii() {
+        let is_seen = |byte: &u8| matches!(byte, b' '..=b'~');
+        return text.bytes().filter(is_seen).count();
+    }
     text.chars().filter_map(UnicodeWidthChar::width).sum()
 }
 
 /// Returns text as lines of so many columns at the most, broken between words where that can be.
-pub(crate) fn fold(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn fold(text: &str, width: usize) -> Vec<Cow<'_, str>> {
     if columns_of(text) <= width {
-        return vec![text.to_owned()];
+        return vec![Cow::Borrowed(text)];
     }
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -23,7 +29,7 @@ pub(crate) fn fold(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines.remove(0);
-    lines
+    lines.into_iter().map(Cow::Owned).collect()
 }
 
 /// Returns text in so many columns at the most; where that is not all of it, it ends in an ellipsis.

@@ -120,8 +120,8 @@ impl Sheet {
         let mut set = String::new();
         for (is_table, lines) in &blocks {
             if is_table {
-                let cells = |line: &str| line.split(CELL).map(ToOwned::to_owned).collect_vec();
-                set += &columns(&lines.map(cells).collect_vec(), self.width);
+                let rows = lines.map(|line| line.split(CELL).collect_vec());
+                set += &columns(&rows.collect_vec(), self.width);
             } else {
                 let folded = lines.flat_map(|line| self.folded(line));
                 set.extend(folded.map(|line| line + "\n"));
