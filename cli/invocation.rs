@@ -234,6 +234,7 @@ mod tests {
         loop stop
         config set
         config unset
+        node
         detached-run
         ");
     }

@@ -68,11 +68,12 @@ fn refuse_under_way(root: &Path) -> Result<(), Error> {
 /// Ends what a tm that was killed left running, but for agents of a run, which are adopted, before anything else is started.
 /// Returns the loops that were cut off.
 pub(crate) async fn end_abandoned(project: &Project) -> Result<Vec<CutOff>, Error> {
-    match project.executor().end_abandoned().await? {
+    let executor = project.executor();
+    match executor.end_abandoned().await? {
         0 => {}
         count => project.tell(&Notice::ProcessesEnded(count)),
     }
-    match remove_abandoned_folders() {
+    match remove_abandoned_folders(&executor.temporary_folder()) {
         0 => {}
         count => tracing::info!("{count} folders for temporary files of before have been removed"),
     }

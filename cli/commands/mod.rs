@@ -20,6 +20,7 @@ mod loops;
 mod manuals;
 mod mcp;
 mod next_steps;
+mod node;
 mod notes;
 mod plan;
 mod presets;
@@ -56,6 +57,7 @@ use logs::LogsArguments;
 use loop_command::LoopArguments;
 use manuals::{CompletionsArguments, ManArguments};
 use mcp::{DetachedArguments, McpArguments};
+use node::NodeArguments;
 use notes::NotesArguments;
 use plan::PlanArguments;
 use presets::Presets;
@@ -207,6 +209,9 @@ commands! {
         /// Speak the Agent Client Protocol with a program: what recipes with `output: acp` start.
         #[command(hide = true)]
         AcpAgent(AcpAgentArguments),
+        /// Run a job that tm has ordered on this machine: what engines of other machines start.
+        #[command(hide = true)]
+        Node(NodeArguments),
         /// Carry out a run of waves that a client of `tm mcp` asked for.
         #[command(hide = true)]
         DetachedRun(DetachedArguments),

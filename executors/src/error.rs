@@ -38,6 +38,12 @@ pub enum Error {
         /// What became of it.
         source: io::Error,
     },
+    /// What was started is nowhere to be found any more; holds what is known of it.
+    #[error("find out what became of a job: {0}")]
+    Lost(String),
+    /// Jobs don't run where they are to be started; holds what became of a first one.
+    #[error("run a first job: {0}")]
+    NoPlace(String),
     /// A file or a process could not be used.
     #[error("{what}")]
     Use {

@@ -19,6 +19,7 @@ mod plan;
 mod pull_request;
 mod rows;
 mod run_reports;
+mod setup_summary;
 mod summarize;
 mod summary;
 mod terminal;
@@ -42,10 +43,11 @@ pub use rows::RowView;
 pub use run_reports::{
     REPORTS, RunReport, metrics_text, status_text, summary_markdown, summary_text,
 };
+pub use setup_summary::SetupSummary;
 pub use summarize::{RunFacts, summarize};
 pub use summary::{
     AttemptSummary, Counts, DiffstatSummary, DoubtSummary, Excerpt, PauseSummary, ProofSummary,
-    SetupSummary, Summary, TaskSummary, Totals, Verdict, WallSummary,
+    Summary, TaskSummary, Totals, Verdict, WallSummary,
 };
 pub use terminal::{Colours, Sheet, Tone, toned};
 pub use traces::traces_json;

@@ -4,9 +4,10 @@ use crate::chain::lower_bound;
 use crate::cleaned::cleaned;
 use crate::compliance::{refactored, tdd_summary};
 use crate::moment::moment;
+use crate::setup_summary::SetupSummary;
 use crate::{
-    AttemptSummary, Counts, PauseSummary, ProofSummary, SetupSummary, Summary, TaskSummary, Totals,
-    Verdict, WallSummary,
+    AttemptSummary, Counts, PauseSummary, ProofSummary, Summary, TaskSummary, Totals, Verdict,
+    WallSummary,
 };
 use tm_scheduler::preflight::Preflight;
 use tm_scheduler::{
@@ -210,6 +211,7 @@ fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
     AttemptSummary {
         n: record.number.0,
         agent: Some(report.map_or_else(|| record.agent.to_string(), |report| report.agent.clone())),
+        place: report.and_then(|report| report.place.clone()),
         ended: report.map(|report| report.ended.as_str().to_owned()),
         exit_code: report.and_then(|report| report.ended.exit_code()),
         started_at: moment(record.started_at),

@@ -3,14 +3,14 @@
 //! The format is versioned: keys may be added, never renamed.
 
 use crate::compliance::TddSummary;
-use crate::human_duration;
+use crate::setup_summary::SetupSummary;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use tm_scheduler::merging::Resolution;
 use tm_scheduler::preflight::Preflight;
 use tm_scheduler::{
     BranchName, Complexity, CoverageChange, Dispatch, Failure, GateResult, Phase, Reason, Strength,
-    Tokens, counted,
+    Tokens,
 };
 
 tm_scheduler::words! {
@@ -168,6 +168,9 @@ pub struct AttemptSummary {
     pub n: u32,
     /// The recipe.
     pub agent: Option<String>,
+    /// Where it ran, where that was another machine: a node, and the job as its engine calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     /// How the process ended; `null` while it lives.
     pub ended: Option<String>,
     /// Its exit code.
@@ -359,42 +362,5 @@ impl fmt::Display for DoubtSummary {
             ),
             None => write!(formatter, "`{commit:.12}`: {why}"),
         }
-    }
-}
-
-/// The set-ups of a run's checkouts.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
-pub struct SetupSummary {
-    /// How many there were.
-    pub count: u64,
-    /// How long they took together, in milliseconds.
-    pub total_ms: u64,
-    /// How long the longest took, in milliseconds.
-    pub longest_ms: u64,
-}
-
-impl SetupSummary {
-    /// Adds one that took so many milliseconds.
-    #[must_use]
-    pub fn and(self, took_ms: u64) -> Self {
-        Self {
-            count: self.count + 1,
-            total_ms: self.total_ms.saturating_add(took_ms),
-            longest_ms: self.longest_ms.max(took_ms),
-        }
-    }
-}
-
-impl fmt::Display for SetupSummary {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (total, longest) = (
-            human_duration(self.total_ms),
-            human_duration(self.longest_ms),
-        );
-        write!(
-            formatter,
-            "{}, {total} together, the longest {longest}",
-            counted(self.count, "set-up")
-        )
     }
 }

@@ -1,12 +1,12 @@
 //! How the settings have the jobs of a project held, and what of that works here.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use tm_config::{AgentNetwork, CommandNetwork, GivenTo, SandboxLevel, Settings};
-use tm_executors::engine::{Executor, Holding, Secret};
+use tm_executors::engine::{Executor, Holding, Secret, find_level};
 use tm_executors::process::{Besides, JobKind};
-use tm_sandbox::{Access, Confinement, Found, Layers, Level, Limits, Network, View, Wanted, find};
+use tm_sandbox::{Found, Level, Limits, Network, Wanted};
 use tm_store::run::ProjectDirectory;
 use tm_worktrees::{GitOfCommands, PrivateGit, Repository, common_dir_around, git_of_commands};
 
@@ -48,6 +48,7 @@ pub fn executor(
         main.map(Path::to_owned),
     ];
     executor.held(Arc::new(Holding {
+        wanted: wanted(settings),
         level: found.level,
         refused: found.refused.clone(),
         tm_program: std::env::current_exe().unwrap_or_default(),
@@ -122,25 +123,7 @@ pub fn git_around(folder: &Path) -> Besides {
 /// Returns which level works here, and what stands in the way of a better one; looked for once a process.
 fn found(settings: &Settings) -> &'static Found {
     static FOUND: OnceLock<Found> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        let own = tempfile::tempdir();
-        let own_folder = own
-            .as_ref()
-            .map_or(PathBuf::new(), |own| own.path().to_owned());
-        // What is missing then fails the try, with its words.
-        let _made = std::fs::create_dir(own_folder.join("tmp"));
-        let mut view = View::of_system();
-        view.add(&own_folder, Access::Write);
-        let confinement = Confinement {
-            view,
-            own_folder,
-            layers: Layers::Gone,
-            network: Network::Off,
-            limits: limits(settings),
-        };
-        let tm_program = std::env::current_exe().unwrap_or_default();
-        find(wanted(settings), &confinement, &tm_program)
-    })
+    FOUND.get_or_init(|| find_level(wanted(settings), limits(settings)))
 }
 
 const fn wanted(settings: &Settings) -> Wanted {

@@ -37,7 +37,7 @@ impl fmt::Display for Level {
 }
 
 /// Which level is asked for.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub enum Wanted {
     /// The best that works, none where nothing does.
     Auto,

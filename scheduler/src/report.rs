@@ -115,6 +115,9 @@ impl ServiceRefusal {
 pub struct AgentReport {
     /// The recipe that was run.
     pub agent: String,
+    /// Where it ran, where that was another machine: a node, and the job as its engine calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     /// When it was started.
     pub started_at: Timestamp,
     /// When it was gone.
@@ -157,6 +160,7 @@ impl AgentReport {
     ) -> Self {
         Self {
             agent: agent.into(),
+            place: None,
             started_at,
             ended_at,
             ended,

@@ -7,7 +7,7 @@ use super::result_file::read_result;
 use super::seen::{SeenAgent, now};
 use super::stream::{StreamState, trouble_of_service};
 use super::{AgentCommand, Progress};
-use crate::engine::{Job, JobEnd};
+use crate::engine::{Job, JobEnd, Whereabouts};
 use crate::{Error, OrFailedTo as _};
 use std::io::Write as _;
 use std::path::Path;
@@ -23,6 +23,8 @@ type Orders = watch::Receiver<Option<StopMode>>;
 
 /// So much has to go onto the disk for a result.
 const PROBE_BYTES: usize = 64 * 1024;
+/// So often it is looked what an agent waits for that has no place yet.
+const WAITING_TOLD_EVERY: Duration = Duration::from_secs(1);
 /// A process whose end was asked for is waited for so long before it is ended.
 const ASK_FOR: Duration = Duration::from_secs(5);
 
@@ -62,11 +64,14 @@ async fn run(
         && let Err(error) =
             AgentIdentity::new(handle, attempt.started_at.0).write(&command.identity_file)
     {
-        job.end(Duration::ZERO).await;
+        let folder = &command.tree.working_folder;
+        command
+            .executor
+            .end(&mut *job, Duration::ZERO, folder)
+            .await;
         return Err(error);
     }
-    let limit = command.limits.timeout;
-    attempt.supervise(job, limit, orders, progress).await
+    attempt.supervise(job, None, orders, progress).await
 }
 
 /// Takes over an agent that another tm started, with the time that it has left, or finds out what it left behind.
@@ -97,12 +102,17 @@ async fn adopt(
     let marks = &command.tree.env_markers;
     let mut job = command.executor.adopt(handle, marks).await;
     if !job.is_running().await {
-        let leftovers = job.end(Duration::ZERO).await;
-        return Ok(attempt.report(Ended::Lost, leftovers).await);
+        // Some places know how it ended meanwhile.
+        let ended = ended_by(job.wait().await);
+        let leftovers = attempt.end(&mut *job, Duration::ZERO).await;
+        let mut report = attempt.report(ended, leftovers).await;
+        report.noticed.extend(job.told());
+        report.place = job.whereabouts().and_then(Whereabouts::place);
+        return Ok(report);
     }
-    let passed = Duration::from_millis(now().since(started_at));
-    let left = command.limits.timeout.saturating_sub(passed);
-    attempt.supervise(job, left, orders, progress).await
+    attempt
+        .supervise(job, Some(started_at), orders, progress)
+        .await
 }
 
 /// An agent under way.
@@ -138,27 +148,42 @@ impl<'a> Attempt<'a> {
     async fn supervise(
         mut self,
         mut job: Box<dyn Job>,
-        limit: Duration,
-        orders: Orders,
-        progress: impl FnMut(Progress) + Send,
+        started_before: Option<Timestamp>,
+        mut orders: Orders,
+        mut progress: impl FnMut(Progress) + Send,
     ) -> Result<AgentReport, Error> {
-        let deadline = Instant::now() + limit;
-        let ended = self.wait(&mut *job, deadline, orders, progress).await;
+        let ended = match begun(&mut *job, &mut orders, &mut progress).await {
+            Some(since) => {
+                let passed = since.or(started_before).map_or(0, |at| now().since(at));
+                let limit = self.command.limits.timeout;
+                let left = limit.saturating_sub(Duration::from_millis(passed));
+                let deadline = Instant::now() + left;
+                self.wait(&mut *job, deadline, orders, progress).await
+            }
+            None => Ended::Killed,
+        };
         let leftovers = match ended {
-            Ended::Exited(_) | Ended::Lost => job.end(Duration::ZERO).await,
+            Ended::Exited(_) | Ended::Lost | Ended::NotStarted(_) => {
+                self.end(&mut *job, Duration::ZERO).await
+            }
             // TERM to its whole tree would end a program that speaks the protocol before its turn can be cancelled.
             Ended::Killed if self.command.output != OutputFormat::Acp => {
-                job.end(self.patience()).await
+                self.end(&mut *job, self.patience()).await
             }
-            Ended::Killed
-            | Ended::TimedOut
-            | Ended::Stalled
-            | Ended::Lingered
-            | Ended::NotStarted(_) => self.stop(&mut *job).await,
+            Ended::Killed | Ended::TimedOut | Ended::Stalled | Ended::Lingered => {
+                self.stop(&mut *job).await
+            }
         };
         let command = self.command;
-        let report = self.report(ended, leftovers).await;
+        let mut report = self.report(ended, leftovers).await;
+        report.noticed.extend(job.told());
+        report.place = job.whereabouts().and_then(Whereabouts::place);
         with_room_for_a_result(command, report)
+    }
+
+    async fn end(&self, job: &mut dyn Job, grace: Duration) -> u32 {
+        let folder = &self.command.tree.working_folder;
+        self.command.executor.end(job, grace, folder).await
     }
 
     /// Waits for whatever comes first, and returns why the agent is over, or has to be.
@@ -175,10 +200,7 @@ impl<'a> Attempt<'a> {
         loop {
             tokio::select! {
                 biased;
-                end = job.wait() => return match end.unwrap_or(JobEnd::Unknown) {
-                    JobEnd::Unknown => Ended::Lost,
-                    end => Ended::Exited(end.code()),
-                },
+                end = job.wait() => return ended_by(end),
                 () = until(Some(deadline)) => return Ended::TimedOut,
                 () = until(self.seen.result_at.map(|at| at + grace)) => return Ended::Lingered,
                 () = until(stop_at) => return Ended::Killed,
@@ -208,12 +230,18 @@ impl<'a> Attempt<'a> {
         job.signal(self.command.polite_stop);
         // Whether it listened or not, what is left is ended.
         let _listened = tokio::time::timeout(self.patience(), job.wait()).await;
-        job.end(self.patience()).await
+        self.end(job, self.patience()).await
     }
 
     async fn report(self, ended: Ended, leftovers: u32) -> AgentReport {
         let command = self.command;
-        let result = read_result(&command.result_file).await;
+        // Of one that may go on nothing is believed that it writes.
+        let is_out_of_reach = (command.executor).is_out_of_reach(&command.tree.working_folder);
+        let (ended, result) = if is_out_of_reach {
+            (Ended::Lost, ResultFile::Missing)
+        } else {
+            (ended, read_result(&command.result_file).await)
+        };
         let heard = self.seen.listener.finish(now());
         let (stdout, stderr) = (tail(&command.tree.stdout), tail(&command.tree.stderr));
         let printed = last_words(&stdout, &stderr);
@@ -262,6 +290,47 @@ fn with_room_for_a_result(
     match written.or_failed_to("write", &command.result_file) {
         Err(error) if error.is_of_surroundings() => Err(error),
         Ok(()) | Err(_) => Ok(report),
+    }
+}
+
+fn ended_by(end: Result<JobEnd, Error>) -> Ended {
+    match end {
+        Ok(end @ (JobEnd::Exited(_) | JobEnd::Killed)) => Ended::Exited(end.code()),
+        Ok(JobEnd::TimedOut) => Ended::TimedOut,
+        Err(error @ Error::Start { .. }) => Ended::NotStarted(error.with_causes()),
+        Ok(JobEnd::Unknown) | Err(_) => Ended::Lost,
+    }
+}
+
+/// Waits until the agent runs, and returns since when; `None` when it is to be stopped before.
+async fn begun(
+    job: &mut dyn Job,
+    orders: &mut Orders,
+    progress: &mut (impl FnMut(Progress) + Send),
+) -> Option<Option<Timestamp>> {
+    let mut told = None;
+    let mut tell = |job: &dyn Job| {
+        let whereabouts = job.whereabouts().map(|place| place.to_string());
+        if whereabouts.is_some() && whereabouts != told {
+            told.clone_from(&whereabouts);
+            progress(Progress {
+                last_line: whereabouts,
+                tokens: None,
+            });
+        }
+    };
+    loop {
+        tokio::select! {
+            biased;
+            since = job.begun() => {
+                tell(job);
+                return Some(since);
+            }
+            () = tokio::time::sleep(WAITING_TOLD_EVERY) => tell(job),
+            Ok(()) = orders.changed() => if orders.borrow_and_update().is_some() {
+                return None;
+            },
+        }
     }
 }
 

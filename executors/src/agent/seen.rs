@@ -24,6 +24,8 @@ const AFTER_A_FILE: Duration = Duration::from_millis(20);
 const UNTOLD: Duration = Duration::from_secs(5);
 /// So often it is looked for a result where nobody tells.
 const WHERE_NOBODY_TELLS: Duration = Duration::from_millis(50);
+/// So often what another machine writes is looked at, which each time asks whoever keeps the files of both.
+const ELSEWHERE: Duration = Duration::from_millis(500);
 
 /// What was seen of an agent so far.
 pub(super) struct SeenAgent<'a> {
@@ -42,6 +44,8 @@ pub(super) struct SeenAgent<'a> {
     listens_to_logs: bool,
     looked_at: Instant,
     due: Instant,
+    /// How long after a look there is another one where nobody tells.
+    untold: Duration,
 }
 
 /// What a look has shown.
@@ -71,6 +75,11 @@ impl<'a> SeenAgent<'a> {
             listens_to_logs: false,
             looked_at: now,
             due: now,
+            untold: if command.executor.tells_of_files() {
+                WHERE_NOBODY_TELLS
+            } else {
+                ELSEWHERE
+            },
         }
     }
 
@@ -134,13 +143,13 @@ impl<'a> SeenAgent<'a> {
     fn look(&mut self, now: Instant) -> Look {
         self.look_for_result(now);
         if !self.is_told && now < self.looked_at + AFTER_OUTPUT {
-            self.due = now + WHERE_NOBODY_TELLS;
+            self.due = now + self.untold;
             return Look::default();
         }
         self.looked_at = now;
         // Before anything is read, so that what is printed meanwhile is told.
         self.is_told = self.is_told && self.listen_to_logs();
-        self.due = now + [WHERE_NOBODY_TELLS, UNTOLD][usize::from(self.is_told)];
+        self.due = now + [self.untold, UNTOLD][usize::from(self.is_told)];
         if let Some(home) = &mut self.home {
             home.keep_up();
         }

@@ -109,6 +109,7 @@ async fn no_home_is_left_where_its_proxy_can_not_be_started() {
     let own_folder = folder.path().join("own");
     std::fs::File::create(folder.path().join("proxy")).expect("a file in the place of a folder");
     command.executor = command.executor.held(Arc::new(Holding {
+        wanted: tm_sandbox::Wanted::Auto,
         level: Some(tm_sandbox::Level::Landlock),
         refused: Vec::new(),
         tm_program: "tm".into(),

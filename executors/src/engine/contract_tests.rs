@@ -1,6 +1,8 @@
-//! What every engine owes, tried on each: on the local one, and on one that has a wrapper start everything in a session
-//! of its own and keeps handles of its own, as a sandbox does.
+//! What every engine owes, tried on each: on the local one, on one that has a wrapper start everything in a session of its
+//! own and keeps handles of its own, as a sandbox does, and on one of other machines, whose nodes are threads here.
 
+use super::node::RemoteEngine;
+use super::node::tests::Loopback;
 use super::*;
 use crate::agent::{
     AgentCommand, AgentIdentity, AttemptLimits, RefusalPatterns, adopt_attempt, run_attempt,
@@ -114,7 +116,7 @@ impl Job for WrappedJob {
         self.0.signal(signal);
     }
 
-    fn end(&mut self, grace: Duration) -> Pending<'_, u32> {
+    fn end(&mut self, grace: Duration) -> Pending<'_, Ending> {
         self.0.end(grace)
     }
 }
@@ -123,36 +125,39 @@ impl Job for WrappedJob {
 struct Scene {
     folder: TempDir,
     executor: Executor,
-    /// What the engine starts for a command, and whom it knows then.
-    how: fn(&TreeCommand) -> TreeCommand,
-    known_as: fn(JobHandle) -> JobHandle,
+    kind: Kind,
+}
+
+/// The engine of a scene.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Kind {
+    Local,
+    Wrapping,
+    Remote,
 }
 
 /// The same for each engine.
-fn scenes() -> [Scene; 2] {
-    [
-        Scene::new(|local| local, Clone::clone, |handle| handle),
-        Scene::new(
-            |local| local.with_engine(Arc::new(WrappingEngine)),
-            wrapped,
-            |wrapper| JobHandle::new("wrapping", &Wrapped { wrapper }),
-        ),
-    ]
+fn scenes() -> [Scene; 3] {
+    [Kind::Local, Kind::Wrapping, Kind::Remote].map(Scene::new)
 }
 
 impl Scene {
-    fn new(
-        with: fn(Executor) -> Executor,
-        how: fn(&TreeCommand) -> TreeCommand,
-        known_as: fn(JobHandle) -> JobHandle,
-    ) -> Self {
+    fn new(kind: Kind) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let executor = with(Executor::local(folder.path().join("records")));
+        let executor = Executor::local(folder.path().join("records"));
+        let executor = match kind {
+            Kind::Local => executor,
+            Kind::Wrapping => executor.with_engine(Arc::new(WrappingEngine)),
+            Kind::Remote => {
+                let launcher = Arc::new(Loopback::default());
+                let jobs = folder.path().join("jobs");
+                executor.with_engine(Arc::new(RemoteEngine::new(launcher, jobs, None)))
+            }
+        };
         Self {
             folder,
             executor,
-            how,
-            known_as,
+            kind,
         }
     }
 
@@ -183,7 +188,7 @@ impl Scene {
     }
 
     /// Starts a script as an earlier tm would have, and waits until it writes into the pipe `ready`.
-    fn started_before(&self, script: &str) -> (Child, JobHandle) {
+    async fn started_before(&self, script: &str) -> (Option<Child>, JobHandle) {
         use rustix::fs::{CWD, FileType, Mode, mknodat};
         mknodat(
             CWD,
@@ -193,10 +198,29 @@ impl Scene {
             0,
         )
         .expect("a pipe");
-        let (child, process, _) = (self.how)(&self.command(script)).spawn().expect("started");
+        let command = self.command(script);
+        let started = match self.kind {
+            Kind::Local => {
+                let (child, process, _) = command.spawn().expect("started");
+                (Some(child), JobHandle::new("local", &process))
+            }
+            Kind::Wrapping => {
+                let (child, process, _) = wrapped(&command).spawn().expect("started");
+                let wrapper = JobHandle::new("local", &process);
+                let handle = JobHandle::new("wrapping", &Wrapped { wrapper });
+                (Some(child), handle)
+            }
+            Kind::Remote => {
+                let job = self.executor.start(&command).await.expect("started");
+                let handle = job.handle().expect("a handle");
+                // As of a process that was killed.
+                std::mem::forget(job);
+                (None, handle)
+            }
+        };
         drop(fs::read(self.path("ready")).expect("it starts"));
         fs::remove_file(self.path("ready")).expect("removed");
-        (child, (self.known_as)(JobHandle::new("local", &process)))
+        started
     }
 
     fn agent(&self, script: &str) -> AgentCommand {
@@ -259,7 +283,11 @@ async fn a_job_is_ended_at_its_limit_with_what_left_its_session() {
             .expect("started");
         assert_eq!(ended, None);
         let mut rest = scene.executor.adopt(None, &scene.env_markers()).await;
-        assert_eq!(rest.end(Duration::ZERO).await, 0, "nothing is left");
+        assert_eq!(
+            rest.end(Duration::ZERO).await,
+            Ending::Gone(0),
+            "nothing is left"
+        );
     }
 }
 
@@ -267,7 +295,7 @@ async fn a_job_is_ended_at_its_limit_with_what_left_its_session() {
 async fn a_job_of_an_earlier_tm_is_known_by_its_handle_and_by_its_marks() {
     for scene in scenes() {
         for is_known in [true, false] {
-            let (_child, handle) = scene.started_before("echo on > ready; sleep 1000");
+            let (_child, handle) = scene.started_before("echo on > ready; sleep 1000").await;
             let written = serde_json::to_string(&handle).expect("json");
             let handle: JobHandle = serde_json::from_str(&written).expect("a handle");
             let mut job = scene
@@ -276,10 +304,11 @@ async fn a_job_of_an_earlier_tm_is_known_by_its_handle_and_by_its_marks() {
                 .await;
             assert_eq!(
                 job.is_running().await,
-                is_known,
-                "without a handle nobody knows the program"
+                is_known || scene.kind == Kind::Remote,
+                "without a handle nobody of this machine knows the program"
             );
-            assert!(job.end(Duration::from_secs(5)).await >= 1);
+            let ending = job.end(Duration::from_secs(5)).await;
+            assert!(matches!(ending, Ending::Gone(1..)), "{ending:?}");
             let again = scene
                 .executor
                 .adopt(Some(&handle), &scene.env_markers())
@@ -330,7 +359,7 @@ async fn an_agent_keeps_its_result_its_bounded_log_and_what_it_left_is_counted()
 #[tokio::test]
 async fn an_agent_is_adopted_by_whoever_knows_its_engine() {
     for scene in scenes() {
-        let (_child, handle) = scene.started_before("echo on > ready; sleep 1000");
+        let (_child, handle) = scene.started_before("echo on > ready; sleep 1000").await;
         let command = scene.agent("");
         AgentIdentity::new(handle, u64::MAX)
             .write(&command.identity_file)

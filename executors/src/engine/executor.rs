@@ -1,20 +1,20 @@
 //! Starts jobs with an engine, and writes those down that are to end with the tm that started them.
 //!
 //! Agents outlive tm on purpose and are adopted; tests and hooks are worth nothing without who waits for them, and must
-//! not meet those that are started again in the same worktree. A record is a file named after the process that wrote it,
-//! there from before the start until all of the job is gone. Does not know what the jobs are for.
+//! not meet those that are started again in the same worktree. Does not know what the jobs are for.
 
-use super::{Engine, Holding, Job, JobEnd, JobHandle, LocalEngine, Secret};
-use crate::process::{JobKind, ProcessIdentity, TreeCommand};
+use super::job_record::{JobRecord, abandoned, host_name, read};
+use super::{Ending, Engine, Holding, Job, JobEnd, JobHandle, LocalEngine, Secret};
+use crate::Error;
+use crate::process::{JobKind, TreeCommand};
 use crate::refusals::{HeldJob, Printed};
-use crate::{Error, OrFailedTo as _};
-use serde::{Deserialize, Serialize};
+use parking_lot::Mutex;
+use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, ErrorKind, Write as _};
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// So long what is found gets to clean up behind itself, as git does with its locks.
@@ -31,32 +31,10 @@ pub struct Executor {
     records: PathBuf,
     holding: Option<Arc<Holding>>,
     secrets: Arc<[Secret]>,
-}
-
-/// One job that is about to be started, or goes on; dropping it says that nothing of it is left.
-#[derive(Debug)]
-pub struct JobRecord {
-    path: PathBuf,
-    content: Content,
-}
-
-/// No record is longer.
-const MOST_BYTES: u64 = 1024 * 1024;
-
-/// What a record says.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Content {
-    version: u32,
-    /// The machine of the process that wrote it: whether one of another machine is alive can't be judged here.
-    host: String,
-    /// The engine, by its name, and what it says of its life.
-    #[serde(default = "super::handle::local")]
-    engine: String,
-    boot: String,
-    /// Who the job is, once that is known.
-    leader: Option<JobHandle>,
-    /// The variables that all of it has.
-    env_markers: Vec<(String, String)>,
+    /// Where jobs work that could not be reached when they were to end.
+    out_of_reach: Arc<Mutex<BTreeSet<PathBuf>>>,
+    /// Where temporary files of jobs are, where that is not where the system of this machine keeps them.
+    temporary: Option<PathBuf>,
 }
 
 impl Executor {
@@ -67,6 +45,8 @@ impl Executor {
             records,
             holding: None,
             secrets: Arc::default(),
+            out_of_reach: Arc::default(),
+            temporary: None,
         }
     }
 
@@ -118,6 +98,11 @@ impl Executor {
         self.holding.as_deref()
     }
 
+    /// Returns the same, for a further engine.
+    pub fn shared_holding(&self) -> Option<Arc<Holding>> {
+        self.holding.clone()
+    }
+
     /// Returns what a job that is over says that it was refused by what held it, each with the setting that opens it; what
     /// it printed is read at both ends of its logs, besides what is told of it.
     pub fn refused(&self, command: &TreeCommand, told: &str) -> Vec<String> {
@@ -162,11 +147,53 @@ impl Executor {
         self
     }
 
+    /// Knows what another engine has started, too; jobs are started where they were.
+    #[must_use]
+    pub fn knowing(mut self, engine: Arc<dyn Engine>) -> Self {
+        self.engines.push(engine);
+        self
+    }
+
+    /// Waits until nothing is left to be taken away of jobs that are over.
+    pub async fn settled(&self) {
+        for engine in &self.engines {
+            engine.settled().await;
+        }
+    }
+
+    /// Ends whatever is left of jobs on other machines, whoever started them: for when none is to go on.
+    pub async fn clear(&self) {
+        for engine in &self.engines {
+            engine.clear().await;
+        }
+    }
+
+    /// Has temporary files of jobs in this folder from now on, which exists, and which all machines see that run them.
+    #[must_use]
+    pub fn with_temporary_folder(self, temporary: PathBuf) -> Self {
+        Self {
+            temporary: Some(temporary),
+            ..self
+        }
+    }
+
+    /// Returns where temporary files of jobs are.
+    pub fn temporary_folder(&self) -> PathBuf {
+        self.temporary.clone().unwrap_or_else(std::env::temp_dir)
+    }
+
     /// Starts a job that outlives this process, whose handle the caller writes down.
     ///
     /// # Errors
     /// It could not be started, or what it is to be given not be had.
     pub async fn start(&self, command: &TreeCommand) -> Result<Box<dyn Job>, Error> {
+        let folder = &command.working_folder;
+        if self.is_out_of_reach(folder) {
+            let folder = folder.display();
+            return Err(Error::Lost(format!(
+                "another one may still work in `{folder}`"
+            )));
+        }
         // Of what is not held only agents say nothing of what they are.
         let kind = (command.needs.as_ref()).map_or(JobKind::Agent, |needs| needs.kind);
         let mut command = command.clone();
@@ -192,11 +219,27 @@ impl Executor {
             .await
     }
 
-    /// Runs a job to its end, or until the limit; `None` when it was ended then. Nothing of it is left afterwards,
-    /// whatever becomes of this process: it is written down as long as anything of it may be there.
+    /// Ends what is left of a job that works in a folder; returns how many processes that were besides its program.
+    pub(crate) async fn end(&self, job: &mut dyn Job, grace: Duration, folder: &Path) -> u32 {
+        match job.end(grace).await {
+            Ending::Gone(left) => left,
+            Ending::OutOfReach => {
+                self.out_of_reach.lock().insert(folder.to_owned());
+                0
+            }
+        }
+    }
+
+    /// Tells whether a job may go on in this folder that nobody could reach: nobody else may work there.
+    pub fn is_out_of_reach(&self, folder: &Path) -> bool {
+        self.out_of_reach.lock().contains(folder)
+    }
+
+    /// Runs a job to its end, or until the limit, from when it began; `None` when it was ended then. Nothing of it is left
+    /// afterwards, whatever becomes of this process: it is written down as long as anything of it may be there.
     ///
     /// # Errors
-    /// It could not be written down, started or watched.
+    /// It could not be written down, started or watched, or its place was lost.
     pub async fn run(
         &self,
         command: &TreeCommand,
@@ -206,19 +249,25 @@ impl Executor {
         let mut record = self.record_of(self.engine(), &command.env_markers)?;
         let mut job = self.start(command).await?;
         let ended = match job.handle().map_or(Ok(()), |handle| record.started(handle)) {
-            Ok(()) => tokio::time::timeout(limit, job.wait())
-                .await
-                .ok()
-                .transpose(),
+            Ok(()) => {
+                job.begun().await;
+                let ended = tokio::time::timeout(limit, job.wait()).await;
+                ended.ok().transpose()
+            }
             Err(error) => Err(error),
         };
-        job.end(Duration::ZERO).await;
-        ended
+        let folder = &command.working_folder;
+        self.end(&mut *job, Duration::ZERO, folder).await;
+        match ended? {
+            Some(JobEnd::Unknown) => Err(Error::Lost(job.told().join("; "))),
+            Some(JobEnd::TimedOut) => Ok(None),
+            ended => Ok(ended),
+        }
     }
 
     /// Tells whether the kernel of this machine sees what jobs write, so that it can tell of their files.
     pub(crate) fn tells_of_files(&self) -> bool {
-        self.engines.iter().all(|engine| engine.writes_here())
+        self.engine().writes_here()
     }
 
     /// Gives the room of a part of a log back while a job appends to it.
@@ -242,26 +291,7 @@ impl Executor {
         engine: &dyn Engine,
         env_markers: &[(String, String)],
     ) -> Result<JobRecord, Error> {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        fs::create_dir_all(&self.records).or_failed_to("write", &self.records)?;
-        let pid = std::process::id();
-        let start_time = ProcessIdentity::of(pid).map_or(0, |own| own.start_time);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = self
-            .records
-            .join(format!("{pid}-{start_time}-{number}.json"));
-        let (engine, boot) = (engine.name().to_owned(), engine.epoch());
-        let content = Content {
-            version: 1,
-            host: host_name(),
-            engine,
-            boot,
-            leader: None,
-            env_markers: env_markers.to_vec(),
-        };
-        let record = JobRecord { path, content };
-        record.write()?;
-        Ok(record)
+        JobRecord::begin(&self.records, (engine.name(), engine.epoch()), env_markers)
     }
 
     /// Ends the jobs whose tm is gone; returns how many processes that were. A process that has the number of one of
@@ -271,12 +301,8 @@ impl Executor {
     /// The records can't be listed.
     pub async fn end_abandoned(&self) -> Result<u32, Error> {
         let mut ended = 0;
-        for path in self.abandoned()? {
-            // One that says nothing is that of a process which was gone before it started anything.
-            let content = tm_untrusted::read(&path, MOST_BYTES)
-                .ok()
-                .and_then(|bytes| serde_json::from_slice::<Content>(&bytes).ok());
-            if let Some(content) = content {
+        for path in abandoned(&self.records)? {
+            if let Some(content) = read(&path) {
                 let Some(engine) = self
                     .engine_named(&content.engine)
                     .filter(|_| content.host == host_name())
@@ -306,78 +332,21 @@ impl Executor {
             .map(|engine| &**engine)
             .find(|engine| engine.name() == name)
     }
-
-    /// The records of processes that are gone.
-    fn abandoned(&self) -> Result<Vec<PathBuf>, Error> {
-        let entries = match fs::read_dir(&self.records) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.or_failed_to("read", &self.records)?,
-        };
-        let is_abandoned = |path: &PathBuf| owner(path).is_some_and(|owner| !owner.is_alive());
-        Ok(entries
-            .flatten()
-            .map(|entry| entry.path())
-            .filter(is_abandoned)
-            .collect())
-    }
 }
 
 /// Ends a job with its program; returns how many processes that were.
 pub(crate) async fn end_all(mut job: Box<dyn Job>, grace: Duration) -> u32 {
     let was_running = job.is_running().await;
-    job.end(grace).await + u32::from(was_running)
-}
-
-impl JobRecord {
-    /// Adds who the job is.
-    fn started(&mut self, handle: JobHandle) -> Result<(), Error> {
-        self.content.leader = Some(handle);
-        self.write()
+    match job.end(grace).await {
+        Ending::Gone(left) => left + u32::from(was_running),
+        Ending::OutOfReach => 0,
     }
-
-    /// Renamed into place, so that it is there whole or not at all. Not flushed: what a loss of power takes from the
-    /// disk, it takes from the process table too.
-    fn write(&self) -> Result<(), Error> {
-        let new = self.path.with_extension("new");
-        let write = || -> io::Result<()> {
-            let mut file = tm_untrusted::create_anew(&new)?;
-            tm_faults::check("under way: rename")?;
-            file.write_all(&serde_json::to_vec(&self.content)?)?;
-            fs::rename(&new, &self.path)
-        };
-        write().or_failed_to("write", &self.path)
-    }
-}
-
-impl Drop for JobRecord {
-    fn drop(&mut self) {
-        for path in [self.path.clone(), self.path.with_extension("new")] {
-            // One that stays names processes that are gone, and is removed when somebody looks.
-            let _removed_later = fs::remove_file(path);
-        }
-    }
-}
-
-/// The process that wrote a record, by the record's name.
-fn owner(path: &Path) -> Option<ProcessIdentity> {
-    let mut parts = path.file_stem()?.to_str()?.splitn(3, '-');
-    Some(ProcessIdentity {
-        pid: parts.next()?.parse().ok()?,
-        start_time: parts.next()?.parse().ok()?,
-    })
-}
-
-fn host_name() -> String {
-    rustix::system::uname()
-        .nodename()
-        .to_string_lossy()
-        .into_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::shell_words;
+    use crate::process::{ProcessIdentity, shell_words};
     use tokio::process::Child;
 
     /// A program of no tree, as those of an earlier tm are, that waits for ever; one of its processes left its session.

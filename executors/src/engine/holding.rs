@@ -4,18 +4,26 @@
 //! their folders, neither tasks nor what a job prints.
 
 use crate::process::{Caches, JobKind, Needs, TreeCommand};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use tm_sandbox::{Access, Confinement, Layers, Level, Limits, Network, Refused, Sandbox, View};
+use tm_sandbox::{
+    Access, Confinement, Found, Layers, Level, Limits, Network, Refused, Sandbox, View, Wanted,
+    find,
+};
 
 /// How the jobs of a project are held.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Holding {
+    /// Which means were asked for.
+    pub wanted: Wanted,
     /// By which means; without one nothing is started, since holding was asked for and nothing of it works here.
+    #[serde(skip)]
     pub level: Option<Level>,
     /// What stood in the way of a better one, with what helps.
+    #[serde(skip)]
     pub refused: Vec<Refused>,
     /// This program.
     pub tm_program: PathBuf,
@@ -42,7 +50,39 @@ const MOST_FOLDERS: usize = 64;
 /// Folders beside one with programs, in which they look for what belongs to them.
 const BESIDE_PROGRAMS: [&str; 3] = ["lib", "lib64", "libexec"];
 
+/// Looks which means work here, and what stands in the way of better ones.
+pub fn find_level(wanted: Wanted, limits: Limits) -> Found {
+    let own = tempfile::tempdir();
+    let own_folder = own
+        .as_ref()
+        .map_or(PathBuf::new(), |own| own.path().to_owned());
+    // What is missing then fails the try, with its words.
+    let _made = std::fs::create_dir(own_folder.join("tmp"));
+    let mut view = View::of_system();
+    view.add(&own_folder, Access::Write);
+    let confinement = Confinement {
+        view,
+        own_folder,
+        layers: Layers::Gone,
+        network: Network::Off,
+        limits,
+    };
+    let tm_program = std::env::current_exe().unwrap_or_default();
+    find(wanted, &confinement, &tm_program)
+}
+
 impl Holding {
+    /// Returns the same for this machine, where other means may work and this program lie elsewhere.
+    pub(super) fn here(self) -> Self {
+        let Found { level, refused } = find_level(self.wanted, self.limits);
+        Self {
+            level,
+            refused,
+            tm_program: std::env::current_exe().unwrap_or_default(),
+            ..self
+        }
+    }
+
     /// Says in a line how jobs are held, and what stands in the way of more.
     pub fn describe(&self) -> String {
         let level = self.level.map_or("not to be had", Level::as_str);

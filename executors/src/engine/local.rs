@@ -1,7 +1,7 @@
 //! The engine of this machine: jobs are process trees, known by the number of their first process and the moment it was
 //! started. How a tree is held together is in `process`.
 
-use super::{Engine, Holding, Job, JobEnd, JobHandle, Pending};
+use super::{Ending, Engine, Holding, Job, JobEnd, JobHandle, Pending};
 use crate::Error;
 use crate::process::{ProcessIdentity, ProcessTree, TreeCommand};
 use std::io;
@@ -106,8 +106,8 @@ impl Job for ProcessTree {
         self.ask_to_stop(signal);
     }
 
-    fn end(&mut self, grace: Duration) -> Pending<'_, u32> {
-        Box::pin(Self::end(self, grace))
+    fn end(&mut self, grace: Duration) -> Pending<'_, Ending> {
+        Box::pin(async move { Ending::Gone(Self::end(self, grace).await) })
     }
 }
 
@@ -123,6 +123,7 @@ mod tests {
     async fn a_program_that_could_not_be_held_has_not_failed() {
         let folder = tempfile::tempdir().expect("a folder");
         let holding = Holding {
+            wanted: tm_sandbox::Wanted::Auto,
             level: Some(Level::Landlock),
             refused: Vec::new(),
             // Ends before the program begins, with an exit code that programs have too.

@@ -8,25 +8,31 @@ mod contract_tests;
 mod executor;
 mod handle;
 mod holding;
+mod job_record;
 mod local;
+pub mod node;
 mod secrets;
+pub mod slurm;
+mod tried_place;
 
+pub use executor::Executor;
 pub(crate) use executor::end_all;
-pub use executor::{Executor, JobRecord};
 pub use handle::JobHandle;
-pub use holding::Holding;
+pub use holding::{Holding, find_level};
+pub use job_record::JobRecord;
 pub use local::LocalEngine;
 pub use secrets::Secret;
+pub use tried_place::TriedPlace;
 
 use crate::Error;
 use crate::process::TreeCommand;
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::pin::Pin;
 use std::time::Duration;
-use tm_scheduler::StopSignal;
+use tm_scheduler::{StopSignal, Timestamp};
 
 /// An answer that comes later.
 pub type Pending<'a, Answer> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
@@ -52,6 +58,16 @@ pub trait Engine: Debug + Send + Sync {
         env_markers: &'a [(String, String)],
     ) -> Pending<'a, Box<dyn Job>>;
 
+    /// Ends whatever is left of jobs, whoever started them: for when none is to go on.
+    fn clear(&self) -> Pending<'_, ()> {
+        Box::pin(async {})
+    }
+
+    /// Waits until nothing is left to be taken away of jobs that are over.
+    fn settled(&self) -> Pending<'_, ()> {
+        Box::pin(async {})
+    }
+
     /// Tells whether the kernel of this machine sees what jobs write, so that it can tell of their files.
     fn writes_here(&self) -> bool;
 
@@ -67,8 +83,14 @@ pub trait Job: Debug + Send {
     /// Returns who it is, for whoever comes after this process; `None` when it was adopted without a handle.
     fn handle(&self) -> Option<JobHandle>;
 
-    /// Tells whether the program goes on.
+    /// Tells whether the program goes on, or has yet to begin.
     fn is_running(&self) -> Pending<'_, bool>;
+
+    /// Waits until the program runs, or never will, and returns since when; `None` where that is when it was started.
+    /// Limits count from then on. May be dropped and called again.
+    fn begun(&mut self) -> Pending<'_, Option<Timestamp>> {
+        Box::pin(async { None })
+    }
 
     /// Waits until the program has ended; what it started may go on. May be dropped and called again.
     ///
@@ -80,8 +102,55 @@ pub trait Job: Debug + Send {
     fn signal(&self, signal: StopSignal);
 
     /// Ends everything that is left: asks all of it, and kills what is still there after `grace`; at once when that is
-    /// zero. Returns how many processes were left besides the program.
-    fn end(&mut self, grace: Duration) -> Pending<'_, u32>;
+    /// zero.
+    fn end(&mut self, grace: Duration) -> Pending<'_, Ending>;
+
+    /// Returns where it is, where that is not this machine.
+    fn whereabouts(&self) -> Option<Whereabouts> {
+        None
+    }
+
+    /// Returns what its place has to say of how it went, for people, a sentence each.
+    fn told(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Where a job is that does not run on this machine.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Whereabouts {
+    /// It waits for a place; holds why.
+    Waiting(String),
+    /// It runs, or ran, there: a node, and the job as its engine calls it.
+    On(String),
+}
+
+impl Whereabouts {
+    /// Returns where it runs, or ran.
+    pub fn place(self) -> Option<String> {
+        match self {
+            Self::Waiting(_) => None,
+            Self::On(place) => Some(place),
+        }
+    }
+}
+
+impl fmt::Display for Whereabouts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Waiting(why) => write!(formatter, "waits for a place: {why}"),
+            Self::On(place) => write!(formatter, "runs on {place}"),
+        }
+    }
+}
+
+/// What became of a job that was to end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Ending {
+    /// All of it is gone; so many processes were left besides the program.
+    Gone(u32),
+    /// Nobody could be reached who knows: some of it may go on, so nobody else may work where it did.
+    OutOfReach,
 }
 
 /// How a program ended.
@@ -91,6 +160,8 @@ pub enum JobEnd {
     Exited(i32),
     /// By a signal.
     Killed,
+    /// Its place ended it, at a limit that the place has.
+    TimedOut,
     /// Nobody can tell any more.
     Unknown,
 }
@@ -100,7 +171,7 @@ impl JobEnd {
     pub const fn code(self) -> Option<i32> {
         match self {
             Self::Exited(code) => Some(code),
-            Self::Killed | Self::Unknown => None,
+            Self::Killed | Self::TimedOut | Self::Unknown => None,
         }
     }
 }

@@ -26,15 +26,11 @@ pub(crate) struct PrivateFolder {
 }
 
 impl PrivateFolder {
-    /// Makes one.
+    /// Makes one in this folder.
     ///
     /// # Errors
-    /// The folder for temporary files can't be written to.
-    pub(crate) fn new() -> std::io::Result<Self> {
-        Self::new_in(&std::env::temp_dir())
-    }
-
-    fn new_in(place: &Path) -> std::io::Result<Self> {
+    /// It can't be written to.
+    pub(crate) fn new_in(place: &Path) -> std::io::Result<Self> {
         let private = Permissions::from_mode(0o700);
         let folder = tempfile::Builder::new()
             .prefix(PREFIX)
@@ -71,10 +67,8 @@ impl Drop for PrivateFolder {
 }
 
 /// Removes the private folders whose owners are gone; returns how many there were.
-pub fn remove_abandoned_folders() -> usize {
-    abandoned(&std::env::temp_dir())
-        .inspect(|folder| remove(folder))
-        .count()
+pub fn remove_abandoned_folders(place: &Path) -> usize {
+    abandoned(place).inspect(|folder| remove(folder)).count()
 }
 
 fn abandoned(place: &Path) -> impl Iterator<Item = PathBuf> {

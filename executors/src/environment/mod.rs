@@ -46,10 +46,19 @@ impl CommandEnvironment {
     /// # Errors
     /// The private folders can't be made.
     pub fn fresh(rules: &EnvironmentRules) -> std::io::Result<Self> {
+        Self::fresh_in(&std::env::temp_dir(), rules)
+    }
+
+    /// As [`Self::fresh`], with the private folders in this one, which has to be there.
+    ///
+    /// # Errors
+    /// The private folders can't be made.
+    pub fn fresh_in(place: &Path, rules: &EnvironmentRules) -> std::io::Result<Self> {
         let user = std::env::vars_os().collect();
+        let folder = PrivateFolder::new_in(place)?;
         match rules.home {
-            TestHome::Private => Self::private(rules, &user),
-            TestHome::User => Self::of_user(rules, &user),
+            TestHome::Private => Self::private(folder, rules, &user),
+            TestHome::User => Self::of_user(folder, rules, &user),
         }
     }
 
@@ -91,8 +100,11 @@ impl CommandEnvironment {
         }
     }
 
-    fn private(rules: &EnvironmentRules, user: &Variables) -> std::io::Result<Self> {
-        let folder = PrivateFolder::new()?;
+    fn private(
+        folder: PrivateFolder,
+        rules: &EnvironmentRules,
+        user: &Variables,
+    ) -> std::io::Result<Self> {
         make_home(folder.path(), user)?;
         let mut variables: Variables = FOLDERS
             .iter()
@@ -112,8 +124,11 @@ impl CommandEnvironment {
         })
     }
 
-    fn of_user(rules: &EnvironmentRules, user: &Variables) -> std::io::Result<Self> {
-        let folder = PrivateFolder::new()?;
+    fn of_user(
+        folder: PrivateFolder,
+        rules: &EnvironmentRules,
+        user: &Variables,
+    ) -> std::io::Result<Self> {
         make_folder(&folder.path().join("tmp"))?;
         let mut variables = Variables::from([("PYTHONDONTWRITEBYTECODE".into(), "1".into())]);
         variables.extend(added(rules, user));

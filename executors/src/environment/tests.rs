@@ -23,7 +23,8 @@ fn rules(pairs: &[(&str, Option<&str>)]) -> EnvironmentRules {
 }
 
 fn private(rules: &EnvironmentRules, user: &[(&str, &str)]) -> CommandEnvironment {
-    CommandEnvironment::private(rules, &variables(user)).expect("folders")
+    let folder = PrivateFolder::new_in(&std::env::temp_dir()).expect("a folder");
+    CommandEnvironment::private(folder, rules, &variables(user)).expect("folders")
 }
 
 fn value(environment: &CommandEnvironment, name: &str) -> Option<String> {
@@ -169,7 +170,9 @@ fn with_the_home_of_the_user_everything_but_git_and_tm_is_handed_down() {
         home: TestHome::User,
         ..rules(&[("A", Some("1"))])
     };
-    let environment = CommandEnvironment::of_user(&open, &Variables::new()).expect("a folder");
+    let folder = PrivateFolder::new_in(&std::env::temp_dir()).expect("a folder");
+    let environment = CommandEnvironment::of_user(folder, &open, &Variables::new());
+    let environment = environment.expect("a folder");
     assert_eq!(
         environment.inherited,
         Inherited::AllBut(vec!["GIT_*".to_owned(), "TM_*".to_owned()])

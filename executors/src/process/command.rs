@@ -5,6 +5,7 @@
 use super::beginning::Beginning;
 use super::{Needs, ProcessIdentity, starter};
 use crate::{Error, OrFailedTo as _};
+use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Seek as _};
@@ -16,17 +17,17 @@ use tm_sandbox::Sandbox;
 use tokio::process::{Child, Command};
 
 /// What a program reads.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
 pub enum Stdin {
     /// Nothing: the first read finds the end.
     #[default]
     Closed,
     /// This file, from its beginning.
-    File(PathBuf),
+    File(#[serde(with = "any_path")] PathBuf),
 }
 
 /// What a program has of this process's environment.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
 pub enum Inherited {
     /// All but these: names, or beginnings that end with `*`.
     AllBut(Vec<String>),
@@ -44,13 +45,14 @@ impl Default for Inherited {
 const LAST_WORDS: u64 = 4 * 1024;
 
 /// A program to start as the root of a process tree.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct TreeCommand {
     /// The program: a path, or a name to look for in `PATH`.
     pub program: OsString,
     /// Its arguments, passed as they are; no shell sees them.
     pub arguments: Vec<OsString>,
     /// The folder it works in.
+    #[serde(with = "any_path")]
     pub working_folder: PathBuf,
     /// What it has of this process's environment.
     pub inherited: Inherited,
@@ -59,8 +61,10 @@ pub struct TreeCommand {
     /// What it reads.
     pub stdin: Stdin,
     /// Where its output goes, appended.
+    #[serde(with = "any_path")]
     pub stdout: PathBuf,
     /// Where its error output goes, appended; may be the same file.
+    #[serde(with = "any_path")]
     pub stderr: PathBuf,
     /// Variables that are set and make every descendant known as part of this tree, such as `TM_RUN_ID`; together
     /// they must be unlike those of any other tree.
@@ -68,6 +72,7 @@ pub struct TreeCommand {
     /// What it is and needs, for whoever holds it; without it, it is not held.
     pub needs: Option<Needs>,
     /// How it is held, said by whoever starts it; without it, it may do what whoever runs tm may.
+    #[serde(skip)]
     pub sandbox: Option<Arc<Sandbox>>,
 }
 
@@ -156,6 +161,24 @@ impl TreeCommand {
         which::which_in("sh", Some(self.search_path()?), &self.working_folder).ok()
     }
 
+    /// Returns the command with every variable spelled out that it would have here but for those that are named, so that it
+    /// has them elsewhere.
+    pub(crate) fn with_all_variables(&self, unlike: &[&str]) -> Self {
+        let Inherited::AllBut(dropped) = &self.inherited else {
+            return self.clone();
+        };
+        let is_kept = |name: &OsString| !is_named(dropped, name) && !is_named(unlike, name);
+        let mut environment: Vec<_> = std::env::vars_os()
+            .filter(|(name, _)| is_kept(name))
+            .collect();
+        environment.extend(self.environment.iter().cloned());
+        Self {
+            inherited: Inherited::Nothing,
+            environment,
+            ..self.clone()
+        }
+    }
+
     /// Where the program finds others.
     pub(crate) fn search_path(&self) -> Option<OsString> {
         let is_path = |(name, _): &&(OsString, OsString)| name == "PATH";
@@ -202,6 +225,21 @@ impl TreeCommand {
         } else {
             Error::failed_to("open", &self.working_folder, source)
         }
+    }
+}
+
+/// A path in a document, whatever bytes it has.
+mod any_path {
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+    use std::ffi::OsString;
+    use std::path::{Path, PathBuf};
+
+    pub(super) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+        path.as_os_str().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+        OsString::deserialize(from).map(PathBuf::from)
     }
 }
 

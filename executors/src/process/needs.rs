@@ -1,10 +1,11 @@
 //! What a program is for and what it needs, for whoever decides what it is given.
 
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use tm_sandbox::{Layers, Network};
 
 /// What a job is.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Deserialize, Serialize)]
 pub enum JobKind {
     /// A program that does a task.
     Agent,
@@ -15,7 +16,7 @@ pub enum JobKind {
 }
 
 /// What a job is, and what it needs besides its working folder.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Needs {
     /// What it is.
     pub kind: JobKind,
@@ -28,7 +29,7 @@ pub struct Needs {
 }
 
 /// Paths that a program is given besides its folders.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Besides {
     /// Those that it reads.
     pub read: Vec<PathBuf>,
@@ -41,7 +42,7 @@ pub struct Besides {
 }
 
 /// What becomes of what a program writes to the caches of the user's tools.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
 pub enum Caches {
     /// It is there for everybody: what is run is the user's.
     Written,

@@ -52,7 +52,7 @@ pub async fn run_tests(
     // Nothing of before may write into the log, the results or the worktree any more.
     place.executor.end_abandoned().await?;
     // A log of an earlier, interrupted measurement must not be read as part of this one.
-    let prepared = tm_untrusted::remove(&log).and_then(|()| Prepared::new(command, place.worktree));
+    let prepared = tm_untrusted::remove(&log).and_then(|()| Prepared::new(command, place));
     let prepared = match prepared {
         Ok(prepared) => prepared,
         Err(error) => {
@@ -112,9 +112,10 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new(command: &TestCommand, worktree: &Path) -> std::io::Result<Self> {
-        let environment = CommandEnvironment::fresh(&command.environment)?;
-        let results = PrivateFolder::new()?;
+    fn new(command: &TestCommand, place: TestPlace<'_>) -> std::io::Result<Self> {
+        let (worktree, temporary) = (place.worktree, place.executor.temporary_folder());
+        let environment = CommandEnvironment::fresh_in(&temporary, &command.environment)?;
+        let results = PrivateFolder::new_in(&temporary)?;
         let asked = ask(command, worktree, &environment, &results_file(&results));
         let set_aside = SetAside::new(command, worktree)?;
         Ok(Self {

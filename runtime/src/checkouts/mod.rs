@@ -141,6 +141,13 @@ impl Checkouts {
         &self.tests
     }
 
+    /// Has a checkout given to nobody any more where a job may go on that nobody reaches.
+    pub(crate) fn retire_unless_reached(&self, checkout: &Path, executor: &Executor) {
+        if executor.is_out_of_reach(checkout) {
+            self.pool.retire(checkout);
+        }
+    }
+
     /// Returns the variables that say which slot a checkout is, and which ports belong to it.
     pub(crate) fn variables(&self, checkout: &Path) -> Vec<(OsString, OsString)> {
         self.ports.variables(checkout)

@@ -28,6 +28,9 @@ struct Cell {
 /// Tests that could not be started are started again after these pauses.
 const START_AGAIN_AFTER: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(900)];
 
+/// So many checkouts one measurement may lose to jobs that nobody reaches.
+const MOST_LOST: u32 = 3;
+
 /// What is known of trees, and whose turn it is to know more. The map is locked only to find a cell, never while tests run.
 #[derive(Clone, Debug)]
 pub struct TestResultCache {
@@ -187,13 +190,20 @@ impl TestResultCache {
         (scratch, name): (&Path, &str),
         start: Option<&StartTree>,
     ) -> Result<TestReport, StepError> {
-        let checkout = match self.checkouts.judge(commit, &self.turn).await {
-            Ok(checkout) => checkout,
-            Err(NotReady::OfTree(why)) => return Ok(unmeasured(why)),
-            Err(other) => return Err(other.into()),
-        };
         std::fs::create_dir_all(scratch)?;
-        let mut report = (self.run_in(checkout.path(), command, scratch, name)).await?;
+        let mut lost = 0;
+        let (checkout, mut report) = loop {
+            let checkout = match self.checkouts.judge(commit, &self.turn).await {
+                Ok(checkout) => checkout,
+                Err(NotReady::OfTree(why)) => return Ok(unmeasured(why)),
+                Err(other) => return Err(other.into()),
+            };
+            let report = self.run_in(checkout.path(), command, scratch, name).await;
+            if lost == MOST_LOST || !self.executor.is_out_of_reach(checkout.path()) {
+                break (checkout, report?);
+            }
+            lost += 1;
+        };
         if let Some(start) = start {
             let is_watched = |path: &str| start.watched().contains(path);
             report.rewritten = tokio::task::block_in_place(|| checkout.rewritten(&is_watched));
@@ -239,15 +249,20 @@ impl TestResultCache {
             variables: &variables,
             besides: &besides,
         };
+        let is_lost = || self.executor.is_out_of_reach(worktree);
         let mut pauses = START_AGAIN_AFTER.into_iter();
         loop {
             let report = run_tests(command, place, name).await;
             let is_started = |report: &TestReport| !matches!(report.end, CommandEnd::NotStarted(_));
             match pauses.next() {
-                Some(pause) if !report.as_ref().is_ok_and(is_started) => {
+                Some(pause) if !report.as_ref().is_ok_and(is_started) && !is_lost() => {
                     tokio::time::sleep(pause).await;
                 }
-                Some(_) | None => return Ok(report?),
+                Some(_) | None => {
+                    self.checkouts
+                        .retire_unless_reached(worktree, &self.executor);
+                    return Ok(report?);
+                }
             }
         }
     }

@@ -18,6 +18,7 @@ use crate::owned::{Lister, OwnedFolder, OwnedHead};
 use crate::repository::own::OwnGit;
 use crate::{Error, OrFailedTo as _, Repository, Result, TreeId};
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::collections::BTreeSet;
 use std::mem::take;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,6 +57,8 @@ struct Idle {
     returning: usize,
     /// Those of judges, with the tree that each holds.
     judges: Vec<(OwnedFolder, Option<TreeId>)>,
+    /// Those that nobody gets any more.
+    retired: BTreeSet<PathBuf>,
 }
 
 /// A worktree that is about to come back, or not; dropping this says that it has.
@@ -271,13 +274,26 @@ impl WorktreePool {
 
     /// Takes a worktree back, whatever is in it: it is reset before it is used again.
     pub(crate) fn give_back(&self, folder: OwnedFolder) {
-        self.state.idle().folders.push(folder);
+        let mut idle = self.state.idle();
+        if !idle.retired.contains(&folder.path) {
+            idle.folders.push(folder);
+        }
+        drop(idle);
         self.state.came_back.notify_all();
+    }
+
+    /// Gives a worktree to nobody any more when it comes back, since somebody may still be at work there whom nobody
+    /// reaches. It stays where it is.
+    pub fn retire(&self, path: &Path) {
+        self.state.idle().retired.insert(path.to_owned());
     }
 
     /// Takes a judge's checkout back, with the tree that it holds.
     pub(crate) fn give_back_judge(&self, folder: OwnedFolder, holds: Option<TreeId>) {
-        self.state.idle().judges.push((folder, holds));
+        let mut idle = self.state.idle();
+        if !idle.retired.contains(&folder.path) {
+            idle.judges.push((folder, holds));
+        }
     }
 
     /// Returns the folder in which they are.

@@ -80,14 +80,15 @@ impl CommandPlace<'_> {
         line: &CommandLine,
         deadline: Instant,
     ) -> Result<Option<SetupFailed>, Error> {
-        let environment = CommandEnvironment::fresh(self.environment)
+        let temporary = self.executor.temporary_folder();
+        let environment = CommandEnvironment::fresh_in(&temporary, self.environment)
             .map_err(Error::file("make an environment for", self.folder))?;
         let command = self.tree_command(line, &environment);
         let end = match self.executor.run(&command, deadline - Instant::now()).await {
             Ok(Some(JobEnd::Exited(0))) => return Ok(None),
             Ok(None) => SetupEnd::TimedOut(self.limit),
             Ok(Some(JobEnd::Exited(code))) => SetupEnd::Exited(code),
-            Ok(Some(JobEnd::Killed | JobEnd::Unknown)) => SetupEnd::Killed,
+            Ok(Some(JobEnd::Killed | JobEnd::TimedOut | JobEnd::Unknown)) => SetupEnd::Killed,
             Err(error @ tm_executors::Error::Start { .. }) => {
                 SetupEnd::NotStarted(error.with_causes())
             }

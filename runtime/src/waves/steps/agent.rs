@@ -48,6 +48,8 @@ pub(super) async fn run_agent(
         context.run_agent(started, tell, afterwards).await
     }
     .await;
+    let checkouts = &context.setup.checkouts;
+    checkouts.retire_unless_reached(worktree.path(), &context.setup.executor);
     let mut report = match ran {
         Ok(report) => report,
         Err(trouble) => {

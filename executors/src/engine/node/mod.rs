@@ -1,0 +1,72 @@
+//! Jobs on other machines: what tm and a node say to each other by files in a folder that both see, whichever engine finds
+//! the node.
+//!
+//! tm asks an engine for a place, and what runs there is tm itself ([`run_copy`]), which starts the job as on any machine.
+//! A job has one lease for good. Whoever takes it, one copy or tm, is the only one who decides what becomes of what the
+//! job works on: a second copy ends itself before it has touched anything, and its end is never read.
+
+mod folder;
+mod job;
+mod order;
+mod remote;
+mod runner;
+#[cfg(test)]
+pub(super) mod tests;
+
+pub use folder::{Copy, JobFolder};
+pub use remote::RemoteEngine;
+pub use runner::{CopyEnd, run_copy};
+
+use crate::engine::Pending;
+use std::fmt::Debug;
+
+/// Who finds nodes for jobs: it starts `tm node` there, sometime, and knows how that stands.
+pub trait Launcher: Debug + Send + Sync {
+    /// Returns the name of the engine.
+    fn name(&self) -> &'static str;
+
+    /// Has a job started where and when there is room. What stands in the way is told by how it stands.
+    fn submit(&self, job: &JobFolder, about: &JobDescription);
+
+    /// Takes over a job that an earlier process had started.
+    fn take_over(&self, job: &JobFolder);
+
+    /// Returns how a job stands with the engine, as far as is known.
+    fn standing(&self, job: &JobFolder) -> Standing;
+
+    /// Has whatever the engine has of a job taken away, and forgets it.
+    fn cancel(&self, job: &JobFolder);
+
+    /// Forgets a job that has ended.
+    fn forget(&self, job: &JobFolder);
+
+    /// Waits until what is to be taken away has been.
+    fn settled(&self) -> Pending<'_, ()>;
+}
+
+/// What a launcher is told of a job.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct JobDescription {
+    /// What it is, in a few words for people who look at the engine's queue.
+    pub title: String,
+}
+
+/// How a job stands with its engine.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Standing {
+    /// It waits for a place; holds why, as the engine says.
+    Waiting(String),
+    /// The engine runs it.
+    Running,
+    /// The engine has ended it, or lost it; holds its words.
+    Gone(Loss),
+}
+
+/// How an engine came to have a job no more.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Loss {
+    /// At a limit of time that the engine has.
+    TimedOut(String),
+    /// In any other way.
+    Lost(String),
+}

@@ -1,0 +1,202 @@
+//! What runs on a node: one copy of a job takes its lease, starts it as on any machine, says how it goes and does what tm
+//! wants of it, until nothing of it is left. Knows no engine but the one of its own machine.
+
+use super::folder::{Copy, Ended, How, JobFolder, Lease, Running, State, Wishes};
+use super::order::Order;
+use crate::Error;
+use crate::engine::{Ending, Engine as _, Job, JobEnd, LocalEngine};
+use std::sync::Arc;
+use std::time::Duration;
+use tm_scheduler::milliseconds;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// So often it is looked what tm wants.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// So often a copy says that it is well.
+const BEAT_EVERY: Duration = Duration::from_secs(5);
+/// A copy that can't say that it is well for so long ends itself: tm may have given it up.
+const UNHEARD_LIMIT: Duration = Duration::from_secs(30);
+/// So long the program has for itself when the engine takes the place away.
+const EVICTION_GRACE: Duration = Duration::from_secs(1);
+
+/// What became of a copy of a job.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum CopyEnd {
+    /// It ran the job to its end, which is told in the job's folder.
+    Done,
+    /// Another one has the job, or nobody wants it any more: this one has touched nothing.
+    Second,
+}
+
+/// Runs a job on this machine, unless another copy has it; `evicted` comes when the engine wants the place back.
+///
+/// # Errors
+/// The folder can't be used. Nothing of the job runs.
+pub async fn run_copy(
+    folder: &JobFolder,
+    copy: Copy,
+    evicted: impl Future<Output = ()>,
+) -> Result<CopyEnd, Error> {
+    match folder.take_lease(&Lease::Copy(copy.clone())) {
+        Ok(true) => {}
+        // A job that is over has no folder.
+        Err(_) if !folder.path().exists() => return Ok(CopyEnd::Second),
+        Err(error) => return Err(error),
+        Ok(false) => {
+            folder.leave_word(&copy)?;
+            return Ok(CopyEnd::Second);
+        }
+    }
+    let started = start(folder).await;
+    let (how, leftovers) = match started {
+        Ok(job) => see_to_its_end(job, folder, &copy, evicted).await,
+        Err(why) => (How::NotStarted(why), 0),
+    };
+    let ended = State::Ended(Ended {
+        copy,
+        how,
+        leftovers,
+    });
+    told(folder, &ended).await?;
+    Ok(CopyEnd::Done)
+}
+
+/// Says how it ended; tried for a while, since tm can't use what the job worked on before it knows.
+async fn told(folder: &JobFolder, ended: &State) -> Result<(), Error> {
+    let give_up_at = Instant::now() + UNHEARD_LIMIT;
+    loop {
+        match folder.set_state(ended) {
+            // Nobody waits for it any more.
+            Err(_) if !folder.path().exists() => return Ok(()),
+            Err(_) if Instant::now() < give_up_at => tokio::time::sleep(LOOK_EVERY).await,
+            told => return told,
+        }
+    }
+}
+
+async fn start(folder: &JobFolder) -> Result<Box<dyn Job>, String> {
+    let order = folder.take_order::<Order>();
+    let order = order.map_err(|error| format!("the order can't be read: {error}"))?;
+    let (command, holding) = order.here()?;
+    let engine = LocalEngine {
+        holding: holding.map(Arc::new),
+    };
+    let started = engine.start(&command).await;
+    started.map_err(|error| error.with_causes())
+}
+
+/// Why a job is over, or has to be.
+enum Over {
+    /// Its program has ended.
+    Ended(JobEnd),
+    /// How it ended can't be told; holds why.
+    Lost(String),
+    /// tm wants it to end, with so much time for itself.
+    Wanted(Duration),
+    /// The engine wants its place back.
+    Evicted,
+    /// Nobody hears of it.
+    Unheard,
+}
+
+async fn see_to_its_end(
+    mut job: Box<dyn Job>,
+    folder: &JobFolder,
+    copy: &Copy,
+    evicted: impl Future<Output = ()>,
+) -> (How, u32) {
+    let over = wait(&mut *job, folder, copy, evicted).await;
+    let (how, grace) = match over {
+        Over::Ended(JobEnd::Exited(code)) => (How::Exited(code), Duration::ZERO),
+        Over::Ended(JobEnd::Killed | JobEnd::TimedOut | JobEnd::Unknown) => {
+            (How::Killed, Duration::ZERO)
+        }
+        Over::Lost(why) => (How::Lost(why), Duration::ZERO),
+        Over::Wanted(grace) => (How::Killed, grace),
+        Over::Evicted => (How::Evicted, EVICTION_GRACE),
+        Over::Unheard => (How::Evicted, Duration::ZERO),
+    };
+    match job.end(grace).await {
+        Ending::Gone(left) => (how, left),
+        Ending::OutOfReach => (how, 0),
+    }
+}
+
+async fn wait(
+    job: &mut dyn Job,
+    folder: &JobFolder,
+    copy: &Copy,
+    evicted: impl Future<Output = ()>,
+) -> Over {
+    let mut evicted = std::pin::pin!(evicted);
+    let mut heard = correspond(folder.clone(), copy.clone());
+    let mut asked = 0;
+    loop {
+        let unheard_at = heard.borrow_and_update().at + UNHEARD_LIMIT;
+        tokio::select! {
+            biased;
+            end = job.wait() => return match end {
+                Ok(end) => Over::Ended(end),
+                Err(error) => Over::Lost(error.with_causes()),
+            },
+            () = &mut evicted => return Over::Evicted,
+            () = tokio::time::sleep_until(unheard_at) => return Over::Unheard,
+            changed = heard.changed() => {
+                if changed.is_err() {
+                    return Over::Unheard;
+                }
+                let wishes = heard.borrow_and_update().wishes.clone();
+                if let Some(grace) = wishes.end {
+                    return Over::Wanted(grace);
+                }
+                if wishes.asked > asked {
+                    asked = wishes.asked;
+                    job.signal(wishes.signal);
+                }
+            }
+        }
+    }
+}
+
+/// What was heard of tm, and when it last heard of the copy.
+#[derive(Clone, Debug)]
+struct Heard {
+    wishes: Wishes,
+    at: Instant,
+}
+
+/// Says again and again that a copy is well, and reads what tm wants, for as long as somebody listens. A thread of its own
+/// does, since a file system of many machines may make whoever asks it wait for ever.
+fn correspond(folder: JobFolder, copy: Copy) -> watch::Receiver<Heard> {
+    let begun = Instant::now();
+    let (sender, receiver) = watch::channel(Heard {
+        wishes: Wishes::default(),
+        at: begun,
+    });
+    let mut running = Running {
+        copy,
+        ran_ms: 0,
+        beats: 0,
+    };
+    let mut due = begun;
+    std::thread::spawn(move || {
+        while !sender.is_closed() {
+            let now = Instant::now();
+            let mut heard = sender.borrow().clone();
+            if now >= due {
+                running.beats += 1;
+                running.ran_ms = milliseconds(now - begun);
+                if folder.set_state(&State::Running(running.clone())).is_ok() {
+                    heard.at = now;
+                    due = now + BEAT_EVERY;
+                }
+            }
+            // What can't be read now is read the next time.
+            heard.wishes = folder.wishes().unwrap_or(heard.wishes);
+            sender.send_replace(heard);
+            std::thread::sleep(LOOK_EVERY);
+        }
+    });
+    receiver
+}

@@ -1,0 +1,121 @@
+//! Tries whether jobs run where they are to be started, and whether what they write is seen here.
+
+use super::{Executor, Job, Whereabouts};
+use crate::process::{TreeCommand, shell_words};
+use crate::{Error, OrFailedTo as _};
+use std::path::Path;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// What two machines write, each sees of the other within so long, or they don't share a folder that is of use.
+const SEEN_WITHIN: Duration = Duration::from_mins(1);
+/// So often it is looked what a job waits for.
+const TOLD_EVERY: Duration = Duration::from_secs(1);
+/// So often it is looked.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// What was found where jobs are started.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct TriedPlace {
+    /// Where the first job ran.
+    pub place: String,
+    /// How long it took until that began.
+    pub begun_after: Duration,
+    /// How long it took until it had seen what was written here, and that was seen here.
+    pub seen_after: Duration,
+}
+
+impl Executor {
+    /// Has a first job run that writes a file once it sees one of tm's; tells what it waits for. `None` where jobs run on
+    /// this machine.
+    ///
+    /// # Errors
+    /// It did not begin, or what it wrote is not seen here.
+    pub async fn try_out(&self, mut tell: impl FnMut(&str)) -> Result<Option<TriedPlace>, Error> {
+        if self.tells_of_files() {
+            return Ok(None);
+        }
+        let place = self.temporary_folder();
+        let folder = tempfile::tempdir_in(&place).or_failed_to("make a folder in", &place)?;
+        let command = command(folder.path());
+        let begins = Instant::now();
+        let mut job = self.start(&command).await?;
+        let has_begun = begun(&mut *job, &mut tell).await;
+        let begun_after = begins.elapsed();
+        let seen_after = if has_begun {
+            seen(folder.path()).await
+        } else {
+            // It is over, and why is known by then.
+            let _ended = job.wait().await;
+            None
+        };
+        let whereabouts = job.whereabouts();
+        self.end(&mut *job, Duration::ZERO, folder.path()).await;
+        match (whereabouts, seen_after) {
+            (Some(Whereabouts::On(place)), Some(seen_after)) => Ok(Some(TriedPlace {
+                place,
+                begun_after,
+                seen_after,
+            })),
+            (_, _) => Err(Error::NoPlace(not_seen(&place, &job.told()))),
+        }
+    }
+}
+
+/// Waits until a job has begun, and tells what it waits for; `false` when it never will.
+async fn begun(job: &mut dyn Job, tell: &mut impl FnMut(&str)) -> bool {
+    let mut told = None;
+    loop {
+        if let Ok(since) = tokio::time::timeout(TOLD_EVERY, job.begun()).await {
+            return since.is_some();
+        }
+        if let Some(Whereabouts::Waiting(why)) = job.whereabouts()
+            && told.as_ref() != Some(&why)
+        {
+            tell(&why);
+            told = Some(why);
+        }
+    }
+}
+
+fn command(folder: &Path) -> TreeCommand {
+    // It ends by itself where nobody waits for it any more.
+    let script =
+        "i=0; until [ -e here ] || [ $i = 3000 ]; do sleep 0.02; i=$((i + 1)); done; echo > there";
+    let (program, arguments) = shell_words(script);
+    TreeCommand {
+        program,
+        arguments,
+        working_folder: folder.to_owned(),
+        stdout: folder.join("log"),
+        stderr: folder.join("log"),
+        env_markers: vec![("TM_TRIAL".to_owned(), folder.display().to_string())],
+        ..TreeCommand::default()
+    }
+}
+
+/// Writes what the job waits for, and waits for what it writes then.
+async fn seen(folder: &Path) -> Option<Duration> {
+    let begins = Instant::now();
+    tm_untrusted::create_anew(&folder.join("here")).ok()?;
+    while !folder.join("there").exists() {
+        if begins.elapsed() > SEEN_WITHIN {
+            return None;
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Some(begins.elapsed())
+}
+
+fn not_seen(place: &Path, told: &[String]) -> String {
+    let told = if told.is_empty() {
+        "nothing of it was seen here".to_owned()
+    } else {
+        told.join("; ")
+    };
+    format!(
+        "{told}. Nodes have to see `{}` as this machine does, and have the same tm at the same path, or where the \
+         settings say",
+        place.display()
+    )
+}
