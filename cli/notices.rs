@@ -5,6 +5,7 @@ use itertools::Itertools as _;
 use std::io::IsTerminal as _;
 use std::path::Path;
 use tm_app::{Notice, PrunedItem};
+use tm_executors::engine::TriedPlace;
 use tm_runtime::loops::CutOff;
 use tm_runtime::now;
 use tm_runtime::standing::{RevertReason, TakenBack};
@@ -106,6 +107,8 @@ fn describe(notice: &Notice<'_>) -> Vec<String> {
         Notice::BranchMadeAgain { branch, commit } => {
             format!("warning: `{branch}` was deleted; it is made again at `{commit}`, where it was")
         }
+        Notice::WaitsForPlace(why) => format!("a first job waits for a place: {why}"),
+        Notice::PlaceTried(trial) => placed(trial),
         Notice::LooksAtBase => {
             return while_somebody_waits("looking at the base: set-up, then tests");
         }
@@ -114,12 +117,7 @@ fn describe(notice: &Notice<'_>) -> Vec<String> {
         }
         Notice::SetsUp => return while_somebody_waits("setting up a worktree"),
         Notice::BaseMeasured(seen) => return seen.preflight.lines(),
-        Notice::NotSteerable(error) => {
-            format!(
-                "warning: the run can't be steered from elsewhere: failed to {}",
-                tm_scheduler::with_causes(*error)
-            )
-        }
+        Notice::NotSteerable(error) => not_steerable(error),
         Notice::StatusesCommitted { ids, branch } => statuses_committed(ids, branch),
         Notice::StaysOpen(task) => {
             format!("{task} was taken back since, so it stays open and is done again")
@@ -153,6 +151,26 @@ fn other_title(id: &TaskId, work: &Work) -> String {
         "warning: task {id} has the id of work that landed with another title, `{title}` (`{}`), so it is planned; \
          `tm set-status --id={id} --status=done` where it is the same",
         work.commit
+    ))
+}
+
+fn not_steerable(error: &tm_store::Error) -> String {
+    format!(
+        "warning: the run can't be steered from elsewhere: failed to {}",
+        tm_scheduler::with_causes(error)
+    )
+}
+
+pub(crate) fn placed(trial: &TriedPlace) -> String {
+    let TriedPlace {
+        place,
+        begun_after,
+        seen_after,
+    } = trial;
+    tm_untrusted::clean(&format!(
+        "a first job ran on {place}: begun after {:.1} s; what is written here was seen there, and the other way, within {:.2} s",
+        begun_after.as_secs_f64(),
+        seen_after.as_secs_f64()
     ))
 }
 

@@ -7,6 +7,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
+use tm_executors::engine::Executor;
 use tm_executors::testing::TestCommand;
 use tm_runtime::{Checkouts, Parts, TestResultCache, tests_at_once};
 use tm_scheduler::{CommitId, Task, TaskId, Unit, of_unit};
@@ -23,20 +24,21 @@ impl Judging {
     pub(crate) fn open(project: &Project, name: &str, base: CommitId) -> Result<Self, Error> {
         let pool = project.worktrees(&format!("{name}-{}", std::process::id()))?;
         let scratch = tempfile::tempdir()?;
-        let checkouts = checkouts(project, pool, base, scratch.path())?;
+        let executor = project.executor();
+        let checkouts = checkouts(project, pool, base, (scratch.path(), &executor))?;
         Ok(Self {
-            result_cache: result_cache(project, checkouts, scratch.path()),
+            result_cache: result_cache(checkouts, scratch.path(), executor),
             scratch,
         })
     }
 }
 
-/// Opens checkouts that are made ready as the settings say; copies and logs go into `folder`.
+/// Opens checkouts that are made ready as the settings say, by who starts jobs; copies and logs go into `folder`.
 pub(crate) fn checkouts(
     project: &Project,
     pool: WorktreePool,
     base: CommitId,
-    folder: &Path,
+    (folder, executor): (&Path, &Executor),
 ) -> Result<Checkouts, Error> {
     Ok(Checkouts::open(
         pool,
@@ -44,26 +46,26 @@ pub(crate) fn checkouts(
         &project.loaded.settings,
         folder.to_owned(),
         vec![project.directory.path().to_owned()],
-        project.executor(),
+        executor.clone(),
     )?)
 }
 
 /// Returns what measures there; what tests write goes below `scratch`.
 pub(crate) fn result_cache(
-    project: &Project,
     checkouts: Checkouts,
     scratch: &Path,
+    executor: Executor,
 ) -> Arc<TestResultCache> {
     Arc::new(TestResultCache::new(
         checkouts,
         scratch.join("baselines"),
-        project.executor(),
+        executor,
     ))
 }
 
 /// How many tasks are judged at the same time: as many as are tested.
 pub(crate) fn parallel(project: &Project, asked: Option<NonZeroUsize>) -> usize {
-    let of_settings = tests_at_once(&project.loaded.settings.test).get();
+    let of_settings = tests_at_once(&project.loaded.settings).get();
     asked.map_or_else(
         || usize::try_from(of_settings).unwrap_or(1),
         NonZeroUsize::get,

@@ -61,7 +61,7 @@ pub use pull::{LeftOut, Per, PullOrder, PullRequest, PullRequests};
 pub use report::{facts, status, summary, write_reports};
 pub use review::{DoubtedWork, ReviewedRun, TaskBranch, Tests};
 pub use run::{Ended, Ready, RunOf, Session};
-pub use setup::presets;
+pub use setup::{presets, try_out};
 pub use steering::{resume_live, steer, stop};
 pub use tm_runtime::preflight::{BrokenBase, BrokenTests};
 pub use verify::{Verified, VerifyOrder, WorkOf, verify};

@@ -3,6 +3,7 @@
 use crate::pruned::PrunedItem;
 use serde::Serialize;
 use std::path::Path;
+use tm_executors::engine::TriedPlace;
 use tm_runtime::loops::CutOff;
 use tm_runtime::standing::TakenBack;
 use tm_scheduler::preflight::Preflight;
@@ -67,6 +68,10 @@ pub enum Notice<'a> {
         /// Where.
         commit: &'a CommitId,
     },
+    /// A first job is to run on a node, and waits; holds why.
+    WaitsForPlace(&'a str),
+    /// A first job has run on a node.
+    PlaceTried(&'a TriedPlace),
     /// The base is set up and tested, which may take a while.
     LooksAtBase,
     /// The hooks of a commit are run once.

@@ -155,7 +155,7 @@ pub(crate) fn limits(project: &Project) -> Limits {
     let tm_config::Breaker { tasks, attempts } = waves.breaker;
     Limits {
         slots: waves.max_parallel,
-        tests_at_once: tests_at_once(&settings.test),
+        tests_at_once: tests_at_once(settings),
         retries: waves.retries,
         dispatch: waves.dispatch,
         refactor: if settings.tdd.refactor {

@@ -5,7 +5,7 @@
 use crate::error::Error;
 use crate::notice::Notice;
 use std::path::{Path, PathBuf};
-use tm_config::{Inputs, Loaded, Override, Source, StorageLocation};
+use tm_config::{Inputs, Loaded, Override, RunsOn, Source, StorageLocation};
 use tm_executors::engine::Executor;
 use tm_executors::process::own_children_are;
 use tm_runtime::autopilot::Environment;
@@ -120,6 +120,21 @@ impl Project {
     /// Returns where jobs are started, and how they are held.
     pub fn executor(&self) -> Executor {
         tm_runtime::executor(&self.directory, &self.repository, &self.loaded.settings)
+    }
+
+    /// Returns where the jobs of a run are started.
+    ///
+    /// # Errors
+    /// The folder of what all machines see can't be made, or the settings ask for what works on this machine alone.
+    pub(crate) fn executor_of_run(&self) -> Result<Executor, Error> {
+        let (settings, executor) = (&self.loaded.settings, self.executor());
+        let is_elsewhere = settings.waves.on != RunsOn::Local;
+        if is_elsewhere && executor.holding().is_some_and(|held| held.hosts.is_some()) {
+            let why =
+                "`sandbox.agents.network: api` works on this machine alone, where its proxy is";
+            return Err(tm_executors::Error::NoPlace(why.to_owned()).into());
+        }
+        Ok(tm_runtime::of_run(executor, &self.directory, settings)?)
     }
 
     /// Opens the worktrees of a run, or of something else that has a name of its own.

@@ -104,8 +104,9 @@ async fn not_shown(
     let (base, run) = (&replayed.header.base_commit, &replayed.scheduler);
     let tips = proven_tips(pool.repository(), base, run)?;
     let scratch = directory.path().join("proven-again");
-    let checkouts = checkouts(project, pool, base.clone(), directory.path())?;
-    let result_cache = result_cache(project, checkouts, &scratch);
+    let executor = project.executor_of_run()?;
+    let checkouts = checkouts(project, pool, base.clone(), (directory.path(), &executor))?;
+    let result_cache = result_cache(checkouts, &scratch, executor);
     let order = AuditOrder {
         from: base.clone(),
         to: tips.first().unwrap_or(base).clone(),

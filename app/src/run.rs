@@ -135,6 +135,7 @@ impl Session {
         let id = run.id().clone();
         if is_at_work(&run.replayed.scheduler) {
             Box::pin(end(&self.project, run)).await?;
+            self.project.executor().clear().await;
         }
         self.project.tell(&Notice::PutAside(&id));
         Ok(())
@@ -253,6 +254,8 @@ impl Session {
                 .unwrap_or_default();
         };
         let (outcome, kept) = Box::pin(while_held(&mut self.lock, work, stop)).await;
+        // Whatever an earlier process has left in a queue.
+        of.project.executor().clear().await;
         if let Some(socket) = socket {
             socket.close().await;
         }

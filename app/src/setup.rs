@@ -10,6 +10,7 @@ use crate::project::Project;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tm_config::{Inputs, Settings};
+use tm_executors::engine::{Executor, TriedPlace};
 use tm_executors::testing::TestCommand;
 use tm_presets::PresetFolders;
 use tm_runtime::preflight::BrokenBase;
@@ -38,6 +39,29 @@ pub(crate) enum Begins<'a> {
     Again(&'a History),
 }
 
+/// Has a first job run where jobs are started, so that what stands in the way of all of them is known before.
+async fn tried(project: &Project, executor: &Executor) -> Result<(), Error> {
+    if let Some(trial) = try_place(project, executor).await? {
+        project.tell(&Notice::PlaceTried(&trial));
+    }
+    Ok(())
+}
+
+async fn try_place(project: &Project, executor: &Executor) -> Result<Option<TriedPlace>, Error> {
+    let tell = |why: &str| project.tell(&Notice::WaitsForPlace(why));
+    let tried = unless_interrupted(executor.try_out(tell)).await;
+    executor.settled().await;
+    Ok(tried??)
+}
+
+/// Has a first job run where jobs of runs are started; nothing where that is this machine.
+///
+/// # Errors
+/// It did not run, or what it wrote is not seen here.
+pub async fn try_out(project: &Project) -> Result<Option<TriedPlace>, Error> {
+    try_place(project, &project.executor_of_run()?).await
+}
+
 /// Builds the setup of a run; makes its integration branch where it is not there.
 pub(crate) async fn run_setup(
     project: &Project,
@@ -55,15 +79,17 @@ pub(crate) async fn run_setup(
         .repository
         .with_settings_kept_in(&directory.kept_settings())?;
     let (agents, test_command) = preflight(project, &header.plan, tasks)?;
-    let executor = project.executor();
+    let executor = project.executor_of_run()?;
+    tried(project, &executor).await?;
     unless_interrupted(executor.ask_for_secrets()).await??;
     warn_of_locks(project);
     mend_references(project);
     let worktrees = project.worktrees_folder();
     let own = worktrees.join(header.run_id.as_str());
     project.repository.prune_half_made(&worktrees, &own)?;
-    let checkouts = checkouts(project, pool, header.base_commit.clone(), directory.path())?;
-    let result_cache = result_cache(project, checkouts.clone(), directory.path());
+    let (base, folder) = (header.base_commit.clone(), directory.path());
+    let checkouts = checkouts(project, pool, base, (folder, &executor))?;
+    let result_cache = result_cache(checkouts.clone(), folder, executor.clone());
     let nothing = History::default();
     let history = match begins {
         Begins::Again(history) => history,

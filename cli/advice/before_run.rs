@@ -14,10 +14,15 @@ pub(crate) fn broken_base(tests: &BrokenTests) -> String {
 pub(crate) fn on_executors(error: &Error) -> Advice {
     let words = match error {
         Error::Secret { name, command, .. } => Some(untold_secret(name, command)),
+        Error::NoPlace(_) => Some(NO_PLACE.to_owned()),
         _ => None,
     };
     (ExitCode::Error, words)
 }
+
+/// What helps where no job runs on a node.
+const NO_PLACE: &str =
+    "docs/engines.md says what a site has to provide; `--on local` runs on this machine";
 
 /// What shows why a command does not tell a secret.
 pub(crate) fn untold_secret(name: &str, command: &str) -> String {

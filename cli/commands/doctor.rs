@@ -1,11 +1,12 @@
 //! `tm doctor`: everything that a run needs, with a hint for each finding.
 
 use super::agents::{Probe, load};
-use super::plan::how_read;
+use super::plan::{OnArgument, how_read};
 use super::{Perform, project_findings};
 use crate::display::{print_json, print_text};
 use crate::failure::{CommandFailure, ExitCode, Result};
-use crate::project::open;
+use crate::flags::{Flags, word};
+use crate::project::open_with;
 use clap::Args;
 use itertools::Itertools as _;
 use serde::Serialize;
@@ -35,6 +36,9 @@ pub(crate) struct DoctorArguments {
     /// Make a fresh checkout of HEAD ready and run the tests there, as a run does before its first agent.
     #[arg(long)]
     tests: bool,
+    /// Where set-ups, agents and tests are to run, instead of where the settings say; a first job is run there.
+    #[arg(long, value_name = "ENGINE")]
+    on: Option<OnArgument>,
     /// One JSON document on stdout.
     #[arg(long)]
     json: bool,
@@ -86,7 +90,7 @@ impl Finding {
     }
 
     /// What was found, or why it could not be.
-    fn of<T, E: Into<CommandFailure>>(
+    pub(super) fn of<T, E: Into<CommandFailure>>(
         what: &'static str,
         seen: Result<T, E>,
         found: impl FnOnce(T) -> Self,
@@ -110,7 +114,8 @@ impl Finding {
 impl Perform for DoctorArguments {
     async fn perform(self, start: &Path) -> Result {
         let mut findings = vec![git()];
-        let project = open(start);
+        let on = Flags::default().set("waves.on", "--on", word(self.on));
+        let project = open_with(start, on.given());
         match &project {
             Ok(project) => findings.extend(of_project(project).await),
             Err(_) => findings.extend(agents(&load(start)?).await),

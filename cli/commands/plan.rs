@@ -52,6 +52,9 @@ pub(crate) struct PlanChoice {
     /// Agents at the same time.
     #[arg(long, short = 'j', value_name = "N")]
     max_parallel: Option<NonZeroU32>,
+    /// Where set-ups, agents and tests run.
+    #[arg(long, value_name = "ENGINE")]
+    on: Option<OnArgument>,
     /// Open a wave only when the one before has settled.
     #[arg(long)]
     barrier: bool,
@@ -78,6 +81,15 @@ enum PlanFormat {
     Dot,
     /// For Markdown pages.
     Mermaid,
+}
+
+/// Where set-ups, agents and tests run.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum OnArgument {
+    /// On this machine.
+    Local,
+    /// On nodes that Slurm finds.
+    Slurm,
 }
 
 /// What counts as one task.
@@ -142,6 +154,7 @@ impl PlanChoice {
         let barrier = self.barrier.then_some("barrier");
         Flags::default()
             .set("waves.max_parallel", "--max-parallel", slots)
+            .set("waves.on", "--on", word(self.on))
             .set("waves.dispatch", "--barrier", barrier)
             .set("waves.unit", "--unit", word(self.unit))
             .set("tdd.mode", "--tdd", word(self.tdd))

@@ -2,6 +2,7 @@
 
 use super::doctor::Finding;
 use crate::advice::untold_secret;
+use crate::notices::placed;
 use itertools::Itertools as _;
 use tm_app::{Project, PullRequests};
 use tm_executors::tools::{FoundTool, propose};
@@ -15,7 +16,16 @@ pub(super) async fn findings(project: &Project) -> Vec<Finding> {
     findings.extend(content(project));
     findings.extend(repository(project));
     findings.push(remote(project).await);
+    findings.extend(place(project).await);
     findings
+}
+
+/// Whether jobs run where those of runs are started, where that is not this machine.
+async fn place(project: &Project) -> Option<Finding> {
+    let tried = tm_app::try_out(project).await.transpose()?;
+    Some(Finding::of("slurm", tried, |trial| {
+        Finding::good("slurm", placed(&trial))
+    }))
 }
 
 /// How agents, set-ups and tests are held.

@@ -6,6 +6,7 @@ use crate::agent::{Agent, AgentRecipe};
 use crate::breaker::Breaker;
 use crate::command::{CommandLine, Commands};
 use crate::duration;
+use crate::engines::{RunsOn, Slurm};
 use crate::sandbox::{Sandbox, Secret};
 use crate::scalar::{self, CoverageThreshold};
 use schemars::JsonSchema;
@@ -59,6 +60,8 @@ sections! {
         pub sandbox: Sandbox,
         /// Variables whose values commands tell, by name.
         pub secrets: BTreeMap<String, Secret>,
+        /// What jobs ask Slurm for, where they run there.
+        pub slurm: Slurm,
         /// Where run directories and worktrees are kept.
         pub storage: Storage,
         /// The loop in which one agent works through the subtasks of one task.
@@ -71,6 +74,8 @@ sections! {
     pub struct Waves {
         /// Agents at the same time.
         pub max_parallel: NonZeroU32,
+        /// Where set-ups, agents and tests of runs run.
+        pub on: RunsOn,
         /// Further attempts at a task after the first that fails.
         pub retries: u32,
         /// When a task may start.

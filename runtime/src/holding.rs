@@ -1,9 +1,14 @@
 //! How the settings have the jobs of a project held, and what of that works here.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use tm_config::{AgentNetwork, CommandNetwork, GivenTo, SandboxLevel, Settings};
+use std::{fs, io};
+use tm_config::{AgentNetwork, CommandNetwork, GivenTo, RunsOn, SandboxLevel, Settings};
+use tm_executors::engine::node::RemoteEngine;
+use tm_executors::engine::slurm::{SlurmJobs, SlurmLauncher, SlurmRequest};
 use tm_executors::engine::{Executor, Holding, Secret, find_level};
 use tm_executors::process::{Besides, JobKind};
 use tm_sandbox::{Found, Level, Limits, Network, Wanted};
@@ -20,15 +25,92 @@ const HISTORY: [&str; 6] = [
     "modules",
 ];
 
-/// Returns where the jobs of a project are started, held as its settings say.
+/// Returns where the jobs of a project are started, held as its settings say: on this machine, and those of runs where
+/// [`of_run`] says.
 pub fn executor(
     project: &ProjectDirectory,
     repository: &Repository,
     settings: &Settings,
 ) -> Executor {
     let executor = Executor::local(project.under_way()).with_secrets(secrets(repository, settings));
+    let executor = match holding(project, repository, settings) {
+        Some(holding) => executor.held(Arc::new(holding)),
+        None => executor,
+    };
+    let slurm = slurm(project, settings, &executor);
+    executor.knowing(slurm)
+}
+
+/// Returns where the jobs of runs are started.
+///
+/// # Errors
+/// The folder of what all machines see can't be made.
+pub fn of_run(
+    executor: Executor,
+    project: &ProjectDirectory,
+    settings: &Settings,
+) -> io::Result<Executor> {
+    if settings.waves.on == RunsOn::Local {
+        return Ok(executor);
+    }
+    let temporary = project.temporary_folder();
+    fs::create_dir_all(&temporary)?;
+    let slurm = slurm(project, settings, &executor);
+    Ok(executor
+        .with_engine(slurm)
+        .with_temporary_folder(temporary.canonicalize()?))
+}
+
+/// The engine that has Slurm start jobs. A process has one launcher for a project, which knows all of its jobs.
+fn slurm(
+    project: &ProjectDirectory,
+    settings: &Settings,
+    executor: &Executor,
+) -> Arc<RemoteEngine> {
+    static LAUNCHERS: Mutex<BTreeMap<PathBuf, Arc<SlurmLauncher>>> = Mutex::new(BTreeMap::new());
+    let jobs = project.jobs_folder();
+    let launcher = Arc::clone(
+        (LAUNCHERS.lock().entry(jobs.clone()))
+            .or_insert_with(|| Arc::new(launcher(project, settings))),
+    );
+    let holding = executor.shared_holding();
+    Arc::new(RemoteEngine::new(launcher, jobs, holding))
+}
+
+fn launcher(project: &ProjectDirectory, settings: &Settings) -> SlurmLauncher {
+    let slurm = settings.slurm.clone();
+    let project = project.path().file_name().unwrap_or_default();
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
+    let project = project
+        .to_string_lossy()
+        .replace(|letter| !is_plain(letter), "_");
+    let own = || std::env::current_exe().unwrap_or_default();
+    let jobs = SlurmJobs {
+        name: format!("tm-{project}"),
+        tm_program: slurm.tm.map_or_else(own, PathBuf::from),
+    };
+    let request = SlurmRequest {
+        partition: slurm.partition,
+        account: slurm.account,
+        qos: slurm.qos,
+        time: slurm.time,
+        cpus: slurm.cpus.map(NonZeroU32::get),
+        mem: slurm.mem,
+        gres: slurm.gres,
+        extra: slurm.extra,
+    };
+    let most_waiting = usize::try_from(slurm.max_waiting.get()).unwrap_or(usize::MAX);
+    SlurmLauncher::new(jobs, request, most_waiting)
+}
+
+/// How the jobs of a project are held; `None` where the settings say that none is.
+fn holding(
+    project: &ProjectDirectory,
+    repository: &Repository,
+    settings: &Settings,
+) -> Option<Holding> {
     if settings.sandbox.level == SandboxLevel::None {
-        return executor;
+        return None;
     }
     let home = std::env::home_dir();
     let at = |path: &String| match (path.strip_prefix("~/"), &home) {
@@ -47,7 +129,7 @@ pub fn executor(
         Some(repository.checkout_root().to_owned()),
         main.map(Path::to_owned),
     ];
-    executor.held(Arc::new(Holding {
+    Some(Holding {
         wanted: wanted(settings),
         level: found.level,
         refused: found.refused.clone(),
@@ -66,7 +148,7 @@ pub fn executor(
             (JobKind::Setup, network(sandbox.setup.network)),
             (JobKind::Tests, network(sandbox.tests.network)),
         ]),
-    }))
+    })
 }
 
 /// What jobs are given whose values commands tell.

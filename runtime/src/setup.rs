@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tm_config::{CommitHooks, CoverageThreshold, Settings, Storage, StorageLocation};
+use tm_config::{CommitHooks, CoverageThreshold, RunsOn, Settings, Storage, StorageLocation};
 use tm_executors::agent::AttemptLimits;
 use tm_executors::environment::EnvironmentRules;
 use tm_executors::testing::{TestCommand, detect_test_command};
@@ -59,13 +59,17 @@ pub fn environment(test: &tm_config::Test) -> EnvironmentRules {
     }
 }
 
-/// Returns how many set-ups and tests run at the same time: as many as the settings say, else one a processor.
-pub fn tests_at_once(test: &tm_config::Test) -> NonZeroU32 {
-    let by_processors = || {
-        let processors = std::thread::available_parallelism().ok();
-        processors.and_then(|count| NonZeroU32::try_from(count).ok())
+/// Returns how many set-ups and tests run at the same time: as many as the settings say, else one a processor; on other
+/// machines as many as agents.
+pub fn tests_at_once(settings: &Settings) -> NonZeroU32 {
+    let by_processors = || match settings.waves.on {
+        RunsOn::Local => {
+            let processors = std::thread::available_parallelism().ok();
+            processors.and_then(|count| NonZeroU32::try_from(count).ok())
+        }
+        RunsOn::Slurm => Some(settings.waves.max_parallel),
     };
-    let places = test.parallel.or_else(by_processors);
+    let places = settings.test.parallel.or_else(by_processors);
     places.unwrap_or(NonZeroU32::MIN)
 }
 

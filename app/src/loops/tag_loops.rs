@@ -213,6 +213,7 @@ impl Common<'_> {
     /// A worktree on a branch of its own, or the one of a loop that was cut off, with everything that is in it.
     async fn worktree(&self, tag: &Tag) -> Result<Place, Error> {
         let (project, name) = (self.project, safe_name(&tag.as_str().into()));
+        let executor = project.executor();
         let copies = self.directory.path().join("lanes").join(&name);
         if let Some(left) = self.left(tag)
             && let Some(folder) = left.0.parent()
@@ -220,14 +221,14 @@ impl Common<'_> {
             let pool = WorktreePool::open(&project.repository, folder)?;
             return taken_over(
                 project,
-                checkouts(project, pool, left.2.clone(), &copies)?,
+                checkouts(project, pool, left.2.clone(), (&copies, &executor))?,
                 left,
             );
         }
         let base = project.repository.resolve("HEAD")?;
         // A folder for each loop: one that ends cleans up its own.
         let pool = project.worktrees(&format!("{}-{name}", self.id))?;
-        let checkouts = checkouts(project, pool, base.clone(), &copies)?;
+        let checkouts = checkouts(project, pool, base.clone(), (&copies, &executor))?;
         let names = [("tag", tag.as_str()), ("run", self.id.as_str())];
         let branch = branch_from_pattern("tm/{tag}/loop-{run}", &names)?;
         new_worktree(project, &checkouts, (&branch, &base)).await

@@ -146,10 +146,26 @@ fn built_in_sandbox() -> Sandbox {
     }
 }
 
+fn built_in_slurm() -> crate::Slurm {
+    crate::Slurm {
+        partition: None,
+        account: None,
+        qos: None,
+        time: None,
+        cpus: None,
+        mem: None,
+        gres: None,
+        extra: Vec::new(),
+        max_waiting: NonZeroU32::new(50).unwrap(),
+        tm: None,
+    }
+}
+
 fn built_in_settings() -> Settings {
     Settings {
         waves: Waves {
             max_parallel: NonZeroU32::new(5).unwrap(),
+            on: crate::RunsOn::Local,
             retries: 3,
             dispatch: Dispatch::Rolling,
             conflict_rounds: 3,
@@ -208,6 +224,7 @@ fn built_in_settings() -> Settings {
         git: built_in_git(),
         sandbox: built_in_sandbox(),
         secrets: BTreeMap::new(),
+        slurm: built_in_slurm(),
         storage: Storage {
             location: StorageLocation::Global,
             base_path: None,

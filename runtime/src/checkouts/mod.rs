@@ -82,7 +82,7 @@ impl Checkouts {
         executor: Executor,
     ) -> Result<Self, Error> {
         std::fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
-        let tests = TestQueue::new(tests_at_once(&settings.test));
+        let tests = TestQueue::new(tests_at_once(settings));
         let preparation = Preparation::begin(PreparationBasis {
             repository: pool.repository().clone(),
             settings: settings.worktree.clone(),

@@ -87,6 +87,10 @@ impl ProjectDirectory {
         loops_folder = "loops";
         /// Returns the folder that names the tests and commits under way, for whoever comes after a crash.
         under_way = "under-way";
+        /// Returns the folder with one folder per job that runs on another machine.
+        jobs_folder = "jobs";
+        /// Returns the folder for temporary files of such jobs.
+        temporary_folder = "tmp";
     }
 
     /// Returns the file of the repository that is locked while a run is live, for all homes to see.
