@@ -3,6 +3,8 @@
 mod adversary;
 mod autopilot;
 mod backlog;
+#[cfg(target_os = "linux")]
+mod engines;
 mod faults;
 mod frameworks;
 mod landing;

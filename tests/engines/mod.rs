@@ -1,0 +1,5 @@
+//! Runs on other machines: a real Slurm whose three nodes are processes of this one, each with a folder of its own where
+//! this machine has another one, so that what is not shared is missed.
+
+mod cluster;
+mod slurm;
