@@ -101,6 +101,8 @@ pub(super) enum How {
     Killed,
     /// It never ran; holds why.
     NotStarted(String),
+    /// It never ran, and what it is has no part in that: its node could not hold it, or had no room; holds why.
+    NotHeld(String),
     /// Nobody can tell: it could not be held, or not be watched; holds why.
     Lost(String),
     /// The engine took its place away.

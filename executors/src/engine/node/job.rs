@@ -148,6 +148,10 @@ impl RemoteJob {
                 Ok(JobEnd::Exited(code))
             }
             How::NotStarted(why) => Err(self.not_started(&why)),
+            How::NotHeld(why) => Err(Error::Hold {
+                program: self.label().0,
+                why,
+            }),
             How::Lost(why) => Err(Error::Lost(why)),
             How::Killed if self.loss.is_none() => Ok(JobEnd::Killed),
             How::Killed => Ok(self.lost()),
@@ -213,12 +217,16 @@ impl RemoteJob {
         }
     }
 
-    fn not_started(&self, why: &str) -> Error {
-        let label = self.folder.label();
-        let (program, folder) = label.map_or_else(
+    /// Returns the program, and the folder where it works.
+    fn label(&self) -> (String, String) {
+        self.folder.label().map_or_else(
             || ("the program".to_owned(), String::new()),
             |label| (label.program, label.working_folder),
-        );
+        )
+    }
+
+    fn not_started(&self, why: &str) -> Error {
+        let (program, folder) = self.label();
         let source = io::Error::other(why.to_owned());
         Error::not_started(program.as_ref(), Path::new(&folder))(source)
     }

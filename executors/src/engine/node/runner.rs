@@ -51,7 +51,7 @@ pub async fn run_copy(
     let started = start(folder).await;
     let (how, leftovers) = match started {
         Ok(job) => see_to_its_end(job, folder, &copy, evicted).await,
-        Err(why) => (How::NotStarted(why), 0),
+        Err(how) => (how, 0),
     };
     let ended = State::Ended(Ended {
         copy,
@@ -75,15 +75,19 @@ async fn told(folder: &JobFolder, ended: &State) -> Result<(), Error> {
     }
 }
 
-async fn start(folder: &JobFolder) -> Result<Box<dyn Job>, String> {
+async fn start(folder: &JobFolder) -> Result<Box<dyn Job>, How> {
     let order = folder.take_order::<Order>();
-    let order = order.map_err(|error| format!("the order can't be read: {error}"))?;
-    let (command, holding) = order.here()?;
+    let unreadable = |error| How::NotStarted(format!("the order can't be read: {error}"));
+    let (command, holding) = (order.map_err(unreadable)?.here()).map_err(How::NotStarted)?;
     let engine = LocalEngine {
         holding: holding.map(Arc::new),
     };
     let started = engine.start(&command).await;
-    started.map_err(|error| error.with_causes())
+    started.map_err(|error| match error {
+        Error::Hold { why, .. } => How::NotHeld(why),
+        other if other.is_of_surroundings() => How::NotHeld(other.with_causes()),
+        other => How::NotStarted(other.with_causes()),
+    })
 }
 
 /// Why a job is over, or has to be.

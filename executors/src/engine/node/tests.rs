@@ -1,6 +1,6 @@
 //! Jobs of which several copies are started, of which nobody hears, and that are given up; on nodes that are threads here.
 
-use super::folder::{Label, Lease, State};
+use super::folder::{Ended, How, Label, Lease, State};
 use super::order::Order;
 use super::*;
 use crate::Error;
@@ -222,6 +222,24 @@ async fn a_job_that_its_engine_lost_before_it_began_is_lost_and_its_place_free()
     assert_eq!(job.begun().await, None);
     assert_eq!(job.wait().await.expect("watched"), JobEnd::Unknown);
     assert_eq!(job.end(Duration::ZERO).await, Ending::Gone(0));
+}
+
+#[tokio::test]
+async fn what_its_node_could_not_hold_has_not_failed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let waiting = Standing::Waiting("Resources".to_owned());
+    let (mut job, of_job) = ordered(&folder, "true", waiting).await;
+    let ended = State::Ended(Ended {
+        copy: copy(0),
+        how: How::NotHeld("bwrap: no room".to_owned()),
+        leftovers: 0,
+    });
+    of_job.set_state(&ended).expect("written");
+    let error = job.wait().await.expect_err("it never ran");
+    assert!(
+        error.is_of_surroundings() && error.to_string().ends_with(": bwrap: no room"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
