@@ -1,6 +1,6 @@
 //! Variables whose values commands of the user tell: asked for outside of what holds jobs, and handed to processes of their
-//! kinds alone, in their environment. A value is in no file, in no argument and in no message, and what others print of it
-//! is left out of whatever this process keeps.
+//! kinds alone, in their environment. A value is in no argument and in no message, and in no file but the order of a job
+//! for another machine until that begins; what others print of it is left out of whatever this process keeps.
 
 use crate::Error;
 use crate::process::JobKind;
