@@ -174,6 +174,45 @@ fn a_second_copy_of_a_job_ends_itself_and_the_report_names_it() {
 }
 
 #[test]
+fn a_job_that_somebody_cancels_is_done_again_and_not_charged() {
+    let agent =
+        format!("echo on > \"$AGENT_FOLDER/started\"; read _ < \"$AGENT_FOLDER/go\"\n{HONEST}");
+    let scene = Scene::new(&[("1", "Document it", &[])], &agent);
+    let Some(cluster) = Cluster::start(&scene) else {
+        return;
+    };
+    scene.pipe("started");
+    scene.pipe("go");
+    let mut run = on_slurm(&scene, &cluster, &["--retries", "0"]);
+    let mut run = run
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("tm");
+    let started = || drop(std::fs::read(scene.path("started")).expect("the agent starts"));
+    started();
+    let running = ["-h", "-t", "R", "-o", "%i"];
+    let job = cluster.until(&running, "squeue", |said| !said.is_empty());
+    let cancelled = cluster.ask("scancel", &[job.trim()]);
+    assert!(cancelled.status.success(), "{cancelled:?}");
+    started();
+    drop(
+        File::options()
+            .write(true)
+            .open(scene.path("go"))
+            .expect("the agent listens"),
+    );
+    assert!(run.wait().expect("it ends").success());
+    let report = scene.report();
+    assert_all_landed(&report);
+    let task = task(&report, "1");
+    assert_eq!(task["attempts"].as_array().map(Vec::len), Some(2), "{task}");
+    let first = task["attempts"][0].to_string();
+    assert!(first.contains("was cancelled by somebody"), "{first}");
+    cluster.assert_empty();
+}
+
+#[test]
 fn while_slurm_is_down_a_run_waits_and_nothing_is_charged() {
     let scene = Scene::new(&TASKS, &slow());
     let Some(mut cluster) = Cluster::start(&scene) else {

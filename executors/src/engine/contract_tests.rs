@@ -234,7 +234,7 @@ impl Scene {
             limits: AttemptLimits {
                 timeout: Duration::from_mins(1),
                 stall: None,
-                grace: Duration::from_millis(200),
+                grace: Duration::from_secs(10),
                 log_bytes: 64 * 1024,
             },
             polite_stop: StopSignal::Terminate,

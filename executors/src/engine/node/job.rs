@@ -47,6 +47,8 @@ pub(super) struct RemoteJob {
     overdue_at: Option<Instant>,
     /// Nobody who could say anything has it: no copy ever began, and none will.
     is_given_up: bool,
+    /// Whether its folder was there. One that was and is not says nothing of who works where the job does.
+    was_there: bool,
     ending: Option<Ending>,
     /// When the next look is due. What waits for a job is often given up and begun again, and looks no more often for that.
     look_at: Instant,
@@ -69,6 +71,7 @@ impl RemoteJob {
         Self {
             launcher,
             wishes: folder.wishes().unwrap_or_default(),
+            was_there: folder.path().exists(),
             folder,
             loss: None,
             overdue_at: None,
@@ -95,9 +98,9 @@ impl RemoteJob {
     fn answer(&self) -> Option<Answer> {
         match self.folder.state() {
             Ok(State::Ended(ended)) => return Some(Answer::Ended(ended)),
-            // There is no such job.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Some(Answer::NeverBegan);
+                let nobody = [Answer::NeverBegan, Answer::Nobody];
+                return nobody.into_iter().nth(usize::from(self.was_there));
             }
             Ok(State::Ordered | State::Running(_)) | Err(_) => {}
         }

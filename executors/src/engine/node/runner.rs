@@ -17,6 +17,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 const BEAT_EVERY: Duration = Duration::from_secs(5);
 /// A copy that can't say that it is well for so long ends itself: tm may have given it up.
 const UNHEARD_LIMIT: Duration = Duration::from_secs(30);
+/// An engine that takes a place away tells everybody there at once: a program that failed is asked so long afterwards
+/// whether it was that.
+const EVICTION_IS_TOLD_WITHIN: Duration = Duration::from_millis(200);
+/// A copy that was stopped for a while, and goes on, has so long to say that it is well.
+const LAST_CHANCE: Duration = Duration::from_secs(2);
 /// So long the program has for itself when the engine takes the place away.
 const EVICTION_GRACE: Duration = Duration::from_secs(1);
 
@@ -141,11 +146,21 @@ async fn wait(
         tokio::select! {
             biased;
             end = job.wait() => return match end {
-                Ok(end) => Over::Ended(end),
+                Ok(JobEnd::Exited(0)) => Over::Ended(JobEnd::Exited(0)),
+                Ok(end) => match tokio::time::timeout(EVICTION_IS_TOLD_WITHIN, evicted).await {
+                    Ok(()) => Over::Evicted,
+                    Err(_) => Over::Ended(end),
+                },
                 Err(error) => Over::Lost(error.with_causes()),
             },
             () = &mut evicted => return Over::Evicted,
-            () = tokio::time::sleep_until(unheard_at) => return Over::Unheard,
+            () = tokio::time::sleep_until(unheard_at) => {
+                let is_well = |heard: &Heard| heard.at + UNHEARD_LIMIT > Instant::now();
+                let heard_again = heard.wait_for(is_well);
+                if !matches!(tokio::time::timeout(LAST_CHANCE, heard_again).await, Ok(Ok(_))) {
+                    return Over::Unheard;
+                }
+            }
             changed = heard.changed() => {
                 if changed.is_err() {
                     return Over::Unheard;

@@ -243,6 +243,39 @@ async fn what_its_node_could_not_hold_has_not_failed() {
 }
 
 #[tokio::test]
+async fn a_job_whose_folder_went_leaves_its_place_to_itself() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut job, of_job) = ordered(&folder, "true", Standing::Running).await;
+    fs::remove_dir_all(of_job.path()).expect("removed");
+    assert_eq!(job.wait().await.expect("an end"), JobEnd::Unknown);
+    assert_eq!(job.end(Duration::ZERO).await, Ending::OutOfReach);
+}
+
+#[tokio::test]
+async fn a_program_that_ends_as_its_place_is_taken_away_has_not_failed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = "echo > ended; exit 143";
+    let (_job, of_job) = ordered(&folder, script, Standing::Running).await;
+    let ended = folder.path().join("ended");
+    // The engine tells all of a job at once, and the program may be the first that hears it.
+    let evicted = async {
+        while !ended.exists() {
+            tokio::task::yield_now().await;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    let end = run_copy(&of_job, copy(0), evicted).await.expect("run");
+    assert_eq!(end, CopyEnd::Done);
+    assert!(matches!(
+        of_job.state(),
+        Ok(State::Ended(Ended {
+            how: How::Evicted,
+            ..
+        }))
+    ));
+}
+
+#[tokio::test]
 async fn a_program_that_is_not_there_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let jobs = folder.path().join("jobs");

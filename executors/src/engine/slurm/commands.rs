@@ -11,25 +11,37 @@ use std::time::Duration;
 
 /// So long one question to Slurm may take; its own limits are shorter.
 const LIMIT: Duration = Duration::from_mins(1);
-/// Variables that Slurm's programs have of tm's. `sbatch` hands its own to the job, which has all that it needs in its order.
+/// Variables that Slurm's programs have of tm's; others of their own would change what they print. `sbatch` hands its own to the job, which has all that it needs in its order.
 const PASSED: [&str; 12] = [
     "HOME",
     "KRB5CCNAME",
     "LANG",
     "LOGNAME",
     "PATH",
-    "SBATCH_*",
-    "SCANCEL_*",
+    "SBATCH_ACCOUNT",
+    "SBATCH_PARTITION",
+    "SBATCH_QOS",
     "SLURM_CLUSTERS",
     "SLURM_CONF",
-    "SQUEUE_*",
     "USER",
     "XDG_RUNTIME_DIR",
 ];
 /// So much of a title goes into a comment.
 const MOST_OF_TITLE: usize = 100;
+/// Words of what passes, whatever else is said with it: who vouches for tm's user is away, or nobody answers.
+const PASSING: [&str; 8] = [
+    "munge",
+    "Munge",
+    "authentication",
+    "credential",
+    "Unable to contact",
+    "timed out",
+    "onnection",
+    "temporarily",
+];
 /// Words of refusals that stay refusals however often one asks.
-const FOR_GOOD: [&str; 12] = [
+const FOR_GOOD: [&str; 13] = [
+    "Unable to open file",
     "nvalid",
     "unrecognized option",
     "not permitted",
@@ -135,9 +147,10 @@ pub(super) fn sbatch(
     ];
     let mut line: Vec<OsString> = fixed.map(OsString::from).to_vec();
     line.extend(
-        named
+        // What comes later counts, and tm knows its jobs by what it says of them.
+        (request.extra.iter().cloned())
+            .chain(named)
             .chain(cpus)
-            .chain(request.extra.iter().cloned())
             .map(OsString::from),
     );
     let mut chdir = OsString::from("--chdir=");
@@ -162,14 +175,19 @@ pub(super) fn script(tm_program: &Path, job: &JobFolder) -> String {
 /// Returns what `sbatch` said.
 pub(super) fn submitted(said: &Captured) -> Submitted {
     if said.has_succeeded() {
-        let last = said.stdout.lines().next_back().unwrap_or_default();
-        let id = last.split(';').next().unwrap_or_default().trim();
-        if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Submitted::Job(id.to_owned());
+        // Plugins of a site may print something besides.
+        let number = |line: &str| {
+            let id = line.split(';').next().unwrap_or_default().trim();
+            let is_number = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+            is_number.then(|| id.to_owned())
+        };
+        if let Some(id) = said.stdout.lines().rev().find_map(number) {
+            return Submitted::Job(id);
         }
     }
     let words = words(said);
-    if FOR_GOOD.iter().any(|known| words.contains(known)) {
+    let says = |known: &[&str]| known.iter().any(|known| words.contains(known));
+    if says(&FOR_GOOD) && !says(&PASSING) {
         Submitted::Refused(words)
     } else {
         Submitted::Later(words)
@@ -229,12 +247,18 @@ mod tests {
             "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation",
             "sbatch: error: Batch job submission failed: Slurm temporarily unable to accept job, sleeping and retrying",
             "sbatch: error: AssocMaxSubmitJobLimit",
+            "sbatch: error: Munge encode failed: Failed to access \"/run/munge.socket\": No such file or directory",
+            "sbatch: error: Batch job submission failed: Invalid authentication credential",
         ] {
             assert!(!refused(words), "{words}");
         }
         assert_eq!(
             submitted(&said(0, "warning of a plugin\n123;cluster\n", "")),
             Submitted::Job("123".to_owned())
+        );
+        assert_eq!(
+            submitted(&said(0, "124\nyour account has 3 hours left\n", "")),
+            Submitted::Job("124".to_owned())
         );
     }
 
@@ -255,9 +279,9 @@ mod tests {
         let line: Vec<_> = line.iter().map(|word| word.to_string_lossy()).collect();
         assert_eq!(
             line.join("\n"),
-            "sbatch\n--parsable\n--no-requeue\n--export=ALL\n--nodes=1\n--ntasks=1\n--job-name=tm-shop\n\
+            "sbatch\n--parsable\n--no-requeue\n--export=ALL\n--nodes=1\n--ntasks=1\n--exclusive\n--job-name=tm-shop\n\
              --comment=tm run/a_b_/2 job-x\n--output=/home/50%%/job-x/batch.log\n--partition=short\n\
-             --cpus-per-task=4\n--exclusive\n--chdir=/home/50%/job-x\n/home/50%/job-x/batch.sh"
+             --cpus-per-task=4\n--chdir=/home/50%/job-x\n/home/50%/job-x/batch.sh"
         );
         assert!(
             script(&jobs.tm_program, &job)

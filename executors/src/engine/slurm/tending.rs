@@ -45,6 +45,8 @@ struct State {
     /// Numbers of jobs, and folders of others, that are to be taken away.
     unwanted: BTreeSet<String>,
     unwanted_folders: BTreeSet<String>,
+    /// Folders of jobs that are over: Slurm may have more of them than it told, where an answer was lost.
+    past: BTreeSet<String>,
     is_tended: bool,
 }
 
@@ -54,6 +56,8 @@ struct Known {
     stage: Stage,
     standing: Standing,
     missed: u32,
+    /// Whether Slurm was asked for it, and nobody knows what it made of that.
+    is_doubtful: bool,
 }
 
 /// How far a job has come here.
@@ -86,6 +90,7 @@ impl Tended {
             stage,
             standing: Standing::Waiting("it is about to be sent to Slurm".to_owned()),
             missed: 0,
+            is_doubtful: false,
         };
         let mut state = self.state.lock();
         state.known.entry(job.clone()).or_insert(known);
@@ -103,11 +108,14 @@ impl Tended {
     }
 
     pub(super) fn forget(&self, job: &JobFolder) {
-        self.state.lock().known.remove(job);
+        let mut state = self.state.lock();
+        state.known.remove(job);
+        state.past.insert(job.name().to_owned());
     }
 
     pub(super) fn cancel(&self, job: &JobFolder) {
         let mut state = self.state.lock();
+        state.past.insert(job.name().to_owned());
         match state.known.remove(job).map(|known| known.stage) {
             Some(Stage::Sent(Some(id))) => _ = state.unwanted.insert(id),
             Some(Stage::Sent(None)) => _ = state.unwanted_folders.insert(job.name().to_owned()),
@@ -117,8 +125,13 @@ impl Tended {
         self.wake.notify_one();
     }
 
-    /// Waits until what is to be taken away has been.
+    /// Waits until what is to be taken away has been, whatever Slurm still has of jobs that are over among that.
     pub(super) async fn settled(&self) {
+        {
+            let mut state = self.state.lock();
+            let mut past = std::mem::take(&mut state.past);
+            state.unwanted_folders.append(&mut past);
+        }
         let is_settled = || {
             let state = self.state.lock();
             state.unwanted.is_empty() && state.unwanted_folders.is_empty()
@@ -144,6 +157,9 @@ impl Tended {
             if self.waiting() >= self.most_waiting {
                 return Some(Instant::now() + ROOM_EVERY);
             }
+            if self.is_doubtful(&job) && self.is_found(&job).await {
+                continue;
+            }
             let words = match self.sent(&job, &title).await {
                 Submitted::Job(id) => {
                     self.change(&job, |known| known.stage = Stage::Sent(Some(id)));
@@ -159,9 +175,30 @@ impl Tended {
                 }
                 Submitted::Later(words) => words,
             };
+            self.change(&job, |known| known.is_doubtful = true);
             self.slurm_is_away(&words);
             return Some(Instant::now() + PAUSE);
         }
+    }
+
+    fn is_doubtful(&self, job: &JobFolder) -> bool {
+        let state = self.state.lock();
+        state.known.get(job).is_some_and(|known| known.is_doubtful)
+    }
+
+    /// Looks whether Slurm took a job although it said nothing of the kind; it is asked for again where it did not, and where
+    /// that can't be found out it says so once more.
+    async fn is_found(&self, job: &JobFolder) -> bool {
+        let Ok(said) = ask(squeue(&self.jobs)).await else {
+            return false;
+        };
+        let queued = queue::read(&said.stdout);
+        let Some(found) = queued.iter().find(|queued| queued.folder == job.name()) else {
+            return false;
+        };
+        let id = found.id.clone();
+        self.change(job, |known| known.stage = Stage::Sent(Some(id)));
+        true
     }
 
     async fn sent(&self, job: &JobFolder, title: &str) -> Submitted {
