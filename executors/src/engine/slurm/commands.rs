@@ -29,14 +29,15 @@ const PASSED: [&str; 12] = [
 /// So much of a title goes into a comment.
 const MOST_OF_TITLE: usize = 100;
 /// Words of what passes, whatever else is said with it: who vouches for tm's user is away, or nobody answers.
-const PASSING: [&str; 8] = [
+const PASSING: [&str; 9] = [
     "munge",
     "Munge",
     "authentication",
     "credential",
     "Unable to contact",
     "timed out",
-    "onnection",
+    "Connection",
+    "connection",
     "temporarily",
 ];
 /// Words of refusals that stay refusals however often one asks.
