@@ -19,7 +19,7 @@ const BEAT_EVERY: Duration = Duration::from_secs(5);
 const UNHEARD_LIMIT: Duration = Duration::from_secs(30);
 /// An engine that takes a place away tells everybody there at once: a program that failed is asked so long afterwards
 /// whether it was that.
-const EVICTION_IS_TOLD_WITHIN: Duration = Duration::from_millis(200);
+const EVICTION_IS_TOLD_WITHIN: Duration = Duration::from_millis(500);
 /// A copy that was stopped for a while, and goes on, has so long to say that it is well.
 const LAST_CHANCE: Duration = Duration::from_secs(2);
 /// So long the program has for itself when the engine takes the place away.
