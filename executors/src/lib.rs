@@ -6,6 +6,9 @@
 #[macro_use]
 mod patterns;
 
+mod clock;
+mod json_file;
+
 pub mod acp;
 pub mod agent;
 pub mod coverage;
@@ -21,6 +24,7 @@ pub mod testing;
 pub mod tools;
 mod xml;
 
+pub use clock::now;
 pub use error::Error;
 pub(crate) use error::OrFailedTo;
 pub use shared_look::SharedLook;

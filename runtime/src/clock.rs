@@ -1,15 +1,7 @@
-//! The one place that reads the clock, and makes it one that never goes back.
+//! Makes the clock one that never goes back.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tm_scheduler::{Timestamp, milliseconds};
-
-/// Returns the time now.
-pub fn now() -> Timestamp {
-    let since_epoch = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or(Duration::ZERO);
-    Timestamp(milliseconds(since_epoch))
-}
+pub use tm_executors::now;
+use tm_scheduler::Timestamp;
 
 /// A clock that goes on where the system's is set back, so that pauses and deadlines of a run last as long as they
 /// should. Where the system's is set forward, or the machine slept, it follows.

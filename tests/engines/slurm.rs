@@ -38,6 +38,54 @@ fn resumed(scene: &Scene, cluster: &Cluster) -> Value {
     scene.report()
 }
 
+/// One task on a cluster, whose agent says that it has started and does its work when it is let go.
+struct Waiting {
+    scene: Scene,
+    cluster: Cluster,
+    run: Child,
+}
+
+impl Waiting {
+    fn begin(arguments: &[&str]) -> Option<Self> {
+        let agent =
+            format!("echo on > \"$AGENT_FOLDER/started\"; read _ < \"$AGENT_FOLDER/go\"\n{HONEST}");
+        let scene = Scene::new(&[("1", "Document it", &[])], &agent);
+        let cluster = Cluster::start(&scene)?;
+        scene.pipe("started");
+        scene.pipe("go");
+        let mut run = on_slurm(&scene, &cluster, arguments);
+        let run = run
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("tm");
+        Some(Self {
+            scene,
+            cluster,
+            run,
+        })
+    }
+
+    fn started(&self) {
+        drop(std::fs::read(self.scene.path("started")).expect("the agent starts"));
+    }
+
+    /// Lets the agent work, and returns its task from the report of the run, in which it has landed.
+    fn end(mut self) -> Value {
+        drop(
+            File::options()
+                .write(true)
+                .open(self.scene.path("go"))
+                .expect("the agent listens"),
+        );
+        assert!(self.run.wait().expect("it ends").success());
+        let report = self.scene.report();
+        assert_all_landed(&report);
+        self.cluster.assert_empty();
+        task(&report, "1").clone()
+    }
+}
+
 /// The lines that a run prints, as they come.
 fn lines(child: &mut Child) -> impl Iterator<Item = String> + use<> {
     let stderr = child.stderr.take().expect("a pipe");
@@ -123,24 +171,14 @@ fn a_run_over_three_nodes_of_which_one_dies_with_tm_lands_each_task_once() {
 
 #[test]
 fn a_second_copy_of_a_job_ends_itself_and_the_report_names_it() {
-    let agent =
-        format!("echo on > \"$AGENT_FOLDER/started\"; read _ < \"$AGENT_FOLDER/go\"\n{HONEST}");
-    let scene = Scene::new(&[("1", "Document it", &[])], &agent);
-    let Some(cluster) = Cluster::start(&scene) else {
+    let Some(waiting) = Waiting::begin(&[]) else {
         return;
     };
-    scene.pipe("started");
-    scene.pipe("go");
-    let mut run = on_slurm(&scene, &cluster, &[]);
-    let mut run = run
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("tm");
-    drop(std::fs::read(scene.path("started")).expect("the agent starts"));
-    let of_agent: Vec<PathBuf> = jobs(&scene);
+    waiting.started();
+    let of_agent: Vec<PathBuf> = jobs(&waiting.scene);
     assert_eq!(of_agent.len(), 1, "{of_agent:?}");
-    let second = cluster
+    let second = waiting
+        .cluster
         .call(&tm_binary().display().to_string())
         .args([
             "node",
@@ -156,60 +194,29 @@ fn a_second_copy_of_a_job_ends_itself_and_the_report_names_it() {
         .output()
         .expect("tm");
     assert_eq!(second.status.code(), Some(75), "{second:?}");
-    drop(
-        File::options()
-            .write(true)
-            .open(scene.path("go"))
-            .expect("the agent listens"),
-    );
-    assert!(run.wait().expect("it ends").success());
-    let report = scene.report();
-    assert_all_landed(&report);
-    let noticed = task(&report, "1").to_string();
+    let noticed = waiting.end().to_string();
     assert!(
         noticed.contains("a second copy of it was started on `n9` (job 77)"),
         "{noticed}"
     );
-    cluster.assert_empty();
 }
 
 #[test]
 fn a_job_that_somebody_cancels_is_done_again_and_not_charged() {
-    let agent =
-        format!("echo on > \"$AGENT_FOLDER/started\"; read _ < \"$AGENT_FOLDER/go\"\n{HONEST}");
-    let scene = Scene::new(&[("1", "Document it", &[])], &agent);
-    let Some(cluster) = Cluster::start(&scene) else {
+    let Some(waiting) = Waiting::begin(&["--retries", "0"]) else {
         return;
     };
-    scene.pipe("started");
-    scene.pipe("go");
-    let mut run = on_slurm(&scene, &cluster, &["--retries", "0"]);
-    let mut run = run
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("tm");
-    let started = || drop(std::fs::read(scene.path("started")).expect("the agent starts"));
-    started();
+    waiting.started();
+    let cluster = &waiting.cluster;
     let running = ["-h", "-t", "R", "-o", "%i"];
     let job = cluster.until(&running, "squeue", |said| !said.is_empty());
     let cancelled = cluster.ask("scancel", &[job.trim()]);
     assert!(cancelled.status.success(), "{cancelled:?}");
-    started();
-    drop(
-        File::options()
-            .write(true)
-            .open(scene.path("go"))
-            .expect("the agent listens"),
-    );
-    assert!(run.wait().expect("it ends").success());
-    let report = scene.report();
-    assert_all_landed(&report);
-    let task = task(&report, "1");
+    waiting.started();
+    let task = waiting.end();
     assert_eq!(task["attempts"].as_array().map(Vec::len), Some(2), "{task}");
     let first = task["attempts"][0].to_string();
     assert!(first.contains("was cancelled by somebody"), "{first}");
-    cluster.assert_empty();
 }
 
 #[test]

@@ -4,11 +4,11 @@ use super::held::{begin, proxied, settled};
 use super::identity::AgentIdentity;
 use super::output::{last_words, refusal, tail};
 use super::result_file::read_result;
-use super::seen::{SeenAgent, now};
+use super::seen::SeenAgent;
 use super::stream::{StreamState, trouble_of_service};
 use super::{AgentCommand, Progress};
 use crate::engine::{Job, JobEnd, Whereabouts};
-use crate::{Error, OrFailedTo as _};
+use crate::{Error, OrFailedTo as _, now};
 use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
@@ -64,11 +64,7 @@ async fn run(
         && let Err(error) =
             AgentIdentity::new(handle, attempt.started_at.0).write(&command.identity_file)
     {
-        let folder = &command.tree.working_folder;
-        command
-            .executor
-            .end(&mut *job, Duration::ZERO, folder)
-            .await;
+        attempt.end(&mut *job, Duration::ZERO).await;
         return Err(error);
     }
     attempt.supervise(job, None, orders, progress).await

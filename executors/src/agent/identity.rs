@@ -2,9 +2,8 @@
 
 use crate::engine::{Executor, JobHandle, end_all};
 use crate::environment::{AgentHome, HomeNeeds};
-use crate::{Error, OrFailedTo as _};
+use crate::{Error, json_file};
 use serde::{Deserialize, Serialize};
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,16 +31,7 @@ impl AgentIdentity {
 
     /// Writes it; renamed into place, so that it is there whole or not at all.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Error> {
-        let write = || -> io::Result<()> {
-            let folder = path.parent().unwrap_or(Path::new("."));
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            serde_json::to_writer(&mut file, self)?;
-            tm_faults::check("agent: rename")?;
-            file.flush()?;
-            file.persist(path)?;
-            Ok(())
-        };
-        write().or_failed_to("write", path)
+        json_file::write(path, self, "agent: rename")
     }
 
     /// Reads it; `None` when the agent was never started, or nobody can tell.

@@ -12,8 +12,8 @@ use super::stream::Listener;
 use super::{AgentCommand, Progress};
 use crate::environment::AgentHome;
 use std::collections::BTreeSet;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tm_scheduler::{ResultFile, Timestamp, milliseconds};
+use std::time::{Duration, SystemTime};
+use tm_scheduler::ResultFile;
 use tokio::time::Instant;
 
 /// So long after a look nobody looks again because something was printed.
@@ -183,7 +183,7 @@ impl<'a> SeenAgent<'a> {
         }
         self.printed = size;
         self.life.seen_alive(now);
-        let heard = self.listener.listen(self::now());
+        let heard = self.listener.listen(crate::now());
         // What it says, or the last line of one that prints lines.
         let last_line = match &heard.line {
             None if !heard.prints_events => last_line(&tail(stdout)),
@@ -194,14 +194,6 @@ impl<'a> SeenAgent<'a> {
             tokens: heard.tokens,
         })
     }
-}
-
-/// What the clock says.
-pub(super) fn now() -> Timestamp {
-    let since_epoch = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    Timestamp(milliseconds(since_epoch))
 }
 
 #[cfg(all(test, target_os = "linux"))]

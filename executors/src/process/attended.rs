@@ -89,6 +89,16 @@ pub async fn run_captured(command: TreeCommand, limit: Duration) -> Result<Captu
     })
 }
 
+/// Returns a word as the shell reads it: in quotation marks where it is not plain.
+pub(crate) fn shell_quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=/.,:".contains(letter);
+    if word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 /// Returns the words of a command as `sh` runs it.
 pub fn shell_words(command: &str) -> (OsString, Vec<OsString>) {
     ("sh".into(), vec!["-c".into(), command.into()])

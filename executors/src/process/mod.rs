@@ -29,6 +29,7 @@ mod system;
 #[path = "table_proc.rs"]
 mod system;
 
+pub(crate) use attended::shell_quoted;
 pub use attended::{Captured, run_attended, run_captured, run_within, shell_words};
 pub(crate) use command::is_named;
 pub use command::{Inherited, Stdin, TreeCommand};

@@ -8,6 +8,7 @@ use super::command::TestCommand;
 use super::frameworks::{FRAMEWORKS, Runner, Variable};
 use super::{name_in, names};
 use crate::environment::CommandEnvironment;
+use crate::process::shell_quoted;
 use std::ffi::OsString;
 use std::path::Path;
 use tm_scheduler::ResultFormat;
@@ -165,7 +166,7 @@ fn with(command: &TestCommand, call: &Call, arguments: Vec<String>) -> Option<Ve
     call.reach.as_ref()?;
     match argv.as_mut_slice() {
         [shell, flag, text] if shell == "sh" && flag == "-c" => {
-            let quoted: Vec<String> = arguments.map(|word| quoted(&word)).collect();
+            let quoted: Vec<String> = arguments.map(|word| shell_quoted(&word)).collect();
             let own = text.to_string_lossy().trim_end().to_owned();
             *text = format!("{own} {}", quoted.join(" ")).into();
         }
@@ -204,15 +205,6 @@ pub(super) fn stops_early(call: &Call) -> bool {
     call.words.iter().any(|word| {
         is_short(word) || word.starts_with("--exitfirst") || word.starts_with("--maxfail")
     })
-}
-
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=/.,:".contains(letter);
-    if word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 #[cfg(test)]

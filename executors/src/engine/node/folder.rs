@@ -5,11 +5,11 @@
 //! moment. They are there from the beginning: that a file has come into being is what file systems of many machines tell
 //! last.
 
-use crate::{Error, OrFailedTo as _};
+use crate::{Error, OrFailedTo as _, json_file};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_scheduler::StopSignal;
@@ -278,16 +278,7 @@ impl JobFolder {
         Ok(serde_json::from_slice(&bytes)?)
     }
 
-    /// Renamed into place, so that it is there whole or not at all.
     fn replace(&self, name: &str, content: &impl Serialize) -> Result<(), Error> {
-        let path = self.0.join(name);
-        let write = || -> io::Result<()> {
-            let mut file = tempfile::NamedTempFile::new_in(&self.0)?;
-            serde_json::to_writer(&mut file, content)?;
-            file.flush()?;
-            file.persist(&path)?;
-            Ok(())
-        };
-        write().or_failed_to("write", &path)
+        json_file::write(&self.0.join(name), content, "job: rename")
     }
 }

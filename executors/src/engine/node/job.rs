@@ -5,14 +5,14 @@
 
 use super::folder::{Copy, Ended, How, JobFolder, Lease, State, Wishes};
 use super::{Launcher, Loss, Standing};
-use crate::Error;
 use crate::engine::{Ending, Job, JobEnd, JobHandle, Pending, Whereabouts};
+use crate::{Error, now};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tm_scheduler::{StopSignal, Timestamp, milliseconds};
+use std::time::Duration;
+use tm_scheduler::{StopSignal, Timestamp};
 use tokio::time::Instant;
 
 /// The first pause between two looks at a job.
@@ -254,9 +254,7 @@ impl Job for RemoteJob {
             loop {
                 self.next_look().await;
                 if let Ok(State::Running(running)) = self.folder.state() {
-                    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-                    let now = now.map_or(0, milliseconds);
-                    return Some(Timestamp(now.saturating_sub(running.ran_ms)));
+                    return Some(Timestamp(now().0.saturating_sub(running.ran_ms)));
                 }
                 let is_gone = matches!(self.launcher.standing(&self.folder), Standing::Gone(_));
                 if is_gone || self.answer().is_some() {

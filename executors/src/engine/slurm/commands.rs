@@ -4,7 +4,7 @@ use super::queue::COLUMNS;
 use super::{SlurmJobs, SlurmRequest};
 use crate::Error;
 use crate::engine::node::JobFolder;
-use crate::process::{Captured, Inherited, TreeCommand, is_named, run_captured};
+use crate::process::{Captured, Inherited, TreeCommand, is_named, run_captured, shell_quoted};
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
@@ -168,8 +168,8 @@ pub(super) fn script(tm_program: &Path, job: &JobFolder) -> String {
     format!(
         "#!/bin/sh\nexec {} node --job {} --id \"$SLURM_JOB_ID\" --name \"$SLURMD_NODENAME\" --restarts \
          \"${{SLURM_RESTART_COUNT:-0}}\"\n",
-        quoted(tm_program),
-        quoted(job.path()),
+        shell_quoted(&tm_program.display().to_string()),
+        shell_quoted(&job.path().display().to_string()),
     )
 }
 
@@ -211,10 +211,6 @@ fn plain(title: &str) -> String {
     let is_odd = |character: char| character.is_control() || character == '|';
     let title: String = title.chars().take(MOST_OF_TITLE).collect();
     title.replace(is_odd, "_")
-}
-
-fn quoted(path: &Path) -> String {
-    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

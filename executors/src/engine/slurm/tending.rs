@@ -56,15 +56,18 @@ struct Known {
     stage: Stage,
     standing: Standing,
     missed: u32,
-    /// Whether Slurm was asked for it, and nobody knows what it made of that.
-    is_doubtful: bool,
 }
 
 /// How far a job has come here.
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum Stage {
-    /// Slurm is to be asked for it; holds what it is.
-    Unsent(String),
+    /// Slurm is to be asked for it.
+    Unsent {
+        /// What it is.
+        title: String,
+        /// Whether it was asked before, and nobody knows what it made of that.
+        is_doubtful: bool,
+    },
     /// Slurm has it, under a number where that is known.
     Sent(Option<String>),
 }
@@ -83,14 +86,14 @@ impl Tended {
 
     /// Tends a job from now on: one that is to be sent, or one that an earlier process has sent.
     pub(super) fn add(self: &Arc<Self>, job: &JobFolder, about: Option<&JobDescription>) {
-        let stage = about.map_or(Stage::Sent(None), |about| {
-            Stage::Unsent(about.title.clone())
+        let stage = about.map_or(Stage::Sent(None), |about| Stage::Unsent {
+            title: about.title.clone(),
+            is_doubtful: false,
         });
         let known = Known {
             stage,
             standing: Standing::Waiting("it is about to be sent to Slurm".to_owned()),
             missed: 0,
-            is_doubtful: false,
         };
         let mut state = self.state.lock();
         state.known.entry(job.clone()).or_insert(known);
@@ -119,7 +122,7 @@ impl Tended {
         match state.known.remove(job).map(|known| known.stage) {
             Some(Stage::Sent(Some(id))) => _ = state.unwanted.insert(id),
             Some(Stage::Sent(None)) => _ = state.unwanted_folders.insert(job.name().to_owned()),
-            Some(Stage::Unsent(_)) | None => {}
+            Some(Stage::Unsent { .. }) | None => {}
         }
         drop(state);
         self.wake.notify_one();
@@ -153,11 +156,11 @@ impl Tended {
     /// Sends jobs for as long as there is room in the queue; returns when to try again.
     async fn send(&self) -> Option<Instant> {
         loop {
-            let (job, title) = self.next_unsent()?;
+            let (job, title, is_doubtful) = self.next_unsent()?;
             if self.waiting() >= self.most_waiting {
                 return Some(Instant::now() + ROOM_EVERY);
             }
-            if self.is_doubtful(&job) && self.is_found(&job).await {
+            if is_doubtful && self.is_found(&job).await {
                 continue;
             }
             let words = match self.sent(&job, &title).await {
@@ -175,15 +178,13 @@ impl Tended {
                 }
                 Submitted::Later(words) => words,
             };
-            self.change(&job, |known| known.is_doubtful = true);
+            let is_doubtful = true;
+            self.change(&job, |known| {
+                known.stage = Stage::Unsent { title, is_doubtful }
+            });
             self.slurm_is_away(&words);
             return Some(Instant::now() + PAUSE);
         }
-    }
-
-    fn is_doubtful(&self, job: &JobFolder) -> bool {
-        let state = self.state.lock();
-        state.known.get(job).is_some_and(|known| known.is_doubtful)
     }
 
     /// Looks whether Slurm took a job although it said nothing of the kind; it is asked for again where it did not, and where
@@ -192,11 +193,10 @@ impl Tended {
         let Ok(said) = ask(squeue(&self.jobs)).await else {
             return false;
         };
-        let queued = queue::read(&said.stdout);
-        let Some(found) = queued.iter().find(|queued| queued.folder == job.name()) else {
+        let mut queued = queue::read(&said.stdout).into_iter();
+        let Some(QueuedJob { id, .. }) = queued.find(|queued| queued.folder == job.name()) else {
             return false;
         };
-        let id = found.id.clone();
         self.change(job, |known| known.stage = Stage::Sent(Some(id)));
         true
     }
@@ -216,13 +216,15 @@ impl Tended {
         }
     }
 
-    fn next_unsent(&self) -> Option<(JobFolder, String)> {
+    fn next_unsent(&self) -> Option<(JobFolder, String, bool)> {
         let state = self.state.lock();
         state
             .known
             .iter()
             .find_map(|(job, known)| match &known.stage {
-                Stage::Unsent(title) => Some((job.clone(), title.clone())),
+                Stage::Unsent { title, is_doubtful } => {
+                    Some((job.clone(), title.clone(), *is_doubtful))
+                }
                 Stage::Sent(_) => None,
             })
     }
