@@ -79,6 +79,9 @@ pub enum Error {
     /// There is no such loop.
     #[error("find the loop `{0}`")]
     UnknownLoop(RunId),
+    /// A task names a place where no agents run.
+    #[error("find the place `{1}` of task {0}")]
+    UnknownPlace(TaskId, String),
     /// There is no such run.
     #[error("find the run `{0}`")]
     UnknownRun(RunId),

@@ -122,19 +122,26 @@ impl Project {
         tm_runtime::executor(&self.directory, &self.repository, &self.loaded.settings)
     }
 
-    /// Returns where the jobs of a run are started.
+    /// Returns where set-ups and tests of a run are started, and agents for which nothing else is said.
     ///
     /// # Errors
     /// The folder of what all machines see can't be made, or the settings ask for what works on this machine alone.
     pub(crate) fn executor_of_run(&self) -> Result<Executor, Error> {
-        let (settings, executor) = (&self.loaded.settings, self.executor());
-        let is_elsewhere = settings.waves.on != RunsOn::Local;
-        if is_elsewhere && executor.holding().is_some_and(|held| held.hosts.is_some()) {
+        self.executor_on(self.loaded.settings.waves.on)
+    }
+
+    /// Returns what starts jobs of a run in a place.
+    ///
+    /// # Errors
+    /// The folder of what all machines see can't be made, or the settings ask for what works on this machine alone.
+    pub(crate) fn executor_on(&self, place: RunsOn) -> Result<Executor, Error> {
+        let executor = self.executor();
+        if place != RunsOn::Local && executor.holding().is_some_and(|held| held.hosts.is_some()) {
             let why =
                 "`sandbox.agents.network: api` works on this machine alone, where its proxy is";
             return Err(tm_executors::Error::NoPlace(why.to_owned()).into());
         }
-        Ok(tm_runtime::of_run(executor, &self.directory, settings)?)
+        Ok(tm_runtime::starting_on(&executor, &self.directory, place)?)
     }
 
     /// Opens the worktrees of a run, or of something else that has a name of its own.

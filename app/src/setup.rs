@@ -9,8 +9,8 @@ use crate::preflight::{before_run, unless_interrupted};
 use crate::project::Project;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use tm_config::{Inputs, Settings};
-use tm_executors::engine::{Executor, TriedPlace};
+use tm_config::{Inputs, RunsOn, Settings};
+use tm_executors::engine::TriedPlace;
 use tm_executors::testing::TestCommand;
 use tm_presets::PresetFolders;
 use tm_runtime::preflight::BrokenBase;
@@ -39,27 +39,47 @@ pub(crate) enum Begins<'a> {
     Again(&'a History),
 }
 
-/// Has a first job run where jobs are started, so that what stands in the way of all of them is known before.
-async fn tried(project: &Project, executor: &Executor) -> Result<(), Error> {
-    if let Some(trial) = try_place(project, executor).await? {
-        project.tell(&Notice::PlaceTried(&trial));
+/// Has a first job run in each place where jobs are started, so that what stands in the way of all is known before.
+async fn tried(project: &Project, places: BTreeSet<RunsOn>) -> Result<(), Error> {
+    for place in places {
+        if let Some(trial) = try_out(project, place).await? {
+            project.tell(&Notice::PlaceTried(&trial));
+        }
     }
     Ok(())
 }
 
-async fn try_place(project: &Project, executor: &Executor) -> Result<Option<TriedPlace>, Error> {
+/// Has a first job run in a place; nothing where that is this machine.
+///
+/// # Errors
+/// It did not run, or what it wrote is not seen here.
+pub async fn try_out(project: &Project, place: RunsOn) -> Result<Option<TriedPlace>, Error> {
+    let executor = project.executor_on(place)?;
     let tell = |why: &str| project.tell(&Notice::WaitsForPlace(why));
     let tried = unless_interrupted(executor.try_out(tell)).await;
     executor.settled().await;
     Ok(tried??)
 }
 
-/// Has a first job run where jobs of runs are started; nothing where that is this machine.
-///
-/// # Errors
-/// It did not run, or what it wrote is not seen here.
-pub async fn try_out(project: &Project) -> Result<Option<TriedPlace>, Error> {
-    try_place(project, &project.executor_of_run()?).await
+/// Where jobs of a plan are started.
+fn places(
+    project: &Project,
+    plan: &WavePlan,
+    agents: &AgentChoice,
+) -> Result<BTreeSet<RunsOn>, Error> {
+    let settings = &project.loaded.settings;
+    let mut places = BTreeSet::from([settings.waves.on]);
+    places.extend(agents.all().into_iter().filter_map(|recipe| recipe.on));
+    for reviewer in settings.gates.iter().flat_map(|gate| &gate.agent) {
+        places.extend(tm_presets::recipe(reviewer, settings)?.on);
+    }
+    for task in plan.tasks.iter().map(|placed| &placed.task) {
+        if let Some(on) = &task.on {
+            let unknown = || Error::UnknownPlace(task.id.clone(), on.to_string());
+            places.insert(RunsOn::named(on).ok_or_else(unknown)?);
+        }
+    }
+    Ok(places)
 }
 
 /// Builds the setup of a run; makes its integration branch where it is not there.
@@ -80,7 +100,7 @@ pub(crate) async fn run_setup(
         .with_settings_kept_in(&directory.kept_settings())?;
     let (agents, test_command) = preflight(project, &header.plan, tasks)?;
     let executor = project.executor_of_run()?;
-    tried(project, &executor).await?;
+    tried(project, places(project, &header.plan, &agents)?).await?;
     unless_interrupted(executor.ask_for_secrets()).await??;
     warn_of_locks(project);
     mend_references(project);
@@ -241,6 +261,7 @@ pub(crate) fn preflight(
     tasks: &[Task],
 ) -> Result<(AgentChoice, Option<TestCommand>), Error> {
     let agents = agents(project)?;
+    places(project, plan, &agents)?;
     let settings = &project.loaded.settings;
     crate::gates::check_gates(settings)?;
     let template = settings.git.commit_template.as_deref();

@@ -209,6 +209,9 @@ fn on_run(error: &Error) -> Option<&'static str> {
         Error::NoLoop => "`tm loop` starts one",
         Error::UnknownLoop(_) => "`tm loop list` lists the loops",
         Error::UnknownRun(_) => "`tm waves list` lists the runs",
+        Error::UnknownPlace(..) => {
+            "`metadata.on` of a task is a name that `tm waves run --on` takes; `tm waves run --help` lists them"
+        }
         Error::UnreadableRun { error, .. } if error.is_unstarted() => {
             "`tm waves run` starts one, `tm waves list` lists others"
         }

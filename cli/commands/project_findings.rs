@@ -22,9 +22,10 @@ pub(super) async fn findings(project: &Project) -> Vec<Finding> {
 
 /// Whether jobs run where those of runs are started, where that is not this machine.
 async fn place(project: &Project) -> Option<Finding> {
-    let tried = tm_app::try_out(project).await.transpose()?;
-    Some(Finding::of("slurm", tried, |trial| {
-        Finding::good("slurm", placed(&trial))
+    let place = project.loaded.settings.waves.on;
+    let tried = tm_app::try_out(project, place).await.transpose()?;
+    Some(Finding::of(place.name(), tried, |trial| {
+        Finding::good(place.name(), placed(&trial))
     }))
 }
 

@@ -4,6 +4,7 @@
 
 use crate::command::AgentCommand;
 use crate::duration;
+use crate::engines::RunsOn;
 use crate::inlined::inlined;
 use crate::scalar::{self, Dollars};
 use schemars::JsonSchema;
@@ -174,6 +175,8 @@ pub struct AgentRecipe {
     pub if_refused: Option<String>,
     /// What it needs where it is held.
     pub sandbox: AgentSandbox,
+    /// Where it runs in runs, instead of where set-ups and tests do.
+    pub on: Option<RunsOn>,
     /// What it may do without asking: one of its `permission_modes`; without one `agent.permissions`, else `bypass`.
     pub permissions: Option<String>,
     /// The modes that it can be started in, by name. Their arguments stand where `{permissions}` is in the command.

@@ -35,7 +35,7 @@ pub use breaker::Breaker;
 pub use command::{AgentCommand, Argument, CommandLine, Commands};
 pub use defaults::DEFAULT_YAML;
 pub use duration::parse_duration;
-pub use engines::{RunsOn, Slurm};
+pub use engines::{RunsOn, Slurm, SlurmJob};
 pub use error::Error;
 pub use inputs::{Inputs, Override};
 pub use load::{Explained, Loaded, PROJECT_FILE, load};

@@ -6,9 +6,11 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::{fs, io};
-use tm_config::{AgentNetwork, CommandNetwork, GivenTo, RunsOn, SandboxLevel, Settings};
+use tm_config::{
+    AgentNetwork, CommandNetwork, GivenTo, RunsOn, SandboxLevel, Settings, Slurm, SlurmJob,
+};
 use tm_executors::engine::node::RemoteEngine;
-use tm_executors::engine::slurm::{SlurmJobs, SlurmLauncher, SlurmRequest};
+use tm_executors::engine::slurm::{SlurmJobs, SlurmLauncher, SlurmRequest, SlurmRequests};
 use tm_executors::engine::{Executor, Holding, Secret, find_level};
 use tm_executors::process::{Besides, JobKind};
 use tm_sandbox::{Found, Level, Limits, Network, Wanted};
@@ -26,7 +28,7 @@ const HISTORY: [&str; 6] = [
 ];
 
 /// Returns where the jobs of a project are started, held as its settings say: on this machine, and those of runs where
-/// [`of_run`] says.
+/// [`starting_on`] says.
 pub fn executor(
     project: &ProjectDirectory,
     repository: &Repository,
@@ -41,24 +43,22 @@ pub fn executor(
     executor.knowing(slurm)
 }
 
-/// Returns where the jobs of runs are started.
+/// Returns the same, which starts jobs in a place that runs have theirs in.
 ///
 /// # Errors
 /// The folder of what all machines see can't be made.
-pub fn of_run(
-    executor: Executor,
+pub fn starting_on(
+    executor: &Executor,
     project: &ProjectDirectory,
-    settings: &Settings,
+    place: RunsOn,
 ) -> io::Result<Executor> {
-    if settings.waves.on == RunsOn::Local {
+    let executor = executor.starting_on(place.name());
+    if place == RunsOn::Local {
         return Ok(executor);
     }
     let temporary = project.temporary_folder();
     fs::create_dir_all(&temporary)?;
-    let slurm = slurm(project, settings, &executor);
-    Ok(executor
-        .with_engine(slurm)
-        .with_temporary_folder(temporary.canonicalize()?))
+    Ok(executor.with_temporary_folder(temporary.canonicalize()?))
 }
 
 /// The engine that has Slurm start jobs. A process has one launcher for a project, which knows all of its jobs.
@@ -89,18 +89,29 @@ fn launcher(project: &ProjectDirectory, settings: &Settings) -> SlurmLauncher {
         name: format!("tm-{project}"),
         tm_program: slurm.tm.map_or_else(own, PathBuf::from),
     };
-    let request = SlurmRequest {
-        partition: slurm.partition,
-        account: slurm.account,
-        qos: slurm.qos,
-        time: slurm.time,
-        cpus: slurm.cpus.map(NonZeroU32::get),
-        mem: slurm.mem,
-        gres: slurm.gres,
-        extra: slurm.extra,
-    };
     let most_waiting = usize::try_from(slurm.max_waiting.get()).unwrap_or(usize::MAX);
-    SlurmLauncher::new(jobs, request, most_waiting)
+    SlurmLauncher::new(jobs, slurm_requests(&settings.slurm), most_waiting)
+}
+
+fn slurm_requests(slurm: &Slurm) -> SlurmRequests {
+    let of = |job: &SlurmJob| {
+        let job = job.clone();
+        SlurmRequest {
+            partition: job.partition.or_else(|| slurm.partition.clone()),
+            account: slurm.account.clone(),
+            qos: job.qos.or_else(|| slurm.qos.clone()),
+            time: job.time.or_else(|| slurm.time.clone()),
+            cpus: job.cpus.or(slurm.cpus).map(NonZeroU32::get),
+            mem: job.mem.or_else(|| slurm.mem.clone()),
+            gres: job.gres.or_else(|| slurm.gres.clone()),
+            extra: slurm.extra.clone(),
+        }
+    };
+    let sizes = slurm.by_complexity.iter();
+    SlurmRequests {
+        common: of(&SlurmJob::default()),
+        by_complexity: sizes.map(|(size, job)| (*size, of(job))).collect(),
+    }
 }
 
 /// How the jobs of a project are held; `None` where the settings say that none is.

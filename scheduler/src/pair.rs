@@ -62,6 +62,9 @@ pub struct PlannedTask {
     /// `metadata.model` of the backlog.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// `metadata.on` of the backlog.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<Box<str>>,
     /// Files that the task's texts name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
@@ -252,6 +255,7 @@ fn planned(UnitTask { task, dependencies }: &UnitTask<'_>, room: usize) -> Plann
         status_before: task.status.clone(),
         timeout_minutes: task.metadata.timeout_minutes,
         model: task.metadata.model.clone(),
+        on: task.metadata.on.clone(),
         files: named_files(task),
         texts: task.texts_digest(),
     }

@@ -248,6 +248,7 @@ fn red(task: &Task, id: TaskId, red_start: RedStart) -> Task {
         feature: said.feature.clone(),
         uid: said.uid.as_ref().map(|uid| format!("{uid}:red")),
         test_command: said.test_command.clone(),
+        on: said.on.clone(),
         ..MetadataFields::default()
     });
     if red_start == RedStart::AfterDependencies {

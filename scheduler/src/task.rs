@@ -3,6 +3,7 @@
 //! Does not know which file a task came from or how that file spells its fields.
 
 use crate::{TaskId, TaskMetadata, TddHalf};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -190,7 +191,9 @@ impl Priority {
 }
 
 /// How large a task is.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema,
+)]
 pub enum Complexity {
     /// A few lines.
     XS,

@@ -32,6 +32,9 @@ pub struct MetadataFields {
     /// `metadata.model`: the model for the agent that is the first choice for it, instead of the settings'.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// `metadata.on`: where its agents run, instead of where the settings have them run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<Box<str>>,
 }
 
 /// What is read of a task of which nothing is said.
@@ -44,6 +47,7 @@ static NOTHING: MetadataFields = MetadataFields {
     test_command: None,
     timeout_minutes: None,
     model: None,
+    on: None,
 };
 
 impl From<MetadataFields> for TaskMetadata {

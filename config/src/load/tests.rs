@@ -156,6 +156,7 @@ fn built_in_slurm() -> crate::Slurm {
         mem: None,
         gres: None,
         extra: Vec::new(),
+        by_complexity: BTreeMap::new(),
         max_waiting: NonZeroU32::new(50).unwrap(),
         tm: None,
     }

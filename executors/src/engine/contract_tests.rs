@@ -147,11 +147,14 @@ impl Scene {
         let executor = Executor::local(folder.path().join("records"));
         let executor = match kind {
             Kind::Local => executor,
-            Kind::Wrapping => executor.with_engine(Arc::new(WrappingEngine)),
+            Kind::Wrapping => executor
+                .knowing(Arc::new(WrappingEngine))
+                .starting_on("wrapping"),
             Kind::Remote => {
                 let launcher = Arc::new(Loopback::default());
                 let jobs = folder.path().join("jobs");
-                executor.with_engine(Arc::new(RemoteEngine::new(launcher, jobs, None)))
+                let engine = RemoteEngine::new(launcher, jobs, None);
+                executor.knowing(Arc::new(engine)).starting_on("loopback")
             }
         };
         Self {

@@ -140,14 +140,17 @@ impl Executor {
         job.refused(&printed)
     }
 
-    /// Has another engine start jobs from now on; what the engines so far have started is still known.
+    /// Returns the same with another one of its engines starting jobs; the one so far where it has none of that name.
     #[must_use]
-    pub fn with_engine(mut self, engine: Arc<dyn Engine>) -> Self {
-        self.engines.insert(0, engine);
-        self
+    pub fn starting_on(&self, engine: &str) -> Self {
+        let mut same = self.clone();
+        if let Some(at) = (same.engines.iter()).position(|known| known.name() == engine) {
+            same.engines[..=at].rotate_right(1);
+        }
+        same
     }
 
-    /// Knows what another engine has started, too; jobs are started where they were.
+    /// Has another engine besides; jobs are started where they were.
     #[must_use]
     pub fn knowing(mut self, engine: Arc<dyn Engine>) -> Self {
         self.engines.push(engine);

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use tm_sandbox::Sandbox;
+use tm_scheduler::Complexity;
 use tokio::process::{Child, Command};
 
 /// What a program reads.
@@ -71,6 +72,9 @@ pub struct TreeCommand {
     pub env_markers: Vec<(String, String)>,
     /// What it is and needs, for whoever holds it; without it, it is not held.
     pub needs: Option<Needs>,
+    /// How large its task is, for a place that gives more to larger ones.
+    #[serde(skip)]
+    pub complexity: Option<Complexity>,
     /// How it is held, said by whoever starts it; without it, it may do what whoever runs tm may.
     #[serde(skip)]
     pub sandbox: Option<Arc<Sandbox>>,

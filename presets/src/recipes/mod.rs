@@ -13,7 +13,8 @@ use serde_yaml::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tm_config::{
-    AgentCommand, AgentRecipe, AgentSandbox, Argument, PermissionMode, PromptDelivery, Settings,
+    AgentCommand, AgentRecipe, AgentSandbox, Argument, PermissionMode, PromptDelivery, RunsOn,
+    Settings,
 };
 use tm_scheduler::{NoValue, OutputFormat, StopSignal, fill, placeholders, quoted};
 
@@ -83,6 +84,8 @@ pub struct Recipe {
     pub stop: StopSignal,
     /// How long it may go on after its result, or after it was asked to stop, when the recipe says so itself.
     pub grace: Option<Duration>,
+    /// Where it runs in runs, when the recipe says so itself.
+    pub on: Option<RunsOn>,
 }
 
 /// Returns the names of all agents, built in or the user's.
@@ -201,6 +204,7 @@ impl Recipe {
             auth: written.refusal.auth.unwrap_or_default(),
             declared_account: written.account,
             if_refused: written.if_refused.unwrap_or_default(),
+            on: written.on,
             sandbox: written.sandbox,
             permissions: written.permissions,
             are_permissions_its_own: false,

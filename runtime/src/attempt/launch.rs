@@ -10,19 +10,21 @@ use tm_executors::environment::{AgentHome, HomeNeeds};
 use tm_executors::process::{Besides, Inherited, JobKind, Needs, Stdin, TreeCommand};
 use tm_executors::proxy::AllowList;
 use tm_presets::{Placeholders, Recipe};
-use tm_scheduler::{RunId, Tag};
+use tm_scheduler::{Complexity, RunId, Tag};
 use tm_store::run::AttemptDirectory;
 
 /// One start of one agent.
 #[derive(Debug)]
 pub(crate) struct Launch<'a> {
     pub(crate) recipe: &'a Recipe,
-    pub(crate) executor: &'a Executor,
+    pub(crate) executor: Executor,
     pub(crate) directory: &'a AttemptDirectory,
     pub(crate) worktree: &'a Path,
     pub(crate) prompt: &'a str,
     pub(crate) task_id: String,
     pub(crate) phase: &'a str,
+    /// How large the task is, where it says.
+    pub(crate) complexity: Option<Complexity>,
     pub(crate) attempt: u32,
     pub(crate) tag: &'a Tag,
     pub(crate) run_id: &'a RunId,
@@ -88,6 +90,7 @@ impl Launch<'_> {
                 stderr: directory.stderr(),
                 env_markers: self.env_markers.clone(),
                 needs,
+                complexity: self.complexity,
                 ..TreeCommand::default()
             },
             identity_file: directory.agent(),
@@ -109,7 +112,7 @@ impl Launch<'_> {
     /// Where it leaves what it has for tm.
     fn told(&self) -> AttemptDirectory {
         match self.besides {
-            Some(_) => told_folder(self.executor, self.directory),
+            Some(_) => told_folder(&self.executor, self.directory),
             None => self.directory.clone(),
         }
     }

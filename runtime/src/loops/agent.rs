@@ -195,11 +195,12 @@ fn command(
     variables.extend(of_git.into_iter().flatten());
     let launch = Launch {
         recipe: &setup.recipe,
-        executor: &setup.executor,
+        executor: setup.executor.clone(),
         directory,
         worktree: setup.place.folder(),
         prompt: &prompt,
         task_id: format!("iteration-{}", this.iteration),
+        complexity: None,
         phase: "none",
         attempt: this.attempt,
         tag: &setup.tag,

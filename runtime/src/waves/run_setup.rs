@@ -6,7 +6,7 @@ use itertools::Itertools as _;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tm_config::Settings;
+use tm_config::{RunsOn, Settings};
 use tm_executors::engine::Executor;
 use tm_executors::testing::TestCommand;
 use tm_presets::Recipe;
@@ -42,6 +42,8 @@ impl AgentChoice {
         if let Some(model) = task.model.as_ref().filter(|_| counts) {
             recipe.model = Some(model.clone());
         }
+        let asked = task.on.as_deref().and_then(RunsOn::named);
+        recipe.on = asked.or(recipe.on);
         recipe
     }
 
@@ -138,6 +140,14 @@ impl RunSetup {
         RunBacklog {
             source: &self.backlog,
             header: &self.header,
+        }
+    }
+
+    /// Where an agent is started.
+    pub(crate) fn executor_of(&self, recipe: &Recipe) -> Executor {
+        match recipe.on {
+            Some(place) => self.executor.starting_on(place.name()),
+            None => self.executor.clone(),
         }
     }
 

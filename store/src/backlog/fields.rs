@@ -201,6 +201,7 @@ impl Reader {
             test_command: field("test_command"),
             timeout_minutes: field("timeout_minutes").and_then(|text| text.parse().ok()),
             model,
+            on: field("on").map(String::into_boxed_str),
         });
         task.complexity = task
             .complexity

@@ -19,6 +19,7 @@ pub use runner::{CopyEnd, run_copy};
 
 use crate::engine::Pending;
 use std::fmt::Debug;
+use tm_scheduler::Complexity;
 
 /// Who finds nodes for jobs: it starts `tm node` there, sometime, and knows how that stands.
 pub trait Launcher: Debug + Send + Sync {
@@ -49,6 +50,8 @@ pub trait Launcher: Debug + Send + Sync {
 pub struct JobDescription {
     /// What it is, in a few words for people who look at the engine's queue.
     pub title: String,
+    /// How large its task is, where it has one that says.
+    pub complexity: Option<Complexity>,
 }
 
 /// How a job stands with its engine.

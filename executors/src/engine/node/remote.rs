@@ -81,8 +81,11 @@ impl Engine for RemoteEngine {
                 folder.remove();
                 return Err(error);
             }
-            let title = title(command);
-            self.launcher.submit(&folder, &JobDescription { title });
+            let description = JobDescription {
+                title: title(command),
+                complexity: command.complexity,
+            };
+            self.launcher.submit(&folder, &description);
             Ok(Box::new(self.job(folder)) as Box<dyn Job>)
         })
     }

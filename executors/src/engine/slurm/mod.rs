@@ -10,9 +10,11 @@ mod tending;
 
 use super::Pending;
 use super::node::{JobDescription, JobFolder, Launcher, Standing};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tending::Tended;
+use tm_scheduler::Complexity;
 
 /// The name in handles.
 const NAME: &str = "slurm";
@@ -38,6 +40,22 @@ pub struct SlurmRequest {
     pub extra: Vec<String>,
 }
 
+/// What jobs ask for, by the size of their tasks.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct SlurmRequests {
+    /// Of jobs that are of no task, or of one for which nothing else is said.
+    pub common: SlurmRequest,
+    /// Of jobs of tasks of this size, as a whole.
+    pub by_complexity: BTreeMap<Complexity, SlurmRequest>,
+}
+
+impl SlurmRequests {
+    fn of(&self, complexity: Option<Complexity>) -> &SlurmRequest {
+        let own = complexity.and_then(|size| self.by_complexity.get(&size));
+        own.unwrap_or(&self.common)
+    }
+}
+
 /// The jobs of one project, as Slurm sees them.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SlurmJobs {
@@ -52,9 +70,9 @@ pub struct SlurmJobs {
 pub struct SlurmLauncher(Arc<Tended>);
 
 impl SlurmLauncher {
-    /// Has jobs of a project started, all with the same request, and so many at the most waiting in Slurm's queue at once.
-    pub fn new(jobs: SlurmJobs, request: SlurmRequest, most_waiting: usize) -> Self {
-        Self(Arc::new(Tended::new(jobs, request, most_waiting)))
+    /// Has jobs of a project started, and so many at the most waiting in Slurm's queue at once.
+    pub fn new(jobs: SlurmJobs, requests: SlurmRequests, most_waiting: usize) -> Self {
+        Self(Arc::new(Tended::new(jobs, requests, most_waiting)))
     }
 }
 

@@ -5,7 +5,7 @@ use super::commands::{
     SCRIPT, Submitted, ask, sbatch, scancel, script, squeue, states, submitted, words,
 };
 use super::queue::{self, QueuedJob};
-use super::{SlurmJobs, SlurmRequest};
+use super::{SlurmJobs, SlurmRequests};
 use crate::engine::node::{JobDescription, JobFolder, Loss, Standing};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ const SETTLED_LIMIT: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub(super) struct Tended {
     jobs: SlurmJobs,
-    request: SlurmRequest,
+    requests: SlurmRequests,
     most_waiting: usize,
     state: Mutex<State>,
     /// Rung when there is something to do.
@@ -64,7 +64,7 @@ enum Stage {
     /// Slurm is to be asked for it.
     Unsent {
         /// What it is.
-        title: String,
+        about: JobDescription,
         /// Whether it was asked before, and nobody knows what it made of that.
         is_doubtful: bool,
     },
@@ -73,10 +73,10 @@ enum Stage {
 }
 
 impl Tended {
-    pub(super) fn new(jobs: SlurmJobs, request: SlurmRequest, most_waiting: usize) -> Self {
+    pub(super) fn new(jobs: SlurmJobs, requests: SlurmRequests, most_waiting: usize) -> Self {
         Self {
             jobs,
-            request,
+            requests,
             most_waiting,
             state: Mutex::default(),
             wake: Notify::new(),
@@ -87,7 +87,7 @@ impl Tended {
     /// Tends a job from now on: one that is to be sent, or one that an earlier process has sent.
     pub(super) fn add(self: &Arc<Self>, job: &JobFolder, about: Option<&JobDescription>) {
         let stage = about.map_or(Stage::Sent(None), |about| Stage::Unsent {
-            title: about.title.clone(),
+            about: about.clone(),
             is_doubtful: false,
         });
         let known = Known {
@@ -156,14 +156,14 @@ impl Tended {
     /// Sends jobs for as long as there is room in the queue; returns when to try again.
     async fn send(&self) -> Option<Instant> {
         loop {
-            let (job, title, is_doubtful) = self.next_unsent()?;
+            let (job, about, is_doubtful) = self.next_unsent()?;
             if self.waiting() >= self.most_waiting {
                 return Some(Instant::now() + ROOM_EVERY);
             }
             if is_doubtful && self.is_found(&job).await {
                 continue;
             }
-            let words = match self.sent(&job, &title).await {
+            let words = match self.sent(&job, &about).await {
                 Submitted::Job(id) => {
                     self.change(&job, |known| known.stage = Stage::Sent(Some(id)));
                     continue;
@@ -180,7 +180,7 @@ impl Tended {
             };
             let is_doubtful = true;
             self.change(&job, |known| {
-                known.stage = Stage::Unsent { title, is_doubtful }
+                known.stage = Stage::Unsent { about, is_doubtful }
             });
             self.slurm_is_away(&words);
             return Some(Instant::now() + PAUSE);
@@ -201,7 +201,7 @@ impl Tended {
         true
     }
 
-    async fn sent(&self, job: &JobFolder, title: &str) -> Submitted {
+    async fn sent(&self, job: &JobFolder, about: &JobDescription) -> Submitted {
         let path = job.path().join(SCRIPT);
         let script = script(&self.jobs.tm_program, job);
         let written = tm_untrusted::remove(&path)
@@ -210,20 +210,21 @@ impl Tended {
             // Whoever ended the job has removed its folder.
             return Submitted::Refused(format!("failed to write `{}`: {error}", path.display()));
         }
-        match ask(sbatch(&self.jobs, &self.request, job, title)).await {
+        let request = self.requests.of(about.complexity);
+        match ask(sbatch(&self.jobs, request, job, &about.title)).await {
             Ok(said) => submitted(&said),
             Err(error) => Submitted::Later(error.with_causes()),
         }
     }
 
-    fn next_unsent(&self) -> Option<(JobFolder, String, bool)> {
+    fn next_unsent(&self) -> Option<(JobFolder, JobDescription, bool)> {
         let state = self.state.lock();
         state
             .known
             .iter()
             .find_map(|(job, known)| match &known.stage {
-                Stage::Unsent { title, is_doubtful } => {
-                    Some((job.clone(), title.clone(), *is_doubtful))
+                Stage::Unsent { about, is_doubtful } => {
+                    Some((job.clone(), about.clone(), *is_doubtful))
                 }
                 Stage::Sent(_) => None,
             })

@@ -134,12 +134,13 @@ pub(super) fn launch_of<'a>(
     let setup = &context.setup;
     Launch {
         recipe: context.recipe(),
-        executor: &setup.executor,
+        executor: setup.executor_of(context.recipe()),
         directory: &context.directory,
         worktree,
         prompt,
         task_id: context.id().to_string(),
         phase: context.phase().as_str(),
+        complexity: context.planned.complexity,
         attempt: context.attempt.0,
         tag: &setup.header.tag,
         run_id: &setup.header.run_id,

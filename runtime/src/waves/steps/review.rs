@@ -285,8 +285,10 @@ fn launch(
     (folder, prompt, timeout): (&Path, &str, Duration),
 ) -> Result<AgentCommand, StepError> {
     let agent = gate.agent.as_deref().unwrap_or_default();
+    let recipe = recipe(agent, &context.setup.settings)?;
     let launch = Launch {
-        recipe: &recipe(agent, &context.setup.settings)?,
+        executor: context.setup.executor_of(&recipe),
+        recipe: &recipe,
         directory,
         ..launch_of(context, folder, prompt, timeout)
     };
