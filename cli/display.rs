@@ -102,6 +102,9 @@ fn note(live: &mut Live, run_event: &RunEvent) {
     match run_event {
         RunEvent::Output { task, line, tokens } => live.heard(task, line, *tokens),
         RunEvent::Place { task, news } => live.heard(task, place_news(*news), None),
+        RunEvent::Whereabouts {
+            task, whereabouts, ..
+        } => live.heard(task, &whereabouts.to_string(), None),
         RunEvent::Event(Event::AttemptEnded { task, .. }) => live.forget(task),
         _ => {}
     }

@@ -347,13 +347,8 @@ pub enum Error {
         why: String,
     },
     /// There is neither such a folder nor such a task.
-    #[error("find a folder or, in the run {run}, a task `{name}`")]
-    UnknownTarget {
-        /// The name.
-        name: String,
-        /// The run.
-        run: RunId,
-    },
+    #[error("find a folder or, in the run {1}, a task `{0}`")]
+    UnknownTarget(String, RunId),
     /// A task has no work.
     #[error("judge `{0}`: there is no work of it to judge")]
     NothingToJudge(String),

@@ -4,6 +4,7 @@
 //! Knows no flag, no terminal and no exit code.
 
 mod after;
+mod agent_places;
 mod agents;
 mod audit;
 mod commit_trial;
@@ -36,6 +37,7 @@ mod steering;
 mod verify;
 
 pub use after::AfterRun;
+pub use agent_places::AgentPlaces;
 pub use agents::find_program;
 pub use audit::{AuditOrder, audit};
 pub use commit_trial::{Trial, hooks, signing, try_hooks};

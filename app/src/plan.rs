@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::num::NonZeroU32;
-use tm_config::Dollars;
+use tm_config::{Dollars, RunsOn};
 use tm_executors::testing::{Reading, TestCommand, expected_reading};
 use tm_presets::Recipe;
 use tm_runtime::{now, tests_at_once};
@@ -138,6 +138,7 @@ fn agent_json(recipe: &Recipe) -> Value {
         "agent": recipe.name,
         "model": recipe.model,
         "account": recipe.account(),
+        "on": recipe.on.map(RunsOn::name),
         "permissions": granted.map(|granted| granted.mode),
     })
 }

@@ -1,6 +1,7 @@
 //! Where a run stands and what it leaves when it is over: the summary in all its forms, the facts that those need, and
 //! what the journal says has landed against git, for every call that says what has landed.
 
+use crate::agent_places::AgentPlaces;
 use crate::error::Error;
 use crate::excerpts::{ends, with_excerpts};
 use crate::notice::Notice;
@@ -8,9 +9,10 @@ use crate::project::{KnownRun, Project};
 use crate::review::Doubted;
 use serde_json::Value;
 use std::path::Path;
+use tm_executors::engine::Whereabouts;
 use tm_reports::{
-    DiffstatSummary, DoubtSummary, REPORTS, RunFacts, SetupSummary, Summary, TaskSummary,
-    summarize, with_doubts,
+    AttemptSummary, DiffstatSummary, DoubtSummary, REPORTS, RunFacts, SetupSummary, Summary,
+    TaskSummary, summarize, with_doubts,
 };
 use tm_runtime::audit::{Landings, doubts_of_looks};
 use tm_runtime::{JournalHeader, Replayed, now};
@@ -88,6 +90,9 @@ pub(crate) fn whole_summary(
 ) -> Summary {
     let mut summary = summarize(scheduler, &facts(project, header, ended_at));
     measure(project, &mut summary.tasks);
+    if let Ok(run) = project.directory.run(&header.run_id) {
+        tell_places(&run, &mut summary.tasks);
+    }
     Doubted::of(project, header).tell(project, &header.run_id, &mut summary);
     summary
 }
@@ -135,6 +140,27 @@ pub fn facts(project: &Project, header: &JournalHeader, ended_at: Timestamp) -> 
 
 /// An activity log is read so far.
 const ACTIVITY_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Adds where attempts are that are not over, where that is another machine.
+fn tell_places(run: &RunDirectory, tasks: &mut [TaskSummary]) {
+    let goes_on =
+        |attempt: &&mut AttemptSummary| attempt.ended.is_none() && attempt.ended_at.is_none();
+    let mut places = AgentPlaces::default();
+    let mut is_read = false;
+    for task in tasks {
+        let Some(attempt) = task.attempts.last_mut().filter(goes_on) else {
+            continue;
+        };
+        if !std::mem::replace(&mut is_read, true) {
+            places.read_on(&run.activity());
+        }
+        match places.of(&task.id, attempt.n) {
+            Some(Whereabouts::Waiting(why)) => attempt.waits = Some(why.clone()),
+            Some(Whereabouts::On(place)) => attempt.place = Some(place.clone()),
+            None => {}
+        }
+    }
+}
 
 /// The set-ups that a run's activity tells of.
 fn setups(run: &RunDirectory) -> SetupSummary {

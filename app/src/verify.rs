@@ -107,10 +107,7 @@ fn of_task(
     } = project.replayed(run)?.replayed;
     let view = scheduler
         .task(&TaskId::from(id))
-        .ok_or_else(|| Error::UnknownTarget {
-            name: id.to_owned(),
-            run: header.run_id.clone(),
-        })?;
+        .ok_or_else(|| Error::UnknownTarget(id.to_owned(), header.run_id.clone()))?;
     let planned = &view.placed.task;
     let work = work_of(project, &header.run_id, &view);
     let (began, commit) = work.ok_or_else(|| Error::NothingToJudge(id.to_owned()))?;

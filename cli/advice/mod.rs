@@ -209,9 +209,7 @@ fn on_run(error: &Error) -> Option<&'static str> {
         Error::NoLoop => "`tm loop` starts one",
         Error::UnknownLoop(_) => "`tm loop list` lists the loops",
         Error::UnknownRun(_) => "`tm waves list` lists the runs",
-        Error::UnknownPlace(..) => {
-            "`metadata.on` of a task is a name that `tm waves run --on` takes; `tm waves run --help` lists them"
-        }
+        Error::UnknownPlace(..) => "`tm waves run --help` lists what `--on` and `metadata.on` take",
         Error::UnreadableRun { error, .. } if error.is_unstarted() => {
             "`tm waves run` starts one, `tm waves list` lists others"
         }
@@ -285,10 +283,8 @@ fn on_work(error: &Error) -> Option<&'static str> {
         Error::Hub { .. } => {
             "the branches are pushed; `gh auth status` tells whether you are logged in, then try again"
         }
-        Error::UnknownTarget { .. } => "`tm worktrees list` lists the tasks of a run",
-        Error::ShallowAudit => {
-            "`git fetch --unshallow`; in CI, check the whole history out (`fetch-depth: 0`)"
-        }
+        Error::UnknownTarget(..) => "`tm worktrees list` lists the tasks of a run",
+        Error::ShallowAudit => "`git fetch --unshallow`; in CI, check out with `fetch-depth: 0`",
         Error::ThreeDots
         | Error::UnknownRange(_)
         | Error::NothingOfItsOwn(_)

@@ -94,6 +94,9 @@ fn plan_row(row: &TaskRow<&PlacedTask>, pairs: usize) -> String {
     if let Some(model) = &task.model {
         cells.extend([", model ", model]);
     }
+    if let Some(place) = &task.on {
+        cells.extend([", on ", place]);
+    }
     if !after.is_empty() {
         cells.extend([" — after ", &after]);
     }

@@ -1,7 +1,7 @@
 //! The tasks of a run as people count them: a pair is one, with a cell for its RED and a cell for its GREEN.
 
 use crate::terminal::{Tone, table, toned};
-use crate::{Counts, Summary, TaskSummary, Verdict, listed};
+use crate::{AttemptSummary, Counts, Summary, TaskSummary, Verdict, listed};
 use itertools::Itertools as _;
 use serde::Serialize;
 use tm_scheduler::{Failure, Half, Phase, Strength, TaskRow, counted, task_rows};
@@ -127,6 +127,9 @@ fn note(half: &TaskSummary) -> Option<String> {
             let words = half.reason.as_deref().filter(|_| failure.is_of_service());
             let said = words.map(|words| tm_untrusted::line(words, LONGEST_WORDS));
             Some(note + &said.map_or_else(String::new, |said| format!(": {said}")))
+        }
+        None if let Some(where_it_is) = last.and_then(AttemptSummary::whereabouts) => {
+            Some(where_it_is)
         }
         None if !ahead.is_empty() => Some(format!("will conflict in {}", ahead.join(", "))),
         None if half.strength() == Some(Strength::ExitStatusOnly) => {

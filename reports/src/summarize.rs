@@ -212,6 +212,7 @@ fn attempt_summary(record: &AttemptRecord, phase: Phase) -> AttemptSummary {
         n: record.number.0,
         agent: Some(report.map_or_else(|| record.agent.to_string(), |report| report.agent.clone())),
         place: report.and_then(|report| report.place.clone()),
+        waits: None,
         ended: report.map(|report| report.ended.as_str().to_owned()),
         exit_code: report.and_then(|report| report.ended.exit_code()),
         started_at: moment(record.started_at),

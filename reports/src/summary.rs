@@ -168,9 +168,12 @@ pub struct AttemptSummary {
     pub n: u32,
     /// The recipe.
     pub agent: Option<String>,
-    /// Where it ran, where that was another machine: a node, and the job as its engine calls it.
+    /// Where it runs, or ran, where that is another machine: a node, and the job as its engine calls it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
+    /// Why it waits for a place on another machine, while it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<String>,
     /// How the process ended; `null` while it lives.
     pub ended: Option<String>,
     /// Its exit code.

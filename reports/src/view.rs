@@ -5,6 +5,7 @@ use crate::rows::{RowView, row_views};
 use crate::{AttemptSummary, PairSummary, ProofSummary, Summary, TaskSummary, human_duration};
 use itertools::Itertools as _;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use tm_scheduler::preflight::Preflight;
 use tm_scheduler::{CoverageChange, GateResult, Strength, counted, in_a_line};
 
@@ -25,6 +26,10 @@ pub(crate) struct RunView<'a> {
     attempts: usize,
     failed_attempts: usize,
     open_attempts: usize,
+    /// Attempts whose agents wait for a place on another machine.
+    waiting_attempts: usize,
+    /// Attempts by the machine that their agents ran on, where that is another one.
+    nodes: BTreeMap<&'a str, usize>,
     /// The tasks as people count them.
     pub(crate) rows: Vec<RowView<'a>>,
     /// And in a table, for a terminal.
@@ -63,6 +68,12 @@ impl<'a> RunView<'a> {
             attempts: attempts().count(),
             failed_attempts: attempts().filter(|one| one.failure.is_some()).count(),
             open_attempts: attempts().filter(|one| one.ended_at.is_none()).count(),
+            waiting_attempts: attempts().filter(|one| one.waits.is_some()).count(),
+            nodes: attempts()
+                .filter_map(AttemptSummary::node)
+                .counts()
+                .into_iter()
+                .collect(),
             table: summary.task_table("TASK", |row| Some(row.titled())),
             rows,
             pairs: pairs.map(|pair| pair_view(summary, pair)).collect(),
@@ -109,6 +120,22 @@ impl AttemptSummary {
             [] => self.claim.clone(),
             differences => differences.join("; "),
         }
+    }
+
+    /// Returns where it is while its agent is, or waits to be, on another machine.
+    pub(crate) fn whereabouts(&self) -> Option<String> {
+        if self.ended.is_some() || self.ended_at.is_some() {
+            return None;
+        }
+        let waits = || Some(format!("waits for a place: {}", self.waits.as_deref()?));
+        let place = self.place.as_deref();
+        place.map(|place| format!("on {place}")).or_else(waits)
+    }
+
+    /// Returns the machine that it runs, or ran, on, where that is another one.
+    fn node(&self) -> Option<&str> {
+        let place = self.place.as_deref()?;
+        place.split(' ').next()
     }
 
     /// Returns what the gates said of its work, reviews without a verdict first.

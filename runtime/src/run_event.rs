@@ -2,7 +2,8 @@
 
 use crate::PlaceNews;
 use serde_json::{Value, json};
-use tm_scheduler::{Event, TaskId, Tokens};
+use tm_executors::engine::Whereabouts;
+use tm_scheduler::{AttemptNumber, Event, TaskId, Tokens};
 
 /// Something that people may want to see.
 #[derive(Debug)]
@@ -32,6 +33,15 @@ pub enum RunEvent {
         /// What is to be said of it.
         news: PlaceNews,
     },
+    /// An agent waits for a place on another machine, or runs on one.
+    Whereabouts {
+        /// The task.
+        task: TaskId,
+        /// Which attempt at it.
+        attempt: AttemptNumber,
+        /// Where it is.
+        whereabouts: Whereabouts,
+    },
     /// Nothing has happened for a second; the time has gone on.
     Pulse,
     /// What people may like to know, such as what else was written with a status.
@@ -49,6 +59,18 @@ impl RunEvent {
                 Some(json!({"event": "setup:done", "place": place, "took_ms": took_ms}))
             }
             Self::Place { task, news } => Some(json!({"event": news.as_str(), "task": task})),
+            Self::Whereabouts {
+                task,
+                attempt,
+                whereabouts,
+            } => Some(match whereabouts {
+                Whereabouts::Waiting(why) => {
+                    json!({"event": "agent:waiting", "task": task, "attempt": attempt, "why": why})
+                }
+                Whereabouts::On(place) => {
+                    json!({"event": "agent:placed", "task": task, "attempt": attempt, "place": place})
+                }
+            }),
             Self::Warning(warning) => Some(json!({"event": "warning", "message": warning})),
             Self::Note(note) => Some(json!({"event": "note", "message": note})),
             Self::Event(_) | Self::Output { .. } | Self::Pulse => None,

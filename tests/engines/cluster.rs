@@ -18,7 +18,7 @@ const PROGRAMS: [&str; 6] = [
 ];
 pub(super) const NODES: [&str; 3] = ["n1", "n2", "n3"];
 /// So long a cluster may take to begin or to notice something.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A cluster; all of it ends when this is dropped.
 pub(super) struct Cluster {

@@ -1,12 +1,13 @@
 //! Runs of waves whose set-ups, agents and tests are jobs of Slurm.
 
-use super::cluster::Cluster;
-use crate::scene::{HONEST, Scene, task, tm_binary};
-use serde_json::Value;
+use super::cluster::{Cluster, PATIENCE};
+use crate::scene::{HONEST, Scene, task, tm_binary, write};
+use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 
 const TASKS: [(&str, &str, &[&str]); 6] = [
     ("1", "Add one", &[]),
@@ -50,11 +51,14 @@ impl Waiting {
         let agent =
             format!("echo on > \"$AGENT_FOLDER/started\"; read _ < \"$AGENT_FOLDER/go\"\n{HONEST}");
         let scene = Scene::new(&[("1", "Document it", &[])], &agent);
+        Self::begin_in(scene, |scene, cluster| on_slurm(scene, cluster, arguments))
+    }
+
+    fn begin_in(scene: Scene, run: impl FnOnce(&Scene, &Cluster) -> Command) -> Option<Self> {
         let cluster = Cluster::start(&scene)?;
         scene.pipe("started");
         scene.pipe("go");
-        let mut run = on_slurm(&scene, &cluster, arguments);
-        let run = run
+        let run = run(&scene, &cluster)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -71,7 +75,12 @@ impl Waiting {
     }
 
     /// Lets the agent work, and returns its task from the report of the run, in which it has landed.
-    fn end(mut self) -> Value {
+    fn end(self) -> Value {
+        task(&self.end_all(), "1").clone()
+    }
+
+    /// Lets the agent work, and returns the report of the run, in which all tasks have landed.
+    fn end_all(mut self) -> Value {
         drop(
             File::options()
                 .write(true)
@@ -82,7 +91,7 @@ impl Waiting {
         let report = self.scene.report();
         assert_all_landed(&report);
         self.cluster.assert_empty();
-        task(&report, "1").clone()
+        report
     }
 }
 
@@ -199,6 +208,55 @@ fn a_second_copy_of_a_job_ends_itself_and_the_report_names_it() {
         noticed.contains("a second copy of it was started on `n9` (job 77)"),
         "{noticed}"
     );
+}
+
+#[test]
+fn an_agent_runs_where_its_task_says_and_its_job_has_what_the_size_of_the_task_is_given() {
+    let task_of = |id: u32, metadata: Value| {
+        json!({"id": id, "title": format!("Document {id}"), "status": "pending", "dependencies": [],
+               "metadata": metadata})
+    };
+    let large = task_of(1, json!({"on": "slurm", "complexity": "L"}));
+    let backlog = json!({"master": {"tasks": [large, task_of(2, json!({}))]}});
+    let agent = format!(
+        "[ \"$TM_TASK_ID\" != 1 ] || {{ echo on > \"$AGENT_FOLDER/started\"; read _ < \"$AGENT_FOLDER/go\"; }}\n{HONEST}"
+    );
+    let scene = Scene::with_backlog(&backlog.to_string(), &agent);
+    write(
+        &scene.root().join(".taskmaster/tm.yaml"),
+        "slurm: { cpus: 1, by_complexity: { L: { cpus: 3 } } }\n",
+    );
+    let Some(waiting) = Waiting::begin_in(scene, |scene, cluster| {
+        cluster.with(scene.run_command(&["--tdd", "off"]))
+    }) else {
+        return;
+    };
+    waiting.started();
+    let running = ["-h", "-t", "R", "-o", "%C"];
+    (waiting.cluster).until(&running, "squeue", |said| said.trim() == "3");
+    let shown = |words: &[&str], wanted: &str| {
+        let begins = Instant::now();
+        loop {
+            let output = waiting.scene.tm(words).output().expect("tm");
+            let text = String::from_utf8(output.stdout).expect("text");
+            if text.contains(wanted) {
+                return;
+            }
+            assert!(begins.elapsed() < PATIENCE, "{text}");
+        }
+    };
+    // tm hears of it a moment after it has begun.
+    shown(&["waves", "status"], "Document 1 · on n");
+    shown(&["waves", "metrics"], ",node=\"n");
+    let report = waiting.end_all();
+    let place = |id: &str| task(&report, id)["attempts"][0]["place"].clone();
+    assert!(
+        place("1")
+            .as_str()
+            .is_some_and(|place| place.starts_with('n')),
+        "{report}"
+    );
+    assert_eq!(place("2"), Value::Null, "{report}");
 }
 
 #[test]

@@ -217,3 +217,19 @@ fn a_task_has_the_model_that_it_names_unless_a_flag_names_one() {
     assert!(reopened.expect("tm").success());
     assert_eq!(run(&["--model", "other"]), ["other", "other"]);
 }
+
+#[test]
+fn a_task_that_names_a_place_that_is_none_is_refused_before_anything_is_started() {
+    let task = serde_json::json!({"id": 1, "title": "Task 1", "status": "pending", "dependencies": [],
+                                  "metadata": {"on": "nowhere"}});
+    let backlog = serde_json::json!({"master": {"tasks": [task]}});
+    let scene = Scene::with_backlog(&backlog.to_string(), HONEST);
+    let refused = scene.run(&["--tdd", "off"]);
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        said.contains("failed to find the place `nowhere` of task 1"),
+        "{said}"
+    );
+    assert_eq!(scene.statuses(), ["pending"]);
+}

@@ -3,6 +3,7 @@
 use crate::screen::clock;
 use crate::screen::layout::landing_behind;
 use itertools::Itertools as _;
+use tm_app::AgentPlaces;
 use tm_scheduler::{
     AttemptRecord, Phase, Scheduler, State, TaskId, TaskRow, TaskView, Timestamp, task_rows,
 };
@@ -99,18 +100,17 @@ pub(super) enum Link {
 }
 
 impl Board {
-    /// Puts a run into rows. `last_input_at` is when something happened last.
+    /// Puts a run into rows. `last_input_at` is when something happened last, `places` where agents are that are elsewhere.
     pub(super) fn of(
         run_id: &str,
-        began: Timestamp,
-        last_input_at: Timestamp,
-        scheduler: &Scheduler,
+        (began, last_input_at): (Timestamp, Timestamp),
+        (scheduler, places): (&Scheduler, &AgentPlaces),
         link: Link,
     ) -> Self {
         let is_over = scheduler.ended().is_some() || link == Link::Over;
         let views = scheduler.tasks().collect_vec();
         let rows = task_rows(&views);
-        let rows = rows.iter().map(|row| Row::of(row, scheduler));
+        let rows = rows.iter().map(|row| Row::of(row, scheduler, places));
         let rows = rows.sorted_by_key(|row| row.group).collect();
         Self {
             run_id: run_id.to_owned(),
@@ -172,7 +172,7 @@ impl Group {
 }
 
 impl Row {
-    fn of(row: &TaskRow<&TaskView<'_>>, scheduler: &Scheduler) -> Self {
+    fn of(row: &TaskRow<&TaskView<'_>>, scheduler: &Scheduler, places: &AgentPlaces) -> Self {
         let halves = row.halves().collect_vec();
         let is_begun = |half: &&TaskView<'_>| !half.attempts.is_empty() && !half.state.is_settled();
         let current = halves.iter().position(is_begun);
@@ -181,7 +181,7 @@ impl Row {
             .iter()
             .find(|half| matches!(half.state, State::Failed { .. }));
         let told = failed.into_iter().chain([&halves[current]]).chain(&halves);
-        let mut notes = told.map(|half| note(half, scheduler));
+        let mut notes = told.map(|half| note(half, scheduler, places));
         let at_work = halves.iter().find(|half| half.state.has_worktree());
         let last = at_work.and_then(|half| half.attempts.last());
         Self {
@@ -240,7 +240,7 @@ fn status(scheduler: &Scheduler, link: Link) -> String {
 }
 
 /// What there is to say of a task besides its state.
-fn note(view: &TaskView<'_>, scheduler: &Scheduler) -> String {
+fn note(view: &TaskView<'_>, scheduler: &Scheduler, places: &AgentPlaces) -> String {
     let most = scheduler.limits().retries + 1;
     let tries = match view.attempts.len() {
         0 | 1 => String::new(),
@@ -264,6 +264,12 @@ fn note(view: &TaskView<'_>, scheduler: &Scheduler) -> String {
                 .is_some_and(|last| last.landing_at.is_none()) =>
         {
             format!("{tries} queued").trim_start().to_owned()
+        }
+        State::Running => {
+            let number = view.attempts.last().map_or(0, |last| last.number.0);
+            let place = places.of(view.placed.task.id.as_str(), number);
+            let place = place.map_or_else(String::new, ToString::to_string);
+            format!("{tries} {place}").trim().to_owned()
         }
         _ => tries,
     }

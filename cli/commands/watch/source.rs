@@ -9,7 +9,7 @@ use crate::screen::layout::phase;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tm_app::Project;
+use tm_app::{AgentPlaces, Project};
 use tm_executors::agent::{Follower, LogEnd};
 use tm_runtime::{Replayed, now, replay};
 use tm_scheduler::{AttemptNumber, CommitId, RunId, TaskId, TaskView};
@@ -32,6 +32,9 @@ pub(super) struct Source {
     read_next: Instant,
     link: Link,
     link_next: Instant,
+    /// Where agents are that are not on this machine.
+    places: AgentPlaces,
+    places_next: Instant,
     /// Of the halves of the chosen task.
     logs: BTreeMap<TaskId, Log>,
     diffs: BTreeMap<TaskId, Diff>,
@@ -77,6 +80,8 @@ impl Source {
             read_next: now,
             link: Link::Over,
             link_next: now,
+            places: AgentPlaces::default(),
+            places_next: now,
             logs: BTreeMap::new(),
             diffs: BTreeMap::new(),
         })
@@ -106,16 +111,31 @@ impl Source {
         model.now = now();
         let link_before = self.link;
         self.look_whether_live();
-        if self.read_journal(model) || self.link != link_before {
+        let has_moved = self.look_at_places();
+        if self.read_journal(model) || has_moved || self.link != link_before {
             let began = self.replayed.header.started_at;
             let (at, scheduler) = (self.replayed.last_input_at, &self.replayed.scheduler);
             model.update(
-                Board::of(self.run_id.as_str(), began, at, scheduler, self.link),
+                Board::of(
+                    self.run_id.as_str(),
+                    (began, at),
+                    (scheduler, &self.places),
+                    self.link,
+                ),
                 self.link,
             );
         }
         let detail = self.detail(model);
         model.show(detail);
+    }
+
+    /// Tells whether an agent is elsewhere now.
+    fn look_at_places(&mut self) -> bool {
+        if Instant::now() < self.places_next {
+            return false;
+        }
+        self.places_next = Instant::now() + POLL_INTERVAL;
+        self.places.read_on(&self.directory.activity())
     }
 
     fn look_whether_live(&mut self) {

@@ -9,6 +9,7 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode as Key, KeyEvent, KeyModifiers};
 use ratatui::style::{Color, Modifier};
 use std::num::NonZeroU32;
+use tm_app::AgentPlaces;
 use tm_runtime::steering::Ask;
 use tm_scheduler::{
     AgentReport, Answer, AttemptNumber, Ended, Failure, Input, Limits, Place, PlanOptions, Proof,
@@ -161,9 +162,8 @@ fn model(link: Link) -> Model {
     model.update(
         Board::of(
             "20261121-014512-3fa9",
-            BEGAN,
-            BEGAN.plus(60_000),
-            &run(),
+            (BEGAN, BEGAN.plus(60_000)),
+            (&run(), &AgentPlaces::default()),
             link,
         ),
         link,
@@ -482,7 +482,12 @@ fn model_of(run: &Scheduler) -> Model {
         now: BEGAN.plus(75_000),
         ..Model::default()
     };
-    let board = Board::of("20261121-014512-3fa9", BEGAN, BEGAN, run, Link::Live);
+    let board = Board::of(
+        "20261121-014512-3fa9",
+        (BEGAN, BEGAN),
+        (run, &AgentPlaces::default()),
+        Link::Live,
+    );
     model.update(board, Link::Live);
     model
 }

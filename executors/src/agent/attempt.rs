@@ -306,12 +306,12 @@ async fn begun(
 ) -> Option<Option<Timestamp>> {
     let mut told = None;
     let mut tell = |job: &dyn Job| {
-        let whereabouts = job.whereabouts().map(|place| place.to_string());
+        let whereabouts = job.whereabouts();
         if whereabouts.is_some() && whereabouts != told {
             told.clone_from(&whereabouts);
             progress(Progress {
-                last_line: whereabouts,
-                tokens: None,
+                whereabouts,
+                ..Progress::default()
             });
         }
     };

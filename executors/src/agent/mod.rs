@@ -33,7 +33,7 @@ pub use log_reader::{LogEnd, LogReader};
 pub use output::{Closing, closing};
 pub use result_file::{ResultDraft, parse_result};
 
-use crate::engine::Executor;
+use crate::engine::{Executor, Whereabouts};
 use crate::process::TreeCommand;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -95,4 +95,6 @@ pub struct Progress {
     pub last_line: Option<String>,
     /// Tokens so far, when it reports them.
     pub tokens: Option<Tokens>,
+    /// Where it is, where that is not this machine and is news.
+    pub whereabouts: Option<Whereabouts>,
 }

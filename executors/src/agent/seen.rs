@@ -192,6 +192,7 @@ impl<'a> SeenAgent<'a> {
         Some(Progress {
             last_line,
             tokens: heard.tokens,
+            whereabouts: None,
         })
     }
 }

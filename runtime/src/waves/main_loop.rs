@@ -235,6 +235,8 @@ impl Run {
                     while inputs.len() < BATCH && let Some(heard) = self.effects.try_hear() {
                         self.take(heard, &mut inputs, listener);
                     }
+                    // Who follows the run elsewhere sees it now; what can't be written is tried again with the next input.
+                    let _later = self.activity.flush();
                 }
                 Some(steer) = steers.recv() => inputs.extend(self.steered(steer, listener)),
                 () = sleep(wake) => inputs.push(Incoming::Input(Box::new(Input::Tick))),
@@ -277,7 +279,10 @@ impl Run {
             StepMessage::Seen(input) => Some(input),
             StepMessage::RunEvent(told) => {
                 let at = self.clock.now();
-                if let RunEvent::Setup { .. } | RunEvent::Place { .. } = &told {
+                if let RunEvent::Setup { .. }
+                | RunEvent::Place { .. }
+                | RunEvent::Whereabouts { .. } = &told
+                {
                     // What can't be written now is told all the same.
                     let _left_out = self.activity.append(at, &told.noticed());
                 }

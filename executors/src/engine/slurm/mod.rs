@@ -5,6 +5,7 @@
 //! Where Slurm does not answer, jobs wait: what is to be started stays to be started, and nothing is taken for lost.
 
 mod commands;
+mod departed;
 mod queue;
 mod tending;
 

@@ -1,9 +1,8 @@
 //! Tends the jobs that Slurm has, or is to have: one task sends them, looks how they stand and takes them away, so that
 //! Slurm is asked by one at a time, however many jobs there are.
 
-use super::commands::{
-    SCRIPT, Submitted, ask, sbatch, scancel, script, squeue, states, submitted, words,
-};
+use super::commands::{SCRIPT, Submitted, ask, sbatch, scancel, script, squeue, submitted, words};
+use super::departed::state_elsewhere;
 use super::queue::{self, QueuedJob};
 use super::{SlurmJobs, SlurmRequests};
 use crate::engine::node::{JobDescription, JobFolder, Loss, Standing};
@@ -373,29 +372,4 @@ async fn tend(tended: Arc<Tended>) {
             woken.await;
         }
     }
-}
-
-/// Looks for a job that left the queue where Slurm keeps them a little longer.
-async fn state_elsewhere(id: Option<&str>) -> Standing {
-    let Some(id) = id else {
-        let words = "Slurm has no such job: it was never sent, or is long gone";
-        return Standing::Gone(Loss::Lost(words.to_owned()));
-    };
-    for line in states(id) {
-        let Ok(said) = ask(line).await else {
-            continue;
-        };
-        if let Some(state) = queue::state_of(&said.stdout).filter(|_| said.has_succeeded()) {
-            let job = QueuedJob {
-                id: id.to_owned(),
-                state: state.to_owned(),
-                reason: String::new(),
-                nodes: String::new(),
-                folder: String::new(),
-            };
-            return queue::standing(&job, false);
-        }
-    }
-    let words = format!("Slurm knows nothing of job {id} any more");
-    Standing::Gone(Loss::Lost(words))
 }

@@ -317,6 +317,13 @@ impl StepContext {
     }
 
     pub(crate) fn tell_agent(&self, progress: Progress) {
+        if let Some(whereabouts) = progress.whereabouts {
+            self.tell(RunEvent::Whereabouts {
+                task: self.id().clone(),
+                attempt: self.attempt,
+                whereabouts,
+            });
+        }
         if let Some(line) = progress.last_line {
             self.tell_progress(line, progress.tokens);
         }
