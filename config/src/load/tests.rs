@@ -315,7 +315,8 @@ fn set_up_is_written_as_one_command_or_several() {
 #[test]
 fn every_setting_is_explained_once_in_the_order_of_the_defaults() {
     let loaded = Fixture::project(
-        "agents: {mine: {command: x}}\ntest: {env: {A: b}}\ngit: {lock_files: {A: b}}\nsecrets: {A: {command: b}}",
+        "agents: {mine: {command: x}}\ntest: {env: {A: b}}\ngit: {lock_files: {A: b}}\n\
+         secrets: {A: {command: b}}\nslurm: {by_complexity: {L: {cpus: 2}}}",
     )
     .load();
     let keys: Vec<&str> = loaded
@@ -339,6 +340,8 @@ fn every_setting_is_explained_once_in_the_order_of_the_defaults() {
     expected[locks] = "git.lock_files.A".to_owned();
     let secrets = expected.iter().position(|key| key == "secrets").unwrap();
     expected[secrets] = "secrets.A".to_owned();
+    let sizes = (expected.iter()).position(|key| key == "slurm.by_complexity");
+    expected[sizes.unwrap()] = "slurm.by_complexity.L.cpus".to_owned();
     assert_eq!(keys, expected);
     let tree = defaults().as_object().unwrap();
     assert!(
