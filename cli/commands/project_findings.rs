@@ -11,6 +11,7 @@ use tm_scheduler::Bring;
 /// Looks at everything, in the order in which a run needs it.
 pub(super) async fn findings(project: &Project) -> Vec<Finding> {
     let mut findings = vec![sandbox(project)];
+    findings.extend(limits(project));
     findings.extend(secrets(project).await);
     findings.extend(ready(project));
     findings.extend(content(project));
@@ -43,6 +44,26 @@ fn sandbox(project: &Project) -> Finding {
         (Some(_), Some(remedy)) => Finding::note("sandbox", held.describe(), remedy),
         (Some(_), None) => Finding::good("sandbox", held.describe()),
     }
+}
+
+/// For whom limits of memory and of processes count, where jobs are held.
+fn limits(project: &Project) -> Option<Finding> {
+    let executor = project.executor();
+    let limits = executor.holding().filter(|held| held.holds())?.limits;
+    if limits.memory.is_none() && limits.processes.is_none() {
+        return None;
+    }
+    Some(match tm_sandbox::delegated() {
+        Some(group) => {
+            let of = format!("of whole jobs, by control groups below {}", group.display());
+            Finding::good("limits", of)
+        }
+        None => Finding::note(
+            "limits",
+            "of memory count for each process, those of processes as docs/sandbox.md says: no control group is delegated to tm",
+            "`systemd-run --user --scope -p Delegate=yes tm waves run` has them count for a job as a whole",
+        ),
+    })
 }
 
 /// Whether commands tell what jobs are to be given; what they tell is not shown.

@@ -16,9 +16,9 @@ mod linux;
 mod macos;
 
 #[cfg(target_os = "linux")]
-pub use linux::{enter, find, hold_ports, is_keeper, line};
+pub use linux::{Exceeded, Group, delegated, enter, find, hold_ports, is_keeper, line};
 #[cfg(target_os = "macos")]
-pub use macos::{enter, find, hold_ports, is_keeper, line};
+pub use macos::{Exceeded, Group, delegated, enter, find, hold_ports, is_keeper, line};
 
 pub use confinement::{Confinement, Layers, Limits, Network, SOCKET};
 pub use level::{Found, Level, Refused, Wanted};

@@ -1,7 +1,7 @@
 //! How macOS holds a program: by a profile for `sandbox-exec`. Not tried on a machine of its kind yet.
 
 use crate::view::Access;
-use crate::{Confinement, Found, Level, Network, Refused, Sandbox, Wanted};
+use crate::{Confinement, Found, Level, Limits, Network, Refused, Sandbox, Wanted};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io;
@@ -98,4 +98,49 @@ fn profile(confinement: &Confinement) -> io::Result<String> {
         }
     };
     Ok(text)
+}
+
+/// There are no control groups.
+#[derive(Debug)]
+pub enum Group {}
+
+/// What a job wanted more of than it may have.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Exceeded {
+    /// Memory: the kernel has ended a process of it.
+    Memory,
+    /// Processes: one could not be started.
+    Processes,
+}
+
+impl Group {
+    /// There is none.
+    pub const fn new(_limits: Limits) -> Option<Self> {
+        None
+    }
+
+    /// There is none.
+    pub const fn of(_pid: u32) -> Option<Self> {
+        None
+    }
+
+    /// Returns its folder.
+    pub const fn folder(&self) -> &Path {
+        match *self {}
+    }
+
+    /// Ends whatever is left in it.
+    pub const fn kill(&self) {
+        match *self {}
+    }
+
+    /// Returns what its processes wanted more of.
+    pub const fn exceeded(&self) -> Vec<Exceeded> {
+        match *self {}
+    }
+}
+
+/// There are no control groups.
+pub const fn delegated() -> Option<&'static Path> {
+    None
 }

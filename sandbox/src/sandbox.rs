@@ -14,6 +14,8 @@ pub struct Sandbox {
     pub level: Level,
     /// What it is given.
     pub confinement: Confinement,
+    /// The folder of the control group that it joins before it begins, which bounds its memory and its processes.
+    pub group: Option<PathBuf>,
     /// This program.
     pub tm_program: PathBuf,
 }

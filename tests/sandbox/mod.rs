@@ -1,6 +1,7 @@
 //! What agents and tests reach, do and use up where they are held: every way out that is known is tried from within.
 
 mod further;
+mod groups;
 mod levels;
 mod network;
 mod refused;

@@ -99,6 +99,7 @@ impl Asking {
             return None;
         }
         let sandbox = Sandbox {
+            group: None,
             level,
             confinement,
             tm_program,

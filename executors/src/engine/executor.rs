@@ -261,7 +261,11 @@ impl Executor {
         };
         let folder = &command.working_folder;
         self.end(&mut *job, Duration::ZERO, folder).await;
-        match ended? {
+        let ended = ended?;
+        if ended != Some(JobEnd::Unknown) {
+            command.add_to_log(&job.told());
+        }
+        match ended {
             Some(JobEnd::Unknown) => Err(Error::Lost(job.told().join("; "))),
             Some(JobEnd::TimedOut) => Ok(None),
             ended => Ok(ended),

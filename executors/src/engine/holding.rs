@@ -103,6 +103,7 @@ impl Holding {
         let needs = command.needs.as_ref()?;
         let level = self.level.filter(|level| *level != Level::None)?;
         Some(Sandbox {
+            group: None,
             level,
             tm_program: self.tm_program.clone(),
             confinement: Confinement {

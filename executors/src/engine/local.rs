@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use tm_sandbox::{Exceeded, Group, Limits, Sandbox};
 use tm_scheduler::StopSignal;
 
 /// The name in handles.
@@ -44,10 +45,14 @@ impl Engine for LocalEngine {
             }
             let mut tree = match sandbox {
                 None => ProcessTree::spawn(command)?,
-                Some(sandbox) => ProcessTree::spawn(&TreeCommand {
-                    sandbox: Some(Arc::new(sandbox)),
-                    ..command.clone()
-                })?,
+                Some(sandbox) => {
+                    let (sandbox, group) = grouped(sandbox);
+                    let command = TreeCommand {
+                        sandbox: Some(Arc::new(sandbox)),
+                        ..command.clone()
+                    };
+                    ProcessTree::spawn(&command)?.bounded_by(group)
+                }
             };
             if !tree.has_begun().await {
                 return Err(command.not_held());
@@ -84,6 +89,19 @@ impl Engine for LocalEngine {
     }
 }
 
+/// Has a group bound a job as a whole, where one can be had; what bounds each process is left to those that have none.
+fn grouped(mut sandbox: Sandbox) -> (Sandbox, Option<Group>) {
+    let group = Group::new(sandbox.confinement.limits);
+    if let Some(group) = &group {
+        sandbox.group = Some(group.folder().to_owned());
+        sandbox.confinement.limits = Limits {
+            file_size: sandbox.confinement.limits.file_size,
+            ..Limits::default()
+        };
+    }
+    (sandbox, group)
+}
+
 impl Job for ProcessTree {
     fn handle(&self) -> Option<JobHandle> {
         self.leader().map(|leader| JobHandle::new(NAME, &leader))
@@ -109,6 +127,17 @@ impl Job for ProcessTree {
     fn end(&mut self, grace: Duration) -> Pending<'_, Ending> {
         Box::pin(async move { Ending::Gone(Self::end(self, grace).await) })
     }
+
+    fn told(&self) -> Vec<String> {
+        let words = |exceeded| match exceeded {
+            Exceeded::Memory => {
+                "its processes used more memory together than `sandbox.memory` gives, and the kernel ended some of them"
+            }
+            Exceeded::Processes => "it wanted more processes than `sandbox.processes` gives",
+        };
+        let exceeded = self.exceeded().into_iter();
+        exceeded.map(|one| words(one).to_owned()).collect()
+    }
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -117,7 +146,7 @@ mod tests {
     use crate::engine::Executor;
     use crate::process::{Besides, JobKind, Needs};
     use std::collections::BTreeMap;
-    use tm_sandbox::{Level, Limits};
+    use tm_sandbox::Level;
 
     #[tokio::test]
     async fn a_program_that_could_not_be_held_has_not_failed() {

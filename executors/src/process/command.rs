@@ -165,6 +165,19 @@ impl TreeCommand {
         which::which_in("sh", Some(self.search_path()?), &self.working_folder).ok()
     }
 
+    /// Adds what its place has to say to what it complained about itself.
+    pub(crate) fn add_to_log(&self, told: &[String]) {
+        if told.is_empty() {
+            return;
+        }
+        let lines = format!("tm: {}\n", told.join("\ntm: "));
+        let written = tm_untrusted::append(&self.stderr)
+            .and_then(|mut log| std::io::Write::write_all(&mut log, lines.as_bytes()));
+        if let Err(error) = written {
+            tracing::warn!(?error, lines, "this is not in a log");
+        }
+    }
+
     /// Returns the command with every variable spelled out that it would have here but for those that are named, so that it
     /// has them elsewhere.
     pub(crate) fn with_all_variables(&self, unlike: &[&str]) -> Self {

@@ -12,6 +12,7 @@ use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
+use tm_sandbox::{Exceeded, Group};
 use tm_scheduler::StopSignal;
 use tokio::process::Child;
 
@@ -39,6 +40,8 @@ pub struct ProcessTree {
     state: State,
     /// Where its beginning is told, as long as nobody has asked.
     beginning: Option<Beginning>,
+    /// What bounds it as a whole.
+    group: Option<Group>,
 }
 
 #[derive(Debug)]
@@ -67,6 +70,7 @@ impl ProcessTree {
                     leader: Some(identity),
                     state: State::Child(child),
                     beginning,
+                    group: None,
                 })
             }
             Err(error) => {
@@ -84,7 +88,20 @@ impl ProcessTree {
             leader,
             state: State::Foreign,
             beginning: None,
+            group: leader.and_then(|leader| Group::of(leader.pid)),
         }
+    }
+
+    /// Keeps what bounds it as long as it is there.
+    #[must_use]
+    pub(crate) fn bounded_by(mut self, group: Option<Group>) -> Self {
+        self.group = group;
+        self
+    }
+
+    /// Returns what it wanted more of than it may have.
+    pub(crate) fn exceeded(&self) -> Vec<Exceeded> {
+        self.group.as_ref().map_or_else(Vec::new, Group::exceeded)
     }
 
     /// Tells whether the program has begun, which what is to hold it may keep it from; waits for that.
@@ -152,6 +169,10 @@ impl ProcessTree {
             }
             self.send_until_gone(Signal::KILL, KILL_LIMIT, &mut leftovers)
                 .await;
+        }
+        if let Some(group) = &self.group {
+            // Whoever is in there is one of it, whatever it has made of its marks.
+            group.kill();
         }
         self.reap_leader().await;
         registry::remove(self.id);

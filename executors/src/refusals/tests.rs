@@ -39,6 +39,7 @@ impl Scene {
         Self {
             folder,
             sandbox: Sandbox {
+                group: None,
                 level,
                 confinement,
                 tm_program,

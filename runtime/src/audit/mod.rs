@@ -119,46 +119,57 @@ impl Judge {
         Ok((sorted, sample))
     }
 
-    /// Judges what was sorted: tasks at the same time, then merges one after the other, since most trees are known by then.
+    /// Judges what was sorted: tasks at the same time, then merges, since many of their trees are known by then.
     async fn judged_all(
         &self,
         sorted: &[Sorted],
         sample: &Sample,
     ) -> Result<Vec<AuditItem>, StepError> {
         let mut items = BTreeMap::new();
-        let slots = Arc::new(Semaphore::new(self.order.parallel.max(1)));
-        let mut under_way = JoinSet::new();
+        let (mut tasks, mut merges) = (Vec::new(), Vec::new());
         for (position, one) in sorted.iter().enumerate() {
             match one {
                 Sorted::Finding(finding) => drop(items.insert(position, finding.as_ref().clone())),
                 Sorted::Task(work) if sample.holds(&work.commit.id) => {
-                    let (judge, work, slots) = (self.clone(), work.clone(), Arc::clone(&slots));
-                    under_way.spawn(async move {
-                        let _slot = slots.acquire_owned().await;
-                        (position, judge.task(&work).await)
-                    });
+                    let (judge, work) = (self.clone(), work.clone());
+                    tasks.push((position, async move { judge.task(&work).await }));
+                }
+                Sorted::Merge(merge) if sample.asks_of(merge) => {
+                    let (judge, merge) = (self.clone(), merge.clone());
+                    merges.push((position, async move { judge.merge(&merge).await }));
                 }
                 Sorted::Task(work) => {
                     items.insert(position, item(&work.commit, &work.claims, work.kind));
                 }
-                Sorted::Merge(_) => {}
+                Sorted::Merge(merge) => {
+                    items.insert(position, item(&merge.commit, &merge.claims, merge.kind()));
+                }
             }
         }
-        while let Some(done) = under_way.join_next().await {
-            let (position, item) = done.map_err(|error| StepError::of_task(error.to_string()))?;
-            items.insert(position, item);
-        }
-        for (position, one) in sorted.iter().enumerate() {
-            if let Sorted::Merge(merge) = one {
-                let item = if sample.asks_of(merge) {
-                    self.merge(merge).await
-                } else {
-                    item(&merge.commit, &merge.claims, merge.kind())
-                };
-                items.insert(position, item);
-            }
-        }
+        items.extend(self.side_by_side(tasks).await?);
+        items.extend(self.side_by_side(merges).await?);
         Ok(items.into_values().collect())
+    }
+
+    /// Judges as many at the same time as was asked for.
+    async fn side_by_side(
+        &self,
+        asked: Vec<(usize, impl Future<Output = AuditItem> + Send + 'static)>,
+    ) -> Result<Vec<(usize, AuditItem)>, StepError> {
+        let slots = Arc::new(Semaphore::new(self.order.parallel.max(1)));
+        let mut under_way = JoinSet::new();
+        for (position, judged) in asked {
+            let slots = Arc::clone(&slots);
+            under_way.spawn(async move {
+                let _slot = slots.acquire_owned().await;
+                (position, judged.await)
+            });
+        }
+        let mut items = Vec::new();
+        while let Some(done) = under_way.join_next().await {
+            items.push(done.map_err(|error| StepError::of_task(error.to_string()))?);
+        }
+        Ok(items)
     }
 
     /// Where the history leads to, against where it left what it began with.

@@ -24,7 +24,7 @@ pub(super) struct TaskWork {
 }
 
 /// A merge whose tree is what its parents give.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct PastMerge {
     pub(super) commit: PastCommit,
     pub(super) claims: Claims,

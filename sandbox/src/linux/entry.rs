@@ -3,7 +3,7 @@
 use super::bridge::{self, Bridge};
 use super::bwrap::is_keeper;
 use super::layers::Mounts;
-use super::{calls, landlock, layers, limits, sockets};
+use super::{calls, group, landlock, layers, limits, sockets};
 use crate::{Confinement, Level, Network, Sandbox};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -93,6 +93,10 @@ impl Entry {
 pub fn enter(arguments: &[OsString]) -> io::Result<()> {
     match arguments {
         [word, entry, program] if word == bridge::SERVE => Entry::read(entry)?.bridge(program),
+        [word, folder, program, rest @ ..] if word == group::JOIN => {
+            group::join(folder)?;
+            Err(become_program(program, rest))
+        }
         [entry, rest @ ..] => become_held(entry, rest),
         [] => Err(io::Error::other("an entry is needed")),
     }

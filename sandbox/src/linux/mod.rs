@@ -4,6 +4,7 @@ mod bridge;
 mod bwrap;
 mod calls;
 mod entry;
+mod group;
 mod landlock;
 mod layers;
 mod limits;
@@ -12,6 +13,7 @@ mod sockets;
 
 pub use bwrap::is_keeper;
 pub use entry::enter;
+pub use group::{Exceeded, Group, delegated};
 pub use landlock::hold_ports;
 pub use probe::find;
 
@@ -35,13 +37,21 @@ pub fn line(
     if sandbox.level == Level::None {
         return Ok(command);
     }
-    let (mut line, sockets) = match sandbox.level {
+    let (held, sockets) = match sandbox.level {
         Level::Bwrap => (
             bwrap::line(&sandbox.confinement, &sandbox.tm_program)?,
             sockets::visible(&sandbox.confinement.view),
         ),
         Level::None | Level::Landlock | Level::Seatbelt => (Vec::new(), BTreeSet::new()),
     };
+    let mut line = Vec::new();
+    if let Some(group) = &sandbox.group {
+        // Before anything else of it is started.
+        line.push(sandbox.tm_program.clone().into());
+        line.extend([ENTRY, group::JOIN].map(OsString::from));
+        line.push(group.clone().into());
+    }
+    line.extend(held);
     line.push(sandbox.tm_program.clone().into());
     line.push(ENTRY.into());
     line.push(Entry::new(sandbox, told).to_argument()?);

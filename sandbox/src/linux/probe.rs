@@ -20,6 +20,7 @@ pub fn find(wanted: Wanted, confinement: &Confinement, tm_program: &Path) -> Fou
     let mut refused = Vec::new();
     for level in tried {
         match try_one(&Sandbox {
+            group: None,
             level: *level,
             confinement: confinement.clone(),
             tm_program: tm_program.to_owned(),

@@ -89,6 +89,9 @@ pub(super) struct Ended {
     pub(super) how: How,
     /// Processes besides the program that had to be ended.
     pub(super) leftovers: u32,
+    /// What the node has to say of how it went, for people.
+    #[serde(default)]
+    pub(super) told: Vec<String>,
 }
 
 /// How a program ended on a node.

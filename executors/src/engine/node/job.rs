@@ -324,7 +324,12 @@ impl Job for RemoteJob {
         });
         let printed = self.loss.as_ref().and_then(|_| self.folder.last_printed());
         let printed = printed.map(|line| format!("what started it says: {line}"));
-        loss.chain(printed).chain(second).chain(lost).collect()
+        let of_node = match self.folder.state() {
+            Ok(State::Ended(ended)) => ended.told,
+            _ => Vec::new(),
+        };
+        let told = loss.chain(printed).chain(second).chain(lost);
+        told.chain(of_node).collect()
     }
 }
 

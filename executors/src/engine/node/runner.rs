@@ -54,14 +54,15 @@ pub async fn run_copy(
         }
     }
     let started = start(folder).await;
-    let (how, leftovers) = match started {
+    let (how, leftovers, words) = match started {
         Ok(job) => see_to_its_end(job, folder, &copy, evicted).await,
-        Err(how) => (how, 0),
+        Err(how) => (how, 0, Vec::new()),
     };
     let ended = State::Ended(Ended {
         copy,
         how,
         leftovers,
+        told: words,
     });
     told(folder, &ended).await?;
     Ok(CopyEnd::Done)
@@ -114,7 +115,7 @@ async fn see_to_its_end(
     folder: &JobFolder,
     copy: &Copy,
     evicted: impl Future<Output = ()>,
-) -> (How, u32) {
+) -> (How, u32, Vec<String>) {
     let over = wait(&mut *job, folder, copy, evicted).await;
     let (how, grace) = match over {
         Over::Ended(JobEnd::Exited(code)) => (How::Exited(code), Duration::ZERO),
@@ -126,10 +127,11 @@ async fn see_to_its_end(
         Over::Evicted => (How::Evicted, EVICTION_GRACE),
         Over::Unheard => (How::Evicted, Duration::ZERO),
     };
-    match job.end(grace).await {
-        Ending::Gone(left) => (how, left),
-        Ending::OutOfReach => (how, 0),
-    }
+    let left = match job.end(grace).await {
+        Ending::Gone(left) => left,
+        Ending::OutOfReach => 0,
+    };
+    (how, left, job.told())
 }
 
 async fn wait(

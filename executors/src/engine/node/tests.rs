@@ -233,6 +233,7 @@ async fn what_its_node_could_not_hold_has_not_failed() {
         copy: copy(0),
         how: How::NotHeld("bwrap: no room".to_owned()),
         leftovers: 0,
+        told: Vec::new(),
     });
     of_job.set_state(&ended).expect("written");
     let error = job.wait().await.expect_err("it never ran");
