@@ -20,6 +20,8 @@ const MOST_BYTES: u64 = 16 * 1024 * 1024;
 /// So much of what is printed is looked at.
 const LOG_TAIL: u64 = 4 * 1024;
 
+/// What the names of folders begin with that are being removed.
+const OVER: &str = "over-";
 /// What is to be run; gone once somebody has begun to, since secrets are in it.
 const ORDER: &str = "order.json";
 /// Whose the job is: a name that one file gets, and no second one.
@@ -269,11 +271,26 @@ impl JobFolder {
         let _nothing_there = fs::remove_file(self.0.join(ORDER));
     }
 
-    /// Removes the folder; the order first, so that a copy which comes meanwhile finds nothing to do.
+    /// Removes the folder. It is put aside first, so that none is left by half: a copy that comes meanwhile finds nothing to
+    /// do, and one that runs can't say that it is well any more, and ends itself.
     pub(super) fn remove(&self) {
-        self.remove_order();
-        // What stays says nothing to anybody.
-        let _stays = fs::remove_dir_all(&self.0);
+        let aside = (self.0).with_file_name(format!("{OVER}{}", self.name()));
+        let removed = fs::rename(&self.0, &aside).and_then(|()| fs::remove_dir_all(aside));
+        // What stays is swept later.
+        tracing::debug!(?removed, job = self.name(), "the folder of a job");
+    }
+
+    /// Removes what is left of folders whose removal was broken off.
+    pub(super) fn sweep(jobs: &Path) {
+        let over = tm_untrusted::entries(jobs).filter(|entry| {
+            entry
+                .file_name()
+                .as_encoded_bytes()
+                .starts_with(OVER.as_bytes())
+        });
+        for entry in over {
+            let _stays = fs::remove_dir_all(entry.path());
+        }
     }
 
     fn read<Content: DeserializeOwned>(&self, name: &str) -> io::Result<Content> {

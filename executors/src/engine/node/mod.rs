@@ -12,6 +12,7 @@ mod remote;
 mod runner;
 #[cfg(test)]
 pub(super) mod tests;
+mod told;
 
 pub use folder::{Copy, JobFolder};
 pub use remote::RemoteEngine;

@@ -111,12 +111,16 @@ impl Engine for RemoteEngine {
     fn clear(&self) -> Pending<'_, ()> {
         Box::pin(async {
             let mut ending = JoinSet::new();
+            JobFolder::sweep(&self.jobs);
             for folder in JobFolder::all(&self.jobs) {
                 self.launcher.take_over(&folder);
-                let (name, mut job) = (folder.name().to_owned(), self.job(folder));
+                let mut job = self.job(folder.clone());
                 ending.spawn(async move {
                     let ending = job.end(Duration::ZERO).await;
+                    let name = folder.name();
                     tracing::info!(job = name, ?ending, told = ?job.told(), "a job that was left");
+                    // Whoever could not be reached ends itself without it.
+                    folder.remove();
                 });
             }
             ending.join_all().await;

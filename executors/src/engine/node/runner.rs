@@ -3,6 +3,7 @@
 
 use super::folder::{Copy, Ended, How, JobFolder, Lease, Running, State, Wishes};
 use super::order::Order;
+use super::told::{Told, UNHEARD_LIMIT};
 use crate::Error;
 use crate::engine::{Ending, Engine as _, Job, JobEnd, LocalEngine};
 use std::sync::Arc;
@@ -15,8 +16,6 @@ use tokio::time::Instant;
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// So often a copy says that it is well.
 const BEAT_EVERY: Duration = Duration::from_secs(5);
-/// A copy that can't say that it is well for so long ends itself: tm may have given it up.
-const UNHEARD_LIMIT: Duration = Duration::from_secs(30);
 /// An engine that takes a place away tells everybody there at once: a program that failed is asked so long afterwards
 /// whether it was that.
 const EVICTION_IS_TOLD_WITHIN: Duration = Duration::from_millis(500);
@@ -53,9 +52,10 @@ pub async fn run_copy(
             return Ok(CopyEnd::Second);
         }
     }
+    let told = Told::new(folder);
     let started = start(folder).await;
     let (how, leftovers, words) = match started {
-        Ok(job) => see_to_its_end(job, folder, &copy, evicted).await,
+        Ok(job) => see_to_its_end(job, &told, &copy, evicted).await,
         Err(how) => (how, 0, Vec::new()),
     };
     let ended = State::Ended(Ended {
@@ -64,21 +64,8 @@ pub async fn run_copy(
         leftovers,
         told: words,
     });
-    told(folder, &ended).await?;
+    told.ended(&ended).await?;
     Ok(CopyEnd::Done)
-}
-
-/// Says how it ended; tried for a while, since tm can't use what the job worked on before it knows.
-async fn told(folder: &JobFolder, ended: &State) -> Result<(), Error> {
-    let give_up_at = Instant::now() + UNHEARD_LIMIT;
-    loop {
-        match folder.set_state(ended) {
-            // Nobody waits for it any more.
-            Err(_) if !folder.path().exists() => return Ok(()),
-            Err(_) if Instant::now() < give_up_at => tokio::time::sleep(LOOK_EVERY).await,
-            told => return told,
-        }
-    }
 }
 
 async fn start(folder: &JobFolder) -> Result<Box<dyn Job>, How> {
@@ -112,11 +99,11 @@ enum Over {
 
 async fn see_to_its_end(
     mut job: Box<dyn Job>,
-    folder: &JobFolder,
+    told: &Told,
     copy: &Copy,
     evicted: impl Future<Output = ()>,
 ) -> (How, u32, Vec<String>) {
-    let over = wait(&mut *job, folder, copy, evicted).await;
+    let over = wait(&mut *job, told, copy, evicted).await;
     let (how, grace) = match over {
         Over::Ended(JobEnd::Exited(code)) => (How::Exited(code), Duration::ZERO),
         Over::Ended(JobEnd::Killed | JobEnd::TimedOut | JobEnd::Unknown) => {
@@ -136,12 +123,12 @@ async fn see_to_its_end(
 
 async fn wait(
     job: &mut dyn Job,
-    folder: &JobFolder,
+    told: &Told,
     copy: &Copy,
     evicted: impl Future<Output = ()>,
 ) -> Over {
     let mut evicted = std::pin::pin!(evicted);
-    let mut heard = correspond(folder.clone(), copy.clone());
+    let mut heard = correspond(told.clone(), copy.clone());
     let mut asked = 0;
     loop {
         let unheard_at = heard.borrow_and_update().at + UNHEARD_LIMIT;
@@ -189,7 +176,7 @@ struct Heard {
 
 /// Says again and again that a copy is well, and reads what tm wants, for as long as somebody listens. A thread of its own
 /// does, since a file system of many machines may make whoever asks it wait for ever.
-fn correspond(folder: JobFolder, copy: Copy) -> watch::Receiver<Heard> {
+fn correspond(told: Told, copy: Copy) -> watch::Receiver<Heard> {
     let begun = Instant::now();
     let (sender, receiver) = watch::channel(Heard {
         wishes: Wishes::default(),
@@ -208,13 +195,13 @@ fn correspond(folder: JobFolder, copy: Copy) -> watch::Receiver<Heard> {
             if now >= due {
                 running.beats += 1;
                 running.ran_ms = milliseconds(now - begun);
-                if folder.set_state(&State::Running(running.clone())).is_ok() {
+                if told.is_well(&State::Running(running.clone())) {
                     heard.at = now;
                     due = now + BEAT_EVERY;
                 }
             }
             // What can't be read now is read the next time.
-            heard.wishes = folder.wishes().unwrap_or(heard.wishes);
+            heard.wishes = told.folder().wishes().unwrap_or(heard.wishes);
             sender.send_replace(heard);
             std::thread::sleep(LOOK_EVERY);
         }
