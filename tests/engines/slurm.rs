@@ -298,10 +298,13 @@ fn while_slurm_is_down_a_run_waits_and_nothing_is_charged() {
         .find(|line| line.contains("START"))
         .expect("it goes on");
     cluster.end_controller();
-    // Nobody answers for as long as Slurm's own programs are patient.
-    assert!(!cluster.ask("squeue", &[]).status.success());
+    lines
+        .find(|line| line.contains("what is to be started waits: Slurm says:"))
+        .expect("it says why nothing goes on");
     cluster.start_controller();
     let rest: Vec<String> = lines.collect();
+    let is_back = |line: &String| line.contains("jobs are taken again");
+    assert!(rest.iter().any(is_back), "{rest:?}");
     assert!(run.wait().expect("it ends").success(), "{rest:?}");
     let report = scene.report();
     assert_all_landed(&report);

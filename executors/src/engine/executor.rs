@@ -157,6 +157,11 @@ impl Executor {
         self
     }
 
+    /// Returns what is in the way of all jobs of an engine at the moment.
+    pub fn trouble(&self) -> Option<String> {
+        self.engines.iter().find_map(|engine| engine.trouble())
+    }
+
     /// Waits until nothing is left to be taken away of jobs that are over.
     pub async fn settled(&self) {
         for engine in &self.engines {

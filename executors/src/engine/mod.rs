@@ -68,6 +68,11 @@ pub trait Engine: Debug + Send + Sync {
         Box::pin(async {})
     }
 
+    /// Returns what is in the way of all its jobs at the moment, in words for people: it does not answer, or has no room.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
     /// Tells whether the kernel of this machine sees what jobs write, so that it can tell of their files.
     fn writes_here(&self) -> bool;
 

@@ -49,6 +49,11 @@ pub(crate) struct EffectRunner {
 }
 
 impl EffectRunner {
+    /// Returns why no jobs are taken at the moment where they are to run.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.setup.executor.trouble()
+    }
+
     pub(crate) fn new(setup: RunSetup) -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
         let setup = Arc::new(setup);

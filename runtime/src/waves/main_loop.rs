@@ -36,6 +36,8 @@ pub struct Run {
     activity: ActivityLog,
     clock: SteadyClock,
     effects: EffectRunner,
+    /// Why no jobs are taken where they are to run, where that has been told.
+    trouble: Option<String>,
     /// What is to be taken in next.
     incoming: Vec<Incoming>,
 }
@@ -110,6 +112,7 @@ impl Run {
             activity,
             clock,
             effects: EffectRunner::new(setup),
+            trouble: None,
             incoming: vec![Incoming::Input(Box::new(first))],
         })
     }
@@ -225,6 +228,7 @@ impl Run {
     ) -> Vec<Incoming> {
         let mut inputs = Vec::new();
         while inputs.is_empty() {
+            self.tell_trouble(listener);
             let wake = self
                 .scheduler
                 .next_wake()
@@ -244,6 +248,23 @@ impl Run {
             }
         }
         inputs
+    }
+
+    /// Says once that no jobs are taken where they are to run, and once that they are again.
+    fn tell_trouble(&mut self, listener: &mut impl FnMut(Timestamp, &RunEvent, &Scheduler)) {
+        let trouble = self.effects.trouble();
+        if trouble.is_some() == self.trouble.is_some() {
+            return;
+        }
+        let told = match &trouble {
+            Some(words) => RunEvent::Warning(format!("what is to be started waits: {words}")),
+            None => RunEvent::Note("jobs are taken again".to_owned()),
+        };
+        self.trouble = trouble;
+        let at = self.clock.now();
+        // What can't be written now is told all the same.
+        let _left_out = self.activity.append(at, &told.noticed());
+        listener(at, &told, &self.scheduler);
     }
 
     /// Returns what is to be done for somebody who steers the run.

@@ -36,6 +36,11 @@ pub trait Launcher: Debug + Send + Sync {
     /// Returns how a job stands with the engine, as far as is known.
     fn standing(&self, job: &JobFolder) -> Standing;
 
+    /// Returns what is in the way of all jobs at the moment; see [`crate::engine::Engine::trouble`].
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
     /// Has whatever the engine has of a job taken away, and forgets it.
     fn cancel(&self, job: &JobFolder);
 

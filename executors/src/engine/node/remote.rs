@@ -132,6 +132,10 @@ impl Engine for RemoteEngine {
         self.launcher.settled()
     }
 
+    fn trouble(&self) -> Option<String> {
+        self.launcher.trouble()
+    }
+
     /// The kernel of this machine hears nothing of what others write.
     fn writes_here(&self) -> bool {
         false

@@ -94,6 +94,10 @@ impl Launcher for SlurmLauncher {
         self.0.standing(job)
     }
 
+    fn trouble(&self) -> Option<String> {
+        self.0.trouble()
+    }
+
     fn cancel(&self, job: &JobFolder) {
         self.0.cancel(job);
     }

@@ -47,6 +47,8 @@ struct State {
     /// Folders of jobs that are over: Slurm may have more of them than it told, where an answer was lost.
     past: BTreeSet<String>,
     is_tended: bool,
+    /// Why no job is taken at the moment, or nobody answers.
+    trouble: Option<String>,
 }
 
 /// What is known of a job.
@@ -109,6 +111,10 @@ impl Tended {
         known.map_or_else(nobody, |known| known.standing)
     }
 
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.state.lock().trouble.clone()
+    }
+
     pub(super) fn forget(&self, job: &JobFolder) {
         let mut state = self.state.lock();
         state.known.remove(job);
@@ -164,6 +170,7 @@ impl Tended {
             }
             let words = match self.sent(&job, &about).await {
                 Submitted::Job(id) => {
+                    self.state.lock().trouble = None;
                     self.change(&job, |known| known.stage = Stage::Sent(Some(id)));
                     continue;
                 }
@@ -255,6 +262,7 @@ impl Tended {
     fn slurm_is_away(&self, words: &str) {
         tracing::warn!(words, "Slurm does not take jobs, or does not answer");
         let mut state = self.state.lock();
+        state.trouble = Some(format!("Slurm says: {words}"));
         for known in state.known.values_mut() {
             if matches!(known.standing, Standing::Waiting(_)) {
                 known.standing = Standing::Waiting(format!("Slurm says: {words}"));
@@ -270,6 +278,10 @@ impl Tended {
             Err(error) => return self.slurm_is_away(&error.with_causes()),
         };
         let queued = queue::read(&said.stdout);
+        if self.next_unsent().is_none() {
+            // One that is refused for want of room is still to be sent.
+            self.state.lock().trouble = None;
+        }
         let missing = self.compare(&queued);
         for (job, id) in missing {
             let standing = state_elsewhere(id.as_deref()).await;
