@@ -2,4 +2,5 @@
 //! this machine has another one, so that what is not shared is missed.
 
 mod cluster;
+mod kubernetes;
 mod slurm;
