@@ -1,5 +1,7 @@
 //! Requests to an API server, as JSON. Knows no kind of object.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -31,6 +33,15 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
+    /// There is no such object, or another one of that name: asking again would not help.
+    pub(super) fn is_for_good(&self) -> bool {
+        match self.status {
+            Some(404 | 422) => true,
+            Some(409) => self.said.contains("Precondition failed"),
+            _ => false,
+        }
+    }
+
     fn silence(error: &dyn std::fmt::Display) -> Self {
         Self {
             status: None,
@@ -40,10 +51,13 @@ impl Refusal {
 }
 
 impl Api {
-    /// `authority` is the file of certificates that the server's own is proved by.
-    pub(super) fn new(address: String, authority: &Path, token: &str) -> Self {
-        let text = std::fs::read(authority).expect("certificates");
-        let certificates: Vec<Certificate<'static>> = parse_pem(&text)
+    /// The server and the user that a configuration names.
+    pub(super) fn of(kubeconfig: &Path) -> Self {
+        let text = std::fs::read(kubeconfig).expect("a configuration");
+        let config: Value = serde_json::from_slice(&text).expect("JSON");
+        let cluster = &config["clusters"][0]["cluster"];
+        let authority = STANDARD.decode(text_of(&cluster["certificate-authority-data"]));
+        let certificates: Vec<Certificate<'static>> = parse_pem(&authority.expect("base64"))
             .filter_map(|item| match item.expect("PEM") {
                 PemItem::Certificate(certificate) => Some(certificate),
                 _ => None,
@@ -52,15 +66,15 @@ impl Api {
         let tls = TlsConfig::builder()
             .root_certs(RootCerts::new_with_certs(&certificates))
             .build();
-        let config = ureq::Agent::config_builder()
+        let agent = ureq::Agent::config_builder()
             .tls_config(tls)
             .http_status_as_error(false)
             .timeout_global(Some(LIMIT))
             .proxy(None);
         Self {
-            agent: config.build().into(),
-            address,
-            token: token.to_owned(),
+            agent: agent.build().into(),
+            address: text_of(&cluster["server"]).to_owned(),
+            token: text_of(&config["users"][0]["user"]["token"]).to_owned(),
             is_cut: Arc::default(),
         }
     }
@@ -158,4 +172,8 @@ impl Api {
         let line = self.clone();
         Ok(events.take_while(move |_| line.through().is_ok()))
     }
+}
+
+fn text_of(value: &Value) -> &str {
+    value.as_str().expect("a text")
 }

@@ -6,9 +6,12 @@ use super::pod::Loss;
 use super::program;
 use crate::scene::{Scene, write};
 use crate::skipping::lacks;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::Write as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -58,7 +61,7 @@ pub(super) struct ControlPlane {
     nodes: BTreeMap<String, Kubelet>,
     helpers: Vec<Running>,
     server: Option<Running>,
-    store: Option<Running>,
+    _store: Running,
     folder: PathBuf,
     ports: [u16; 3],
     api: Api,
@@ -80,24 +83,27 @@ impl ControlPlane {
         std::fs::set_permissions(scene.path(""), mode).expect("permissions");
         write(&folder.join("tokens"), TOKENS);
         let ports = ports();
-        let store = Some(start_store(&folder, ports));
+        let store = start_store(&folder, ports);
         let server = Some(start_server(&folder, ports));
         let authority = folder.join("certificates/apiserver.crt");
-        until("a certificate", || authority.is_file().then_some(()));
-        let address = format!("https://127.0.0.1:{}", ports[0]);
-        let api = Api::new(address, &authority, "everything");
+        let authority = until("a certificate", || {
+            std::fs::read(&authority)
+                .ok()
+                .filter(|text| text.ends_with(b"END CERTIFICATE-----\n"))
+        });
+        for (name, token) in [("admin", "everything"), ("stranger", "nothing")] {
+            let config = kubeconfig(ports[0], &authority, name, token);
+            write(&folder.join(format!("{name}.kubeconfig")), &config);
+        }
         let mut plane = Self {
             nodes: BTreeMap::new(),
             helpers: Vec::new(),
             server,
-            store,
+            _store: store,
+            api: Api::of(&folder.join("admin.kubeconfig")),
             folder,
             ports,
-            api,
         };
-        for (name, token) in [("admin", "everything"), ("stranger", "nothing")] {
-            plane.write_kubeconfig(name, token);
-        }
         plane.until_ready();
         plane.helpers = vec![plane.start_controllers(), plane.start_scheduler()];
         plane.until(
@@ -217,24 +223,6 @@ impl ControlPlane {
         until("an API server", || self.api.text("/readyz").ok());
     }
 
-    fn write_kubeconfig(&self, name: &str, token: &str) {
-        let authority = std::fs::read(self.folder.join("certificates/apiserver.crt"));
-        let authority = authority.expect("certificates");
-        let authority =
-            base64::Engine::encode(&base64::engine::general_purpose::STANDARD, authority);
-        let server = format!("https://127.0.0.1:{}", self.ports[0]);
-        let config = json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "test",
-            "clusters": [{"name": "test", "cluster": {"server": server, "certificate-authority-data": authority}}],
-            "users": [{"name": name, "user": {"token": token}}],
-            "contexts": [{"name": "test", "context": {"cluster": "test", "user": name}}],
-        });
-        write(
-            &self.folder.join(format!("{name}.kubeconfig")),
-            &config.to_string(),
-        );
-    }
-
     /// A call of a helper of the server, of which there is one alone.
     fn helper(&self, name: &str) -> Command {
         let mut command = tool(name);
@@ -285,8 +273,26 @@ impl Drop for ControlPlane {
             let log = log.expect("a log");
             std::fs::copy(log.path(), kept.join(log.file_name())).expect("a copy");
         }
-        eprintln!("what Kubernetes said: {}", kept.display());
+        writeln!(
+            std::io::stderr(),
+            "what Kubernetes said: {}",
+            kept.display()
+        )
+        .expect("somebody listens");
     }
+}
+
+/// How a user reaches the server, as JSON, which is YAML as well.
+fn kubeconfig(port: u16, authority: &[u8], name: &str, token: &str) -> String {
+    let authority = STANDARD.encode(authority);
+    let server = format!("https://127.0.0.1:{port}");
+    let config = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "test",
+        "clusters": [{"name": "test", "cluster": {"server": server, "certificate-authority-data": authority}}],
+        "users": [{"name": name, "user": {"token": token}}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": name}}],
+    });
+    config.to_string()
 }
 
 fn tool(name: &str) -> Command {

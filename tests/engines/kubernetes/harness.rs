@@ -1,9 +1,11 @@
 //! What the Kubernetes of tests is relied on for.
 
+use super::api::Api;
 use super::control_plane::ControlPlane;
 use super::pod::Loss;
 use crate::scene::Scene;
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 
 const JOBS: &str = "/apis/batch/v1/namespaces/default/jobs";
 const PODS: &str = "/api/v1/namespaces/default/pods";
@@ -22,10 +24,15 @@ fn container(script: &str) -> Value {
 }
 
 fn add_job(plane: &ControlPlane, name: &str, container: &Value) {
+    add_job_with(plane, name, container, &json!([]));
+}
+
+fn add_job_with(plane: &ControlPlane, name: &str, container: &Value, volumes: &Value) {
     let spec = json!({
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": 1,
         "containers": [container],
+        "volumes": volumes,
     });
     let job = json!({
         "metadata": {"name": name},
@@ -55,6 +62,44 @@ fn runs(pod: &Value) -> bool {
     pod["status"]["phase"] == "Running" && pod["metadata"]["deletionTimestamp"].is_null()
 }
 
+/// Which runs although another one was there before.
+fn runs_beside(other: &Value) -> impl Fn(&Value) -> bool {
+    |pod| runs(pod) && pod["metadata"]["uid"] != other["metadata"]["uid"]
+}
+
+fn waiting(pod: &Value) -> &Value {
+    &pod["status"]["containerStatuses"][0]["state"]["waiting"]
+}
+
+fn has_failed(job: &Value) -> bool {
+    job["status"]["conditions"][0]["type"] == "Failed"
+}
+
+fn log(plane: &ControlPlane, job: &str, how: &str) -> String {
+    let pod = pod(plane, job, |_| true);
+    let name = pod["metadata"]["name"].as_str().expect("a name");
+    let log = plane.api().text(&format!("{PODS}/{name}/log?{how}"));
+    log.expect("a log")
+}
+
+/// How many processes of this machine are a pod's.
+fn processes_of(pod: &Value) -> usize {
+    let mark = format!(
+        "HOSTNAME={}",
+        pod["metadata"]["name"].as_str().expect("a name")
+    );
+    let processes = glob::glob("/proc/[0-9]*").expect("a pattern").flatten();
+    let is_of_pod = |process: &PathBuf| {
+        let [environment, name] =
+            ["environ", "comm"].map(|name| std::fs::read(process.join(name)).unwrap_or_default());
+        // One that waits for all others outside of their space.
+        let waits = name == b"unshare\n";
+        let mut variables = environment.split(|&byte| byte == 0);
+        !waits && variables.any(|variable| variable == mark.as_bytes())
+    };
+    processes.filter(is_of_pod).count()
+}
+
 fn terminated(pod: &Value) -> &Value {
     &pod["status"]["containerStatuses"][0]["state"]["terminated"]
 }
@@ -75,19 +120,165 @@ fn a_job_ends_as_its_program_does_and_what_it_prints_is_kept() {
     let Some((_scene, plane)) = begin(&["n1"]) else {
         return;
     };
-    add_job(&plane, "good", &container("echo \"it works\""));
+    add_job(&plane, "good", &container("echo it; echo works"));
     plane.until(&format!("{JOBS}/good"), |job| {
         job["status"]["succeeded"] == 1
     });
-    let done = pod(&plane, "good", |_| true);
-    let name = done["metadata"]["name"].as_str().expect("a name");
-    let log = plane.api().text(&format!("{PODS}/{name}/log"));
-    assert_eq!(log.expect("a log"), "it works\n");
+    assert_eq!(log(&plane, "good", "follow=true"), "it\nworks\n");
+    assert_eq!(log(&plane, "good", "tailLines=1"), "works\n");
 
     add_job(&plane, "bad", &container("exit 7"));
-    plane.until(&format!("{JOBS}/bad"), |job| {
-        job["status"]["conditions"][0]["type"] == "Failed"
-    });
+    plane.until(&format!("{JOBS}/bad"), has_failed);
     let failed = pod(&plane, "bad", |_| true);
     assert_eq!(terminated(&failed)["exitCode"], 7, "{failed}");
+
+    // What was begun elsewhere ends with it, and who does not hear is killed.
+    let deaf = "trap '' TERM; setsid sleep 100 & echo on; while true; do wait; done";
+    add_job(&plane, "deaf", &container(deaf));
+    let running = pod(&plane, "deaf", runs);
+    assert_eq!(processes_of(&running), 2);
+    let removed = plane
+        .api()
+        .delete(&format!("{JOBS}/deaf?propagationPolicy=Foreground"));
+    removed.expect("it is deleted");
+    plane.until(&pods_of("deaf"), |pods| pods["items"] == json!([]));
+    assert_eq!(processes_of(&running), 0);
+}
+
+#[test]
+fn a_container_has_the_variables_the_user_and_the_claims_of_its_pod() {
+    let Some((scene, plane)) = begin(&["n1"]) else {
+        return;
+    };
+    let shared = scene.path("shared");
+    std::fs::create_dir(&shared).expect("a folder");
+    let all = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(&shared, all).expect("permissions");
+    let wanted = json!({
+        "name": "main",
+        "image": "any",
+        "command": ["sh", "-c", "echo \"$*\" $(id -u) $A_KEY $NODE > seen; ls $TEMPORARY > temporary", "sh"],
+        "args": ["$(A_KEY)", "$(NOBODY)", "$$(A_KEY)"],
+        "workingDir": shared,
+        "envFrom": [{"prefix": "A_", "secretRef": {"name": "keys"}}],
+        "env": [
+            {"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
+            {"name": "TEMPORARY", "value": plane.with(scene.program(Path::new("true"))).get_envs().find_map(
+                |(name, value)| (name == "TMPDIR").then_some(value?.to_str()?))},
+        ],
+        "securityContext": {"runAsUser": 12345},
+        "volumeMounts": [{"name": "work", "mountPath": shared}],
+    });
+    let volumes = json!([{"name": "work", "persistentVolumeClaim": {"claimName": "work"}}]);
+    add_job_with(&plane, "all", &wanted, &volumes);
+    // Each is waited for.
+    pod(&plane, "all", |pod| {
+        pod["status"]["conditions"][0]["reason"] == "Unschedulable"
+    });
+    plane.add_claim("work", &shared);
+    pod(&plane, "all", |pod| {
+        waiting(pod)["reason"] == "CreateContainerConfigError"
+    });
+    let secret = json!({"metadata": {"name": "keys"}, "stringData": {"KEY": "secret"}});
+    let added = plane
+        .api()
+        .post("/api/v1/namespaces/default/secrets", &secret);
+    added.expect("a secret");
+    plane.until(&format!("{JOBS}/all"), |job| {
+        job["status"]["succeeded"] == 1
+    });
+    let seen = std::fs::read_to_string(shared.join("seen"));
+    assert_eq!(
+        seen.expect("it is written"),
+        "secret $(NOBODY) $(A_KEY) 12345 secret n1\n"
+    );
+    let temporary = std::fs::read_to_string(shared.join("temporary"));
+    assert_eq!(
+        temporary.expect("it is written"),
+        "",
+        "a folder of the node's own"
+    );
+}
+
+#[test]
+fn what_a_node_takes_away_or_never_starts_is_reported_as_kubernetes_does() {
+    let Some((_scene, plane)) = begin(&["n1"]) else {
+        return;
+    };
+    let mut missing = container("true");
+    missing["image"] = json!("missing:1");
+    add_job(&plane, "missing", &missing);
+    for reason in ["ErrImagePull", "ImagePullBackOff"] {
+        pod(&plane, "missing", |pod| waiting(pod)["reason"] == reason);
+    }
+    for (name, loss) in [("large", Loss::OutOfMemory), ("moved", Loss::Evicted)] {
+        add_job(&plane, name, &container("sleep 100"));
+        plane.lose(&pod(&plane, name, runs), loss);
+        plane.until(&format!("{JOBS}/{name}"), has_failed);
+    }
+    let large = pod(&plane, "large", |_| true);
+    assert_eq!(terminated(&large)["reason"], "OOMKilled", "{large}");
+    let moved = pod(&plane, "moved", |_| true);
+    assert_eq!(moved["status"]["reason"], "Evicted", "{moved}");
+}
+
+#[test]
+fn a_pod_of_a_node_that_is_cut_off_is_replaced_and_both_run_until_it_returns() {
+    let Some((_scene, mut plane)) = begin(&["n1", "n2", "n3"]) else {
+        return;
+    };
+    add_job(&plane, "job", &container("exec sleep 100"));
+    let first = pod(&plane, "job", runs);
+    let node = first["spec"]["nodeName"].as_str().expect("a node");
+    plane.take_node(node);
+    let second = pod(&plane, "job", runs_beside(&first));
+    assert_eq!([&first, &second].map(processes_of), [1, 1]);
+    plane.return_node(node);
+    plane.until(&pods_of("job"), |pods| {
+        pods["items"].as_array().map(Vec::len) == Some(1)
+    });
+    assert_eq!([&first, &second].map(processes_of), [0, 1]);
+
+    let node = second["spec"]["nodeName"].as_str().expect("a node");
+    plane.kill_node(node);
+    assert_eq!(processes_of(&second), 0);
+    let third = pod(&plane, "job", runs_beside(&second));
+    plane.add_node(node);
+    plane.until(&pods_of("job"), |pods| {
+        pods["items"].as_array().map(Vec::len) == Some(1)
+    });
+    assert_eq!(processes_of(&third), 1);
+}
+
+#[test]
+fn jobs_go_on_while_the_server_is_away_and_their_end_is_told_when_it_is_back() {
+    let Some((scene, mut plane)) = begin(&["n1"]) else {
+        return;
+    };
+    scene.pipe("started");
+    let script = format!("echo on > {}", scene.path("started").display());
+    add_job(&plane, "job", &container(&script));
+    pod(&plane, "job", runs);
+    plane.stop_api();
+    assert_eq!(
+        plane.api().get(JOBS).expect_err("nobody answers").status,
+        None
+    );
+    // It ends now.
+    drop(std::fs::read(scene.path("started")).expect("it runs"));
+    plane.start_api();
+    plane.until(&format!("{JOBS}/job"), |job| {
+        job["status"]["succeeded"] == 1
+    });
+}
+
+#[test]
+fn a_stranger_is_told_that_something_is_forbidden() {
+    let Some((_scene, plane)) = begin(&[]) else {
+        return;
+    };
+    let refusal = Api::of(&plane.kubeconfig_of_stranger())
+        .get(JOBS)
+        .expect_err("it is refused");
+    assert_eq!(refusal.status, Some(403), "{refusal:?}");
 }

@@ -8,6 +8,7 @@ mod harness;
 mod kubelet;
 mod logs;
 mod pod;
+mod report;
 
 use std::process::{Command, Stdio};
 

@@ -5,17 +5,21 @@ use super::api::{Api, Refusal};
 use super::container::{Container, Order};
 use super::environment::{environment, expand, items, text};
 use super::kubelet::Node;
-use super::now;
+use super::report::{End, Reason, Report, State};
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// So often a pod is looked at.
 const LOOK: Duration = Duration::from_millis(10);
 /// So often what was not there is asked for again.
 const AGAIN: Duration = Duration::from_millis(200);
+
+/// After so long an image that is not there is asked for more seldom.
+const BACK_OFF: Duration = Duration::from_secs(1);
 
 /// What a pod is to do, as far as somebody said something.
 #[derive(Clone, Copy, Default)]
@@ -30,7 +34,7 @@ pub(super) struct Wish {
 }
 
 /// What a node takes a container away for.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(super) enum Loss {
     /// It used more memory than it may.
     OutOfMemory,
@@ -42,7 +46,7 @@ pub(super) enum Loss {
 pub(super) struct Pod {
     wish: Arc<Mutex<Wish>>,
     is_over: Arc<Mutex<bool>>,
-    thread: Option<std::thread::JoinHandle<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Pod {
@@ -50,13 +54,14 @@ impl Pod {
     pub(super) fn start(node: Arc<Node>, pod: Value, begins_late: bool) -> Self {
         let wish = Arc::new(Mutex::new(Wish::default()));
         let is_over = Arc::new(Mutex::new(false));
+        let log = log_of(node.folder(), &text(&pod["metadata"]["uid"]));
         let keeper = Keeper {
-            container: format!("test://{}", text(&pod["metadata"]["uid"])),
+            report: Report::new(pod.clone(), log.clone()),
             pod,
+            log,
             node,
             wish: wish.clone(),
             is_over: is_over.clone(),
-            begins: now(),
         };
         let thread = std::thread::spawn(move || keeper.keep(begins_late));
         Self {
@@ -77,9 +82,7 @@ impl Pod {
 
     /// Nobody looks after it any more.
     pub(super) fn is_done(&self) -> bool {
-        self.thread
-            .as_ref()
-            .is_none_or(|thread| thread.is_finished())
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 }
 
@@ -101,20 +104,24 @@ pub(super) fn log_of(folder: &Path, uid: &str) -> PathBuf {
 struct Keeper {
     node: Arc<Node>,
     pod: Value,
+    report: Report,
+    log: PathBuf,
     wish: Arc<Mutex<Wish>>,
     is_over: Arc<Mutex<bool>>,
-    container: String,
-    begins: String,
 }
 
 impl Keeper {
     fn keep(self, begins_late: bool) {
-        let is_over = ["Succeeded", "Failed"].map(|phase| self.pod["status"]["phase"] == phase);
-        if !is_over.contains(&true) {
-            if begins_late {
-                self.say_ended(137, "ContainerStatusUnknown");
-            } else if let Some(container) = self.begin() {
-                self.run(container);
+        let phase = &self.pod["status"]["phase"];
+        if phase != "Succeeded" && phase != "Failed" {
+            let end = if begins_late {
+                Some(End::Unknown)
+            } else {
+                self.begin().and_then(|container| self.run(container))
+            };
+            *self.is_over.lock() = true;
+            if let Some(end) = end {
+                self.say(&State::Ended(end));
             }
         }
         *self.is_over.lock() = true;
@@ -132,16 +139,16 @@ impl Keeper {
 
     /// Starts its container as soon as that can be done.
     fn begin(&self) -> Option<Container> {
-        let mut said = String::new();
+        let mut said = None;
+        let begins = Instant::now();
         while !self.has_to_end() {
-            let (reason, message) = match self.try_begin() {
+            let reason = match self.try_begin(begins.elapsed()) {
                 Ok(container) => return Some(container),
                 Err(reason) => reason,
             };
-            if said != message {
-                said.clone_from(&message);
-                let waiting = json!({"waiting": {"reason": reason, "message": message}});
-                self.say("Pending", &waiting, &json!({}));
+            if said.as_ref() != Some(&reason) {
+                said = Some(reason.clone());
+                self.say(&State::Waiting(reason));
             }
             let looks = Instant::now();
             while looks.elapsed() < AGAIN && !self.has_to_end() {
@@ -151,27 +158,12 @@ impl Keeper {
         None
     }
 
-    /// A reason of Kubernetes' own why not, and what is said of it.
-    fn try_begin(&self) -> Result<Container, (&'static str, String)> {
+    /// Starts its container, which was tried for so long, or says why not.
+    fn try_begin(&self, tried: Duration) -> Result<Container, Reason> {
         let spec = &self.pod["spec"];
-        let [container] = spec["containers"].as_array().expect("a list").as_slice() else {
-            return Err((
-                "CreateContainerError",
-                "this node runs one container of a pod".to_owned(),
-            ));
-        };
-        if spec["initContainers"].is_array() || spec["restartPolicy"] != "Never" {
-            let message = "this node prepares nothing and restarts nothing".to_owned();
-            return Err(("CreateContainerError", message));
-        }
-        let image = text(&container["image"]);
-        if image.starts_with("missing:") {
-            let reason = "ErrImagePull";
-            return Err((
-                reason,
-                format!("failed to pull image \"{image}\": not found"),
-            ));
-        }
+        let container = &spec["containers"][0];
+        understood(spec)?;
+        found(&text(&container["image"]), tried)?;
         let api = self.node.api();
         volumes(api, &self.pod, container).map_err(|why| ("ContainerCreating", why))?;
         let variables = environment(api, &self.pod, container)
@@ -184,140 +176,97 @@ impl Keeper {
             folder: container["workingDir"].as_str().map(PathBuf::from),
             user: either(spec, container, "runAsUser"),
             group: either(spec, container, "runAsGroup"),
-            log: log_of(self.node.folder(), &text(&self.pod["metadata"]["uid"])),
+            log: self.log.clone(),
             own: self.node.own(),
         };
         Container::start(&order).map_err(|error| ("CreateContainerError", error.to_string()))
     }
 
-    fn run(&self, mut container: Container) {
+    /// Waits for the container's end, and brings it about where it has to; `None` where nobody is to hear of it.
+    fn run(&self, mut container: Container) -> Option<End> {
+        self.say(&State::Running);
         let begins = Instant::now();
         let limit = self.pod["spec"]["activeDeadlineSeconds"].as_u64();
         let limit = limit.map(Duration::from_secs);
-        let running = json!({"running": {"startedAt": self.begins}});
-        self.say("Running", &running, &json!({}));
         let mut asked: Option<Instant> = None;
         let mut is_late = false;
-        let code = loop {
-            if let Some(code) = container.try_end() {
-                break code;
-            }
+        loop {
             let wish = self.wish();
-            is_late = limit.is_some_and(|limit| begins.elapsed() >= limit);
-            if wish.is_dead {
-                return;
+            if let Some(code) = container.try_end() {
+                return Some(match wish.loss {
+                    Some(Loss::OutOfMemory) => End::OutOfMemory,
+                    Some(Loss::Evicted) => End::Evicted,
+                    None if is_late => End::Late(code),
+                    None => End::Exited(code),
+                });
             }
-            if wish.is_gone || wish.loss.is_some() || is_late {
+            if wish.is_dead {
+                return None;
+            }
+            if wish.grace.is_some() && asked.is_none() {
+                container.terminate();
+                asked = Some(Instant::now());
+            }
+            let is_deaf = asked
+                .zip(wish.grace)
+                .is_some_and(|(asked, grace)| asked.elapsed() >= grace);
+            is_late = limit.is_some_and(|limit| begins.elapsed() >= limit);
+            if wish.is_gone || wish.loss.is_some() || is_late || is_deaf {
                 container.kill();
             }
-            if let Some(grace) = wish.grace {
-                if asked.is_none() {
-                    container.terminate();
-                }
-                if asked.get_or_insert_with(Instant::now).elapsed() >= grace {
-                    container.kill();
-                }
-            }
             std::thread::sleep(LOOK);
-        };
-        drop(container);
-        *self.is_over.lock() = true;
-        match self.wish().loss {
-            Some(Loss::OutOfMemory) => self.say_ended(137, "OOMKilled"),
-            Some(Loss::Evicted) => {
-                let message = "The node was low on resource: memory.";
-                let more = json!({"reason": "Evicted", "message": message});
-                self.say("Failed", &self.terminated(137, "Error"), &more);
-            }
-            None if is_late => {
-                let message = "Pod was active on the node longer than the specified deadline";
-                let more = json!({"reason": "DeadlineExceeded", "message": message});
-                self.say("Failed", &self.terminated(code, "Error"), &more);
-            }
-            None if code == 0 => self.say_ended(0, "Completed"),
-            None => self.say_ended(code, "Error"),
         }
-    }
-
-    fn terminated(&self, code: i32, reason: &str) -> Value {
-        let container = &self.pod["spec"]["containers"][0];
-        let is_told = code != 0 && container["terminationMessagePolicy"] == "FallbackToLogsOnError";
-        let log = log_of(self.node.folder(), &text(&self.pod["metadata"]["uid"]));
-        let log = std::fs::read(log).unwrap_or_default();
-        let last = &log[log.len().saturating_sub(2048)..];
-        let message = String::from_utf8_lossy(if is_told { last } else { b"" });
-        json!({"terminated": {
-            "exitCode": code, "reason": reason, "message": message, "containerID": self.container,
-            "startedAt": self.begins, "finishedAt": now(),
-        }})
-    }
-
-    fn say_ended(&self, code: i32, reason: &str) {
-        let phase = if code == 0 { "Succeeded" } else { "Failed" };
-        self.say(phase, &self.terminated(code, reason), &json!({}));
-    }
-
-    /// Reports a state of the container, until the server has heard it or nobody wants to.
-    fn say(&self, phase: &str, state: &Value, more: &Value) {
-        let container = &self.pod["spec"]["containers"][0];
-        let has_begun = state["waiting"].is_null();
-        let is_ready = if phase == "Running" { "True" } else { "False" };
-        let is = |kind: &str, status: &str| json!({"type": kind, "status": status, "lastTransitionTime": now()});
-        let mut status = json!({
-            "phase": phase,
-            "hostIP": "127.0.0.1",
-            "startTime": self.begins,
-            "conditions": [
-                is("Initialized", "True"), is("PodScheduled", "True"),
-                is("Ready", is_ready), is("ContainersReady", is_ready),
-            ],
-            "containerStatuses": [{
-                "name": container["name"], "image": container["image"], "imageID": container["image"],
-                "ready": phase == "Running", "started": phase == "Running", "restartCount": 0,
-                "containerID": if has_begun { &self.container } else { "" }, "state": state,
-            }],
-        });
-        for (name, value) in more.as_object().into_iter().flatten() {
-            status[name] = value.clone();
-        }
-        let uid = &self.pod["metadata"]["uid"];
-        let body = json!({"metadata": {"uid": uid}, "status": status});
-        let path = format!("{}/status", self.path());
-        self.insist(|api| api.patch(&path, &body));
     }
 
     /// Takes the pod out of the list when somebody has deleted it.
     fn leave(&self) {
-        loop {
-            let wish = self.wish();
-            if wish.is_dead || wish.is_gone {
-                return;
-            }
-            if wish.grace.is_some() {
-                let path = format!("{}?gracePeriodSeconds=0", self.path());
-                self.insist(|api| api.delete(&path));
-                return;
-            }
+        while !self.has_to_end() {
             std::thread::sleep(LOOK);
+        }
+        if !self.wish().is_gone {
+            self.insist(|api| self.report.remove(api));
         }
     }
 
-    fn path(&self) -> String {
-        let metadata = &self.pod["metadata"];
-        let [namespace, name] = ["namespace", "name"].map(|key| text(&metadata[key]));
-        format!("/api/v1/namespaces/{namespace}/pods/{name}")
+    fn say(&self, state: &State) {
+        self.insist(|api| self.report.send(api, state));
     }
 
+    /// Asks until somebody has heard it, or there is no such pod any more, or another one of that name.
     fn insist(&self, ask: impl Fn(&Api) -> Result<Value, Refusal>) {
         while !self.wish().is_dead {
             match ask(self.node.api()) {
                 Ok(_) => return,
-                // There is no such pod any more, or another one of that name.
-                Err(refusal) if matches!(refusal.status, Some(404 | 409 | 422)) => return,
+                Err(refusal) if refusal.is_for_good() => return,
                 Err(_) => std::thread::sleep(AGAIN),
             }
         }
     }
+}
+
+/// Such a pod is one that nodes of a test can run.
+fn understood(spec: &Value) -> Result<(), Reason> {
+    let one = spec["containers"].as_array().map(Vec::len) == Some(1);
+    if one && spec["initContainers"].is_null() && spec["restartPolicy"] == "Never" {
+        return Ok(());
+    }
+    let message = "this node runs pods of one container that is not restarted".to_owned();
+    Err(("CreateContainerError", message))
+}
+
+/// Every image is there but those that say that they are not.
+fn found(image: &str, tried: Duration) -> Result<(), Reason> {
+    if !image.starts_with("missing:") {
+        return Ok(());
+    }
+    Err(if tried < BACK_OFF {
+        ("ErrImagePull", format!("\"{image}\" not found"))
+    } else {
+        (
+            "ImagePullBackOff",
+            format!("Back-off pulling image \"{image}\""),
+        )
+    })
 }
 
 /// What the container says, or the pod for it.
