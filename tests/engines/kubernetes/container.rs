@@ -3,7 +3,6 @@
 
 use super::program;
 use rustix::process::{Pid, Signal, kill_process};
-use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -16,6 +15,8 @@ pub(super) struct Order {
     pub(super) folder: Option<PathBuf>,
     pub(super) user: Option<u64>,
     pub(super) group: Option<u64>,
+    /// Groups besides.
+    pub(super) groups: Vec<u64>,
     /// What it prints goes there.
     pub(super) log: PathBuf,
     /// A folder of the node, and the one of the machine in whose place a container finds it.
@@ -69,8 +70,12 @@ impl Container {
         }
     }
 
+    /// Kills all of it. What waits for the first process goes after the others have, and so tells when they have.
     pub(super) fn kill(&mut self) {
-        let _killed = self.child.kill();
+        let is_killed = self.first().map(|first| kill_process(first, Signal::KILL));
+        if !matches!(is_killed, Some(Ok(()))) {
+            let _killed = self.child.kill();
+        }
     }
 
     /// The process that is the first one in there.
@@ -89,14 +94,14 @@ impl Drop for Container {
     }
 }
 
-fn identity(order: &Order) -> Vec<OsString> {
-    let mut words = Vec::new();
-    if let Some(group) = order.group.or(order.user.map(|_| 0)) {
-        words.push(format!("--regid={group}").into());
-        words.push("--clear-groups".into());
-    }
-    if let Some(user) = order.user {
-        words.push(format!("--reuid={user}").into());
-    }
+fn identity(order: &Order) -> Vec<String> {
+    let groups: Vec<String> = order.groups.iter().map(u64::to_string).collect();
+    let mut words = vec![if groups.is_empty() {
+        "--clear-groups".to_owned()
+    } else {
+        format!("--groups={}", groups.join(","))
+    }];
+    words.push(format!("--regid={}", order.group.unwrap_or(0)));
+    words.push(format!("--reuid={}", order.user.unwrap_or(0)));
     words
 }

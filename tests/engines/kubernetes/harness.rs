@@ -1,7 +1,7 @@
 //! What the Kubernetes of tests is relied on for.
 
 use super::api::Api;
-use super::control_plane::ControlPlane;
+use super::control_plane::{ControlPlane, until};
 use super::pod::Loss;
 use crate::scene::Scene;
 use serde_json::{Value, json};
@@ -136,7 +136,7 @@ fn a_job_ends_as_its_program_does_and_what_it_prints_is_kept() {
     let deaf = "trap '' TERM; setsid sleep 100 & echo on; while true; do wait; done";
     add_job(&plane, "deaf", &container(deaf));
     let running = pod(&plane, "deaf", runs);
-    assert_eq!(processes_of(&running), 2);
+    until("child", || (processes_of(&running) == 2).then_some(()));
     let removed = plane
         .api()
         .delete(&format!("{JOBS}/deaf?propagationPolicy=Foreground"));
@@ -157,7 +157,7 @@ fn a_container_has_the_variables_the_user_and_the_claims_of_its_pod() {
     let wanted = json!({
         "name": "main",
         "image": "any",
-        "command": ["sh", "-c", "echo \"$*\" $(id -u) $A_KEY $NODE > seen; ls $TEMPORARY > temporary", "sh"],
+        "command": ["sh", "-c", "echo \"$*\" $(id -u) $(id -G) $A_KEY $NODE > seen; ls $TEMPORARY > temporary", "sh"],
         "args": ["$(A_KEY)", "$(NOBODY)", "$$(A_KEY)"],
         "workingDir": shared,
         "envFrom": [{"prefix": "A_", "secretRef": {"name": "keys"}}],
@@ -166,7 +166,7 @@ fn a_container_has_the_variables_the_user_and_the_claims_of_its_pod() {
             {"name": "TEMPORARY", "value": plane.with(scene.program(Path::new("true"))).get_envs().find_map(
                 |(name, value)| (name == "TMPDIR").then_some(value?.to_str()?))},
         ],
-        "securityContext": {"runAsUser": 12345},
+        "securityContext": {"runAsUser": 12345, "runAsGroup": 67},
         "volumeMounts": [{"name": "work", "mountPath": shared}],
     });
     let volumes = json!([{"name": "work", "persistentVolumeClaim": {"claimName": "work"}}]);
@@ -190,7 +190,7 @@ fn a_container_has_the_variables_the_user_and_the_claims_of_its_pod() {
     let seen = std::fs::read_to_string(shared.join("seen"));
     assert_eq!(
         seen.expect("it is written"),
-        "secret $(NOBODY) $(A_KEY) 12345 secret n1\n"
+        "secret $(NOBODY) $(A_KEY) 12345 67 secret n1\n"
     );
     let temporary = std::fs::read_to_string(shared.join("temporary"));
     assert_eq!(
@@ -232,7 +232,9 @@ fn a_pod_of_a_node_that_is_cut_off_is_replaced_and_both_run_until_it_returns() {
     let node = first["spec"]["nodeName"].as_str().expect("a node");
     plane.take_node(node);
     let second = pod(&plane, "job", runs_beside(&first));
-    assert_eq!([&first, &second].map(processes_of), [1, 1]);
+    for pod in [&first, &second] {
+        until("program", || (processes_of(pod) == 1).then_some(()));
+    }
     plane.return_node(node);
     plane.until(&pods_of("job"), |pods| {
         pods["items"].as_array().map(Vec::len) == Some(1)
@@ -247,7 +249,7 @@ fn a_pod_of_a_node_that_is_cut_off_is_replaced_and_both_run_until_it_returns() {
     plane.until(&pods_of("job"), |pods| {
         pods["items"].as_array().map(Vec::len) == Some(1)
     });
-    assert_eq!(processes_of(&third), 1);
+    until("program", || (processes_of(&third) == 1).then_some(()));
 }
 
 #[test]

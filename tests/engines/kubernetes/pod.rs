@@ -176,6 +176,9 @@ impl Keeper {
             folder: container["workingDir"].as_str().map(PathBuf::from),
             user: either(spec, container, "runAsUser"),
             group: either(spec, container, "runAsGroup"),
+            groups: items(&spec["securityContext"]["supplementalGroups"])
+                .filter_map(Value::as_u64)
+                .collect(),
             log: self.log.clone(),
             own: self.node.own(),
         };
