@@ -247,6 +247,8 @@ impl ControlPlane {
                 "--node-monitor-period=500ms",
                 "--node-monitor-grace-period=4s",
             ])
+            // A volume that was not seen with its claim would be looked for after a quarter of a minute.
+            .arg("--pvclaimbinder-sync-period=1s")
             .args([
                 "--node-eviction-rate=10",
                 "--feature-gates=TTLAfterFinished=true",
