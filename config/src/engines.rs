@@ -17,17 +17,20 @@ pub enum RunsOn {
     Local,
     /// On nodes that Slurm finds.
     Slurm,
+    /// In pods of Jobs of Kubernetes.
+    Kubernetes,
 }
 
 impl RunsOn {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Local, Self::Slurm];
+    pub const ALL: [Self; 3] = [Self::Local, Self::Slurm, Self::Kubernetes];
 
     /// Returns its name, which is that of its engine.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Local => "local",
             Self::Slurm => "slurm",
+            Self::Kubernetes => "kubernetes",
         }
     }
 

@@ -15,6 +15,7 @@ mod front_matter;
 mod inlined;
 mod inputs;
 mod key;
+mod kubernetes;
 mod layer;
 mod lines;
 mod load;
@@ -38,6 +39,7 @@ pub use duration::parse_duration;
 pub use engines::{RunsOn, Slurm, SlurmJob};
 pub use error::Error;
 pub use inputs::{Inputs, Override};
+pub use kubernetes::{Kubernetes, KubernetesResources, KubernetesVolume};
 pub use load::{Explained, Loaded, PROJECT_FILE, load};
 pub use sandbox::{
     AgentNetwork, CommandNetwork, GivenTo, Sandbox, SandboxLevel, SandboxedAgents,

@@ -7,6 +7,7 @@ use crate::breaker::Breaker;
 use crate::command::{CommandLine, Commands};
 use crate::duration;
 use crate::engines::{RunsOn, Slurm};
+use crate::kubernetes::Kubernetes;
 use crate::sandbox::{Sandbox, Secret};
 use crate::scalar::{self, CoverageThreshold};
 use schemars::JsonSchema;
@@ -62,6 +63,8 @@ sections! {
         pub secrets: BTreeMap<String, Secret>,
         /// What jobs ask Slurm for, where they run there.
         pub slurm: Slurm,
+        /// What jobs ask Kubernetes for, where they run there.
+        pub kubernetes: Kubernetes,
         /// Where run directories and worktrees are kept.
         pub storage: Storage,
         /// The loop in which one agent works through the subtasks of one task.

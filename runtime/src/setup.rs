@@ -67,7 +67,7 @@ pub fn tests_at_once(settings: &Settings) -> NonZeroU32 {
             let processors = std::thread::available_parallelism().ok();
             processors.and_then(|count| NonZeroU32::try_from(count).ok())
         }
-        RunsOn::Slurm => Some(settings.waves.max_parallel),
+        RunsOn::Slurm | RunsOn::Kubernetes => Some(settings.waves.max_parallel),
     };
     let places = settings.test.parallel.or_else(by_processors);
     places.unwrap_or(NonZeroU32::MIN)

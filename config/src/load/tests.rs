@@ -162,6 +162,22 @@ fn built_in_slurm() -> crate::Slurm {
     }
 }
 
+fn built_in_kubernetes() -> crate::Kubernetes {
+    crate::Kubernetes {
+        context: None,
+        namespace: None,
+        image: None,
+        tm: "tm".to_owned(),
+        volumes: Vec::new(),
+        resources: crate::KubernetesResources::default(),
+        by_complexity: BTreeMap::new(),
+        env_from: Vec::new(),
+        time: Some(Duration::from_hours(24)),
+        template: None,
+        max_waiting: NonZeroU32::new(50).unwrap(),
+    }
+}
+
 fn built_in_settings() -> Settings {
     Settings {
         waves: Waves {
@@ -226,6 +242,7 @@ fn built_in_settings() -> Settings {
         sandbox: built_in_sandbox(),
         secrets: BTreeMap::new(),
         slurm: built_in_slurm(),
+        kubernetes: built_in_kubernetes(),
         storage: Storage {
             location: StorageLocation::Global,
             base_path: None,
@@ -316,7 +333,8 @@ fn set_up_is_written_as_one_command_or_several() {
 fn every_setting_is_explained_once_in_the_order_of_the_defaults() {
     let loaded = Fixture::project(
         "agents: {mine: {command: x}}\ntest: {env: {A: b}}\ngit: {lock_files: {A: b}}\n\
-         secrets: {A: {command: b}}\nslurm: {by_complexity: {L: {cpus: 2}}}",
+         secrets: {A: {command: b}}\nslurm: {by_complexity: {L: {cpus: 2}}}\n\
+         kubernetes: {resources: {requests: {cpu: 1}, limits: {cpu: 2}}, by_complexity: {L: {limits: {cpu: 3}}}}",
     )
     .load();
     let keys: Vec<&str> = loaded
@@ -340,8 +358,15 @@ fn every_setting_is_explained_once_in_the_order_of_the_defaults() {
     expected[locks] = "git.lock_files.A".to_owned();
     let secrets = expected.iter().position(|key| key == "secrets").unwrap();
     expected[secrets] = "secrets.A".to_owned();
-    let sizes = (expected.iter()).position(|key| key == "slurm.by_complexity");
-    expected[sizes.unwrap()] = "slurm.by_complexity.L.cpus".to_owned();
+    for (map, entry) in [
+        ("slurm.by_complexity", "L.cpus"),
+        ("kubernetes.resources.requests", "cpu"),
+        ("kubernetes.resources.limits", "cpu"),
+        ("kubernetes.by_complexity", "L.limits.cpu"),
+    ] {
+        let place = expected.iter().position(|key| key == map).unwrap();
+        expected[place] = format!("{map}.{entry}");
+    }
     assert_eq!(keys, expected);
     let tree = defaults().as_object().unwrap();
     assert!(
