@@ -166,9 +166,11 @@ pub(crate) fn placed(trial: &TriedPlace) -> String {
         place,
         begun_after,
         seen_after,
+        told,
     } = trial;
+    let told = told.iter().map(|words| format!("; {words}")).join("");
     tm_untrusted::clean(&format!(
-        "a first job ran on {place}: begun after {:.1} s; what is written here was seen there, and the other way, within {:.2} s",
+        "a first job ran on {place}: begun after {:.1} s; what is written here was seen there, and the other way, within {:.2} s{told}",
         begun_after.as_secs_f64(),
         seen_after.as_secs_f64()
     ))

@@ -4,7 +4,7 @@ use super::Perform;
 use crate::failure::Result;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use tm_executors::engine::node::{Copy, CopyEnd, JobFolder, run_copy};
+use tm_executors::engine::node::{Copy, CopyEnd, JobFolder, VERSION, run_copy};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What a copy says that has no job to do: another one has it.
@@ -35,6 +35,7 @@ impl Perform for NodeArguments {
             node: self.name,
             restarts: self.restarts,
             pid: std::process::id(),
+            version: VERSION.to_owned(),
         };
         let mut terminate = signal(SignalKind::terminate())?;
         let evicted = async move {

@@ -41,6 +41,12 @@ pub enum Error {
     /// What was started is nowhere to be found any more; holds what is known of it.
     #[error("find out what became of a job: {0}")]
     Lost(String),
+    /// No job begins where they are to be started until something there is changed; holds what was said.
+    #[error("have a job started: {0}")]
+    Refused(String),
+    /// What the settings say of where jobs are to be started is no use; holds why.
+    #[error("use the settings of where jobs run: {0}")]
+    PlaceSettings(String),
     /// Jobs don't run where they are to be started; holds what became of a first one.
     #[error("run a first job: {0}")]
     NoPlace(String),

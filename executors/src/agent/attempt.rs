@@ -101,7 +101,7 @@ async fn adopt(
         // Some places know how it ended meanwhile.
         let ended = ended_by(job.wait().await);
         let leftovers = attempt.end(&mut *job, Duration::ZERO).await;
-        let mut report = attempt.report(ended, leftovers).await;
+        let mut report = attempt.report(ended?, leftovers).await;
         report.noticed.extend(job.told());
         report.place = job.whereabouts().and_then(Whereabouts::place);
         return Ok(report);
@@ -156,7 +156,14 @@ impl<'a> Attempt<'a> {
                 let deadline = Instant::now() + left;
                 self.wait(&mut *job, deadline, orders, progress).await
             }
-            None => Ended::Killed,
+            None => Ok(Ended::Killed),
+        };
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(error) => {
+                self.end(&mut *job, Duration::ZERO).await;
+                return Err(error);
+            }
         };
         let leftovers = match ended {
             Ended::Exited(_) | Ended::Lost | Ended::NotStarted(_) => {
@@ -182,14 +189,14 @@ impl<'a> Attempt<'a> {
         self.command.executor.end(job, grace, folder).await
     }
 
-    /// Waits for whatever comes first, and returns why the agent is over, or has to be.
+    /// Waits for whatever comes first, and returns why the agent is over, or has to be; an error where none could begin.
     async fn wait(
         &mut self,
         job: &mut dyn Job,
         deadline: Instant,
         mut orders: Orders,
         mut progress: impl FnMut(Progress) + Send,
-    ) -> Ended {
+    ) -> Result<Ended, Error> {
         let grace = self.command.limits.grace;
         self.seen.begin();
         let mut stop_at: Option<Instant> = None;
@@ -197,20 +204,20 @@ impl<'a> Attempt<'a> {
             tokio::select! {
                 biased;
                 end = job.wait() => return ended_by(end),
-                () = until(Some(deadline)) => return Ended::TimedOut,
-                () = until(self.seen.result_at.map(|at| at + grace)) => return Ended::Lingered,
-                () = until(stop_at) => return Ended::Killed,
+                () = until(Some(deadline)) => return Ok(Ended::TimedOut),
+                () = until(self.seen.result_at.map(|at| at + grace)) => return Ok(Ended::Lingered),
+                () = until(stop_at) => return Ok(Ended::Killed),
                 Ok(()) = orders.changed() => match *orders.borrow_and_update() {
                     None => {}
                     Some(StopMode::Gently) => stop_at = Some(Instant::now() + grace),
-                    Some(StopMode::Now) => return Ended::Killed,
+                    Some(StopMode::Now) => return Ok(Ended::Killed),
                 },
                 look = self.seen.next() => {
                     if let Some(told) = look.progress {
                         progress(told);
                     }
                     if look.has_stalled {
-                        return Ended::Stalled;
+                        return Ok(Ended::Stalled);
                     }
                 }
             }
@@ -289,13 +296,14 @@ fn with_room_for_a_result(
     }
 }
 
-fn ended_by(end: Result<JobEnd, Error>) -> Ended {
-    match end {
+fn ended_by(end: Result<JobEnd, Error>) -> Result<Ended, Error> {
+    Ok(match end {
+        Err(error @ Error::Refused(_)) => return Err(error),
         Ok(end @ (JobEnd::Exited(_) | JobEnd::Killed)) => Ended::Exited(end.code()),
         Ok(JobEnd::TimedOut) => Ended::TimedOut,
         Err(error @ Error::Start { .. }) => Ended::NotStarted(error.with_causes()),
         Ok(JobEnd::Unknown) | Err(_) => Ended::Lost,
-    }
+    })
 }
 
 /// Waits until the agent runs, and returns since when; `None` when it is to be stopped before.

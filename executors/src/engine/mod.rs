@@ -11,6 +11,7 @@ mod holding;
 mod job_record;
 mod local;
 pub mod node;
+mod place_finding;
 mod secrets;
 pub mod slurm;
 mod tried_place;
@@ -21,6 +22,7 @@ pub use handle::JobHandle;
 pub use holding::{Holding, find_level};
 pub use job_record::JobRecord;
 pub use local::LocalEngine;
+pub use place_finding::{PlaceFinding, Soundness};
 pub use secrets::Secret;
 pub use tried_place::TriedPlace;
 

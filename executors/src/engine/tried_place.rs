@@ -23,6 +23,8 @@ pub struct TriedPlace {
     pub begun_after: Duration,
     /// How long it took until it had seen what was written here, and that was seen here.
     pub seen_after: Duration,
+    /// What else is to be said of the place.
+    pub told: Vec<String>,
 }
 
 impl Executor {
@@ -42,23 +44,27 @@ impl Executor {
         let mut job = self.start(&command).await?;
         let has_begun = begun(&mut *job, &mut tell).await;
         let begun_after = begins.elapsed();
-        let seen_after = if has_begun {
-            seen(folder.path()).await
+        let (seen_after, refused) = if has_begun {
+            (seen(folder.path()).await, None)
         } else {
             // It is over, and why is known by then.
-            let _ended = job.wait().await;
-            None
+            match job.wait().await {
+                Err(Error::Refused(words)) => (None, Some(words)),
+                Ok(_) | Err(_) => (None, None),
+            }
         };
         let whereabouts = job.whereabouts();
         self.end(&mut *job, Duration::ZERO, folder.path()).await;
-        match (whereabouts, seen_after) {
-            (Some(Whereabouts::On(place)), Some(seen_after)) => Ok(Some(TriedPlace {
+        if let (Some(Whereabouts::On(place)), Some(seen_after)) = (whereabouts, seen_after) {
+            return Ok(Some(TriedPlace {
                 place,
                 begun_after,
                 seen_after,
-            })),
-            (_, _) => Err(Error::NoPlace(not_seen(&place, &job.told()))),
+                told: job.told(),
+            }));
         }
+        let not_seen = || not_seen(&place, &job.told());
+        Err(Error::NoPlace(refused.unwrap_or_else(not_seen)))
     }
 }
 

@@ -50,6 +50,9 @@ pub struct Copy {
     pub restarts: u32,
     /// The process.
     pub pid: u32,
+    /// The version of tm there; empty where it does not say.
+    #[serde(default)]
+    pub version: String,
 }
 
 /// Whose a job is, for good.
@@ -127,6 +130,8 @@ pub(super) struct Wishes {
 /// By what a job is found again.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
 pub(super) struct Label {
+    /// The engine that has it, by its name.
+    pub(super) engine: String,
     /// The marks of its command.
     pub(super) env_markers: Vec<(String, String)>,
     /// Its program, as people know it.
@@ -213,10 +218,9 @@ impl JobFolder {
 
     /// Says that a copy came too late, for whoever reports of the job.
     pub(super) fn leave_word(&self, copy: &Copy) -> Result<(), Error> {
-        self.replace(
-            &format!("{SECOND}{}-{}.json", copy.restarts, copy.pid),
-            copy,
-        )
+        // Processes of several containers have the same number.
+        let (job, restarts, pid) = (&copy.job, copy.restarts, copy.pid);
+        self.replace(&format!("{SECOND}{job}-{restarts}-{pid}.json"), copy)
     }
 
     /// Returns the copies that came too late.

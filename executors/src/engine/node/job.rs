@@ -1,10 +1,10 @@
 //! A job on another machine, as tm sees it: by the files in its folder, and by what the engine says where those say nothing.
 //!
-//! What a job works on is somebody else's again when one of two things is sure: a copy said that all of it is gone, or tm
-//! took the lease itself, so that no copy ever begins. Where neither is, the job is out of reach.
+//! What a job works on is somebody else's again when one of three things is sure: a copy said that all of it is gone, its
+//! engine is sure of that, or tm took the lease itself, so that no copy ever begins. Where none is, the job is out of reach.
 
-use super::folder::{Copy, Ended, How, JobFolder, Lease, State, Wishes};
-use super::{Launcher, Loss, Standing};
+use super::folder::{Copy, Ended, How, JobFolder, Lease, Running, State, Wishes};
+use super::{Launcher, Loss, Standing, VERSION};
 use crate::engine::{Ending, Job, JobEnd, JobHandle, Pending, Whereabouts};
 use crate::{Error, now};
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,12 @@ const ANSWER_LIMIT: Duration = if cfg!(test) {
     Duration::from_secs(2)
 } else {
     Duration::from_secs(15)
+};
+/// So long a copy's last word may take until it is seen here, where its engine is sure that it has ended.
+const LAST_WORD_LIMIT: Duration = if cfg!(test) {
+    Duration::from_millis(100)
+} else {
+    Duration::from_secs(10)
 };
 /// So long whoever drops a job waits for its end.
 const DROP_LIMIT: Duration = Duration::from_secs(1);
@@ -45,6 +51,8 @@ pub(super) struct RemoteJob {
     loss: Option<Loss>,
     /// Until when somebody has to say that it has ended, once that was asked for.
     overdue_at: Option<Instant>,
+    /// Since when the engine is sure that the copy which has the job has ended.
+    ended_since: Option<Instant>,
     /// Nobody who could say anything has it: no copy ever began, and none will.
     is_given_up: bool,
     /// Whether its folder was there. One that was and is not says nothing of who works where the job does.
@@ -60,6 +68,8 @@ pub(super) struct RemoteJob {
 enum Answer {
     /// A copy said that all of it is gone.
     Ended(Ended),
+    /// The engine is sure that nothing of the copy is left that had it, which did not say how it ended.
+    NothingLeft,
     /// No copy ever began, and none will.
     NeverBegan,
     /// Nobody said anything.
@@ -75,6 +85,7 @@ impl RemoteJob {
             folder,
             loss: None,
             overdue_at: None,
+            ended_since: None,
             is_given_up: false,
             ending: None,
             look_at: Instant::now(),
@@ -107,6 +118,10 @@ impl RemoteJob {
         if self.is_given_up {
             return Some(Answer::NeverBegan);
         }
+        let is_over = (self.ended_since).is_some_and(|since| since.elapsed() > LAST_WORD_LIMIT);
+        if is_over {
+            return Some(Answer::NothingLeft);
+        }
         let is_overdue = self.overdue_at.is_some_and(|at| Instant::now() >= at);
         is_overdue.then_some(Answer::Nobody)
     }
@@ -118,12 +133,23 @@ impl RemoteJob {
             if let Some(answer) = self.answer() {
                 return answer;
             }
+            if self.ended_since.is_none() && self.loss.is_some() && self.has_ended() {
+                self.ended_since = Some(Instant::now());
+            }
             if self.loss.is_none()
                 && let Standing::Gone(loss) = self.launcher.standing(&self.folder)
             {
                 self.loss = Some(loss);
                 self.ask_for_end(Duration::ZERO);
             }
+        }
+    }
+
+    /// Tells whether the engine is sure that nothing is left of the copy that has the job.
+    fn has_ended(&self) -> bool {
+        match self.folder.lease() {
+            Some(Lease::Copy(copy)) => self.launcher.has_ended(&copy),
+            Some(Lease::GivenUp) | None => false,
         }
     }
 
@@ -179,7 +205,7 @@ impl RemoteJob {
     const fn lost(&self) -> JobEnd {
         match self.loss {
             Some(Loss::TimedOut(_)) => JobEnd::TimedOut,
-            Some(Loss::Lost(_)) | None => JobEnd::Unknown,
+            Some(Loss::Lost(_) | Loss::Refused(_)) | None => JobEnd::Unknown,
         }
     }
 
@@ -200,7 +226,7 @@ impl RemoteJob {
         }
         match answer {
             Answer::Ended(ended) => Ending::Gone(ended.leftovers),
-            Answer::NeverBegan => Ending::Gone(0),
+            Answer::NothingLeft | Answer::NeverBegan => Ending::Gone(0),
             Answer::Nobody => Ending::OutOfReach,
         }
     }
@@ -215,7 +241,7 @@ impl RemoteJob {
         }
         self.launcher.cancel(&self.folder);
         match self.answer() {
-            Some(Answer::Ended(_) | Answer::NeverBegan) => Ending::Gone(0),
+            Some(Answer::Ended(_) | Answer::NothingLeft | Answer::NeverBegan) => Ending::Gone(0),
             Some(Answer::Nobody) | None => Ending::OutOfReach,
         }
     }
@@ -226,6 +252,23 @@ impl RemoteJob {
             || ("the program".to_owned(), String::new()),
             |label| (label.program, label.working_folder),
         )
+    }
+
+    /// Says so where tm on the node is another one than here.
+    fn other_version(&self) -> Option<String> {
+        let (State::Running(Running { copy, .. }) | State::Ended(Ended { copy, .. })) =
+            self.folder.state().ok()?
+        else {
+            return None;
+        };
+        let (there, here) = (copy.version, VERSION);
+        let is_other = !there.is_empty() && there != here;
+        is_other.then(|| {
+            format!(
+                "tm on `{}` has version {there}, and here it has {here}",
+                copy.node
+            )
+        })
     }
 
     fn not_started(&self, why: &str) -> Error {
@@ -268,7 +311,10 @@ impl Job for RemoteJob {
         Box::pin(async {
             match self.over().await {
                 Answer::Ended(ended) => self.end_of(ended.how).await,
-                Answer::NeverBegan | Answer::Nobody => Ok(self.lost()),
+                Answer::NothingLeft | Answer::NeverBegan | Answer::Nobody => match &self.loss {
+                    Some(Loss::Refused(words)) => Err(Error::Refused(words.clone())),
+                    Some(Loss::TimedOut(_) | Loss::Lost(_)) | None => Ok(self.lost()),
+                },
             }
         })
     }
@@ -297,8 +343,8 @@ impl Job for RemoteJob {
 
     fn whereabouts(&self) -> Option<Whereabouts> {
         let on = |copy: Copy| {
-            let (node, engine) = (copy.node, self.launcher.name());
-            Whereabouts::On(format!("{node} ({engine} job {})", copy.job))
+            let (engine, noun) = (self.launcher.name(), self.launcher.noun());
+            Whereabouts::On(format!("{} ({engine} {noun} {})", copy.node, copy.job))
         };
         match self.folder.state().ok()? {
             State::Running(running) => Some(on(running.copy)),
@@ -312,12 +358,13 @@ impl Job for RemoteJob {
 
     fn told(&self) -> Vec<String> {
         let loss = self.loss.iter().map(|loss| match loss {
-            Loss::TimedOut(words) | Loss::Lost(words) => words.clone(),
+            Loss::TimedOut(words) | Loss::Refused(words) | Loss::Lost(words) => words.clone(),
         });
         let second = self.folder.second_copies();
         let second = second.into_iter().map(|copy| {
             let (job, node) = (copy.job, copy.node);
-            format!("a second copy of it was started on `{node}` (job {job}) and ended itself")
+            let noun = self.launcher.noun();
+            format!("a second copy of it was started on `{node}` ({noun} {job}) and ended itself")
         });
         let lost = (self.ending == Some(Ending::OutOfReach)).then(|| {
             "nobody could be reached who knows whether it goes on: where it worked is not used again".to_owned()
@@ -329,7 +376,7 @@ impl Job for RemoteJob {
             _ => Vec::new(),
         };
         let told = loss.chain(printed).chain(second).chain(lost);
-        told.chain(of_node).collect()
+        told.chain(self.other_version()).chain(of_node).collect()
     }
 }
 

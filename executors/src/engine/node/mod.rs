@@ -22,10 +22,23 @@ use crate::engine::Pending;
 use std::fmt::Debug;
 use tm_scheduler::Complexity;
 
+/// The version of this program, which those on nodes are to have, too.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// Who finds nodes for jobs: it starts `tm node` there, sometime, and knows how that stands.
 pub trait Launcher: Debug + Send + Sync {
     /// Returns the name of the engine.
     fn name(&self) -> &'static str;
+
+    /// Returns what the engine calls one start of a job.
+    fn noun(&self) -> &'static str {
+        "job"
+    }
+
+    /// Tells whose variables jobs have besides those that tm says of each.
+    fn variables(&self) -> VariablesOf {
+        VariablesOf::Tm
+    }
 
     /// Has a job started where and when there is room. What stands in the way is told by how it stands.
     fn submit(&self, job: &JobFolder, about: &JobDescription);
@@ -39,6 +52,12 @@ pub trait Launcher: Debug + Send + Sync {
     /// Returns what is in the way of all jobs at the moment; see [`crate::engine::Engine::trouble`].
     fn trouble(&self) -> Option<String> {
         None
+    }
+
+    /// Tells whether the engine is sure that nothing is left of a copy of a job, as it is where a kernel has ended all of
+    /// it at once. One that it has merely lost sight of is not.
+    fn has_ended(&self, _copy: &Copy) -> bool {
+        false
     }
 
     /// Has whatever the engine has of a job taken away, and forgets it.
@@ -58,6 +77,17 @@ pub struct JobDescription {
     pub title: String,
     /// How large its task is, where it has one that says.
     pub complexity: Option<Complexity>,
+    /// The marks of its command.
+    pub env_markers: Vec<(String, String)>,
+}
+
+/// Whose variables jobs have.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum VariablesOf {
+    /// Those of the process that orders them.
+    Tm,
+    /// Those of where they run: what tm itself has goes nowhere.
+    Node,
 }
 
 /// How a job stands with its engine.
@@ -76,6 +106,8 @@ pub enum Standing {
 pub enum Loss {
     /// At a limit of time that the engine has.
     TimedOut(String),
+    /// Before it began, and another one would fare alike: something about the place has to be changed.
+    Refused(String),
     /// In any other way.
     Lost(String),
 }

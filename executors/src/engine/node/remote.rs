@@ -42,15 +42,22 @@ impl RemoteEngine {
             let label = folder.label();
             label.is_some_and(|label| label.env_markers == env_markers)
         };
-        JobFolder::all(&self.jobs)
-            .filter(has_marks)
-            .max_by_key(|folder| {
-                folder
-                    .path()
-                    .metadata()
-                    .and_then(|made| made.created())
-                    .ok()
-            })
+        self.own_jobs().filter(has_marks).max_by_key(|folder| {
+            folder
+                .path()
+                .metadata()
+                .and_then(|made| made.created())
+                .ok()
+        })
+    }
+
+    /// Returns the jobs that this engine has, and none of another one; what is half made is nobody else's.
+    fn own_jobs(&self) -> impl Iterator<Item = JobFolder> {
+        let is_own = |folder: &JobFolder| {
+            let label = folder.label();
+            label.is_none_or(|label| label.engine == self.launcher.name())
+        };
+        JobFolder::all(&self.jobs).filter(is_own)
     }
 
     fn job(&self, folder: JobFolder) -> RemoteJob {
@@ -71,18 +78,21 @@ impl Engine for RemoteEngine {
     fn start<'a>(&'a self, command: &'a TreeCommand) -> Pending<'a, Result<Box<dyn Job>, Error>> {
         Box::pin(async {
             let label = Label {
+                engine: self.launcher.name().to_owned(),
                 env_markers: command.env_markers.clone(),
                 program: command.program.to_string_lossy().into_owned(),
                 working_folder: command.working_folder.display().to_string(),
             };
             let folder = JobFolder::new(&self.jobs, &label)?;
             let holding = self.holding.as_deref().filter(|_| command.needs.is_some());
-            if let Err(error) = folder.order(&Order::new(command, holding)) {
+            let order = Order::new(command, holding, self.launcher.variables());
+            if let Err(error) = folder.order(&order) {
                 folder.remove();
                 return Err(error);
             }
             let description = JobDescription {
                 title: title(command),
+                env_markers: command.env_markers.clone(),
                 complexity: command.complexity,
             };
             self.launcher.submit(&folder, &description);
@@ -112,7 +122,7 @@ impl Engine for RemoteEngine {
         Box::pin(async {
             let mut ending = JoinSet::new();
             JobFolder::sweep(&self.jobs);
-            for folder in JobFolder::all(&self.jobs) {
+            for folder in self.own_jobs() {
                 self.launcher.take_over(&folder);
                 let mut job = self.job(folder.clone());
                 ending.spawn(async move {

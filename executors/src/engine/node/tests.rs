@@ -26,6 +26,7 @@ fn copy(restarts: u32) -> Copy {
         node: "n1".to_owned(),
         restarts,
         pid: std::process::id(),
+        version: VERSION.to_owned(),
     }
 }
 
@@ -85,6 +86,10 @@ impl Launcher for Silent {
         self.0.clone()
     }
 
+    fn has_ended(&self, _copy: &Copy) -> bool {
+        self.0 == surely_gone()
+    }
+
     fn cancel(&self, _job: &JobFolder) {}
 
     fn forget(&self, _job: &JobFolder) {}
@@ -92,6 +97,10 @@ impl Launcher for Silent {
     fn settled(&self) -> Pending<'_, ()> {
         Box::pin(async {})
     }
+}
+
+fn surely_gone() -> Standing {
+    Standing::Gone(Loss::Lost("its container has ended".to_owned()))
 }
 
 fn gone() -> Standing {
@@ -304,13 +313,14 @@ fn an_order_has_what_the_command_has_whatever_bytes_and_only_its_owner_reads_it(
         ..command(folder.path(), "true")
     };
     let label = Label {
+        engine: "silent".to_owned(),
         env_markers: Vec::new(),
         program: String::new(),
         working_folder: String::new(),
     };
     let job_folder = JobFolder::new(folder.path(), &label).expect("made");
     job_folder
-        .order(&Order::new(&command, None))
+        .order(&Order::new(&command, None, VariablesOf::Tm))
         .expect("written");
     let file = job_folder.path().join("order.json");
     let mode = file.metadata().expect("there").permissions().mode();
@@ -322,4 +332,33 @@ fn an_order_has_what_the_command_has_whatever_bytes_and_only_its_owner_reads_it(
     assert_eq!(read.stdin, crate::process::Stdin::File(odd.clone().into()));
     assert!(read.environment.contains(&("SECRET".into(), odd)));
     assert!(matches!(job_folder.state(), Ok(State::Ordered)));
+}
+
+#[tokio::test]
+async fn an_engine_ends_no_job_of_another_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (job, job_folder) = ordered(&folder, "true", Standing::Running).await;
+    let jobs = folder.path().join("jobs");
+    let other = RemoteEngine::new(Arc::new(Loopback::default()), jobs.clone(), None);
+    other.clear().await;
+    assert!(job.is_running().await);
+    assert!(job_folder.path().exists());
+    let own = RemoteEngine::new(Arc::new(Silent(gone())), jobs, None);
+    own.clear().await;
+    assert!(!job_folder.path().exists());
+}
+
+#[tokio::test]
+async fn a_copy_that_its_engine_has_surely_ended_is_lost_and_not_out_of_reach() {
+    for (standing, ending) in [
+        (surely_gone(), Ending::Gone(0)),
+        (gone(), Ending::OutOfReach),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut job, job_folder) = ordered(&folder, "true", standing).await;
+        let taken = job_folder.take_lease(&Lease::Copy(copy(0)));
+        assert!(taken.expect("a lease"));
+        assert_eq!(job.wait().await.expect("it is over"), JobEnd::Unknown);
+        assert_eq!(job.end(Duration::ZERO).await, ending);
+    }
 }

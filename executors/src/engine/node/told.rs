@@ -74,6 +74,7 @@ mod tests {
         let folder = JobFolder::new(
             jobs.path(),
             &Label {
+                engine: "loopback".to_owned(),
                 env_markers: Vec::new(),
                 program: "sh".to_owned(),
                 working_folder: "/".to_owned(),
@@ -85,6 +86,7 @@ mod tests {
             node: "n1".to_owned(),
             restarts: 0,
             pid: 1,
+            version: String::new(),
         };
         let running = State::Running(Running {
             copy: copy.clone(),
