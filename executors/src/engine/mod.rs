@@ -9,6 +9,8 @@ mod executor;
 mod handle;
 mod holding;
 mod job_record;
+#[cfg(feature = "kubernetes")]
+pub mod kubernetes;
 mod local;
 pub mod node;
 mod place_finding;

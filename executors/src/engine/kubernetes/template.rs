@@ -1,0 +1,153 @@
+//! The manifest of a Job that the user gives, on which those of jobs are built. Pure: text in, a checked value out.
+//!
+//! What it says that tm has to say itself is refused, and so is what no Job has: the API leaves out what it does not know.
+
+use k8s_openapi::api::batch::v1::Job;
+use serde_json::{Map, Value, json};
+
+/// The container that runs jobs, where the template says something of it.
+pub(super) const CONTAINER: &str = "tm";
+
+/// What is tm's own to say.
+const OWN: [&str; 11] = [
+    "/metadata/name",
+    "/metadata/generateName",
+    "/metadata/namespace",
+    "/metadata/ownerReferences",
+    "/spec/backoffLimit",
+    "/spec/completions",
+    "/spec/parallelism",
+    "/spec/completionMode",
+    "/spec/selector",
+    "/spec/manualSelector",
+    "/spec/template/spec/restartPolicy",
+];
+
+/// Returns a template as it is written in YAML.
+///
+/// # Errors
+/// It is of no use, in words.
+pub(super) fn read(text: &str) -> Result<Value, String> {
+    let template: Value = serde_yaml::from_str(text).map_err(|error| error.to_string())?;
+    let is_job = template["kind"] == "Job" && template["apiVersion"] == "batch/v1";
+    if !is_job {
+        return Err("it is no manifest of a Job (`apiVersion: batch/v1`, `kind: Job`)".to_owned());
+    }
+    let is_said = |place: &&&str| {
+        let said = template.pointer(place);
+        said.is_some_and(|said| !said.is_null() && *said != own_value(place))
+    };
+    if let Some(place) = OWN.iter().find(is_said) {
+        return Err(format!("`{}` is for tm to say", named(place)));
+    }
+    for container in containers(&template) {
+        let has = |name: &str| !container[name].is_null();
+        if container["name"] == CONTAINER && (has("command") || has("args")) {
+            return Err(format!(
+                "what the container `{CONTAINER}` runs is for tm to say"
+            ));
+        }
+    }
+    let job: Job = serde_json::from_value(template.clone()).map_err(|error| error.to_string())?;
+    let known = serde_json::to_value(job).map_err(|error| error.to_string())?;
+    match unknown(&template, &known, "") {
+        Some(place) => Err(format!("a Job has no `{}`", named(&place))),
+        None => Ok(template),
+    }
+}
+
+/// Returns a template that says nothing.
+pub(super) fn nothing() -> Value {
+    json!({})
+}
+
+fn own_value(place: &str) -> Value {
+    match place {
+        "/spec/backoffLimit" => json!(0),
+        "/spec/completions" | "/spec/parallelism" => json!(1),
+        "/spec/template/spec/restartPolicy" => json!("Never"),
+        _ => Value::Null,
+    }
+}
+
+fn containers(template: &Value) -> impl Iterator<Item = &Value> {
+    let containers = template.pointer("/spec/template/spec/containers");
+    containers.and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Returns a place as people write it.
+fn named(place: &str) -> String {
+    place.trim_start_matches('/').replace('/', ".")
+}
+
+/// Returns the first place of something given that is not known.
+fn unknown(given: &Value, known: &Value, place: &str) -> Option<String> {
+    match (given, known) {
+        (Value::Object(given), Value::Object(known)) => given
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .find_map(|(name, value)| unknown_entry(known, (name, value), place)),
+        (Value::Array(given), Value::Array(known)) => {
+            let mut pairs = given.iter().zip(known).enumerate();
+            pairs.find_map(|(index, (given, known))| {
+                unknown(given, known, &format!("{place}/{index}"))
+            })
+        }
+        (_, _) => None,
+    }
+}
+
+fn unknown_entry(
+    known: &Map<String, Value>,
+    (name, value): (&String, &Value),
+    place: &str,
+) -> Option<String> {
+    let place = format!("{place}/{name}");
+    match known.get(name) {
+        Some(known) => unknown(value, known, &place),
+        None => Some(place),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(spec: &str) -> String {
+        let text = format!("apiVersion: batch/v1\nkind: Job\n{spec}\n");
+        read(&text).map_or_else(|words| words, |_| "nothing".to_owned())
+    }
+
+    #[test]
+    fn a_template_that_is_of_no_use_is_told_by_the_place() {
+        let of_pod = |rest: &str| format!("spec: {{template: {{spec: {rest}}}}}");
+        let told = [
+            read("kind: Pod").expect_err("no Job"),
+            refused("metadata: {name: mine}"),
+            refused("spec: {backoffLimit: 6}"),
+            refused(&of_pod("{restartPolicy: OnFailure}")),
+            refused(&of_pod("{containers: [{name: tm, command: [sh]}]}")),
+            refused(&of_pod("{nodeSelectors: {a: b}}")),
+            refused(&of_pod("{containers: [{name: tm, resource: {}}]}")),
+            refused(&of_pod("{tolerations: {key: x}}")),
+        ];
+        assert_eq!(
+            told.join("\n"),
+            "it is no manifest of a Job (`apiVersion: batch/v1`, `kind: Job`)\n\
+             `metadata.name` is for tm to say\n\
+             `spec.backoffLimit` is for tm to say\n\
+             `spec.template.spec.restartPolicy` is for tm to say\n\
+             what the container `tm` runs is for tm to say\n\
+             a Job has no `spec.template.spec.nodeSelectors`\n\
+             a Job has no `spec.template.spec.containers.0.resource`\n\
+             invalid type: map, expected a sequence"
+        );
+    }
+
+    #[test]
+    fn what_tm_says_as_well_may_be_said() {
+        let spec = "spec: {backoffLimit: 0, completions: 1, template: {metadata: {creationTimestamp: null}, spec: \
+                    {restartPolicy: Never, nodeSelector: {a: b}, containers: []}}}";
+        assert_eq!(refused(spec), "nothing");
+    }
+}
