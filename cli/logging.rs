@@ -25,6 +25,8 @@ pub(crate) fn begin(verbosity: u8) {
     };
     let asked = std::env::var("TM_LOG").ok();
     let filter = |otherwise: &str| -> Targets {
+        // What a cluster refuses tm itself says where it matters.
+        let otherwise = format!("{otherwise},kube_client=off");
         asked
             .as_deref()
             .and_then(|asked| asked.parse().ok())

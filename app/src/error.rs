@@ -79,6 +79,9 @@ pub enum Error {
     /// There is no such loop.
     #[error("find the loop `{0}`")]
     UnknownLoop(RunId),
+    /// Nothing is applied to a cluster where agents don't run on one.
+    #[error("show what would be applied: agents don't run on Kubernetes")]
+    NothingToApply,
     /// A task names a place where no agents run.
     #[error("find the place `{1}` of task {0}")]
     UnknownPlace(TaskId, String),

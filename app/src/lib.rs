@@ -20,6 +20,7 @@ mod landing;
 mod loops;
 mod notes;
 mod notice;
+mod place;
 mod plan;
 mod plan_order;
 mod preflight;
@@ -52,6 +53,7 @@ pub use loops::{
 };
 pub use notes::Proposal;
 pub use notice::{BaseSeen, Notice};
+pub use place::{first_manifests, look_at_place};
 pub use plan::{PlanDocument, Planned, choices, plan, plan_document, reading};
 pub use plan_order::PlanOrder;
 pub use preflight::look_at_head;

@@ -9,6 +9,7 @@ use tm_config::{Inputs, Loaded, Override, RunsOn, Source, StorageLocation};
 use tm_executors::engine::Executor;
 use tm_executors::process::own_children_are;
 use tm_runtime::autopilot::Environment;
+use tm_runtime::kubernetes::PodsOf;
 use tm_runtime::{JournalHeader, Replayed, RunBacklog, home, home_of_checkout, now, replay};
 use tm_scheduler::{AtBreaker, RunId, Tag};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
@@ -141,7 +142,20 @@ impl Project {
                 "`sandbox.agents.network: api` works on this machine alone, where its proxy is";
             return Err(tm_executors::Error::NoPlace(why.to_owned()).into());
         }
+        if place == RunsOn::Kubernetes {
+            let folders = [self.repository.common_dir(), self.root()];
+            tm_runtime::kubernetes::check(self.pods(), &folders)?;
+        }
         Ok(tm_runtime::starting_on(&executor, &self.directory, place)?)
+    }
+
+    /// Returns what pods are made for.
+    pub(crate) fn pods(&self) -> PodsOf<'_> {
+        PodsOf {
+            project: &self.directory,
+            root: self.root(),
+            settings: &self.loaded.settings,
+        }
     }
 
     /// Opens the worktrees of a run, or of something else that has a name of its own.

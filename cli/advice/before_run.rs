@@ -14,7 +14,7 @@ pub(crate) fn broken_base(tests: &BrokenTests) -> String {
 pub(crate) fn on_executors(error: &Error) -> Advice {
     let words = match error {
         Error::Secret { name, command, .. } => Some(untold_secret(name, command)),
-        Error::NoPlace(_) => Some(NO_PLACE.to_owned()),
+        Error::NoPlace(_) | Error::PlaceSettings(_) => Some(NO_PLACE.to_owned()),
         _ => None,
     };
     (ExitCode::Error, words)

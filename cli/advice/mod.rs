@@ -209,6 +209,7 @@ fn on_run(error: &Error) -> Option<&'static str> {
         Error::NoLoop => "`tm loop` starts one",
         Error::UnknownLoop(_) => "`tm loop list` lists the loops",
         Error::UnknownRun(_) => "`tm waves list` lists the runs",
+        Error::NothingToApply => "`--on kubernetes` has them run there",
         Error::UnknownPlace(..) => "`tm waves run --help` lists what `--on` and `metadata.on` take",
         Error::UnreadableRun { error, .. } if error.is_unstarted() => {
             "`tm waves run` starts one, `tm waves list` lists others"

@@ -81,6 +81,8 @@ enum PlanFormat {
     Dot,
     /// For Markdown pages.
     Mermaid,
+    /// What would be applied for the agents of the first wave, where they run on Kubernetes.
+    Yaml,
 }
 
 /// Where set-ups, agents and tests run.
@@ -90,6 +92,8 @@ pub(crate) enum OnArgument {
     Local,
     /// On nodes that Slurm finds.
     Slurm,
+    /// In pods of Kubernetes.
+    Kubernetes,
 }
 
 /// What counts as one task.
@@ -120,6 +124,7 @@ impl Perform for PlanArguments {
             PlanFormat::Text => print_text(&plan_text(&project, &planned)),
             PlanFormat::Dot => print_data(&tm_reports::plan_dot(&planned.plan)),
             PlanFormat::Mermaid => print_data(&tm_reports::plan_mermaid(&planned.plan)),
+            PlanFormat::Yaml => print_data(&tm_app::first_manifests(&project, &planned)?),
             PlanFormat::Json => return print_json(&tm_app::plan_document(&project, &planned)?),
         }
         Ok(0)

@@ -5,6 +5,7 @@ use crate::advice::untold_secret;
 use crate::notices::placed;
 use itertools::Itertools as _;
 use tm_app::{Project, PullRequests};
+use tm_executors::engine::{PlaceFinding, Soundness};
 use tm_executors::tools::{FoundTool, propose};
 use tm_scheduler::Bring;
 
@@ -22,13 +23,40 @@ pub(super) async fn findings(project: &Project) -> Vec<Finding> {
 }
 
 /// Whether jobs run where those of runs are started, where that is not this machine.
-async fn place(project: &Project) -> Option<Finding> {
+async fn place(project: &Project) -> Vec<Finding> {
     let place = project.loaded.settings.waves.on;
-    let tried = tm_app::try_out(project, place).await.transpose()?;
-    Some(Finding::of(place.name(), tried, |trial| {
-        Finding::good(place.name(), placed(&trial))
-    }))
+    let looked_at = tm_app::look_at_place(project).await;
+    let is_bad = |finding: &PlaceFinding| matches!(finding.soundness, Soundness::Bad(_));
+    // Of the first job nothing new would be heard.
+    let is_hopeless = looked_at.iter().any(is_bad);
+    let mut findings: Vec<Finding> = looked_at.into_iter().map(of_place).collect();
+    if !is_hopeless && let Some(tried) = tm_app::try_out(project, place).await.transpose() {
+        findings.push(Finding::of(place.name(), tried, |trial| {
+            if trial.told.is_empty() {
+                Finding::good(place.name(), placed(&trial))
+            } else {
+                Finding::note(place.name(), placed(&trial), SAME_TM)
+            }
+        }));
+    }
+    findings
 }
+
+fn of_place(finding: PlaceFinding) -> Finding {
+    let PlaceFinding {
+        what,
+        found,
+        soundness,
+    } = finding;
+    match soundness {
+        Soundness::Good => Finding::good(what, found),
+        Soundness::Note(hint) => Finding::note(what, found, hint),
+        Soundness::Bad(hint) => Finding::bad(what, found, hint),
+    }
+}
+
+/// What helps where tm is another one elsewhere.
+const SAME_TM: &str = "install the same tm where jobs run, in the image where they are pods";
 
 /// How agents, set-ups and tests are held.
 fn sandbox(project: &Project) -> Finding {

@@ -1,5 +1,6 @@
 //! How the settings have the jobs of a project held, and what of that works here.
 
+use crate::kubernetes::{self, PodsOf};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -40,7 +41,12 @@ pub fn executor(
         None => executor,
     };
     let slurm = slurm(project, settings, &executor);
-    executor.knowing(slurm)
+    let pods = PodsOf {
+        project,
+        root: repository.checkout_root(),
+        settings,
+    };
+    kubernetes::known(executor.knowing(slurm), pods)
 }
 
 /// Returns the same, which starts jobs in a place that runs have theirs in.

@@ -12,6 +12,7 @@ mod clock;
 mod conventional;
 mod error;
 mod holding;
+pub mod kubernetes;
 pub mod loops;
 pub mod notices;
 pub mod preflight;

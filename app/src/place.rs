@@ -1,0 +1,50 @@
+//! Where jobs of runs are started, as it is looked at before a run.
+
+use crate::error::Error;
+use crate::plan::Planned;
+use crate::project::Project;
+use tm_config::RunsOn;
+use tm_executors::engine::PlaceFinding;
+use tm_executors::engine::node::JobDescription;
+use tm_runtime::kubernetes;
+use tm_scheduler::PlannedTask;
+
+/// Looks at everything that jobs need where those of runs are started, besides that one of them runs there.
+pub async fn look_at_place(project: &Project) -> Vec<PlaceFinding> {
+    match project.loaded.settings.waves.on {
+        RunsOn::Local | RunsOn::Slurm => Vec::new(),
+        RunsOn::Kubernetes => kubernetes::findings(project.pods()).await,
+    }
+}
+
+/// Returns what would be applied to the cluster for the agents of the first wave, as YAML documents.
+///
+/// # Errors
+/// Agents don't run on Kubernetes, or the settings of it are of no use.
+pub fn first_manifests(project: &Project, planned: &Planned) -> Result<String, Error> {
+    let on = project.loaded.settings.waves.on;
+    if on != RunsOn::Kubernetes {
+        return Err(Error::NothingToApply);
+    }
+    let wave = planned.plan.waves().into_iter().next().unwrap_or_default();
+    let tasks = wave.into_iter().map(|placed| &placed.task);
+    let is_there = |task: &&PlannedTask| task.on.as_deref().is_none_or(|place| place == on.name());
+    let documents = tasks.filter(is_there).map(|task| {
+        kubernetes::manifest(project.pods(), &format!("job-{}", task.id), &about(task))
+    });
+    let documents: Vec<String> = documents.collect::<Result<_, _>>()?;
+    Ok(documents.join("---\n"))
+}
+
+/// What its first agent is, as far as that is known before a run.
+fn about(task: &PlannedTask) -> JobDescription {
+    let mark = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    JobDescription {
+        title: format!("{}/1", task.id),
+        env_markers: vec![
+            mark("TM_TASK_ID", task.id.as_str()),
+            mark("TM_ATTEMPT", "1"),
+        ],
+        complexity: task.complexity,
+    }
+}

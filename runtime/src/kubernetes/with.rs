@@ -1,0 +1,113 @@
+//! Builds with Kubernetes: what the settings say becomes what pods are asked for.
+
+use super::PodsOf;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tm_config::{KubernetesResources, Text};
+use tm_executors::Error;
+use tm_executors::engine::kubernetes::{KubernetesLauncher, KubernetesRequest, Resources};
+use tm_executors::engine::node::{JobDescription, RemoteEngine};
+use tm_executors::engine::{Executor, PlaceFinding};
+use tm_store::run::ProjectDirectory;
+
+/// Has jobs known that are pods.
+pub(crate) fn known(executor: Executor, pods: PodsOf<'_>) -> Executor {
+    let (jobs, holding) = (pods.project.jobs_folder(), executor.shared_holding());
+    let launcher = launcher(pods);
+    executor.knowing(Arc::new(RemoteEngine::new(launcher, jobs, holding)))
+}
+
+/// Checks whether jobs of a project can be pods, as far as that can be said here; pods are to see these folders.
+///
+/// # Errors
+/// They can't, or this build has no Kubernetes.
+pub fn check(pods: PodsOf<'_>, folders: &[&Path]) -> Result<(), Error> {
+    if let Some(name) = pods.settings.secrets.keys().next() {
+        return Err(Error::PlaceSettings(format!(
+            "the value of the secret `{name}` would have to be written down: name a Secret of the cluster in \
+             `kubernetes.env_from` instead"
+        )));
+    }
+    let launcher = launcher(pods);
+    let folders = [&[pods.project.path()], folders].concat();
+    launcher.request().check_paths(&folders)?;
+    launcher.check_settings()
+}
+
+/// Looks at everything that jobs need of the cluster, where this build can.
+pub async fn findings(pods: PodsOf<'_>) -> Vec<PlaceFinding> {
+    launcher(pods).findings().await
+}
+
+/// Returns what would be applied to have a job started, as YAML; its folder has this name.
+///
+/// # Errors
+/// The settings or the template are of no use, or this build has no Kubernetes.
+pub fn manifest(pods: PodsOf<'_>, folder: &str, about: &JobDescription) -> Result<String, Error> {
+    let folder = pods.project.jobs_folder().join(folder);
+    launcher(pods).manifest(&folder, about)
+}
+
+/// A process has one launcher for a project, which knows all of its jobs.
+fn launcher(pods: PodsOf<'_>) -> Arc<KubernetesLauncher> {
+    static LAUNCHERS: Mutex<BTreeMap<PathBuf, Arc<KubernetesLauncher>>> =
+        Mutex::new(BTreeMap::new());
+    let new = || {
+        let most_waiting = pods.settings.kubernetes.max_waiting.get();
+        let most_waiting = usize::try_from(most_waiting).unwrap_or(usize::MAX);
+        Arc::new(KubernetesLauncher::new(request(pods), most_waiting))
+    };
+    let jobs = pods.project.jobs_folder();
+    Arc::clone(LAUNCHERS.lock().entry(jobs).or_insert_with(new))
+}
+
+fn request(pods: PodsOf<'_>) -> KubernetesRequest {
+    let PodsOf {
+        project,
+        root,
+        settings,
+    } = pods;
+    let kubernetes = settings.kubernetes.clone();
+    let volumes = kubernetes.volumes.into_iter();
+    let sizes = kubernetes.by_complexity.iter();
+    KubernetesRequest {
+        project: plain_name(project),
+        jobs: project.jobs_folder(),
+        context: kubernetes.context,
+        namespace: kubernetes.namespace,
+        image: kubernetes.image,
+        tm_program: kubernetes.tm,
+        volumes: volumes.map(|volume| (volume.claim, volume.path)).collect(),
+        resources: resources(&kubernetes.resources),
+        by_complexity: sizes.map(|(size, job)| (*size, resources(job))).collect(),
+        env_from: kubernetes.env_from,
+        time: kubernetes.time,
+        template: kubernetes.template.map(|path| root.join(path)),
+    }
+}
+
+fn resources(resources: &KubernetesResources) -> Resources {
+    let amounts = |amounts: &BTreeMap<String, Text>| {
+        let amount = |(name, amount): (&String, &Text)| (name.clone(), amount.as_str().to_owned());
+        amounts.iter().map(amount).collect()
+    };
+    Resources {
+        requests: amounts(&resources.requests),
+        limits: amounts(&resources.limits),
+    }
+}
+
+/// The project's name as names of objects may have it.
+fn plain_name(project: &ProjectDirectory) -> String {
+    let name = project.path().file_name().unwrap_or_default();
+    let name = name.to_string_lossy().to_lowercase();
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric();
+    let name = name.replace(|letter| !is_plain(letter), "-");
+    let name: String = name.trim_matches('-').chars().take(24).collect();
+    match name.trim_end_matches('-') {
+        "" => "project".to_owned(),
+        name => name.to_owned(),
+    }
+}
