@@ -2,5 +2,8 @@
 //! this machine has another one, so that what is not shared is missed.
 
 mod cluster;
+#[cfg(feature = "kubernetes")]
 mod kubernetes;
 mod slurm;
+#[cfg(not(feature = "kubernetes"))]
+mod without_kubernetes;

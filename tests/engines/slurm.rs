@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-const TASKS: [(&str, &str, &[&str]); 6] = [
+pub(super) const TASKS: [(&str, &str, &[&str]); 6] = [
     ("1", "Add one", &[]),
     ("2", "Add two", &["1"]),
     ("3", "Add three", &[]),
@@ -19,7 +19,7 @@ const TASKS: [(&str, &str, &[&str]); 6] = [
 ];
 
 /// Does its work a little later than it could.
-fn slow() -> String {
+pub(super) fn slow() -> String {
     format!("sleep 0.2\n{HONEST}")
 }
 
@@ -96,25 +96,25 @@ impl Waiting {
 }
 
 /// The lines that a run prints, as they come.
-fn lines(child: &mut Child) -> impl Iterator<Item = String> + use<> {
+pub(super) fn lines(child: &mut Child) -> impl Iterator<Item = String> + use<> {
     let stderr = child.stderr.take().expect("a pipe");
     BufReader::new(stderr).lines().map_while(Result::ok)
 }
 
 /// The folders of jobs that tm knows.
-fn jobs(scene: &Scene) -> Vec<PathBuf> {
+pub(super) fn jobs(scene: &Scene) -> Vec<PathBuf> {
     let pattern = scene.path("tm/projects/*/jobs/job-*").display().to_string();
     glob::glob(&pattern).expect("a pattern").flatten().collect()
 }
 
-fn assert_all_landed(report: &Value) {
+pub(super) fn assert_all_landed(report: &Value) {
     let tasks = report["tasks"].as_array().expect("tasks");
     let landed = tasks.iter().filter(|task| task["state"] == "landed");
     assert_eq!(landed.count(), tasks.len(), "{report}");
 }
 
 /// Each task landed by one merge and no more.
-fn assert_landed_once(scene: &Scene, report: &Value) {
+pub(super) fn assert_landed_once(scene: &Scene, report: &Value) {
     let branch = report["integration_branch"].as_str().expect("a branch");
     let merges = scene.git(&[
         "log",

@@ -9,6 +9,7 @@ mod kubelet;
 mod logs;
 mod pod;
 mod report;
+mod runs;
 
 use std::process::{Command, Stdio};
 

@@ -1,0 +1,450 @@
+//! Runs of waves whose set-ups, agents and tests are pods of Kubernetes.
+
+use super::control_plane::ControlPlane;
+use super::pod::Loss;
+use crate::engines::slurm::{TASKS, assert_all_landed, assert_landed_once, jobs, lines, slow};
+use crate::scene::{HONEST, Scene, task, tm_binary, write};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::process::{Child, Command, Output, Stdio};
+
+const NODES: [&str; 3] = ["n1", "n2", "n3"];
+const PODS: &str = "/api/v1/namespaces/default/pods";
+const JOBS: &str = "/apis/batch/v1/namespaces/default/jobs";
+
+/// Starts a cluster whose nodes see a scene's folder.
+fn started(scene: &Scene, nodes: &[&str]) -> Option<ControlPlane> {
+    let mut plane = ControlPlane::start(scene)?;
+    plane.add_claim("work", &scene.path(""));
+    for node in nodes {
+        plane.add_node(node);
+    }
+    // Pods that a test loses are given up as soon as the cluster would do so.
+    let container = json!({
+        "name": "tm",
+        "env": [{"name": "AGENT_FOLDER", "value": scene.path("")}],
+    });
+    let pod = json!({"tolerations": [], "containers": [container]});
+    write_template(scene, &json!({"template": {"spec": pod}}));
+    Some(plane)
+}
+
+fn write_template(scene: &Scene, spec: &Value) {
+    let template = json!({"apiVersion": "batch/v1", "kind": "Job", "spec": spec});
+    write(&scene.path("template.yaml"), &template.to_string());
+}
+
+/// A call of tm with all that pods are made of.
+fn with(scene: &Scene, plane: &ControlPlane, command: Command) -> Command {
+    let mut command = plane.with(command);
+    let volumes = json!([{"claim": "work", "path": scene.path("")}]);
+    command
+        .env("TM_KUBERNETES_IMAGE", "any")
+        .env("TM_KUBERNETES_TM", tm_binary())
+        .env("TM_KUBERNETES_TEMPLATE", scene.path("template.yaml"))
+        .env("TM_KUBERNETES_VOLUMES", volumes.to_string());
+    command
+}
+
+fn on_kubernetes(scene: &Scene, plane: &ControlPlane, arguments: &[&str]) -> Command {
+    let run = scene.run_command(&["--on", "kubernetes", "-j", "6"]);
+    let mut command = with(scene, plane, run);
+    command.args(arguments);
+    command
+}
+
+fn said(output: &Output) -> String {
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    format!("{stdout}{}", String::from_utf8_lossy(&output.stderr))
+}
+
+/// No Job is left, and no pod.
+fn assert_empty(plane: &ControlPlane) {
+    let is_empty = |found: &Value| found["items"].as_array().is_some_and(Vec::is_empty);
+    plane.until(JOBS, is_empty);
+    plane.until(PODS, is_empty);
+}
+
+/// One task, whose agent says that it has started and does its work when it is let go.
+struct Waiting {
+    plane: ControlPlane,
+    scene: Scene,
+    run: Child,
+}
+
+impl Waiting {
+    fn begin(nodes: &[&str], arguments: &[&str]) -> Option<Self> {
+        let agent =
+            format!("echo on > \"$AGENT_FOLDER/started\"; read _ < \"$AGENT_FOLDER/go\"\n{HONEST}");
+        let scene = Scene::new(&[("1", "Document it", &[])], &agent);
+        let plane = started(&scene, nodes)?;
+        scene.pipe("started");
+        scene.pipe("go");
+        let mut run = on_kubernetes(&scene, &plane, arguments);
+        let run = run
+            .stdout(Stdio::null())
+            .stderr(File::create(scene.path("said")).expect("a file"))
+            .spawn()
+            .expect("tm");
+        Some(Self { plane, scene, run })
+    }
+
+    fn started(&self) {
+        drop(std::fs::read(self.scene.path("started")).expect("the agent starts"));
+    }
+
+    /// The pod of the agent, which runs.
+    fn pod(&self) -> Value {
+        let found = |pods: &Value| {
+            let pods = pods["items"].as_array().cloned().unwrap_or_default();
+            let runs = |pod: &Value| {
+                pod["status"]["phase"] == "Running"
+                    && pod["metadata"]["deletionTimestamp"].is_null()
+            };
+            pods.into_iter().find(runs)
+        };
+        let of_agent = format!("{PODS}?labelSelector=tm/task=1");
+        found(&self.plane.until(&of_agent, |pods| found(pods).is_some())).expect("a pod")
+    }
+
+    /// Lets the agent work.
+    fn let_go(&self) {
+        let go = File::options().write(true).open(self.scene.path("go"));
+        drop(go.expect("the agent listens"));
+    }
+
+    /// Lets the agent work, and returns its task from the report of the run, in which it has landed.
+    fn end(mut self) -> Value {
+        self.let_go();
+        assert!(self.run.wait().expect("it ends").success());
+        let report = self.scene.report();
+        assert_all_landed(&report);
+        assert_empty(&self.plane);
+        task(&report, "1").clone()
+    }
+}
+
+/// The first of two attempts at a task that were not charged.
+fn first_of_two(task: &Value) -> String {
+    assert_eq!(task["attempts"].as_array().map(Vec::len), Some(2), "{task}");
+    task["attempts"][0].to_string()
+}
+
+#[test]
+fn a_run_in_pods_of_three_nodes_of_which_one_dies_with_tm_lands_each_task_once() {
+    let scene = Scene::new(&TASKS, &slow());
+    let Some(mut plane) = started(&scene, &NODES) else {
+        return;
+    };
+    let mut run = on_kubernetes(&scene, &plane, &[]);
+    let mut run = run
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("tm");
+    let mut lines = lines(&mut run);
+    let said: Vec<String> = lines
+        .by_ref()
+        .take_while(|line| !line.contains("PASS"))
+        .collect();
+    let is_first = |line: &String| line.contains("a first job ran on n");
+    assert!(said.iter().any(is_first), "{said:?}");
+    // The first task has landed, and others are under way.
+    let node = |pods: &Value| {
+        let pods = pods["items"].as_array().cloned().unwrap_or_default();
+        let running = pods.iter().find(|pod| pod["status"]["phase"] == "Running");
+        running.and_then(|pod| pod["spec"]["nodeName"].as_str().map(str::to_owned))
+    };
+    let node = node(&plane.until(PODS, |pods| node(pods).is_some())).expect("a node");
+    plane.kill_node(&node);
+    run.kill().expect("it runs");
+    run.wait().expect("it ends");
+    let resumed = with(&scene, &plane, scene.tm(&["waves", "resume"])).output();
+    let resumed = resumed.expect("tm");
+    assert_eq!(resumed.status.code(), Some(0), "{}", self::said(&resumed));
+    let report = scene.report();
+    assert_all_landed(&report);
+    assert_landed_once(&scene, &report);
+    for task in report["tasks"].as_array().expect("tasks") {
+        let last = task["attempts"].as_array().and_then(|all| all.last());
+        let place = last.and_then(|last| last["place"].as_str());
+        let is_pod = |place: &str| place.starts_with('n') && place.contains(" (kubernetes pod tm-");
+        assert!(place.is_some_and(is_pod), "{task}");
+    }
+    let tree = scene.landed_tree();
+    plane.add_node(&node);
+    assert_empty(&plane);
+    // Nobody can say of what ran there that it does not go on.
+    for job in jobs(&scene) {
+        let state = std::fs::read_to_string(job.join("state.json")).expect("a state");
+        assert!(state.contains(&format!("\"node\":\"{node}\"")), "{state}");
+    }
+    drop(plane);
+
+    let here = Scene::new(&TASKS, HONEST);
+    here.runs(&[], 0);
+    assert_eq!(tree, here.landed_tree(), "the same as on this machine");
+}
+
+#[test]
+fn of_two_copies_of_a_job_one_ends_itself_and_the_report_names_it() {
+    let Some(waiting) = Waiting::begin(&NODES, &["--retries", "0"]) else {
+        return;
+    };
+    waiting.started();
+    let node = waiting.pod()["spec"]["nodeName"].clone();
+    let node = node.as_str().expect("a node");
+    // What runs there goes on, and the cluster starts it somewhere else, too.
+    waiting.plane.take_node(node);
+    waiting.started();
+    waiting.plane.return_node(node);
+    let first = first_of_two(&waiting.end());
+    assert!(first.contains("was lost with its node"), "{first}");
+    assert!(
+        first.contains("a second copy of it was started on `n"),
+        "{first}"
+    );
+}
+
+#[test]
+fn a_job_that_somebody_deletes_is_done_again_and_not_charged() {
+    let Some(waiting) = Waiting::begin(&["n1"], &["--retries", "0"]) else {
+        return;
+    };
+    waiting.started();
+    let job = waiting.pod()["metadata"]["labels"]["job-name"].clone();
+    let job = format!("{JOBS}/{}", job.as_str().expect("a Job"));
+    let deleted = waiting
+        .plane
+        .api()
+        .delete(&format!("{job}?propagationPolicy=Background"));
+    deleted.expect("it is deleted");
+    waiting.started();
+    let first = first_of_two(&waiting.end());
+    assert!(first.contains("was deleted by somebody"), "{first}");
+}
+
+#[test]
+fn a_pod_that_uses_too_much_memory_is_lost_with_the_word_for_it() {
+    let Some(waiting) = Waiting::begin(&["n1"], &["--retries", "0"]) else {
+        return;
+    };
+    waiting.started();
+    waiting.plane.lose(&waiting.pod(), Loss::OutOfMemory);
+    waiting.started();
+    let first = first_of_two(&waiting.end());
+    assert!(
+        first.contains("used more memory than it has (OOMKilled)"),
+        "{first}"
+    );
+}
+
+#[test]
+fn a_pod_that_is_evicted_is_lost_with_the_word_for_it() {
+    let Some(waiting) = Waiting::begin(&["n1"], &["--retries", "0"]) else {
+        return;
+    };
+    waiting.started();
+    waiting.plane.lose(&waiting.pod(), Loss::Evicted);
+    waiting.started();
+    let first = first_of_two(&waiting.end());
+    assert!(first.contains("was evicted (Evicted"), "{first}");
+}
+
+#[test]
+fn while_the_api_is_down_a_run_waits_and_nothing_is_charged() {
+    let scene = Scene::new(&TASKS, &slow());
+    let Some(mut plane) = started(&scene, &NODES) else {
+        return;
+    };
+    plane.stop_api();
+    let mut run = on_kubernetes(&scene, &plane, &[]);
+    let mut run = run
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("tm");
+    let mut lines = lines(&mut run);
+    let waits = lines.find(|line| line.contains("a first job waits for a place: Kubernetes says:"));
+    waits.expect("it says that it waits");
+    plane.start_api();
+    lines
+        .find(|line| line.contains("START"))
+        .expect("it goes on");
+    plane.stop_api();
+    assert!(plane.api().text("/version").is_err());
+    plane.start_api();
+    let rest: Vec<String> = lines.collect();
+    assert!(run.wait().expect("it ends").success(), "{rest:?}");
+    let report = scene.report();
+    assert_all_landed(&report);
+    let attempts = report["tasks"].as_array().expect("tasks").iter();
+    let attempts: usize = attempts
+        .map(|task| task["attempts"].as_array().map_or(0, Vec::len))
+        .sum();
+    assert_eq!(
+        attempts,
+        report["tasks"].as_array().expect("tasks").len(),
+        "{report}"
+    );
+    assert_empty(&plane);
+}
+
+#[test]
+fn what_a_cluster_refuses_in_the_middle_of_a_run_is_nobodys_failure() {
+    let Some(mut waiting) = Waiting::begin(&["n1"], &["--retries", "0"]) else {
+        return;
+    };
+    waiting.started();
+    // From here on no Job is taken.
+    let template =
+        std::fs::read_to_string(waiting.scene.path("template.yaml")).expect("a template");
+    write_template(&waiting.scene, &json!({"activeDeadlineSeconds": -1}));
+    waiting.let_go();
+    let ended = waiting.run.wait().expect("it ends");
+    assert_eq!(ended.code(), Some(1));
+    let why = std::fs::read_to_string(waiting.scene.path("said")).expect("what it says");
+    assert!(
+        why.contains("have a job started: Kubernetes refuses the job: "),
+        "{why}"
+    );
+
+    write(&waiting.scene.path("template.yaml"), &template);
+    let resume = waiting.scene.tm(&["waves", "resume"]);
+    let resumed = with(&waiting.scene, &waiting.plane, resume).output();
+    let resumed = resumed.expect("tm");
+    assert_eq!(resumed.status.code(), Some(0), "{}", said(&resumed));
+    let report = waiting.scene.report();
+    assert_all_landed(&report);
+    let attempts = crate::scene::task(&report, "1")["attempts"]
+        .as_array()
+        .map(Vec::len);
+    assert_eq!(attempts, Some(1), "{report}");
+    assert_empty(&waiting.plane);
+}
+
+/// What a run says of its first job, which waits.
+fn waits(scene: &Scene, plane: &ControlPlane, image: &str) -> String {
+    let mut run = on_kubernetes(scene, plane, &[]);
+    let mut run = run
+        .env("TM_KUBERNETES_IMAGE", image)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("tm");
+    let line = lines(&mut run)
+        .find(|line| line.contains("waits for a place: ") && !line.contains(" about to be "));
+    run.kill().expect("it runs");
+    run.wait().expect("it ends");
+    line.expect("it says that it waits")
+}
+
+#[test]
+fn what_is_in_the_way_of_pods_is_named_and_nothing_begins() {
+    let scene = Scene::new(&[("1", "Document it", &[])], HONEST);
+    let Some(mut plane) = started(&scene, &[]) else {
+        return;
+    };
+    let unschedulable = waits(&scene, &plane, "any");
+    assert!(unschedulable.contains("Unschedulable: "), "{unschedulable}");
+    plane.add_node("n1");
+    let image = waits(&scene, &plane, "missing:1");
+    assert!(image.contains("ErrImagePull"), "{image}");
+
+    let quota = json!({"metadata": {"name": "few"}, "spec": {"hard": {"pods": "0"}}});
+    let quotas = "/api/v1/namespaces/default/resourcequotas";
+    plane.api().post(quotas, &quota).expect("a quota");
+    plane.until(&format!("{quotas}/few"), |quota| {
+        quota["status"]["hard"].is_object()
+    });
+    let none = waits(&scene, &plane, "any");
+    assert!(none.contains("exceeded quota: few"), "{none}");
+    let deleted = plane.api().delete(&format!("{quotas}/few"));
+    deleted.expect("it is deleted");
+
+    let refused = |spec: Value| {
+        write_template(&scene, &spec);
+        let output = on_kubernetes(&scene, &plane, &[]).output().expect("tm");
+        assert_eq!(output.status.code(), Some(1));
+        said(&output)
+    };
+    let unknown = refused(json!({"template": {"spec": {"nodeSelectors": {}}}}));
+    let words = "a Job has no `spec.template.spec.nodeSelectors`";
+    assert!(unknown.contains(words), "{unknown}");
+    let invalid = refused(json!({"activeDeadlineSeconds": -1}));
+    assert!(
+        invalid.contains("Kubernetes refuses the job: "),
+        "{invalid}"
+    );
+    assert!(invalid.contains("spec.activeDeadlineSeconds"), "{invalid}");
+
+    write_template(&scene, &json!({}));
+    let mut without = on_kubernetes(&scene, &plane, &[]);
+    let without = without.env("TM_KUBERNETES_TM", "/nowhere/tm").output();
+    let without = said(&without.expect("tm"));
+    assert!(without.contains("/nowhere/tm"), "{without}");
+    let mut elsewhere = on_kubernetes(&scene, &plane, &[]);
+    elsewhere.env("TM_KUBERNETES_VOLUMES", "[{claim: work, path: /elsewhere}]");
+    let elsewhere = said(&elsewhere.output().expect("tm"));
+    let words = "which is on none of `kubernetes.volumes`";
+    assert!(elsewhere.contains(words), "{elsewhere}");
+}
+
+#[test]
+fn the_doctor_looks_at_all_that_jobs_need_and_plans_show_what_would_be_applied() {
+    let scene = Scene::new(&[("1", "Document it", &[])], HONEST);
+    let Some(plane) = started(&scene, &["n1"]) else {
+        return;
+    };
+    let call = |arguments: &[&str]| with(&scene, &plane, scene.tm(arguments));
+    let doctor = ["doctor", "--on", "kubernetes", "--json"];
+    let findings = |output: &Output| {
+        let findings: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+        findings
+    };
+    let all = findings(&call(&doctor).output().expect("tm"));
+    let of = |all: &[Value], what: &str| {
+        let found = all.iter().find(|finding| finding["what"] == what);
+        found.cloned().unwrap_or_default()
+    };
+    for what in [
+        "cluster",
+        "namespace",
+        "permissions",
+        "volume",
+        "manifest",
+        "kubernetes",
+    ] {
+        assert_eq!(of(&all, what)["weight"], "good", "{what}: {all:?}");
+    }
+    let place = of(&all, "kubernetes")["found"].to_string();
+    assert!(
+        place.contains("a first job ran on n1 (kubernetes pod tm-"),
+        "{place}"
+    );
+    assert_empty(&plane);
+
+    let mut stranger = call(&doctor);
+    stranger.env("KUBECONFIG", plane.kubeconfig_of_stranger());
+    let all = findings(&stranger.output().expect("tm"));
+    let may = of(&all, "permissions");
+    assert_eq!(may["weight"], "bad", "{all:?}");
+    assert!(may["found"].to_string().contains("create jobs"), "{may}");
+    assert!(may["hint"].is_string(), "{may}");
+    assert!(of(&all, "kubernetes").is_null(), "{all:?}");
+
+    let plan = ["waves", "plan", "--on", "kubernetes", "--format", "yaml"];
+    let plan = call(&plan).output().expect("tm");
+    let shown = said(&plan);
+    let documents = shown.split("---\n").map(|document| {
+        serde_yaml::from_str::<Value>(document).unwrap_or_else(|error| panic!("{error}: {shown}"))
+    });
+    let documents: Vec<Value> = documents.collect();
+    assert_eq!(documents.len(), 1, "{shown}");
+    let labels = &documents[0]["metadata"]["labels"];
+    assert_eq!(labels["tm/task"], "1", "{shown}");
+    plane
+        .api()
+        .post(&format!("{JOBS}?dryRun=All"), &documents[0])
+        .expect("the cluster would take it");
+}
