@@ -2,6 +2,7 @@
 
 use crate::scene::{Scene, write};
 use crate::skipping::lacks;
+use rustix::process::{Pid, Signal, kill_process};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -118,6 +119,23 @@ impl Cluster {
         end(self.nodes[number.expect("a node")]
             .as_mut()
             .expect("it runs"));
+    }
+
+    /// Stops what starts jobs on a node, for a while; nobody hears of it.
+    pub(super) fn pause_node(&self, name: &str) {
+        self.signal_node(name, Signal::STOP);
+    }
+
+    /// Ends what `pause_node` began.
+    pub(super) fn continue_node(&self, name: &str) {
+        self.signal_node(name, Signal::CONT);
+    }
+
+    fn signal_node(&self, name: &str, signal: Signal) {
+        let number = NODES.iter().position(|node| *node == name);
+        let node = self.nodes[number.expect("a node")].as_ref();
+        let pid = Pid::from_child(node.expect("it runs"));
+        kill_process(pid, signal).expect("it hears");
     }
 
     /// A call of a program of Slurm's, or of tm.

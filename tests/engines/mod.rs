@@ -4,6 +4,7 @@
 mod cluster;
 #[cfg(feature = "kubernetes")]
 mod kubernetes;
+mod nights;
 mod slurm;
 #[cfg(not(feature = "kubernetes"))]
 mod without_kubernetes;

@@ -7,6 +7,7 @@ mod environment;
 mod harness;
 mod kubelet;
 mod logs;
+mod nights;
 mod pod;
 mod report;
 mod runs;

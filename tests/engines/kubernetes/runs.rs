@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use std::fs::File;
 use std::process::{Child, Command, Output, Stdio};
 
-const NODES: [&str; 3] = ["n1", "n2", "n3"];
+pub(super) const NODES: [&str; 3] = ["n1", "n2", "n3"];
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const JOBS: &str = "/apis/batch/v1/namespaces/default/jobs";
 
 /// Starts a cluster whose nodes see a scene's folder.
-fn started(scene: &Scene, nodes: &[&str]) -> Option<ControlPlane> {
+pub(super) fn started(scene: &Scene, nodes: &[&str]) -> Option<ControlPlane> {
     let mut plane = ControlPlane::start(scene)?;
     plane.add_claim("work", &scene.path(""));
     for node in nodes {
@@ -35,7 +35,7 @@ fn write_template(scene: &Scene, spec: &Value) {
 }
 
 /// A call of tm with all that pods are made of.
-fn with(scene: &Scene, plane: &ControlPlane, command: Command) -> Command {
+pub(super) fn with(scene: &Scene, plane: &ControlPlane, command: Command) -> Command {
     let mut command = plane.with(command);
     let volumes = json!([{"claim": "work", "path": scene.path("")}]);
     command
@@ -59,7 +59,7 @@ fn said(output: &Output) -> String {
 }
 
 /// No Job is left, and no pod.
-fn assert_empty(plane: &ControlPlane) {
+pub(super) fn assert_empty(plane: &ControlPlane) {
     let is_empty = |found: &Value| found["items"].as_array().is_some_and(Vec::is_empty);
     plane.until(JOBS, is_empty);
     plane.until(PODS, is_empty);
