@@ -138,7 +138,7 @@ pub(crate) async fn opened(
     };
     let backlog = project.backlog_of(&header)?;
     let begins = Begins::Again(&history);
-    let setup = run_setup(project, (header, directory), backlog, begins).await?;
+    let setup = Box::pin(run_setup(project, (header, directory), backlog, begins)).await?;
     limits.agents = setup.agents.roster(&setup.header.run_id);
     Ok(Run::resume(setup, replayed, limits)?)
 }

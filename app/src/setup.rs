@@ -42,7 +42,7 @@ pub(crate) enum Begins<'a> {
 /// Has a first job run in each place where jobs are started, so that what stands in the way of all is known before.
 async fn tried(project: &Project, places: BTreeSet<RunsOn>) -> Result<(), Error> {
     for place in places {
-        if let Some(trial) = try_out(project, place).await? {
+        if let Some(trial) = Box::pin(try_out(project, place)).await? {
             project.tell(&Notice::PlaceTried(&trial));
         }
     }

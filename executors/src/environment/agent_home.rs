@@ -7,9 +7,9 @@
 //! write beside where a link leads. Does not know agents.
 
 use super::folder::remove;
-use super::{FOLDERS, Variables, find_home, make_home, passed};
+use super::{FOLDERS, Variables, find_home, make_home, passed, passes};
 use crate::OrFailedTo as _;
-use crate::process::is_named;
+use crate::process::{Passes, is_named};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -119,6 +119,17 @@ impl AgentHome {
             }
         }
         variables.into_iter().collect()
+    }
+
+    /// Returns what of its variables is of the surroundings, for a place that has others.
+    pub fn passes(&self) -> Passes {
+        let mut passes = passes(&self.user);
+        let shown = SHOWN.iter().map(|name| (*name).to_owned());
+        passes.named.extend(shown.chain(self.needs.pass.clone()));
+        passes.but = DROPPED.map(str::to_owned).to_vec();
+        let is_set = |name: &String| self.needs.set.contains_key(name);
+        passes.found.retain(|name| !is_set(name));
+        passes
     }
 
     /// Returns the folders of the user's that it leads to.

@@ -170,7 +170,7 @@ impl TreeCommand {
         if told.is_empty() {
             return;
         }
-        let lines = format!("tm: {}\n", told.join("\ntm: "));
+        let lines = format!("\ntm: {}\n", told.join("\ntm: "));
         let written = tm_untrusted::append(&self.stderr)
             .and_then(|mut log| std::io::Write::write_all(&mut log, lines.as_bytes()));
         if let Err(error) = written {

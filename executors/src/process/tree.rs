@@ -88,7 +88,7 @@ impl ProcessTree {
             leader,
             state: State::Foreign,
             beginning: None,
-            group: leader.and_then(|leader| Group::of(leader.pid)),
+            group: leader.and_then(group_of),
         }
     }
 
@@ -254,6 +254,9 @@ impl ProcessTree {
 
 impl Drop for ProcessTree {
     fn drop(&mut self) {
+        if let Some(group) = &self.group {
+            group.kill();
+        }
         for _ in 0..DROP_ROUNDS {
             if self.left() == Left::Nothing {
                 break;
@@ -272,6 +275,12 @@ impl Drop for ProcessTree {
         }
         registry::remove(self.id);
     }
+}
+
+/// The group of a program that is alive, and not of one that has its number by now.
+fn group_of(leader: ProcessIdentity) -> Option<Group> {
+    let group = Group::of(leader.pid)?;
+    leader.is_alive().then_some(group)
 }
 
 async fn alive(id: TreeId) -> Vec<Process> {

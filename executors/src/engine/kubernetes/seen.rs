@@ -103,7 +103,7 @@ impl Seen {
         let is_left = |job: &&Job| {
             let folder = job.annotations().get(FOLDER);
             let is_going = job.metadata.deletion_timestamp.is_some();
-            !is_going && folder.is_some_and(|folder| !Path::new(folder).exists())
+            !is_going && folder.is_some_and(|folder| is_gone(Path::new(folder)))
         };
         let others = self
             .jobs
@@ -113,4 +113,9 @@ impl Seen {
         let left = others.filter(|(_, job)| is_left(job));
         left.map(|(name, _)| name.clone()).collect()
     }
+}
+/// Whether a folder is surely not there any more: one that can't be looked at may be.
+fn is_gone(folder: &Path) -> bool {
+    let is_there = |path: &Path| path.try_exists().unwrap_or(true);
+    !is_there(folder) && folder.parent().is_some_and(Path::is_dir)
 }

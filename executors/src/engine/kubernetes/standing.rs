@@ -3,7 +3,9 @@
 
 use crate::engine::node::{Loss, Standing};
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Event, Pod};
+use k8s_openapi::api::core::v1::{
+    ContainerState, ContainerStateTerminated, ContainerStatus, Event, Pod,
+};
 use std::time::Duration;
 
 /// Reasons for which a container may begin later, and no longer than [`STUCK_LIMIT`] is waited for that.
@@ -127,10 +129,7 @@ fn of_pod(known: &Known<'_>, pod: &Pod) -> Standing {
     let has_run = known.ran_in.is_some();
     match phase(pod) {
         "Failed" => failed(known, pod),
-        "Succeeded" => lost(&format!(
-            "{} is over, and nothing is told of its end",
-            called(pod)
-        )),
+        "Succeeded" => over(pod),
         _ if is_going(pod) && has_run => {
             let ran = Ran {
                 pod: pod_name(pod).to_owned(),
@@ -141,9 +140,22 @@ fn of_pod(known: &Known<'_>, pod: &Pod) -> Standing {
         _ if is_going(pod) => {
             Standing::Waiting("its pod is deleted by somebody before it began".to_owned())
         }
-        "Running" => Standing::Running,
+        // Others in the pod may go on, and keep it running.
+        "Running" => match own_state(pod).and_then(|own| own.terminated.as_ref()) {
+            None => Standing::Running,
+            Some(ended) if ended.exit_code == 0 => over(pod),
+            Some(_) => failed(known, pod),
+        },
         _ => Standing::Waiting(why_pending(pod, known.told)),
     }
+}
+
+/// How a job stands whose pod ended well and said nothing.
+fn over(pod: &Pod) -> Standing {
+    lost(&format!(
+        "{} is over, and nothing is told of its end",
+        called(pod)
+    ))
 }
 
 /// How a job stands whose pod failed.
@@ -277,8 +289,11 @@ fn why_no_pod(told: &[Told]) -> String {
     }
 }
 
-/// What keeps a container from beginning, where something does.
+/// What keeps a job's container from beginning, where something does; others may be kept from it for as long as they like.
 fn in_the_way(pod: &Pod) -> Option<(&str, &str)> {
+    if own_state(pod).is_some_and(|own| own.running.is_some()) {
+        return None;
+    }
     statuses(pod).find_map(|status| {
         let waiting = status.state.as_ref()?.waiting.as_ref()?;
         let reason = waiting.reason.as_deref()?;
@@ -295,12 +310,15 @@ fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
     lists.flatten().flatten()
 }
 
+/// The state of a job's container.
+fn own_state(pod: &Pod) -> Option<&ContainerState> {
+    let is_own = |status: &&ContainerStatus| status.name == super::template::CONTAINER;
+    statuses(pod).find(is_own)?.state.as_ref()
+}
+
 /// Whether the container of a job has ended, as its node says.
 pub(super) fn has_ended(pod: &Pod) -> bool {
-    let is_own = |status: &&ContainerStatus| status.name == super::template::CONTAINER;
-    let own = statuses(pod).find(is_own);
-    let state = own.and_then(|status| status.state.as_ref());
-    let ended = state.and_then(|state| state.terminated.as_ref());
+    let ended = own_state(pod).and_then(|state| state.terminated.as_ref());
     ended.is_some_and(|ended| ended.reason.as_deref() != Some(NOT_FOUND))
 }
 
@@ -592,5 +610,36 @@ mod tests {
         assert_eq!(limit, Some(Duration::from_mins(5)));
         let words = "Kubernetes pod `tm-x-1` did not begin within 5 minutes: ErrImagePull: words";
         assert_eq!(given_up, Standing::Gone(Loss::Refused(words.to_owned())));
+    }
+
+    #[test]
+    fn containers_beside_that_of_the_job_say_nothing_of_how_it_stands() {
+        let beside = |state: &Value| {
+            let mut one = container(state);
+            one["name"] = json!("proxy");
+            one
+        };
+        let with = |phase: &str, own: &Value, other: &Value| {
+            let all = json!([container(own), beside(other)]);
+            words(
+                &json!({}),
+                &[pod(&json!({"phase": phase, "containerStatuses": all}))],
+                &[],
+                true,
+            )
+        };
+        let (runs, killed) = (
+            json!({"running": {}}),
+            json!({"terminated": {"exitCode": 137, "reason": "OOMKilled"}}),
+        );
+        let stuck = json!({"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}});
+        assert_eq!(with("Running", &runs, &killed), "runs");
+        assert!(with("Running", &killed, &runs).contains("(OOMKilled)"));
+        let ended = json!({"terminated": {"exitCode": 0}});
+        assert!(with("Running", &ended, &runs).contains("nothing is told of its end"));
+        let all = json!([container(&runs), beside(&stuck)]);
+        let pending = pod(&json!({"phase": "Pending", "containerStatuses": all}));
+        let pending: Pod = serde_json::from_value(pending).expect("a pod");
+        assert_eq!(patience(&pending), None);
     }
 }

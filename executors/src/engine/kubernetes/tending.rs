@@ -176,7 +176,8 @@ impl Tended {
             .and_then(|manifest| manifest.job(job, about))
             .map_err(|error| Trouble::Refused(format!("failed to {}", error.with_causes())))?;
         // Who can't be asked refuses nothing.
-        self.cluster().connection().await?;
+        let connected = self.cluster().connection().await;
+        connected.map_err(|trouble| Trouble::Away(trouble.words()))?;
         match self.cluster().create(&manifest, false).await {
             Ok(made) => Ok(Some(made)),
             Err(Trouble::Exists) => Ok(None),

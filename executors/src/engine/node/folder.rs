@@ -146,9 +146,14 @@ impl JobFolder {
         fs::create_dir_all(jobs).or_failed_to("make", jobs)?;
         let made = tempfile::Builder::new().prefix("job-").tempdir_in(jobs);
         let folder = Self(made.or_failed_to("make a folder in", jobs)?.keep());
-        folder.replace(LABEL, label)?;
-        folder.replace(WISHES, &Wishes::default())?;
-        folder.replace(STATE, &State::Ordered)?;
+        let made = folder
+            .replace(LABEL, label)
+            .and_then(|()| folder.replace(WISHES, &Wishes::default()))
+            .and_then(|()| folder.replace(STATE, &State::Ordered));
+        if let Err(error) = made {
+            folder.remove();
+            return Err(error);
+        }
         Ok(folder)
     }
 

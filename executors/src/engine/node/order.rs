@@ -2,6 +2,7 @@
 
 use super::VariablesOf;
 use crate::engine::Holding;
+use crate::environment::of_surroundings;
 use crate::process::TreeCommand;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -30,6 +31,9 @@ pub(super) struct Order {
     /// Variables that the command has as they are on the node.
     #[serde(default)]
     of_node: Vec<OsString>,
+    /// Whether the node has what the command is to have of its surroundings.
+    #[serde(default)]
+    has_own: bool,
 }
 
 impl Order {
@@ -47,6 +51,7 @@ impl Order {
             command,
             holding: holding.cloned(),
             of_node,
+            has_own: variables == VariablesOf::Node,
         }
     }
 
@@ -60,6 +65,7 @@ impl Order {
             mut command,
             holding,
             of_node,
+            has_own,
         } = self;
         if version != VERSION {
             return Err(format!(
@@ -73,6 +79,13 @@ impl Order {
             .filter(|(name, _)| is_of_node(name) && !is_set(name))
             .collect();
         command.environment.extend(of_node);
+        if has_own {
+            let passes = command.needs.as_ref().map(|needs| needs.passes.clone());
+            let environment = &command.environment;
+            let is_set = |name: &OsStr| environment.iter().any(|(known, _)| known == name);
+            let passed = passes.map(|passes| of_surroundings(&passes, is_set));
+            command.environment.extend(passed.into_iter().flatten());
+        }
         Ok((command, holding.map(Holding::here)))
     }
 }
@@ -81,8 +94,14 @@ impl Order {
 fn without_own(command: &TreeCommand) -> (TreeCommand, Vec<OsString>) {
     let is_own =
         |name: &OsStr, value: &OsStr| std::env::var_os(name).is_some_and(|own| own == value);
+    let found = command.needs.iter().flat_map(|needs| &needs.passes.found);
+    let found: Vec<&str> = found.map(String::as_str).collect();
+    // What lies where on this machine says nothing of a node.
+    let is_of_node = |name: &OsStr, value: &OsStr| {
+        is_own(name, value) || found.iter().any(|found| name == *found)
+    };
     let (own, said): (Vec<_>, Vec<_>) =
-        (command.environment.iter().cloned()).partition(|(name, value)| is_own(name, value));
+        (command.environment.iter().cloned()).partition(|(name, value)| is_of_node(name, value));
     let command = TreeCommand {
         environment: said,
         ..command.clone()
@@ -114,5 +133,39 @@ mod tests {
             here.environment.contains(&command.environment[0]),
             "{here:?}"
         );
+    }
+
+    #[test]
+    fn a_place_with_variables_of_its_own_gives_those_that_the_command_is_to_have_of_its_surroundings()
+     {
+        use crate::process::{Besides, JobKind, Needs, Passes};
+        let needs = |named: &[&str]| Needs {
+            kind: JobKind::Agent,
+            own_folder: "/x".into(),
+            besides: Besides::default(),
+            network: None,
+            passes: Passes {
+                named: named.iter().map(|name| (*name).to_owned()).collect(),
+                but: vec!["CARGO_PKG_VERSION*".to_owned()],
+                found: vec!["CARGO_HOME".to_owned()],
+            },
+        };
+        let command = TreeCommand {
+            environment: vec![("CARGO_HOME".into(), "/of/this/machine".into())],
+            needs: Some(needs(&["CARGO_PKG_*", "CARGO_HOME"])),
+            ..TreeCommand::default()
+        };
+        let order = Order::new(&command, None, VariablesOf::Node);
+        assert_eq!(order.command.environment, []);
+        // This process stands for the node.
+        let (here, _) = order.here().expect("the same version");
+        let has = |name: &str| here.environment.iter().any(|(known, _)| known == name);
+        assert!(has("CARGO_PKG_NAME") && !has("CARGO_PKG_VERSION"));
+        let found = here
+            .environment
+            .iter()
+            .find(|(name, _)| name == "CARGO_HOME");
+        let own = std::env::var_os("CARGO_HOME");
+        assert_eq!(found.map(|(_, value)| value), own.as_ref());
     }
 }

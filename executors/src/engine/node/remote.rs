@@ -51,11 +51,11 @@ impl RemoteEngine {
         })
     }
 
-    /// Returns the jobs that this engine has, and none of another one; what is half made is nobody else's.
+    /// Returns the jobs that this engine has, and none of another one. One without a label was never asked for.
     fn own_jobs(&self) -> impl Iterator<Item = JobFolder> {
         let is_own = |folder: &JobFolder| {
             let label = folder.label();
-            label.is_none_or(|label| label.engine == self.launcher.name())
+            label.is_some_and(|label| label.engine == self.launcher.name())
         };
         JobFolder::all(&self.jobs).filter(is_own)
     }
