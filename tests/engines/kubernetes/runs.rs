@@ -323,8 +323,8 @@ fn what_a_cluster_refuses_in_the_middle_of_a_run_is_nobodys_failure() {
     assert_empty(&waiting.plane);
 }
 
-/// What a run says of its first job, which waits.
-fn waits(scene: &Scene, plane: &ControlPlane, image: &str) -> String {
+/// Waits until a run says so of its first job, which waits.
+fn waits(scene: &Scene, plane: &ControlPlane, (image, wanted): (&str, &str)) {
     let mut run = on_kubernetes(scene, plane, &[]);
     let mut run = run
         .env("TM_KUBERNETES_IMAGE", image)
@@ -332,11 +332,11 @@ fn waits(scene: &Scene, plane: &ControlPlane, image: &str) -> String {
         .stderr(Stdio::piped())
         .spawn()
         .expect("tm");
-    let line = lines(&mut run)
-        .find(|line| line.contains("waits for a place: ") && !line.contains(" about to be "));
+    let is_wanted = |line: &String| line.contains("waits for a place: ") && line.contains(wanted);
+    let line = lines(&mut run).find(is_wanted);
     run.kill().expect("it runs");
     run.wait().expect("it ends");
-    line.expect("it says that it waits")
+    line.expect("it says that it waits");
 }
 
 #[test]
@@ -345,11 +345,9 @@ fn what_is_in_the_way_of_pods_is_named_and_nothing_begins() {
     let Some(mut plane) = started(&scene, &[]) else {
         return;
     };
-    let unschedulable = waits(&scene, &plane, "any");
-    assert!(unschedulable.contains("Unschedulable: "), "{unschedulable}");
+    waits(&scene, &plane, ("any", "Unschedulable: "));
     plane.add_node("n1");
-    let image = waits(&scene, &plane, "missing:1");
-    assert!(image.contains("ErrImagePull"), "{image}");
+    waits(&scene, &plane, ("missing:1", "ErrImagePull"));
 
     let quota = json!({"metadata": {"name": "few"}, "spec": {"hard": {"pods": "0"}}});
     let quotas = "/api/v1/namespaces/default/resourcequotas";
@@ -357,8 +355,7 @@ fn what_is_in_the_way_of_pods_is_named_and_nothing_begins() {
     plane.until(&format!("{quotas}/few"), |quota| {
         quota["status"]["hard"].is_object()
     });
-    let none = waits(&scene, &plane, "any");
-    assert!(none.contains("exceeded quota: few"), "{none}");
+    waits(&scene, &plane, ("any", "exceeded quota: few"));
     let deleted = plane.api().delete(&format!("{quotas}/few"));
     deleted.expect("it is deleted");
 
