@@ -114,6 +114,7 @@ impl Seen {
         left.map(|(name, _)| name.clone()).collect()
     }
 }
+
 /// Whether a folder is surely not there any more: one that can't be looked at may be.
 fn is_gone(folder: &Path) -> bool {
     let is_there = |path: &Path| path.try_exists().unwrap_or(true);

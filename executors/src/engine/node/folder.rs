@@ -20,6 +20,8 @@ const MOST_BYTES: u64 = 16 * 1024 * 1024;
 /// So much of what is printed is looked at.
 const LOG_TAIL: u64 = 4 * 1024;
 
+/// What the names of folders of jobs begin with.
+const JOB: &str = "job-";
 /// What the names of folders begin with that are being removed.
 const OVER: &str = "over-";
 /// What is to be run; gone once somebody has begun to, since secrets are in it.
@@ -144,7 +146,7 @@ impl JobFolder {
     /// Makes the folder of a new job, below that of all of them.
     pub(super) fn new(jobs: &Path, label: &Label) -> Result<Self, Error> {
         fs::create_dir_all(jobs).or_failed_to("make", jobs)?;
-        let made = tempfile::Builder::new().prefix("job-").tempdir_in(jobs);
+        let made = tempfile::Builder::new().prefix(JOB).tempdir_in(jobs);
         let folder = Self(made.or_failed_to("make a folder in", jobs)?.keep());
         let made = folder
             .replace(LABEL, label)
@@ -164,9 +166,7 @@ impl JobFolder {
 
     /// Returns those that are below the folder of all jobs.
     pub(super) fn all(jobs: &Path) -> impl Iterator<Item = Self> + use<> {
-        tm_untrusted::entries(jobs)
-            .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"job-"))
-            .map(|entry| Self(entry.path()))
+        called(jobs, JOB).map(Self)
     }
 
     /// Returns where it is.
@@ -291,14 +291,8 @@ impl JobFolder {
 
     /// Removes what is left of folders whose removal was broken off.
     pub(super) fn sweep(jobs: &Path) {
-        let over = tm_untrusted::entries(jobs).filter(|entry| {
-            entry
-                .file_name()
-                .as_encoded_bytes()
-                .starts_with(OVER.as_bytes())
-        });
-        for entry in over {
-            let _stays = fs::remove_dir_all(entry.path());
+        for over in called(jobs, OVER) {
+            let _stays = fs::remove_dir_all(over);
         }
     }
 
@@ -310,4 +304,15 @@ impl JobFolder {
     fn replace(&self, name: &str, content: &impl Serialize) -> Result<(), Error> {
         json_file::write(&self.0.join(name), content, "job: rename")
     }
+}
+
+/// Returns what is in a folder whose name begins so.
+fn called(folder: &Path, beginning: &'static str) -> impl Iterator<Item = PathBuf> + use<> {
+    let is_called = move |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        name.as_encoded_bytes().starts_with(beginning.as_bytes())
+    };
+    tm_untrusted::entries(folder)
+        .filter(is_called)
+        .map(|entry| entry.path())
 }

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 /// So long one question to Slurm may take; its own limits are shorter.
 const LIMIT: Duration = Duration::from_mins(1);
-/// Variables that Slurm's programs have of tm's; others of their own would change what they print. `sbatch` hands its own to the job, which has all that it needs in its order.
+/// Variables that Slurm's programs have of tm's; others of their own would change what they print. `sbatch` hands its own to
+/// the job, which has all that it needs in its order.
 const PASSED: [&str; 12] = [
     "HOME",
     "KRB5CCNAME",
