@@ -125,7 +125,7 @@ async fn no_home_is_left_where_its_proxy_can_not_be_started() {
         own_folder: own_folder.clone(),
         besides: Besides::default(),
         network: None,
-        passes: crate::process::Passes::default(),
+        pass: Vec::new(),
     });
     command.held = Some(Held {
         home: AgentHome::new(own_folder.clone(), HomeNeeds::default()),

@@ -174,7 +174,7 @@ mod tests {
                 kind: JobKind::Tests,
                 own_folder: folder.path().to_owned(),
                 network: None,
-                passes: crate::process::Passes::default(),
+                pass: Vec::new(),
                 besides: Besides::default(),
             }),
             ..TreeCommand::default()

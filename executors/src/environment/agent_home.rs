@@ -7,9 +7,9 @@
 //! write beside where a link leads. Does not know agents.
 
 use super::folder::remove;
-use super::{FOLDERS, Variables, find_home, make_home, passed, passes};
+use super::{FOLDERS, Variables, find_home, make_home, of_surroundings};
 use crate::OrFailedTo as _;
-use crate::process::{Passes, is_named};
+use crate::process::{JobKind, is_named};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -48,6 +48,11 @@ pub struct AgentHome {
 
 /// No longer file is kept up to date.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Tells whether an agent gets a variable by its name.
+pub(super) fn is_passed(name: &OsStr, pass: &[String]) -> bool {
+    is_named(&SHOWN, name) || is_named(pass, name) && !is_named(&DROPPED, name)
+}
 
 /// What every program gets that people look at.
 const SHOWN: [&str; 5] = ["COLORTERM", "LANG", "LANGUAGE", "LC_*", "TERM"];
@@ -101,11 +106,7 @@ impl AgentHome {
 
     /// Returns all variables that the agent has of its surroundings.
     pub fn variables(&self) -> Vec<(OsString, OsString)> {
-        let named = self.user.iter().filter(|(name, _)| {
-            is_named(&SHOWN, name) || is_named(&self.needs.pass, name) && !is_named(&DROPPED, name)
-        });
-        let mut variables = passed(&self.user);
-        variables.extend(named.map(|(name, value)| (name.clone(), value.clone())));
+        let mut variables = of_surroundings(JobKind::Agent, &self.needs.pass, &self.user);
         for (name, within) in FOLDERS {
             variables.insert(name.into(), self.folder.join(within).into());
         }
@@ -121,15 +122,9 @@ impl AgentHome {
         variables.into_iter().collect()
     }
 
-    /// Returns what of its variables is of the surroundings, for a place that has others.
-    pub fn passes(&self) -> Passes {
-        let mut passes = passes(&self.user);
-        let shown = SHOWN.iter().map(|name| (*name).to_owned());
-        passes.named.extend(shown.chain(self.needs.pass.clone()));
-        passes.but = DROPPED.map(str::to_owned).to_vec();
-        let is_set = |name: &String| self.needs.set.contains_key(name);
-        passes.found.retain(|name| !is_set(name));
-        passes
+    /// Returns the names of variables that it has of its surroundings, besides those that all agents have.
+    pub fn pass(&self) -> &[String] {
+        &self.needs.pass
     }
 
     /// Returns the folders of the user's that it leads to.
@@ -363,6 +358,14 @@ mod tests {
     fn value(home: &AgentHome, name: &str) -> Option<OsString> {
         let mut all = home.variables().into_iter();
         all.find(|(found, _)| found == name).map(|(_, value)| value)
+    }
+
+    #[test]
+    fn what_leads_to_what_is_not_there_is_passed_by_no_pattern() {
+        let pass = ["TM_*", "GH_*"].map(str::to_owned);
+        let is_passed = |name: &str| super::is_passed(OsStr::new(name), &pass);
+        assert!(is_passed("GH_TOKEN") && is_passed("LC_ALL"));
+        assert!(!is_passed("TM_HOME") && !is_passed("HOME"));
     }
 
     #[test]

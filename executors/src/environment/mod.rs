@@ -7,7 +7,7 @@ mod agent_home;
 mod folder;
 mod table;
 
-use crate::process::{Besides, Inherited, JobKind, Needs, Passes, is_named};
+use crate::process::{Besides, Inherited, JobKind, Needs, is_named};
 pub use agent_home::{AgentHome, HomeNeeds};
 pub(crate) use folder::PrivateFolder;
 pub use folder::{remove as remove_folder, remove_abandoned_folders};
@@ -29,15 +29,15 @@ pub struct EnvironmentRules {
 }
 
 /// Variables by name.
-type Variables = BTreeMap<OsString, OsString>;
+pub(crate) type Variables = BTreeMap<OsString, OsString>;
 
 /// The environment of one run of a command. Its folders are gone when it is dropped, so the command has to be too.
 #[derive(Debug)]
 pub struct CommandEnvironment {
     inherited: Inherited,
     variables: Variables,
-    /// What of them is of the surroundings.
-    passes: Passes,
+    /// Names of those that the user has besides.
+    pass: Vec<String>,
     /// Holds home and temporary files, when they are private.
     folder: PrivateFolder,
 }
@@ -99,7 +99,7 @@ impl CommandEnvironment {
             own_folder: self.folder.path().to_owned(),
             besides,
             network: None,
-            passes: self.passes.clone(),
+            pass: self.pass.clone(),
         }
     }
 
@@ -120,14 +120,9 @@ impl CommandEnvironment {
                 .map(|(name, value)| (name.into(), value.into())),
         );
         variables.extend(added(rules, user));
-        let mut passes = passes(user);
-        let users = rules.added.iter().filter(|(_, value)| value.is_none());
-        passes.named.extend(users.map(|(name, _)| name.clone()));
-        // What the user says is said, whatever was found.
-        passes.found.retain(|name| !rules.added.contains_key(name));
         Ok(Self {
             inherited: Inherited::Nothing,
-            passes,
+            pass: of_user(rules),
             variables,
             folder,
         })
@@ -143,7 +138,7 @@ impl CommandEnvironment {
         variables.extend(added(rules, user));
         Ok(Self {
             inherited: Inherited::AllBut(vec!["GIT_*".to_owned(), "TM_*".to_owned()]),
-            passes: Passes::default(),
+            pass: Vec::new(),
             variables,
             folder,
         })
@@ -188,7 +183,11 @@ const GIT_CONFIGURATION: &str = "[user]\n\tname = tm\n\temail = tm@localhost\n[i
 
 /// The variables of the user that are on the list, and what was found without one.
 fn passed(user: &Variables) -> Variables {
-    let given = |name: &str| given(user, name).cloned();
+    let given = |name: &str| {
+        user.get(OsStr::new(name))
+            .filter(|value| !value.is_empty() && !holds_login(value))
+            .cloned()
+    };
     let value = |row: &Row| {
         let found = || find(row.place?, user).map(PathBuf::into_os_string);
         given(row.name).or_else(found)
@@ -202,38 +201,23 @@ fn passed(user: &Variables) -> Variables {
     passed
 }
 
-/// The value of a variable on the list, where it is one and no login is in it.
-fn given<'u>(user: &'u Variables, name: &str) -> Option<&'u OsString> {
-    user.get(OsStr::new(name))
-        .filter(|value| !value.is_empty() && !holds_login(value))
-}
-
-/// Which variables a program has of its surroundings that has those of the list.
-fn passes(user: &Variables) -> Passes {
-    let names = rows().map(|row| row.name.to_owned());
-    let is_found = |row: &Row| row.place.is_some() && given(user, row.name).is_none();
-    let found = rows().filter(is_found).map(|row| row.name.to_owned());
-    Passes {
-        named: names.collect(),
-        but: Vec::new(),
-        found: found.collect(),
-    }
-}
-
-/// Returns what a program has of the surroundings of this process, besides what it was given.
-pub(crate) fn of_surroundings(
-    passes: &Passes,
-    is_set: impl Fn(&OsStr) -> bool,
-) -> Vec<(OsString, OsString)> {
-    let here: Variables = std::env::vars_os().collect();
-    let is_listed = |name: &OsStr| rows().any(|row| name == row.name);
-    let is_passed = |name: &OsString, value: &OsString| {
-        let is_wanted = is_named(&passes.named, name) && !is_named(&passes.but, name);
-        is_wanted && !is_set(name) && !(is_listed(name) && holds_login(value))
+/// Returns what a held program of a kind has of surroundings, these variables besides: of those of tm's own process where
+/// it runs on this machine, else of those that it finds there.
+pub(crate) fn of_surroundings(kind: JobKind, pass: &[String], user: &Variables) -> Variables {
+    let is_passed = |name: &OsStr| match kind {
+        JobKind::Agent => agent_home::is_passed(name, pass),
+        JobKind::Setup | JobKind::Tests => is_named(pass, name),
     };
-    here.into_iter()
-        .filter(|(name, value)| is_passed(name, value))
-        .collect()
+    let named = user.iter().filter(|(name, _)| is_passed(name));
+    let mut variables = passed(user);
+    variables.extend(named.map(|(name, value)| (name.clone(), value.clone())));
+    variables
+}
+
+/// The names of variables that have the user's values.
+fn of_user(rules: &EnvironmentRules) -> Vec<String> {
+    let of_user = rules.added.iter().filter(|(_, given)| given.is_none());
+    of_user.map(|(name, _)| name.clone()).collect()
 }
 
 fn added(rules: &EnvironmentRules, user: &Variables) -> Variables {

@@ -36,7 +36,7 @@ pub use command::{Inherited, Stdin, TreeCommand};
 pub use detached::Detached;
 pub use identity::ProcessIdentity;
 pub use lineage::{Ancestor, lineage};
-pub use needs::{Besides, Caches, JobKind, Needs, Passes};
+pub use needs::{Besides, Caches, JobKind, Needs};
 pub use program::{RunningProgram, running};
 pub use registry::{env_markers_of, own_children_are};
 pub use subreaper::become_subreaper;

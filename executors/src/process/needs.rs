@@ -26,20 +26,10 @@ pub struct Needs {
     pub besides: Besides,
     /// What it reaches of the network, where that is not what all of its kind do.
     pub network: Option<Network>,
-    /// What it has of its surroundings, for a place that has others.
+    /// Variables that it has of its surroundings, besides those that all of its kind have: names, or beginnings that end with
+    /// `*`.
     #[serde(default)]
-    pub passes: Passes,
-}
-
-/// Variables of its surroundings that a program has wherever it runs.
-#[derive(Clone, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
-pub struct Passes {
-    /// Their names, or beginnings that end with `*`.
-    pub named: Vec<String>,
-    /// Those that it has not nevertheless.
-    pub but: Vec<String>,
-    /// Those that nothing said here, and whose value was looked for on this machine.
-    pub found: Vec<String>,
+    pub pass: Vec<String>,
 }
 
 /// Paths that a program is given besides its folders.

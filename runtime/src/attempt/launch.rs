@@ -177,7 +177,7 @@ impl Launch<'_> {
             own_folder: home.folder().to_owned(),
             besides,
             network: None,
-            passes: home.passes(),
+            pass: home.pass().to_vec(),
         }
     }
 

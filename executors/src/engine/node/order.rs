@@ -2,10 +2,10 @@
 
 use super::VariablesOf;
 use crate::engine::Holding;
-use crate::environment::of_surroundings;
+use crate::environment::{Variables, of_surroundings};
 use crate::process::TreeCommand;
 use serde::{Deserialize, Serialize};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 
 /// The form of orders; a node that knows another one refuses.
 const VERSION: u32 = 1;
@@ -79,29 +79,29 @@ impl Order {
             .filter(|(name, _)| is_of_node(name) && !is_set(name))
             .collect();
         command.environment.extend(of_node);
-        if has_own {
-            let passes = command.needs.as_ref().map(|needs| needs.passes.clone());
-            let environment = &command.environment;
-            let is_set = |name: &OsStr| environment.iter().any(|(known, _)| known == name);
-            let passed = passes.map(|passes| of_surroundings(&passes, is_set));
-            command.environment.extend(passed.into_iter().flatten());
+        if let Some(needs) = command.needs.as_ref().filter(|_| has_own) {
+            let here = std::env::vars_os().collect();
+            let mut environment = of_surroundings(needs.kind, &needs.pass, &here);
+            environment.extend(command.environment);
+            command.environment = environment.into_iter().collect();
         }
         Ok((command, holding.map(Holding::here)))
     }
 }
 
-/// Returns a command without the variables that it has as this process has them, and their names.
+/// Returns a command without the variables that it has as this process or this machine gives them, and their names: what
+/// lies where here says nothing of a node.
 fn without_own(command: &TreeCommand) -> (TreeCommand, Vec<OsString>) {
-    let is_own =
-        |name: &OsStr, value: &OsStr| std::env::var_os(name).is_some_and(|own| own == value);
-    let found = command.needs.iter().flat_map(|needs| &needs.passes.found);
-    let found: Vec<&str> = found.map(String::as_str).collect();
-    // What lies where on this machine says nothing of a node.
-    let is_of_node = |name: &OsStr, value: &OsStr| {
-        is_own(name, value) || found.iter().any(|found| name == *found)
+    let own: Variables = std::env::vars_os().collect();
+    let held = command.needs.as_ref();
+    let found = held.map(|needs| of_surroundings(needs.kind, &needs.pass, &own));
+    let is_own = |(name, value): &(OsString, OsString)| {
+        let given = [Some(&own), found.as_ref()].into_iter().flatten();
+        given
+            .filter_map(|given| given.get(name))
+            .any(|given| given == value)
     };
-    let (own, said): (Vec<_>, Vec<_>) =
-        (command.environment.iter().cloned()).partition(|(name, value)| is_of_node(name, value));
+    let (own, said): (Vec<_>, Vec<_>) = command.environment.iter().cloned().partition(is_own);
     let command = TreeCommand {
         environment: said,
         ..command.clone()
@@ -138,34 +138,41 @@ mod tests {
     #[test]
     fn a_place_with_variables_of_its_own_gives_those_that_the_command_is_to_have_of_its_surroundings()
      {
-        use crate::process::{Besides, JobKind, Needs, Passes};
-        let needs = |named: &[&str]| Needs {
-            kind: JobKind::Agent,
-            own_folder: "/x".into(),
-            besides: Besides::default(),
-            network: None,
-            passes: Passes {
-                named: named.iter().map(|name| (*name).to_owned()).collect(),
-                but: vec!["CARGO_PKG_VERSION*".to_owned()],
-                found: vec!["CARGO_HOME".to_owned()],
-            },
-        };
+        use crate::process::{Besides, JobKind, Needs};
+        let pass = ["CARGO_PKG_*", "TM_*"].map(str::to_owned).to_vec();
+        let own: Variables = std::env::vars_os().collect();
+        // With what was found here where nothing said it.
+        let of_machine = of_surroundings(JobKind::Agent, &pass, &own);
+        let said = ("CARGO_PKG_VERSION".into(), "said".into());
         let command = TreeCommand {
-            environment: vec![("CARGO_HOME".into(), "/of/this/machine".into())],
-            needs: Some(needs(&["CARGO_PKG_*", "CARGO_HOME"])),
+            environment: of_machine.into_iter().chain([said.clone()]).collect(),
+            needs: Some(Needs {
+                kind: JobKind::Agent,
+                own_folder: "/x".into(),
+                besides: Besides::default(),
+                network: None,
+                pass,
+            }),
             ..TreeCommand::default()
         };
         let order = Order::new(&command, None, VariablesOf::Node);
-        assert_eq!(order.command.environment, []);
-        // This process stands for the node.
-        let (here, _) = order.here().expect("the same version");
-        let has = |name: &str| here.environment.iter().any(|(known, _)| known == name);
-        assert!(has("CARGO_PKG_NAME") && !has("CARGO_PKG_VERSION"));
-        let found = here
-            .environment
-            .iter()
-            .find(|(name, _)| name == "CARGO_HOME");
-        let own = std::env::var_os("CARGO_HOME");
-        assert_eq!(found.map(|(_, value)| value), own.as_ref());
+        assert_eq!(order.command.environment, std::slice::from_ref(&said));
+        // This process stands for the node, which has variables that tm knew nothing of.
+        let unknown_to_tm = Order {
+            of_node: Vec::new(),
+            ..order
+        };
+        let (here, _) = unknown_to_tm.here().expect("the same version");
+        let value = |name: &str| {
+            let mut all = here.environment.iter().filter(|(known, _)| known == name);
+            all.next_back().map(|(_, value)| value.clone())
+        };
+        assert_eq!(
+            value("CARGO_PKG_NAME"),
+            own.get("CARGO_PKG_NAME".as_ref() as &std::ffi::OsStr)
+                .cloned()
+        );
+        assert_eq!(value("CARGO_PKG_VERSION"), Some(said.1));
+        assert_eq!(value("PATH"), std::env::var_os("PATH"));
     }
 }
