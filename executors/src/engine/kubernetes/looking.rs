@@ -1,10 +1,10 @@
 //! Sees how jobs stand: by what was heard of the cluster, by what happened to those that wait or are over, and by what a
 //! pod printed whose job did not begin.
 
-use super::known::{Known, Stage};
+use super::known::OfCluster;
 use super::standing::{pod_name, terminated};
 use super::tending::{State, Tended};
-use crate::engine::node::{JobFolder, Loss, Standing};
+use crate::engine::node::{JobFolder, Loss, Standing, TrackedJob};
 use k8s_openapi::api::core::v1::Pod;
 use std::collections::BTreeSet;
 use tokio::time::Instant;
@@ -19,7 +19,7 @@ impl Tended {
         if let Some(words) = away {
             return self.is_away(&words);
         }
-        self.is_back();
+        self.state.lock().tracked.is_back();
         for job in self.missing() {
             let name = self.name(&job);
             match self.cluster().job(&name).await {
@@ -32,8 +32,8 @@ impl Tended {
         for (job, uids) in self.to_be_asked() {
             let told = self.cluster().told_of(uids).await;
             self.change(&job, |known| {
-                known.told = told;
-                known.asked_at = Instant::now();
+                known.more.told = told;
+                known.more.asked_at = Instant::now();
             });
         }
         self.explain().await;
@@ -45,12 +45,10 @@ impl Tended {
         if !state.seen.is_whole() {
             return Vec::new();
         }
-        let is_missing = |(job, known): &(&JobFolder, &Known)| {
-            known.stage == Stage::Sent
-                && !matches!(known.standing, Standing::Gone(_))
-                && state.seen.job(&self.name(job)).is_none()
+        let is_missing = |(job, known): &(&JobFolder, &TrackedJob<OfCluster>)| {
+            known.is_under_way() && state.seen.job(&self.name(job)).is_none()
         };
-        let missing = state.known.iter().filter(is_missing);
+        let missing = state.tracked.jobs.iter().filter(is_missing);
         missing.map(|(job, _)| job.clone()).collect()
     }
 
@@ -58,7 +56,7 @@ impl Tended {
     fn compare(&self) {
         let mut state = self.state.lock();
         let State {
-            known,
+            tracked,
             seen,
             unwanted,
             ..
@@ -67,27 +65,31 @@ impl Tended {
             return;
         }
         let now = Instant::now();
-        for (folder, known) in known.iter_mut() {
-            let is_over = matches!(known.standing, Standing::Gone(_));
-            if known.stage != Stage::Sent || is_over {
-                continue;
-            }
+        let jobs = tracked.jobs.iter_mut();
+        for (folder, known) in jobs.filter(|(_, known)| known.is_under_way()) {
             if let Some(job) = seen.job(&self.name(folder)) {
                 known.see(job, &seen.pods_of(folder.name()), now);
             }
         }
-        let wanted: BTreeSet<String> = known.keys().map(|folder| self.name(folder)).collect();
+        let wanted: BTreeSet<String> = tracked
+            .jobs
+            .keys()
+            .map(|folder| self.name(folder))
+            .collect();
         unwanted.extend(seen.left_over(&wanted));
     }
 
     /// The jobs of which more is to be known, with what they consist of.
     fn to_be_asked(&self) -> Vec<(JobFolder, Vec<String>)> {
         let state = self.state.lock();
-        let State { known, seen, .. } = &*state;
+        let State { tracked, seen, .. } = &*state;
         let now = Instant::now();
-        let due = known.iter().filter(|(_, known)| known.is_to_be_asked(now));
+        let due = tracked
+            .jobs
+            .iter()
+            .filter(|(_, known)| known.is_to_be_asked(now));
         let mut due: Vec<_> = due.collect();
-        due.sort_by_key(|(_, known)| known.asked_at);
+        due.sort_by_key(|(_, known)| known.more.asked_at);
         let uids = |folder: &JobFolder| seen.uids(&self.name(folder), folder.name());
         due.into_iter()
             .map(|(folder, _)| (folder.clone(), uids(folder)))
@@ -114,7 +116,11 @@ impl Tended {
     /// The jobs that are over and of which it was asked why, with how they stand and the pod that ended.
     fn over(&self) -> Vec<(JobFolder, Standing, Option<Pod>)> {
         let state = self.state.lock();
-        let over = state.known.iter().filter(|(_, known)| known.is_explained());
+        let over = state
+            .tracked
+            .jobs
+            .iter()
+            .filter(|(_, known)| known.is_explained());
         over.filter_map(|(folder, known)| {
             let job = state.seen.job(&self.name(folder))?;
             let pods = state.seen.pods_of(folder.name());

@@ -5,17 +5,19 @@
 
 use super::KubernetesRequest;
 use super::cluster::{Cluster, Trouble};
-use super::known::{Known, Stage, lost};
+use super::known::OfCluster;
 use super::label::own_project_label;
 use super::manifest::{Manifest, name};
 use super::seen::Seen;
 use super::standing::has_ended;
 use super::watching::watch;
-use crate::engine::node::{JobDescription, JobFolder, Loss, Standing};
+use crate::engine::node::{
+    JobDescription, JobFolder, Loss, Standing, Tracked, TrackedJob, not_begun,
+};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -44,15 +46,13 @@ pub(super) struct Tended {
     done: Notify,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct State {
-    pub(super) known: BTreeMap<JobFolder, Known>,
+    pub(super) tracked: Tracked<OfCluster>,
     pub(super) seen: Seen,
     /// Names of Jobs that are to be taken away.
     pub(super) unwanted: BTreeSet<String>,
     is_tended: bool,
-    /// Why no job is taken at the moment, or nobody answers.
-    trouble: Option<String>,
 }
 
 impl Tended {
@@ -61,7 +61,12 @@ impl Tended {
             request,
             cluster: OnceLock::new(),
             most_waiting,
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                tracked: Tracked::new("Kubernetes"),
+                seen: Seen::default(),
+                unwanted: BTreeSet::new(),
+                is_tended: false,
+            }),
             wake: Notify::new(),
             done: Notify::new(),
         }
@@ -79,18 +84,8 @@ impl Tended {
 
     /// Tends a job from now on: one that is to be sent, or one that an earlier process has sent.
     pub(super) fn add(self: &Arc<Self>, job: &JobFolder, about: Option<&JobDescription>) {
-        let known = Known {
-            stage: about.map_or(Stage::Sent, |about| Stage::Unsent(about.clone())),
-            standing: Standing::Waiting("it is about to be sent to Kubernetes".to_owned()),
-            was_seen: false,
-            ran_in: None,
-            told: Vec::new(),
-            asked_at: Instant::now(),
-            stuck_since: None,
-            over_since: None,
-        };
         let mut state = self.state.lock();
-        state.known.entry(job.clone()).or_insert(known);
+        state.tracked.add(job, about, OfCluster::new());
         if !std::mem::replace(&mut state.is_tended, true) {
             tokio::spawn(tend(Arc::clone(self)));
         }
@@ -99,13 +94,11 @@ impl Tended {
     }
 
     pub(super) fn standing(&self, job: &JobFolder) -> Standing {
-        let known = self.state.lock().known.get(job).cloned();
-        let nobody = || lost("Kubernetes was not asked for it");
-        known.map_or_else(nobody, |known| known.standing)
+        self.state.lock().tracked.standing(job)
     }
 
     pub(super) fn trouble(&self) -> Option<String> {
-        self.state.lock().trouble.clone()
+        self.state.lock().tracked.trouble()
     }
 
     /// Tells whether the container of a pod has ended, with all that was in it.
@@ -118,8 +111,8 @@ impl Tended {
     pub(super) fn remove(&self, job: &JobFolder) {
         let name = self.name(job);
         let mut state = self.state.lock();
-        let known = state.known.remove(job);
-        if known.is_some_and(|known| known.stage == Stage::Sent) {
+        let tracked = state.tracked.jobs.remove(job);
+        if tracked.is_some_and(|tracked| tracked.unsent.is_none()) {
             state.unwanted.insert(name);
         }
         drop(state);
@@ -150,15 +143,16 @@ impl Tended {
     /// Sends jobs for as long as there is room; returns when to try again.
     async fn send(&self) -> Option<Instant> {
         loop {
-            let (job, about) = self.next_unsent()?;
-            if self.waiting() >= self.most_waiting {
+            let (job, about) = self.state.lock().tracked.next_unsent()?;
+            let waiting = self.state.lock().tracked.waiting();
+            if not_begun(&waiting) >= self.most_waiting {
                 return Some(Instant::now() + ROOM_EVERY);
             }
             match self.sent(&job, &about).await {
                 Ok(made) => self.take_over(&job, made),
                 Err(Trouble::Refused(words)) => {
                     self.change(&job, |known| {
-                        known.stage = Stage::Sent;
+                        known.unsent = None;
                         known.standing = Standing::Gone(Loss::Refused(words));
                     });
                 }
@@ -193,47 +187,19 @@ impl Tended {
         let name = self.name(job);
         let mut state = self.state.lock();
         let state = &mut *state;
-        state.trouble = None;
+        state.tracked.takes();
         if let Some(made) = made {
             state.seen.found(made);
         }
-        match state.known.get_mut(job) {
-            Some(known) => known.stage = Stage::Sent,
+        match state.tracked.jobs.get_mut(job) {
+            Some(tracked) => tracked.unsent = None,
             // Nobody wants it any more.
             None => _ = state.unwanted.insert(name),
         }
     }
 
-    fn next_unsent(&self) -> Option<(JobFolder, JobDescription)> {
-        let state = self.state.lock();
-        let unsent = |(job, known): (&JobFolder, &Known)| match &known.stage {
-            Stage::Unsent(about) => Some((job.clone(), about.clone())),
-            Stage::Sent => None,
-        };
-        state.known.iter().find_map(unsent)
-    }
-
-    /// Forgets what was in the way where somebody answers; one that is refused for want of room is still to be sent.
-    pub(super) fn is_back(&self) {
-        if self.next_unsent().is_none() {
-            self.state.lock().trouble = None;
-        }
-    }
-
-    /// How many jobs wait for a pod; one that has begun tells so itself before anybody else does.
-    fn waiting(&self) -> usize {
-        let state = self.state.lock();
-        let waits = |known: &Known| {
-            known.stage == Stage::Sent && matches!(known.standing, Standing::Waiting(_))
-        };
-        let sent = state.known.iter().filter(|(_, known)| waits(known));
-        let sent: Vec<JobFolder> = sent.map(|(job, _)| job.clone()).collect();
-        drop(state);
-        sent.iter().filter(|job| !job.has_begun()).count()
-    }
-
-    pub(super) fn change(&self, job: &JobFolder, change: impl FnOnce(&mut Known)) {
-        if let Some(known) = self.state.lock().known.get_mut(job) {
+    pub(super) fn change(&self, job: &JobFolder, change: impl FnOnce(&mut TrackedJob<OfCluster>)) {
+        if let Some(known) = self.state.lock().tracked.jobs.get_mut(job) {
             change(known);
         }
     }
@@ -241,15 +207,7 @@ impl Tended {
     /// Says so of all jobs that wait.
     pub(super) fn is_away(&self, words: &str) {
         tracing::debug!(words, "Kubernetes does not take jobs, or does not answer");
-        let words = format!("Kubernetes says: {words}");
-        let waits = Standing::Waiting(words.clone());
-        let mut state = self.state.lock();
-        state.trouble = Some(words);
-        for known in state.known.values_mut() {
-            if matches!(known.standing, Standing::Waiting(_)) {
-                known.standing = waits.clone();
-            }
-        }
+        self.state.lock().tracked.is_away(words);
     }
 
     async fn take_away(&self) {
@@ -272,7 +230,7 @@ impl Tended {
 
     fn has_jobs(&self) -> bool {
         let state = self.state.lock();
-        !state.known.is_empty() || !state.unwanted.is_empty()
+        !state.tracked.jobs.is_empty() || !state.unwanted.is_empty()
     }
 
     fn is_settling(&self) -> bool {

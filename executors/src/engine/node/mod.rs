@@ -13,10 +13,12 @@ mod runner;
 #[cfg(test)]
 pub(super) mod tests;
 mod told;
+mod tracked;
 
 pub use folder::{Copy, JobFolder};
 pub use remote::RemoteEngine;
 pub use runner::{CopyEnd, run_copy};
+pub(super) use tracked::{Tracked, TrackedJob, not_begun};
 
 use crate::engine::Pending;
 use std::fmt::Debug;

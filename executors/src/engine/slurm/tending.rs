@@ -5,9 +5,11 @@ use super::commands::{SCRIPT, Submitted, ask, sbatch, scancel, script, squeue, s
 use super::departed::state_elsewhere;
 use super::queue::{self, QueuedJob};
 use super::{SlurmJobs, SlurmRequests};
-use crate::engine::node::{JobDescription, JobFolder, Loss, Standing};
+use crate::engine::node::{
+    JobDescription, JobFolder, Loss, Standing, Tracked, TrackedJob, not_begun,
+};
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,39 +40,25 @@ pub(super) struct Tended {
     done: Notify,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
-    known: BTreeMap<JobFolder, Known>,
+    tracked: Tracked<OfSlurm>,
     /// Numbers of jobs, and folders of others, that are to be taken away.
     unwanted: BTreeSet<String>,
     unwanted_folders: BTreeSet<String>,
     /// Folders of jobs that are over: Slurm may have more of them than it told, where an answer was lost.
     past: BTreeSet<String>,
     is_tended: bool,
-    /// Why no job is taken at the moment, or nobody answers.
-    trouble: Option<String>,
 }
 
-/// What is known of a job.
-#[derive(Clone, Debug)]
-struct Known {
-    stage: Stage,
-    standing: Standing,
+/// What is known of a job besides.
+#[derive(Clone, Debug, Default)]
+struct OfSlurm {
+    /// Its number, where that is known.
+    id: Option<String>,
+    /// Whether Slurm was asked for it before, and nobody knows what it made of that.
+    is_doubtful: bool,
     missed: u32,
-}
-
-/// How far a job has come here.
-#[derive(Clone, Debug, Eq, PartialEq)]
-enum Stage {
-    /// Slurm is to be asked for it.
-    Unsent {
-        /// What it is.
-        about: JobDescription,
-        /// Whether it was asked before, and nobody knows what it made of that.
-        is_doubtful: bool,
-    },
-    /// Slurm has it, under a number where that is known.
-    Sent(Option<String>),
 }
 
 impl Tended {
@@ -79,7 +67,13 @@ impl Tended {
             jobs,
             requests,
             most_waiting,
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                tracked: Tracked::new("Slurm"),
+                unwanted: BTreeSet::new(),
+                unwanted_folders: BTreeSet::new(),
+                past: BTreeSet::new(),
+                is_tended: false,
+            }),
             wake: Notify::new(),
             done: Notify::new(),
         }
@@ -87,17 +81,8 @@ impl Tended {
 
     /// Tends a job from now on: one that is to be sent, or one that an earlier process has sent.
     pub(super) fn add(self: &Arc<Self>, job: &JobFolder, about: Option<&JobDescription>) {
-        let stage = about.map_or(Stage::Sent(None), |about| Stage::Unsent {
-            about: about.clone(),
-            is_doubtful: false,
-        });
-        let known = Known {
-            stage,
-            standing: Standing::Waiting("it is about to be sent to Slurm".to_owned()),
-            missed: 0,
-        };
         let mut state = self.state.lock();
-        state.known.entry(job.clone()).or_insert(known);
+        state.tracked.add(job, about, OfSlurm::default());
         if !std::mem::replace(&mut state.is_tended, true) {
             tokio::spawn(tend(Arc::clone(self)));
         }
@@ -106,28 +91,28 @@ impl Tended {
     }
 
     pub(super) fn standing(&self, job: &JobFolder) -> Standing {
-        let known = self.state.lock().known.get(job).cloned();
-        let nobody = || Standing::Gone(Loss::Lost("Slurm was not asked for it".to_owned()));
-        known.map_or_else(nobody, |known| known.standing)
+        self.state.lock().tracked.standing(job)
     }
 
     pub(super) fn trouble(&self) -> Option<String> {
-        self.state.lock().trouble.clone()
+        self.state.lock().tracked.trouble()
     }
 
     pub(super) fn forget(&self, job: &JobFolder) {
         let mut state = self.state.lock();
-        state.known.remove(job);
+        state.tracked.jobs.remove(job);
         state.past.insert(job.name().to_owned());
     }
 
     pub(super) fn cancel(&self, job: &JobFolder) {
         let mut state = self.state.lock();
         state.past.insert(job.name().to_owned());
-        match state.known.remove(job).map(|known| known.stage) {
-            Some(Stage::Sent(Some(id))) => _ = state.unwanted.insert(id),
-            Some(Stage::Sent(None)) => _ = state.unwanted_folders.insert(job.name().to_owned()),
-            Some(Stage::Unsent { .. }) | None => {}
+        let tracked = state.tracked.jobs.remove(job);
+        if let Some(sent) = tracked.filter(|tracked| tracked.unsent.is_none()) {
+            match sent.more.id {
+                Some(id) => _ = state.unwanted.insert(id),
+                None => _ = state.unwanted_folders.insert(job.name().to_owned()),
+            }
         }
         drop(state);
         self.wake.notify_one();
@@ -161,33 +146,31 @@ impl Tended {
     /// Sends jobs for as long as there is room in the queue; returns when to try again.
     async fn send(&self) -> Option<Instant> {
         loop {
-            let (job, about, is_doubtful) = self.next_unsent()?;
-            if self.waiting() >= self.most_waiting {
+            let (job, about) = self.state.lock().tracked.next_unsent()?;
+            let waiting = self.state.lock().tracked.waiting();
+            if not_begun(&waiting) >= self.most_waiting {
                 return Some(Instant::now() + ROOM_EVERY);
             }
-            if is_doubtful && self.is_found(&job).await {
+            if self.is_doubtful(&job) && self.is_found(&job).await {
                 continue;
             }
             let words = match self.sent(&job, &about).await {
                 Submitted::Job(id) => {
-                    self.state.lock().trouble = None;
-                    self.change(&job, |known| known.stage = Stage::Sent(Some(id)));
+                    self.state.lock().tracked.takes();
+                    self.change(&job, |known| known.has(id));
                     continue;
                 }
                 Submitted::Refused(words) => {
                     let loss = Loss::Lost(format!("Slurm refuses the job: {words}"));
                     self.change(&job, |known| {
-                        known.stage = Stage::Sent(None);
+                        known.unsent = None;
                         known.standing = Standing::Gone(loss);
                     });
                     continue;
                 }
                 Submitted::Later(words) => words,
             };
-            let is_doubtful = true;
-            self.change(&job, |known| {
-                known.stage = Stage::Unsent { about, is_doubtful }
-            });
+            self.change(&job, |known| known.more.is_doubtful = true);
             self.slurm_is_away(&words);
             return Some(Instant::now() + PAUSE);
         }
@@ -203,7 +186,7 @@ impl Tended {
         let Some(QueuedJob { id, .. }) = queued.find(|queued| queued.folder == job.name()) else {
             return false;
         };
-        self.change(job, |known| known.stage = Stage::Sent(Some(id)));
+        self.change(job, |known| known.has(id));
         true
     }
 
@@ -223,35 +206,16 @@ impl Tended {
         }
     }
 
-    fn next_unsent(&self) -> Option<(JobFolder, JobDescription, bool)> {
+    fn is_doubtful(&self, job: &JobFolder) -> bool {
         let state = self.state.lock();
-        state
-            .known
-            .iter()
-            .find_map(|(job, known)| match &known.stage {
-                Stage::Unsent { about, is_doubtful } => {
-                    Some((job.clone(), about.clone(), *is_doubtful))
-                }
-                Stage::Sent(_) => None,
-            })
-    }
-
-    /// How many jobs wait in the queue; one that has begun tells so itself before Slurm is asked again.
-    fn waiting(&self) -> usize {
-        let state = self.state.lock();
-        let waits = |known: &Known| {
-            matches!(known.stage, Stage::Sent(_)) && matches!(known.standing, Standing::Waiting(_))
-        };
-        let sent = state.known.iter().filter(|(_, known)| waits(known));
-        let sent: Vec<JobFolder> = sent.map(|(job, _)| job.clone()).collect();
-        drop(state);
-        sent.iter().filter(|job| !job.has_begun()).count()
+        let tracked = state.tracked.jobs.get(job);
+        tracked.is_some_and(|tracked| tracked.more.is_doubtful)
     }
 
     /// Does something to a job, unless nobody wants it any more; then it is taken away.
-    fn change(&self, job: &JobFolder, change: impl FnOnce(&mut Known)) {
+    fn change(&self, job: &JobFolder, change: impl FnOnce(&mut TrackedJob<OfSlurm>)) {
         let mut state = self.state.lock();
-        if let Some(known) = state.known.get_mut(job) {
+        if let Some(known) = state.tracked.jobs.get_mut(job) {
             change(known);
         } else {
             state.unwanted_folders.insert(job.name().to_owned());
@@ -261,13 +225,7 @@ impl Tended {
     /// Says so of all jobs that wait.
     fn slurm_is_away(&self, words: &str) {
         tracing::warn!(words, "Slurm does not take jobs, or does not answer");
-        let mut state = self.state.lock();
-        state.trouble = Some(format!("Slurm says: {words}"));
-        for known in state.known.values_mut() {
-            if matches!(known.standing, Standing::Waiting(_)) {
-                known.standing = Standing::Waiting(format!("Slurm says: {words}"));
-            }
-        }
+        self.state.lock().tracked.is_away(words);
     }
 
     /// Looks how all jobs stand.
@@ -278,10 +236,7 @@ impl Tended {
             Err(error) => return self.slurm_is_away(&error.with_causes()),
         };
         let queued = queue::read(&said.stdout);
-        if self.next_unsent().is_none() {
-            // One that is refused for want of room is still to be sent.
-            self.state.lock().trouble = None;
-        }
+        self.state.lock().tracked.is_back();
         let missing = self.compare(&queued);
         for (job, id) in missing {
             let standing = state_elsewhere(id.as_deref()).await;
@@ -290,7 +245,7 @@ impl Tended {
     }
 
     fn change_standing(&self, job: &JobFolder, standing: Standing) {
-        if let Some(known) = self.state.lock().known.get_mut(job) {
+        if let Some(known) = self.state.lock().tracked.jobs.get_mut(job) {
             known.standing = standing;
         }
     }
@@ -310,25 +265,21 @@ impl Tended {
         }
         state.unwanted_folders.clear();
         let mut missing = Vec::new();
-        for (folder, known) in &mut state.known {
-            let Stage::Sent(id) = &mut known.stage else {
-                continue;
-            };
+        let jobs = state.tracked.jobs.iter_mut();
+        for (folder, known) in jobs.filter(|(_, known)| known.is_under_way()) {
+            let OfSlurm { id, missed, .. } = &mut known.more;
             let is_it = |job: &&QueuedJob| match id {
                 Some(id) => job.id == *id,
                 None => job.folder == folder.name(),
             };
-            if matches!(known.standing, Standing::Gone(_)) {
-                continue;
-            }
             if let Some(job) = queued.iter().rev().find(is_it) {
                 let has_run = known.standing == Standing::Running;
                 known.standing = queue::standing(job, has_run);
-                known.missed = 0;
+                *missed = 0;
                 *id = Some(job.id.clone());
             } else {
-                known.missed += 1;
-                if known.missed >= MOST_MISSED {
+                *missed += 1;
+                if *missed >= MOST_MISSED {
                     missing.push((folder.clone(), id.clone()));
                 }
             }
@@ -356,11 +307,21 @@ impl Tended {
 
     fn has_jobs(&self) -> bool {
         let state = self.state.lock();
-        !state.known.is_empty() || !state.unwanted.is_empty() || !state.unwanted_folders.is_empty()
+        !state.tracked.jobs.is_empty()
+            || !state.unwanted.is_empty()
+            || !state.unwanted_folders.is_empty()
     }
 
     fn has_unknown_to_take_away(&self) -> bool {
         !self.state.lock().unwanted_folders.is_empty()
+    }
+}
+
+impl TrackedJob<OfSlurm> {
+    /// Slurm has it, under this number.
+    fn has(&mut self, id: String) {
+        self.unsent = None;
+        self.more.id = Some(id);
     }
 }
 
