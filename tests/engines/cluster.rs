@@ -1,5 +1,6 @@
 //! A Slurm of the test's own, on the loopback address: its controller, three nodes, and what they trust each other by.
 
+use super::scenes::OfTest;
 use crate::scene::{Scene, write};
 use crate::skipping::lacks;
 use rustix::process::{Pid, Signal, kill_process};
@@ -180,9 +181,10 @@ impl Cluster {
             );
         }
     }
+}
 
-    /// No job waits or runs.
-    pub(super) fn assert_empty(&self) {
+impl OfTest for Cluster {
+    fn assert_empty(&self) {
         self.until(&["-h", "-o", "%i %T %k"], "squeue", str::is_empty);
     }
 }

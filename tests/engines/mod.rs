@@ -5,6 +5,7 @@ mod cluster;
 #[cfg(feature = "kubernetes")]
 mod kubernetes;
 mod nights;
+mod scenes;
 mod slurm;
 #[cfg(not(feature = "kubernetes"))]
 mod without_kubernetes;

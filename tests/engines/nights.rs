@@ -3,7 +3,7 @@
 //! `cargo test --features full --test tm-tests -- --ignored nights`; `TM_NIGHT_TASKS` is how many tasks a night has.
 
 use super::cluster::Cluster;
-use super::slurm::{assert_all_landed, assert_landed_once, jobs};
+use super::scenes::{OfTest as _, assert_all_landed, assert_landed_once, attempts, jobs};
 use crate::scene::{Scene, write};
 use serde_json::json;
 use std::fs::File;
@@ -113,11 +113,7 @@ impl Night {
         let report = self.scene.report();
         assert_all_landed(&report);
         assert_landed_once(&self.scene, &report);
-        let attempts = report["tasks"].as_array().expect("tasks").iter();
-        let attempts: usize = attempts
-            .map(|task| task["attempts"].as_array().map_or(0, Vec::len))
-            .sum();
-        let planned = report["tasks"].as_array().map_or(0, Vec::len);
+        let (planned, attempts) = attempts(&report);
         tell(&format!("{planned} planned tasks, {attempts} attempts"));
         self.scene.assert_no_process_is_left();
         let here = Self::new(self.tasks);

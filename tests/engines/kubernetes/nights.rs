@@ -1,7 +1,8 @@
 //! A whole night in pods, which loses a node and tm in the middle of it.
 
-use super::runs::{NODES, assert_empty, started, with};
+use super::runs::{NODES, started, with};
 use crate::engines::nights::Night;
+use crate::engines::scenes::OfTest as _;
 
 #[test]
 #[ignore = "a long walk"]
@@ -29,5 +30,5 @@ fn a_night_of_two_hundred_tasks_in_pods_loses_a_node_and_tm() {
     let run = night.started(with(scene, &plane, scene.tm(&["waves", "resume"])));
     night.assert_over(run);
     plane.add_node("n1");
-    assert_empty(&plane);
+    plane.assert_empty();
 }

@@ -2,11 +2,13 @@
 
 use super::control_plane::ControlPlane;
 use super::pod::Loss;
-use crate::engines::slurm::{TASKS, assert_all_landed, assert_landed_once, jobs, lines, slow};
-use crate::scene::{HONEST, Scene, task, tm_binary, write};
+use crate::engines::scenes::{
+    Fate, OfTest, TASKS, Waiting, assert_all_landed, assert_landed_once, assert_placed,
+    assert_waits, first_of_two, jobs, slow, under_way, watched,
+};
+use crate::scene::{HONEST, Scene, tm_binary, write};
 use serde_json::{Value, json};
-use std::fs::File;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 
 pub(super) const NODES: [&str; 3] = ["n1", "n2", "n3"];
 const PODS: &str = "/api/v1/namespaces/default/pods";
@@ -58,41 +60,23 @@ fn said(output: &Output) -> String {
     format!("{stdout}{}", String::from_utf8_lossy(&output.stderr))
 }
 
-/// No Job is left, and no pod.
-pub(super) fn assert_empty(plane: &ControlPlane) {
-    let is_empty = |found: &Value| found["items"].as_array().is_some_and(Vec::is_empty);
-    plane.until(JOBS, is_empty);
-    plane.until(PODS, is_empty);
+impl OfTest for ControlPlane {
+    /// No Job is left, and no pod.
+    fn assert_empty(&self) {
+        let is_empty = |found: &Value| found["items"].as_array().is_some_and(Vec::is_empty);
+        self.until(JOBS, is_empty);
+        self.until(PODS, is_empty);
+    }
 }
 
-/// One task, whose agent says that it has started and does its work when it is let go.
-struct Waiting {
-    plane: ControlPlane,
-    scene: Scene,
-    run: Child,
+fn begun(nodes: &[&str], arguments: &[&str]) -> Option<Waiting<ControlPlane>> {
+    let scene = Waiting::<ControlPlane>::scene();
+    let plane = started(&scene, nodes)?;
+    let run = |scene: &Scene, plane: &ControlPlane| on_kubernetes(scene, plane, arguments);
+    Some(Waiting::begin(scene, plane, run))
 }
 
-impl Waiting {
-    fn begin(nodes: &[&str], arguments: &[&str]) -> Option<Self> {
-        let agent =
-            format!("echo on > \"$AGENT_FOLDER/started\"; read _ < \"$AGENT_FOLDER/go\"\n{HONEST}");
-        let scene = Scene::new(&[("1", "Document it", &[])], &agent);
-        let plane = started(&scene, nodes)?;
-        scene.pipe("started");
-        scene.pipe("go");
-        let mut run = on_kubernetes(&scene, &plane, arguments);
-        let run = run
-            .stdout(Stdio::null())
-            .stderr(File::create(scene.path("said")).expect("a file"))
-            .spawn()
-            .expect("tm");
-        Some(Self { plane, scene, run })
-    }
-
-    fn started(&self) {
-        drop(std::fs::read(self.scene.path("started")).expect("the agent starts"));
-    }
-
+impl Waiting<ControlPlane> {
     /// The pod of the agent, which runs.
     fn pod(&self) -> Value {
         let found = |pods: &Value| {
@@ -104,30 +88,8 @@ impl Waiting {
             pods.into_iter().find(runs)
         };
         let of_agent = format!("{PODS}?labelSelector=tm/task=1");
-        found(&self.plane.until(&of_agent, |pods| found(pods).is_some())).expect("a pod")
+        found(&self.engine.until(&of_agent, |pods| found(pods).is_some())).expect("a pod")
     }
-
-    /// Lets the agent work.
-    fn let_go(&self) {
-        let go = File::options().write(true).open(self.scene.path("go"));
-        drop(go.expect("the agent listens"));
-    }
-
-    /// Lets the agent work, and returns its task from the report of the run, in which it has landed.
-    fn end(mut self) -> Value {
-        self.let_go();
-        assert!(self.run.wait().expect("it ends").success());
-        let report = self.scene.report();
-        assert_all_landed(&report);
-        assert_empty(&self.plane);
-        task(&report, "1").clone()
-    }
-}
-
-/// The first of two attempts at a task that were not charged.
-fn first_of_two(task: &Value) -> String {
-    assert_eq!(task["attempts"].as_array().map(Vec::len), Some(2), "{task}");
-    task["attempts"][0].to_string()
 }
 
 #[test]
@@ -136,19 +98,7 @@ fn a_run_in_pods_of_three_nodes_of_which_one_dies_with_tm_lands_each_task_once()
     let Some(mut plane) = started(&scene, &NODES) else {
         return;
     };
-    let mut run = on_kubernetes(&scene, &plane, &[]);
-    let mut run = run
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("tm");
-    let mut lines = lines(&mut run);
-    let said: Vec<String> = lines
-        .by_ref()
-        .take_while(|line| !line.contains("PASS"))
-        .collect();
-    let is_first = |line: &String| line.contains("a first job ran on n");
-    assert!(said.iter().any(is_first), "{said:?}");
+    let (mut run, _lines) = under_way(on_kubernetes(&scene, &plane, &[]));
     // The first task has landed, and others are under way.
     let node = |pods: &Value| {
         let pods = pods["items"].as_array().cloned().unwrap_or_default();
@@ -165,15 +115,12 @@ fn a_run_in_pods_of_three_nodes_of_which_one_dies_with_tm_lands_each_task_once()
     let report = scene.report();
     assert_all_landed(&report);
     assert_landed_once(&scene, &report);
-    for task in report["tasks"].as_array().expect("tasks") {
-        let last = task["attempts"].as_array().and_then(|all| all.last());
-        let place = last.and_then(|last| last["place"].as_str());
-        let is_pod = |place: &str| place.starts_with('n') && place.contains(" (kubernetes pod tm-");
-        assert!(place.is_some_and(is_pod), "{task}");
-    }
+    assert_placed(&report, |place| {
+        place.starts_with('n') && place.contains(" (kubernetes pod tm-")
+    });
     let tree = scene.landed_tree();
     plane.add_node(&node);
-    assert_empty(&plane);
+    plane.assert_empty();
     // Nobody can say of what ran there that it does not go on.
     for job in jobs(&scene) {
         let state = std::fs::read_to_string(job.join("state.json")).expect("a state");
@@ -188,16 +135,16 @@ fn a_run_in_pods_of_three_nodes_of_which_one_dies_with_tm_lands_each_task_once()
 
 #[test]
 fn of_two_copies_of_a_job_one_ends_itself_and_the_report_names_it() {
-    let Some(waiting) = Waiting::begin(&NODES, &["--retries", "0"]) else {
+    let Some(waiting) = begun(&NODES, &["--retries", "0"]) else {
         return;
     };
     waiting.started();
     let node = waiting.pod()["spec"]["nodeName"].clone();
     let node = node.as_str().expect("a node");
     // What runs there goes on, and the cluster starts it somewhere else, too.
-    waiting.plane.take_node(node);
+    waiting.engine.take_node(node);
     waiting.started();
-    waiting.plane.return_node(node);
+    waiting.engine.return_node(node);
     let first = first_of_two(&waiting.end());
     assert!(first.contains("was lost with its node"), "{first}");
     assert!(
@@ -208,14 +155,14 @@ fn of_two_copies_of_a_job_one_ends_itself_and_the_report_names_it() {
 
 #[test]
 fn a_job_that_somebody_deletes_is_done_again_and_not_charged() {
-    let Some(waiting) = Waiting::begin(&["n1"], &["--retries", "0"]) else {
+    let Some(waiting) = begun(&["n1"], &["--retries", "0"]) else {
         return;
     };
     waiting.started();
     let job = waiting.pod()["metadata"]["labels"]["job-name"].clone();
     let job = format!("{JOBS}/{}", job.as_str().expect("a Job"));
     let deleted = waiting
-        .plane
+        .engine
         .api()
         .delete(&format!("{job}?propagationPolicy=Background"));
     deleted.expect("it is deleted");
@@ -226,11 +173,11 @@ fn a_job_that_somebody_deletes_is_done_again_and_not_charged() {
 
 #[test]
 fn a_pod_that_uses_too_much_memory_is_lost_with_the_word_for_it() {
-    let Some(waiting) = Waiting::begin(&["n1"], &["--retries", "0"]) else {
+    let Some(waiting) = begun(&["n1"], &["--retries", "0"]) else {
         return;
     };
     waiting.started();
-    waiting.plane.lose(&waiting.pod(), Loss::OutOfMemory);
+    waiting.engine.lose(&waiting.pod(), Loss::OutOfMemory);
     waiting.started();
     let first = first_of_two(&waiting.end());
     assert!(
@@ -241,11 +188,11 @@ fn a_pod_that_uses_too_much_memory_is_lost_with_the_word_for_it() {
 
 #[test]
 fn a_pod_that_is_evicted_is_lost_with_the_word_for_it() {
-    let Some(waiting) = Waiting::begin(&["n1"], &["--retries", "0"]) else {
+    let Some(waiting) = begun(&["n1"], &["--retries", "0"]) else {
         return;
     };
     waiting.started();
-    waiting.plane.lose(&waiting.pod(), Loss::Evicted);
+    waiting.engine.lose(&waiting.pod(), Loss::Evicted);
     waiting.started();
     let first = first_of_two(&waiting.end());
     assert!(first.contains("was evicted (Evicted"), "{first}");
@@ -257,42 +204,20 @@ fn while_the_api_is_down_a_run_waits_and_nothing_is_charged() {
     let Some(mut plane) = started(&scene, &NODES) else {
         return;
     };
-    plane.stop_api();
-    let mut run = on_kubernetes(&scene, &plane, &[]);
-    let mut run = run
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("tm");
-    let mut lines = lines(&mut run);
-    let waits = lines.find(|line| line.contains("a first job waits for a place: Kubernetes says:"));
-    waits.expect("it says that it waits");
-    plane.start_api();
-    lines
-        .find(|line| line.contains("START"))
-        .expect("it goes on");
-    plane.stop_api();
-    assert!(plane.api().text("/version").is_err());
-    plane.start_api();
-    let rest: Vec<String> = lines.collect();
-    assert!(run.wait().expect("it ends").success(), "{rest:?}");
-    let report = scene.report();
-    assert_all_landed(&report);
-    let attempts = report["tasks"].as_array().expect("tasks").iter();
-    let attempts: usize = attempts
-        .map(|task| task["attempts"].as_array().map_or(0, Vec::len))
-        .sum();
-    assert_eq!(
-        attempts,
-        report["tasks"].as_array().expect("tasks").len(),
-        "{report}"
-    );
-    assert_empty(&plane);
+    let run = on_kubernetes(&scene, &plane, &[]);
+    assert_waits(&scene, run, "Kubernetes", |fate| match fate {
+        Fate::GoesAway => {
+            plane.stop_api();
+            assert!(plane.api().text("/version").is_err());
+        }
+        Fate::ComesBack => plane.start_api(),
+    });
+    plane.assert_empty();
 }
 
 #[test]
 fn what_a_cluster_refuses_in_the_middle_of_a_run_is_nobodys_failure() {
-    let Some(mut waiting) = Waiting::begin(&["n1"], &["--retries", "0"]) else {
+    let Some(mut waiting) = begun(&["n1"], &["--retries", "0"]) else {
         return;
     };
     waiting.started();
@@ -311,7 +236,7 @@ fn what_a_cluster_refuses_in_the_middle_of_a_run_is_nobodys_failure() {
 
     write(&waiting.scene.path("template.yaml"), &template);
     let resume = waiting.scene.tm(&["waves", "resume"]);
-    let resumed = with(&waiting.scene, &waiting.plane, resume).output();
+    let resumed = with(&waiting.scene, &waiting.engine, resume).output();
     let resumed = resumed.expect("tm");
     assert_eq!(resumed.status.code(), Some(0), "{}", said(&resumed));
     let report = waiting.scene.report();
@@ -320,20 +245,16 @@ fn what_a_cluster_refuses_in_the_middle_of_a_run_is_nobodys_failure() {
         .as_array()
         .map(Vec::len);
     assert_eq!(attempts, Some(1), "{report}");
-    assert_empty(&waiting.plane);
+    waiting.engine.assert_empty();
 }
 
 /// Waits until a run says so of its first job, which waits.
 fn waits(scene: &Scene, plane: &ControlPlane, (image, wanted): (&str, &str)) {
     let mut run = on_kubernetes(scene, plane, &[]);
-    let mut run = run
-        .env("TM_KUBERNETES_IMAGE", image)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("tm");
+    run.env("TM_KUBERNETES_IMAGE", image);
+    let (mut run, mut lines) = watched(run);
     let is_wanted = |line: &String| line.contains("waits for a place: ") && line.contains(wanted);
-    let line = lines(&mut run).find(is_wanted);
+    let line = lines.find(is_wanted);
     run.kill().expect("it runs");
     run.wait().expect("it ends");
     line.expect("it says that it waits");
@@ -419,7 +340,7 @@ fn the_doctor_looks_at_all_that_jobs_need_and_plans_show_what_would_be_applied()
         place.contains("a first job ran on n1 (kubernetes pod tm-"),
         "{place}"
     );
-    assert_empty(&plane);
+    plane.assert_empty();
 
     let mut stranger = call(&doctor);
     stranger.env("KUBECONFIG", plane.kubeconfig_of_stranger());
