@@ -3,12 +3,14 @@
 use super::cluster::{Cluster, PATIENCE};
 use super::scenes::{
     Fate, OfTest as _, TASKS, Waiting, assert_all_landed, assert_landed_once, assert_placed,
-    assert_waits, first_of_two, jobs, slow, under_way,
+    assert_waits, attempts, first_of_two, jobs, slow, under_way,
 };
-use crate::scene::{HONEST, Scene, task, tm_binary, write};
+use crate::scene::{HONEST, Scene, executable, task, tm_binary, write};
 use serde_json::{Value, json};
+use std::cell::Cell;
+use std::fs::File;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 fn on_slurm(scene: &Scene, cluster: &Cluster, arguments: &[&str]) -> Command {
@@ -202,4 +204,91 @@ fn where_nodes_have_no_tm_a_run_does_not_begin_and_says_why() {
     );
     cluster.assert_empty();
     assert_eq!(jobs(&scene), Vec::<PathBuf>::new());
+}
+
+/// Has a script of the test's own called for `sbatch`, which goes on as that.
+fn with_sbatch(run: &mut Command, scene: &Scene, script: &str) {
+    let sbatch = which::which("sbatch").expect("a program");
+    let (sbatch, folder) = (sbatch.display(), scene.path(""));
+    let folder = folder.display();
+    let script = format!("folder={folder}\nsbatch={sbatch}\n{script}\nexec {sbatch} \"$@\"");
+    executable(&scene.path("calls/sbatch"), &script);
+    let path = std::env::var("PATH").expect("a path");
+    let calls = scene.path("calls");
+    run.env("PATH", format!("{}:{path}", calls.display()));
+}
+
+/// The call for the first agent takes until the jobs of five others are there, too.
+const OTHERS_COME: &str = r#"jobs() { ls -d "$folder"/tm/projects/*/jobs/job-* | wc -l; }
+case "$*" in *=tm\ */[0-9]/1\ *)
+    until [ -e "$folder/asked" ] || [ "$(jobs)" -ge 6 ]; do sleep 0.05; done
+    : > "$folder/asked" ;;
+esac"#;
+
+fn six(agent: &str) -> Scene {
+    let title = "Document a part";
+    let tasks = ["1", "2", "3", "4", "5", "6"].map(|id| (id, title, &[][..]));
+    Scene::new(&tasks, agent)
+}
+
+#[test]
+fn agents_that_start_at_once_are_an_array_that_a_resumed_run_takes_over() {
+    let agent = format!("until [ -e \"$AGENT_FOLDER/go\" ]; do sleep 0.05; done\n{HONEST}");
+    let scene = six(&agent);
+    let Some(cluster) = Cluster::start(&scene) else {
+        return;
+    };
+    let mut run = on_slurm(&scene, &cluster, &[]);
+    // The array is taken, and nobody hears of it.
+    let losing = r#"case "$*" in *--array=*)
+    if [ ! -e "$folder/lost" ]; then
+        : > "$folder/lost"
+        "$sbatch" "$@" > "$folder/answer"
+        echo "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation" >&2
+        exit 1
+    fi ;;
+esac"#;
+    with_sbatch(&mut run, &scene, &format!("{OTHERS_COME}\n{losing}"));
+    let said = File::create(scene.path("said")).expect("a file");
+    let run = run.stdout(Stdio::null()).stderr(said).spawn();
+    let mut run = run.expect("tm");
+    let running = ["-h", "-r", "-t", "R", "-o", "%i"];
+    cluster.until(&running, "squeue", |said| said.lines().count() == 6);
+    run.kill().expect("it runs");
+    run.wait().expect("it ends");
+    write(&scene.path("go"), "");
+    let report = resumed(&scene, &cluster);
+    assert_all_landed(&report);
+    assert_eq!(attempts(&report), (6, 6), "{report}");
+    assert_landed_once(&scene, &report);
+    let of_array = Cell::new(0);
+    assert_placed(&report, |place| {
+        of_array.set(of_array.get() + u32::from(place.contains('_')));
+        place.contains(" (slurm job ")
+    });
+    assert!(of_array.get() >= 2, "{report}");
+    assert!(scene.path("lost").exists());
+    cluster.assert_empty();
+    assert_eq!(jobs(&scene), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn where_a_site_takes_no_arrays_each_job_is_asked_for_alone() {
+    let scene = six(HONEST);
+    let Some(cluster) = Cluster::start(&scene) else {
+        return;
+    };
+    let refusing = r#"case "$*" in *--array=*)
+    echo "sbatch: error: Batch job submission failed: Invalid job array specification" >&2
+    exit 1 ;;
+esac"#;
+    let mut run = on_slurm(&scene, &cluster, &[]);
+    with_sbatch(&mut run, &scene, &format!("{OTHERS_COME}\n{refusing}"));
+    let output = run.output().expect("tm");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let report = scene.report();
+    assert_eq!(attempts(&report), (6, 6), "{report}");
+    assert_placed(&report, |place| !place.contains('_'));
+    cluster.assert_empty();
 }

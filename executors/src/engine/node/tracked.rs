@@ -64,11 +64,15 @@ impl<More> Tracked<More> {
         self.trouble.clone()
     }
 
+    /// Returns the jobs that have yet to be asked for.
+    pub(crate) fn unsent(&self) -> impl Iterator<Item = (&JobFolder, &JobDescription, &More)> {
+        let jobs = self.jobs.iter();
+        jobs.filter_map(|(job, tracked)| Some((job, tracked.unsent.as_ref()?, &tracked.more)))
+    }
+
     pub(crate) fn next_unsent(&self) -> Option<(JobFolder, JobDescription)> {
-        let unsent = |(job, tracked): (&JobFolder, &TrackedJob<More>)| {
-            Some((job.clone(), tracked.unsent.clone()?))
-        };
-        self.jobs.iter().find_map(unsent)
+        let (job, about, _) = self.unsent().next()?;
+        Some((job.clone(), about.clone()))
     }
 
     /// The jobs that wait with the engine, as far as it has said; one that has begun tells so itself before.

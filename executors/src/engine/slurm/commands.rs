@@ -1,12 +1,10 @@
 //! The command lines by which Slurm is asked, and what its refusals mean. Pure but for [`ask`], which runs them.
 
+use super::SlurmJobs;
 use super::queue::COLUMNS;
-use super::{SlurmJobs, SlurmRequest};
 use crate::Error;
-use crate::engine::node::JobFolder;
-use crate::process::{Captured, Inherited, TreeCommand, is_named, run_captured, shell_quoted};
+use crate::process::{Captured, Inherited, TreeCommand, is_named, run_captured};
 use std::ffi::OsString;
-use std::path::Path;
 use std::time::Duration;
 
 /// So long one question to Slurm may take; its own limits are shorter.
@@ -27,8 +25,6 @@ const PASSED: [&str; 12] = [
     "USER",
     "XDG_RUNTIME_DIR",
 ];
-/// So much of a title goes into a comment.
-const MOST_OF_TITLE: usize = 100;
 /// Words of what passes, whatever else is said with it: who vouches for tm's user is away, or nobody answers.
 const PASSING: [&str; 9] = [
     "munge",
@@ -91,7 +87,7 @@ pub(super) async fn ask(line: Vec<OsString>) -> Result<Captured, Error> {
 /// The line that asks how all jobs of a project stand, those that ended a little while ago included.
 pub(super) fn squeue(jobs: &SlurmJobs) -> Vec<OsString> {
     let words = [
-        "squeue", "-h", "--me", "-t", "all", "-n", &jobs.name, "-o", COLUMNS,
+        "squeue", "-h", "-r", "--me", "-t", "all", "-n", &jobs.name, "-o", COLUMNS,
     ];
     words.map(OsString::from).to_vec()
 }
@@ -111,67 +107,6 @@ pub(super) fn scancel(ids: &[String]) -> Vec<OsString> {
         .chain(ids.iter().map(String::as_str))
         .map(OsString::from)
         .collect()
-}
-
-/// The line that has a job started; its script is in its folder.
-pub(super) fn sbatch(
-    jobs: &SlurmJobs,
-    request: &SlurmRequest,
-    job: &JobFolder,
-    title: &str,
-) -> Vec<OsString> {
-    let comment = format!("tm {} {}", plain(title), job.name());
-    let output = job.log();
-    // What comes after a `%` is filled in.
-    let output = output.display().to_string().replace('%', "%%");
-    let named = [
-        ("--job-name", Some(&jobs.name)),
-        ("--comment", Some(&comment)),
-        ("--output", Some(&output)),
-        ("--partition", request.partition.as_ref()),
-        ("--account", request.account.as_ref()),
-        ("--qos", request.qos.as_ref()),
-        ("--time", request.time.as_ref()),
-        ("--mem", request.mem.as_ref()),
-        ("--gres", request.gres.as_ref()),
-    ];
-    let named = named
-        .into_iter()
-        .filter_map(|(name, value)| Some(format!("{name}={}", value?)));
-    let cpus = request.cpus.map(|cpus| format!("--cpus-per-task={cpus}"));
-    let fixed = [
-        "sbatch",
-        "--parsable",
-        "--no-requeue",
-        "--export=ALL",
-        "--nodes=1",
-        "--ntasks=1",
-    ];
-    let mut line: Vec<OsString> = fixed.map(OsString::from).to_vec();
-    line.extend(
-        // What comes later counts, and tm knows its jobs by what it says of them.
-        (request.extra.iter().cloned())
-            .chain(named)
-            .chain(cpus)
-            .map(OsString::from),
-    );
-    let mut chdir = OsString::from("--chdir=");
-    chdir.push(job.path());
-    line.extend([chdir, job.path().join(SCRIPT).into()]);
-    line
-}
-
-/// The name of the script in the folder of a job.
-pub(super) const SCRIPT: &str = "batch.sh";
-
-/// What a node runs.
-pub(super) fn script(tm_program: &Path, job: &JobFolder) -> String {
-    format!(
-        "#!/bin/sh\nexec {} node --job {} --id \"$SLURM_JOB_ID\" --name \"$SLURMD_NODENAME\" --restarts \
-         \"${{SLURM_RESTART_COUNT:-0}}\"\n",
-        shell_quoted(&tm_program.display().to_string()),
-        shell_quoted(&job.path().display().to_string()),
-    )
 }
 
 /// Returns what `sbatch` said.
@@ -205,13 +140,6 @@ pub(super) fn words(said: &Captured) -> String {
         ([], Some(status)) => status.to_string(),
         (lines, _) => tm_untrusted::line(&lines.join("; "), 300),
     }
-}
-
-/// A title without what would make a comment hard to read.
-fn plain(title: &str) -> String {
-    let is_odd = |character: char| character.is_control() || character == '|';
-    let title: String = title.chars().take(MOST_OF_TITLE).collect();
-    title.replace(is_odd, "_")
 }
 
 #[cfg(test)]
@@ -257,33 +185,6 @@ mod tests {
         assert_eq!(
             submitted(&said(0, "124\nyour account has 3 hours left\n", "")),
             Submitted::Job("124".to_owned())
-        );
-    }
-
-    #[test]
-    fn a_job_is_asked_for_with_what_the_settings_say_and_its_folder_ends_its_comment() {
-        let jobs = SlurmJobs {
-            name: "tm-shop".to_owned(),
-            tm_program: "/opt/it's/tm".into(),
-        };
-        let request = SlurmRequest {
-            partition: Some("short".to_owned()),
-            cpus: Some(4),
-            extra: vec!["--exclusive".to_owned()],
-            ..SlurmRequest::default()
-        };
-        let job = JobFolder::at(Path::new("/home/50%/job-x"));
-        let line = sbatch(&jobs, &request, &job, "run/a|b\n/2");
-        let line: Vec<_> = line.iter().map(|word| word.to_string_lossy()).collect();
-        assert_eq!(
-            line.join("\n"),
-            "sbatch\n--parsable\n--no-requeue\n--export=ALL\n--nodes=1\n--ntasks=1\n--exclusive\n--job-name=tm-shop\n\
-             --comment=tm run/a_b_/2 job-x\n--output=/home/50%%/job-x/batch.log\n--partition=short\n\
-             --cpus-per-task=4\n--chdir=/home/50%/job-x\n/home/50%/job-x/batch.sh"
-        );
-        assert!(
-            script(&jobs.tm_program, &job)
-                .contains(r"exec '/opt/it'\''s/tm' node --job '/home/50%/job-x' ")
         );
     }
 }

@@ -20,7 +20,7 @@ pub(super) async fn state_elsewhere(id: Option<&str>) -> Standing {
                 state: state.to_owned(),
                 reason: String::new(),
                 nodes: String::new(),
-                folder: String::new(),
+                name: String::new(),
             };
             return queue::standing(&job, false);
         }

@@ -4,6 +4,7 @@
 //!
 //! Where Slurm does not answer, jobs wait: what is to be started stays to be started, and nothing is taken for lost.
 
+mod batch;
 mod commands;
 mod departed;
 mod queue;

@@ -2,6 +2,7 @@
 //!
 //! Only forms are read that have been the same since 22.05: columns that are asked for by name, and never JSON.
 
+use super::batch;
 use crate::engine::node::{Loss, Standing};
 
 /// The columns that `squeue` is asked for; the comment is last, since anything may be in it.
@@ -15,8 +16,8 @@ pub(super) struct QueuedJob {
     /// Why it waits, in Slurm's words.
     pub(super) reason: String,
     pub(super) nodes: String,
-    /// The name of its folder, which ends its comment.
-    pub(super) folder: String,
+    /// By which of [`names`](super::batch::names) it is known.
+    pub(super) name: String,
 }
 
 /// Reads what `squeue` printed; lines that are something else are left out.
@@ -25,14 +26,23 @@ pub(super) fn read(printed: &str) -> Vec<QueuedJob> {
         let mut columns = line.splitn(5, '|').map(str::trim);
         let mut next = || columns.next().map(str::to_owned);
         let (id, state, reason, nodes) = (next()?, next()?, next()?, next()?);
-        let folder = next()?.rsplit(' ').next()?.to_owned();
-        let is_number = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then_some(QueuedJob {
+        let comment = next()?;
+        let word = comment.rsplit(' ').next()?;
+        let (job, index) = id
+            .split_once('_')
+            .map_or((id.as_str(), None), |(job, index)| (job, Some(index)));
+        let name = index.map_or_else(
+            || word.to_owned(),
+            |index| batch::name_in_array(word, index),
+        );
+        let is_number =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        (is_number(job) && index.is_none_or(is_number)).then_some(QueuedJob {
             id,
             state,
             reason,
             nodes,
-            folder,
+            name,
         })
     };
     printed.lines().filter_map(of_line).collect()
@@ -100,13 +110,14 @@ mod tests {
 
     #[test]
     fn lines_are_read_whatever_the_comment_holds_and_others_are_left_out() {
-        let printed = "slurm_load_jobs error: whatever\n12|PENDING|Resources||tm a|b/2 job-x\n";
+        let printed = "slurm_load_jobs error: whatever\n12|PENDING|Resources||tm a|b/2 job-x\n\
+                       13_4|RUNNING|None|n1|tm 1,2 job-y\n14_[1-3]|PENDING|None||tm 1,2 job-y\n";
         let read = read(printed);
-        assert_eq!(read.len(), 1);
-        assert_eq!(
-            (read[0].id.as_str(), read[0].folder.as_str()),
-            ("12", "job-x")
-        );
+        let read: Vec<_> = read
+            .iter()
+            .map(|job| (job.id.as_str(), job.name.as_str()))
+            .collect();
+        assert_eq!(read, [("12", "job-x"), ("13_4", "job-y_4")]);
     }
 
     #[test]

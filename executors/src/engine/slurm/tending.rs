@@ -1,7 +1,8 @@
 //! Tends the jobs that Slurm has, or is to have: one task sends them, looks how they stand and takes them away, so that
 //! Slurm is asked by one at a time, however many jobs there are.
 
-use super::commands::{SCRIPT, Submitted, ask, sbatch, scancel, script, squeue, submitted, words};
+use super::batch::{self, Batch, OfSlurm};
+use super::commands::{Submitted, ask, scancel, squeue, submitted, words};
 use super::departed::state_elsewhere;
 use super::queue::{self, QueuedJob};
 use super::{SlurmJobs, SlurmRequests};
@@ -10,7 +11,6 @@ use crate::engine::node::{
 };
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
-use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -43,22 +43,14 @@ pub(super) struct Tended {
 #[derive(Debug)]
 struct State {
     tracked: Tracked<OfSlurm>,
-    /// Numbers of jobs, and folders of others, that are to be taken away.
+    /// Numbers of jobs, and names of others, that are to be taken away.
     unwanted: BTreeSet<String>,
-    unwanted_folders: BTreeSet<String>,
-    /// Folders of jobs that are over: Slurm may have more of them than it told, where an answer was lost.
+    unwanted_names: BTreeSet<String>,
+    /// Names of jobs that are over: Slurm may have more of them than it told, where an answer was lost.
     past: BTreeSet<String>,
+    /// Whether Slurm has refused an array, as where a site allows none.
+    refuses_arrays: bool,
     is_tended: bool,
-}
-
-/// What is known of a job besides.
-#[derive(Clone, Debug, Default)]
-struct OfSlurm {
-    /// Its number, where that is known.
-    id: Option<String>,
-    /// Whether Slurm was asked for it before, and nobody knows what it made of that.
-    is_doubtful: bool,
-    missed: u32,
 }
 
 impl Tended {
@@ -70,8 +62,9 @@ impl Tended {
             state: Mutex::new(State {
                 tracked: Tracked::new("Slurm"),
                 unwanted: BTreeSet::new(),
-                unwanted_folders: BTreeSet::new(),
+                unwanted_names: BTreeSet::new(),
                 past: BTreeSet::new(),
+                refuses_arrays: false,
                 is_tended: false,
             }),
             wake: Notify::new(),
@@ -81,8 +74,13 @@ impl Tended {
 
     /// Tends a job from now on: one that is to be sent, or one that an earlier process has sent.
     pub(super) fn add(self: &Arc<Self>, job: &JobFolder, about: Option<&JobDescription>) {
+        let array = about.is_none().then(|| batch::array_of(job)).flatten();
+        let more = OfSlurm {
+            array,
+            ..OfSlurm::default()
+        };
         let mut state = self.state.lock();
-        state.tracked.add(job, about, OfSlurm::default());
+        state.tracked.add(job, about, more);
         if !std::mem::replace(&mut state.is_tended, true) {
             tokio::spawn(tend(Arc::clone(self)));
         }
@@ -100,19 +98,22 @@ impl Tended {
 
     pub(super) fn forget(&self, job: &JobFolder) {
         let mut state = self.state.lock();
-        state.tracked.jobs.remove(job);
-        state.past.insert(job.name().to_owned());
+        if let Some(tracked) = state.tracked.jobs.remove(job) {
+            state.past.extend(tracked.more.names(job));
+        }
     }
 
     pub(super) fn cancel(&self, job: &JobFolder) {
         let mut state = self.state.lock();
-        state.past.insert(job.name().to_owned());
-        let tracked = state.tracked.jobs.remove(job);
-        if let Some(sent) = tracked.filter(|tracked| tracked.unsent.is_none()) {
-            match sent.more.id {
-                Some(id) => _ = state.unwanted.insert(id),
-                None => _ = state.unwanted_folders.insert(job.name().to_owned()),
-            }
+        let Some(TrackedJob { unsent, more, .. }) = state.tracked.jobs.remove(job) else {
+            return;
+        };
+        let names = more.names(job);
+        state.past.extend(names.clone());
+        match more.id {
+            _ if unsent.is_some() => {}
+            Some(id) => _ = state.unwanted.insert(id),
+            None => state.unwanted_names.extend(names),
         }
         drop(state);
         self.wake.notify_one();
@@ -123,11 +124,11 @@ impl Tended {
         {
             let mut state = self.state.lock();
             let mut past = std::mem::take(&mut state.past);
-            state.unwanted_folders.append(&mut past);
+            state.unwanted_names.append(&mut past);
         }
         let is_settled = || {
             let state = self.state.lock();
-            state.unwanted.is_empty() && state.unwanted_folders.is_empty()
+            state.unwanted.is_empty() && state.unwanted_names.is_empty()
         };
         let settled = async {
             loop {
@@ -146,79 +147,120 @@ impl Tended {
     /// Sends jobs for as long as there is room in the queue; returns when to try again.
     async fn send(&self) -> Option<Instant> {
         loop {
-            let (job, about) = self.state.lock().tracked.next_unsent()?;
             let waiting = self.state.lock().tracked.waiting();
-            if not_begun(&waiting) >= self.most_waiting {
+            let room = self.most_waiting.saturating_sub(not_begun(&waiting));
+            let batch = self.next_batch(room)?;
+            if room == 0 {
                 return Some(Instant::now() + ROOM_EVERY);
             }
-            if self.is_doubtful(&job) && self.is_found(&job).await {
+            if self.is_found(&batch).await {
                 continue;
             }
-            let words = match self.sent(&job, &about).await {
+            let words = match self.sent(&batch).await {
                 Submitted::Job(id) => {
                     self.state.lock().tracked.takes();
-                    self.change(&job, |known| known.has(id));
+                    self.change(&batch, |index, known| {
+                        known.unsent = None;
+                        known.more.id = Some(batch.number(&id, index));
+                    });
+                    continue;
+                }
+                // Whether it is for what is asked or for how, each one alone tells.
+                Submitted::Refused(words) if batch.is_array() => {
+                    tracing::info!(words, "Slurm takes no array of these jobs");
+                    let mut state = self.state.lock();
+                    // One that ended meanwhile has no folder any more, which says nothing of arrays.
+                    let is_there = |job| state.tracked.jobs.contains_key(job);
+                    state.refuses_arrays |= batch.jobs().all(is_there);
                     continue;
                 }
                 Submitted::Refused(words) => {
                     let loss = Loss::Lost(format!("Slurm refuses the job: {words}"));
-                    self.change(&job, |known| {
+                    self.change(&batch, |_, known| {
                         known.unsent = None;
-                        known.standing = Standing::Gone(loss);
+                        known.standing = Standing::Gone(loss.clone());
                     });
                     continue;
                 }
                 Submitted::Later(words) => words,
             };
-            self.change(&job, |known| known.more.is_doubtful = true);
+            self.change(&batch, |_, known| known.more.is_doubtful = true);
             self.slurm_is_away(&words);
             return Some(Instant::now() + PAUSE);
         }
     }
 
+    /// Returns what is to be sent next: the first one that is not sent yet, and those that ask for the same as far as there
+    /// is room. Nobody knows what Slurm has made of doubtful ones, each of which is asked for alone.
+    fn next_batch(&self, room: usize) -> Option<Batch> {
+        let state = self.state.lock();
+        let mut unsent = state.tracked.unsent();
+        let (first, about, more) = unsent.next()?;
+        let request = self.requests.of(about.complexity);
+        let mut jobs = vec![(first.clone(), about.clone())];
+        if !more.is_doubtful && !state.refuses_arrays {
+            let fits = |(_, about, more): &(&JobFolder, &JobDescription, &OfSlurm)| {
+                !more.is_doubtful && self.requests.of(about.complexity) == request
+            };
+            let alike = unsent
+                .filter(fits)
+                .take(room.min(batch::MOST_JOBS).saturating_sub(1));
+            jobs.extend(alike.map(|(job, about, _)| (job.clone(), about.clone())));
+        }
+        Some(Batch::new(jobs))
+    }
+
     /// Looks whether Slurm took a job although it said nothing of the kind; it is asked for again where it did not, and where
     /// that can't be found out it says so once more.
-    async fn is_found(&self, job: &JobFolder) -> bool {
+    async fn is_found(&self, batch: &Batch) -> bool {
+        let names = {
+            let state = self.state.lock();
+            let tracked = state.tracked.jobs.get(batch.first());
+            let doubtful = tracked.filter(|tracked| tracked.more.is_doubtful);
+            doubtful.map(|tracked| tracked.more.names(batch.first()))
+        };
+        let Some(names) = names else {
+            return false;
+        };
         let Ok(said) = ask(squeue(&self.jobs)).await else {
             return false;
         };
         let mut queued = queue::read(&said.stdout).into_iter();
-        let Some(QueuedJob { id, .. }) = queued.find(|queued| queued.folder == job.name()) else {
+        let Some(QueuedJob { id, .. }) = queued.find(|queued| names.contains(&queued.name)) else {
             return false;
         };
-        self.change(job, |known| known.has(id));
+        self.change(batch, |_, known| {
+            known.unsent = None;
+            known.more.id = Some(id.clone());
+        });
         true
     }
 
-    async fn sent(&self, job: &JobFolder, about: &JobDescription) -> Submitted {
-        let path = job.path().join(SCRIPT);
-        let script = script(&self.jobs.tm_program, job);
-        let written = tm_untrusted::remove(&path)
-            .and_then(|()| tm_untrusted::create_anew(&path)?.write_all(script.as_bytes()));
-        if let Err(error) = written {
-            // Whoever ended the job has removed its folder.
-            return Submitted::Refused(format!("failed to write `{}`: {error}", path.display()));
+    async fn sent(&self, batch: &Batch) -> Submitted {
+        if let Err(error) = batch.write(&self.jobs.tm_program) {
+            // Whoever ended a job has removed its folder.
+            return Submitted::Refused(format!("failed to write what it is to run: {error}"));
         }
-        let request = self.requests.of(about.complexity);
-        match ask(sbatch(&self.jobs, request, job, &about.title)).await {
+        self.change(batch, |index, known| {
+            known.more.array = batch.name_in_array(index);
+        });
+        let request = self.requests.of(batch.complexity());
+        match ask(batch.line(&self.jobs, request)).await {
             Ok(said) => submitted(&said),
             Err(error) => Submitted::Later(error.with_causes()),
         }
     }
 
-    fn is_doubtful(&self, job: &JobFolder) -> bool {
-        let state = self.state.lock();
-        let tracked = state.tracked.jobs.get(job);
-        tracked.is_some_and(|tracked| tracked.more.is_doubtful)
-    }
-
-    /// Does something to a job, unless nobody wants it any more; then it is taken away.
-    fn change(&self, job: &JobFolder, change: impl FnOnce(&mut TrackedJob<OfSlurm>)) {
+    /// Does something to each job of a batch, by its index, unless nobody wants it any more; then it is taken away.
+    fn change(&self, batch: &Batch, change: impl Fn(usize, &mut TrackedJob<OfSlurm>)) {
         let mut state = self.state.lock();
-        if let Some(known) = state.tracked.jobs.get_mut(job) {
-            change(known);
-        } else {
-            state.unwanted_folders.insert(job.name().to_owned());
+        for (index, job) in batch.jobs().enumerate() {
+            if let Some(known) = state.tracked.jobs.get_mut(job) {
+                change(index, known);
+            } else {
+                state.unwanted_names.insert(job.name().to_owned());
+                state.unwanted_names.extend(batch.name_in_array(index));
+            }
         }
     }
 
@@ -259,18 +301,19 @@ impl Tended {
                 queue::standing(job, false),
                 Standing::Waiting(_) | Standing::Running
             );
-            if !is_over && state.unwanted_folders.contains(&job.folder) {
+            if !is_over && state.unwanted_names.contains(&job.name) {
                 state.unwanted.insert(job.id.clone());
             }
         }
-        state.unwanted_folders.clear();
+        state.unwanted_names.clear();
         let mut missing = Vec::new();
         let jobs = state.tracked.jobs.iter_mut();
         for (folder, known) in jobs.filter(|(_, known)| known.is_under_way()) {
+            let names = known.more.names(folder);
             let OfSlurm { id, missed, .. } = &mut known.more;
             let is_it = |job: &&QueuedJob| match id {
                 Some(id) => job.id == *id,
-                None => job.folder == folder.name(),
+                None => names.contains(&job.name),
             };
             if let Some(job) = queued.iter().rev().find(is_it) {
                 let has_run = known.standing == Standing::Running;
@@ -309,19 +352,11 @@ impl Tended {
         let state = self.state.lock();
         !state.tracked.jobs.is_empty()
             || !state.unwanted.is_empty()
-            || !state.unwanted_folders.is_empty()
+            || !state.unwanted_names.is_empty()
     }
 
     fn has_unknown_to_take_away(&self) -> bool {
-        !self.state.lock().unwanted_folders.is_empty()
-    }
-}
-
-impl TrackedJob<OfSlurm> {
-    /// Slurm has it, under this number.
-    fn has(&mut self, id: String) {
-        self.unsent = None;
-        self.more.id = Some(id);
+        !self.state.lock().unwanted_names.is_empty()
     }
 }
 
