@@ -217,6 +217,14 @@ impl JobFolder {
         write().or_failed_to("take", &wanted)
     }
 
+    /// Returns the copy that has taken it.
+    pub(crate) fn taken_by(&self) -> Option<Copy> {
+        match self.lease()? {
+            Lease::Copy(copy) => Some(copy),
+            Lease::GivenUp => None,
+        }
+    }
+
     pub(super) fn lease(&self) -> Option<Lease> {
         self.read(LEASE).ok()
     }

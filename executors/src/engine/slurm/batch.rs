@@ -183,18 +183,23 @@ pub(super) struct OfSlurm {
 }
 
 impl OfSlurm {
+    /// Returns what is told of a job that an earlier process has sent.
+    pub(super) fn told(job: &JobFolder) -> Self {
+        let array = tm_untrusted::read(&job.path().join(ARRAY), MOST_BYTES);
+        Self {
+            // Long after Slurm's queue has forgotten a job it is known by its number.
+            id: job.taken_by().map(|copy| copy.job),
+            // One that was never part of an array has no such file.
+            array: (array.ok()).and_then(|bytes| String::from_utf8(bytes).ok()),
+            ..Self::default()
+        }
+    }
+
     /// Returns the names under which Slurm may have it.
     pub(super) fn names(&self, job: &JobFolder) -> Vec<String> {
         let own = std::iter::once(job.name().to_owned());
         own.chain(self.array.clone()).collect()
     }
-}
-
-/// Returns the name of a job as one of an array, where it was asked for as that, by whichever process.
-pub(super) fn array_of(job: &JobFolder) -> Option<String> {
-    let array = tm_untrusted::read(&job.path().join(ARRAY), MOST_BYTES);
-    // One that was never part of an array has none.
-    String::from_utf8(array.ok()?).ok()
 }
 
 /// Returns how one of an array is known, by the name of the folder of the first one.
@@ -279,7 +284,10 @@ mod tests {
             assert!(line.contains(part), "{line}");
         }
         batch.write(Path::new("/bin/echo")).expect("written");
-        let known: Vec<_> = batch.jobs().filter_map(array_of).collect();
+        let known: Vec<_> = batch
+            .jobs()
+            .filter_map(|job| OfSlurm::told(job).array)
+            .collect();
         assert_eq!(known, ["job-a_0", "job-a_1", "job-a_2"]);
         #[expect(clippy::disallowed_methods, reason = "tests start programs")]
         let output = Command::new("sh")

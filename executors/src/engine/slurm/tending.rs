@@ -74,11 +74,7 @@ impl Tended {
 
     /// Tends a job from now on: one that is to be sent, or one that an earlier process has sent.
     pub(super) fn add(self: &Arc<Self>, job: &JobFolder, about: Option<&JobDescription>) {
-        let array = about.is_none().then(|| batch::array_of(job)).flatten();
-        let more = OfSlurm {
-            array,
-            ..OfSlurm::default()
-        };
+        let more = about.map_or_else(|| OfSlurm::told(job), |_| OfSlurm::default());
         let mut state = self.state.lock();
         state.tracked.add(job, about, more);
         if !std::mem::replace(&mut state.is_tended, true) {
