@@ -1,12 +1,12 @@
 //! Where jobs of runs are started, as it is looked at before a run.
 
 use crate::error::Error;
-use crate::plan::Planned;
+use crate::plan::{Planned, choices};
 use crate::project::Project;
 use tm_config::RunsOn;
 use tm_executors::engine::PlaceFinding;
 use tm_executors::engine::node::JobDescription;
-use tm_runtime::kubernetes;
+use tm_runtime::{kubernetes, place_of};
 use tm_scheduler::PlannedTask;
 
 /// Looks at everything that jobs need where those of runs are started, besides that one of them runs there.
@@ -20,19 +20,27 @@ pub async fn look_at_place(project: &Project) -> Vec<PlaceFinding> {
 /// Returns what would be applied to the cluster for the agents of the first wave, as YAML documents.
 ///
 /// # Errors
-/// Agents don't run on Kubernetes, or the settings of it are of no use.
+/// No agent of it runs on Kubernetes, or the settings of it are of no use.
 pub fn first_manifests(project: &Project, planned: &Planned) -> Result<String, Error> {
-    let on = project.loaded.settings.waves.on;
-    if on != RunsOn::Kubernetes {
-        return Err(Error::NothingToApply);
-    }
+    let of_run = project.loaded.settings.waves.on;
+    let choices = choices(project);
+    let first = |phase| {
+        let choice = choices.iter().find(|(of, _)| *of == phase);
+        choice.and_then(|(_, recipes)| recipes.first())
+    };
+    let is_there = |task: &&PlannedTask| {
+        let own = first(task.phase).and_then(|recipe| place_of(task, recipe));
+        own.unwrap_or(of_run) == RunsOn::Kubernetes
+    };
     let wave = planned.plan.waves().into_iter().next().unwrap_or_default();
     let tasks = wave.into_iter().map(|placed| &placed.task);
-    let is_there = |task: &&PlannedTask| task.on.as_deref().is_none_or(|place| place == on.name());
     let documents = tasks.filter(is_there).map(|task| {
         kubernetes::manifest(project.pods(), &format!("job-{}", task.id), &about(task))
     });
     let documents: Vec<String> = documents.collect::<Result<_, _>>()?;
+    if documents.is_empty() {
+        return Err(Error::NothingToApply);
+    }
     Ok(documents.join("---\n"))
 }
 

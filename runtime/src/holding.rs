@@ -1,7 +1,7 @@
 //! How the settings have the jobs of a project held, and what of that works here.
 
 use crate::kubernetes::{self, PodsOf};
-use parking_lot::Mutex;
+use crate::launchers::Launchers;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -67,20 +67,16 @@ pub fn starting_on(
     Ok(executor.with_temporary_folder(temporary.canonicalize()?))
 }
 
-/// The engine that has Slurm start jobs. A process has one launcher for a project, which knows all of its jobs.
+/// The engine that has Slurm start jobs.
 fn slurm(
     project: &ProjectDirectory,
     settings: &Settings,
     executor: &Executor,
 ) -> Arc<RemoteEngine> {
-    static LAUNCHERS: Mutex<BTreeMap<PathBuf, Arc<SlurmLauncher>>> = Mutex::new(BTreeMap::new());
-    let jobs = project.jobs_folder();
-    let launcher = Arc::clone(
-        (LAUNCHERS.lock().entry(jobs.clone()))
-            .or_insert_with(|| Arc::new(launcher(project, settings))),
-    );
+    static LAUNCHERS: Launchers<SlurmLauncher> = Launchers::new();
+    let launcher = LAUNCHERS.of(project, || launcher(project, settings));
     let holding = executor.shared_holding();
-    Arc::new(RemoteEngine::new(launcher, jobs, holding))
+    Arc::new(RemoteEngine::new(launcher, project.jobs_folder(), holding))
 }
 
 fn launcher(project: &ProjectDirectory, settings: &Settings) -> SlurmLauncher {

@@ -13,6 +13,7 @@ mod conventional;
 mod error;
 mod holding;
 pub mod kubernetes;
+mod launchers;
 pub mod loops;
 pub mod notices;
 pub mod preflight;
@@ -41,5 +42,5 @@ pub use test_queue::{PlaceNews, TestQueue, Turn};
 pub use waves::steering;
 pub use waves::{
     AgentChoice, Integration, JournalHeader, Outcome, Replayed, Run, RunBacklog, RunSetup, Tip,
-    replay, with_found_out, with_section,
+    place_of, replay, with_found_out, with_section,
 };

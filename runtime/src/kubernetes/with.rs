@@ -1,9 +1,9 @@
 //! Builds with Kubernetes: what the settings say becomes what pods are asked for.
 
 use super::PodsOf;
-use parking_lot::Mutex;
+use crate::launchers::Launchers;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use tm_config::{KubernetesResources, Text};
 use tm_executors::Error;
@@ -50,17 +50,13 @@ pub fn manifest(pods: PodsOf<'_>, folder: &str, about: &JobDescription) -> Resul
     launcher(pods).manifest(&folder, about)
 }
 
-/// A process has one launcher for a project, which knows all of its jobs.
 fn launcher(pods: PodsOf<'_>) -> Arc<KubernetesLauncher> {
-    static LAUNCHERS: Mutex<BTreeMap<PathBuf, Arc<KubernetesLauncher>>> =
-        Mutex::new(BTreeMap::new());
-    let new = || {
+    static LAUNCHERS: Launchers<KubernetesLauncher> = Launchers::new();
+    LAUNCHERS.of(pods.project, || {
         let most_waiting = pods.settings.kubernetes.max_waiting.get();
         let most_waiting = usize::try_from(most_waiting).unwrap_or(usize::MAX);
-        Arc::new(KubernetesLauncher::new(request(pods), most_waiting))
-    };
-    let jobs = pods.project.jobs_folder();
-    Arc::clone(LAUNCHERS.lock().entry(jobs).or_insert_with(new))
+        KubernetesLauncher::new(request(pods), most_waiting)
+    })
 }
 
 fn request(pods: PodsOf<'_>) -> KubernetesRequest {

@@ -261,10 +261,19 @@ impl Run {
             None => RunEvent::Note("jobs are taken again".to_owned()),
         };
         self.trouble = trouble;
+        self.tell(&told, listener);
+    }
+
+    /// Tells of something, and keeps it.
+    fn tell(
+        &mut self,
+        told: &RunEvent,
+        listener: &mut impl FnMut(Timestamp, &RunEvent, &Scheduler),
+    ) {
         let at = self.clock.now();
         // What can't be written now is told all the same.
         let _left_out = self.activity.append(at, &told.noticed());
-        listener(at, &told, &self.scheduler);
+        listener(at, told, &self.scheduler);
     }
 
     /// Returns what is to be done for somebody who steers the run.
@@ -298,16 +307,16 @@ impl Run {
         let input = match heard {
             StepMessage::Done(done) => self.effects.take(*done).map(Box::new),
             StepMessage::Seen(input) => Some(input),
-            StepMessage::RunEvent(told) => {
-                let at = self.clock.now();
-                if let RunEvent::Setup { .. }
+            StepMessage::RunEvent(
+                told @ (RunEvent::Setup { .. }
                 | RunEvent::Place { .. }
-                | RunEvent::Whereabouts { .. } = &told
-                {
-                    // What can't be written now is told all the same.
-                    let _left_out = self.activity.append(at, &told.noticed());
-                }
-                listener(at, &told, &self.scheduler);
+                | RunEvent::Whereabouts { .. }),
+            ) => {
+                self.tell(&told, listener);
+                None
+            }
+            StepMessage::RunEvent(told) => {
+                listener(self.clock.now(), &told, &self.scheduler);
                 None
             }
         };

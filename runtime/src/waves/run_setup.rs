@@ -32,6 +32,12 @@ pub struct AgentChoice {
     pub has_model_of_flag: bool,
 }
 
+/// Returns where an agent of a task runs: where the task says, else the agent; `None` for where set-ups and tests of the run do.
+pub fn place_of(task: &PlannedTask, recipe: &Recipe) -> Option<RunsOn> {
+    let asked = task.on.as_deref().and_then(RunsOn::named);
+    asked.or(recipe.on)
+}
+
 impl AgentChoice {
     /// Returns the recipe of an agent for a task. The model that the task names is for the first choice: agents that take
     /// over know other ones.
@@ -42,8 +48,7 @@ impl AgentChoice {
         if let Some(model) = task.model.as_ref().filter(|_| counts) {
             recipe.model = Some(model.clone());
         }
-        let asked = task.on.as_deref().and_then(RunsOn::named);
-        recipe.on = asked.or(recipe.on);
+        recipe.on = place_of(task, &recipe);
         recipe
     }
 
