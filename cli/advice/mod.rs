@@ -294,7 +294,7 @@ fn on_work(error: &Error) -> Option<&'static str> {
         }
         Error::NoSandbox(_) => "install Docker, or leave out `--sandbox`",
         Error::NotHeld(_) => {
-            "`--sandbox auto` takes what works here, and nothing where nothing does"
+            "`--sandbox auto` takes what works here, and nothing where nothing does unless `sandbox.agents.network` is `api`"
         }
         Error::NothingToVerifyWith => {
             "pass `--test-command COMMAND`, or set `test.command` in .taskmaster/tm.yaml"

@@ -222,7 +222,12 @@ fn found(settings: &Settings) -> &'static Found {
 }
 
 const fn wanted(settings: &Settings) -> Wanted {
-    match settings.sandbox.level {
+    let sandbox = &settings.sandbox;
+    match sandbox.level {
+        // What nothing holds reaches everybody.
+        SandboxLevel::Auto if matches!(sandbox.agents.network, AgentNetwork::Api) => {
+            Wanted::Required
+        }
         SandboxLevel::Auto => Wanted::Auto,
         SandboxLevel::Required => Wanted::Required,
         SandboxLevel::Bwrap => Wanted::Exactly(Level::Bwrap),
@@ -242,9 +247,9 @@ fn limits(settings: &Settings) -> Limits {
 
 const fn of_agents(network: AgentNetwork) -> Network {
     match network {
-        // Those of `api` get a proxy each.
-        AgentNetwork::On | AgentNetwork::Api => Network::On,
-        AgentNetwork::Off => Network::Off,
+        AgentNetwork::On => Network::On,
+        // Those of `api` get a proxy each, and reach nobody without it.
+        AgentNetwork::Api | AgentNetwork::Off => Network::Off,
     }
 }
 
@@ -252,5 +257,23 @@ const fn network(network: CommandNetwork) -> Network {
     match network {
         CommandNetwork::On => Network::On,
         CommandNetwork::Off => Network::Off,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_that_reach_some_hosts_alone_are_held_or_not_started_and_reach_nobody_without_a_proxy()
+    {
+        let loaded = tm_config::load(&tm_config::Inputs::default());
+        let mut settings = loaded.expect("the defaults").settings;
+        assert_eq!(wanted(&settings), Wanted::Auto);
+        settings.sandbox.agents.network = AgentNetwork::Api;
+        assert_eq!(wanted(&settings), Wanted::Required);
+        assert_eq!(of_agents(AgentNetwork::Api), Network::Off);
+        settings.sandbox.level = SandboxLevel::Landlock;
+        assert_eq!(wanted(&settings), Wanted::Exactly(Level::Landlock));
     }
 }

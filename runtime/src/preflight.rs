@@ -240,7 +240,7 @@ fn of_sandbox(holding: &Holding) -> Problem {
         check: "sandbox".to_owned(),
         what: holding.describe(),
         last_lines: Vec::new(),
-        hint: "`sandbox.level: auto` in .taskmaster/tm.yaml (`--sandbox auto`) takes what works, and nothing where nothing does"
+        hint: "`sandbox.level: auto` in .taskmaster/tm.yaml (`--sandbox auto`) takes what works, and nothing where nothing does unless `sandbox.agents.network` is `api`"
             .to_owned(),
     }
 }
