@@ -126,7 +126,7 @@ impl Project {
     /// Returns where set-ups and tests of a run are started, and agents for which nothing else is said.
     ///
     /// # Errors
-    /// The folder of what all machines see can't be made, or the settings ask for what works on this machine alone.
+    /// The folder of what all machines see can't be made, or pods don't see what they need.
     pub(crate) fn executor_of_run(&self) -> Result<Executor, Error> {
         self.executor_on(self.loaded.settings.waves.on)
     }
@@ -134,14 +134,9 @@ impl Project {
     /// Returns what starts jobs of a run in a place.
     ///
     /// # Errors
-    /// The folder of what all machines see can't be made, or the settings ask for what works on this machine alone.
+    /// The folder of what all machines see can't be made, or pods don't see what they need.
     pub(crate) fn executor_on(&self, place: RunsOn) -> Result<Executor, Error> {
         let executor = self.executor();
-        if place != RunsOn::Local && executor.holding().is_some_and(|held| held.hosts.is_some()) {
-            let why =
-                "`sandbox.agents.network: api` works on this machine alone, where its proxy is";
-            return Err(tm_executors::Error::NoPlace(why.to_owned()).into());
-        }
         if place == RunsOn::Kubernetes {
             let folders = [self.repository.common_dir(), self.root()];
             tm_runtime::kubernetes::check(self.pods(), &folders)?;

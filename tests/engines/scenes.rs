@@ -1,9 +1,10 @@
 //! What happens to runs on other machines, whichever engine has them.
 
-use crate::scene::{HONEST, Scene, task};
+use crate::scene::{HONEST, Scene, task, write};
 use serde_json::Value;
 use std::fs::File;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
@@ -191,4 +192,69 @@ pub(super) fn assert_waits(
     assert_all_landed(&report);
     let (tasks, attempts) = attempts(&report);
     assert_eq!(attempts, tasks, "{report}");
+}
+
+/// Says PASS where the one server that it may reach answers, and another one is refused with what opens it.
+const REACHING: &str = r#"
+[ "$(curl --silent --max-time 20 "http://127.0.0.1:PORT/")" = served ] || exit 1
+curl --silent --max-time 20 http://refused.example/ | grep --quiet 'sandbox.agents.hosts' || exit 1
+"#;
+
+/// A server of models, which ends with the test; its port is one that the system gives to nobody who asks for any.
+fn server() -> u16 {
+    let at = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok();
+    let listener = std::iter::repeat_with(|| fastrand::u16(20_000..30_000))
+        .find_map(at)
+        .expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let client = client.expect("a client");
+            let heard = BufReader::new(&client).lines().map_while(Result::ok);
+            heard.take_while(|line| !line.is_empty()).for_each(drop);
+            let _told = (&client).write_all(b"HTTP/1.0 200 OK\r\n\r\nserved");
+        }
+    });
+    port
+}
+
+/// A scene of one task, whose agent may reach one server and nobody else.
+pub(super) fn reaching() -> Scene {
+    let port = server();
+    let agent = REACHING.replace("PORT", &port.to_string()) + HONEST;
+    let scene = Scene::new(&[("1", "Document it", &[])], &agent);
+    write(
+        &scene.root().join(".taskmaster/tm.yaml"),
+        &format!("sandbox: {{ agents: {{ network: api, hosts: ['127.0.0.1:{port}'] }} }}\n"),
+    );
+    scene
+}
+
+/// An agent that may reach one server reaches it, and the one that it was kept from is named once, in the words in which
+/// a run on this machine names it.
+pub(super) fn assert_reaches_one_alone(
+    level: &str,
+    elsewhere: (&Scene, Command),
+    is_place: impl Fn(&str) -> bool,
+) {
+    let noticed = |(scene, mut run): (&Scene, Command)| {
+        run.args(["--tdd", "off", "--retries", "0"]);
+        let output = run.env("TM_SANDBOX_LEVEL", level).output().expect("tm");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        let report = scene.report();
+        let noticed = task(&report, "1")["attempts"][0]["noticed"].clone();
+        (noticed, report)
+    };
+    let (there, report) = noticed(elsewhere);
+    assert_placed(&report, is_place);
+    assert_eq!(
+        there,
+        serde_json::json!([
+            "it wanted refused.example:80, where `sandbox.agents.network: api` lets nobody"
+        ])
+    );
+    let scene = reaching();
+    let (here, _) = noticed((&scene, scene.run_command(&[])));
+    assert_eq!(there, here);
 }

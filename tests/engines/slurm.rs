@@ -3,8 +3,10 @@
 use super::cluster::{Cluster, PATIENCE};
 use super::scenes::{
     Fate, OfTest as _, TASKS, Waiting, assert_all_landed, assert_landed_once, assert_placed,
-    assert_waits, attempts, first_of_two, jobs, slow, under_way,
+    assert_reaches_one_alone, assert_waits, attempts, first_of_two, jobs, reaching, slow,
+    under_way,
 };
+use crate::sandbox::has;
 use crate::scene::{HONEST, Scene, executable, task, tm_binary, write};
 use serde_json::{Value, json};
 use std::cell::Cell;
@@ -177,6 +179,24 @@ fn while_slurm_is_down_a_run_waits_and_nothing_is_charged() {
         Fate::ComesBack => cluster.start_controller(),
     });
     cluster.assert_empty();
+}
+
+#[test]
+fn an_agent_on_a_node_reaches_whom_the_list_names_and_nobody_else() {
+    for level in ["bwrap", "landlock"] {
+        let scene = reaching();
+        let Some(cluster) = Cluster::start(&scene).filter(|_| has(level)) else {
+            continue;
+        };
+        let run = on_slurm(&scene, &cluster, &[]);
+        assert_reaches_one_alone(level, (&scene, run), |place| place.starts_with('n'));
+        cluster.assert_empty();
+        // The folders of proxies are gone with them.
+        let of_node = scene.path("slurm/of-node");
+        let left = std::fs::read_dir(of_node).expect("a folder").flatten();
+        let left: Vec<PathBuf> = left.map(|entry| entry.path()).collect();
+        assert_eq!(left, Vec::<PathBuf>::new());
+    }
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub async fn run_attempt(
         Ok(proxy) => (run(&command, orders, progress).await, proxy),
         Err(error) => (Err(error), None),
     };
-    settled(&mut command, report, proxy)
+    settled(&mut command, report, proxy.as_ref())
 }
 
 async fn run(
@@ -79,21 +79,21 @@ pub async fn adopt_attempt(
     orders: Orders,
     progress: impl FnMut(Progress) + Send,
 ) -> Result<AgentReport, Error> {
-    let proxy = proxied(&mut command).await?;
-    let report = adopt(&command, orders, progress).await;
-    settled(&mut command, report, proxy)
+    let identity = AgentIdentity::read(&command.identity_file);
+    let handle = identity.as_ref().map(|identity| &identity.handle);
+    let proxy = proxied(&mut command, handle).await?;
+    let report = adopt(&command, identity.as_ref(), orders, progress).await;
+    settled(&mut command, report, proxy.as_ref())
 }
 
 async fn adopt(
     command: &AgentCommand,
+    identity: Option<&AgentIdentity>,
     orders: Orders,
     progress: impl FnMut(Progress) + Send,
 ) -> Result<AgentReport, Error> {
-    let identity = AgentIdentity::read(&command.identity_file);
-    let started_at = identity
-        .as_ref()
-        .map_or_else(now, |identity| Timestamp(identity.started_at));
-    let handle = identity.as_ref().map(|identity| &identity.handle);
+    let started_at = identity.map_or_else(now, |identity| Timestamp(identity.started_at));
+    let handle = identity.map(|identity| &identity.handle);
     let attempt = Attempt::new(command, started_at);
     let marks = &command.tree.env_markers;
     let mut job = command.executor.adopt(handle, marks).await;

@@ -124,12 +124,12 @@ async fn no_home_is_left_where_its_proxy_can_not_be_started() {
         kind: JobKind::Agent,
         own_folder: own_folder.clone(),
         besides: Besides::default(),
+        hosts: Some(AllowList::read([]).expect("a list")),
         network: None,
         pass: Vec::new(),
     });
     command.held = Some(Held {
         home: AgentHome::new(own_folder.clone(), HomeNeeds::default()),
-        hosts: Some(AllowList::read([]).expect("a list")),
         left: Vec::new(),
     });
     let (_sender, orders) = watch::channel(None);

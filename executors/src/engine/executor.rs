@@ -133,7 +133,7 @@ impl Executor {
         let home = std::env::home_dir();
         let job = HeldJob {
             sandbox: &sandbox,
-            kind: needs.kind,
+            needs,
             folder: &command.working_folder,
             home: home.as_deref(),
         };
@@ -279,7 +279,13 @@ impl Executor {
 
     /// Tells whether the kernel of this machine sees what jobs write, so that it can tell of their files.
     pub(crate) fn tells_of_files(&self) -> bool {
-        self.engine().writes_here()
+        self.is_here(None)
+    }
+
+    /// Tells whether a job runs on this machine; without a handle, whether one would that is started.
+    pub(crate) fn is_here(&self, handle: Option<&JobHandle>) -> bool {
+        let engine = handle.and_then(|handle| self.engine_named(handle.engine()));
+        engine.unwrap_or_else(|| self.engine()).writes_here()
     }
 
     /// Gives the room of a part of a log back while a job appends to it.
@@ -470,5 +476,22 @@ mod tests {
         assert_eq!(records(folder.path()), 1);
         drop(record);
         assert_eq!(records(folder.path()), 0);
+    }
+
+    #[test]
+    fn a_job_is_where_its_engine_is_and_a_new_one_where_jobs_are_started() {
+        use crate::engine::node::{RemoteEngine, tests::Loopback};
+        let folder = tempfile::tempdir().expect("a folder");
+        let nodes = Arc::new(Loopback::default());
+        let nodes = RemoteEngine::new(nodes, folder.path().join("jobs"), None);
+        let here = Executor::local(folder.path().to_owned()).knowing(Arc::new(nodes));
+        let there = here.starting_on("loopback");
+        let [local, remote] =
+            ["local", "loopback"].map(|engine| JobHandle::new(engine, &serde_json::json!({})));
+        for (executor, is_here) in [(here, true), (there, false)] {
+            assert_eq!(executor.is_here(None), is_here);
+            assert!(executor.is_here(Some(&local)));
+            assert!(!executor.is_here(Some(&remote)));
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{Ending, Engine, Holding, Job, JobEnd, JobHandle, Pending};
 use crate::Error;
-use crate::process::{ProcessIdentity, ProcessTree, TreeCommand};
+use crate::process::{Needs, ProcessIdentity, ProcessTree, TreeCommand};
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -38,8 +38,9 @@ impl Engine for LocalEngine {
                 .holding
                 .as_ref()
                 .and_then(|holding| holding.of(command));
-            let is_refused = |holding: &Arc<Holding>| holding.level.is_none();
-            if command.needs.is_some() && self.holding.as_ref().is_some_and(is_refused) {
+            let is_asked_for = (self.holding.as_ref()).is_some_and(|held| held.level.is_none());
+            let is_to_be_held = |needs: &Needs| is_asked_for || needs.hosts.is_some();
+            if sandbox.is_none() && command.needs.as_ref().is_some_and(is_to_be_held) {
                 let why = "no sandbox that the settings ask for works here (`tm doctor` says why)";
                 return Err(command.not_started(io::Error::other(why)));
             }
@@ -144,7 +145,7 @@ impl Job for ProcessTree {
 mod tests {
     use super::*;
     use crate::engine::Executor;
-    use crate::process::{Besides, JobKind, Needs};
+    use crate::process::{Besides, JobKind};
     use std::collections::BTreeMap;
     use tm_sandbox::Level;
 
@@ -173,6 +174,7 @@ mod tests {
             needs: Some(Needs {
                 kind: JobKind::Tests,
                 own_folder: folder.path().to_owned(),
+                hosts: None,
                 network: None,
                 pass: Vec::new(),
                 besides: Besides::default(),

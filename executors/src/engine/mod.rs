@@ -8,6 +8,7 @@ mod contract_tests;
 mod executor;
 mod handle;
 mod holding;
+mod job_proxy;
 mod job_record;
 #[cfg(feature = "kubernetes")]
 pub mod kubernetes;
@@ -22,6 +23,7 @@ pub use executor::Executor;
 pub(crate) use executor::end_all;
 pub use handle::JobHandle;
 pub use holding::{Holding, find_level};
+pub(crate) use job_proxy::{JobProxy, ProxyFolder};
 pub use job_record::JobRecord;
 pub use local::LocalEngine;
 pub use place_finding::{PlaceFinding, Soundness};

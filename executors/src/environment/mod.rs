@@ -98,6 +98,7 @@ impl CommandEnvironment {
             kind,
             own_folder: self.folder.path().to_owned(),
             besides,
+            hosts: None,
             network: None,
             pass: self.pass.clone(),
         }

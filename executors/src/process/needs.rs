@@ -1,5 +1,6 @@
 //! What a program is for and what it needs, for whoever decides what it is given.
 
+use crate::proxy::AllowList;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use tm_sandbox::{Layers, Network};
@@ -24,6 +25,9 @@ pub struct Needs {
     pub own_folder: PathBuf,
     /// What it is given besides.
     pub besides: Besides,
+    /// Hosts that it reaches and no others, where that is so: by a proxy that has yet to be started beside it.
+    #[serde(default)]
+    pub hosts: Option<AllowList>,
     /// What it reaches of the network, where that is not what all of its kind do.
     pub network: Option<Network>,
     /// Variables that it has of its surroundings, besides those that all of its kind have: names, or beginnings that end with

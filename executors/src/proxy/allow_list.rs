@@ -2,10 +2,11 @@
 
 use super::address::is_of_world;
 use super::host::{Host, Target, split};
+use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
 /// Hosts that a program may reach.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
 pub struct AllowList(Vec<Entry>);
 
 /// An entry that is no host.
@@ -21,14 +22,14 @@ pub enum UnreadableHost {
     NoPort(String),
 }
 
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
 struct Entry {
     pattern: Pattern,
     /// None for those of the web.
     port: Option<u16>,
 }
 
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
 enum Pattern {
     /// This one.
     Literal(Host),

@@ -2,11 +2,12 @@
 //!
 //! Whatever has a second meaning somewhere (a number that is an address, a dot at the end, an escape, a zone) is none.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A host.
-#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd, Deserialize, Serialize)]
 pub(super) enum Host {
     /// This machine: `localhost`, `127.0.0.1` or `::1`.
     Loopback,

@@ -6,7 +6,7 @@
 mod tests;
 mod words;
 
-use crate::process::JobKind;
+use crate::process::{JobKind, Needs};
 use std::path::{Path, PathBuf};
 use tm_sandbox::{Access, Network, Sandbox};
 use words::{BEFORE_HOST, CHANGING, NOT_FOUND, Refused, WORDS, has};
@@ -53,7 +53,7 @@ fn said(line: &str) -> impl Iterator<Item = (Refused, &'static str)> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeldJob<'a> {
     pub(crate) sandbox: &'a Sandbox,
-    pub(crate) kind: JobKind,
+    pub(crate) needs: &'a Needs,
     /// The folder in which it worked.
     pub(crate) folder: &'a Path,
     /// The home of whoever runs tm, which people know as `~`.
@@ -63,7 +63,7 @@ pub(crate) struct HeldJob<'a> {
 impl HeldJob<'_> {
     /// Returns what it says that it was refused, each in a line with the setting that opens it.
     pub(crate) fn refused(&self, printed: &Printed) -> Vec<String> {
-        let subject = match self.kind {
+        let subject = match self.needs.kind {
             JobKind::Agent => "its words",
             JobKind::Setup => "the set-up's words",
             JobKind::Tests => "the tests' words",
@@ -107,12 +107,12 @@ impl HeldJob<'_> {
     }
 
     fn network(&self, refused: Refused, small: &str, said: &str) -> Option<String> {
-        let setting = match (&self.sandbox.confinement.network, self.kind) {
-            (Network::On, _) => return None,
-            (Network::Proxy { .. }, _) => "`sandbox.agents.hosts` lets it through the proxy",
-            (Network::Off, JobKind::Agent) => "`sandbox.agents.network: on` opens it",
-            (Network::Off, JobKind::Setup) => "`sandbox.setup.network: on` opens it",
-            (Network::Off, JobKind::Tests) => "`sandbox.tests.network: on` opens it",
+        let setting = match self.needs.kind {
+            _ if self.needs.hosts.is_some() => "`sandbox.agents.hosts` lets it through the proxy",
+            _ if self.sandbox.confinement.network == Network::On => return None,
+            JobKind::Agent => "`sandbox.agents.network: on` opens it",
+            JobKind::Setup => "`sandbox.setup.network: on` opens it",
+            JobKind::Tests => "`sandbox.tests.network: on` opens it",
         };
         let host = match host_in(small) {
             // What is served within is reached.

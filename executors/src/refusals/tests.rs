@@ -1,12 +1,16 @@
 //! Words as programs print them that are held, at the level at which they were heard.
 
 use super::*;
+use crate::process::Besides;
+use crate::proxy::AllowList;
 use tm_sandbox::{Confinement, Level, Limits, View};
 
 /// Its folders: a home that is hidden, a system that is read, and what may be written.
 struct Scene {
     folder: tempfile::TempDir,
     sandbox: Sandbox,
+    /// Whom a job reaches by a proxy.
+    hosts: Option<AllowList>,
 }
 
 impl Scene {
@@ -44,6 +48,7 @@ impl Scene {
                 confinement,
                 tm_program,
             },
+            hosts: None,
         }
     }
 
@@ -52,7 +57,14 @@ impl Scene {
         let root = self.folder.path().canonicalize().expect("a path");
         let job = HeldJob {
             sandbox: &self.sandbox,
-            kind,
+            needs: &Needs {
+                kind,
+                own_folder: root.join("work"),
+                besides: Besides::default(),
+                hosts: self.hosts.clone(),
+                network: None,
+                pass: Vec::new(),
+            },
             folder: &root.join("work"),
             home: Some(&root.join("home")),
         };
@@ -152,31 +164,34 @@ OSError: [Errno 97] Address family not supported by protocol => wanted the netwo
 #[test]
 fn who_reaches_the_network_is_not_kept_from_it_and_each_kind_of_job_has_its_setting() {
     let words = "curl: (6) Could not resolve host: example.org";
-    let named = |network: Network, kind| Scene::new(Level::Bwrap, network).heard(kind, words);
-    assert_eq!(named(Network::On, JobKind::Tests), Vec::<String>::new());
-    let proxy = Network::Proxy {
-        folder: "/".into(),
-        port: 1,
-        servers: Vec::new(),
+    let named = |network: Network, hosts, kind| {
+        let scene = Scene {
+            hosts,
+            ..Scene::new(Level::Bwrap, network)
+        };
+        scene.heard(kind, words)
     };
-    for (network, kind, said) in [
+    let nothing = named(Network::On, None, JobKind::Tests);
+    assert_eq!(nothing, Vec::<String>::new());
+    for (hosts, kind, said) in [
         (
-            Network::Off,
+            None,
             JobKind::Agent,
             "its words say: wanted example.org: refused (could not resolve host); `sandbox.agents.network: on` opens it",
         ),
+        // Whoever starts it may be another machine, whose proxy nobody knows here.
         (
-            proxy,
+            Some(AllowList::default()),
             JobKind::Agent,
             "its words say: wanted example.org: refused (could not resolve host); `sandbox.agents.hosts` lets it through the proxy",
         ),
         (
-            Network::Off,
+            None,
             JobKind::Setup,
             "the set-up's words say: wanted example.org: refused (could not resolve host); `sandbox.setup.network: on` opens it",
         ),
     ] {
-        assert_eq!(named(network, kind), [said]);
+        assert_eq!(named(Network::Off, hosts, kind), [said]);
     }
 }
 

@@ -71,9 +71,9 @@ impl Launch<'_> {
         let line = recipe.command_line(&placeholders)?;
         let own = recipe.environment(&placeholders)?;
         let mut line = line.into_iter().map(OsString::from);
-        let held = self.held(&told)?;
+        let held = self.held(&told);
         let home = held.as_ref().map(|held| &held.home);
-        let needs = home.map(|home| self.needs(home, &own));
+        let needs = home.map(|home| self.needs(home, &own)).transpose()?;
         let dropped = || Inherited::AllBut(recipe.dropped.clone());
         Ok(AgentCommand {
             tree: TreeCommand {
@@ -118,9 +118,9 @@ impl Launch<'_> {
     }
 
     /// What it has beside it, where it is held.
-    fn held(&self, told: &AttemptDirectory) -> Result<Option<Held>, StepError> {
+    fn held(&self, told: &AttemptDirectory) -> Option<Held> {
         if told == self.directory {
-            return Ok(None);
+            return None;
         }
         let AgentSandbox {
             read,
@@ -128,7 +128,7 @@ impl Launch<'_> {
             pass,
             homes,
             env,
-            hosts,
+            hosts: _,
             terminals: _,
         } = self.recipe.sandbox.clone();
         let needs = HomeNeeds {
@@ -142,29 +142,29 @@ impl Launch<'_> {
             homes,
         };
         let left = [told.result(), told.context()];
-        Ok(Some(Held {
+        Some(Held {
             home: AgentHome::new(told.path().to_owned(), needs),
-            hosts: self.reached(hosts.unwrap_or_default())?,
             left: left
                 .iter()
                 .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
                 .collect(),
-        }))
+        })
     }
 
     /// Whom it reaches besides its own hosts, where that is not everybody.
-    fn reached(&self, mut hosts: Vec<String>) -> Result<Option<AllowList>, StepError> {
+    fn reached(&self) -> Result<Option<AllowList>, StepError> {
         let of_all = self.executor.holding().and_then(|held| held.hosts.as_ref());
         let Some(of_all) = of_all else {
             return Ok(None);
         };
+        let mut hosts = self.recipe.sandbox.hosts.clone().unwrap_or_default();
         hosts.extend_from_slice(of_all);
         let read = AllowList::read(hosts.iter().map(String::as_str));
         read.map(Some)
             .map_err(|error| StepError::of_task(error.to_string()))
     }
 
-    fn needs(&self, home: &AgentHome, own: &[(String, String)]) -> Needs {
+    fn needs(&self, home: &AgentHome, own: &[(String, String)]) -> Result<Needs, StepError> {
         let mut besides = self.besides.clone().unwrap_or_default();
         besides.terminals = self.recipe.sandbox.terminals.unwrap_or_default();
         besides.read.extend(home.folders());
@@ -172,13 +172,14 @@ impl Launch<'_> {
         // What its user's settings name to it.
         let named = own.iter().map(|(_, value)| PathBuf::from(value));
         besides.read.extend(named.filter(|path| path.is_absolute()));
-        Needs {
+        Ok(Needs {
             kind: JobKind::Agent,
             own_folder: home.folder().to_owned(),
             besides,
+            hosts: self.reached()?,
             network: None,
             pass: home.pass().to_vec(),
-        }
+        })
     }
 
     /// What a recipe may name.

@@ -4,8 +4,9 @@ use super::control_plane::ControlPlane;
 use super::pod::Loss;
 use crate::engines::scenes::{
     Fate, OfTest, TASKS, Waiting, assert_all_landed, assert_landed_once, assert_placed,
-    assert_waits, first_of_two, jobs, slow, under_way, watched,
+    assert_reaches_one_alone, assert_waits, first_of_two, jobs, reaching, slow, under_way, watched,
 };
+use crate::sandbox::has;
 use crate::scene::{HONEST, Scene, tm_binary, write};
 use serde_json::{Value, json};
 use std::process::{Command, Output};
@@ -212,6 +213,17 @@ fn while_the_api_is_down_a_run_waits_and_nothing_is_charged() {
         }
         Fate::ComesBack => plane.start_api(),
     });
+    plane.assert_empty();
+}
+
+#[test]
+fn an_agent_in_a_pod_reaches_whom_the_list_names_and_nobody_else() {
+    let scene = reaching();
+    let Some(plane) = started(&scene, &["n1"]).filter(|_| has("landlock")) else {
+        return;
+    };
+    let run = on_kubernetes(&scene, &plane, &[]);
+    assert_reaches_one_alone("landlock", (&scene, run), |place| place.starts_with("n1 "));
     plane.assert_empty();
 }
 

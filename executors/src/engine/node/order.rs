@@ -150,6 +150,7 @@ mod tests {
                 kind: JobKind::Agent,
                 own_folder: "/x".into(),
                 besides: Besides::default(),
+                hosts: None,
                 network: None,
                 pass,
             }),

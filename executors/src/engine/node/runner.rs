@@ -5,7 +5,7 @@ use super::folder::{Copy, Ended, How, JobFolder, Lease, Running, State, Wishes};
 use super::order::Order;
 use super::told::{Told, UNHEARD_LIMIT};
 use crate::Error;
-use crate::engine::{Ending, Engine as _, Job, JobEnd, LocalEngine};
+use crate::engine::{Ending, Engine as _, Job, JobEnd, JobProxy, LocalEngine, ProxyFolder};
 use std::sync::Arc;
 use std::time::Duration;
 use tm_scheduler::milliseconds;
@@ -55,7 +55,11 @@ pub async fn run_copy(
     let told = Told::new(folder);
     let started = start(folder).await;
     let (how, leftovers, words) = match started {
-        Ok(job) => see_to_its_end(job, &told, &copy, evicted).await,
+        Ok((job, proxy)) => {
+            let (how, left, mut words) = see_to_its_end(job, &told, &copy, evicted).await;
+            words.extend(proxy.as_ref().and_then(JobProxy::told));
+            (how, left, words)
+        }
         Err(how) => (how, 0, Vec::new()),
     };
     let ended = State::Ended(Ended {
@@ -68,19 +72,23 @@ pub async fn run_copy(
     Ok(CopyEnd::Done)
 }
 
-async fn start(folder: &JobFolder) -> Result<Box<dyn Job>, How> {
+/// Starts the job, and what it needs beside it for as long as it runs.
+async fn start(folder: &JobFolder) -> Result<(Box<dyn Job>, Option<JobProxy>), How> {
     let order = folder.take_order::<Order>();
     let unreadable = |error| How::NotStarted(format!("the order can't be read: {error}"));
-    let (command, holding) = (order.map_err(unreadable)?.here()).map_err(How::NotStarted)?;
+    let (mut command, holding) = (order.map_err(unreadable)?.here()).map_err(How::NotStarted)?;
+    let proxy = JobProxy::start(&mut command, holding.as_ref(), ProxyFolder::Temporary).await;
+    let proxy = proxy.map_err(|error| How::NotHeld(error.with_causes()))?;
     let engine = LocalEngine {
         holding: holding.map(Arc::new),
     };
     let started = engine.start(&command).await;
-    started.map_err(|error| match error {
+    let job = started.map_err(|error| match error {
         Error::Hold { why, .. } => How::NotHeld(why),
         other if other.is_of_surroundings() => How::NotHeld(other.with_causes()),
         other => How::NotStarted(other.with_causes()),
-    })
+    })?;
+    Ok((job, proxy))
 }
 
 /// Why a job is over, or has to be.
