@@ -166,6 +166,7 @@ pub(crate) fn placed(trial: &TriedPlace) -> String {
         place,
         begun_after,
         seen_after,
+        missing: _,
         told,
     } = trial;
     let told = told.iter().map(|words| format!("; {words}")).join("");

@@ -1,20 +1,17 @@
-//! Who does the work, by the settings: agents whose programs are there.
+//! Who does the work, by the settings, and which programs that takes where.
 
-use crate::error::Error;
+use crate::error::{Error, MissingProgram};
 use crate::project::Project;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use tm_config::{RunsOn, Settings};
 use tm_presets::{Recipe, recipe};
 use tm_runtime::AgentChoice;
-use tm_scheduler::Phase;
+use tm_scheduler::{Phase, WavePlan};
 
 /// The agents of the settings by kind of work, each with those that take over for it.
 pub(crate) fn agents(project: &Project) -> Result<AgentChoice, Error> {
-    let of = |phase| -> Result<Vec<Recipe>, Error> {
-        candidates(project, phase)
-            .map(|recipe| with_program(recipe?))
-            .collect()
-    };
+    let of = |phase| candidates(project, phase).collect::<Result<Vec<Recipe>, Error>>();
     Ok(AgentChoice {
         red: of(Phase::Red)?,
         green: of(Phase::Green)?,
@@ -48,9 +45,59 @@ pub(crate) fn candidates(
     })
 }
 
-/// Refuses an agent whose program is not there.
-pub(crate) fn with_program(recipe: Recipe) -> Result<Recipe, Error> {
-    find_program(&recipe).map(|_| recipe)
+/// Programs by the places where agents start them, each with one of those agents.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ProgramsByPlace(pub(crate) BTreeMap<RunsOn, BTreeMap<String, String>>);
+
+impl ProgramsByPlace {
+    /// Returns those of all agents and reviewers of the settings.
+    pub(crate) fn of_settings(settings: &Settings, agents: &AgentChoice) -> Result<Self, Error> {
+        let mut programs = Self(BTreeMap::from([(settings.waves.on, BTreeMap::new())]));
+        for recipe in agents.all() {
+            programs.add(place_of(recipe, settings), recipe)?;
+        }
+        for reviewer in settings.gates.iter().flat_map(|gate| &gate.agent) {
+            let recipe = recipe(reviewer, settings)?;
+            programs.add(place_of(&recipe, settings), &recipe)?;
+        }
+        Ok(programs)
+    }
+
+    /// Adds those of tasks that say themselves where their agents run.
+    pub(crate) fn and_of_tasks(
+        mut self,
+        plan: &WavePlan,
+        agents: &AgentChoice,
+    ) -> Result<Self, Error> {
+        for task in plan.tasks.iter().map(|placed| &placed.task) {
+            if let Some(on) = &task.on {
+                let unknown = || Error::UnknownPlace(task.id.clone(), on.to_string());
+                let place = RunsOn::named(on).ok_or_else(unknown)?;
+                for recipe in agents.for_phase(task.phase) {
+                    self.add(place, recipe)?;
+                }
+            }
+        }
+        Ok(self)
+    }
+
+    /// Refuses those that are to be started on this machine and are not there; a first job looks for others.
+    pub(crate) fn refuse_missing_here(&self) -> Result<(), Error> {
+        let mut here = self.0.get(&RunsOn::Local).into_iter().flatten();
+        here.try_for_each(|(program, agent)| found(program, agent).map(drop))
+    }
+
+    fn add(&mut self, place: RunsOn, recipe: &Recipe) -> Result<(), Error> {
+        let program = recipe.program(&std::env::current_exe()?)?;
+        let known = self.0.entry(place).or_default();
+        known.entry(program).or_insert_with(|| recipe.name.clone());
+        Ok(())
+    }
+}
+
+/// Returns where an agent is started for which no task says it.
+pub fn place_of(recipe: &Recipe, settings: &Settings) -> RunsOn {
+    recipe.on.unwrap_or(settings.waves.on)
 }
 
 /// Returns where the program of an agent is.
@@ -58,9 +105,15 @@ pub(crate) fn with_program(recipe: Recipe) -> Result<Recipe, Error> {
 /// # Errors
 /// It is not on this machine.
 pub fn find_program(recipe: &Recipe) -> Result<PathBuf, Error> {
-    let program = recipe.program(&std::env::current_exe()?)?;
-    which::which(&program).map_err(|_| Error::NoProgram {
-        program,
-        agent: recipe.name.clone(),
+    found(&recipe.program(&std::env::current_exe()?)?, &recipe.name)
+}
+
+fn found(program: &str, agent: &str) -> Result<PathBuf, Error> {
+    which::which(program).map_err(|_| {
+        Error::NoProgram(MissingProgram {
+            program: program.to_owned(),
+            agent: agent.to_owned(),
+            place: None,
+        })
     })
 }

@@ -1,9 +1,11 @@
 //! What can keep a call from being carried out. Texts follow "failed to"; what to do about it is for the caller to say.
 
 mod lost_landings;
+mod missing_program;
 mod words;
 
 pub use lost_landings::LostLandings;
+pub use missing_program::MissingProgram;
 
 use std::path::PathBuf;
 use tm_reports::DoubtSummary;
@@ -143,13 +145,8 @@ pub enum Error {
     #[error(transparent)]
     NoWorktrees(tm_worktrees::Error),
     /// The program of an agent is not there.
-    #[error("find the program `{program}` of the agent `{agent}`")]
-    NoProgram {
-        /// The program.
-        program: String,
-        /// The agent.
-        agent: String,
-    },
+    #[error("{0}")]
+    NoProgram(MissingProgram),
     /// A pair can't be proven without tests.
     #[error("prove `{0}`: there is no test command, and none was found")]
     NoTests(TaskId),

@@ -1,8 +1,8 @@
 //! Whether the gates of the settings make sense: said before anything is run.
 
-use crate::agents::with_program;
+use crate::agents::{find_program, place_of};
 use crate::error::Error;
-use tm_config::{Gate, GatePhase, Settings, is_plain_name};
+use tm_config::{Gate, GatePhase, RunsOn, Settings, is_plain_name};
 use tm_executors::findings::check_pattern;
 use tm_presets::recipe;
 
@@ -59,5 +59,10 @@ fn of_agent(gate: &Gate, agent: &str, settings: &Settings) -> Result<(), Error> 
             "an agent judges work before it lands, not the merged tree",
         );
     }
-    with_program(recipe(agent, settings)?).map(drop)
+    let recipe = recipe(agent, settings)?;
+    match place_of(&recipe, settings) {
+        RunsOn::Local => find_program(&recipe).map(drop),
+        // A first job looks for it.
+        RunsOn::Slurm | RunsOn::Kubernetes => Ok(()),
+    }
 }

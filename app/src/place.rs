@@ -1,11 +1,15 @@
 //! Where jobs of runs are started, as it is looked at before a run.
 
-use crate::error::Error;
+use crate::agents::{ProgramsByPlace, agents};
+use crate::error::{Error, MissingProgram};
+use crate::notice::Notice;
 use crate::plan::{Planned, choices};
+use crate::preflight::unless_interrupted;
 use crate::project::Project;
+use std::collections::BTreeMap;
 use tm_config::RunsOn;
-use tm_executors::engine::PlaceFinding;
 use tm_executors::engine::node::JobDescription;
+use tm_executors::engine::{PlaceFinding, TriedPlace};
 use tm_runtime::{kubernetes, place_of};
 use tm_scheduler::PlannedTask;
 
@@ -15,6 +19,51 @@ pub async fn look_at_place(project: &Project) -> Vec<PlaceFinding> {
         RunsOn::Local | RunsOn::Slurm => Vec::new(),
         RunsOn::Kubernetes => kubernetes::findings(project.pods()).await,
     }
+}
+
+/// Has a first job run where those of runs are started, and look for the programs of the agents that are; nothing where
+/// that is this machine.
+///
+/// # Errors
+/// It did not run, or what it wrote is not seen here; or an agent of the settings is none.
+pub async fn try_out_place(project: &Project) -> Result<Option<TriedPlace>, Error> {
+    let settings = &project.loaded.settings;
+    let mut programs = ProgramsByPlace::of_settings(settings, &agents(project)?)?;
+    let there = programs.0.remove(&settings.waves.on).unwrap_or_default();
+    try_out(project, settings.waves.on, &there).await
+}
+
+/// Has a first job run in each place where jobs are started, so that what stands in the way of all is known before.
+pub(crate) async fn tried(
+    project: &Project,
+    ProgramsByPlace(programs): ProgramsByPlace,
+) -> Result<(), Error> {
+    for (place, programs) in programs {
+        if let Some(trial) = Box::pin(try_out(project, place, &programs)).await? {
+            project.tell(&Notice::PlaceTried(&trial));
+            Error::refuse(trial.missing.first(), |program| {
+                Error::NoProgram(MissingProgram {
+                    program: program.clone(),
+                    agent: programs.get(program).cloned().unwrap_or_default(),
+                    place: Some(trial.place.clone()),
+                })
+            })?;
+        }
+    }
+    Ok(())
+}
+
+async fn try_out(
+    project: &Project,
+    place: RunsOn,
+    programs: &BTreeMap<String, String>,
+) -> Result<Option<TriedPlace>, Error> {
+    let executor = project.executor_on(place)?;
+    let tell = |why: &str| project.tell(&Notice::WaitsForPlace(why));
+    let programs: Vec<String> = programs.keys().cloned().collect();
+    let tried = unless_interrupted(executor.try_out(&programs, tell)).await;
+    executor.settled().await;
+    Ok(tried??)
 }
 
 /// Returns what would be applied to the cluster for the agents of the first wave, as YAML documents.

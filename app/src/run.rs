@@ -200,7 +200,7 @@ impl Session {
     pub async fn begin(&mut self, planned: Planned, broken: BrokenBase) -> Result<Ready, Error> {
         let project = self.project.clone();
         let (mut header, source, backlog) = header_of(planned, &project)?;
-        let (agents, _) = preflight(&project, &header.plan, &backlog.tasks)?;
+        let (agents, ..) = preflight(&project, &header.plan, &backlog.tasks)?;
         refuse_uncommittable(&project)?;
         header.limits.agents = agents.roster(&header.run_id);
         let directory = project.directory.run(&header.run_id)?;

@@ -1,16 +1,16 @@
 //! Puts together what a run is carried out with, and checks it before anything is started.
 
-use crate::agents::agents;
+use crate::agents::{ProgramsByPlace, agents};
 use crate::error::Error;
 use crate::judging::{by_id, checkouts, parts, result_cache, test_command};
 use crate::notice::Notice;
+use crate::place::tried;
 use crate::plan_order::{PlanOrder, options};
 use crate::preflight::{before_run, unless_interrupted};
 use crate::project::Project;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use tm_config::{Inputs, RunsOn, Settings};
-use tm_executors::engine::TriedPlace;
+use tm_config::{Inputs, Settings};
 use tm_executors::testing::TestCommand;
 use tm_presets::PresetFolders;
 use tm_runtime::preflight::BrokenBase;
@@ -39,49 +39,6 @@ pub(crate) enum Begins<'a> {
     Again(&'a History),
 }
 
-/// Has a first job run in each place where jobs are started, so that what stands in the way of all is known before.
-async fn tried(project: &Project, places: BTreeSet<RunsOn>) -> Result<(), Error> {
-    for place in places {
-        if let Some(trial) = Box::pin(try_out(project, place)).await? {
-            project.tell(&Notice::PlaceTried(&trial));
-        }
-    }
-    Ok(())
-}
-
-/// Has a first job run in a place; nothing where that is this machine.
-///
-/// # Errors
-/// It did not run, or what it wrote is not seen here.
-pub async fn try_out(project: &Project, place: RunsOn) -> Result<Option<TriedPlace>, Error> {
-    let executor = project.executor_on(place)?;
-    let tell = |why: &str| project.tell(&Notice::WaitsForPlace(why));
-    let tried = unless_interrupted(executor.try_out(tell)).await;
-    executor.settled().await;
-    Ok(tried??)
-}
-
-/// Where jobs of a plan are started.
-fn places(
-    project: &Project,
-    plan: &WavePlan,
-    agents: &AgentChoice,
-) -> Result<BTreeSet<RunsOn>, Error> {
-    let settings = &project.loaded.settings;
-    let mut places = BTreeSet::from([settings.waves.on]);
-    places.extend(agents.all().into_iter().filter_map(|recipe| recipe.on));
-    for reviewer in settings.gates.iter().flat_map(|gate| &gate.agent) {
-        places.extend(tm_presets::recipe(reviewer, settings)?.on);
-    }
-    for task in plan.tasks.iter().map(|placed| &placed.task) {
-        if let Some(on) = &task.on {
-            let unknown = || Error::UnknownPlace(task.id.clone(), on.to_string());
-            places.insert(RunsOn::named(on).ok_or_else(unknown)?);
-        }
-    }
-    Ok(places)
-}
-
 /// Builds the setup of a run; makes its integration branch where it is not there.
 pub(crate) async fn run_setup(
     project: &Project,
@@ -98,9 +55,9 @@ pub(crate) async fn run_setup(
     project
         .repository
         .with_settings_kept_in(&directory.kept_settings())?;
-    let (agents, test_command) = preflight(project, &header.plan, tasks)?;
+    let (agents, programs, test_command) = preflight(project, &header.plan, tasks)?;
     let executor = project.executor_of_run()?;
-    tried(project, places(project, &header.plan, &agents)?).await?;
+    tried(project, programs).await?;
     unless_interrupted(executor.ask_for_secrets()).await??;
     warn_of_locks(project);
     mend_references(project);
@@ -259,10 +216,10 @@ pub(crate) fn preflight(
     project: &Project,
     plan: &WavePlan,
     tasks: &[Task],
-) -> Result<(AgentChoice, Option<TestCommand>), Error> {
-    let agents = agents(project)?;
-    places(project, plan, &agents)?;
-    let settings = &project.loaded.settings;
+) -> Result<(AgentChoice, ProgramsByPlace, Option<TestCommand>), Error> {
+    let (agents, settings) = (agents(project)?, &project.loaded.settings);
+    let programs = ProgramsByPlace::of_settings(settings, &agents)?.and_of_tasks(plan, &agents)?;
+    programs.refuse_missing_here()?;
     crate::gates::check_gates(settings)?;
     let template = settings.git.commit_template.as_deref();
     template
@@ -273,7 +230,7 @@ pub(crate) fn preflight(
     if parts(project)?.is_empty() && test_command.is_none() {
         check_tests(plan, tasks)?;
     }
-    Ok((agents, test_command))
+    Ok((agents, programs, test_command))
 }
 
 /// Pairs can't be proven without tests.

@@ -24,6 +24,13 @@ pub(crate) fn on_executors(error: &Error) -> Advice {
 const NO_PLACE: &str =
     "docs/engines.md says what a site has to provide; `--on local` runs on this machine";
 
+/// What to do when an agent can't be used.
+pub(super) const CHOOSE_AN_AGENT: &str =
+    "`--agent NAME` chooses another agent, `--agent-command COMMAND` any command";
+/// What helps where an agent's program is not on a node.
+pub(crate) const INSTALL_THERE: &str = "install it where jobs run (in the image where they are pods), at the `PATH` that they have, and `tm doctor --on \
+     PLACE` looks again; `--agent NAME` chooses another agent";
+
 /// What shows why a command does not tell a secret.
 pub(crate) fn untold_secret(name: &str, command: &str) -> String {
     format!(

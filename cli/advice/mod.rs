@@ -6,7 +6,8 @@ mod presets;
 
 use crate::exit_code::ExitCode;
 use autopilot::on_autopilot;
-pub(crate) use before_run::{broken_base, on_executors, untold_secret};
+use before_run::CHOOSE_AN_AGENT;
+pub(crate) use before_run::{INSTALL_THERE, broken_base, on_executors, untold_secret};
 use itertools::Itertools as _;
 pub(crate) use presets::on_recipe;
 use tm_app::{Error, LostLandings};
@@ -26,10 +27,6 @@ const NO_BACKLOG: &str = "`tm init` makes one, `--backlog PATH` names one";
 /// What an agent does that may not steer its run.
 const FOR_AGENTS: &str =
     "what should change about the run or its tasks goes into your result: `tm result --issue TEXT`";
-/// What to do when an agent can't be used.
-const CHOOSE_AN_AGENT: &str =
-    "`--agent NAME` chooses another agent, `--agent-command COMMAND` any command";
-
 /// Returns what to do about an error.
 pub(crate) fn on(error: &AnyError) -> Advice {
     [
@@ -156,7 +153,8 @@ fn on_app(error: &AnyError) -> Option<Advice> {
         Error::Channel(error) => on(error),
         Error::Autopilot(error) => on(error),
         Error::Runtime(error) => return on_runtime(error),
-        Error::NoProgram { .. } | Error::Presets(tm_presets::Error::ExtendsItself { .. }) => {
+        Error::NoProgram(missing) if missing.place.is_some() => hint(INSTALL_THERE),
+        Error::NoProgram(_) | Error::Presets(tm_presets::Error::ExtendsItself { .. }) => {
             hint(CHOOSE_AN_AGENT)
         }
         Error::Presets(error) => on(error),

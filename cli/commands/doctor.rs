@@ -24,7 +24,7 @@ use tm_scheduler::preflight::{Base, BaseState, Problem};
 use tm_store::run::RunLock;
 
 /// What findings on agents are about.
-const AGENT: &str = "agent";
+pub(super) const AGENT: &str = "agent";
 /// The agent that plays recordings: it is always here, and does nobody's work.
 const REPLAY: &str = "replay";
 /// Below so many bytes a run may not have room for its worktrees.
@@ -99,7 +99,7 @@ impl Finding {
     }
 
     /// A finding for each of several, or why they can't be looked at.
-    fn each<T, E: Into<CommandFailure>>(
+    pub(super) fn each<T, E: Into<CommandFailure>>(
         what: &'static str,
         seen: Result<impl IntoIterator<Item = T>, E>,
         found: impl Fn(T) -> Self,
@@ -314,7 +314,7 @@ async fn agents(loaded: &Loaded) -> Vec<Finding> {
         Ok(probes) => probes,
         Err(failure) => return vec![Finding::failed(AGENT, failure)],
     };
-    let is_here = |probe: &&Probe| probe.problem.is_none() && probe.agent != REPLAY;
+    let is_here = |probe: &&Probe| probe.is_here() && probe.agent != REPLAY;
     let here = probes
         .iter()
         .filter(is_here)

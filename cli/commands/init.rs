@@ -83,7 +83,7 @@ fn begin_backlog(path: &Path, is_asked: bool) -> Result<bool> {
 async fn found(proposal: Proposal, loaded: &Loaded) -> Result<Answers> {
     let chosen = loaded.settings.agent.for_phase("none");
     let mut here = versions(loaded).await?;
-    here.retain(|probe| probe.problem.is_none() && probe.agent != "replay");
+    here.retain(|probe| probe.is_here() && probe.agent != "replay");
     let names = here.iter().map(|probe| probe.agent.as_str()).collect_vec();
     let agent = names
         .iter()

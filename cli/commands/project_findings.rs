@@ -1,11 +1,11 @@
 //! What `tm doctor` says of what lies around a project: what its checkouts are made ready with, and what git has of it.
 
-use super::doctor::Finding;
-use crate::advice::untold_secret;
+use super::doctor::{AGENT, Finding};
+use crate::advice::{INSTALL_THERE, untold_secret};
 use crate::notices::placed;
 use itertools::Itertools as _;
 use tm_app::{Project, PullRequests};
-use tm_executors::engine::{PlaceFinding, Soundness};
+use tm_executors::engine::{PlaceFinding, Soundness, TriedPlace};
 use tm_executors::tools::{FoundTool, propose};
 use tm_scheduler::Bring;
 
@@ -30,15 +30,25 @@ async fn place(project: &Project) -> Vec<Finding> {
     // Of the first job nothing new would be heard.
     let is_hopeless = looked_at.iter().any(is_bad);
     let mut findings: Vec<Finding> = looked_at.into_iter().map(of_place).collect();
-    if !is_hopeless && let Some(tried) = tm_app::try_out(project, place).await.transpose() {
-        findings.push(Finding::of(place.name(), tried, |trial| {
-            if trial.told.is_empty() {
-                Finding::good(place.name(), placed(&trial))
-            } else {
-                Finding::note(place.name(), placed(&trial), SAME_TM)
-            }
-        }));
+    if !is_hopeless && let Some(tried) = tm_app::try_out_place(project).await.transpose() {
+        let found = tried.map(|trial| of_trial(place.name(), &trial));
+        findings.extend(Finding::each(place.name(), found, |finding| finding));
     }
+    findings
+}
+
+/// What a first job in a place found, and which programs of agents it did not.
+fn of_trial(place: &'static str, trial: &TriedPlace) -> Vec<Finding> {
+    let mut findings = vec![if trial.told.is_empty() {
+        Finding::good(place, placed(trial))
+    } else {
+        Finding::note(place, placed(trial), SAME_TM)
+    }];
+    let missing = |program: &String| {
+        let found = format!("there is no `{program}` on {}", trial.place);
+        Finding::bad(AGENT, found, INSTALL_THERE)
+    };
+    findings.extend(trial.missing.iter().map(missing));
     findings
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn on(error: &Error) -> Option<String> {
         }
         Error::NothingProvable(tests) => return Some(broken_base(tests)),
         Error::Backlog(error) | Error::NoBacklog(error) => on_backlog(error)?,
-        Error::NoProgram { .. } => "`agent` chooses another agent",
+        Error::NoProgram(_) => "`agent` chooses another agent",
         Error::NoTests(_) => "set `test.command` in .taskmaster/tm.yaml",
         Error::Settings(_) => "correct it where it stands: in this call, or in .taskmaster/tm.yaml",
         Error::Unplannable { .. } => "correct the ids and dependencies that are named",

@@ -199,6 +199,69 @@ fn an_agent_on_a_node_reaches_whom_the_list_names_and_nobody_else() {
     }
 }
 
+/// A call of tm with an agent whose program is looked for where only nodes have one.
+fn with_worker(scene: &Scene, cluster: &Cluster, words: &[&str]) -> Command {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    folders.push(scene.path("slurm/of-host"));
+    let mut command = cluster.with(scene.tm(words));
+    command
+        .env("PATH", std::env::join_paths(folders).expect("a path"))
+        .env("TM_WAVES_ON", "slurm");
+    command
+}
+
+#[test]
+fn an_agent_s_program_is_looked_for_where_it_is_started_and_nowhere_else() {
+    let scene = Scene::new(&[("1", "Document it", &[])], "");
+    write(
+        &scene.root().join(".taskmaster/tm.yaml"),
+        "agents: { worker: { command: [worker, '{prompt_file}'] } }\nagent: { default: worker }\n",
+    );
+    let Some(cluster) = Cluster::start(&scene) else {
+        return;
+    };
+    let doctor = || {
+        let output = with_worker(&scene, &cluster, &["doctor", "--json"]).output();
+        let output = output.expect("tm").stdout;
+        let found: Value = serde_json::from_slice(&output).expect("one JSON document");
+        let findings = found.as_array().expect("findings").clone();
+        let is_of_agent =
+            |one: &Value| one["what"] == "agent" && one.to_string().contains("worker");
+        findings.into_iter().filter(is_of_agent).collect::<Vec<_>>()
+    };
+    let run = ["waves", "run", "--yes", "--tdd", "off"];
+    // What is started here is looked for here.
+    let mut here = with_worker(&scene, &cluster, &[&run[..], &["--on", "local"]].concat());
+    let said = here.output().expect("tm").stderr;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert!(
+        said.contains("failed to find the program `worker` of the agent `worker`\n"),
+        "{said}"
+    );
+    let refused = with_worker(&scene, &cluster, &run).output().expect("tm");
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("failed to find the program `worker` of the agent `worker` on n"),
+        "{said}"
+    );
+    assert!(said.contains("install it where jobs run"), "{said}");
+    cluster.assert_empty();
+    assert!(doctor().iter().any(|one| one["weight"] == "bad"));
+
+    executable(&scene.path("slurm/of-node/worker"), HONEST);
+    let output = with_worker(&scene, &cluster, &run).output().expect("tm");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_all_landed(&scene.report());
+    let found = doctor();
+    assert!(
+        !found.is_empty() && found.iter().all(|one| one["weight"] == "good"),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn where_nodes_have_no_tm_a_run_does_not_begin_and_says_why() {
     let scene = Scene::new(&[("1", "Document it", &[])], HONEST);

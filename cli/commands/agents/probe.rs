@@ -12,8 +12,8 @@ use serde::Serialize;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tm_app::{Project, find_program};
-use tm_config::Settings;
+use tm_app::{Project, find_program, place_of};
+use tm_config::{RunsOn, Settings};
 use tm_executors::process::{Inherited, TreeCommand, run_captured, run_within};
 use tm_presets::{Recipe, recipe};
 use tm_reports::{Summary, TaskSummary, laid_out};
@@ -31,6 +31,8 @@ pub(crate) struct Probe {
     /// Whether the settings use it.
     pub(crate) used: bool,
     program: Option<PathBuf>,
+    /// Where the settings start it, where that is not this machine: its program is looked for there, by a first job.
+    on: Option<&'static str>,
     version: Option<String>,
     account: Option<String>,
     model: Option<String>,
@@ -69,7 +71,10 @@ impl Probe {
             mode: granted.mode.to_owned(),
             why: granted.why.to_owned(),
         });
+        let place = Some(place_of(&recipe, settings)).filter(|_| probe.used);
+        probe.on = place.filter(|on| *on != RunsOn::Local).map(RunsOn::name);
         match find_program(&recipe).map_err(CommandFailure::from) {
+            _ if probe.on.is_some() => {}
             Ok(program) => probe.program = Some(program),
             Err(failure) => {
                 probe.problem = Some(failure.to_string());
@@ -107,6 +112,11 @@ impl Probe {
         self.problem.is_none() && self.live.as_ref().is_none_or(Live::is_good)
     }
 
+    /// Whether its program is on this machine, and nothing is wrong with it.
+    pub(crate) const fn is_here(&self) -> bool {
+        self.program.is_some() && self.problem.is_none()
+    }
+
     /// Returns what is known in one line, without the name.
     pub(crate) fn line(&self) -> String {
         match &self.problem {
@@ -117,12 +127,13 @@ impl Probe {
         self.known().into_iter().flatten().join(" · ")
     }
 
-    fn known(&self) -> [Option<String>; 4] {
+    fn known(&self) -> [Option<String>; 5] {
         let program = self.program.as_ref().map(|path| path.display().to_string());
         let model = self.model.as_ref().map(|model| format!("model {model}"));
         let permissions = self.permissions.as_ref();
         let permissions = permissions.map(|granted| format!("permissions: {}", granted.mode));
-        [program, self.version.clone(), model, permissions]
+        let on = self.on.map(|on| format!("started on {on}"));
+        [program, on, self.version.clone(), model, permissions]
     }
 
     /// Returns everything for people.

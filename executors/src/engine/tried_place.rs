@@ -11,6 +11,8 @@ use tokio::time::Instant;
 const SEEN_WITHIN: Duration = Duration::from_mins(1);
 /// So often it is looked what a job waits for.
 const TOLD_EVERY: Duration = Duration::from_secs(1);
+/// Names of programs are no longer.
+const MOST_BYTES: u64 = 64 * 1024;
 /// So often it is looked.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -23,28 +25,34 @@ pub struct TriedPlace {
     pub begun_after: Duration,
     /// How long it took until it had seen what was written here, and that was seen here.
     pub seen_after: Duration,
+    /// Which of the programs that were asked for are not there.
+    pub missing: Vec<String>,
     /// What else is to be said of the place.
     pub told: Vec<String>,
 }
 
 impl Executor {
-    /// Has a first job run that writes a file once it sees one of tm's; tells what it waits for. `None` where jobs run on
-    /// this machine.
+    /// Has a first job run that looks for programs, and writes a file once it sees one of tm's; tells what it waits for.
+    /// `None` where jobs run on this machine.
     ///
     /// # Errors
     /// It did not begin, or what it wrote is not seen here.
-    pub async fn try_out(&self, mut tell: impl FnMut(&str)) -> Result<Option<TriedPlace>, Error> {
+    pub async fn try_out(
+        &self,
+        programs: &[String],
+        mut tell: impl FnMut(&str),
+    ) -> Result<Option<TriedPlace>, Error> {
         if self.tells_of_files() {
             return Ok(None);
         }
         let place = self.temporary_folder();
         let folder = tempfile::tempdir_in(&place).or_failed_to("make a folder in", &place)?;
-        let command = command(folder.path());
+        let command = command(folder.path(), programs);
         let begins = Instant::now();
         let mut job = self.start(&command).await?;
         let has_begun = begun(&mut *job, &mut tell).await;
         let begun_after = begins.elapsed();
-        let (seen_after, refused) = if has_begun {
+        let (seen, refused) = if has_begun {
             (seen(folder.path()).await, None)
         } else {
             // It is over, and why is known by then.
@@ -55,11 +63,12 @@ impl Executor {
         };
         let whereabouts = job.whereabouts();
         self.end(&mut *job, Duration::ZERO, folder.path()).await;
-        if let (Some(Whereabouts::On(place)), Some(seen_after)) = (whereabouts, seen_after) {
+        if let (Some(Whereabouts::On(place)), Some((seen_after, missing))) = (whereabouts, seen) {
             return Ok(Some(TriedPlace {
                 place,
                 begun_after,
                 seen_after,
+                missing,
                 told: job.told(),
             }));
         }
@@ -84,11 +93,17 @@ async fn begun(job: &mut dyn Job, tell: &mut impl FnMut(&str)) -> bool {
     }
 }
 
-fn command(folder: &Path) -> TreeCommand {
-    // It ends by itself where nobody waits for it any more.
-    let script =
-        "i=0; until [ -e here ] || [ $i = 3000 ]; do sleep 0.02; i=$((i + 1)); done; echo > there";
-    let (program, arguments) = shell_words(script);
+/// Writes down which of its words are no programs there. It ends by itself where nobody waits for it any more.
+const SCRIPT: &str = r#"
+for program; do command -v "$program" > /dev/null || echo "$program"; done > missing
+i=0; until [ -e here ] || [ $i = 3000 ]; do sleep 0.02; i=$((i + 1)); done
+mv missing there
+"#;
+
+fn command(folder: &Path, programs: &[String]) -> TreeCommand {
+    let (program, mut arguments) = shell_words(SCRIPT);
+    arguments.push("sh".into());
+    arguments.extend(programs.iter().map(Into::into));
     TreeCommand {
         program,
         arguments,
@@ -100,17 +115,23 @@ fn command(folder: &Path) -> TreeCommand {
     }
 }
 
-/// Writes what the job waits for, and waits for what it writes then.
-async fn seen(folder: &Path) -> Option<Duration> {
+/// Writes what the job waits for, and waits for what it writes then: the programs that are missing.
+async fn seen(folder: &Path) -> Option<(Duration, Vec<String>)> {
     let begins = Instant::now();
     tm_untrusted::create_anew(&folder.join("here")).ok()?;
-    while !folder.join("there").exists() {
+    loop {
+        if let Ok(missing) = tm_untrusted::read(&folder.join("there"), MOST_BYTES) {
+            let missing = String::from_utf8_lossy(&missing);
+            return Some((
+                begins.elapsed(),
+                missing.lines().map(str::to_owned).collect(),
+            ));
+        }
         if begins.elapsed() > SEEN_WITHIN {
             return None;
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
-    Some(begins.elapsed())
 }
 
 fn not_seen(place: &Path, told: &[String]) -> String {

@@ -55,11 +55,7 @@ impl AgentChoice {
     /// Returns the recipe of an agent for a phase; the first choice when the settings know it no more.
     fn recipe(&self, phase: Phase, agent: Option<&AgentName>) -> &Recipe {
         let name = agent.map(AgentName::as_str);
-        let recipes = match phase {
-            Phase::Red => &self.red,
-            Phase::Green => &self.green,
-            Phase::None => &self.plain,
-        };
+        let recipes = self.for_phase(phase);
         let mut named = recipes.iter().filter(|recipe| Some(&*recipe.name) == name);
         let recipe = named.next().or(recipes.first());
         recipe.expect("every kind of work has an agent")
@@ -73,6 +69,15 @@ impl AgentChoice {
             green: candidates(&self.green),
             plain: candidates(&self.plain),
             seed: AgentPool::seed_of(run_id.as_str()),
+        }
+    }
+
+    /// Returns who may do a kind of work, the first choice first.
+    pub fn for_phase(&self, phase: Phase) -> &[Recipe] {
+        match phase {
+            Phase::Red => &self.red,
+            Phase::Green => &self.green,
+            Phase::None => &self.plain,
         }
     }
 
