@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use tm_config::RunsOn;
 use tm_executors::engine::node::JobDescription;
 use tm_executors::engine::{PlaceFinding, TriedPlace};
-use tm_runtime::{kubernetes, place_of};
+use tm_runtime::{kubernetes, place_asked_for};
 use tm_scheduler::PlannedTask;
 
 /// Looks at everything that jobs need where those of runs are started, besides that one of them runs there.
@@ -78,7 +78,7 @@ pub fn first_manifests(project: &Project, planned: &Planned) -> Result<String, E
         choice.and_then(|(_, recipes)| recipes.first())
     };
     let is_there = |task: &&PlannedTask| {
-        let own = first(task.phase).and_then(|recipe| place_of(task, recipe));
+        let own = first(task.phase).and_then(|recipe| place_asked_for(task, recipe));
         own.unwrap_or(of_run) == RunsOn::Kubernetes
     };
     let wave = planned.plan.waves().into_iter().next().unwrap_or_default();

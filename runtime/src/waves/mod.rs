@@ -26,5 +26,5 @@ pub use notes::{with_found_out, with_section};
 pub use replay::JournalHeader;
 pub use replay::{Replayed, replay};
 pub use run_backlog::RunBacklog;
-pub use run_setup::{AgentChoice, RunSetup, place_of};
+pub use run_setup::{AgentChoice, RunSetup, place_asked_for};
 pub(crate) use steps::{Landed, judged_merge};

@@ -33,7 +33,7 @@ pub struct AgentChoice {
 }
 
 /// Returns where an agent of a task runs: where the task says, else the agent; `None` for where set-ups and tests of the run do.
-pub fn place_of(task: &PlannedTask, recipe: &Recipe) -> Option<RunsOn> {
+pub fn place_asked_for(task: &PlannedTask, recipe: &Recipe) -> Option<RunsOn> {
     let asked = task.on.as_deref().and_then(RunsOn::named);
     asked.or(recipe.on)
 }
@@ -48,7 +48,7 @@ impl AgentChoice {
         if let Some(model) = task.model.as_ref().filter(|_| counts) {
             recipe.model = Some(model.clone());
         }
-        recipe.on = place_of(task, &recipe);
+        recipe.on = place_asked_for(task, &recipe);
         recipe
     }
 
