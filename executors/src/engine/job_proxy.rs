@@ -221,6 +221,7 @@ mod tests {
         let engine = RemoteEngine::new(node, jobs, Some(Arc::new(holding)));
         let mut job = engine.start(&command).await.expect("ordered");
         let error = job.wait().await.expect_err("nothing holds it");
+        assert!(error.is_of_surroundings(), "{error}");
         let error = error.with_causes();
         assert!(
             error.contains("no sandbox that the settings ask for works here"),

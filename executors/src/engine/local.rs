@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use tm_sandbox::{Exceeded, Group, Limits, Sandbox};
+use tm_sandbox::{Exceeded, Group, Level, Limits, Sandbox};
 use tm_scheduler::StopSignal;
 
 /// The name in handles.
@@ -41,8 +41,10 @@ impl Engine for LocalEngine {
             let is_asked_for = (self.holding.as_ref()).is_some_and(|held| held.level.is_none());
             let is_to_be_held = |needs: &Needs| is_asked_for || needs.hosts.is_some();
             if sandbox.is_none() && command.needs.as_ref().is_some_and(is_to_be_held) {
-                let why = "no sandbox that the settings ask for works here (`tm doctor` says why)";
-                return Err(command.not_started(io::Error::other(why)));
+                let found = self.holding.as_ref().map(|held| held.describe());
+                let found = found.unwrap_or_else(|| Level::None.as_str().to_owned());
+                let why = format!("no sandbox that the settings ask for works here: {found}");
+                return Err(command.not_held_since(&why));
             }
             let mut tree = match sandbox {
                 None => ProcessTree::spawn(command)?,
@@ -147,7 +149,6 @@ mod tests {
     use crate::engine::Executor;
     use crate::process::{Besides, JobKind};
     use std::collections::BTreeMap;
-    use tm_sandbox::Level;
 
     #[tokio::test]
     async fn a_program_that_could_not_be_held_has_not_failed() {

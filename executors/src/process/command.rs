@@ -229,9 +229,14 @@ impl TreeCommand {
         let said = tm_untrusted::read_end(&self.stderr, LAST_WORDS).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
         let last = said.lines().rev().find(|line| !line.trim().is_empty());
+        self.not_held_since(last.unwrap_or("nothing was said").trim())
+    }
+
+    /// The program was not to begin unheld.
+    pub(crate) fn not_held_since(&self, why: &str) -> Error {
         Error::Hold {
             program: self.program.to_string_lossy().into_owned(),
-            why: last.unwrap_or("nothing was said").trim().to_owned(),
+            why: why.to_owned(),
         }
     }
 
