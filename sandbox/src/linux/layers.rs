@@ -10,7 +10,7 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities,
 };
 use std::ffi::CString;
-use std::fs::{OpenOptions, create_dir_all};
+use std::fs::{OpenOptions, create_dir, create_dir_all};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -92,6 +92,8 @@ struct Layer<'a> {
     own: PathBuf,
     /// What was kept, between the two.
     between: Option<PathBuf>,
+    /// Whether it is kept itself.
+    is_kept: bool,
 }
 
 impl<'a> Layer<'a> {
@@ -106,13 +108,35 @@ impl<'a> Layer<'a> {
             Layers::Above(folder) => (gone(), Some(folder.join(&name).join(WRITTEN))),
         };
         let between = between.filter(|folder| folder.is_dir());
-        Self { path, own, between }
+        Self {
+            path,
+            own,
+            between,
+            is_kept: matches!(confinement.layers, Layers::Kept(_)),
+        }
+    }
+
+    /// Makes the folder that the file system keeps for itself. Where what is written does not go to the disk it takes none
+    /// that it had before.
+    fn work(&self) -> io::Result<PathBuf> {
+        if self.is_kept {
+            let work = self.own.join("work");
+            return create_dir_all(&work).map(|()| work);
+        }
+        for number in 0.. {
+            let work = self.own.join(format!("work-{number}"));
+            match create_dir(&work) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => return made.map(|()| work),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
     }
 
     fn lay(&self) -> io::Result<()> {
-        let (upper, work) = (self.own.join(WRITTEN), self.own.join("work"));
+        let upper = self.own.join(WRITTEN);
         create_dir_all(&upper)?;
-        create_dir_all(&work)?;
+        let work = self.work()?;
         let mut options = b"userxattr,lowerdir=".to_vec();
         if let Some(between) = &self.between {
             options.extend(escaped(between));
@@ -121,6 +145,10 @@ impl<'a> Layer<'a> {
         options.extend(escaped(self.path));
         options.extend([b",upperdir=".to_vec(), escaped(&upper)].concat());
         options.extend([b",workdir=".to_vec(), escaped(&work)].concat());
+        if !self.is_kept {
+            // Else the end of the namespace waits until all of it is on the disk, where nobody ever reads it.
+            options.extend(b",volatile");
+        }
         let options = CString::new(options)?;
         Ok(mount(
             "overlay",
