@@ -8,7 +8,9 @@ use super::seen::SeenAgent;
 use super::stream::{StreamState, trouble_of_service};
 use super::{AgentCommand, Progress};
 use crate::engine::{Job, JobEnd, Whereabouts};
+use crate::process::TreeCommand;
 use crate::{Error, OrFailedTo as _, now};
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
@@ -34,12 +36,15 @@ const ASK_FOR: Duration = Duration::from_secs(5);
 /// The surroundings stood in the way, such as a full disk: the agent could not be started, not be written down, or not
 /// leave a result. That says nothing of its work.
 pub async fn run_attempt(
-    mut command: AgentCommand,
+    mut command: Box<AgentCommand>,
     orders: Orders,
     progress: impl FnMut(Progress) + Send,
 ) -> Result<AgentReport, Error> {
-    let (report, proxy) = match begin(&mut command).await {
-        Ok(proxy) => (run(&command, orders, progress).await, proxy),
+    let begun = begin(&mut command).await;
+    // It is there for hours, and hundreds of others.
+    let variables = std::mem::take(&mut command.tree.environment);
+    let (report, proxy) = match begun {
+        Ok(proxy) => (run(&command, variables, orders, progress).await, proxy),
         Err(error) => (Err(error), None),
     };
     settled(&mut command, report, proxy.as_ref())
@@ -47,17 +52,18 @@ pub async fn run_attempt(
 
 async fn run(
     command: &AgentCommand,
+    variables: Vec<(OsString, OsString)>,
     orders: Orders,
     progress: impl FnMut(Progress) + Send,
 ) -> Result<AgentReport, Error> {
     let attempt = Attempt::new(command, now());
     attempt.clear();
-    let mut job = match command.executor.start(&command.tree).await {
+    let mut job = match Box::pin(start(command, variables)).await {
         Ok(job) => job,
         Err(error) if error.is_of_surroundings() => return Err(error),
         Err(error) => {
             let ended = Ended::NotStarted(error.with_causes());
-            return Ok(attempt.report(ended, 0).await);
+            return Ok(Box::pin(attempt.report(ended, 0)).await);
         }
     };
     if let Some(handle) = job.handle()
@@ -70,18 +76,30 @@ async fn run(
     attempt.supervise(job, None, orders, progress).await
 }
 
+async fn start(
+    command: &AgentCommand,
+    variables: Vec<(OsString, OsString)>,
+) -> Result<Box<dyn Job>, Error> {
+    let tree = TreeCommand {
+        environment: variables,
+        ..command.tree.clone()
+    };
+    command.executor.start(&tree).await
+}
+
 /// Takes over an agent that another tm started, with the time that it has left, or finds out what it left behind.
 ///
 /// # Errors
 /// As [`run_attempt`].
 pub async fn adopt_attempt(
-    mut command: AgentCommand,
+    mut command: Box<AgentCommand>,
     orders: Orders,
     progress: impl FnMut(Progress) + Send,
 ) -> Result<AgentReport, Error> {
     let identity = AgentIdentity::read(&command.identity_file);
     let handle = identity.as_ref().map(|identity| &identity.handle);
     let proxy = proxied(&mut command, handle).await?;
+    command.tree.environment = Vec::new();
     let report = adopt(&command, identity.as_ref(), orders, progress).await;
     settled(&mut command, report, proxy.as_ref())
 }
@@ -101,7 +119,7 @@ async fn adopt(
         // Some places know how it ended meanwhile.
         let ended = ended_by(job.wait().await);
         let leftovers = attempt.end(&mut *job, Duration::ZERO).await;
-        let mut report = attempt.report(ended?, leftovers).await;
+        let mut report = Box::pin(attempt.report(ended?, leftovers)).await;
         report.noticed.extend(job.told());
         report.place = job.whereabouts().and_then(Whereabouts::place);
         return Ok(report);
@@ -115,7 +133,8 @@ async fn adopt(
 struct Attempt<'a> {
     command: &'a AgentCommand,
     started_at: Timestamp,
-    seen: SeenAgent<'a>,
+    // The same for as long as it is there, while futures have room for what they are given twice.
+    seen: Box<SeenAgent<'a>>,
 }
 
 impl<'a> Attempt<'a> {
@@ -123,7 +142,7 @@ impl<'a> Attempt<'a> {
         Self {
             command,
             started_at,
-            seen: SeenAgent::new(command),
+            seen: Box::new(SeenAgent::new(command)),
         }
     }
 
@@ -178,7 +197,7 @@ impl<'a> Attempt<'a> {
             }
         };
         let command = self.command;
-        let mut report = self.report(ended, leftovers).await;
+        let mut report = Box::pin(self.report(ended, leftovers)).await;
         report.noticed.extend(job.told());
         report.place = job.whereabouts().and_then(Whereabouts::place);
         with_room_for_a_result(command, report)

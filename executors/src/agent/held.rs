@@ -47,6 +47,8 @@ pub(super) fn settled(
 ) -> Result<AgentReport, Error> {
     if let Some(held) = &mut command.held {
         held.home.settle(&held.left);
+        // What it was given of its surroundings says what it saw.
+        command.tree.environment = held.home.variables();
     }
     report.map(|mut report| {
         let said = command.executor.refused(&command.tree, "");

@@ -64,7 +64,7 @@ impl Scene {
 
     pub(super) async fn run(&self) -> AgentReport {
         let (_sender, orders) = watch::channel(None);
-        let report = run_attempt(self.command.clone(), orders, |_| {})
+        let report = run_attempt(Box::new(self.command.clone()), orders, |_| {})
             .await
             .expect("room");
         self.assert_nothing_left();
@@ -133,7 +133,7 @@ async fn no_home_is_left_where_its_proxy_can_not_be_started() {
         left: Vec::new(),
     });
     let (_sender, orders) = watch::channel(None);
-    let error = run_attempt(command, orders, |_| {})
+    let error = run_attempt(Box::new(command), orders, |_| {})
         .await
         .expect_err("a file is no folder");
     assert!(error.to_string().contains("proxy"), "{error}");
@@ -299,7 +299,7 @@ async fn an_agent_that_lives_on_after_its_result_has_ended_well() {
 async fn an_order_to_stop_ends_it_and_one_within_a_time_lets_it_finish() {
     let scene = Scene::new("echo started; sleep 1000");
     let (sender, orders) = watch::channel(None);
-    let report = run_attempt(scene.command.clone(), orders, move |_| {
+    let report = run_attempt(Box::new(scene.command.clone()), orders, move |_| {
         sender.send_replace(Some(StopMode::Now));
     })
     .await
@@ -310,7 +310,7 @@ async fn an_order_to_stop_ends_it_and_one_within_a_time_lets_it_finish() {
     let (sender, orders) = watch::channel(None);
     sender.send_replace(Some(StopMode::Gently));
     assert_eq!(
-        run_attempt(scene.command.clone(), orders, |_| {})
+        run_attempt(Box::new(scene.command.clone()), orders, |_| {})
             .await
             .expect("room")
             .ended,
@@ -410,7 +410,7 @@ fn started_before(scene: &Scene) -> std::process::Child {
 
 async fn adopt(scene: &Scene) -> AgentReport {
     let (_sender, orders) = watch::channel(None);
-    adopt_attempt(scene.command.clone(), orders, |_| {})
+    adopt_attempt(Box::new(scene.command.clone()), orders, |_| {})
         .await
         .expect("room")
 }

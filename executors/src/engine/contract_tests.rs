@@ -347,7 +347,7 @@ async fn an_agent_keeps_its_result_its_bounded_log_and_what_it_left_is_counted()
     for scene in scenes() {
         let script = "yes | head -c 1000000; setsid sleep 1000 & printf 'status: PASS\\n' > result.md; exit 4";
         let (_sender, orders) = watch::channel(None);
-        let report = run_attempt(scene.agent(script), orders, |_| {})
+        let report = run_attempt(Box::new(scene.agent(script)), orders, |_| {})
             .await
             .expect("room");
         assert_eq!(report.ended, Ended::Exited(Some(4)));
@@ -369,7 +369,9 @@ async fn an_agent_is_adopted_by_whoever_knows_its_engine() {
             .expect("written");
         let (sender, orders) = watch::channel(None);
         sender.send_replace(Some(StopMode::Now));
-        let report = adopt_attempt(command, orders, |_| {}).await.expect("room");
+        let report = adopt_attempt(Box::new(command), orders, |_| {})
+            .await
+            .expect("room");
         assert_eq!(report.ended, Ended::Killed);
     }
 }

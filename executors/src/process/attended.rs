@@ -173,7 +173,7 @@ mod tests {
         let elsewhere = tempfile::tempdir().expect("a folder");
         let leaves = "mkfifo begun; (setsid sh -c 'echo > begun; exec sleep 1000' &); read _ < begun; exec sleep 1000";
         let mut other = ProcessTree::spawn(&command(elsewhere.path(), leaves)).expect("started");
-        for (name, goes_on, ends) in [("bwrap", a_while, true), ("other", for_ever, false)] {
+        let has_ended = async |name: &str, goes_on: &str| {
             let folder = tempfile::tempdir().expect("a folder");
             // Goes on after the program has ended and that was noticed, and starts no process of its own.
             let after = format!(
@@ -188,8 +188,16 @@ mod tests {
                     .expect("started")
                     .is_some_and(|status| status.success())
             );
-            assert_eq!(folder.path().join("ended").exists(), ends, "{name}");
+            folder.path().join("ended").exists()
+        };
+        assert!(!has_ended("other", for_ever).await);
+        // An orphan of another test may be taken for one of this program's in the moment in which nobody can say whose it
+        // is; then all are ended.
+        let mut is_left_alone = false;
+        for _ in 0..5 {
+            is_left_alone |= has_ended("bwrap", a_while).await;
         }
+        assert!(is_left_alone);
         assert_eq!(other.end(Duration::ZERO).await, 1, "what it left");
     }
 }

@@ -52,7 +52,7 @@ impl Launch<'_> {
     /// Writes the prompt and returns everything that starting the agent needs.
     ///
     /// What others wrote into the prompt, be it a task, an agent or a test, has no secrets in it.
-    pub(crate) fn prepare(self) -> Result<AgentCommand, StepError> {
+    pub(crate) fn prepare(self) -> Result<Box<AgentCommand>, StepError> {
         let prompt = tm_untrusted::clean(self.prompt);
         let Launch {
             recipe,
@@ -75,7 +75,7 @@ impl Launch<'_> {
         let home = held.as_ref().map(|held| &held.home);
         let needs = home.map(|home| self.needs(home, &own)).transpose()?;
         let dropped = || Inherited::AllBut(recipe.dropped.clone());
-        Ok(AgentCommand {
+        Ok(Box::new(AgentCommand {
             tree: TreeCommand {
                 program: line.next().unwrap_or_default(),
                 arguments: line.collect(),
@@ -106,7 +106,7 @@ impl Launch<'_> {
                 rate_limited: recipe.rate_limited.clone(),
                 auth: recipe.auth.clone(),
             },
-        })
+        }))
     }
 
     /// Where it leaves what it has for tm.

@@ -57,7 +57,7 @@ pub(crate) struct Attempt {
     pub(crate) task: TaskId,
     pub(crate) number: AttemptNumber,
     pub(crate) start: Start,
-    pub(crate) command: AgentCommand,
+    pub(crate) command: Box<AgentCommand>,
     pub(crate) orders: watch::Receiver<Option<StopMode>>,
 }
 
@@ -98,18 +98,23 @@ impl AttemptRunner {
         if self.escape == Escape::Traced && !is_held && self.workplace == Workplace::Elsewhere {
             command.tree.environment.extend(traced.begin()?);
         }
-        let (checkout, elsewhere) = tokio::join!(self.checkout(is_held), self.elsewhere(is_held));
+        // Looks have a room of their own while they last, since hundreds of agents wait for hours.
+        let before = async { tokio::join!(self.checkout(is_held), self.elsewhere(is_held)) };
+        let (checkout, elsewhere) = Box::pin(before).await;
         let at_work = self.concurrent.begin((task, number));
         let ended = match start {
             Start::New => run_attempt(command, orders, progress).await,
             Start::Adopt => adopt_attempt(command, orders, progress).await,
         };
         let mut report = ended?;
-        let (changes, changed_elsewhere, ()) = tokio::join!(
-            self.changes_since(checkout, is_held),
-            self.changed_elsewhere(elsewhere, is_held),
-            async { afterwards(&report) }
-        );
+        let after = async {
+            tokio::join!(
+                self.changes_since(checkout, is_held),
+                self.changed_elsewhere(elsewhere, is_held),
+                async { afterwards(&report) }
+            )
+        };
+        let (changes, changed_elsewhere, ()) = Box::pin(after).await;
         let meanwhile = at_work.end();
         report.noticed.extend(meanwhile.noticed);
         let CheckoutChanges { work, settings } = changes.unwrap_or_default();

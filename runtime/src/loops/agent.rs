@@ -178,7 +178,7 @@ fn command(
     setup: &LoopSetup,
     this: &Try,
     directory: &AttemptDirectory,
-) -> Result<(AgentCommand, String), StepError> {
+) -> Result<(Box<AgentCommand>, String), StepError> {
     let unread = |error| {
         let path = setup.progress.path().display();
         StepError::of_task(format!("failed to read `{path}`: {error}"))

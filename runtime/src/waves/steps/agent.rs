@@ -74,7 +74,7 @@ fn command_of(
     context: &StepContext,
     worktree: &Worktree,
     timeout_ms: u64,
-) -> Result<AgentCommand, StepError> {
+) -> Result<Box<AgentCommand>, StepError> {
     let prompt = match context.mending(worktree.base())? {
         Some(mending) => (Prompt::Resolve, mending.files()),
         None => (prompt_of(context.phase()), Vec::new()),
@@ -97,7 +97,7 @@ pub(super) fn command(
     worktree: &Worktree,
     timeout_ms: u64,
     (prompt, conflicted): (Prompt, Vec<String>),
-) -> Result<AgentCommand, StepError> {
+) -> Result<Box<AgentCommand>, StepError> {
     let besides = if context.setup.executor.holds() {
         Besides {
             caches: context.setup.checkouts.caches(worktree.path()),

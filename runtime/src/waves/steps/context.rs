@@ -276,7 +276,7 @@ impl StepContext {
     /// It could not be started, or its end not be seen.
     pub(crate) async fn run_agent(
         &self,
-        (start, command, orders): (Start, AgentCommand, Orders),
+        (start, command, orders): (Start, Box<AgentCommand>, Orders),
         progress: impl FnMut(Progress) + Send,
         afterwards: impl FnOnce(&AgentReport) + Send,
     ) -> Result<AgentReport, StepError> {

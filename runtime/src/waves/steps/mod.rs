@@ -38,39 +38,45 @@ pub(crate) enum WorkStep {
 }
 
 /// Does a step in the worktree of its attempt; without one it is that which another process prepared.
-pub(crate) async fn at_work(
+#[expect(
+    clippy::manual_async_fn,
+    reason = "an async function has room twice for what it is given, and hundreds of these wait for hours"
+)]
+pub(crate) fn at_work(
     context: StepContext,
     worktree: Option<Worktree>,
     step: WorkStep,
     orders: Orders,
-) -> StepDone {
-    let worktree = match worktree.map_or_else(|| prepare::taken_over(&context), Ok) {
-        Ok(worktree) => worktree,
-        Err(trouble) => {
-            let answer = match step {
-                WorkStep::Refactor { commit, .. } => {
-                    refactor::dropped(commit, "its worktree is gone".to_owned())
-                }
-                WorkStep::Agent { .. } | WorkStep::Prove | WorkStep::Commit => {
-                    trouble.answer(Answer::WorkLost)
-                }
-            };
-            return context.done(answer, None);
-        }
-    };
-    // Each has its own room once it begins: what hundreds of agents wait in has none for a proof.
-    let answer = match step {
-        WorkStep::Agent { timeout_ms, start } => {
-            let started = (start, orders);
-            Box::pin(agent::run_agent(&context, &worktree, timeout_ms, started)).await
-        }
-        WorkStep::Prove => Box::pin(prove::prove(&context, &worktree)).await,
-        WorkStep::Commit => Box::pin(commit::commit(&context, &worktree)).await,
-        WorkStep::Refactor { commit, timeout_ms } => {
-            let context = context.clone();
-            let refactored = refactor::refactor(context, &worktree, commit, timeout_ms, orders);
-            Box::pin(refactored).await
-        }
-    };
-    context.done(answer, Some(worktree))
+) -> impl Future<Output = StepDone> + Send {
+    async move {
+        let worktree = match worktree.map_or_else(|| prepare::taken_over(&context), Ok) {
+            Ok(worktree) => Box::new(worktree),
+            Err(trouble) => {
+                let answer = match step {
+                    WorkStep::Refactor { commit, .. } => {
+                        refactor::dropped(commit, "its worktree is gone".to_owned())
+                    }
+                    WorkStep::Agent { .. } | WorkStep::Prove | WorkStep::Commit => {
+                        trouble.answer(Answer::WorkLost)
+                    }
+                };
+                return context.done(answer, None);
+            }
+        };
+        // Each has its own room once it begins: what hundreds of agents wait in has none for a proof.
+        let answer = match step {
+            WorkStep::Agent { timeout_ms, start } => {
+                let started = (start, orders);
+                Box::pin(agent::run_agent(&context, &worktree, timeout_ms, started)).await
+            }
+            WorkStep::Prove => Box::pin(prove::prove(&context, &worktree)).await,
+            WorkStep::Commit => Box::pin(commit::commit(&context, &worktree)).await,
+            WorkStep::Refactor { commit, timeout_ms } => {
+                let context = context.clone();
+                let refactored = refactor::refactor(context, &worktree, commit, timeout_ms, orders);
+                Box::pin(refactored).await
+            }
+        };
+        context.done(answer, Some(*worktree))
+    }
 }

@@ -91,7 +91,7 @@ fn forget_start(context: &StepContext) {
 }
 
 impl Green<'_> {
-    fn command(&self, timeout_ms: u64) -> Result<AgentCommand, StepError> {
+    fn command(&self, timeout_ms: u64) -> Result<Box<AgentCommand>, StepError> {
         let prompt = (Prompt::Refactor, Vec::new());
         command(self.context, self.worktree, timeout_ms, prompt)
     }

@@ -283,7 +283,7 @@ fn launch(
     gate: &Gate,
     directory: &AttemptDirectory,
     (folder, prompt, timeout): (&Path, &str, Duration),
-) -> Result<AgentCommand, StepError> {
+) -> Result<Box<AgentCommand>, StepError> {
     let agent = gate.agent.as_deref().unwrap_or_default();
     let recipe = recipe(agent, &context.setup.settings)?;
     let launch = Launch {
