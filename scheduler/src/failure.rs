@@ -306,7 +306,10 @@ fn judge_end(report: &AgentReport) -> AgentVerdict {
             AgentVerdict::WorthProving
         }
         (Ended::Lost, ResultFile::Missing) => {
-            AgentVerdict::failed(Failure::Lost, "the process was gone when tm came back")
+            // Whoever had it started elsewhere says what became of it.
+            let told = report.noticed.first().map(String::as_str);
+            let gone = "the process was gone when tm came back";
+            AgentVerdict::failed(Failure::Lost, told.unwrap_or(gone))
         }
         (Ended::Exited(code), ResultFile::Missing) => {
             let how = match code {

@@ -80,14 +80,16 @@ words! {
         Second = "second",
         /// Those of journals of version 4: an attempt holds its slot until its work is proven and committed.
         Third = "third",
-        /// Those of this version.
+        /// The first ones of version 5: of attempts that are lost at the same time the breaker counts each.
         Fourth = "fourth",
+        /// Those of this version.
+        Fifth = "fifth",
     }
 }
 
 impl Edition {
     /// The edition of runs that begin or are taken up now.
-    pub const NEWEST: Self = Self::Fourth;
+    pub const NEWEST: Self = Self::Fifth;
 }
 
 /// When a run takes it that something is wrong with more than one task: so many ends in a row that are the same, with nothing

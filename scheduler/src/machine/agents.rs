@@ -198,7 +198,7 @@ impl Scheduler {
         };
         let (longest, longest_pause) = match self.limits.edition {
             Edition::First => (u64::MAX, Policy::LONGEST_PAUSE_MS),
-            Edition::Second | Edition::Third | Edition::Fourth => {
+            Edition::Second | Edition::Third | Edition::Fourth | Edition::Fifth => {
                 (LONGEST_DECLARED_MS, LONGEST_PAUSE_MS)
             }
         };

@@ -4,7 +4,7 @@
 //! done does. What is compared, and how, belongs to the rules by which a journal is replayed.
 
 use super::{Scheduler, TaskIndex, count_u32};
-use crate::{AtBreaker, Event, Failure, StopReason, in_a_line};
+use crate::{AtBreaker, Edition, Event, Failure, StopReason, Timestamp, in_a_line};
 use std::collections::BTreeSet;
 
 /// Ends in a row that are the same.
@@ -16,6 +16,8 @@ pub(super) struct Streak {
     /// The last of them in words.
     words: String,
     attempts: u32,
+    /// When the last of them that counts ended.
+    at: Timestamp,
     /// The tasks at which they were made, and those that were given up.
     tasks: BTreeSet<TaskIndex>,
     given_up: BTreeSet<TaskIndex>,
@@ -34,8 +36,15 @@ impl Scheduler {
             Failure::ServiceError | Failure::ConnectionLost => String::new(),
             _ => shape_of(&words, &[planned.id.as_str(), planned.backlog_id.as_str()]),
         };
+        // A machine that fails takes all that run there: attempts that were under way by then are none of a row.
+        let counts_once = failure == Failure::Lost && self.limits.edition >= Edition::Fifth;
+        let (now, started_at) = (self.now, self.last_attempt(rank).started_at);
         let is_same = |streak: &&mut Streak| streak.failure == failure && streak.shape == shape;
         if let Some(streak) = self.streak.as_mut().filter(is_same) {
+            if counts_once && started_at < streak.at {
+                return;
+            }
+            streak.at = now;
             streak.attempts = streak.attempts.saturating_add(1);
             streak.words = words;
             streak.tasks.insert(rank);
@@ -45,6 +54,7 @@ impl Scheduler {
                 shape,
                 words,
                 attempts: 1,
+                at: now,
                 tasks: BTreeSet::from([rank]),
                 given_up: BTreeSet::new(),
             });

@@ -42,7 +42,7 @@ impl Scheduler {
         let is_used_up = count_u32(charged) > self.limits.retries;
         match self.limits.edition {
             Edition::First => is_final || is_used_up && (is_charged || failure == Failure::Lost),
-            Edition::Second | Edition::Third | Edition::Fourth => {
+            Edition::Second | Edition::Third | Edition::Fourth | Edition::Fifth => {
                 is_final || is_used_up && is_charged || self.uncharged_left(rank) == 0
             }
         }

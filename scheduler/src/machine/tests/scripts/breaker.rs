@@ -1,7 +1,7 @@
 //! Runs in which everything ends the same way.
 
 use super::*;
-use crate::{AtBreaker, Breaker, Request};
+use crate::{AtBreaker, Breaker, Edition, Request};
 
 fn limits(slots: u32, retries: u32, then: AtBreaker) -> Limits {
     let mut limits = Limits::with_slots(NonZeroU32::new(slots).expect("slots"));
@@ -235,4 +235,34 @@ fn limits_of_services_are_none_of_its_business() {
             .handle(script.now, Input::Tick)
             .expect("legal");
     }
+}
+
+/// Five agents at once are lost, and once more all of them; returns what people are told of the run.
+fn lost_twice(edition: Edition) -> Vec<String> {
+    let mut limits = limits(5, 9, AtBreaker::Pause);
+    limits.edition = edition;
+    let mut script = begun(limits);
+    let lost = || AgentReport::new("a", Timestamp(0), Timestamp(0), Ended::Lost);
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        if !told.is_empty() {
+            break;
+        }
+        script.now = script.now.after(core::time::Duration::from_secs(60));
+        for (task, _) in FIVE {
+            told.extend(answers(&mut script, task, Answer::AgentEnded(lost())));
+        }
+        while let Some(wake) = script.scheduler.next_wake() {
+            script.now = script.now.max(wake);
+            let ticked = script.scheduler.handle(script.now, Input::Tick);
+            ticked.expect("a legal input");
+        }
+    }
+    told
+}
+
+#[test]
+fn agents_that_are_lost_at_the_same_time_are_one_of_a_row() {
+    assert_eq!(lost_twice(Edition::NEWEST), NOTHING);
+    assert_eq!(lost_twice(Edition::Fourth).len(), 1);
 }

@@ -161,6 +161,10 @@ impl Ledger {
     pub(super) fn check_breaker(&self, limits: &Limits) {
         let count = self.same.as_ref().map_or(0, |(_, _, count)| *count);
         let most = limits.breaker.attempts.map_or(u32::MAX, NonZeroU32::get);
+        // As many as there are slots may be lost at the same time, which is one of a row.
+        let is_lost = (self.same.as_ref()).is_some_and(|(kind, ..)| *kind == Failure::Lost);
+        let at_once = if is_lost { limits.slots.get() } else { 1 };
+        let most = most.saturating_mul(at_once);
         assert!(
             !self.is_broken && count < most,
             "{count} ends in a row were the same, and agents are started still"
