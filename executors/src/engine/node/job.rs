@@ -4,6 +4,7 @@
 //! engine is sure of that, or tm took the lease itself, so that no copy ever begins. Where none is, the job is out of reach.
 
 use super::folder::{Copy, Ended, How, JobFolder, Lease, Running, State, Wishes};
+use super::told::UNHEARD_LIMIT;
 use super::{Launcher, Loss, Standing, VERSION};
 use crate::engine::{Ending, Job, JobEnd, JobHandle, Pending, Whereabouts};
 use crate::{Error, now};
@@ -109,9 +110,16 @@ impl RemoteJob {
     fn answer(&self) -> Option<Answer> {
         match self.folder.state() {
             Ok(State::Ended(ended)) => return Some(Answer::Ended(ended)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.was_there => {
+                return Some(Answer::Nobody);
+            }
+            // An earlier process removed it, of which nothing was left then; or somebody else did, and a copy goes on until it
+            // finds that nobody hears of it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let nobody = [Answer::NeverBegan, Answer::Nobody];
-                return nobody.into_iter().nth(usize::from(self.was_there));
+                let standing = self.launcher.standing(&self.folder);
+                if self.overdue_at.is_none() && matches!(standing, Standing::Gone(_)) {
+                    return Some(Answer::NeverBegan);
+                }
             }
             Ok(State::Ordered | State::Running(_)) | Err(_) => {}
         }
@@ -140,7 +148,9 @@ impl RemoteJob {
                 && let Standing::Gone(loss) = self.launcher.standing(&self.folder)
             {
                 self.loss = Some(loss);
-                self.ask_for_end(Duration::ZERO);
+                if self.was_there {
+                    self.ask_for_end(Duration::ZERO);
+                }
             }
         }
     }
@@ -210,6 +220,16 @@ impl RemoteJob {
     }
 
     async fn end_all(&mut self, grace: Duration) -> Ending {
+        if !self.was_there {
+            // A copy that finds that nobody hears of it ends itself, and then its engine has it no more.
+            let over = self.over();
+            let over = tokio::time::timeout(UNHEARD_LIMIT + ANSWER_LIMIT, over).await;
+            self.launcher.cancel(&self.folder);
+            return match over {
+                Ok(_) => Ending::Gone(0),
+                Err(_) => Ending::OutOfReach,
+            };
+        }
         if self.answer().is_none() {
             self.ask_for_end(grace);
         }

@@ -109,11 +109,12 @@ impl Engine for RemoteEngine {
             let known = handle.and_then(JobHandle::job::<Known>);
             let by_handle = known.map(|known| JobFolder::at(&self.jobs.join(known.folder)));
             let folder = by_handle.or_else(|| self.marked(env_markers));
+            if let Some(folder) = &folder {
+                // Where the folder is gone, its engine says whether the job is.
+                self.launcher.take_over(folder);
+            }
             // One that nobody knows is gone.
             let folder = folder.unwrap_or_else(|| JobFolder::at(&self.jobs.join("unknown")));
-            if folder.path().exists() {
-                self.launcher.take_over(&folder);
-            }
             Box::new(self.job(folder)) as Box<dyn Job>
         })
     }

@@ -19,6 +19,8 @@ const BEAT_EVERY: Duration = Duration::from_secs(5);
 /// An engine that takes a place away tells everybody there at once: a program that failed is asked so long afterwards
 /// whether it was that.
 const EVICTION_IS_TOLD_WITHIN: Duration = Duration::from_millis(500);
+/// The same of a program that succeeded: one whose own programs were ended may go on as though they had done their work.
+const EVICTION_IS_TOLD_SOON: Duration = Duration::from_millis(50);
 /// A copy that was stopped for a while, and goes on, has so long to say that it is well.
 const LAST_CHANCE: Duration = Duration::from_secs(2);
 /// So long the program has for itself when the engine takes the place away.
@@ -86,6 +88,8 @@ async fn start(folder: &JobFolder) -> Result<(Box<dyn Job>, Option<JobProxy>), H
     let job = started.map_err(|error| match error {
         Error::Hold { why, .. } => How::NotHeld(why),
         other if other.is_of_surroundings() => How::NotHeld(other.with_causes()),
+        // Whoever reads it says what was to be started, and where.
+        Error::Start { source, .. } => How::NotStarted(source.to_string()),
         other => How::NotStarted(other.with_causes()),
     })?;
     Ok((job, proxy))
@@ -142,15 +146,21 @@ async fn wait(
         let unheard_at = heard.borrow_and_update().at + UNHEARD_LIMIT;
         tokio::select! {
             biased;
-            end = job.wait() => return match end {
-                Ok(JobEnd::Exited(0)) => Over::Ended(JobEnd::Exited(0)),
-                Ok(end) => match tokio::time::timeout(EVICTION_IS_TOLD_WITHIN, evicted).await {
+            () = &mut evicted => return Over::Evicted,
+            end = job.wait() => {
+                let end = match end {
+                    Ok(end) => end,
+                    Err(error) => return Over::Lost(error.with_causes()),
+                };
+                let within = match end {
+                    JobEnd::Exited(0) => EVICTION_IS_TOLD_SOON,
+                    _ => EVICTION_IS_TOLD_WITHIN,
+                };
+                return match tokio::time::timeout(within, evicted).await {
                     Ok(()) => Over::Evicted,
                     Err(_) => Over::Ended(end),
-                },
-                Err(error) => Over::Lost(error.with_causes()),
-            },
-            () = &mut evicted => return Over::Evicted,
+                };
+            }
             () = tokio::time::sleep_until(unheard_at) => {
                 let is_well = |heard: &Heard| heard.at + UNHEARD_LIMIT > Instant::now();
                 let heard_again = heard.wait_for(is_well);

@@ -4,7 +4,7 @@ use super::folder::{Ended, How, Label, Lease, State};
 use super::order::Order;
 use super::*;
 use crate::Error;
-use crate::engine::{Ending, Engine as _, Job, JobEnd};
+use crate::engine::{Ending, Engine as _, Job, JobEnd, JobHandle};
 use crate::process::{TreeCommand, shell_words};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -52,12 +52,13 @@ impl Launcher for Loopback {
     }
 
     fn take_over(&self, job: &JobFolder) {
-        self.standings.lock().insert(job.clone(), Standing::Running);
+        let mut standings = self.standings.lock();
+        standings.entry(job.clone()).or_insert(Standing::Running);
     }
 
     fn standing(&self, job: &JobFolder) -> Standing {
         let known = self.standings.lock().get(job).cloned();
-        known.unwrap_or_else(|| Standing::Waiting("nobody knows it".to_owned()))
+        known.unwrap_or_else(|| Standing::Gone(Loss::Lost("nobody knows it".to_owned())))
     }
 
     fn cancel(&self, _job: &JobFolder) {}
@@ -259,6 +260,40 @@ async fn a_job_whose_folder_went_leaves_its_place_to_itself() {
     fs::remove_dir_all(of_job.path()).expect("removed");
     assert_eq!(job.wait().await.expect("an end"), JobEnd::Unknown);
     assert_eq!(job.end(Duration::ZERO).await, Ending::OutOfReach);
+}
+
+/// Takes over a job whose folder somebody removed, where the engine says this of it.
+async fn adopted_without_folder(standing: Standing) -> (TempDir, Box<dyn Job>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let jobs = folder.path().join("jobs");
+    let engine = RemoteEngine::new(Arc::new(Silent(standing)), jobs, None);
+    let handle = JobHandle::new("silent", &serde_json::json!({"folder": "job-x"}));
+    let job = engine.adopt(Some(&handle), &[]).await;
+    assert!(!job.is_running().await);
+    (folder, job)
+}
+
+#[tokio::test]
+async fn a_job_whose_folder_is_gone_goes_on_as_long_as_its_engine_has_it() {
+    let (_folder, mut job) = adopted_without_folder(Standing::Running).await;
+    let some_looks = Duration::from_millis(500);
+    assert!(tokio::time::timeout(some_looks, job.wait()).await.is_err());
+    let (_folder, mut job) = adopted_without_folder(gone()).await;
+    assert_eq!(job.wait().await.expect("an end"), JobEnd::Unknown);
+    assert_eq!(job.end(Duration::ZERO).await, Ending::Gone(0));
+}
+
+#[tokio::test]
+async fn a_program_that_goes_well_as_its_place_is_taken_away_is_not_believed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_job, of_job) = ordered(&folder, "exit 0", Standing::Running).await;
+    let end = run_copy(&of_job, copy(0), std::future::ready(())).await;
+    assert_eq!(end.expect("run"), CopyEnd::Done);
+    let how = of_job.state().map(|state| match state {
+        State::Ended(ended) => Some(ended.how),
+        State::Ordered | State::Running(_) => None,
+    });
+    assert_eq!(how.expect("told"), Some(How::Evicted));
 }
 
 #[tokio::test]

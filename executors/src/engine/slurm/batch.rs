@@ -1,10 +1,10 @@
 //! Jobs that Slurm is asked for by one call: one alone, or several of the same wishes as an array. Pure but for what it
 //! writes into the folders of its jobs.
 //!
-//! A job is found again by the last word of its comment: the name of its folder, or for one of an array, all of which have
-//! one comment, that of the first one's folder with its own index.
+//! A job is found again by the last word of its comment: the name of its folder. All of an array have one comment, which
+//! ends with the names of all of their folders, so the index of each leads to its own.
 
-use super::{SlurmJobs, SlurmRequest};
+use super::{SlurmJobs, SlurmRequest, SlurmRequests};
 use crate::engine::node::{JobDescription, JobFolder};
 use crate::process::shell_quoted;
 use std::ffi::OsString;
@@ -12,26 +12,46 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use tm_scheduler::Complexity;
 
-/// So many are asked for at once at most. Sites that say nothing let an array have 1,000.
-pub(super) const MOST_JOBS: usize = 100;
+/// So many are asked for at once at most: their names have to fit into a comment, of which Slurm takes 1,024 bytes. Sites
+/// that say nothing let an array have 1,000.
+const MOST_JOBS: usize = 60;
 /// The name of the script in the folder of the first job.
 const SCRIPT: &str = "batch.sh";
-/// The name of the file that says as which one of an array a job was asked for.
-const ARRAY: &str = "array";
 /// So much of a title goes into a comment.
 const MOST_OF_TITLE: usize = 100;
-/// So much of the titles of an array; Slurm takes 1,024 bytes of a comment.
-const MOST_OF_TITLES: usize = 700;
-/// No such file is longer.
-const MOST_BYTES: u64 = 1024;
+/// So much of all titles.
+const MOST_OF_TITLES: usize = 300;
 
 /// Jobs that one call asks for; there is at least one.
 #[derive(Debug)]
 pub(super) struct Batch(Vec<(JobFolder, JobDescription)>);
 
 impl Batch {
-    pub(super) const fn new(jobs: Vec<(JobFolder, JobDescription)>) -> Self {
-        Self(jobs)
+    /// Returns what is to be sent next: the first one that is not sent yet, and those that ask for the same, so many at the
+    /// most. Nobody knows what Slurm has made of doubtful ones, each of which is asked for alone.
+    pub(super) fn next<'t>(
+        mut unsent: impl Iterator<Item = (&'t JobFolder, &'t JobDescription, &'t OfSlurm)>,
+        requests: &SlurmRequests,
+        most: usize,
+    ) -> Option<Self> {
+        let (first, about, more) = unsent.next()?;
+        let request = requests.of(about.complexity);
+        let fits = |about: &JobDescription, more: &OfSlurm| {
+            !more.is_doubtful && requests.of(about.complexity) == request
+        };
+        let further = if more.is_doubtful {
+            0
+        } else {
+            most.min(MOST_JOBS).saturating_sub(1)
+        };
+        let alike = unsent
+            .filter(|(_, about, more)| fits(about, more))
+            .take(further);
+        let jobs = std::iter::once((first, about)).chain(alike.map(|(job, about, _)| (job, about)));
+        Some(Self(
+            jobs.map(|(job, about)| (job.clone(), about.clone()))
+                .collect(),
+        ))
     }
 
     pub(super) fn jobs(&self) -> impl Iterator<Item = &JobFolder> {
@@ -51,35 +71,30 @@ impl Batch {
         }
     }
 
-    /// Returns the name of one of its jobs, by its index, where they are asked for as an array.
-    pub(super) fn name_in_array(&self, index: usize) -> Option<String> {
-        let name = || name_in_array(self.first().name(), &index.to_string());
-        self.is_array().then(name)
-    }
-
     /// Returns the size of their tasks, by which what they ask for is found: that of the first one, the same for all.
     pub(super) fn complexity(&self) -> Option<Complexity> {
         self.0[0].1.complexity
     }
 
-    /// Writes what Slurm is to run, and for each job of an array as which one it is known.
+    /// Writes what Slurm is to run.
     pub(super) fn write(&self, tm_program: &Path) -> io::Result<()> {
-        for (index, job) in self.jobs().enumerate() {
-            if let Some(name) = self.name_in_array(index) {
-                replace(&job.path().join(ARRAY), &name)?;
-            }
-        }
-        replace(&self.script(), &self.script_text(tm_program))
+        let script = self.script();
+        tm_untrusted::remove(&script)?;
+        tm_untrusted::create_anew(&script)?.write_all(self.script_text(tm_program).as_bytes())
     }
 
     /// The line that has them started, once that is written.
     pub(super) fn line(&self, jobs: &SlurmJobs, request: &SlurmRequest) -> Vec<OsString> {
-        let comment = format!("tm {} {}", self.titles(), self.first().name());
-        // What comes after a `%` is filled in. The folders of an array go one by one, so each job opens its own log.
-        let output = if self.is_array() {
-            "/dev/null".to_owned()
+        let names: Vec<&str> = self.jobs().map(JobFolder::name).collect();
+        let comment = format!("tm {} {}", self.titles(), names.join(","));
+        // Who says what becomes of the job writes there, and the script itself opens it again: the folders of an array go one
+        // by one, and of a path Slurm leaves backslashes out. What comes after a `%` is filled in.
+        let output = self.first().log().display().to_string();
+        let is_named = !self.is_array() && !output.contains('\\');
+        let output = if is_named {
+            output.replace('%', "%%")
         } else {
-            self.first().log().display().to_string().replace('%', "%%")
+            "/dev/null".to_owned()
         };
         let array = self.is_array().then(|| format!("0-{}", self.0.len() - 1));
         let named = [
@@ -132,27 +147,27 @@ impl Batch {
 
     fn script_text(&self, tm_program: &Path) -> String {
         let quoted = |path: &Path| shell_quoted(&path.display().to_string());
-        let node = format!(
-            "exec {} node --job \"$job\" --id \"$id\" --name \"$SLURMD_NODENAME\" --restarts \
-             \"${{SLURM_RESTART_COUNT:-0}}\"\n",
-            quoted(tm_program),
-        );
-        if !self.is_array() {
-            let job = quoted(self.first().path());
-            return format!("#!/bin/sh\njob={job}\nid=\"$SLURM_JOB_ID\"\n{node}");
-        }
-        let of_index = |(index, job): (usize, &JobFolder)| {
+        let chosen = |job: &JobFolder| {
             let log = job.log();
-            format!(
-                "{index}) job={} log={} ;;\n",
-                quoted(job.path()),
-                quoted(&log)
-            )
+            format!("job={} log={}", quoted(job.path()), quoted(&log))
         };
-        let cases: String = self.jobs().enumerate().map(of_index).collect();
+        let (job, id) = if self.is_array() {
+            let jobs = self.jobs().enumerate();
+            let cases = jobs.map(|(index, job)| format!("{index}) {} ;;\n", chosen(job)));
+            (
+                format!(
+                    "case \"$SLURM_ARRAY_TASK_ID\" in\n{}esac",
+                    cases.collect::<String>()
+                ),
+                "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID",
+            )
+        } else {
+            (chosen(self.first()), "$SLURM_JOB_ID")
+        };
         format!(
-            "#!/bin/sh\ncase \"$SLURM_ARRAY_TASK_ID\" in\n{cases}esac\n\
-             id=\"${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID\"\nexec >> \"$log\" 2>&1\n{node}"
+            "#!/bin/sh\n{job}\nexec >> \"$log\" 2>&1\nexec {} node --job \"$job\" --id \"{id}\" --name \
+             \"$SLURMD_NODENAME\" --restarts \"${{SLURM_RESTART_COUNT:-0}}\"\n",
+            quoted(tm_program),
         )
     }
 
@@ -174,8 +189,8 @@ impl Batch {
 pub(super) struct OfSlurm {
     /// Its number, where that is known.
     pub(super) id: Option<String>,
-    /// Its name as one of an array, where it was asked for as that.
-    pub(super) array: Option<String>,
+    /// Whether a copy has taken it for good: then its number is the one that counts, whatever else Slurm has of it.
+    pub(super) is_taken: bool,
     /// Whether Slurm was asked for it before, and nobody knows what it made of that.
     pub(super) is_doubtful: bool,
     /// So many looks in a row did not show it.
@@ -183,33 +198,53 @@ pub(super) struct OfSlurm {
 }
 
 impl OfSlurm {
-    /// Returns what is told of a job that an earlier process has sent.
+    /// Returns what is told of a job that an earlier process has sent: long after Slurm's queue has forgotten one, it is
+    /// known by the number of the copy that had it.
     pub(super) fn told(job: &JobFolder) -> Self {
-        let array = tm_untrusted::read(&job.path().join(ARRAY), MOST_BYTES);
-        Self {
-            // Long after Slurm's queue has forgotten a job it is known by its number.
-            id: job.taken_by().map(|copy| copy.job),
-            // One that was never part of an array has no such file.
-            array: (array.ok()).and_then(|bytes| String::from_utf8(bytes).ok()),
+        taken_by(job).map_or_else(Self::default, |id| Self {
+            id: Some(id),
+            is_taken: true,
             ..Self::default()
-        }
-    }
-
-    /// Returns the names under which Slurm may have it.
-    pub(super) fn names(&self, job: &JobFolder) -> Vec<String> {
-        let own = std::iter::once(job.name().to_owned());
-        own.chain(self.array.clone()).collect()
+        })
     }
 }
 
-/// Returns how one of an array is known, by the name of the folder of the first one.
-pub(super) fn name_in_array(first: &str, index: &str) -> String {
-    format!("{first}_{index}")
+/// Returns the number of the copy that has taken a job.
+pub(super) fn taken_by(job: &JobFolder) -> Option<String> {
+    // Whatever lies there becomes an argument of Slurm's programs.
+    let copy = job.taken_by()?;
+    is_number(&copy.job).then_some(copy.job)
 }
 
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    tm_untrusted::remove(path)?;
-    tm_untrusted::create_anew(path)?.write_all(text.as_bytes())
+/// Tells whether this is a number of a job, or of one of an array.
+pub(super) fn is_number(text: &str) -> bool {
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    match text.split_once('_') {
+        None => is_digits(text),
+        Some((job, index)) => is_digits(job) && is_digits(index),
+    }
+}
+
+/// Returns the name of the job that has this number and comment.
+pub(super) fn name_of<'c>(number: &str, comment: &'c str) -> Option<&'c str> {
+    let index = number.split_once('_').map(|(_, index)| index.parse());
+    let mut names = comment.rsplit(' ').next()?.split(',');
+    names.nth(index.unwrap_or(Ok(0)).ok()?)
+}
+
+/// Returns which argument of a site's own would have tm lose its jobs.
+pub(super) fn unfit(extra: &[String]) -> Option<&str> {
+    let is_unfit = |word: &&String| {
+        let name = word.split('=').next().unwrap_or_default();
+        let is = |long: &str, least: usize| name.len() >= least && long.starts_with(name);
+        let is_short = |letter: &str| name.starts_with(letter) && !name.starts_with("--");
+        is_short("-a")
+            || is_short("-W")
+            || is("--array", 4)
+            || is("--wait", 6)
+            || is("--test-only", 4)
+    };
+    extra.iter().find(is_unfit).map(String::as_str)
 }
 
 /// A title without what would make a comment hard to read.
@@ -253,7 +288,7 @@ mod tests {
             extra: vec!["--exclusive".to_owned()],
             ..SlurmRequest::default()
         };
-        let batch = Batch::new(vec![job(Path::new("/home/50%/job-x"), "run/a|b\n/2")]);
+        let batch = Batch(vec![job(Path::new("/home/50%/job-x"), "run/a|b\n/2")]);
         assert_eq!(
             line(&batch, &request),
             "sbatch\n--parsable\n--no-requeue\n--export=ALL\n--nodes=1\n--ntasks=1\n--exclusive\n--job-name=tm-shop\n\
@@ -262,8 +297,8 @@ mod tests {
         );
         assert_eq!(
             batch.script_text(&jobs().tm_program),
-            "#!/bin/sh\njob='/home/50%/job-x'\nid=\"$SLURM_JOB_ID\"\nexec '/opt/it'\\''s/tm' node --job \"$job\" --id \
-             \"$id\" --name \"$SLURMD_NODENAME\" --restarts \"${SLURM_RESTART_COUNT:-0}\"\n"
+            "#!/bin/sh\njob='/home/50%/job-x' log='/home/50%/job-x/batch.log'\nexec >> \"$log\" 2>&1\nexec \
+             '/opt/it'\\''s/tm' node --job \"$job\" --id \"$SLURM_JOB_ID\" --name \"$SLURMD_NODENAME\" --restarts \"${SLURM_RESTART_COUNT:-0}\"\n"
         );
     }
 
@@ -274,21 +309,16 @@ mod tests {
         for path in &paths {
             std::fs::create_dir(path).expect("a folder");
         }
-        let batch = Batch::new(paths.iter().map(|path| job(path, "run/1/1")).collect());
+        let batch = Batch(paths.iter().map(|path| job(path, "run/1/1")).collect());
         let line = line(&batch, &SlurmRequest::default());
         for part in [
-            "\n--comment=tm run/1/1,run/1/1,run/1/1 job-a\n",
+            "\n--comment=tm run/1/1,run/1/1,run/1/1 job-a,job-b's,job-c\n",
             "\n--array=0-2\n",
             "\n--output=/dev/null\n",
         ] {
             assert!(line.contains(part), "{line}");
         }
         batch.write(Path::new("/bin/echo")).expect("written");
-        let known: Vec<_> = batch
-            .jobs()
-            .filter_map(|job| OfSlurm::told(job).array)
-            .collect();
-        assert_eq!(known, ["job-a_0", "job-a_1", "job-a_2"]);
         #[expect(clippy::disallowed_methods, reason = "tests start programs")]
         let output = Command::new("sh")
             .arg(paths[0].join("batch.sh"))
@@ -309,14 +339,49 @@ mod tests {
 
     #[test]
     fn a_comment_stays_as_short_as_slurm_takes_it() {
-        let jobs = (0..MOST_JOBS).map(|_| job(Path::new("/j/job-x"), &"ä".repeat(300)));
-        let batch = Batch::new(jobs.collect());
+        let jobs = (0..MOST_JOBS).map(|_| job(Path::new("/j/job-aBcDeF"), &"ä".repeat(300)));
+        let batch = Batch(jobs.collect());
         let line = line(&batch, &SlurmRequest::default());
         let comment = line.lines().find(|word| word.starts_with("--comment="));
         let comment = comment.expect("a comment");
         assert!(
-            comment.len() < 1024 && comment.ends_with(" job-x"),
+            comment.len() < 1024 && comment.ends_with(",job-aBcDeF"),
             "{comment}"
         );
+    }
+
+    #[test]
+    fn each_of_an_array_is_known_by_its_index() {
+        let comment = "tm run/1/1,a b job-a,job-b,job-c";
+        assert_eq!(name_of("7_2", comment), Some("job-c"));
+        assert_eq!(name_of("7_3", comment), None);
+        assert_eq!(name_of("7", "tm run/1/1 job-a"), Some("job-a"));
+    }
+
+    #[test]
+    fn what_would_have_tm_lose_its_jobs_is_told_from_what_a_site_may_want() {
+        let unfit = |word: &str| unfit(&[word.to_owned()]).is_some();
+        for word in [
+            "--array=0-3",
+            "--arr",
+            "-a0-3",
+            "-a",
+            "--test-only",
+            "-W",
+            "--wait",
+        ] {
+            assert!(unfit(word), "{word}");
+        }
+        for word in [
+            "--account=x",
+            "-A",
+            "--exclusive",
+            "--constraint=a",
+            "-w",
+            "--wait-all-nodes=1",
+            "--time-min=5",
+        ] {
+            assert!(!unfit(word), "{word}");
+        }
     }
 }

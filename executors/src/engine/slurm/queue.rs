@@ -16,7 +16,7 @@ pub(super) struct QueuedJob {
     /// Why it waits, in Slurm's words.
     pub(super) reason: String,
     pub(super) nodes: String,
-    /// By which of [`names`](super::batch::names) it is known.
+    /// The name of its folder.
     pub(super) name: String,
 }
 
@@ -27,17 +27,8 @@ pub(super) fn read(printed: &str) -> Vec<QueuedJob> {
         let mut next = || columns.next().map(str::to_owned);
         let (id, state, reason, nodes) = (next()?, next()?, next()?, next()?);
         let comment = next()?;
-        let word = comment.rsplit(' ').next()?;
-        let (job, index) = id
-            .split_once('_')
-            .map_or((id.as_str(), None), |(job, index)| (job, Some(index)));
-        let name = index.map_or_else(
-            || word.to_owned(),
-            |index| batch::name_in_array(word, index),
-        );
-        let is_number =
-            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        (is_number(job) && index.is_none_or(is_number)).then_some(QueuedJob {
+        let name = batch::name_of(&id, &comment)?.to_owned();
+        batch::is_number(&id).then_some(QueuedJob {
             id,
             state,
             reason,
@@ -46,6 +37,33 @@ pub(super) fn read(printed: &str) -> Vec<QueuedJob> {
         })
     };
     printed.lines().filter_map(of_line).collect()
+}
+
+impl QueuedJob {
+    /// Whether it waits or runs.
+    pub(super) fn goes_on(&self) -> bool {
+        !matches!(standing(self, false), Standing::Gone(_))
+    }
+}
+
+/// Returns what Slurm shows of a job: of the copy that has taken it, else the one of its number, or of its name where that one
+/// is over or was never seen: Slurm may have more of a job than it told.
+pub(super) fn shown<'q>(
+    queued: &'q [QueuedJob],
+    name: &str,
+    id: Option<&str>,
+    is_taken: bool,
+) -> Option<&'q QueuedJob> {
+    let by_number = || queued.iter().find(|job| Some(job.id.as_str()) == id);
+    if is_taken {
+        return by_number();
+    }
+    let goes_on = |job: &&QueuedJob| job.goes_on();
+    let by_name = || queued.iter().rev().filter(|job| job.name == name);
+    (by_number().filter(goes_on))
+        .or_else(|| by_name().find(goes_on))
+        .or_else(by_number)
+        .or_else(|| by_name().next())
 }
 
 /// Reads the state out of what `scontrol show job` printed, or `sacct -P -n -o State`.
@@ -111,13 +129,31 @@ mod tests {
     #[test]
     fn lines_are_read_whatever_the_comment_holds_and_others_are_left_out() {
         let printed = "slurm_load_jobs error: whatever\n12|PENDING|Resources||tm a|b/2 job-x\n\
-                       13_4|RUNNING|None|n1|tm 1,2 job-y\n14_[1-3]|PENDING|None||tm 1,2 job-y\n";
+                       13_1|RUNNING|None|n1|tm 1,2 job-y,job-z\n14_[1-3]|PENDING|None||tm 1,2 job-y,job-z\n";
         let read = read(printed);
         let read: Vec<_> = read
             .iter()
             .map(|job| (job.id.as_str(), job.name.as_str()))
             .collect();
-        assert_eq!(read, [("12", "job-x"), ("13_4", "job-y_4")]);
+        assert_eq!(read, [("12", "job-x"), ("13_1", "job-z")]);
+    }
+
+    #[test]
+    fn of_what_slurm_has_twice_the_copy_that_took_it_counts_and_before_one_did_whichever_goes_on() {
+        let queued = "36|RUNNING|None|n1|tm 1 job-x\n37|FAILED|None|n1|tm 1 job-x\n38|PENDING|None||tm 1 job-y\n";
+        let queued = read(queued);
+        let shown =
+            |name, id, is_taken| shown(&queued, name, id, is_taken).map(|job| job.id.as_str());
+        assert_eq!(shown("job-x", Some("37"), false), Some("36"));
+        assert_eq!(shown("job-x", Some("36"), true), Some("36"));
+        assert_eq!(shown("job-x", Some("37"), true), Some("37"));
+        assert_eq!(shown("job-x", Some("35"), true), None, "it left the queue");
+        assert_eq!(
+            shown("job-y", Some("9999"), false),
+            Some("38"),
+            "a number that nobody has"
+        );
+        assert_eq!(shown("job-z", None, false), None);
     }
 
     #[test]

@@ -94,9 +94,8 @@ impl Tended {
 
     pub(super) fn forget(&self, job: &JobFolder) {
         let mut state = self.state.lock();
-        if let Some(tracked) = state.tracked.jobs.remove(job) {
-            state.past.extend(tracked.more.names(job));
-        }
+        state.tracked.jobs.remove(job);
+        state.past.insert(job.name().to_owned());
     }
 
     pub(super) fn cancel(&self, job: &JobFolder) {
@@ -104,12 +103,12 @@ impl Tended {
         let Some(TrackedJob { unsent, more, .. }) = state.tracked.jobs.remove(job) else {
             return;
         };
-        let names = more.names(job);
-        state.past.extend(names.clone());
-        match more.id {
-            _ if unsent.is_some() => {}
-            Some(id) => _ = state.unwanted.insert(id),
-            None => state.unwanted_names.extend(names),
+        state.past.insert(job.name().to_owned());
+        if unsent.is_none() {
+            if !more.is_taken {
+                state.unwanted_names.insert(job.name().to_owned());
+            }
+            state.unwanted.extend(more.id);
         }
         drop(state);
         self.wake.notify_one();
@@ -145,12 +144,21 @@ impl Tended {
         loop {
             let waiting = self.state.lock().tracked.waiting();
             let room = self.most_waiting.saturating_sub(not_begun(&waiting));
-            let batch = self.next_batch(room)?;
+            let batch = {
+                let state = self.state.lock();
+                let arrays = if state.refuses_arrays { 1 } else { room };
+                Batch::next(state.tracked.unsent(), &self.requests, arrays)?
+            };
             if room == 0 {
                 return Some(Instant::now() + ROOM_EVERY);
             }
-            if self.is_found(&batch).await {
-                continue;
+            match self.is_found(&batch).await {
+                Ok(false) => {}
+                Ok(true) => continue,
+                Err(words) => {
+                    self.slurm_is_away(&words);
+                    return Some(Instant::now() + PAUSE);
+                }
             }
             let words = match self.sent(&batch).await {
                 Submitted::Job(id) => {
@@ -186,50 +194,41 @@ impl Tended {
         }
     }
 
-    /// Returns what is to be sent next: the first one that is not sent yet, and those that ask for the same as far as there
-    /// is room. Nobody knows what Slurm has made of doubtful ones, each of which is asked for alone.
-    fn next_batch(&self, room: usize) -> Option<Batch> {
-        let state = self.state.lock();
-        let mut unsent = state.tracked.unsent();
-        let (first, about, more) = unsent.next()?;
-        let request = self.requests.of(about.complexity);
-        let mut jobs = vec![(first.clone(), about.clone())];
-        if !more.is_doubtful && !state.refuses_arrays {
-            let fits = |(_, about, more): &(&JobFolder, &JobDescription, &OfSlurm)| {
-                !more.is_doubtful && self.requests.of(about.complexity) == request
-            };
-            let alike = unsent
-                .filter(fits)
-                .take(room.min(batch::MOST_JOBS).saturating_sub(1));
-            jobs.extend(alike.map(|(job, about, _)| (job.clone(), about.clone())));
-        }
-        Some(Batch::new(jobs))
-    }
-
-    /// Looks whether Slurm took a job although it said nothing of the kind; it is asked for again where it did not, and where
-    /// that can't be found out it says so once more.
-    async fn is_found(&self, batch: &Batch) -> bool {
-        let names = {
+    /// Looks whether Slurm took a job although it said nothing of the kind.
+    ///
+    /// # Errors
+    /// That can't be found out now, in words: it is asked for again once it can.
+    async fn is_found(&self, batch: &Batch) -> Result<bool, String> {
+        let job = batch.first();
+        let is_doubtful = {
             let state = self.state.lock();
-            let tracked = state.tracked.jobs.get(batch.first());
-            let doubtful = tracked.filter(|tracked| tracked.more.is_doubtful);
-            doubtful.map(|tracked| tracked.more.names(batch.first()))
+            let tracked = state.tracked.jobs.get(job);
+            tracked.is_some_and(|tracked| tracked.more.is_doubtful)
         };
-        let Some(names) = names else {
-            return false;
-        };
-        let Ok(said) = ask(squeue(&self.jobs)).await else {
-            return false;
-        };
-        let mut queued = queue::read(&said.stdout).into_iter();
-        let Some(QueuedJob { id, .. }) = queued.find(|queued| names.contains(&queued.name)) else {
-            return false;
+        if !is_doubtful {
+            return Ok(false);
+        }
+        let mut queued = self.queued().await?.into_iter();
+        let Some(QueuedJob { id, .. }) = queued.find(|queued| queued.name == job.name()) else {
+            return Ok(false);
         };
         self.change(batch, |_, known| {
             known.unsent = None;
             known.more.id = Some(id.clone());
         });
-        true
+        Ok(true)
+    }
+
+    /// Returns the jobs that Slurm shows.
+    ///
+    /// # Errors
+    /// It does not answer, in words.
+    async fn queued(&self) -> Result<Vec<QueuedJob>, String> {
+        match ask(squeue(&self.jobs)).await {
+            Ok(said) if said.has_succeeded() => Ok(queue::read(&said.stdout)),
+            Ok(said) => Err(words(&said)),
+            Err(error) => Err(error.with_causes()),
+        }
     }
 
     async fn sent(&self, batch: &Batch) -> Submitted {
@@ -237,12 +236,18 @@ impl Tended {
             // Whoever ended a job has removed its folder.
             return Submitted::Refused(format!("failed to write what it is to run: {error}"));
         }
-        self.change(batch, |index, known| {
-            known.more.array = batch.name_in_array(index);
-        });
         let request = self.requests.of(batch.complexity());
+        if let Some(word) = batch::unfit(&request.extra) {
+            return Submitted::Refused(format!("`{word}` is not for `slurm.extra`"));
+        }
         match ask(batch.line(&self.jobs, request)).await {
-            Ok(said) => submitted(&said),
+            Ok(said) => match submitted(&said) {
+                Submitted::Refused(words) if !request.extra.is_empty() => {
+                    let extra = request.extra.join(" ");
+                    Submitted::Refused(format!("{words} (`slurm.extra` adds `{extra}`)"))
+                }
+                submitted => submitted,
+            },
             Err(error) => Submitted::Later(error.with_causes()),
         }
     }
@@ -255,7 +260,6 @@ impl Tended {
                 change(index, known);
             } else {
                 state.unwanted_names.insert(job.name().to_owned());
-                state.unwanted_names.extend(batch.name_in_array(index));
             }
         }
     }
@@ -268,17 +272,36 @@ impl Tended {
 
     /// Looks how all jobs stand.
     async fn look(&self) {
-        let said = match ask(squeue(&self.jobs)).await {
-            Ok(said) if said.has_succeeded() => said,
-            Ok(said) => return self.slurm_is_away(&words(&said)),
-            Err(error) => return self.slurm_is_away(&error.with_causes()),
+        let queued = match self.queued().await {
+            Ok(queued) => queued,
+            Err(words) => return self.slurm_is_away(&words),
         };
-        let queued = queue::read(&said.stdout);
         self.state.lock().tracked.is_back();
+        self.learn_who_has_them();
         let missing = self.compare(&queued);
         for (job, id) in missing {
             let standing = state_elsewhere(id.as_deref()).await;
             self.change_standing(&job, standing);
+        }
+    }
+
+    /// Learns which copies have taken jobs. Looked for after Slurm has said how they stand: a second copy of one that is over
+    /// by then says nothing of the job.
+    fn learn_who_has_them(&self) {
+        let open: Vec<JobFolder> = {
+            let state = self.state.lock();
+            let jobs = state.tracked.jobs.iter();
+            jobs.filter(|(_, known)| known.is_under_way() && !known.more.is_taken)
+                .map(|(job, _)| job.clone())
+                .collect()
+        };
+        for job in open {
+            if let Some(id) = batch::taken_by(&job)
+                && let Some(known) = self.state.lock().tracked.jobs.get_mut(&job)
+            {
+                known.more.id = Some(id);
+                known.more.is_taken = true;
+            }
         }
     }
 
@@ -293,11 +316,7 @@ impl Tended {
         let mut state = self.state.lock();
         let state = &mut *state;
         for job in queued {
-            let is_over = !matches!(
-                queue::standing(job, false),
-                Standing::Waiting(_) | Standing::Running
-            );
-            if !is_over && state.unwanted_names.contains(&job.name) {
+            if job.goes_on() && state.unwanted_names.contains(&job.name) {
                 state.unwanted.insert(job.id.clone());
             }
         }
@@ -305,13 +324,13 @@ impl Tended {
         let mut missing = Vec::new();
         let jobs = state.tracked.jobs.iter_mut();
         for (folder, known) in jobs.filter(|(_, known)| known.is_under_way()) {
-            let names = known.more.names(folder);
-            let OfSlurm { id, missed, .. } = &mut known.more;
-            let is_it = |job: &&QueuedJob| match id {
-                Some(id) => job.id == *id,
-                None => names.contains(&job.name),
-            };
-            if let Some(job) = queued.iter().rev().find(is_it) {
+            let OfSlurm {
+                id,
+                is_taken,
+                missed,
+                ..
+            } = &mut known.more;
+            if let Some(job) = queue::shown(queued, folder.name(), id.as_deref(), *is_taken) {
                 let has_run = known.standing == Standing::Running;
                 known.standing = queue::standing(job, has_run);
                 *missed = 0;

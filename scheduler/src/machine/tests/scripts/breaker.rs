@@ -1,7 +1,7 @@
 //! Runs in which everything ends the same way.
 
 use super::*;
-use crate::{AtBreaker, Breaker, Edition, Request};
+use crate::{AtBreaker, Breaker, Request};
 
 fn limits(slots: u32, retries: u32, then: AtBreaker) -> Limits {
     let mut limits = Limits::with_slots(NonZeroU32::new(slots).expect("slots"));
@@ -248,7 +248,7 @@ fn lost_twice(edition: Edition) -> Vec<String> {
         if !told.is_empty() {
             break;
         }
-        script.now = script.now.after(core::time::Duration::from_secs(60));
+        script.now = script.now.after(core::time::Duration::from_mins(1));
         for (task, _) in FIVE {
             told.extend(answers(&mut script, task, Answer::AgentEnded(lost())));
         }
