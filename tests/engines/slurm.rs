@@ -375,3 +375,36 @@ esac"#;
     assert_placed(&report, |place| !place.contains('_'));
     cluster.assert_empty();
 }
+
+#[test]
+fn of_a_job_that_slurm_has_twice_the_one_that_works_is_followed() {
+    let scene = Waiting::<Cluster>::scene();
+    let Some(cluster) = Cluster::start(&scene) else {
+        return;
+    };
+    // The agent is asked for twice, and the number of the second one is told, which ends itself.
+    let twice = r#"case "$*" in *=tm\ */1/1\ *)
+    "$sbatch" "$@" > "$folder/first" ;;
+esac"#;
+    let waiting = Waiting::begin(scene, cluster, |scene, cluster| {
+        let mut run = on_slurm(scene, cluster, &["--retries", "0"]);
+        with_sbatch(&mut run, scene, twice);
+        run
+    });
+    waiting.started();
+    let first = std::fs::read_to_string(waiting.scene.path("first")).expect("a number");
+    let (first, cluster) = (first.trim().to_owned(), &waiting.engine);
+    let running = ["-h", "-t", "R,PD", "-o", "%i"];
+    cluster.until(&running, "squeue", |said| said.lines().count() == 1);
+    // Looked at by tm since then: it has heard how the second one ended.
+    let ended = ["-h", "-t", "F,CD", "-o", "%i"];
+    cluster.until(&ended, "squeue", |said| !said.is_empty());
+    let task = waiting.end();
+    let attempts = task["attempts"].as_array().expect("attempts");
+    assert_eq!(attempts.len(), 1, "{task}");
+    let noticed = attempts[0]["noticed"].to_string();
+    assert!(
+        noticed.contains("a second copy of it was started"),
+        "{first}: {task}"
+    );
+}

@@ -3,16 +3,14 @@
 use super::held::{begin, proxied, settled};
 use super::identity::AgentIdentity;
 use super::output::{last_words, refusal, tail};
-use super::result_file::read_result;
+use super::result_file::{check_room, read_result};
 use super::seen::SeenAgent;
 use super::stream::{StreamState, trouble_of_service};
 use super::{AgentCommand, Progress};
 use crate::engine::{Job, JobEnd, Whereabouts};
 use crate::process::TreeCommand;
-use crate::{Error, OrFailedTo as _, now};
+use crate::{Error, now};
 use std::ffi::OsString;
-use std::io::Write as _;
-use std::path::Path;
 use std::time::Duration;
 use tm_scheduler::{
     AgentReport, Ended, OutputFormat, ResultFile, ServiceRefusal, StopMode, Timestamp,
@@ -23,8 +21,6 @@ use tokio::time::Instant;
 /// What is told to an attempt from outside.
 type Orders = watch::Receiver<Option<StopMode>>;
 
-/// So much has to go onto the disk for a result.
-const PROBE_BYTES: usize = 64 * 1024;
 /// So often it is looked what an agent waits for that has no place yet.
 const WAITING_TOLD_EVERY: Duration = Duration::from_secs(1);
 /// A process whose end was asked for is waited for so long before it is ended.
@@ -200,7 +196,8 @@ impl<'a> Attempt<'a> {
         let mut report = Box::pin(self.report(ended, leftovers)).await;
         report.noticed.extend(job.told());
         report.place = job.whereabouts().and_then(Whereabouts::place);
-        with_room_for_a_result(command, report)
+        check_room(command, &report)?;
+        Ok(report)
     }
 
     async fn end(&self, job: &mut dyn Job, grace: Duration) -> u32 {
@@ -295,29 +292,9 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// Takes no agent for one that left no result when nobody could have written one.
-fn with_room_for_a_result(
-    command: &AgentCommand,
-    report: AgentReport,
-) -> Result<AgentReport, Error> {
-    // Of one that somebody ended nobody expects a result.
-    if matches!(report.result, ResultFile::Claimed(_)) || report.ended == Ended::Killed {
-        return Ok(report);
-    }
-    let folder = command.result_file.parent().unwrap_or(Path::new("."));
-    let written = tempfile::tempfile_in(folder).and_then(|mut file| {
-        file.write_all(&vec![0; PROBE_BYTES])?;
-        file.sync_all()
-    });
-    match written.or_failed_to("write", &command.result_file) {
-        Err(error) if error.is_of_surroundings() => Err(error),
-        Ok(()) | Err(_) => Ok(report),
-    }
-}
-
 fn ended_by(end: Result<JobEnd, Error>) -> Result<Ended, Error> {
     Ok(match end {
-        Err(error @ Error::Refused(_)) => return Err(error),
+        Err(error @ (Error::Refused(_) | Error::Hold { .. })) => return Err(error),
         Ok(end @ (JobEnd::Exited(_) | JobEnd::Killed)) => Ended::Exited(end.code()),
         Ok(JobEnd::TimedOut) => Ended::TimedOut,
         Err(error @ Error::Start { .. }) => Ended::NotStarted(error.with_causes()),

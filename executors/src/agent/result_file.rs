@@ -1,16 +1,45 @@
 //! The result file: read tolerantly, written strictly.
 
+use super::AgentCommand;
+use crate::{Error, OrFailedTo as _};
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
-use tm_scheduler::{Claim, ClaimStatus, ResultFile, one_line};
+use tm_scheduler::{AgentReport, Claim, ClaimStatus, Ended, ResultFile, one_line};
 
 /// A longer file is no result.
 const MOST_RESULT_BYTES: u64 = 1024 * 1024;
 /// A result file that can't be read is read again after these pauses, about two seconds in all.
 const REREAD_AFTER: [u64; 7] = [10, 20, 40, 80, 160, 320, 1_280];
+/// So much has to go onto the disk for a result.
+const PROBE_BYTES: usize = 64 * 1024;
 /// The status stands within so many lines.
 const STATUS_LINES: usize = 12;
+
+/// Takes no agent for one that left no result when nobody could have written one.
+///
+/// # Errors
+/// There is no room for one.
+pub(super) fn check_room(command: &AgentCommand, report: &AgentReport) -> Result<(), Error> {
+    // Of one that somebody ended nobody expects a result.
+    if matches!(report.result, ResultFile::Claimed(_)) || report.ended == Ended::Killed {
+        return Ok(());
+    }
+    let folder = command.result_file.parent().unwrap_or(Path::new("."));
+    let written = tempfile::tempfile_in(folder).and_then(|mut file| {
+        file.write_all(&vec![0; PROBE_BYTES])?;
+        file.sync_all()
+    });
+    let written = written.or_failed_to("write", &command.result_file);
+    written.or_else(|error| {
+        if error.is_of_surroundings() {
+            Err(error)
+        } else {
+            Ok(())
+        }
+    })
+}
 
 /// Reads a result file. What it says has no orders to a terminal and no secrets in it any more.
 ///
