@@ -57,7 +57,11 @@ pub(crate) async fn run_setup(
         .with_settings_kept_in(&directory.kept_settings())?;
     let (agents, programs, test_command) = preflight(project, &header.plan, tasks)?;
     let executor = project.executor_of_run()?;
-    tried(project, programs).await?;
+    // A run whose jobs go on sees to them first: they may have all the room that a first job would wait for.
+    let goes_on = matches!(begins, Begins::Again(_)) && executor.has_jobs();
+    if !goes_on {
+        tried(project, programs).await?;
+    }
     unless_interrupted(executor.ask_for_secrets()).await??;
     warn_of_locks(project);
     mend_references(project);

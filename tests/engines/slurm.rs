@@ -28,14 +28,15 @@ fn begun(arguments: &[&str]) -> Option<Waiting<Cluster>> {
     Some(Waiting::begin(scene, cluster, run))
 }
 
-fn resumed(scene: &Scene, cluster: &Cluster) -> Value {
+/// The report of a run that goes on, and what it said.
+fn resumed(scene: &Scene, cluster: &Cluster) -> (Value, String) {
     let output = cluster
         .with(scene.tm(&["waves", "resume"]))
         .output()
         .expect("tm");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}");
-    scene.report()
+    (scene.report(), said)
 }
 
 #[test]
@@ -52,7 +53,7 @@ fn a_run_over_three_nodes_of_which_one_dies_with_tm_lands_each_task_once() {
     cluster.kill_node(&node);
     run.kill().expect("it runs");
     run.wait().expect("it ends");
-    let report = resumed(&scene, &cluster);
+    let (report, _) = resumed(&scene, &cluster);
     assert_all_landed(&report);
     assert_landed_once(&scene, &report);
     assert_placed(&report, |place| {
@@ -340,7 +341,9 @@ esac"#;
     run.kill().expect("it runs");
     run.wait().expect("it ends");
     write(&scene.path("go"), "");
-    let report = resumed(&scene, &cluster);
+    let (report, said) = resumed(&scene, &cluster);
+    let first = "a first job ran";
+    assert!(!said.contains(first), "its own ones come first: {said}");
     assert_all_landed(&report);
     assert_eq!(attempts(&report), (6, 6), "{report}");
     assert_landed_once(&scene, &report);

@@ -176,6 +176,11 @@ impl Executor {
         }
     }
 
+    /// Tells whether jobs of an earlier process may go on, on other machines.
+    pub fn has_jobs(&self) -> bool {
+        self.engines.iter().any(|engine| engine.has_jobs())
+    }
+
     /// Has temporary files of jobs in this folder from now on, which exists, and which all machines see that run them.
     #[must_use]
     pub fn with_temporary_folder(self, temporary: PathBuf) -> Self {

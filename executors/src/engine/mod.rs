@@ -69,6 +69,11 @@ pub trait Engine: Debug + Send + Sync {
         Box::pin(async {})
     }
 
+    /// Tells whether it has jobs that an earlier process may have started, on other machines.
+    fn has_jobs(&self) -> bool {
+        false
+    }
+
     /// Waits until nothing is left to be taken away of jobs that are over.
     fn settled(&self) -> Pending<'_, ()> {
         Box::pin(async {})

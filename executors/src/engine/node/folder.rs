@@ -5,6 +5,7 @@
 //! moment. They are there from the beginning: that a file has come into being is what file systems of many machines tell
 //! last.
 
+use super::VERSION;
 use crate::{Error, OrFailedTo as _, json_file};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -266,6 +267,23 @@ impl JobFolder {
 
     pub(super) fn set_wishes(&self, wishes: &Wishes) -> Result<(), Error> {
         self.replace(WISHES, wishes)
+    }
+
+    /// Says so where tm on the node is another one than here.
+    pub(super) fn other_version(&self) -> Option<String> {
+        let (State::Running(Running { copy, .. }) | State::Ended(Ended { copy, .. })) =
+            self.state().ok()?
+        else {
+            return None;
+        };
+        let (there, here) = (copy.version, VERSION);
+        let is_other = !there.is_empty() && there != here;
+        is_other.then(|| {
+            format!(
+                "tm on `{}` has version {there}, and here it has {here}",
+                copy.node
+            )
+        })
     }
 
     /// Returns the file for what whoever starts the job has to say.

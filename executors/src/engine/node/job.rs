@@ -3,9 +3,9 @@
 //! What a job works on is somebody else's again when one of three things is sure: a copy said that all of it is gone, its
 //! engine is sure of that, or tm took the lease itself, so that no copy ever begins. Where none is, the job is out of reach.
 
-use super::folder::{Copy, Ended, How, JobFolder, Lease, Running, State, Wishes};
+use super::folder::{Copy, Ended, How, JobFolder, Lease, State, Wishes};
 use super::told::UNHEARD_LIMIT;
-use super::{Launcher, Loss, Standing, VERSION};
+use super::{Launcher, Loss, Standing};
 use crate::engine::{Ending, Job, JobEnd, JobHandle, Pending, Whereabouts};
 use crate::{Error, now};
 use serde::{Deserialize, Serialize};
@@ -274,23 +274,6 @@ impl RemoteJob {
         )
     }
 
-    /// Says so where tm on the node is another one than here.
-    fn other_version(&self) -> Option<String> {
-        let (State::Running(Running { copy, .. }) | State::Ended(Ended { copy, .. })) =
-            self.folder.state().ok()?
-        else {
-            return None;
-        };
-        let (there, here) = (copy.version, VERSION);
-        let is_other = !there.is_empty() && there != here;
-        is_other.then(|| {
-            format!(
-                "tm on `{}` has version {there}, and here it has {here}",
-                copy.node
-            )
-        })
-    }
-
     fn not_started(&self, why: &str) -> Error {
         let (program, folder) = self.label();
         let source = io::Error::other(why.to_owned());
@@ -396,7 +379,9 @@ impl Job for RemoteJob {
             _ => Vec::new(),
         };
         let told = loss.chain(printed).chain(second).chain(lost);
-        told.chain(self.other_version()).chain(of_node).collect()
+        told.chain(self.folder.other_version())
+            .chain(of_node)
+            .collect()
     }
 }
 

@@ -139,6 +139,10 @@ impl Engine for RemoteEngine {
         })
     }
 
+    fn has_jobs(&self) -> bool {
+        self.own_jobs().next().is_some()
+    }
+
     fn settled(&self) -> Pending<'_, ()> {
         self.launcher.settled()
     }
