@@ -83,8 +83,10 @@ pub fn first_manifests(project: &Project, planned: &Planned) -> Result<String, E
     };
     let wave = planned.plan.waves().into_iter().next().unwrap_or_default();
     let tasks = wave.into_iter().map(|placed| &placed.task);
-    let documents = tasks.filter(is_there).map(|task| {
-        kubernetes::manifest(project.pods(), &format!("job-{}", task.id), &about(task))
+    // Names of folders of jobs are six letters or digits, whatever is run there.
+    let documents = (1..).zip(tasks.filter(is_there)).map(|(number, task)| {
+        let folder = format!("job-{number:06}");
+        kubernetes::manifest(project.pods(), &folder, &about(task))
     });
     let documents: Vec<String> = documents.collect::<Result<_, _>>()?;
     if documents.is_empty() {

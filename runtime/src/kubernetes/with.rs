@@ -10,7 +10,6 @@ use tm_executors::Error;
 use tm_executors::engine::kubernetes::{KubernetesLauncher, KubernetesRequest, Resources};
 use tm_executors::engine::node::{JobDescription, RemoteEngine};
 use tm_executors::engine::{Executor, PlaceFinding};
-use tm_store::run::ProjectDirectory;
 
 /// Has jobs known that are pods.
 pub(crate) fn known(executor: Executor, pods: PodsOf<'_>) -> Executor {
@@ -66,10 +65,11 @@ fn request(pods: PodsOf<'_>) -> KubernetesRequest {
         settings,
     } = pods;
     let kubernetes = settings.kubernetes.clone();
+    let name = project.path().file_name().unwrap_or_default();
     let volumes = kubernetes.volumes.into_iter();
     let sizes = kubernetes.by_complexity.iter();
     KubernetesRequest {
-        project: plain_name(project),
+        project: name.to_string_lossy().into_owned(),
         jobs: project.jobs_folder(),
         context: kubernetes.context,
         namespace: kubernetes.namespace,
@@ -92,18 +92,5 @@ fn resources(resources: &KubernetesResources) -> Resources {
     Resources {
         requests: amounts(&resources.requests),
         limits: amounts(&resources.limits),
-    }
-}
-
-/// The project's name as names of objects may have it.
-fn plain_name(project: &ProjectDirectory) -> String {
-    let name = project.path().file_name().unwrap_or_default();
-    let name = name.to_string_lossy().to_lowercase();
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric();
-    let name = name.replace(|letter| !is_plain(letter), "-");
-    let name: String = name.trim_matches('-').chars().take(24).collect();
-    match name.trim_end_matches('-') {
-        "" => "project".to_owned(),
-        name => name.to_owned(),
     }
 }

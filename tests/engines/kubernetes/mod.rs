@@ -11,6 +11,7 @@ mod nights;
 mod pod;
 mod report;
 mod runs;
+mod settings;
 
 use std::process::{Command, Stdio};
 

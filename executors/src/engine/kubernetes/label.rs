@@ -4,6 +4,7 @@
 //! Jobs for its own. So what tells them apart is in the folder that only one of them has.
 
 use super::KubernetesRequest;
+use super::names::project_name;
 use std::fs;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, Write as _};
@@ -11,15 +12,15 @@ use std::path::Path;
 
 /// The file, in the folder of all jobs.
 const FILE: &str = "kubernetes-id";
-/// No such file is longer.
-const MOST_BYTES: u64 = 64;
+/// No such file is longer: with the project's name it is a label's value.
+const MOST_BYTES: u64 = 32;
 
 /// Returns the label's value; one that is the project's alone once there are jobs.
 pub(super) fn project_label(request: &KubernetesRequest) -> String {
-    let own = read(&request.jobs.join(FILE));
-    match own {
-        Some(own) => format!("{}-{own}", request.project),
-        None => request.project.clone(),
+    let name = project_name(&request.project);
+    match read(&request.jobs.join(FILE)) {
+        Some(own) => format!("{name}-{own}"),
+        None => name,
     }
 }
 
@@ -50,7 +51,8 @@ fn make(jobs: &Path) -> io::Result<()> {
 fn read(path: &Path) -> Option<String> {
     let bytes = tm_untrusted::read(path, MOST_BYTES).ok()?;
     let text = String::from_utf8(bytes).ok()?;
-    let is_own = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let is_own = !text.is_empty() && text.bytes().all(is_digit);
     is_own.then_some(text)
 }
 

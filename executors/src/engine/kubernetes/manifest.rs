@@ -3,6 +3,7 @@
 //!
 //! A container finds nothing of tm's in its manifest but the job's folder, and a secret by its name alone.
 
+use super::names::{job_name, label_value};
 use super::template::{self, CONTAINER};
 use super::{KubernetesRequest, Resources};
 use crate::Error;
@@ -22,10 +23,6 @@ const LABELS: [(&str, &str); 3] = [
     ("TM_TASK_ID", "tm/task"),
     ("TM_ATTEMPT", "tm/attempt"),
 ];
-/// So many characters has a label's value at the most.
-const MOST_OF_LABEL: usize = 63;
-/// So much of the project's name is in the names of Jobs, to which Kubernetes adds some for those of pods.
-const MOST_OF_PROJECT: usize = 36;
 /// So long a Job that is over stays where nobody deletes it, in seconds, on clusters that know this.
 const KEPT_SECONDS: u32 = 24 * 60 * 60;
 /// So long a pod has to end when it is asked to, in seconds: tm needs a few.
@@ -103,7 +100,7 @@ impl Manifest {
         let mut labels = json!({
             "app.kubernetes.io/managed-by": "tm",
             PROJECT: self.project,
-            JOB: job.name(),
+            JOB: label_value(job.name()),
         });
         for (mark, label) in LABELS {
             if let Some((_, value)) = about.env_markers.iter().find(|(name, _)| name == mark) {
@@ -116,7 +113,7 @@ impl Manifest {
         });
         json!({
             "metadata": {
-                "name": name(&self.project, job),
+                "name": job_name(&self.project, job),
                 "labels": labels,
                 "annotations": annotations,
             },
@@ -219,17 +216,6 @@ fn defaults(request: &KubernetesRequest) -> Value {
     pod
 }
 
-/// Returns the Job of a job's folder: whoever asks for it twice asks for the same.
-pub(super) fn name(project: &str, job: &JobFolder) -> String {
-    let project: String = project.chars().take(MOST_OF_PROJECT).collect();
-    // Names of folders tell small letters from capitals, those of Jobs don't.
-    let own = job.name().strip_prefix("job-").unwrap_or(job.name());
-    let own: Vec<String> = own.bytes().map(|byte| format!("{byte:02x}")).collect();
-    let own = own.concat();
-    let own = &own[own.len().saturating_sub(18)..];
-    format!("tm-{}-{own}", project.trim_matches('-'))
-}
-
 fn volume(number: usize) -> String {
     format!("tm-volume-{number}")
 }
@@ -247,15 +233,6 @@ fn command(tm_program: &str, job: &JobFolder) -> [String; 8] {
         "--name".to_owned(),
         "$(NODE_NAME)".to_owned(),
     ]
-}
-
-/// Returns a text as a label may have it.
-fn label_value(text: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
-    let plain = text.replace(|letter| !is_plain(letter), "_");
-    let short: String = plain.chars().take(MOST_OF_LABEL).collect();
-    let is_end = |letter: char| !letter.is_ascii_alphanumeric();
-    short.trim_matches(is_end).to_owned()
 }
 
 /// Puts what one value says on top of another one: maps entry by entry, all else as a whole.
@@ -279,6 +256,9 @@ fn extend(list: &mut Value, more: impl Iterator<Item = Value>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::kubernetes::label::own_project_label;
+    use proptest::prelude::*;
+    use regex::Regex;
     use std::path::Path;
     use std::time::Duration;
     use tm_scheduler::Complexity;
@@ -436,5 +416,47 @@ spec:
             error.to_string().contains("`kubernetes.image` is not set"),
             "{error}"
         );
+    }
+
+    /// Letters of every kind, and as many as names may have and more.
+    const ODD: &str = "(?s)[a-zA-Z0-9]{0,40}.{0,40}[-_./: A-Za-zé0-9]{0,60}";
+
+    fn assert_label_values(labels: &Value) {
+        let valid = Regex::new("^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$").expect("a regex");
+        for (name, value) in labels.as_object().expect("a map") {
+            let value = value.as_str().expect("a text");
+            assert!(
+                valid.is_match(value) && value.len() <= 63,
+                "{name}: {value:?}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn names_and_labels_are_valid_whatever_things_are_called(
+            project in ODD,
+            folder in ODD,
+            marks in [ODD, ODD, ODD],
+        ) {
+            let jobs = tempfile::tempdir().expect("a folder");
+            let request = KubernetesRequest { project, jobs: jobs.path().to_owned(), ..request() };
+            let label = own_project_label(&request);
+            let names = LABELS.map(|(name, _)| name.to_owned());
+            let about = JobDescription {
+                env_markers: names.into_iter().zip(marks).collect(),
+                ..about()
+            };
+            let folder = JobFolder::at(&Path::new("/srv").join(format!("job-{}", folder.replace('/', ""))));
+            let manifest = Manifest::read(&request, &label).expect("no template");
+            let job = manifest.job(&folder, &about).expect("a job");
+            let job = serde_json::to_value(job).expect("JSON");
+            let name = job["metadata"]["name"].as_str().expect("a name");
+            // What Kubernetes adds for the pod has room, too.
+            let valid = Regex::new("^[a-z0-9]([-a-z0-9]{0,56}[a-z0-9])?$").expect("a regex");
+            prop_assert!(valid.is_match(name), "{}", name);
+            assert_label_values(&job["metadata"]["labels"]);
+            assert_label_values(&job["spec"]["template"]["metadata"]["labels"]);
+        }
     }
 }

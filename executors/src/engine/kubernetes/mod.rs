@@ -11,6 +11,7 @@ mod known;
 mod label;
 mod looking;
 mod manifest;
+mod names;
 mod seen;
 mod standing;
 mod template;
@@ -36,7 +37,7 @@ const NAME: &str = "kubernetes";
 /// What jobs of one project ask Kubernetes for.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct KubernetesRequest {
-    /// The project, of small letters, digits and `-`.
+    /// The project, by any name: what labels can't have of it is left out.
     pub project: String,
     /// The folder of all jobs of the project.
     pub jobs: PathBuf,

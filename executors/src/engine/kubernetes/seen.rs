@@ -1,6 +1,7 @@
 //! What was last heard of Jobs and pods of a project. Knows neither which jobs are wanted nor what they stand for.
 
 use super::manifest::{FOLDER, JOB};
+use super::names::label_value;
 use super::watching::Heard;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
@@ -75,7 +76,8 @@ impl Seen {
 
     /// Returns the pods of a job, by the name of its folder, the oldest first.
     pub(super) fn pods_of(&self, folder: &str) -> Vec<&Pod> {
-        let is_its = |pod: &&Pod| pod.labels().get(JOB).is_some_and(|label| label == folder);
+        let folder = label_value(folder);
+        let is_its = |pod: &&Pod| pod.labels().get(JOB).is_some_and(|label| *label == folder);
         let mut pods: Vec<&Pod> = self.pods.by_name.values().filter(is_its).collect();
         pods.sort_by_key(|pod| pod.creation_timestamp());
         pods

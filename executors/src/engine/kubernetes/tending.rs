@@ -7,7 +7,8 @@ use super::KubernetesRequest;
 use super::cluster::{Cluster, Trouble};
 use super::known::OfCluster;
 use super::label::own_project_label;
-use super::manifest::{Manifest, name};
+use super::manifest::Manifest;
+use super::names::job_name;
 use super::seen::Seen;
 use super::standing::has_ended;
 use super::watching::watch;
@@ -137,7 +138,7 @@ impl Tended {
     }
 
     pub(super) fn name(&self, job: &JobFolder) -> String {
-        name(&self.cluster().project, job)
+        job_name(&self.cluster().project, job)
     }
 
     /// Sends jobs for as long as there is room; returns when to try again.
