@@ -31,8 +31,8 @@ pub fn check(pods: PodsOf<'_>, folders: &[&Path]) -> Result<(), Error> {
     }
     let launcher = launcher(pods);
     let folders = [&[pods.project.path()], folders].concat();
-    launcher.request().check_paths(&folders)?;
-    launcher.check_settings()
+    launcher.check_settings()?;
+    launcher.request().check_paths(&folders)
 }
 
 /// Looks at everything that jobs need of the cluster, where this build can.

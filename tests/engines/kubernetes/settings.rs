@@ -1,5 +1,6 @@
-//! What would be applied, before there is any cluster.
+//! What would be applied, and what of the settings is refused, before there is any cluster.
 
+use crate::engines::scenes::jobs;
 use crate::scene::{HONEST, Scene};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -52,4 +53,29 @@ fn what_is_shown_has_valid_labels_and_a_name_of_its_own_whatever_tasks_are_calle
         assert_eq!(metadata["labels"]["tm/job"], folder);
     }
     assert_eq!(names.len(), tasks.len(), "{shown}");
+}
+
+#[test]
+fn what_no_cluster_takes_is_refused_by_the_plan_by_doctor_and_before_anything_starts() {
+    let scene = Scene::new(&[("1", "Add one", &[])], HONEST);
+    let change = (
+        "TM_KUBERNETES_VOLUMES",
+        r#"[{"claim": "work", "path": "/proc"}]"#,
+    );
+    let words = "`kubernetes.volumes.0.path` is `/proc`, and has to be an absolute path";
+    let calls = [
+        scene.tm(&PLAN),
+        scene.tm(&["doctor", "--on", "kubernetes"]),
+        scene.run_command(&["--on", "kubernetes"]),
+    ];
+    for call in calls {
+        let shown = format!("{call:?}");
+        let output = with(&scene, call, change);
+        assert_ne!(output.status.code(), Some(0), "{shown}");
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(said.matches(words).count(), 1, "{shown}: {said}");
+    }
+    assert_eq!(jobs(&scene).len(), 0);
 }

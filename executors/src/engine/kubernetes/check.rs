@@ -2,6 +2,7 @@
 
 use super::cluster::{Cluster, Connection, Trouble};
 use super::manifest::Manifest;
+use super::settings;
 use crate::engine::node::{JobDescription, JobFolder};
 use crate::engine::{PlaceFinding, Soundness};
 use k8s_openapi::api::authorization::v1::{
@@ -52,6 +53,10 @@ fn bad(what: &'static str, found: impl Into<String>, hint: &str) -> PlaceFinding
 
 /// Looks at everything, in the order in which jobs need it.
 pub(super) async fn findings(cluster: &Cluster) -> Vec<PlaceFinding> {
+    if let Err(error) = settings::check(cluster.request()) {
+        let hint = "docs/engines.md has the settings of `kubernetes`, and what they may be";
+        return vec![bad("settings", error.to_string(), hint)];
+    }
     let connection = match cluster.connection().await {
         Ok(connection) => connection,
         Err(trouble) => {

@@ -5,7 +5,7 @@
 
 use super::names::{job_name, label_value};
 use super::template::{self, CONTAINER};
-use super::{KubernetesRequest, Resources};
+use super::{KubernetesRequest, Resources, settings};
 use crate::Error;
 use crate::engine::node::{JobDescription, JobFolder};
 use k8s_openapi::api::batch::v1::Job;
@@ -29,6 +29,8 @@ const KEPT_SECONDS: u32 = 24 * 60 * 60;
 const GRACE_SECONDS: u32 = 15;
 /// So long a node that nobody hears of may come back, in seconds, before its pods are given up.
 const AWAY_SECONDS: u32 = 60;
+/// The most seconds that a deadline may have.
+const MOST_SECONDS: u64 = i32::MAX as u64;
 
 /// What manifests of jobs are made of.
 #[derive(Clone, Debug)]
@@ -40,8 +42,12 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    /// Reads the template, and looks whether anything is missing.
+    /// Checks the settings, and reads the template.
+    ///
+    /// # Errors
+    /// One of them is of no use.
     pub(super) fn read(request: &KubernetesRequest, project: &str) -> Result<Self, Error> {
+        settings::check(request)?;
         let template = match &request.template {
             None => template::nothing(),
             Some(path) => {
@@ -85,7 +91,8 @@ impl Manifest {
         let mut containers = spec.iter().flat_map(|spec| &spec.containers);
         let has_image = containers
             .find(|container| container.name == CONTAINER)
-            .is_some_and(|container| container.image.is_some());
+            .and_then(|container| container.image.as_ref())
+            .is_some_and(|image| !image.is_empty());
         if has_image {
             Ok(job)
         } else {
@@ -211,7 +218,7 @@ fn defaults(request: &KubernetesRequest) -> Value {
     });
     // Of a pod it counts from when it is on a node; that of a Job would go on while it waits.
     if let Some(time) = request.time {
-        pod["activeDeadlineSeconds"] = json!(time.as_secs().max(1));
+        pod["activeDeadlineSeconds"] = json!(time.as_secs().clamp(1, MOST_SECONDS));
     }
     pod
 }

@@ -13,6 +13,7 @@ mod looking;
 mod manifest;
 mod names;
 mod seen;
+mod settings;
 mod standing;
 mod template;
 mod tending;

@@ -4,8 +4,13 @@
 
 use crate::engine::node::JobFolder;
 
-/// So many characters has a label's value at the most.
+/// So many characters have a label's value and a DNS label at the most.
 const MOST_OF_LABEL: usize = 63;
+/// What [`is_label`] asks for.
+pub(super) const LABEL: &str =
+    "small letters, digits and `-`, a letter or digit at both ends, 63 at the most";
+/// So many has a DNS subdomain.
+const MOST_OF_SUBDOMAIN: usize = 253;
 /// So much of a project's name is in its label, to which what tells it from others is added.
 const MOST_OF_PROJECT: usize = 24;
 /// So much of a project's label is in the names of Jobs, to which Kubernetes adds some for those of pods.
@@ -43,4 +48,26 @@ pub(super) fn label_value(text: &str) -> String {
     let short: String = plain.chars().take(MOST_OF_LABEL).collect();
     let is_end = |letter: char| !letter.is_ascii_alphanumeric();
     short.trim_matches(is_end).to_owned()
+}
+
+/// Whether a text is a DNS label, as names of namespaces, containers and volumes are.
+pub(super) fn is_label(text: &str) -> bool {
+    text.len() <= MOST_OF_LABEL && is_part(text)
+}
+
+/// Whether a text is a DNS subdomain, as names of most objects are.
+pub(super) fn is_subdomain(text: &str) -> bool {
+    text.len() <= MOST_OF_SUBDOMAIN && text.split('.').all(is_part)
+}
+
+fn is_part(text: &str) -> bool {
+    let is_plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
+    let is_whole = !text.is_empty() && !text.starts_with('-') && !text.ends_with('-');
+    is_whole && text.bytes().all(is_plain)
+}
+
+/// Whether a text is a name with or without the domain of who gave it, as those of resources are.
+pub(super) fn is_qualified(text: &str) -> bool {
+    let (domain, name) = text.split_once('/').unwrap_or(("given", text));
+    is_subdomain(domain) && !name.is_empty() && label_value(name) == name
 }
