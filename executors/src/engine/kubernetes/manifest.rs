@@ -4,7 +4,7 @@
 //! A container finds nothing of tm's in its manifest but the job's folder, and a secret by its name alone.
 
 use super::names::{job_name, label_value};
-use super::template::{self, CONTAINER};
+use super::template::{self, CONTAINER, VARIABLES, VOLUME};
 use super::{KubernetesRequest, Resources, settings};
 use crate::Error;
 use crate::engine::node::{JobDescription, JobFolder};
@@ -155,11 +155,7 @@ impl Manifest {
         let mounts = (request.volumes.iter().enumerate())
             .map(|(number, (_, path))| json!({"name": volume(number), "mountPath": path}));
         extend(&mut container["volumeMounts"], mounts);
-        let variables = [
-            ("POD_NAME", "metadata.name"),
-            ("NODE_NAME", "spec.nodeName"),
-        ];
-        let variables = (variables.into_iter()).map(
+        let variables = (VARIABLES.into_iter()).map(
             |(name, field)| json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": field}}}),
         );
         extend(&mut container["env"], variables);
@@ -224,7 +220,7 @@ fn defaults(request: &KubernetesRequest) -> Value {
 }
 
 fn volume(number: usize) -> String {
-    format!("tm-volume-{number}")
+    format!("{VOLUME}{number}")
 }
 
 fn command(tm_program: &str, job: &JobFolder) -> [String; 8] {
