@@ -3,7 +3,7 @@
 use crate::error::{Error, MissingProgram};
 use crate::project::Project;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tm_config::{RunsOn, Settings};
 use tm_presets::{Recipe, recipe};
 use tm_runtime::AgentChoice;
@@ -82,9 +82,9 @@ impl ProgramsByPlace {
     }
 
     /// Refuses those that are to be started on this machine and are not there; a first job looks for others.
-    pub(crate) fn refuse_missing_here(&self) -> Result<(), Error> {
+    pub(crate) fn refuse_missing_here(&self, root: &Path) -> Result<(), Error> {
         let mut here = self.0.get(&RunsOn::Local).into_iter().flatten();
-        here.try_for_each(|(program, agent)| found(program, agent).map(drop))
+        here.try_for_each(|(program, agent)| found(program, agent, root).map(drop))
     }
 
     fn add(&mut self, place: RunsOn, recipe: &Recipe) -> Result<(), Error> {
@@ -100,20 +100,39 @@ pub fn place_of(recipe: &Recipe, settings: &Settings) -> RunsOn {
     recipe.on.unwrap_or(settings.waves.on)
 }
 
-/// Returns where the program of an agent is.
+/// Returns where the program of an agent is. A path that begins nowhere is one in the checkout that the agent works in, so
+/// it is looked for in `root`, the top of the user's own.
 ///
 /// # Errors
 /// It is not on this machine.
-pub fn find_program(recipe: &Recipe) -> Result<PathBuf, Error> {
-    found(&recipe.program(&std::env::current_exe()?)?, &recipe.name)
+pub fn find_program(recipe: &Recipe, root: &Path) -> Result<PathBuf, Error> {
+    let program = recipe.program(&std::env::current_exe()?)?;
+    found(&program, &recipe.name, root)
 }
 
-fn found(program: &str, agent: &str) -> Result<PathBuf, Error> {
-    which::which(program).map_err(|_| {
+fn found(program: &str, agent: &str, root: &Path) -> Result<PathBuf, Error> {
+    which::which_in(program, std::env::var_os("PATH"), root).map_err(|_| {
         Error::NoProgram(MissingProgram {
             program: program.to_owned(),
             agent: agent.to_owned(),
             place: None,
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relative_path_is_looked_for_in_the_repository_wherever_tm_was_started() {
+        let root = tempfile::tempdir().expect("a folder");
+        let program = root.path().join("agent.bin");
+        let own = std::env::current_exe().expect("a program");
+        std::fs::copy(own, &program).expect("copied");
+        let looked = |path: &str| found(path, "mine", root.path()).ok();
+        assert_eq!(looked("./agent.bin"), Some(program));
+        assert_eq!(looked("agent.bin"), None, "it is in no folder of `PATH`");
+        assert_eq!(looked("./another.bin"), None);
+    }
 }

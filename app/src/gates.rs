@@ -2,7 +2,8 @@
 
 use crate::agents::{find_program, place_of};
 use crate::error::Error;
-use tm_config::{Gate, GatePhase, RunsOn, Settings, is_plain_name};
+use crate::project::Project;
+use tm_config::{Gate, GatePhase, RunsOn, is_plain_name};
 use tm_executors::findings::check_pattern;
 use tm_presets::recipe;
 
@@ -10,7 +11,8 @@ use tm_presets::recipe;
 ///
 /// # Errors
 /// One can't be asked.
-pub fn check_gates(settings: &Settings) -> Result<(), Error> {
+pub fn check_gates(project: &Project) -> Result<(), Error> {
+    let settings = &project.loaded.settings;
     for (number, gate) in settings.gates.iter().enumerate() {
         if !is_plain_name(&gate.name) {
             return wrong(gate, "a name has letters, digits, `-` and `_`");
@@ -21,7 +23,7 @@ pub fn check_gates(settings: &Settings) -> Result<(), Error> {
         }
         match (&gate.command, &gate.agent) {
             (Some(_), None) => of_command(gate)?,
-            (None, Some(agent)) => of_agent(gate, agent, settings)?,
+            (None, Some(agent)) => of_agent(gate, agent, project)?,
             (Some(_), Some(_)) | (None, None) => {
                 return wrong(gate, "it has either a `command` or an `agent`");
             }
@@ -49,7 +51,7 @@ fn of_command(gate: &Gate) -> Result<(), Error> {
         .or_else(|error| wrong(gate, format!("`lines` is no regular expression: {error}")))
 }
 
-fn of_agent(gate: &Gate, agent: &str, settings: &Settings) -> Result<(), Error> {
+fn of_agent(gate: &Gate, agent: &str, project: &Project) -> Result<(), Error> {
     if gate.lines.is_some() || gate.results.is_some() {
         return wrong(gate, "`lines` and `results` are for commands");
     }
@@ -59,9 +61,10 @@ fn of_agent(gate: &Gate, agent: &str, settings: &Settings) -> Result<(), Error> 
             "an agent judges work before it lands, not the merged tree",
         );
     }
+    let settings = &project.loaded.settings;
     let recipe = recipe(agent, settings)?;
     match place_of(&recipe, settings) {
-        RunsOn::Local => find_program(&recipe).map(drop),
+        RunsOn::Local => find_program(&recipe, project.root()).map(drop),
         // A first job looks for it.
         RunsOn::Slurm | RunsOn::Kubernetes => Ok(()),
     }

@@ -61,7 +61,7 @@ async fn try_out(
     let executor = project.executor_on(place)?;
     let tell = |why: &str| project.tell(&Notice::WaitsForPlace(why));
     let programs: Vec<String> = programs.keys().cloned().collect();
-    let tried = unless_interrupted(executor.try_out(&programs, tell)).await;
+    let tried = unless_interrupted(executor.try_out(&programs, project.root(), tell)).await;
     executor.settled().await;
     Ok(tried??)
 }

@@ -223,8 +223,8 @@ pub(crate) fn preflight(
 ) -> Result<(AgentChoice, ProgramsByPlace, Option<TestCommand>), Error> {
     let (agents, settings) = (agents(project)?, &project.loaded.settings);
     let programs = ProgramsByPlace::of_settings(settings, &agents)?.and_of_tasks(plan, &agents)?;
-    programs.refuse_missing_here()?;
-    crate::gates::check_gates(settings)?;
+    programs.refuse_missing_here(project.root())?;
+    crate::gates::check_gates(project)?;
     let template = settings.git.commit_template.as_deref();
     template
         .map(tm_presets::example_commit_message)

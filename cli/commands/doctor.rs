@@ -6,7 +6,7 @@ use super::{Perform, project_findings};
 use crate::display::{print_json, print_text};
 use crate::failure::{CommandFailure, ExitCode, Result};
 use crate::flags::{Flags, word};
-use crate::project::open_with;
+use crate::project::{open_with, root_around};
 use clap::Args;
 use itertools::Itertools as _;
 use serde::Serialize;
@@ -118,7 +118,7 @@ impl Perform for DoctorArguments {
         let project = open_with(start, on.given());
         match &project {
             Ok(project) => findings.extend(of_project(project).await),
-            Err(_) => findings.extend(agents(&load(start)?).await),
+            Err(_) => findings.extend(agents(&load(start)?, &root_around(start)).await),
         }
         let project = project.map_err(|failure| findings.push(Finding::failed("project", failure)));
         self.print(&findings);
@@ -176,7 +176,7 @@ async fn of_project(project: &Project) -> Vec<Finding> {
     findings.extend(commits(project));
     findings.extend(gates(project));
     findings.extend(project_findings::findings(project).await);
-    findings.extend(agents(&project.loaded).await);
+    findings.extend(agents(&project.loaded, project.root()).await);
     findings.extend([lock(project), storage(project)]);
     findings
 }
@@ -199,7 +199,7 @@ fn backlog(project: &Project) -> Finding {
 /// The gates of the settings; none where there are none.
 fn gates(project: &Project) -> Vec<Finding> {
     let settings = &project.loaded.settings;
-    let gates = check_gates(settings).map(|()| &settings.gates);
+    let gates = check_gates(project).map(|()| &settings.gates);
     Finding::each("gate", gates, |gate| Finding::good("gate", &gate.name))
 }
 
@@ -309,8 +309,8 @@ fn measured(line: &str, base: &Base) -> Finding {
 }
 
 /// Which agents there are, and whether one of those that the settings use can be started.
-async fn agents(loaded: &Loaded) -> Vec<Finding> {
-    let probes = match super::agents::versions(loaded).await {
+async fn agents(loaded: &Loaded, root: &Path) -> Vec<Finding> {
+    let probes = match super::agents::versions(loaded, root).await {
         Ok(probes) => probes,
         Err(failure) => return vec![Finding::failed(AGENT, failure)],
     };

@@ -44,7 +44,7 @@ impl Perform for Init {
         if settings.exists() {
             say!("{} is there already", settings.display());
         } else {
-            let found = found(proposal, &load(&root)?).await?;
+            let found = found(proposal, &load(&root)?, &root).await?;
             let answers = if is_asked {
                 answered(found, &root)?
             } else {
@@ -80,9 +80,9 @@ fn begin_backlog(path: &Path, is_asked: bool) -> Result<bool> {
 }
 
 /// What is found, and which agent of those that are here; says so.
-async fn found(proposal: Proposal, loaded: &Loaded) -> Result<Answers> {
+async fn found(proposal: Proposal, loaded: &Loaded, root: &Path) -> Result<Answers> {
     let chosen = loaded.settings.agent.for_phase("none");
-    let mut here = versions(loaded).await?;
+    let mut here = versions(loaded, root).await?;
     here.retain(|probe| probe.is_here() && probe.agent != "replay");
     let names = here.iter().map(|probe| probe.agent.as_str()).collect_vec();
     let agent = names

@@ -250,11 +250,12 @@ impl LoopOrder {
         let settings = &project.loaded.settings;
         if self.docker {
             let recipe = in_docker(recipe("claude", settings)?);
-            find_program(&recipe).map_err(|error| Error::NoSandbox(Box::new(error)))?;
+            find_program(&recipe, project.root())
+                .map_err(|error| Error::NoSandbox(Box::new(error)))?;
             return Ok(recipe);
         }
         let recipe = recipe(settings.agent.for_phase("none"), settings)?;
-        find_program(&recipe)?;
+        find_program(&recipe, project.root())?;
         if self.max_cost.is_some() && !recipe.output.tells_cost() {
             project.tell(&notice::Notice::CostUntold(&recipe.name));
         }

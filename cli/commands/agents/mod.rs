@@ -84,29 +84,29 @@ pub(super) fn used(settings: &Settings) -> BTreeSet<&str> {
 }
 
 /// What is known of every agent without starting one.
-pub(super) fn probes(settings: &Settings) -> impl Iterator<Item = Probe> {
+pub(super) fn probes(settings: &Settings, root: &Path) -> impl Iterator<Item = Probe> {
     recipe_names(settings)
         .into_iter()
-        .map(|name| Probe::without_starting(&name, settings))
+        .map(|name| Probe::without_starting(&name, settings, root))
 }
 
 /// The same, with the versions of those that the project's own settings say nothing of, and what is used but not known.
-pub(super) async fn versions(loaded: &Loaded) -> Result<Vec<Probe>> {
+pub(super) async fn versions(loaded: &Loaded, root: &Path) -> Result<Vec<Probe>> {
     let settings = &loaded.settings;
     let used = used(settings).into_iter().map(ToOwned::to_owned);
     let names: BTreeSet<String> = recipe_names(settings).into_iter().chain(used).collect();
     let probe = |name: String| async move {
         if is_of_project(loaded, &name) {
-            return Ok(Probe::without_starting(&name, settings));
+            return Ok(Probe::without_starting(&name, settings, root));
         }
-        Probe::with_version(&name, settings).await
+        Probe::with_version(&name, settings, root).await
     };
     try_join_all(names.into_iter().map(probe)).await
 }
 
 impl Perform for ListAgents {
     async fn perform(self, start: &Path) -> Result {
-        let probes = probes(&load(start)?.settings).collect_vec();
+        let probes = probes(&load(start)?.settings, &root_around(start)).collect_vec();
         if self.json {
             return print_json(&probes);
         }
@@ -162,9 +162,10 @@ impl Perform for CheckAgents {
         if !self.trust {
             ask_for_trust(&loaded, &names)?;
         }
+        let root = root_around(start);
         let mut probes = Vec::new();
         for name in &names {
-            let probe = self.probe(name, settings).await?;
+            let probe = self.probe(name, settings, &root).await?;
             if !self.json {
                 print_data(&probe.report());
             }
@@ -178,8 +179,8 @@ impl Perform for CheckAgents {
 }
 
 impl CheckAgents {
-    async fn probe(&self, name: &str, settings: &Settings) -> Result<Probe> {
-        let mut probe = Probe::with_version(name, settings).await?;
+    async fn probe(&self, name: &str, settings: &Settings, root: &Path) -> Result<Probe> {
+        let mut probe = Probe::with_version(name, settings, root).await?;
         if self.live && probe.problem.is_none() {
             probe.try_out(self.model.as_deref(), settings).await?;
         }

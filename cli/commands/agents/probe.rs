@@ -52,7 +52,7 @@ struct Permissions {
 
 impl Probe {
     /// Looks for the program and starts nothing.
-    pub(crate) fn without_starting(name: &str, settings: &Settings) -> Self {
+    pub(crate) fn without_starting(name: &str, settings: &Settings, root: &Path) -> Self {
         let mut probe = Self {
             agent: name.to_owned(),
             used: used(settings).contains(name),
@@ -73,7 +73,7 @@ impl Probe {
         });
         let place = Some(place_of(&recipe, settings)).filter(|_| probe.used);
         probe.on = place.filter(|on| *on != RunsOn::Local).map(RunsOn::name);
-        match find_program(&recipe).map_err(CommandFailure::from) {
+        match find_program(&recipe, root).map_err(CommandFailure::from) {
             _ if probe.on.is_some() => {}
             Ok(program) => probe.program = Some(program),
             Err(failure) => {
@@ -86,8 +86,8 @@ impl Probe {
     }
 
     /// Looks for the program, and has it say its version where its recipe knows how.
-    pub(super) async fn with_version(name: &str, settings: &Settings) -> Result<Self> {
-        let mut probe = Self::without_starting(name, settings);
+    pub(super) async fn with_version(name: &str, settings: &Settings, root: &Path) -> Result<Self> {
+        let mut probe = Self::without_starting(name, settings, root);
         if let (Some(program), Ok(recipe)) = (&probe.program, recipe(name, settings)) {
             match version(program, &recipe).await? {
                 Ok(version) => probe.version = version,

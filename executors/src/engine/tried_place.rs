@@ -11,7 +11,7 @@ use tokio::time::Instant;
 const SEEN_WITHIN: Duration = Duration::from_mins(1);
 /// So often it is looked what a job waits for.
 const TOLD_EVERY: Duration = Duration::from_secs(1);
-/// Names of programs are no longer.
+/// The answer is no longer.
 const MOST_BYTES: u64 = 64 * 1024;
 /// So often it is looked.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -33,13 +33,15 @@ pub struct TriedPlace {
 
 impl Executor {
     /// Has a first job run that looks for programs, and writes a file once it sees one of tm's; tells what it waits for.
-    /// `None` where jobs run on this machine.
+    /// `None` where jobs run on this machine. Paths that begin nowhere are looked for in `root`, of which the checkouts are
+    /// that agents work in.
     ///
     /// # Errors
     /// It did not begin, or what it wrote is not seen here.
     pub async fn try_out(
         &self,
         programs: &[String],
+        root: &Path,
         mut tell: impl FnMut(&str),
     ) -> Result<Option<TriedPlace>, Error> {
         if self.tells_of_files() {
@@ -47,7 +49,7 @@ impl Executor {
         }
         let place = self.temporary_folder();
         let folder = tempfile::tempdir_in(&place).or_failed_to("make a folder in", &place)?;
-        let command = command(folder.path(), programs);
+        let command = command(folder.path(), programs, root);
         let begins = Instant::now();
         let mut job = self.start(&command).await?;
         let has_begun = begun(&mut *job, &mut tell).await;
@@ -64,11 +66,12 @@ impl Executor {
         let whereabouts = job.whereabouts();
         self.end(&mut *job, Duration::ZERO, folder.path()).await;
         if let (Some(Whereabouts::On(place)), Some((seen_after, missing))) = (whereabouts, seen) {
+            let name = |at: usize| programs.get(at).cloned();
             return Ok(Some(TriedPlace {
                 place,
                 begun_after,
                 seen_after,
-                missing,
+                missing: missing.into_iter().filter_map(name).collect(),
                 told: job.told(),
             }));
         }
@@ -93,16 +96,35 @@ async fn begun(job: &mut dyn Job, tell: &mut impl FnMut(&str)) -> bool {
     }
 }
 
-/// Writes down which of its words are no programs there. It ends by itself where nobody waits for it any more.
+/// Writes down which of its words after the first are no programs there, by their numbers, since a name may be of several
+/// lines. `command -v` also knows words of the shell, and takes what can't be started. It ends by itself where nobody waits
+/// for it any more.
 const SCRIPT: &str = r#"
-for program; do command -v "$program" > /dev/null || echo "$program"; done > missing
+root=$1; shift
+is_program() { [ -f "$1" ] && [ -x "$1" ]; }
+is_there() {
+    case $1 in
+    /*) is_program "$1"; return ;;
+    */*) is_program "$root/$1"; return ;;
+    esac
+    rest=$PATH:
+    while [ "$rest" ]; do
+        folder=${rest%%:*}
+        rest=${rest#*:}
+        case $folder in /*) ;; *) folder=$root/$folder ;; esac
+        if is_program "$folder/$1"; then return; fi
+    done
+    return 1
+}
+number=0
+for program; do is_there "$program" || echo $number; number=$((number + 1)); done > missing
 i=0; until [ -e here ] || [ $i = 3000 ]; do sleep 0.02; i=$((i + 1)); done
 mv missing there
 "#;
 
-fn command(folder: &Path, programs: &[String]) -> TreeCommand {
+fn command(folder: &Path, programs: &[String], root: &Path) -> TreeCommand {
     let (program, mut arguments) = shell_words(SCRIPT);
-    arguments.push("sh".into());
+    arguments.extend(["sh".into(), root.into()]);
     arguments.extend(programs.iter().map(Into::into));
     TreeCommand {
         program,
@@ -115,8 +137,8 @@ fn command(folder: &Path, programs: &[String]) -> TreeCommand {
     }
 }
 
-/// Writes what the job waits for, and waits for what it writes then: the programs that are missing.
-async fn seen(folder: &Path) -> Option<(Duration, Vec<String>)> {
+/// Writes what the job waits for, and waits for what it writes then: the numbers of the programs that are missing.
+async fn seen(folder: &Path) -> Option<(Duration, Vec<usize>)> {
     let begins = Instant::now();
     tm_untrusted::create_anew(&folder.join("here")).ok()?;
     loop {
@@ -124,7 +146,7 @@ async fn seen(folder: &Path) -> Option<(Duration, Vec<String>)> {
             let missing = String::from_utf8_lossy(&missing);
             return Some((
                 begins.elapsed(),
-                missing.lines().map(str::to_owned).collect(),
+                missing.lines().flat_map(str::parse).collect(),
             ));
         }
         if begins.elapsed() > SEEN_WITHIN {
@@ -145,4 +167,66 @@ fn not_seen(place: &Path, told: &[String]) -> String {
          settings say",
         place.display()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::run_within;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    /// Writes a file, and has it be a program or none.
+    #[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
+    fn file(path: &Path, mode: u32) {
+        fs::write(path, "#!/bin/sh\n").expect("written");
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("set");
+    }
+
+    /// Which programs the first job does not find.
+    async fn missing(root: &Path, search_path: &str, programs: &[&str]) -> Vec<usize> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let programs: Vec<String> = programs.iter().map(|&name| name.to_owned()).collect();
+        let mut command = command(folder.path(), &programs, root);
+        command.environment = vec![("PATH".into(), search_path.into())];
+        tm_untrusted::create_anew(&folder.path().join("here")).expect("made");
+        let ended = run_within(&command, SEEN_WITHIN).await.expect("it runs");
+        assert!(ended.is_some_and(|status| status.success()));
+        fs::remove_file(folder.path().join("here")).expect("removed");
+        seen(folder.path()).await.expect("an answer").1
+    }
+
+    #[tokio::test]
+    async fn only_what_could_be_started_in_a_checkout_is_a_program() {
+        let root = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| root.path().join(name);
+        for folder in ["bin/folder", "tools"] {
+            fs::create_dir_all(at(folder)).expect("made");
+        }
+        for program in ["bin/agent", "bin/two\nlines", "tools/agent.bin", "in-root"] {
+            file(&at(program), 0o755);
+        }
+        file(&at("bin/data"), 0o644);
+        let search_path = format!("{}:/usr/bin:/bin", at("bin").display());
+        let absolute = at("bin/agent").display().to_string();
+        let found = ["agent", "two\nlines", "./tools/agent.bin", &absolute, "sh"];
+        let none: [usize; 0] = [];
+        assert_eq!(missing(root.path(), &search_path, &found).await, none);
+        let not_found = [
+            "data",
+            "folder",
+            "if",
+            "cd",
+            "-v",
+            "",
+            "no\nagent",
+            "./agent",
+            "in-root",
+            "./data",
+        ];
+        let all: Vec<usize> = (0..not_found.len()).collect();
+        assert_eq!(missing(root.path(), &search_path, &not_found).await, all);
+        let from_root = format!("{search_path}:");
+        assert_eq!(missing(root.path(), &from_root, &["in-root"]).await, none);
+    }
 }
