@@ -60,6 +60,7 @@ pub fn plan(project: &Project, order: &PlanOrder) -> Result<Planned, Error> {
         backlog: source.path().to_owned(),
         refusal,
     })?;
+    refuse_unknown_places(&plan)?;
     let start = start.without_tests_alone(project, &run, &plan)?;
     start.tell(project)?;
     let limits = Limits {
@@ -73,6 +74,18 @@ pub fn plan(project: &Project, order: &PlanOrder) -> Result<Planned, Error> {
         limits,
         run,
         start,
+    })
+}
+
+/// Refuses tasks that name a place where no agents run.
+fn refuse_unknown_places(plan: &WavePlan) -> Result<(), Error> {
+    let mut named = plan.tasks.iter().filter_map(|placed| {
+        let on = placed.task.on.as_deref()?;
+        Some((&placed.task.id, on))
+    });
+    let unknown = named.find(|(_, on)| RunsOn::named(on).is_none());
+    Error::refuse(unknown, |(task, on)| {
+        Error::UnknownPlace(task.clone(), on.to_owned())
     })
 }
 

@@ -435,3 +435,21 @@ fn autopilot_looks_before_it_starts_and_not_twice_at_the_same() {
         "{allowed:#}"
     );
 }
+
+#[test]
+fn a_place_that_is_none_is_refused_by_the_plan_as_by_a_run() {
+    let backlog = r#"{"master": {"tasks": [{"id": 1, "title": "Document it", "status": "pending", "dependencies": [],
+        "metadata": {"on": "mars"}}]}}"#;
+    let scene = Scene::with_backlog(backlog, &traced());
+    let planned = scene.tm(&["waves", "plan"]).output().expect("tm");
+    for output in [planned, scene.run(&[])] {
+        let said = words(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("failed to find the place `mars` of task 1")
+                && said.contains("`tm waves run --help` lists what"),
+            "{said}"
+        );
+    }
+    assert_eq!(agents_started(&scene), 0);
+}

@@ -191,6 +191,11 @@ impl Reader {
             let message = "is no name of a model; it is left out";
             self.warn(*written, Some(&task.id), "metadata.model", message);
         }
+        let on = field("on").map(String::into_boxed_str);
+        if let (None, Some(written)) = (&on, members.get("on")) {
+            let message = "is no name of a place; it is left out";
+            self.warn(*written, Some(&task.id), "metadata.on", message);
+        }
         let category = task.metadata.category.clone();
         task.metadata = TaskMetadata::from(MetadataFields {
             tdd: self.tdd_mark(metadata, &members, &task.id),
@@ -201,7 +206,7 @@ impl Reader {
             test_command: field("test_command"),
             timeout_minutes: field("timeout_minutes").and_then(|text| text.parse().ok()),
             model,
-            on: field("on").map(String::into_boxed_str),
+            on,
         });
         task.complexity = task
             .complexity

@@ -133,6 +133,20 @@ fn a_model_is_a_name_and_never_an_option() {
 }
 
 #[test]
+fn a_place_that_is_no_text_is_left_out_and_told() {
+    for (written, read) in [(r#""slurm""#, Some("slurm")), (r#"["slurm"]"#, None)] {
+        let text = format!(
+            r#"{{"master": {{"tasks": [{{"id": 1, "title": "A", "status": "pending", "metadata": {{"on": {written}}}}}]}}}}"#
+        );
+        let backlog = Scene::new("tasks.json", &text).read();
+        assert_eq!(backlog.tasks[0].metadata.on.as_deref(), read, "{written}");
+        let warnings: Vec<String> = backlog.warnings.iter().map(ToString::to_string).collect();
+        let is_told = |warning: &String| warning.ends_with("is no name of a place; it is left out");
+        assert_eq!(warnings.iter().any(is_told), read.is_none(), "{warnings:?}");
+    }
+}
+
+#[test]
 fn an_id_that_no_program_could_be_told_is_none() {
     let text = r#"{"tasks": [{"id": "a\u0000b", "title": "one"}, {"id": " ", "title": "two"},
         {"id": "c d", "title": "three", "status": "pending", "subtasks": [{"id": "\u0000", "title": "four"}]}]}"#;
