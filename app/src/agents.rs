@@ -4,10 +4,10 @@ use crate::error::{Error, MissingProgram};
 use crate::project::Project;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use tm_config::{RunsOn, Settings};
+use tm_config::{Gate, GatePhase, RunsOn, Settings};
 use tm_presets::{Recipe, recipe};
-use tm_runtime::AgentChoice;
-use tm_scheduler::{Phase, WavePlan};
+use tm_runtime::{AgentChoice, gate_phase, place_asked_for};
+use tm_scheduler::{Phase, PlannedTask, WavePlan};
 
 /// The agents of the settings by kind of work, each with those that take over for it.
 pub(crate) fn agents(project: &Project) -> Result<AgentChoice, Error> {
@@ -52,33 +52,60 @@ pub(crate) struct ProgramsByPlace(pub(crate) BTreeMap<RunsOn, BTreeMap<String, S
 impl ProgramsByPlace {
     /// Returns those of all agents and reviewers of the settings.
     pub(crate) fn of_settings(settings: &Settings, agents: &AgentChoice) -> Result<Self, Error> {
-        let mut programs = Self(BTreeMap::from([(settings.waves.on, BTreeMap::new())]));
+        let mut programs = Self::of_set_ups(settings);
         for recipe in agents.all() {
             programs.add(place_of(recipe, settings), recipe)?;
         }
-        for reviewer in settings.gates.iter().flat_map(|gate| &gate.agent) {
-            let recipe = recipe(reviewer, settings)?;
-            programs.add(place_of(&recipe, settings), &recipe)?;
-        }
+        programs.add_reviewers(settings, |_| true)?;
         Ok(programs)
     }
 
-    /// Adds those of tasks that say themselves where their agents run.
-    pub(crate) fn and_of_tasks(
-        mut self,
+    /// Returns those that a run of a plan may start: of its tasks' agents, of who takes over for these, and of who is asked
+    /// to review such work.
+    pub(crate) fn of_plan(
         plan: &WavePlan,
+        settings: &Settings,
         agents: &AgentChoice,
     ) -> Result<Self, Error> {
-        for task in plan.tasks.iter().map(|placed| &placed.task) {
-            if let Some(on) = &task.on {
-                let unknown = || Error::UnknownPlace(task.id.clone(), on.to_string());
-                let place = RunsOn::named(on).ok_or_else(unknown)?;
-                for recipe in agents.for_phase(task.phase) {
-                    self.add(place, recipe)?;
-                }
+        let mut programs = Self::of_set_ups(settings);
+        let tasks = plan.tasks.iter().map(|placed| &placed.task);
+        let kinds: BTreeMap<(Phase, Option<&str>), &PlannedTask> = tasks
+            .map(|task| ((task.phase, task.on.as_deref()), task))
+            .collect();
+        for task in kinds.values() {
+            for recipe in agents.for_phase(task.phase) {
+                let place = place_asked_for(task, recipe).unwrap_or(settings.waves.on);
+                programs.add(place, recipe)?;
             }
         }
-        Ok(self)
+        let is_judged = |gate: &Gate, phase| {
+            let improves = phase == Phase::Green && settings.tdd.refactor;
+            gate.is_asked_for(gate_phase(phase))
+                || improves && gate.is_asked_for(GatePhase::Refactor)
+        };
+        programs.add_reviewers(settings, |gate| {
+            kinds.keys().any(|(phase, _)| is_judged(gate, *phase))
+        })?;
+        Ok(programs)
+    }
+
+    /// None, where set-ups and tests run.
+    fn of_set_ups(settings: &Settings) -> Self {
+        Self(BTreeMap::from([(settings.waves.on, BTreeMap::new())]))
+    }
+
+    fn add_reviewers(
+        &mut self,
+        settings: &Settings,
+        is_asked: impl Fn(&Gate) -> bool,
+    ) -> Result<(), Error> {
+        for gate in settings.gates.iter().filter(|gate| is_asked(gate)) {
+            if let Some(reviewer) = &gate.agent {
+                let recipe = recipe(reviewer, settings)?;
+                self.add(place_of(&recipe, settings), &recipe)?;
+            }
+        }
+        Ok(())
     }
 
     /// Refuses those that are to be started on this machine and are not there; a first job looks for others.
@@ -123,6 +150,56 @@ fn found(program: &str, agent: &str, root: &Path) -> Result<PathBuf, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tm_config::{Inputs, load};
+    use tm_scheduler::{PlanOptions, Task, TddMode};
+
+    /// Where programs are looked for when these tasks are run, each with where it says that its agents run.
+    fn places(tasks: &[Option<&str>], settings: &Settings) -> Vec<(RunsOn, usize)> {
+        let of = |name| {
+            let mut recipe = recipe(name, settings).expect("an agent");
+            recipe.on = (name == "codex").then_some(RunsOn::Slurm);
+            recipe
+        };
+        let tasks = tasks.iter().enumerate().map(|(number, on)| {
+            let mut task = Task::new(&*number.to_string(), "Document it");
+            task.metadata.on = on.map(Into::into);
+            task
+        });
+        let tasks: Vec<Task> = tasks.collect();
+        let options = PlanOptions {
+            tdd: TddMode::Off,
+            ..PlanOptions::default()
+        };
+        let plan = WavePlan::new(&tasks, &options).expect("a plan");
+        let agents = AgentChoice {
+            red: vec![of("gemini")],
+            green: vec![of("gemini")],
+            plain: vec![of("claude"), of("codex")],
+            has_model_of_flag: false,
+        };
+        let programs = ProgramsByPlace::of_plan(&plan, settings, &agents).expect("programs");
+        let count = |(place, programs): (_, BTreeMap<_, _>)| (place, programs.len());
+        programs.0.into_iter().map(count).collect()
+    }
+
+    #[test]
+    fn only_places_to_which_tasks_of_the_plan_can_come_are_tried() {
+        use RunsOn::{Kubernetes, Local, Slurm};
+        let mut settings = load(&Inputs::default()).expect("the defaults").settings;
+        // Who takes over may be started too.
+        assert_eq!(places(&[None], &settings), [(Local, 1), (Slurm, 1)]);
+        let local = [Some("local"), Some("local")];
+        assert_eq!(places(&local, &settings), [(Local, 2)]);
+        let both = [Some("local"), Some("kubernetes")];
+        assert_eq!(places(&both, &settings), [(Local, 2), (Kubernetes, 2)]);
+
+        let gates = r#"[{"name": "read", "agent": "opencode"}, {"name": "red", "agent": "qwen", "phases": ["red"]}]"#;
+        settings.gates = serde_json::from_str(gates).expect("gates");
+        assert_eq!(places(&local, &settings), [(Local, 3)]);
+        // Set-ups and tests run there.
+        settings.waves.on = Slurm;
+        assert_eq!(places(&local, &settings), [(Local, 2), (Slurm, 1)]);
+    }
 
     #[test]
     fn a_relative_path_is_looked_for_in_the_repository_wherever_tm_was_started() {

@@ -222,7 +222,7 @@ pub(crate) fn preflight(
     tasks: &[Task],
 ) -> Result<(AgentChoice, ProgramsByPlace, Option<TestCommand>), Error> {
     let (agents, settings) = (agents(project)?, &project.loaded.settings);
-    let programs = ProgramsByPlace::of_settings(settings, &agents)?.and_of_tasks(plan, &agents)?;
+    let programs = ProgramsByPlace::of_plan(plan, settings, &agents)?;
     programs.refuse_missing_here(project.root())?;
     crate::gates::check_gates(project)?;
     let template = settings.git.commit_template.as_deref();

@@ -42,5 +42,5 @@ pub use test_queue::{PlaceNews, TestQueue, Turn};
 pub use waves::steering;
 pub use waves::{
     AgentChoice, Integration, JournalHeader, Outcome, Replayed, Run, RunBacklog, RunSetup, Tip,
-    place_asked_for, replay, with_found_out, with_section,
+    gate_phase, place_asked_for, replay, with_found_out, with_section,
 };

@@ -27,4 +27,5 @@ pub use replay::JournalHeader;
 pub use replay::{Replayed, replay};
 pub use run_backlog::RunBacklog;
 pub use run_setup::{AgentChoice, RunSetup, place_asked_for};
+pub use steps::gate_phase;
 pub(crate) use steps::{Landed, judged_merge};

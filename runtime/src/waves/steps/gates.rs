@@ -17,8 +17,8 @@ use tm_scheduler::{
 /// By these exit codes a shell says that there is no such program.
 const NO_PROGRAM: [Option<i32>; 2] = [Some(126), Some(127)];
 
-/// What gates are asked for in an attempt's own work.
-pub(super) const fn gate_phase(phase: Phase) -> GatePhase {
+/// Returns what gates are asked for in an attempt's own work.
+pub const fn gate_phase(phase: Phase) -> GatePhase {
     match phase {
         Phase::Red => GatePhase::Red,
         Phase::Green => GatePhase::Green,

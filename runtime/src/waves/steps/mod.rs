@@ -15,6 +15,7 @@ mod review;
 
 pub(crate) use ahead::{MergesAhead, TestedAhead};
 pub(crate) use context::{Orders, StepContext, StepShared};
+pub use gates::gate_phase;
 pub(crate) use land::{Landed, judged_merge, land};
 pub(crate) use prepare::prepare;
 pub(crate) use prepare::release;
