@@ -68,6 +68,9 @@ fn of_place(finding: PlaceFinding) -> Finding {
 /// What helps where tm is another one elsewhere.
 const SAME_TM: &str = "install the same tm where jobs run, in the image where they are pods";
 
+/// What helps where rules for ports let agents reach too many.
+const BWRAP_KEEPS: &str = "with `sandbox.level: bwrap` they reach none but their own";
+
 /// How agents, set-ups and tests are held.
 fn sandbox(project: &Project) -> Finding {
     let executor = project.executor();
@@ -77,6 +80,7 @@ fn sandbox(project: &Project) -> Finding {
         return Finding::note("sandbox", found, hint);
     };
     let remedy = held.refused.first().map(|refused| refused.remedy);
+    let remedy = remedy.or(held.leak().map(|_| BWRAP_KEEPS));
     match (held.level, remedy) {
         (None, remedy) => Finding::bad("sandbox", held.describe(), remedy.unwrap_or(hint)),
         (Some(_), Some(remedy)) => Finding::note("sandbox", held.describe(), remedy),

@@ -87,10 +87,22 @@ impl Holding {
     pub fn describe(&self) -> String {
         let level = self.level.map_or("not to be had", Level::as_str);
         let refused: Vec<String> = self.refused.iter().map(Refused::to_string).collect();
-        match refused.as_slice() {
+        let level = match refused.as_slice() {
             [] => level.to_owned(),
             _ => format!("{level} ({})", refused.join("; ")),
+        };
+        match self.leak() {
+            Some(leak) => format!("{level}; {leak}"),
+            None => level,
         }
+    }
+
+    /// Says whom agents reach besides those that they are to reach. Rules of Landlock have ports and no addresses, and servers
+    /// that agents start themselves have to be reached.
+    pub fn leak(&self) -> Option<&'static str> {
+        let leaks =
+            self.level == Some(Level::Landlock) && self.network(JobKind::Agent) != Network::On;
+        leaks.then_some("agents reach every host at odd ports above 32768")
     }
 
     /// Whether anything is held.
@@ -255,5 +267,35 @@ impl Holding {
             .filter(|above| above.ends_with("node_modules") || above.ends_with("site-packages"))
             .last();
         self.open(packages.unwrap_or(&real), Access::Read, view);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_rules_for_ports_leave_open_is_said_with_the_level() {
+        let said = |level, network| {
+            let holding = Holding {
+                wanted: Wanted::Auto,
+                level: Some(level),
+                refused: Vec::new(),
+                tm_program: PathBuf::new(),
+                hidden: Vec::new(),
+                read: Vec::new(),
+                write: Vec::new(),
+                limits: Limits::default(),
+                hosts: None,
+                networks: BTreeMap::from([(JobKind::Agent, network)]),
+            };
+            holding.describe()
+        };
+        assert_eq!(said(Level::Landlock, Network::On), "landlock");
+        assert_eq!(said(Level::Bwrap, Network::Off), "bwrap");
+        assert_eq!(
+            said(Level::Landlock, Network::Off),
+            "landlock; agents reach every host at odd ports above 32768"
+        );
     }
 }
