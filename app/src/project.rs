@@ -10,7 +10,9 @@ use tm_executors::engine::Executor;
 use tm_executors::process::own_children_are;
 use tm_runtime::autopilot::Environment;
 use tm_runtime::kubernetes::PodsOf;
-use tm_runtime::{JournalHeader, Replayed, RunBacklog, home, home_of_checkout, now, replay};
+use tm_runtime::{
+    JournalHeader, Replayed, RunBacklog, home, home_of_checkout, now, reach_of_unheld, replay,
+};
 use tm_scheduler::{AtBreaker, RunId, Tag};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::{Holder, Home, ProjectDirectory, RunDirectory, RunLock, Whereabouts};
@@ -116,6 +118,16 @@ impl Project {
         for warning in warnings {
             self.tell(&Notice::Warning(warning));
         }
+    }
+
+    /// Returns what is to be said where nothing keeps agents to the hosts that the settings name.
+    pub fn reach_of_unheld(&self) -> Option<String> {
+        reach_of_unheld(self.executor().holding(), &self.loaded.settings)
+    }
+
+    /// Tells where nothing keeps agents to the hosts that the settings name.
+    pub fn warn_of_unheld_agents(&self) {
+        self.warn(self.reach_of_unheld().as_slice());
     }
 
     /// Returns where jobs are started, and how they are held.

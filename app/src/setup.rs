@@ -56,6 +56,7 @@ pub(crate) async fn run_setup(
         .repository
         .with_settings_kept_in(&directory.kept_settings())?;
     let (agents, programs, test_command) = preflight(project, &header.plan, tasks)?;
+    project.warn_of_unheld_agents();
     let executor = project.executor_of_run()?;
     // A run whose jobs go on sees to them first: they may have all the room that a first job would wait for.
     let goes_on = matches!(begins, Begins::Again(_)) && executor.has_jobs();

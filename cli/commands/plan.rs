@@ -120,6 +120,7 @@ impl Perform for PlanArguments {
     async fn perform(self, start: &Path) -> Result {
         let project = open_with(start, self.choice.settings().given())?.for_looking();
         let planned = tm_app::plan(&project, &self.choice.order(None))?;
+        project.warn_of_unheld_agents();
         match self.format {
             PlanFormat::Text => print_text(&plan_text(&project, &planned)),
             PlanFormat::Dot => print_data(&tm_reports::plan_dot(&planned.plan)),
@@ -244,11 +245,13 @@ fn tests_line(project: &Project) -> String {
     format!("\nTests\n  {line}\n")
 }
 
-/// How agents, set-ups and tests are held, where that is asked for.
+/// How agents, set-ups and tests are held, where that is asked for or agents are to reach some hosts alone.
 fn sandbox_line(project: &Project) -> String {
     let executor = project.executor();
-    let line = |held: &Holding| format!("  sandbox: {}\n", held.describe());
-    executor.holding().map(line).unwrap_or_default()
+    let level = executor.holding().map(Holding::describe);
+    let unheld = || project.reach_of_unheld().map(|_| "none".to_owned());
+    let line = |level| format!("  sandbox: {level}\n");
+    level.or_else(unheld).map(line).unwrap_or_default()
 }
 
 /// What is asked of the tests of a RED.

@@ -75,16 +75,19 @@ const BWRAP_KEEPS: &str = "with `sandbox.level: bwrap` they reach none but their
 fn sandbox(project: &Project) -> Finding {
     let executor = project.executor();
     let hint = "`sandbox.level: auto` in .taskmaster/tm.yaml takes what works here";
+    let reach = project.reach_of_unheld();
     let Some(held) = executor.holding() else {
-        let found = "none: what runs in a worktree can change what you can";
-        return Finding::note("sandbox", found, hint);
+        let reach =
+            reach.unwrap_or_else(|| "what runs in a worktree can change what you can".to_owned());
+        return Finding::note("sandbox", format!("none: {reach}"), hint);
     };
     let remedy = held.refused.first().map(|refused| refused.remedy);
     let remedy = remedy.or(held.leak().map(|_| BWRAP_KEEPS));
+    let found = [held.describe()].into_iter().chain(reach).join("; ");
     match (held.level, remedy) {
-        (None, remedy) => Finding::bad("sandbox", held.describe(), remedy.unwrap_or(hint)),
-        (Some(_), Some(remedy)) => Finding::note("sandbox", held.describe(), remedy),
-        (Some(_), None) => Finding::good("sandbox", held.describe()),
+        (None, remedy) => Finding::bad("sandbox", found, remedy.unwrap_or(hint)),
+        (Some(_), Some(remedy)) => Finding::note("sandbox", found, remedy),
+        (Some(_), None) => Finding::good("sandbox", found),
     }
 }
 

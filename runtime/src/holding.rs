@@ -164,6 +164,22 @@ fn holding(
     })
 }
 
+/// Says that agents reach everybody although the settings have them reach some alone, or nobody: where nothing holds them,
+/// nothing of that counts.
+pub fn reach_of_unheld(holding: Option<&Holding>, settings: &Settings) -> Option<String> {
+    let network = match settings.sandbox.agents.network {
+        AgentNetwork::On => return None,
+        AgentNetwork::Api => "api",
+        AgentNetwork::Off => "off",
+    };
+    (!holding.is_some_and(Holding::holds)).then(|| {
+        format!(
+            "nothing keeps agents to their hosts: they reach everybody, although `sandbox.agents.network` is `{network}`, \
+             since no sandbox holds them"
+        )
+    })
+}
+
 /// What jobs are given whose values commands tell.
 fn secrets(repository: &Repository, settings: &Settings) -> Vec<Secret> {
     let kind = |given_to: &GivenTo| match given_to {
@@ -275,5 +291,17 @@ mod tests {
         assert_eq!(of_agents(AgentNetwork::Api), Network::Off);
         settings.sandbox.level = SandboxLevel::Landlock;
         assert_eq!(wanted(&settings), Wanted::Exactly(Level::Landlock));
+    }
+
+    #[test]
+    fn it_is_said_where_nothing_keeps_agents_to_their_hosts() {
+        let loaded = tm_config::load(&tm_config::Inputs::default());
+        let mut settings = loaded.expect("the defaults").settings;
+        assert_eq!(reach_of_unheld(None, &settings), None, "all is on");
+        for (network, word) in [(AgentNetwork::Api, "`api`"), (AgentNetwork::Off, "`off`")] {
+            settings.sandbox.agents.network = network;
+            let said = reach_of_unheld(None, &settings).expect("it is said");
+            assert!(said.contains(word), "{said}");
+        }
     }
 }

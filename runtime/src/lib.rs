@@ -29,7 +29,7 @@ mod waves;
 pub use checkouts::{Checkouts, preparation};
 pub use clock::now;
 pub use error::Error;
-pub use holding::{executor, git_around, starting_on};
+pub use holding::{executor, git_around, reach_of_unheld, starting_on};
 pub use proving::{Parts, RedCommit, TestResultCache, Work, prove, red_commit};
 pub use run_event::RunEvent;
 pub use setup::{

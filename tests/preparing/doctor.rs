@@ -3,6 +3,7 @@
 
 use super::one_task;
 use crate::scene::{Scene, executable, write};
+use std::process::Output;
 
 #[test]
 fn what_a_failing_set_up_printed_is_where_the_hint_says() {
@@ -142,5 +143,25 @@ fn a_gh_without_a_login_is_told_from_one_that_can_open_pull_requests() {
     ] {
         let (_, found) = doctor(&scene, &machine(&scene, &[("gh", does)]));
         assert!(found.contains(said) && !found.contains("secret"), "{found}");
+    }
+}
+
+#[test]
+fn where_nothing_keeps_agents_to_their_hosts_it_is_said_once_by_plan_run_and_doctor() {
+    let settings = "sandbox: { level: none, agents: { network: api } }\ntdd: { mode: 'off' }\n";
+    let scene = one_task(settings, "echo 1..1; echo ok - fine\n");
+    let said = |output: Output| {
+        let text = [output.stdout, output.stderr].concat();
+        String::from_utf8(text).expect("text")
+    };
+    let tm = |words: &[&str]| said(scene.tm(words).output().expect("tm"));
+    for (text, beginning) in [
+        (tm(&["waves", "plan"]), "warning: "),
+        (said(scene.run(&[])), "warning: "),
+        (tm(&["doctor"]), "note  sandbox   none: "),
+    ] {
+        let reach = "nothing keeps agents to their hosts: they reach everybody";
+        assert_eq!(text.matches(reach).count(), 1, "{text}");
+        assert!(text.contains(&format!("{beginning}{reach}")), "{text}");
     }
 }

@@ -269,6 +269,9 @@ impl LoopOrder {
         if let Some(held) = held.filter(|held| held.level.is_none()) {
             return Err(Error::NotHeld(held.describe()));
         }
+        if !self.docker {
+            project.warn_of_unheld_agents();
+        }
         let docker = self.docker.then(|| "docker".to_owned());
         Ok(docker.or_else(|| held.map(Holding::describe)))
     }
