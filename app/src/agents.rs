@@ -50,16 +50,6 @@ pub(crate) fn candidates(
 pub(crate) struct ProgramsByPlace(pub(crate) BTreeMap<RunsOn, BTreeMap<String, String>>);
 
 impl ProgramsByPlace {
-    /// Returns those of all agents and reviewers of the settings.
-    pub(crate) fn of_settings(settings: &Settings, agents: &AgentChoice) -> Result<Self, Error> {
-        let mut programs = Self::of_set_ups(settings);
-        for recipe in agents.all() {
-            programs.add(place_of(recipe, settings), recipe)?;
-        }
-        programs.add_reviewers(settings, |_| true)?;
-        Ok(programs)
-    }
-
     /// Returns those that a run of a plan may start: of its tasks' agents, of who takes over for these, and of who is asked
     /// to review such work.
     pub(crate) fn of_plan(
@@ -67,7 +57,8 @@ impl ProgramsByPlace {
         settings: &Settings,
         agents: &AgentChoice,
     ) -> Result<Self, Error> {
-        let mut programs = Self::of_set_ups(settings);
+        // Set-ups and tests run there, whatever agents do.
+        let mut programs = Self(BTreeMap::from([(settings.waves.on, BTreeMap::new())]));
         let tasks = plan.tasks.iter().map(|placed| &placed.task);
         let kinds: BTreeMap<(Phase, Option<&str>), &PlannedTask> = tasks
             .map(|task| ((task.phase, task.on.as_deref()), task))
@@ -78,34 +69,18 @@ impl ProgramsByPlace {
                 programs.add(place, recipe)?;
             }
         }
-        let is_judged = |gate: &Gate, phase| {
+        let is_asked = |gate: &Gate, phase| {
             let improves = phase == Phase::Green && settings.tdd.refactor;
             gate.is_asked_for(gate_phase(phase))
                 || improves && gate.is_asked_for(GatePhase::Refactor)
         };
-        programs.add_reviewers(settings, |gate| {
-            kinds.keys().any(|(phase, _)| is_judged(gate, *phase))
-        })?;
-        Ok(programs)
-    }
-
-    /// None, where set-ups and tests run.
-    fn of_set_ups(settings: &Settings) -> Self {
-        Self(BTreeMap::from([(settings.waves.on, BTreeMap::new())]))
-    }
-
-    fn add_reviewers(
-        &mut self,
-        settings: &Settings,
-        is_asked: impl Fn(&Gate) -> bool,
-    ) -> Result<(), Error> {
-        for gate in settings.gates.iter().filter(|gate| is_asked(gate)) {
-            if let Some(reviewer) = &gate.agent {
-                let recipe = recipe(reviewer, settings)?;
-                self.add(place_of(&recipe, settings), &recipe)?;
-            }
+        for reviewer in reviewers(settings, |gate| {
+            kinds.keys().any(|(phase, _)| is_asked(gate, *phase))
+        }) {
+            let reviewer = reviewer?;
+            programs.add(place_of(&reviewer, settings), &reviewer)?;
         }
-        Ok(())
+        Ok(programs)
     }
 
     /// Refuses those that are to be started on this machine and are not there; a first job looks for others.
@@ -120,6 +95,29 @@ impl ProgramsByPlace {
         known.entry(program).or_insert_with(|| recipe.name.clone());
         Ok(())
     }
+}
+
+/// Returns the agents and reviewers of the settings that are started where set-ups and tests run, each with its program.
+pub(crate) fn started_there(
+    settings: &Settings,
+    agents: &AgentChoice,
+) -> Result<BTreeMap<String, String>, Error> {
+    let tm = std::env::current_exe()?;
+    let reviewers = reviewers(settings, |_| true).collect::<Result<Vec<Recipe>, Error>>()?;
+    let all = agents.all().into_iter().chain(&reviewers);
+    all.filter(|recipe| place_of(recipe, settings) == settings.waves.on)
+        .map(|recipe| Ok((recipe.name.clone(), recipe.program(&tm)?)))
+        .collect()
+}
+
+/// Who is asked by those of the gates.
+fn reviewers(
+    settings: &Settings,
+    is_asked: impl Fn(&Gate) -> bool,
+) -> impl Iterator<Item = Result<Recipe, Error>> {
+    let gates = settings.gates.iter().filter(move |gate| is_asked(gate));
+    let names = gates.filter_map(|gate| gate.agent.as_deref());
+    names.map(|name| recipe(name, settings).map_err(Error::from))
 }
 
 /// Returns where an agent is started for which no task says it.

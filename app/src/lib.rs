@@ -53,7 +53,7 @@ pub use loops::{
 };
 pub use notes::Proposal;
 pub use notice::{BaseSeen, Notice};
-pub use place::{first_manifests, look_at_place, try_out_place};
+pub use place::{PlaceTrial, first_manifests, look_at_place, try_out_place};
 pub use plan::{PlanDocument, Planned, choices, plan, plan_document, reading};
 pub use plan_order::PlanOrder;
 pub use preflight::look_at_head;

@@ -1,12 +1,12 @@
 //! Where jobs of runs are started, as it is looked at before a run.
 
-use crate::agents::{ProgramsByPlace, agents};
+use crate::agents::{ProgramsByPlace, agents, started_there};
 use crate::error::{Error, MissingProgram};
 use crate::notice::Notice;
 use crate::plan::{Planned, choices};
 use crate::preflight::unless_interrupted;
 use crate::project::Project;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tm_config::RunsOn;
 use tm_executors::engine::node::JobDescription;
 use tm_executors::engine::{PlaceFinding, TriedPlace};
@@ -21,16 +21,26 @@ pub async fn look_at_place(project: &Project) -> Vec<PlaceFinding> {
     }
 }
 
+/// What a first job found where those of runs are started.
+#[derive(Debug)]
+pub struct PlaceTrial {
+    /// What it found.
+    pub tried: TriedPlace,
+    /// The agents and reviewers of the settings that are started there, each with its program.
+    pub agents: BTreeMap<String, String>,
+}
+
 /// Has a first job run where those of runs are started, and look for the programs of the agents that are; nothing where
 /// that is this machine.
 ///
 /// # Errors
 /// It did not run, or what it wrote is not seen here; or an agent of the settings is none.
-pub async fn try_out_place(project: &Project) -> Result<Option<TriedPlace>, Error> {
+pub async fn try_out_place(project: &Project) -> Result<Option<PlaceTrial>, Error> {
     let settings = &project.loaded.settings;
-    let mut programs = ProgramsByPlace::of_settings(settings, &agents(project)?)?;
-    let there = programs.0.remove(&settings.waves.on).unwrap_or_default();
-    try_out(project, settings.waves.on, &there).await
+    let agents = started_there(settings, &agents(project)?)?;
+    let programs: BTreeSet<String> = agents.values().cloned().collect();
+    let tried = try_out(project, settings.waves.on, programs).await?;
+    Ok(tried.map(|tried| PlaceTrial { tried, agents }))
 }
 
 /// Has a first job run in each place where jobs are started, so that what stands in the way of all is known before.
@@ -39,7 +49,7 @@ pub(crate) async fn tried(
     ProgramsByPlace(programs): ProgramsByPlace,
 ) -> Result<(), Error> {
     for (place, programs) in programs {
-        if let Some(trial) = Box::pin(try_out(project, place, &programs)).await? {
+        if let Some(trial) = Box::pin(try_out(project, place, programs.keys().cloned())).await? {
             project.tell(&Notice::PlaceTried(&trial));
             Error::refuse(trial.missing.first(), |program| {
                 Error::NoProgram(MissingProgram {
@@ -56,11 +66,11 @@ pub(crate) async fn tried(
 async fn try_out(
     project: &Project,
     place: RunsOn,
-    programs: &BTreeMap<String, String>,
+    programs: impl IntoIterator<Item = String>,
 ) -> Result<Option<TriedPlace>, Error> {
     let executor = project.executor_on(place)?;
     let tell = |why: &str| project.tell(&Notice::WaitsForPlace(why));
-    let programs: Vec<String> = programs.keys().cloned().collect();
+    let programs: Vec<String> = programs.into_iter().collect();
     let tried = unless_interrupted(executor.try_out(&programs, project.root(), tell)).await;
     executor.settled().await;
     Ok(tried??)

@@ -1,14 +1,13 @@
 //! `tm doctor`: everything that a run needs, with a hint for each finding.
 
-use super::agents::{Probe, load};
+use super::agents::load;
 use super::plan::{OnArgument, how_read};
-use super::{Perform, project_findings};
+use super::{Perform, agent_findings, project_findings};
 use crate::display::{print_json, print_text};
 use crate::failure::{CommandFailure, ExitCode, Result};
 use crate::flags::{Flags, word};
 use crate::project::{open_with, root_around};
 use clap::Args;
-use itertools::Itertools as _;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -16,7 +15,6 @@ use std::path::Path;
 use tm_app::{
     Error, PlanOrder, Project, Trial, check_gates, hooks, parts, signing, test_command, try_hooks,
 };
-use tm_config::Loaded;
 use tm_executors::testing::{detect_test_command, expected_reading};
 use tm_reports::laid_out;
 use tm_scheduler::counted;
@@ -25,8 +23,6 @@ use tm_store::run::RunLock;
 
 /// What findings on agents are about.
 pub(super) const AGENT: &str = "agent";
-/// The agent that plays recordings: it is always here, and does nobody's work.
-const REPLAY: &str = "replay";
 /// Below so many bytes a run may not have room for its worktrees.
 const LITTLE_SPACE: u64 = 1024 * 1024 * 1024;
 
@@ -84,7 +80,7 @@ impl Finding {
         Self::new(what, Weight::Bad, found, Some(hint.into()))
     }
 
-    fn failed(what: &'static str, failure: impl Into<CommandFailure>) -> Self {
+    pub(super) fn failed(what: &'static str, failure: impl Into<CommandFailure>) -> Self {
         let CommandFailure { message, hint, .. } = failure.into();
         Self::new(what, Weight::Bad, format!("failed to {message}"), hint)
     }
@@ -118,7 +114,8 @@ impl Perform for DoctorArguments {
         let project = open_with(start, on.given());
         match &project {
             Ok(project) => findings.extend(of_project(project).await),
-            Err(_) => findings.extend(agents(&load(start)?, &root_around(start)).await),
+            Err(_) => findings
+                .extend(agent_findings::findings(&load(start)?, &root_around(start), None).await),
         }
         let project = project.map_err(|failure| findings.push(Finding::failed("project", failure)));
         self.print(&findings);
@@ -175,8 +172,10 @@ async fn of_project(project: &Project) -> Vec<Finding> {
     findings.extend(tests_of_parts(project));
     findings.extend(commits(project));
     findings.extend(gates(project));
-    findings.extend(project_findings::findings(project).await);
-    findings.extend(agents(&project.loaded, project.root()).await);
+    let (found, trial) = project_findings::findings(project).await;
+    findings.extend(found);
+    findings
+        .extend(agent_findings::findings(&project.loaded, project.root(), trial.as_ref()).await);
     findings.extend([lock(project), storage(project)]);
     findings
 }
@@ -306,50 +305,6 @@ fn measured(line: &str, base: &Base) -> Finding {
         }
         (BaseState::Runs | BaseState::Broken, _) => Finding::good("base", line),
     }
-}
-
-/// Which agents there are, and whether one of those that the settings use can be started.
-async fn agents(loaded: &Loaded, root: &Path) -> Vec<Finding> {
-    let probes = match super::agents::versions(loaded, root).await {
-        Ok(probes) => probes,
-        Err(failure) => return vec![Finding::failed(AGENT, failure)],
-    };
-    let is_here = |probe: &&Probe| probe.is_here() && probe.agent != REPLAY;
-    let here = probes
-        .iter()
-        .filter(is_here)
-        .map(|probe| &probe.agent)
-        .join("`, `");
-    let is_lost = !probes
-        .iter()
-        .any(|probe| probe.used && probe.problem.is_none());
-    let finding = |probe: &Probe| match &probe.problem {
-        None if probe.used || probe.agent != REPLAY => {
-            let use_of_it = if probe.used {
-                " · the settings use it"
-            } else {
-                ""
-            };
-            let found = format!("{}: {}{use_of_it}", probe.agent, probe.line());
-            Some(Finding::good(AGENT, found))
-        }
-        Some(problem) if probe.used => Some(Finding {
-            weight: if is_lost { Weight::Bad } else { Weight::Note },
-            ..Finding::bad(AGENT, problem, instead(&here))
-        }),
-        _ => None,
-    };
-    probes.iter().filter_map(finding).collect()
-}
-
-/// What to do about an agent that can't be started.
-fn instead(here: &str) -> String {
-    if here.is_empty() {
-        return "no agent that tm knows is here: install one (`tm agents list`), or `--agent-command COMMAND`".to_owned();
-    }
-    format!(
-        "here is `{here}`: `agent: {{ default: NAME }}` in .taskmaster/tm.yaml, or `--agent NAME`"
-    )
 }
 
 fn lock(project: &Project) -> Finding {

@@ -2,6 +2,7 @@
 //! a row in its group.
 
 mod agent;
+mod agent_findings;
 mod agents;
 mod autopilot;
 mod backlog;

@@ -4,13 +4,14 @@ use super::doctor::{AGENT, Finding};
 use crate::advice::{INSTALL_THERE, untold_secret};
 use crate::notices::placed;
 use itertools::Itertools as _;
-use tm_app::{Project, PullRequests};
-use tm_executors::engine::{PlaceFinding, Soundness, TriedPlace};
+use tm_app::{PlaceTrial, Project, PullRequests};
+use tm_executors::engine::{PlaceFinding, Soundness};
 use tm_executors::tools::{FoundTool, propose};
 use tm_scheduler::Bring;
 
-/// Looks at everything, in the order in which a run needs it.
-pub(super) async fn findings(project: &Project) -> Vec<Finding> {
+/// Looks at everything, in the order in which a run needs it; tells also what a first job found where jobs of runs are
+/// started, where that is not this machine.
+pub(super) async fn findings(project: &Project) -> (Vec<Finding>, Option<PlaceTrial>) {
     let mut findings = vec![sandbox(project)];
     findings.extend(limits(project));
     findings.extend(secrets(project).await);
@@ -18,37 +19,49 @@ pub(super) async fn findings(project: &Project) -> Vec<Finding> {
     findings.extend(content(project));
     findings.extend(repository(project));
     findings.push(remote(project).await);
-    findings.extend(place(project).await);
-    findings
+    let (found, trial) = place(project).await;
+    findings.extend(found);
+    (findings, trial)
 }
 
 /// Whether jobs run where those of runs are started, where that is not this machine.
-async fn place(project: &Project) -> Vec<Finding> {
+async fn place(project: &Project) -> (Vec<Finding>, Option<PlaceTrial>) {
     let place = project.loaded.settings.waves.on;
     let looked_at = tm_app::look_at_place(project).await;
     let is_bad = |finding: &PlaceFinding| matches!(finding.soundness, Soundness::Bad(_));
     // Of the first job nothing new would be heard.
     let is_hopeless = looked_at.iter().any(is_bad);
     let mut findings: Vec<Finding> = looked_at.into_iter().map(of_place).collect();
-    if !is_hopeless && let Some(tried) = tm_app::try_out_place(project).await.transpose() {
-        let found = tried.map(|trial| of_trial(place.name(), &trial));
-        findings.extend(Finding::each(place.name(), found, |finding| finding));
+    if is_hopeless {
+        return (findings, None);
     }
-    findings
+    match tm_app::try_out_place(project).await {
+        Ok(trial) => {
+            let found = trial.as_ref().map(|trial| of_trial(place.name(), trial));
+            findings.extend(found.into_iter().flatten());
+            (findings, trial)
+        }
+        Err(error) => {
+            findings.push(Finding::failed(place.name(), error));
+            (findings, None)
+        }
+    }
 }
 
 /// What a first job in a place found, and which programs of agents it did not.
-fn of_trial(place: &'static str, trial: &TriedPlace) -> Vec<Finding> {
-    let mut findings = vec![if trial.told.is_empty() {
-        Finding::good(place, placed(trial))
+fn of_trial(place: &'static str, PlaceTrial { tried, agents }: &PlaceTrial) -> Vec<Finding> {
+    let mut findings = vec![if tried.told.is_empty() {
+        Finding::good(place, placed(tried))
     } else {
-        Finding::note(place, placed(trial), SAME_TM)
+        Finding::note(place, placed(tried), SAME_TM)
     }];
-    let missing = |program: &String| {
-        let found = format!("there is no `{program}` on {}", trial.place);
+    let missing = agents
+        .iter()
+        .filter(|(_, program)| tried.missing.contains(program));
+    findings.extend(missing.map(|(agent, program)| {
+        let found = format!("{agent}: there is no `{program}` on {}", tried.place);
         Finding::bad(AGENT, found, INSTALL_THERE)
-    };
-    findings.extend(trial.missing.iter().map(missing));
+    }));
     findings
 }
 

@@ -249,7 +249,11 @@ fn an_agent_s_program_is_looked_for_where_it_is_started_and_nowhere_else() {
     );
     assert!(said.contains("install it where jobs run"), "{said}");
     cluster.assert_empty();
-    assert!(doctor().iter().any(|one| one["weight"] == "bad"));
+    let found = doctor();
+    assert!(
+        !found.is_empty() && found.iter().all(|one| one["weight"] == "bad"),
+        "{found:?}"
+    );
 
     executable(&scene.path("slurm/of-node/worker"), HONEST);
     let output = with_worker(&scene, &cluster, &run).output().expect("tm");

@@ -147,6 +147,21 @@ fn a_gh_without_a_login_is_told_from_one_that_can_open_pull_requests() {
 }
 
 #[test]
+fn an_agent_that_is_started_elsewhere_is_not_said_to_be_fine_where_nobody_looked_for_it() {
+    let settings = "agents: { far: { command: [nowhere], on: slurm } }\nagent: { default: far }\n";
+    let scene = one_task(settings, "echo 1..1; echo ok - fine\n");
+    let (_, found) = doctor(&scene, &machine(&scene, &[]));
+    let line = found.lines().find(|line| line.contains("far: "));
+    assert!(
+        line.is_some_and(|line| {
+            line.starts_with("note") && line.contains("started on slurm, not looked for here")
+        }),
+        "{found}"
+    );
+    assert!(found.contains("`tm doctor --on slurm`"), "{found}");
+}
+
+#[test]
 fn where_nothing_keeps_agents_to_their_hosts_it_is_said_once_by_plan_run_and_doctor() {
     let settings = "sandbox: { level: none, agents: { network: api } }\ntdd: { mode: 'off' }\n";
     let scene = one_task(settings, "echo 1..1; echo ok - fine\n");

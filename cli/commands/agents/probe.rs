@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tm_app::{Project, find_program, place_of};
+use tm_app::{PlaceTrial, Project, find_program, place_of};
 use tm_config::{RunsOn, Settings};
 use tm_executors::process::{Inherited, TreeCommand, run_captured, run_within};
 use tm_presets::{Recipe, recipe};
@@ -33,6 +33,9 @@ pub(crate) struct Probe {
     program: Option<PathBuf>,
     /// Where the settings start it, where that is not this machine: its program is looked for there, by a first job.
     on: Option<&'static str>,
+    /// Where there a first job found its program.
+    #[serde(skip)]
+    found_on: Option<String>,
     version: Option<String>,
     account: Option<String>,
     model: Option<String>,
@@ -107,6 +110,24 @@ impl Probe {
         Ok(())
     }
 
+    /// Takes note of what a first job found where agents are started.
+    pub(crate) fn looked_for(&mut self, trial: &PlaceTrial) {
+        let is_there = self.on.is_some() && trial.agents.contains_key(&self.agent);
+        self.found_on =
+            (is_there && !self.is_missing_there(trial)).then(|| trial.tried.place.clone());
+    }
+
+    /// Whether a first job did not find its program where it is started.
+    pub(crate) fn is_missing_there(&self, trial: &PlaceTrial) -> bool {
+        let program = self.on.and_then(|_| trial.agents.get(&self.agent));
+        program.is_some_and(|program| trial.tried.missing.contains(program))
+    }
+
+    /// Where it is started, when nobody has looked for its program there.
+    pub(crate) fn place_unseen(&self) -> Option<&'static str> {
+        self.on.filter(|_| self.found_on.is_none())
+    }
+
     /// Whether everything that was looked at is fine.
     pub(super) fn is_good(&self) -> bool {
         self.problem.is_none() && self.live.as_ref().is_none_or(Live::is_good)
@@ -132,7 +153,10 @@ impl Probe {
         let model = self.model.as_ref().map(|model| format!("model {model}"));
         let permissions = self.permissions.as_ref();
         let permissions = permissions.map(|granted| format!("permissions: {}", granted.mode));
-        let on = self.on.map(|on| format!("started on {on}"));
+        let on = self.on.map(|on| match &self.found_on {
+            Some(place) => format!("started on {on}, found on {place}"),
+            None => format!("started on {on}, not looked for here"),
+        });
         [program, on, self.version.clone(), model, permissions]
     }
 
