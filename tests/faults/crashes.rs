@@ -171,11 +171,16 @@ fn a_crash_at_any_point_changes_nothing_about_the_end() {
     let (expected, points) = undisturbed(&make());
     assert_eq!(expected.statuses, ["done"]);
     assert!(points > 60, "{points} points");
-    let tried = walk(after_a_crash_at, 1..=points, points, &expected, make);
-    assert!(
-        tried + 5 >= points,
-        "{tried} of {points} points were reached"
-    );
+    // Each point is a kind of its own, and two next to each other seldom are: every second one, and all of them by one command.
+    let every = if std::env::var_os("TM_TEST_EVERY_POINT").is_some() {
+        1
+    } else {
+        2
+    };
+    let walked = (1..=points).step_by(every);
+    let many = u64::try_from(walked.clone().count()).expect("a count");
+    let tried = walk(after_a_crash_at, walked, points, &expected, make);
+    assert!(tried + 5 >= many, "{tried} of {many} points were reached");
 }
 
 #[test]

@@ -59,6 +59,23 @@ fn environment(home: &Path) -> Environment {
         .with("GIT_CONFIG_GLOBAL", "/dev/null")
 }
 
+/// A folder for a test: in memory where there is room, since most of the time goes into the disk's flushes otherwise. Whoever
+/// sets TMPDIR chooses.
+fn own_folder() -> TempDir {
+    const IN_MEMORY: &str = "/dev/shm";
+    const ENOUGH: u64 = 1 << 30;
+    let has_room = rustix::fs::statvfs(IN_MEMORY).is_ok_and(|found| {
+        // Hooks are programs in it.
+        let is_for_programs = !found.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC);
+        found.f_bavail * found.f_frsize > ENOUGH && is_for_programs
+    });
+    let is_chosen = std::env::var_os("TMPDIR").is_some();
+    let in_memory = (has_room && !is_chosen)
+        .then(|| tempfile::tempdir_in(IN_MEMORY).ok())
+        .flatten();
+    in_memory.unwrap_or_else(|| tempfile::tempdir().expect("a folder"))
+}
+
 impl Scene {
     fn new() -> Self {
         Self::of_kind(&[]).expect("git")
@@ -66,7 +83,7 @@ impl Scene {
 
     /// One whose objects or references are kept in another way; `None` where git knows none of that kind.
     fn of_kind(kind: &[&str]) -> Option<Self> {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = own_folder();
         let root = folder.path().join("checkout");
         std::fs::create_dir(&root).expect("a folder");
         let environment = environment(folder.path());
