@@ -9,6 +9,7 @@ use crate::engine::node::{JobDescription, JobFolder};
 use crate::process::shell_quoted;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
+use std::iter;
 use std::path::{Path, PathBuf};
 use tm_scheduler::Complexity;
 
@@ -34,22 +35,19 @@ impl Batch {
         requests: &SlurmRequests,
         most: usize,
     ) -> Option<Self> {
-        let (first, about, more) = unsent.next()?;
-        let request = requests.of(about.complexity);
-        let fits = |about: &JobDescription, more: &OfSlurm| {
-            !more.is_doubtful && requests.of(about.complexity) == request
-        };
-        let further = if more.is_doubtful {
-            0
+        let first = unsent.next()?;
+        let most = if first.2.is_doubtful {
+            1
         } else {
-            most.min(MOST_JOBS).saturating_sub(1)
+            most.min(MOST_JOBS)
         };
-        let alike = unsent
-            .filter(|(_, about, more)| fits(about, more))
-            .take(further);
-        let jobs = std::iter::once((first, about)).chain(alike.map(|(job, about, _)| (job, about)));
+        let request = requests.of(first.1.complexity);
+        let alike = unsent.filter(|(_, about, more)| {
+            !more.is_doubtful && requests.of(about.complexity) == request
+        });
+        let jobs = iter::once(first).chain(alike.take(most.saturating_sub(1)));
         Some(Self(
-            jobs.map(|(job, about)| (job.clone(), about.clone()))
+            jobs.map(|(job, about, _)| (job.clone(), about.clone()))
                 .collect(),
         ))
     }
@@ -195,18 +193,6 @@ pub(super) struct OfSlurm {
     pub(super) is_doubtful: bool,
     /// So many looks in a row did not show it.
     pub(super) missed: u32,
-}
-
-impl OfSlurm {
-    /// Returns what is told of a job that an earlier process has sent: long after Slurm's queue has forgotten one, it is
-    /// known by the number of the copy that had it.
-    pub(super) fn told(job: &JobFolder) -> Self {
-        taken_by(job).map_or_else(Self::default, |id| Self {
-            id: Some(id),
-            is_taken: true,
-            ..Self::default()
-        })
-    }
 }
 
 /// Returns the number of the copy that has taken a job.

@@ -74,9 +74,8 @@ impl Tended {
 
     /// Tends a job from now on: one that is to be sent, or one that an earlier process has sent.
     pub(super) fn add(self: &Arc<Self>, job: &JobFolder, about: Option<&JobDescription>) {
-        let more = about.map_or_else(|| OfSlurm::told(job), |_| OfSlurm::default());
         let mut state = self.state.lock();
-        state.tracked.add(job, about, more);
+        state.tracked.add(job, about, OfSlurm::default());
         if !std::mem::replace(&mut state.is_tended, true) {
             tokio::spawn(tend(Arc::clone(self)));
         }
@@ -142,7 +141,12 @@ impl Tended {
     /// Sends jobs for as long as there is room in the queue; returns when to try again.
     async fn send(&self) -> Option<Instant> {
         loop {
-            let waiting = self.state.lock().tracked.waiting();
+            let waiting = {
+                let state = self.state.lock();
+                // To look how far each has come is for when there is something to send.
+                state.tracked.unsent().next()?;
+                state.tracked.waiting()
+            };
             let room = self.most_waiting.saturating_sub(not_begun(&waiting));
             let batch = {
                 let state = self.state.lock();
@@ -285,8 +289,9 @@ impl Tended {
         }
     }
 
-    /// Learns which copies have taken jobs. Looked for after Slurm has said how they stand: a second copy of one that is over
-    /// by then says nothing of the job.
+    /// Learns which copies have taken jobs, whichever process sent them: long after Slurm's queue has forgotten one, it is
+    /// known by that number. Looked for after Slurm has said how they stand: a second copy of one that is over by then says
+    /// nothing of the job.
     fn learn_who_has_them(&self) {
         let open: Vec<JobFolder> = {
             let state = self.state.lock();
