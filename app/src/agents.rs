@@ -65,8 +65,7 @@ impl ProgramsByPlace {
             .collect();
         for task in kinds.values() {
             for recipe in agents.for_phase(task.phase) {
-                let place = place_asked_for(task, recipe).unwrap_or(settings.waves.on);
-                programs.add(place, recipe)?;
+                programs.add(place_for(task, recipe, settings), recipe)?;
             }
         }
         let is_asked = |gate: &Gate, phase| {
@@ -118,6 +117,11 @@ fn reviewers(
     let gates = settings.gates.iter().filter(move |gate| is_asked(gate));
     let names = gates.filter_map(|gate| gate.agent.as_deref());
     names.map(|name| recipe(name, settings).map_err(Error::from))
+}
+
+/// Returns where an agent is started for a task.
+pub(crate) fn place_for(task: &PlannedTask, recipe: &Recipe, settings: &Settings) -> RunsOn {
+    place_asked_for(task, recipe).unwrap_or(settings.waves.on)
 }
 
 /// Returns where an agent is started for which no task says it.

@@ -1,6 +1,6 @@
 //! Where jobs of runs are started, as it is looked at before a run.
 
-use crate::agents::{ProgramsByPlace, agents, started_there};
+use crate::agents::{ProgramsByPlace, agents, place_for, started_there};
 use crate::error::{Error, MissingProgram};
 use crate::notice::Notice;
 use crate::plan::{Planned, choices};
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tm_config::RunsOn;
 use tm_executors::engine::node::JobDescription;
 use tm_executors::engine::{PlaceFinding, TriedPlace};
-use tm_runtime::{kubernetes, place_asked_for};
+use tm_runtime::kubernetes;
 use tm_scheduler::PlannedTask;
 
 /// Looks at everything that jobs need where those of runs are started, besides that one of them runs there.
@@ -81,15 +81,12 @@ async fn try_out(
 /// # Errors
 /// No agent of it runs on Kubernetes, or the settings of it are of no use.
 pub fn first_manifests(project: &Project, planned: &Planned) -> Result<String, Error> {
-    let of_run = project.loaded.settings.waves.on;
-    let choices = choices(project);
-    let first = |phase| {
-        let choice = choices.iter().find(|(of, _)| *of == phase);
-        choice.and_then(|(_, recipes)| recipes.first())
-    };
+    let (choices, settings) = (choices(project), &project.loaded.settings);
     let is_there = |task: &&PlannedTask| {
-        let own = first(task.phase).and_then(|recipe| place_asked_for(task, recipe));
-        own.unwrap_or(of_run) == RunsOn::Kubernetes
+        let choice = choices.iter().find(|(phase, _)| *phase == task.phase);
+        let first = choice.and_then(|(_, recipes)| recipes.first());
+        let place = first.map(|recipe| place_for(task, recipe, settings));
+        place.unwrap_or(settings.waves.on) == RunsOn::Kubernetes
     };
     let wave = planned.plan.waves().into_iter().next().unwrap_or_default();
     let tasks = wave.into_iter().map(|placed| &placed.task);

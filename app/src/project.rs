@@ -122,7 +122,7 @@ impl Project {
 
     /// Returns what is to be said where nothing keeps agents to the hosts that the settings name.
     pub fn reach_of_unheld(&self) -> Option<String> {
-        reach_of_unheld(self.executor().holding(), &self.loaded.settings)
+        reach_of_unheld(&self.loaded.settings, || self.executor())
     }
 
     /// Tells where nothing keeps agents to the hosts that the settings name.
