@@ -141,12 +141,9 @@ impl Tended {
     /// Sends jobs for as long as there is room in the queue; returns when to try again.
     async fn send(&self) -> Option<Instant> {
         loop {
-            let waiting = {
-                let state = self.state.lock();
-                // To look how far each has come is for when there is something to send.
-                state.tracked.unsent().next()?;
-                state.tracked.waiting()
-            };
+            // To look how far each has come is for when there is something to send.
+            self.state.lock().tracked.unsent().next()?;
+            let waiting = self.state.lock().tracked.waiting();
             let room = self.most_waiting.saturating_sub(not_begun(&waiting));
             let batch = {
                 let state = self.state.lock();
