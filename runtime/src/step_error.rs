@@ -186,9 +186,9 @@ where
 /// So much waits for the disk or for git at the same time for each processor, within these bounds, however many agents begin
 /// or end in one moment: more would be no faster and take a thread each.
 const PLACES_A_PROCESSOR: usize = 4;
-const PLACES: RangeInclusive<usize> = 16..=48;
+const PLACES: RangeInclusive<usize> = 8..=48;
 /// So many threads there are besides, so that what is brief, and what gives a worktree back, never waits for it.
-const FURTHER_THREADS: usize = 16;
+const FURTHER_THREADS: usize = 8;
 
 fn places_in_background() -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);

@@ -187,8 +187,8 @@ pub(super) fn observe() {
 pub(super) enum Left {
     /// Nothing: orphans come to this process, and none is there that could be the tree's.
     Nothing,
-    /// Whoever held the program, and ends a moment after it.
-    Keeper,
+    /// Whoever held the program, this process among others, and ends a moment after it.
+    Keeper(ProcessIdentity),
     /// Something, or it can't be seen.
     Unknown,
 }
@@ -239,7 +239,9 @@ pub(super) fn left(id: TreeId) -> Left {
     let left: Vec<ProcessIdentity> = known.into_iter().chain(orphans).collect();
     match left.as_slice() {
         [] => Left::Nothing,
-        left if left.iter().all(|one| tm_sandbox::is_keeper(one.pid)) => Left::Keeper,
+        [keeper, ..] if left.iter().all(|one| tm_sandbox::is_keeper(one.pid)) => {
+            Left::Keeper(*keeper)
+        }
         _ => Left::Unknown,
     }
 }

@@ -158,8 +158,11 @@ impl ProcessTree {
         let mut leftovers = BTreeSet::new();
         let until = Instant::now() + KEEPER_LIMIT;
         let mut left = self.left();
-        while left == Left::Keeper && Instant::now() < until {
-            tokio::time::sleep(FIRST_PAUSE).await;
+        while let Left::Keeper(keeper) = left
+            && Instant::now() < until
+        {
+            // The kernel tells in that moment: a pause, however short, is longer than what is left of the namespaces.
+            let _told = tokio::time::timeout_at(until.into(), keeper.ended()).await;
             left = self.left();
         }
         if left != Left::Nothing {
