@@ -9,6 +9,8 @@ use std::path::PathBuf;
 pub struct Confinement {
     /// What it sees of the file system.
     pub view: View,
+    /// Where it begins; one that it does not see is none.
+    pub working_folder: PathBuf,
     /// A folder of its own that the view opens: `/tmp` is in it where that can be had, and what is layered.
     pub own_folder: PathBuf,
     /// What becomes of what it writes to folders that are layered.

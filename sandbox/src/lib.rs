@@ -16,7 +16,7 @@ mod linux;
 mod macos;
 
 #[cfg(target_os = "linux")]
-pub use linux::{Exceeded, Group, delegated, enter, find, hold_ports, is_keeper, line};
+pub use linux::{Exceeded, Group, delegated, enter, find, hold_ports, is_keeper, lay_before, line};
 #[cfg(target_os = "macos")]
 pub use macos::{Exceeded, Group, delegated, enter, find, hold_ports, is_keeper, line};
 

@@ -141,6 +141,11 @@ impl View {
         }
     }
 
+    /// Adds a rule for a path as it is named here, whatever it leads to.
+    pub(crate) fn insert(&mut self, path: &Path, access: Access) {
+        self.rules.insert(path.to_owned(), access);
+    }
+
     /// Returns what may be done with a real path.
     pub fn of(&self, path: &Path) -> Access {
         self.rule_of(path)
@@ -151,6 +156,18 @@ impl View {
     pub(crate) fn rule_of<'a>(&self, path: &'a Path) -> Option<(&'a Path, Access)> {
         path.ancestors()
             .find_map(|above| Some((above, *self.rules.get(above)?)))
+    }
+
+    /// Tells whether a path lies below one that may be changed.
+    pub(crate) fn is_below_written(&self, path: &Path) -> bool {
+        let mut above = path.ancestors().skip(1);
+        above.any(|above| self.rules.get(above) == Some(&Access::Write))
+    }
+
+    /// Tells whether something else lies where everybody sees what is above a path.
+    pub(crate) fn is_covered(&self, path: &Path) -> bool {
+        let above = path.parent().and_then(|parent| self.rule_of(parent));
+        above.is_some_and(|(above, access)| access == Access::Hidden || is_private(above))
     }
 
     /// Returns the rules that say something else than what holds above them, each behind those for the folders above it.

@@ -8,7 +8,18 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
 
-pub(super) const FURTHER: [Way; 43] = [
+pub(super) const FURTHER: [Way; 46] = [
+    ("above where it stands", |_| {
+        from_above(Path::new("."), "home/.ssh/id")
+    }),
+    ("above where other processes stand", |_| {
+        of_processes(|process| from_above(&process.join("cwd"), "home/.ssh/id"))
+    }),
+    ("roots of other processes", |k| {
+        let key = k.path("home/.ssh/id");
+        let key = key.strip_prefix("/").map_err(io::Error::other)?;
+        of_processes(|process| secret(&process.join("root").join(key)))
+    }),
     ("what whoever started tm had open", |_| {
         let said = shell("cat <&9")?;
         if said == super::SECRET {
@@ -176,6 +187,33 @@ pub(super) const FURTHER: [Way; 43] = [
 ];
 
 /// Opens it for writing, as no terminal of its own.
+/// Reads a file below a folder that is somewhere above another one.
+fn from_above(folder: &Path, file: &str) -> io::Result<()> {
+    let mut refused = Err(io::ErrorKind::NotFound.into());
+    for levels in 0..40 {
+        refused = secret(&folder.join("../".repeat(levels)).join(file));
+        if refused.is_ok() {
+            break;
+        }
+    }
+    refused
+}
+
+/// Tries something with every process that there is, by its folder.
+fn of_processes(way: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+    let mut refused = Err(io::ErrorKind::NotFound.into());
+    for entry in fs::read_dir("/proc")? {
+        let path = entry?.path();
+        if path.join("stat").exists() {
+            refused = way(&path);
+        }
+        if refused.is_ok() {
+            break;
+        }
+    }
+    refused
+}
+
 fn writable(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options

@@ -2,6 +2,7 @@
 
 mod further;
 mod groups;
+mod laid;
 mod levels;
 mod network;
 mod refused;

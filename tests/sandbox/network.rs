@@ -83,6 +83,7 @@ impl Asking {
         let confinement = Confinement {
             layers: Layers::Gone,
             view,
+            working_folder: "/".into(),
             own_folder,
             network: proxy.network(),
             limits: Limits::default(),

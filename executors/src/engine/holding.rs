@@ -62,6 +62,7 @@ pub fn find_level(wanted: Wanted, limits: Limits) -> Found {
     view.add(&own_folder, Access::Write);
     let confinement = Confinement {
         view,
+        working_folder: "/".into(),
         own_folder,
         layers: Layers::Gone,
         network: Network::Off,
@@ -120,6 +121,7 @@ impl Holding {
             tm_program: self.tm_program.clone(),
             confinement: Confinement {
                 view: self.view(command, needs),
+                working_folder: command.working_folder.clone(),
                 own_folder: needs.own_folder.clone(),
                 layers: match &needs.besides.caches {
                     Caches::Written => Layers::Gone,

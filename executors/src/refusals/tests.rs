@@ -35,6 +35,7 @@ impl Scene {
         let confinement = Confinement {
             layers: tm_sandbox::Layers::Gone,
             view,
+            working_folder: root.join("work"),
             own_folder: root.join("work"),
             network,
             limits,

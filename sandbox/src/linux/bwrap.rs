@@ -1,7 +1,7 @@
 //! The arguments of bubblewrap: namespaces and mounts. What has to be done within them is the entry's.
 
 use super::sockets::NOTHING;
-use crate::view::{Access, is_private};
+use crate::view::{Access, View, is_private};
 use crate::{Confinement, Network};
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -31,7 +31,10 @@ const NAME: &str = "bwrap";
 const RESOLVED: &str = "/run/systemd/resolve";
 
 /// The terminal of whoever started tm: nobody within types there, reads what is typed, or writes on it.
-const TERMINAL: &str = "/dev/tty";
+pub(super) const TERMINAL: &str = "/dev/tty";
+
+/// What everybody's programs share in memory, below the devices.
+const SHARED_MEMORY: &str = "/dev/shm";
 
 /// Returns the program.
 pub(super) fn program() -> Option<PathBuf> {
@@ -46,8 +49,23 @@ pub fn is_keeper(pid: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == NAME)
 }
 
-/// Returns the words up to the command.
-pub(super) fn line(confinement: &Confinement, tm_program: &Path) -> io::Result<Vec<OsString>> {
+/// What a program sees, with what it needs to be held.
+pub(super) fn seen(confinement: &Confinement, tm_program: &Path) -> View {
+    let mut view = confinement.view.clone();
+    if view.of(tm_program) == Access::Hidden {
+        view.insert(tm_program, Access::Read);
+    }
+    if confinement.network != Network::On && Path::new(RESOLVED).is_dir() {
+        view.insert(Path::new(RESOLVED), Access::Hidden);
+    }
+    if let Network::Proxy { folder, .. } = &confinement.network {
+        view.insert(folder, Access::Read);
+    }
+    view
+}
+
+/// Returns the words up to the command. Of a confinement with what is [`seen`] all is laid, or what the entry leaves.
+pub(super) fn line(confinement: &Confinement, is_laid_within: bool) -> io::Result<Vec<OsString>> {
     let program = program()
         .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "bubblewrap is not installed"))?;
     let mut line = Line(vec![program.into()]);
@@ -62,10 +80,24 @@ pub(super) fn line(confinement: &Confinement, tm_program: &Path) -> io::Result<V
         line.words(&["--cap-add", capability]);
     }
     line.words(&["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
-    line.paths("--ro-bind", &[Path::new(NOTHING), Path::new(TERMINAL)]);
-    line.mounts(confinement, tm_program);
+    if is_laid_within {
+        // A device folder of its own has none of everybody's, which is to be there until the entry covers it; and who keeps
+        // the namespace is to stand nowhere below what will be covered.
+        let shared = Path::new(SHARED_MEMORY);
+        line.paths("--ro-bind-try", &[shared, shared]);
+        line.paths("--chdir", &[Path::new("/")]);
+    } else {
+        line.paths("--ro-bind", &[Path::new(NOTHING), Path::new(TERMINAL)]);
+    }
+    line.mounts(confinement, is_laid_within);
     line.words(&["--"]);
     Ok(line.0)
+}
+
+/// Tells whether a rule is for what may be changed, or for something within that: only who has not made everything read-only
+/// yet can lay it.
+fn is_of_written(view: &View, path: &Path, access: Access) -> bool {
+    view.is_below_written(path) || access == Access::Write && !is_private(path)
 }
 
 struct Line(Vec<OsString>);
@@ -83,11 +115,13 @@ impl Line {
 
     /// The view, each path behind those above it. After most of what is mounted bubblewrap reads the list of all mounts, so
     /// nothing is mounted that changes nothing.
-    fn mounts(&mut self, confinement: &Confinement, tm_program: &Path) {
+    fn mounts(&mut self, confinement: &Confinement, is_laid_within: bool) {
+        let view = &confinement.view;
         let own = confinement.own_folder.join("tmp");
         let mut emptied = Vec::new();
-        for (path, access) in confinement.view.differing() {
+        for (path, access) in view.differing() {
             match access {
+                _ if is_laid_within && !is_of_written(view, path, access) => {}
                 // What is private stands where everybody's is.
                 _ if is_private(path) => self.paths("--bind", &[&own, path]),
                 Access::Hidden if path.is_dir() => {
@@ -98,16 +132,6 @@ impl Line {
                 Access::Read | Access::Layered => self.paths("--ro-bind-try", &[path, path]),
                 Access::Write => self.paths("--bind-try", &[path, path]),
             }
-        }
-        if confinement.view.of(tm_program) == Access::Hidden {
-            self.paths("--ro-bind", &[tm_program, tm_program]);
-        }
-        if confinement.network != Network::On && Path::new(RESOLVED).is_dir() {
-            self.paths("--tmpfs", &[Path::new(RESOLVED)]);
-            emptied.push(Path::new(RESOLVED));
-        }
-        if let Network::Proxy { folder, .. } = &confinement.network {
-            self.paths("--ro-bind", &[folder, folder]);
         }
         for path in emptied {
             self.paths("--remount-ro", &[path]);

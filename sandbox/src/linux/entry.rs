@@ -3,14 +3,16 @@
 use super::bridge::{self, Bridge};
 use super::bwrap::is_keeper;
 use super::layers::Mounts;
-use super::{calls, group, landlock, layers, limits, sockets};
-use crate::{Confinement, Level, Network, Sandbox};
+use super::{calls, group, landlock, layers, limits, sockets, view};
+use crate::{Confinement, Level, Network};
 use serde::{Deserialize, Serialize};
+use std::env::current_dir;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt as _;
+use std::process::Command;
 
 /// The first process of a namespace, which bubblewrap keeps for itself.
 const FIRST: u32 = 1;
@@ -29,14 +31,22 @@ pub(super) struct Entry {
     confinement: Confinement,
     /// The number of an open file that is told when the program begins.
     told: Option<RawFd>,
+    /// Whether it lays most of the view itself.
+    lays: bool,
 }
 
 impl Entry {
-    pub(super) fn new(sandbox: &Sandbox, told: Option<RawFd>) -> Self {
+    pub(super) const fn new(
+        level: Level,
+        confinement: Confinement,
+        told: Option<RawFd>,
+        lays: bool,
+    ) -> Self {
         Self {
-            level: sandbox.level,
-            confinement: sandbox.confinement.clone(),
+            level,
+            confinement,
             told,
+            lays,
         }
     }
 
@@ -95,7 +105,7 @@ pub fn enter(arguments: &[OsString]) -> io::Result<()> {
         [word, entry, program] if word == bridge::SERVE => Entry::read(entry)?.bridge(program),
         [word, folder, program, rest @ ..] if word == group::JOIN => {
             group::join(folder)?;
-            Err(become_program(program, rest))
+            Err(program_of(program, rest).exec())
         }
         [entry, rest @ ..] => become_held(entry, rest),
         [] => Err(io::Error::other("an entry is needed")),
@@ -116,10 +126,14 @@ fn become_held(argument: &OsStr, rest: &[OsString]) -> io::Result<()> {
         if !is_keeper(FIRST) {
             return Err(io::Error::other("this is no namespace of bubblewrap's"));
         }
+        let mut mounts = Mounts::default();
+        if entry.lays {
+            view::lay(&entry.confinement, &mut mounts)?;
+        }
+        // It stands where this process does, and that is covered before.
         if matches!(entry.confinement.network, Network::Proxy { .. }) {
             bridge::start(argument)?;
         }
-        let mut mounts = Mounts::default();
         layers::lay(&entry.confinement, &mut mounts)?;
         sockets::cover(sockets, &mut mounts)?;
         limits::bound_namespace(entry.confinement.limits);
@@ -130,7 +144,12 @@ fn become_held(argument: &OsStr, rest: &[OsString]) -> io::Result<()> {
         // Who started it may be gone, and the program begins all the same.
         let _nobody_listens = told.write_all(b"\n");
     }
-    Err(become_program(program, rest))
+    let mut program = program_of(program, rest);
+    if entry.lays {
+        // Bubblewrap has said where it went itself.
+        program.env("PWD", current_dir()?);
+    }
+    Err(program.exec())
 }
 
 /// Closes what whoever started tm left open for its programs: a file or a socket that is open is there wherever it lies.
@@ -151,6 +170,8 @@ fn close_inherited(but: Option<&File>) -> io::Result<()> {
     clippy::disallowed_methods,
     reason = "the process becomes the program, and starts none"
 )]
-fn become_program(program: &OsStr, rest: &[OsString]) -> io::Error {
-    std::process::Command::new(program).args(rest).exec()
+fn program_of(program: &OsStr, rest: &[OsString]) -> Command {
+    let mut command = Command::new(program);
+    command.args(rest);
+    command
 }

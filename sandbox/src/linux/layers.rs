@@ -3,6 +3,7 @@
 use crate::view::Access;
 use crate::{Confinement, Layers};
 use nix::sched::{CloneFlags, unshare};
+use rustix::fs::{StatVfsMountFlags, statvfs};
 use rustix::mount::{MountFlags, mount, mount_bind_recursive, mount_remount};
 use rustix::process::{getgid, getuid};
 use rustix::thread::{
@@ -46,6 +47,22 @@ impl Mounts {
     }
 }
 
+/// Makes what is mounted at a path read-only, and leaves all else about it as it is: what a mount was once kept from, nobody
+/// in a namespace below gives back to it.
+pub(super) fn keep(path: &Path) -> io::Result<()> {
+    const SAME: [(StatVfsMountFlags, MountFlags); 4] = [
+        (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
+        (StatVfsMountFlags::NOATIME, MountFlags::NOATIME),
+        (StatVfsMountFlags::NODIRATIME, MountFlags::NODIRATIME),
+        (StatVfsMountFlags::RELATIME, MountFlags::RELATIME),
+    ];
+    let has = statvfs(path)?.f_flag;
+    let same = SAME.iter().filter(|(flag, _)| has.contains(*flag));
+    let same: MountFlags = same.map(|(_, flag)| *flag).collect();
+    let read_only = MountFlags::BIND | MountFlags::RDONLY;
+    Ok(mount_remount(path, read_only | LIMITED | same, "")?)
+}
+
 /// Lays a layer over every folder that is to have one, in a file system of the program's own. One that can't have one
 /// stays read-only: a layer is a comfort, and its absence opens nothing.
 ///
@@ -80,7 +97,7 @@ fn own_mounts() -> io::Result<bool> {
 }
 
 /// No program gains rights by a file there, and no file is a device.
-const LIMITED: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
+pub(super) const LIMITED: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
 
 /// The part of a layer that is written, in its folder.
 const WRITTEN: &str = "upper";
@@ -195,12 +212,11 @@ pub(super) fn keep_kernel() -> io::Result<()> {
             return Ok(());
         }
         mount_bind_recursive(*path, *path)?;
-        let read_only = MountFlags::BIND | MountFlags::RDONLY;
-        mount_remount(*path, read_only | LIMITED, "")
+        keep(Path::new(path))
     });
     let is_writable = || rustix::fs::access(LEADS_OUT, rustix::fs::Access::WRITE_OK).is_ok();
     match kept {
-        Err(error) if is_writable() => Err(error.into()),
+        Err(error) if is_writable() => Err(error),
         Ok(()) | Err(_) => Ok(()),
     }
 }

@@ -10,6 +10,7 @@ mod layers;
 mod limits;
 mod probe;
 mod sockets;
+mod view;
 
 pub use bwrap::is_keeper;
 pub use entry::enter;
@@ -23,6 +24,16 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether bubblewrap has to lay all that a program sees, as far as this process has found out ([`find`]): what most systems
+/// let a program do in namespaces of its own, a profile of bubblewrap's may forbid.
+static LAID_BEFORE: AtomicBool = AtomicBool::new(false);
+
+/// Says whether bubblewrap is to lay all that programs see from now on; returns whether it was to until now.
+pub fn lay_before(all: bool) -> bool {
+    LAID_BEFORE.swap(all, Ordering::Relaxed)
+}
 
 /// Returns the command line that starts a program held; `told` is the number of an open file, inherited by what is started,
 /// to which a byte is written when the program begins: what holds it can fail before.
@@ -37,11 +48,14 @@ pub fn line(
     if sandbox.level == Level::None {
         return Ok(command);
     }
+    let mut confinement = sandbox.confinement.clone();
+    let lays = sandbox.level == Level::Bwrap && !LAID_BEFORE.load(Ordering::Relaxed);
     let (held, sockets) = match sandbox.level {
-        Level::Bwrap => (
-            bwrap::line(&sandbox.confinement, &sandbox.tm_program)?,
-            sockets::visible(&sandbox.confinement.view),
-        ),
+        Level::Bwrap => {
+            let sockets = sockets::visible(&confinement.view);
+            confinement.view = bwrap::seen(&confinement, &sandbox.tm_program);
+            (bwrap::line(&confinement, lays)?, sockets)
+        }
         Level::None | Level::Landlock | Level::Seatbelt => (Vec::new(), BTreeSet::new()),
     };
     let mut line = Vec::new();
@@ -54,7 +68,7 @@ pub fn line(
     line.extend(held);
     line.push(sandbox.tm_program.clone().into());
     line.push(ENTRY.into());
-    line.push(Entry::new(sandbox, told).to_argument()?);
+    line.push(Entry::new(sandbox.level, confinement, told, lays).to_argument()?);
     line.extend(sockets.into_iter().map(PathBuf::into_os_string));
     line.push(BEFORE_PROGRAM.into());
     line.extend(command);

@@ -1,6 +1,6 @@
 //! Which levels work here, found by starting a program that does nothing with the very arguments that are meant.
 
-use super::bwrap;
+use super::{bwrap, lay_before};
 use crate::{Confinement, Found, Level, Refused, Sandbox, Wanted};
 use std::ffi::OsString;
 use std::path::Path;
@@ -19,12 +19,17 @@ pub fn find(wanted: Wanted, confinement: &Confinement, tm_program: &Path) -> Fou
     };
     let mut refused = Vec::new();
     for level in tried {
-        match try_one(&Sandbox {
+        let sandbox = Sandbox {
             group: None,
             level: *level,
             confinement: confinement.clone(),
             tm_program: tm_program.to_owned(),
-        }) {
+        };
+        let mut tried = try_one(&sandbox);
+        if *level == Level::Bwrap && tried.is_err() && !lay_before(true) {
+            tried = try_one(&sandbox);
+        }
+        match tried {
             Ok(()) => {
                 return Found {
                     level: Some(*level),
