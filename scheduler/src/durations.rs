@@ -3,7 +3,7 @@
 //! Knows no clock and no file: what earlier runs came to is an argument. What is expected of a task becomes part of the
 //! plan, so a journal is replayed by what was known when its run began.
 
-use crate::{Complexity, Limits, Phase, PlannedTask, Tag, TaskId};
+use crate::{Complexity, Dispatch, Limits, Phase, PlannedTask, Tag, TaskId};
 use std::collections::BTreeMap;
 
 /// Fewer tasks than this tell nothing of others.
@@ -109,6 +109,12 @@ impl Durations {
             limits: Some(limits.clone()),
             ..self
         }
+    }
+
+    /// Returns how many tasks run at the same time, where any of them starts once it is ready.
+    pub(crate) fn slots(&self) -> Option<usize> {
+        let limits = self.limits.as_ref()?;
+        (limits.dispatch == Dispatch::Rolling).then_some(limits.slots.get() as usize)
     }
 
     /// Returns how long a task's agents will probably work, in milliseconds: as long as they did on that very task, else as

@@ -28,6 +28,7 @@ mod id;
 mod in_a_line;
 mod input;
 pub mod iteration;
+mod justified;
 mod limits;
 mod machine;
 pub mod merging;
