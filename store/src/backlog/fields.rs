@@ -48,18 +48,10 @@ impl Reader {
         }
     }
 
-    /// Reads the tasks of a list.
-    pub(super) fn tasks(&mut self, list: Value<'_>) -> Vec<Task> {
-        let one = |value| {
-            let task = self.one(value);
-            if task.is_none() {
-                self.warn(value, None, "tasks", "an entry without an id is left out");
-            }
-            task
-        };
-        let mut tasks = Vec::with_capacity(list.elements().count());
-        tasks.extend(list.elements().filter_map(one));
-        tasks
+    /// Adds what is odd further on.
+    pub(super) fn add(&mut self, later: Self) {
+        self.warnings.extend(later.warnings);
+        self.nodes.extend(later.nodes);
     }
 
     /// Reads a value that is one task.

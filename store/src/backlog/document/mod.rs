@@ -3,6 +3,7 @@
 //! Field order, number spelling, indentation, escapes, line ends, byte order mark and final newline are kept because
 //! they are never touched, not because they are written again. Does not know what the values mean.
 
+mod parts;
 mod scan;
 #[cfg(test)]
 pub(super) mod tests;

@@ -1,9 +1,14 @@
-//! Finds the place of every value in a JSON text, in one pass and without recursion.
+//! Finds the place of every value in a JSON text, in one pass and without recursion; in a long one parts of it at the same
+//! time.
 //!
 //! As strict as RFC 8259, but for a byte order mark at the start. Copies nothing and does not know what the values
 //! mean.
 
 use super::SyntaxError;
+use super::parts::parts_behind_first;
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::thread;
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,14 +30,14 @@ pub(crate) enum Kind {
 }
 
 /// Where one value stands. Nodes are in the order of the text; a key comes right before its value.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Node {
     /// The first byte.
     pub(super) start: u32,
     /// The byte after the last.
     pub(super) end: u32,
-    /// The index of the first node that does not belong to this one.
-    pub(super) next: u32,
+    /// How many nodes belong to it, itself among them.
+    pub(super) size: u32,
     /// What it is.
     pub(super) kind: Kind,
 }
@@ -42,6 +47,9 @@ const MAXIMUM_BYTES: usize = 1 << 30;
 
 /// Typical bytes per value in a backlog, to reserve space for the nodes once.
 const BYTES_PER_NODE: usize = 24;
+
+/// A part that is scanned at the same time as others has so many bytes at least.
+const BYTES_OF_PART: usize = 1 << 18;
 
 /// The byte order mark of UTF-8.
 pub(super) const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -55,6 +63,15 @@ pub(super) fn scan(text: &str) -> Result<Vec<Node>, SyntaxError> {
             why: "larger than 1 GiB".to_owned(),
         });
     }
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    scan_in_parts(text, threads.min(text.len() / BYTES_OF_PART))
+}
+
+fn scan_in_parts(text: &str, count: usize) -> Result<Vec<Node>, SyntaxError> {
+    let parts = match count {
+        0 | 1 => Vec::new(),
+        _ => parts_behind_first(text, count),
+    };
     let mut scanner = Scanner {
         bytes: text.as_bytes(),
         position: if text.starts_with(BYTE_ORDER_MARK) {
@@ -65,7 +82,7 @@ pub(super) fn scan(text: &str) -> Result<Vec<Node>, SyntaxError> {
         nodes: Vec::with_capacity(text.len() / BYTES_PER_NODE),
         open: Vec::new(),
     };
-    match scanner.run() {
+    match scanner.run(parts) {
         Ok(()) => Ok(scanner.nodes),
         Err(why) => Err(SyntaxError::at(text, scanner.position, why)),
     }
@@ -81,18 +98,62 @@ struct Scanner<'t> {
 
 type Scan<T> = Result<T, &'static str>;
 
-impl Scanner<'_> {
-    fn run(&mut self) -> Scan<()> {
+impl<'t> Scanner<'t> {
+    fn run(&mut self, parts: Vec<Range<usize>>) -> Scan<()> {
         self.skip_blanks();
         if self.position == self.bytes.len() {
             return Ok(());
         }
-        loop {
+        let bytes = self.bytes;
+        thread::scope(|scope| {
+            let entries = |part: Range<usize>| {
+                let start = part.start;
+                (start, scope.spawn(move || Scanner::entries(bytes, part)))
+            };
+            let parts: Vec<_> = parts.into_iter().map(entries).collect();
+            for (start, entries) in parts {
+                if !self.run_to(start)? {
+                    return Ok(());
+                }
+                let entries = entries.join().unwrap_or_else(|panic| resume_unwind(panic));
+                if let Some(entries) = entries.filter(|_| self.is_at_entry(start)) {
+                    self.nodes.extend_from_slice(&entries.nodes[1..]);
+                    self.position = entries.position;
+                }
+            }
+            self.run_to(usize::MAX).map(drop)
+        })
+    }
+
+    /// Scans from one entry of a list to another one; `None` where that is not what stands there.
+    fn entries(bytes: &'t [u8], part: Range<usize>) -> Option<Self> {
+        let mut scanner = Self {
+            bytes,
+            position: part.start - 1,
+            nodes: Vec::with_capacity(part.len() / BYTES_PER_NODE),
+            open: Vec::new(),
+        };
+        // The list that they are in.
+        scanner.open_container(Kind::Array);
+        let is_more = scanner.run_to(part.end).ok()?;
+        (is_more && scanner.is_at_entry(part.end) && scanner.open.len() == 1).then_some(scanner)
+    }
+
+    /// Scans values up to one that begins there, or behind it; tells whether there is one.
+    fn run_to(&mut self, end: usize) -> Scan<bool> {
+        while self.position < end {
             self.value()?;
             if !self.go_to_next_value()? {
-                return Ok(());
+                return Ok(false);
             }
         }
+        Ok(true)
+    }
+
+    /// Whether an entry of a list is next, and begins there.
+    fn is_at_entry(&self, start: usize) -> bool {
+        let list = self.open.last().map(|&list| self.nodes[list].kind);
+        self.position == start && list == Some(Kind::Array)
     }
 
     /// Scans a plain value, or the opening of a container.
@@ -163,11 +224,11 @@ impl Scanner<'_> {
 
     #[inline]
     fn close_container(&mut self) {
-        let next = as_offset(self.nodes.len());
         let container = self.open.pop().expect("only an open container is closed");
+        let size = as_offset(self.nodes.len() - container);
         let node = &mut self.nodes[container];
         node.end = as_offset(self.position);
-        node.next = next;
+        node.size = size;
     }
 
     /// Scans a key and the colon behind it.
@@ -264,11 +325,10 @@ impl Scanner<'_> {
     /// Adds a node that ends here and holds no others.
     #[inline]
     fn push(&mut self, start: usize, kind: Kind) {
-        let next = as_offset(self.nodes.len() + 1);
         self.nodes.push(Node {
             start: as_offset(start),
             end: as_offset(self.position),
-            next,
+            size: 1,
             kind,
         });
     }
@@ -358,7 +418,45 @@ mod tests {
         prop_oneof![2 => prop::sample::select(&edges[..]), 3 => b' '..=b'~', 1 => any::<u8>()]
     }
 
+    /// Lists of lists on lines of their own, in which a letter may be another one.
+    fn lists() -> impl Strategy<Value = String> {
+        let entry = prop::sample::select(
+            &[
+                "{}",
+                "{\"a\": \"b\", \"c\": 1}",
+                "{\"d\": [\n  {},\n  {\"e\": []}\n ]}",
+                "[\n {}\n ]",
+                "2",
+            ][..],
+        );
+        let entries = prop::collection::vec(entry, 0..12).prop_map(|all| all.join(",\n "));
+        let tags = prop::collection::vec(entries, 1..3);
+        let text = tags.prop_map(|tags| {
+            let tag = |entries: String| format!("\"t\": {{\"tasks\": [\n {entries}\n]}}");
+            format!(
+                "{{{}}}",
+                tags.into_iter().map(tag).collect::<Vec<_>>().join(", ")
+            )
+        });
+        let other = prop::option::of((any::<prop::sample::Index>(), r#"[\]\[{}",: \n]"#));
+        (text, other).prop_map(|(mut text, other)| {
+            if let Some((place, other)) = other {
+                let place = place.index(text.len());
+                text.replace_range(place..=place, &other);
+            }
+            text
+        })
+    }
+
     proptest! {
+        #[test]
+        fn parts_at_the_same_time_are_what_one_after_the_other_is(
+            text in lists(),
+            count in 2_usize..6,
+        ) {
+            prop_assert_eq!(scan_in_parts(&text, count), scan_in_parts(&text, 1));
+        }
+
         #[test]
         fn bytes_together_are_as_plain_as_each_of_them(
             bytes in prop::collection::vec(byte(), 0..40),

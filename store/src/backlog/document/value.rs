@@ -79,7 +79,7 @@ impl<'d> Value<'d> {
     /// Returns the first node that does not belong to this value.
     #[inline]
     pub(crate) fn end_of_nodes(self) -> usize {
-        self.node().next as usize
+        self.index + self.node().size as usize
     }
 
     /// Tells whether this is the same place of the same document.
