@@ -2,54 +2,53 @@
 //!
 //! Does not know what a task holds.
 
-use super::document::Value;
+use super::document::{Children, Value};
 use super::fields::Reader;
 use std::panic::resume_unwind;
 use std::thread;
 use tm_scheduler::Task;
 
-/// A part that is read at the same time as others has so many entries at least.
-const ENTRIES_OF_PART: usize = 2_000;
+/// Most tasks have so many nodes at least: names and values of id, title, status and dependencies.
+const LEAST_NODES: usize = 9;
 
 impl Reader {
     /// Reads the tasks of a list.
-    pub(super) fn tasks(&mut self, list: Value<'_>) -> Vec<Task> {
-        let entries: Vec<Value<'_>> = list.elements().collect();
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        let parts = threads.min(entries.len() / ENTRIES_OF_PART).max(1);
-        self.in_parts(&entries, entries.len().div_ceil(parts))
-    }
-
-    /// Reads parts of so many entries at the same time.
-    fn in_parts(&mut self, entries: &[Value<'_>], length: usize) -> Vec<Task> {
-        let mut tasks = Vec::with_capacity(entries.len());
-        let (first, others) = entries.split_at(length);
+    pub(super) fn tasks<'d>(&mut self, list: Value<'d>) -> Vec<Task> {
         thread::scope(|scope| {
-            let read = |part| {
+            let mut parts = list.parts().into_iter();
+            let first = parts.next();
+            let read = |part: Children<'d>| {
                 scope.spawn(move || {
-                    let (mut reader, mut tasks) = (Self::default(), Vec::new());
+                    let (mut reader, mut tasks) = (Self::default(), room_for(part.nodes()));
                     reader.entries(part, &mut tasks);
-                    (reader, tasks)
+                    (tasks, reader)
                 })
             };
-            let others: Vec<_> = others.chunks(length.max(1)).map(read).collect();
-            self.entries(first, &mut tasks);
-            for other in others {
-                let (reader, read) = other.join().unwrap_or_else(|panic| resume_unwind(panic));
-                self.add(reader);
-                tasks.extend(read);
+            let others: Vec<_> = parts.map(read).collect();
+            let mut tasks = room_for(list.elements().nodes());
+            if let Some(first) = first {
+                self.entries(first, &mut tasks);
             }
-        });
-        tasks
+            for other in others {
+                let (read, reader) = other.join().unwrap_or_else(|panic| resume_unwind(panic));
+                tasks.extend(read);
+                self.add(reader);
+            }
+            tasks
+        })
     }
 
-    fn entries(&mut self, entries: &[Value<'_>], tasks: &mut Vec<Task>) {
-        tasks.reserve(entries.len());
+    fn entries(&mut self, entries: Children<'_>, tasks: &mut Vec<Task>) {
         for entry in entries {
-            match self.one(*entry) {
+            match self.one(entry) {
                 Some(task) => tasks.push(task),
-                None => self.warn(*entry, None, "tasks", "an entry without an id is left out"),
+                None => self.warn(entry, None, "tasks", "an entry without an id is left out"),
             }
         }
     }
+}
+
+/// Room for all tasks of so many nodes; where they have more of them, it is not used.
+fn room_for(nodes: usize) -> Vec<Task> {
+    Vec::with_capacity(nodes / LEAST_NODES + 1)
 }

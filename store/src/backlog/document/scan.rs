@@ -54,8 +54,17 @@ const BYTES_OF_PART: usize = 1 << 18;
 /// The byte order mark of UTF-8.
 pub(super) const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// Returns the nodes of `text`, the root first; none when the text is blank.
-pub(super) fn scan(text: &str) -> Result<Vec<Node>, SyntaxError> {
+/// What was found in a text.
+#[derive(Debug, Default)]
+pub(super) struct Nodes {
+    /// The root first; none when the text is blank.
+    pub(super) all: Vec<Node>,
+    /// Of long lists each with some entries, far from each other and in order.
+    pub(super) entries: Vec<(usize, usize)>,
+}
+
+/// Finds the nodes of `text`.
+pub(super) fn scan(text: &str) -> Result<Nodes, SyntaxError> {
     if text.len() > MAXIMUM_BYTES {
         return Err(SyntaxError {
             line: 1,
@@ -67,7 +76,7 @@ pub(super) fn scan(text: &str) -> Result<Vec<Node>, SyntaxError> {
     scan_in_parts(text, threads.min(text.len() / BYTES_OF_PART))
 }
 
-fn scan_in_parts(text: &str, count: usize) -> Result<Vec<Node>, SyntaxError> {
+fn scan_in_parts(text: &str, count: usize) -> Result<Nodes, SyntaxError> {
     let parts = match count {
         0 | 1 => Vec::new(),
         _ => parts_behind_first(text, count),
@@ -83,7 +92,10 @@ fn scan_in_parts(text: &str, count: usize) -> Result<Vec<Node>, SyntaxError> {
         open: Vec::new(),
     };
     match scanner.run(parts) {
-        Ok(()) => Ok(scanner.nodes),
+        Ok(entries) => Ok(Nodes {
+            all: scanner.nodes,
+            entries,
+        }),
         Err(why) => Err(SyntaxError::at(text, scanner.position, why)),
     }
 }
@@ -99,10 +111,12 @@ struct Scanner<'t> {
 type Scan<T> = Result<T, &'static str>;
 
 impl<'t> Scanner<'t> {
-    fn run(&mut self, parts: Vec<Range<usize>>) -> Scan<()> {
+    /// Scans it all; returns where parts begin that were scanned at the same time, each with its list.
+    fn run(&mut self, parts: Vec<Range<usize>>) -> Scan<Vec<(usize, usize)>> {
+        let mut begun = Vec::new();
         self.skip_blanks();
         if self.position == self.bytes.len() {
-            return Ok(());
+            return Ok(begun);
         }
         let bytes = self.bytes;
         thread::scope(|scope| {
@@ -113,15 +127,17 @@ impl<'t> Scanner<'t> {
             let parts: Vec<_> = parts.into_iter().map(entries).collect();
             for (start, entries) in parts {
                 if !self.run_to(start)? {
-                    return Ok(());
+                    return Ok(begun);
                 }
                 let entries = entries.join().unwrap_or_else(|panic| resume_unwind(panic));
-                if let Some(entries) = entries.filter(|_| self.is_at_entry(start)) {
+                if let (Some(list), Some(entries)) = (self.list_at(start), entries) {
+                    begun.push((list, self.nodes.len()));
                     self.nodes.extend_from_slice(&entries.nodes[1..]);
                     self.position = entries.position;
                 }
             }
-            self.run_to(usize::MAX).map(drop)
+            self.run_to(usize::MAX)?;
+            Ok(begun)
         })
     }
 
@@ -136,7 +152,7 @@ impl<'t> Scanner<'t> {
         // The list that they are in.
         scanner.open_container(Kind::Array);
         let is_more = scanner.run_to(part.end).ok()?;
-        (is_more && scanner.is_at_entry(part.end) && scanner.open.len() == 1).then_some(scanner)
+        (is_more && scanner.list_at(part.end) == Some(0)).then_some(scanner)
     }
 
     /// Scans values up to one that begins there, or behind it; tells whether there is one.
@@ -150,10 +166,10 @@ impl<'t> Scanner<'t> {
         Ok(true)
     }
 
-    /// Whether an entry of a list is next, and begins there.
-    fn is_at_entry(&self, start: usize) -> bool {
-        let list = self.open.last().map(|&list| self.nodes[list].kind);
-        self.position == start && list == Some(Kind::Array)
+    /// Returns the list of which an entry is next, where that begins there.
+    fn list_at(&self, start: usize) -> Option<usize> {
+        let open = self.open.last().copied();
+        open.filter(|&list| self.position == start && self.nodes[list].kind == Kind::Array)
     }
 
     /// Scans a plain value, or the opening of a container.
@@ -454,7 +470,8 @@ mod tests {
             text in lists(),
             count in 2_usize..6,
         ) {
-            prop_assert_eq!(scan_in_parts(&text, count), scan_in_parts(&text, 1));
+            let nodes = |count| scan_in_parts(&text, count).map(|nodes| nodes.all);
+            prop_assert_eq!(nodes(count), nodes(1));
         }
 
         #[test]
