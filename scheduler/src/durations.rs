@@ -121,7 +121,7 @@ impl Durations {
     /// on those most like it. Of all tasks or of none, so that what is expected of two can be compared.
     pub(crate) fn expected_ms(&self, task: &PlannedTask) -> Option<u64> {
         let like_others = self.like_others(task.phase, task.complexity)?;
-        let id = (task.title.clone(), task.id.to_string(), task.phase);
+        let id = (task.title.to_string(), task.id.to_string(), task.phase);
         let expected = match self.same.get(&id) {
             Some(&same) => same,
             None => like_others.saturating_mul(self.factor(task)) / 1_000,

@@ -208,7 +208,7 @@ impl<'t> Selection<'t> {
         } else {
             self.held.push(HeldTask {
                 id: unit.task.id.clone(),
-                title: unit.task.title.clone(),
+                title: unit.task.title.to_string(),
                 waits_for,
             });
         }
