@@ -4,6 +4,7 @@
 //! they are never touched, not because they are written again. Does not know what the values mean.
 
 mod parts;
+mod plain;
 mod scan;
 #[cfg(test)]
 pub(super) mod tests;
