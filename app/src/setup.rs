@@ -159,8 +159,9 @@ fn rejections(
 
 /// Adds what the repository keeps of work on a task, unless this folder knows it.
 fn add_rejections(known: &mut Vec<Rejection>, ledger: &Ledger, (tag, task): (&Tag, &PlannedTask)) {
-    let is_of_task =
-        |one: &&Rejected| (&one.tag, &one.task, &one.title) == (tag, &task.backlog_id, &task.title);
+    let is_of_task = |one: &&Rejected| {
+        (&one.tag, &one.task, &*one.title) == (tag, &task.backlog_id, &*task.title)
+    };
     for one in ledger.rejected.iter().filter(is_of_task) {
         let newest = one.rejects.first();
         let newest = newest.filter(|_| known.iter().all(|known| known.run != one.run));
@@ -185,7 +186,7 @@ fn kept(
         let mut tasks = header.plan.tasks.iter().map(|placed| &placed.task);
         let green = tasks.find(|one| one.phase == Phase::Green && one.backlog_id == task);
         let is_same = |green: &PlannedTask| {
-            green.title == kept.title && green.pair.as_ref() == Some(&kept.red)
+            green.title == *kept.title && green.pair.as_ref() == Some(&kept.red)
         };
         if green.is_some_and(is_same) {
             found.insert(kept.red, kept.commit);

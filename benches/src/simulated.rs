@@ -39,17 +39,17 @@ impl Machine {
 
     /// Returns the time in milliseconds in which tm's scheduler has every task of the graph done.
     pub fn makespan(&self, graph: &Graph) -> u64 {
-        let options = PlanOptions {
-            tdd: TddMode::Off,
-            durations: self.durations.clone(),
-            ..PlanOptions::default()
-        };
-        let plan = WavePlan::new(&tasks(graph), &options).expect("a plan");
         let slots = NonZeroU32::new(self.slots).expect("slots");
         let limits = Limits {
             dispatch: self.dispatch,
             ..Limits::with_slots(slots)
         };
+        let options = PlanOptions {
+            tdd: TddMode::Off,
+            durations: self.durations.clone().within(&limits),
+            ..PlanOptions::default()
+        };
+        let plan = WavePlan::new(&tasks(graph), &options).expect("a plan");
         let mut world = World {
             scheduler: Scheduler::new(plan, limits),
             machine: self,

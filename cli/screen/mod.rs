@@ -249,7 +249,7 @@ impl Board {
             since: last.map_or(Timestamp(0), |attempt| attempt.started_at),
             step: step(view.state),
             tokens: tokens.map(|tokens| tokens.input + tokens.output),
-            text: said.map_or(&task.title, |said| &said.line).clone(),
+            text: said.map_or(&*task.title, |said| &said.line).to_owned(),
         });
     }
 

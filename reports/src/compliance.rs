@@ -132,7 +132,7 @@ fn pair_summary(red: &TaskView<'_>, green: &TaskView<'_>) -> PairSummary {
     PairSummary {
         red: red.placed.task.id.to_string(),
         green: green.placed.task.id.to_string(),
-        title: green.placed.task.title.clone(),
+        title: green.placed.task.title.to_string(),
         red_seen_failing,
         red_tests: red_proof.map_or(0, |proof| proof.new.len()),
         green_seen_passing,

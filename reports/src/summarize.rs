@@ -109,7 +109,7 @@ fn task_summary(view: &TaskView<'_>) -> TaskSummary {
     let verdict = verdict(view);
     TaskSummary {
         id: task.id.to_string(),
-        title: task.title.clone(),
+        title: task.title.to_string(),
         phase: task.phase,
         pair: task.pair.as_ref().map(TaskId::to_string),
         wave: view.placed.wave,

@@ -3,7 +3,7 @@
 //! Knows no clock and no file: what earlier runs came to is an argument. What is expected of a task becomes part of the
 //! plan, so a journal is replayed by what was known when its run began.
 
-use crate::{Complexity, Limits, Phase, PlannedTask, Tag, TaskId};
+use crate::{Complexity, Dispatch, Limits, Phase, PlannedTask, Tag, TaskId};
 use std::collections::BTreeMap;
 
 /// Fewer tasks than this tell nothing of others.
@@ -111,11 +111,17 @@ impl Durations {
         }
     }
 
+    /// Returns how many tasks run at the same time, where any of them starts once it is ready.
+    pub(crate) fn slots(&self) -> Option<usize> {
+        let limits = self.limits.as_ref()?;
+        (limits.dispatch == Dispatch::Rolling).then_some(limits.slots.get() as usize)
+    }
+
     /// Returns how long a task's agents will probably work, in milliseconds: as long as they did on that very task, else as
     /// on those most like it. Of all tasks or of none, so that what is expected of two can be compared.
     pub(crate) fn expected_ms(&self, task: &PlannedTask) -> Option<u64> {
         let like_others = self.like_others(task.phase, task.complexity)?;
-        let id = (task.title.clone(), task.id.to_string(), task.phase);
+        let id = (task.title.to_string(), task.id.to_string(), task.phase);
         let expected = match self.same.get(&id) {
             Some(&same) => same,
             None => like_others.saturating_mul(self.factor(task)) / 1_000,

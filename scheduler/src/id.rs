@@ -1,7 +1,7 @@
 //! Newtypes for everything that is named or counted, so that no two can be mixed up.
 //!
-//! Ids stand in many places of a plan and a run: short ones, as those of tasks are, stand in place, and copies of long ones
-//! share one text.
+//! Ids and titles stand in many places of a plan and a run: short ones, as ids of tasks are, stand in place, and copies of
+//! long ones share one text.
 //!
 //! Knows nothing of where an id is written down: turning one into a file name or a branch name is the business of
 //! the crates that write files and branches.
@@ -10,6 +10,7 @@ use ecow::EcoString;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
+use std::ops::Deref;
 use std::time::Duration;
 
 macro_rules! text_id {
@@ -85,6 +86,33 @@ text_id! {
     /// The name of an account behind agents.
     #[derive(Ord, PartialOrd)]
     AccountName
+}
+
+text_id! {
+    /// The title of a task: one line, empty when the backlog has none.
+    #[derive(Default)]
+    Title
+}
+
+impl Deref for Title {
+    type Target = str;
+
+    #[inline]
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl PartialEq<str> for Title {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+impl PartialEq<&str> for Title {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
+    }
 }
 
 impl PartialOrd for TaskId {

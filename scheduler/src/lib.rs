@@ -28,6 +28,7 @@ mod id;
 mod in_a_line;
 mod input;
 pub mod iteration;
+mod justified;
 mod limits;
 mod machine;
 pub mod merging;
@@ -75,8 +76,8 @@ pub use history::{
     reverted, standing_work,
 };
 pub use id::{
-    AccountName, AgentName, AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp, milliseconds,
-    quoted, quoted_cycle,
+    AccountName, AgentName, AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp, Title,
+    milliseconds, quoted, quoted_cycle,
 };
 pub(crate) use in_a_line::without_numbers;
 pub use in_a_line::{in_a_line, one_line, with_causes};

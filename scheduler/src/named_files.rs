@@ -13,13 +13,9 @@ const MOST_READ: usize = 64 * 1024;
 pub(crate) fn named_files(task: &Task) -> Vec<String> {
     let mut files = BTreeSet::new();
     for task in Task::with_subtasks(std::slice::from_ref(task)) {
-        let texts = [
-            &task.title,
-            &task.description,
-            &task.details,
-            &task.test_strategy,
-        ];
-        for text in texts.into_iter().chain(&task.acceptance_criteria) {
+        let texts = [&task.description, &task.details, &task.test_strategy];
+        let texts = texts.into_iter().chain(&task.acceptance_criteria);
+        for text in texts.map(String::as_str).chain([&*task.title]) {
             if !text.contains('.') {
                 continue;
             }

@@ -4,7 +4,7 @@
 
 use crate::named_files::named_files;
 use crate::unit::UnitTask;
-use crate::{Complexity, Phase, Priority, Status, Task, TaskId, TddHalf};
+use crate::{Complexity, Phase, Priority, Status, Task, TaskId, TddHalf, Title};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -44,7 +44,7 @@ pub struct PlannedTask {
     /// The id of the task in the backlog whose status this one moves.
     pub backlog_id: TaskId,
     /// One line.
-    pub title: String,
+    pub title: Title,
     /// Which kind of work.
     pub phase: Phase,
     /// The other half of the pair.

@@ -1,7 +1,7 @@
 //! A task with its place in a plan, and the one order in which ready tasks are taken.
 
 use crate::durations::weight;
-use crate::{PlannedTask, Priority};
+use crate::{PlannedTask, Priority, TaskId};
 use serde::{Deserialize, Serialize};
 
 /// A planned task with its place in the plan.
@@ -15,7 +15,8 @@ pub struct PlacedTask {
     /// The highest priority among the task and everything that waits for it.
     pub effective_priority: Priority,
     /// The weight of the longest path from the task to the end, its own included: milliseconds where it is known how long
-    /// tasks take, else by complexity.
+    /// tasks take, else by complexity. Where slots hold tasks up, and all is done sooner by taking that into account, the
+    /// time from when the task has to begin to the end.
     pub remaining_path: u64,
     /// How long its agents are expected to work, in milliseconds, where earlier runs tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,7 +41,12 @@ impl PlacedTask {
 
     /// Tells whether it is taken first when both are ready.
     pub(crate) fn is_more_urgent_than(&self, other: &Self) -> bool {
-        (self.urgency(), &self.task.id) < (other.urgency(), &other.task.id)
+        self.order() < other.order()
+    }
+
+    /// Returns what decides among ready tasks: the most urgent is the least.
+    pub(crate) fn order(&self) -> (u128, &TaskId) {
+        (self.urgency(), &self.task.id)
     }
 
     /// Puts tasks in order, the most urgent first. What decides is taken out first, and each task is moved once.

@@ -1,8 +1,9 @@
 //! Plans waves.
 //!
-//! Does not know slots but for showing wide waves in parts, and nothing of what happens at run time.
+//! Knows slots only where it is known how long tasks take, and nothing of what happens at run time.
 
 use crate::graph::TaskGraph;
+use crate::justified;
 use crate::pair::pair_units;
 use crate::positions::Positions;
 use crate::unit::{UnitSource, UnitTask, units_of};
@@ -86,7 +87,7 @@ impl WavePlan {
             Cycles::Cut => cut_cycles(&mut planned),
         };
         Ok(Self {
-            tasks: placed(TaskGraph::new(planned)?),
+            tasks: placed(TaskGraph::new(planned)?, options.durations.slots()),
             held: selection.held,
             finished: selection.finished,
             cut,
@@ -207,7 +208,7 @@ impl<'t> Selection<'t> {
         } else {
             self.held.push(HeldTask {
                 id: unit.task.id.clone(),
-                title: unit.task.title.clone(),
+                title: unit.task.title.to_string(),
                 waits_for,
             });
         }
@@ -306,8 +307,8 @@ fn as_task(planned: &PlannedTask) -> Task {
     }
 }
 
-/// Places tasks that depend on each other.
-fn placed(graph: TaskGraph) -> Vec<PlacedTask> {
+/// Places tasks that depend on each other, of which so many run at the same time where that is known.
+fn placed(mut graph: TaskGraph, slots: Option<usize>) -> Vec<PlacedTask> {
     let count = graph.tasks.len();
     let mut waves = vec![1_u32; count];
     for &task in &graph.topological {
@@ -326,12 +327,15 @@ fn placed(graph: TaskGraph) -> Vec<PlacedTask> {
             dependants[task] += 1;
         }
     }
-    let mut tasks = graph.tasks;
+    let mut tasks = std::mem::take(&mut graph.tasks);
     for (position, placed) in tasks.iter_mut().enumerate() {
         placed.wave = waves[position];
         placed.effective_priority = priorities[position];
         placed.remaining_path = paths[position];
         placed.dependants = dependants[position];
+    }
+    if let Some(slots) = slots {
+        justified::improve(&graph, &mut tasks, slots);
     }
     PlacedTask::sort(&mut tasks);
     tasks

@@ -2,7 +2,7 @@
 //!
 //! Does not know which file a task came from or how that file spells its fields.
 
-use crate::{TaskId, TaskMetadata, TddHalf};
+use crate::{TaskId, TaskMetadata, TddHalf, Title};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -13,7 +13,7 @@ pub struct Task {
     /// The id, absolute: a subtask's is `<parent>.<n>`.
     pub id: TaskId,
     /// One line; empty when the backlog has none.
-    pub title: String,
+    pub title: Title,
     /// What is to be done, in a few sentences.
     pub description: String,
     /// How it is to be done.
@@ -39,7 +39,7 @@ pub struct Task {
 
 impl Task {
     /// Returns a pending task of medium priority that has nothing but an id and a title.
-    pub fn new(id: impl Into<TaskId>, title: impl Into<String>) -> Self {
+    pub fn new(id: impl Into<TaskId>, title: impl Into<Title>) -> Self {
         Self {
             id: id.into(),
             title: title.into(),

@@ -224,7 +224,7 @@ impl<'r> Passing<'r> {
         let given = planned.and_then(|view| self.backlog.get(&view.placed.task.backlog_id));
         Task {
             id: id.into(),
-            title: title.to_owned(),
+            title: title.into(),
             ..given.cloned().unwrap_or_else(|| Task::new(id, title))
         }
     }

@@ -138,8 +138,8 @@ impl Filter {
         if self.words.is_empty() {
             return true;
         }
-        let said = [&task.title, &task.description, &task.details];
-        let subtasks = task.subtasks.iter().map(|subtask| &subtask.title);
+        let said = [&*task.title, &task.description, &task.details];
+        let subtasks = task.subtasks.iter().map(|subtask| &*subtask.title);
         let text = said.into_iter().chain(subtasks).join("\n").to_lowercase();
         self.words.iter().all(|word| text.contains(word))
     }

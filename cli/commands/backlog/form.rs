@@ -206,7 +206,7 @@ mod tests {
         task.dependencies = vec!["1".into(), "2.1".into()];
         let form = laid_out("backlog/form.txt", &json!({"task": task, "tag": "master"}));
         let read = parts(&form).expect("a form");
-        assert_eq!(read["title"], task.title);
+        assert_eq!(read["title"], *task.title);
         assert_eq!(read["description"], task.description);
         assert_eq!(ids(&read).collect_vec(), task.dependencies);
         for (from, to) in [

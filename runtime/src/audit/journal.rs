@@ -298,7 +298,7 @@ async fn uncommitted(
         id,
         parents: vec![base.clone()],
         tree,
-        subject: task.title.clone(),
+        subject: task.title.to_string(),
         author: Author::default(),
         trailers: Vec::new(),
         message: String::new(),

@@ -118,7 +118,7 @@ pub(super) fn hints(subtask: &Task) -> Vec<String> {
 
 /// Files that a subtask names, those that are there first.
 pub(super) fn expected_files(root: &Path, subtask: &Task) -> Vec<String> {
-    let texts = [&subtask.title, &subtask.description, &subtask.details];
+    let texts = [&*subtask.title, &subtask.description, &subtask.details];
     let mut files: Vec<String> = Vec::new();
     for word in texts.into_iter().flat_map(|text| text.split_whitespace()) {
         let path = word

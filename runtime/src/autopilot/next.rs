@@ -59,7 +59,7 @@ impl OpenRun<'_> {
         let (attempts, max_attempts) = self.state.attempts();
         SubtaskView {
             id: task.id.to_string(),
-            title: task.title,
+            title: task.title.to_string(),
             description: task.description,
             details: task.details,
             test_strategy: task.test_strategy,
@@ -135,8 +135,8 @@ impl OpenRun<'_> {
         let test_command = self.project.test_command(Some(task));
         WorkUnitContext {
             task_id: task.id.to_string(),
-            task_title: task.title.clone(),
-            subtask_title: subtask.title.clone(),
+            task_title: task.title.to_string(),
+            subtask_title: subtask.title.to_string(),
             subtask_description: subtask.description.clone(),
             dependencies: dependencies.collect(),
             test_command: test_command.map(|command| command.to_string()),
@@ -278,9 +278,14 @@ fn criteria(subtask: &Task) -> Vec<String> {
     if !subtask.acceptance_criteria.is_empty() {
         return subtask.acceptance_criteria.clone();
     }
-    let mut texts = [&subtask.test_strategy, &subtask.description, &subtask.title].into_iter();
+    let mut texts = [
+        &*subtask.test_strategy,
+        &subtask.description,
+        &subtask.title,
+    ]
+    .into_iter();
     let said = texts.find(|text| !text.is_empty());
-    said.into_iter().cloned().collect()
+    said.into_iter().map(str::to_owned).collect()
 }
 
 fn in_one_sentence(action: &Action, project: &Project) -> String {

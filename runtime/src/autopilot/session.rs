@@ -241,7 +241,7 @@ fn renamed(project: &Project, state: &RunState) -> Option<Tag> {
 
 /// Whether these tasks are those that the run was started from: its task under its title, with all of its pieces.
 fn holds(tasks: &[Task], state: &RunState) -> bool {
-    let is_of_run = |task: &&Task| (&task.id, &task.title) == (&state.task_id, &state.task_title);
+    let is_of_run = |task: &&Task| task.id == state.task_id && task.title == *state.task_title;
     let Some(task) = tasks.iter().find(is_of_run) else {
         return false;
     };

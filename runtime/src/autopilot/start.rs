@@ -352,7 +352,7 @@ fn new_state(project: &Project, checked: &Checked) -> Result<RunState, Error> {
         run_id,
         repository: None,
         task_id: task.id.clone(),
-        task_title: task.title.clone(),
+        task_title: task.title.to_string(),
         tag: checked.tag.clone(),
         branch: checked.branch.clone(),
         start_branch: head.branch,

@@ -116,7 +116,7 @@ fn attempts_allowed(context: &StepContext) -> u32 {
 pub(crate) fn prompt_task(task: &Task) -> PromptTask {
     PromptTask {
         id: task.id.to_string(),
-        title: task.title.clone(),
+        title: task.title.to_string(),
         description: task.description.clone(),
         details: with_steps(task),
         test_strategy: task.test_strategy.clone(),

@@ -140,7 +140,7 @@ fn item(task: &Task) -> WorkItem {
     };
     WorkItem {
         id: task.id.clone(),
-        title: task.title.clone(),
+        title: task.title.to_string(),
         progress,
     }
 }

@@ -88,7 +88,7 @@ impl Scheduler {
         if number == AttemptNumber(1) {
             self.effects.push(Effect::Tell(Event::TaskStarted {
                 task: placed.task.id.clone(),
-                title: placed.task.title.clone(),
+                title: placed.task.title.to_string(),
                 phase: placed.task.phase,
             }));
         }

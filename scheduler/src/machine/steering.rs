@@ -323,7 +323,7 @@ impl Scheduler {
         self.ranks.insert(id.clone(), rank);
         self.tell(Event::TaskAdded {
             task: id,
-            title,
+            title: title.to_string(),
             phase,
             wave: self.wave(rank),
         });

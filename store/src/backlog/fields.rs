@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::{
     Complexity, MetadataFields, Priority, Status, Task, TaskId, TaskMetadata, TddHalf, TddMark,
+    Title,
 };
 
 /// A title has so many characters at the most.
@@ -48,18 +49,10 @@ impl Reader {
         }
     }
 
-    /// Reads the tasks of a list.
-    pub(super) fn tasks(&mut self, list: Value<'_>) -> Vec<Task> {
-        let one = |value| {
-            let task = self.one(value);
-            if task.is_none() {
-                self.warn(value, None, "tasks", "an entry without an id is left out");
-            }
-            task
-        };
-        let mut tasks = Vec::with_capacity(list.elements().count());
-        tasks.extend(list.elements().filter_map(one));
-        tasks
+    /// Adds what is odd further on.
+    pub(super) fn add(&mut self, later: Self) {
+        self.warnings.extend(later.warnings);
+        self.nodes.extend(later.nodes);
     }
 
     /// Reads a value that is one task.
@@ -102,20 +95,20 @@ impl Reader {
     }
 
     /// The title: one that is no title any more is cut, since it stands in lists, branches and subjects.
-    fn title(&mut self, value: Value<'_>, members: &Members<'_>, id: &TaskId) -> String {
-        let title = text(members.get(Field::Title));
+    fn title(&mut self, value: Value<'_>, members: &Members<'_>, id: &TaskId) -> Title {
+        let title = shown(members.get(Field::Title));
         if title.is_empty() {
             self.warn(value, Some(id), "title", "is missing");
         }
         if title.len() <= LONGEST_TITLE {
-            return title;
+            return Title::from(&*title);
         }
         let Some((end, _)) = title.char_indices().nth(LONGEST_TITLE) else {
-            return title;
+            return Title::from(&*title);
         };
         let message = format!("is longer than {LONGEST_TITLE} characters; the rest is left out");
         self.warn(value, Some(id), "title", message);
-        format!("{}…", &title[..end])
+        Title::from(format!("{}…", &title[..end]))
     }
 
     /// Status, priority and complexity.
@@ -359,10 +352,15 @@ pub(super) fn between_commas(text: &str) -> Vec<String> {
     ids.map(ToOwned::to_owned).collect()
 }
 
-/// Returns text for people and agents: what orders a terminal about is left out, wherever it is shown later.
+/// Returns text for people and agents.
 fn text(value: Option<Value<'_>>) -> String {
+    shown(value).into_owned()
+}
+
+/// Returns the same without a copy where it can: what orders a terminal about is left out, wherever it is shown later.
+fn shown(value: Option<Value<'_>>) -> Cow<'_, str> {
     let Some(value) = value else {
-        return String::new();
+        return Cow::Borrowed("");
     };
     let text = match value.kind() {
         Kind::Array => {
@@ -372,8 +370,8 @@ fn text(value: Option<Value<'_>>) -> String {
         _ => value.text().unwrap_or_default(),
     };
     match tm_untrusted::shown(&text) {
-        Cow::Borrowed(_) => text.into_owned(),
-        Cow::Owned(safe) => safe,
+        Cow::Borrowed(_) => text,
+        Cow::Owned(safe) => Cow::Owned(safe),
     }
 }
 

@@ -14,6 +14,7 @@ mod file_lock;
 #[cfg(test)]
 mod fixtures;
 mod kind;
+mod list;
 mod loaded;
 mod repair;
 mod siblings;

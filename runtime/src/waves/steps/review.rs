@@ -261,7 +261,7 @@ fn prompt(
     let review_context = ReviewContext {
         task: PromptTask {
             id: context.id().to_string(),
-            title: context.planned.title.clone(),
+            title: context.planned.title.to_string(),
             details: context.task.details.clone(),
             ..prompt_task(&context.task)
         },

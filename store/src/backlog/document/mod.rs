@@ -3,6 +3,8 @@
 //! Field order, number spelling, indentation, escapes, line ends, byte order mark and final newline are kept because
 //! they are never touched, not because they are written again. Does not know what the values mean.
 
+mod parts;
+mod plain;
 mod scan;
 #[cfg(test)]
 pub(super) mod tests;
@@ -11,16 +13,16 @@ mod value;
 
 pub(crate) use scan::Kind;
 pub(crate) use tree::Tree;
-pub(crate) use value::Value;
+pub(crate) use value::{Children, Value};
 
-use scan::Node;
+use scan::Nodes;
 use std::fmt;
 
 /// A text and the place of every value in it; a blank one has none.
 #[derive(Debug, Default)]
 pub(crate) struct Document {
     text: String,
-    nodes: Vec<Node>,
+    nodes: Nodes,
 }
 
 impl Document {
@@ -32,7 +34,7 @@ impl Document {
 
     /// Returns the outermost value, `None` when the text is blank.
     pub(crate) fn root(&self) -> Option<Value<'_>> {
-        (!self.nodes.is_empty()).then(|| self.value(0))
+        (!self.nodes.all.is_empty()).then(|| self.value(0))
     }
 
     /// Returns the value of a node.

@@ -1,9 +1,15 @@
-//! Finds the place of every value in a JSON text, in one pass and without recursion.
+//! Finds the place of every value in a JSON text, in one pass and without recursion; in a long one parts of it at the same
+//! time.
 //!
 //! As strict as RFC 8259, but for a byte order mark at the start. Copies nothing and does not know what the values
 //! mean.
 
 use super::SyntaxError;
+use super::parts::parts_behind_first;
+use super::plain::plain_length;
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::thread;
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,14 +31,14 @@ pub(crate) enum Kind {
 }
 
 /// Where one value stands. Nodes are in the order of the text; a key comes right before its value.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Node {
     /// The first byte.
     pub(super) start: u32,
     /// The byte after the last.
     pub(super) end: u32,
-    /// The index of the first node that does not belong to this one.
-    pub(super) next: u32,
+    /// How many nodes belong to it, itself among them.
+    pub(super) size: u32,
     /// What it is.
     pub(super) kind: Kind,
 }
@@ -43,11 +49,23 @@ const MAXIMUM_BYTES: usize = 1 << 30;
 /// Typical bytes per value in a backlog, to reserve space for the nodes once.
 const BYTES_PER_NODE: usize = 24;
 
+/// A part that is scanned at the same time as others has so many bytes at least.
+const BYTES_OF_PART: usize = 1 << 18;
+
 /// The byte order mark of UTF-8.
 pub(super) const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// Returns the nodes of `text`, the root first; none when the text is blank.
-pub(super) fn scan(text: &str) -> Result<Vec<Node>, SyntaxError> {
+/// What was found in a text.
+#[derive(Debug, Default)]
+pub(super) struct Nodes {
+    /// The root first; none when the text is blank.
+    pub(super) all: Vec<Node>,
+    /// Of long lists each with some entries, far from each other and in order.
+    pub(super) entries: Vec<(usize, usize)>,
+}
+
+/// Finds the nodes of `text`.
+pub(super) fn scan(text: &str) -> Result<Nodes, SyntaxError> {
     if text.len() > MAXIMUM_BYTES {
         return Err(SyntaxError {
             line: 1,
@@ -55,6 +73,15 @@ pub(super) fn scan(text: &str) -> Result<Vec<Node>, SyntaxError> {
             why: "larger than 1 GiB".to_owned(),
         });
     }
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    scan_in_parts(text, threads.min(text.len() / BYTES_OF_PART))
+}
+
+fn scan_in_parts(text: &str, count: usize) -> Result<Nodes, SyntaxError> {
+    let parts = match count {
+        0 | 1 => Vec::new(),
+        _ => parts_behind_first(text, count),
+    };
     let mut scanner = Scanner {
         bytes: text.as_bytes(),
         position: if text.starts_with(BYTE_ORDER_MARK) {
@@ -65,8 +92,11 @@ pub(super) fn scan(text: &str) -> Result<Vec<Node>, SyntaxError> {
         nodes: Vec::with_capacity(text.len() / BYTES_PER_NODE),
         open: Vec::new(),
     };
-    match scanner.run() {
-        Ok(()) => Ok(scanner.nodes),
+    match scanner.run(parts) {
+        Ok(entries) => Ok(Nodes {
+            all: scanner.nodes,
+            entries,
+        }),
         Err(why) => Err(SyntaxError::at(text, scanner.position, why)),
     }
 }
@@ -81,18 +111,66 @@ struct Scanner<'t> {
 
 type Scan<T> = Result<T, &'static str>;
 
-impl Scanner<'_> {
-    fn run(&mut self) -> Scan<()> {
+impl<'t> Scanner<'t> {
+    /// Scans it all; returns where parts begin that were scanned at the same time, each with its list.
+    fn run(&mut self, parts: Vec<Range<usize>>) -> Scan<Vec<(usize, usize)>> {
+        let mut begun = Vec::new();
         self.skip_blanks();
         if self.position == self.bytes.len() {
-            return Ok(());
+            return Ok(begun);
         }
-        loop {
+        let bytes = self.bytes;
+        thread::scope(|scope| {
+            let entries = |part: Range<usize>| {
+                let start = part.start;
+                (start, scope.spawn(move || Scanner::entries(bytes, part)))
+            };
+            let parts: Vec<_> = parts.into_iter().map(entries).collect();
+            for (start, entries) in parts {
+                if !self.run_to(start)? {
+                    return Ok(begun);
+                }
+                let entries = entries.join().unwrap_or_else(|panic| resume_unwind(panic));
+                if let (Some(list), Some(entries)) = (self.list_at(start), entries) {
+                    begun.push((list, self.nodes.len()));
+                    self.nodes.extend_from_slice(&entries.nodes[1..]);
+                    self.position = entries.position;
+                }
+            }
+            self.run_to(usize::MAX)?;
+            Ok(begun)
+        })
+    }
+
+    /// Scans from one entry of a list to another one; `None` where that is not what stands there.
+    fn entries(bytes: &'t [u8], part: Range<usize>) -> Option<Self> {
+        let mut scanner = Self {
+            bytes,
+            position: part.start - 1,
+            nodes: Vec::with_capacity(part.len() / BYTES_PER_NODE),
+            open: Vec::new(),
+        };
+        // The list that they are in.
+        scanner.open_container(Kind::Array);
+        let is_more = scanner.run_to(part.end).ok()?;
+        (is_more && scanner.list_at(part.end) == Some(0)).then_some(scanner)
+    }
+
+    /// Scans values up to one that begins there, or behind it; tells whether there is one.
+    fn run_to(&mut self, end: usize) -> Scan<bool> {
+        while self.position < end {
             self.value()?;
             if !self.go_to_next_value()? {
-                return Ok(());
+                return Ok(false);
             }
         }
+        Ok(true)
+    }
+
+    /// Returns the list of which an entry is next, where that begins there.
+    fn list_at(&self, start: usize) -> Option<usize> {
+        let open = self.open.last().copied();
+        open.filter(|&list| self.position == start && self.nodes[list].kind == Kind::Array)
     }
 
     /// Scans a plain value, or the opening of a container.
@@ -163,11 +241,11 @@ impl Scanner<'_> {
 
     #[inline]
     fn close_container(&mut self) {
-        let next = as_offset(self.nodes.len());
         let container = self.open.pop().expect("only an open container is closed");
+        let size = as_offset(self.nodes.len() - container);
         let node = &mut self.nodes[container];
         node.end = as_offset(self.position);
-        node.next = next;
+        node.size = size;
     }
 
     /// Scans a key and the colon behind it.
@@ -264,11 +342,10 @@ impl Scanner<'_> {
     /// Adds a node that ends here and holds no others.
     #[inline]
     fn push(&mut self, start: usize, kind: Kind) {
-        let next = as_offset(self.nodes.len() + 1);
         self.nodes.push(Node {
             start: as_offset(start),
             end: as_offset(self.position),
-            next,
+            size: 1,
             kind,
         });
     }
@@ -302,41 +379,6 @@ impl Scanner<'_> {
     }
 }
 
-/// So many bytes of a string are looked at together.
-const WORD: usize = size_of::<u64>();
-/// The lowest bit of every byte of a word.
-const LOWEST: u64 = u64::MAX / 0xFF;
-/// The highest bit of every byte of a word.
-const HIGHEST: u64 = LOWEST << 7;
-
-/// Returns how many bytes stand before the first one that a string can't hold as it is: its end, an escape, a control
-/// character.
-#[inline]
-fn plain_length(bytes: &[u8]) -> usize {
-    let (words, _) = bytes.as_chunks::<WORD>();
-    for (place, word) in words.iter().enumerate() {
-        let special = special_bytes(u64::from_le_bytes(*word));
-        if special != 0 {
-            return place * WORD + special.trailing_zeros() as usize / 8;
-        }
-    }
-    let done = words.len() * WORD;
-    let rest = bytes[done..].iter();
-    let is_plain = |byte: &&u8| !matches!(**byte, b'"' | b'\\' | 0..0x20);
-    done + rest.take_while(is_plain).count()
-}
-
-/// Marks bytes that end what is plain: the lowest mark is that of the first one, those above may be wrong.
-fn special_bytes(word: u64) -> u64 {
-    let control = word.wrapping_sub(LOWEST * 0x20) & !word;
-    let is = |byte: u8| zero_bytes(word ^ (LOWEST * u64::from(byte)));
-    (control | is(b'"') | is(b'\\')) & HIGHEST
-}
-
-const fn zero_bytes(word: u64) -> u64 {
-    word.wrapping_sub(LOWEST) & !word
-}
-
 const UNEXPECTED_END: &str = "the file ends in the middle";
 
 #[expect(
@@ -352,22 +394,44 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Bytes at the edges of what is plain, among any others.
-    fn byte() -> impl Strategy<Value = u8> {
-        let edges = b"\"\\\0\x01\x1f\x20\x21\x23\x5b\x5d\x7f\x80\x9f\xa0\xa2\xdc\xff";
-        prop_oneof![2 => prop::sample::select(&edges[..]), 3 => b' '..=b'~', 1 => any::<u8>()]
+    /// Lists of lists on lines of their own, in which a letter may be another one.
+    fn lists() -> impl Strategy<Value = String> {
+        let entry = prop::sample::select(
+            &[
+                "{}",
+                "{\"a\": \"b\", \"c\": 1}",
+                "{\"d\": [\n  {},\n  {\"e\": []}\n ]}",
+                "[\n {}\n ]",
+                "2",
+            ][..],
+        );
+        let entries = prop::collection::vec(entry, 0..12).prop_map(|all| all.join(",\n "));
+        let tags = prop::collection::vec(entries, 1..3);
+        let text = tags.prop_map(|tags| {
+            let tag = |entries: String| format!("\"t\": {{\"tasks\": [\n {entries}\n]}}");
+            format!(
+                "{{{}}}",
+                tags.into_iter().map(tag).collect::<Vec<_>>().join(", ")
+            )
+        });
+        let other = prop::option::of((any::<prop::sample::Index>(), r#"[\]\[{}",: \n]"#));
+        (text, other).prop_map(|(mut text, other)| {
+            if let Some((place, other)) = other {
+                let place = place.index(text.len());
+                text.replace_range(place..=place, &other);
+            }
+            text
+        })
     }
 
     proptest! {
         #[test]
-        fn bytes_together_are_as_plain_as_each_of_them(
-            bytes in prop::collection::vec(byte(), 0..40),
-            plain in 0_usize..20,
+        fn parts_at_the_same_time_are_what_one_after_the_other_is(
+            text in lists(),
+            count in 2_usize..6,
         ) {
-            let bytes = [vec![b'x'; plain], bytes].concat();
-            let is_plain = |byte: &&u8| !matches!(**byte, b'"' | b'\\' | 0..0x20);
-            let expected = bytes.iter().take_while(is_plain).count();
-            prop_assert_eq!(plain_length(&bytes), expected);
+            let nodes = |count| scan_in_parts(&text, count).map(|nodes| nodes.all);
+            prop_assert_eq!(nodes(count), nodes(1));
         }
     }
 }

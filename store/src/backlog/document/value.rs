@@ -61,6 +61,22 @@ impl<'d> Value<'d> {
         self.children_when(Kind::Array)
     }
 
+    /// Returns the elements of an array in parts, several of them where it is long, without looking at any element.
+    pub(crate) fn parts(self) -> Vec<Children<'d>> {
+        let whole = self.elements();
+        let entries = self.document.nodes.entries.iter();
+        let own = entries.filter(|(list, _)| *list == self.index);
+        let inner = own.map(|(_, entry)| *entry);
+        let starts = std::iter::once(whole.index).chain(inner.clone());
+        let parts = starts.zip(inner.chain([whole.end]));
+        let part = |(index, end)| Children {
+            index,
+            end,
+            ..whole.clone()
+        };
+        parts.map(part).collect()
+    }
+
     /// Returns what is directly in a list or a map, keys among it.
     pub(crate) fn children(self) -> Children<'d> {
         self.children_when(self.kind())
@@ -79,7 +95,7 @@ impl<'d> Value<'d> {
     /// Returns the first node that does not belong to this value.
     #[inline]
     pub(crate) fn end_of_nodes(self) -> usize {
-        self.node().next as usize
+        self.index + self.node().size as usize
     }
 
     /// Tells whether this is the same place of the same document.
@@ -128,7 +144,7 @@ impl<'d> Value<'d> {
 
     #[inline]
     fn node(self) -> Node {
-        self.document.nodes[self.index]
+        self.document.nodes.all[self.index]
     }
 }
 
@@ -138,6 +154,13 @@ pub(crate) struct Children<'d> {
     document: &'d Document,
     index: usize,
     end: usize,
+}
+
+impl Children<'_> {
+    /// Returns how many nodes are left, those within values among them.
+    pub(crate) const fn nodes(&self) -> usize {
+        self.end.saturating_sub(self.index)
+    }
 }
 
 impl<'d> Iterator for Children<'d> {
