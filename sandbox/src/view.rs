@@ -31,6 +31,9 @@ pub struct View {
     /// Real paths of folders out of which no link leads.
     #[serde(skip)]
     closed: Vec<PathBuf>,
+    /// Folders that are to stay where they are.
+    #[serde(skip)]
+    pinned: BTreeSet<PathBuf>,
     /// Paths that were seen to be no links: most paths have the same folders above them.
     #[serde(skip)]
     plain: BTreeSet<PathBuf>,
@@ -158,10 +161,39 @@ impl View {
             .find_map(|above| Some((above, *self.rules.get(above)?)))
     }
 
+    /// Has every folder between one that may be changed and something within that may not be so stay where it is: renamed, it
+    /// would take that along, and another one could be put into its place.
+    pub(crate) fn pin(&mut self) {
+        let kept = self.rules().filter(|(_, access)| *access != Access::Write);
+        let mut pinned = BTreeSet::new();
+        for (path, _) in kept {
+            let above = path.ancestors().skip(1);
+            let between = above.take_while(|above| !self.rules.contains_key(*above));
+            let between: Vec<&Path> = between.collect();
+            let upper = between.last().copied().unwrap_or(path).parent();
+            if upper.is_some_and(|upper| self.is_written(upper)) {
+                pinned.extend(between.into_iter().map(Path::to_owned));
+            }
+        }
+        for path in &pinned {
+            self.insert(path, Access::Write);
+        }
+        self.pinned = pinned;
+    }
+
+    /// Tells whether a path is one that may be changed; in place of what is private lies something else.
+    fn is_written(&self, path: &Path) -> bool {
+        self.rules.get(path) == Some(&Access::Write) && !is_private(path)
+    }
+
     /// Tells whether a path lies below one that may be changed.
     pub(crate) fn is_below_written(&self, path: &Path) -> bool {
-        let mut above = path.ancestors().skip(1);
-        above.any(|above| self.rules.get(above) == Some(&Access::Write))
+        path.ancestors().skip(1).any(|above| self.is_written(above))
+    }
+
+    /// Tells whether there is a rule for this very path.
+    pub(crate) fn names(&self, path: &Path) -> bool {
+        self.rules.contains_key(path)
     }
 
     /// Tells whether something else lies where everybody sees what is above a path.
@@ -176,7 +208,8 @@ impl View {
         self.rules().filter(|(path, access)| {
             let above = path.parent().and_then(|parent| self.rule_of(parent));
             let (above, holds) = above.unwrap_or((Path::new("/"), Access::Read));
-            holds != *access || is_private(path) || is_private(above)
+            let stands_alone = is_private(path) || is_private(above) || self.pinned.contains(*path);
+            holds != *access || stands_alone
         })
     }
 

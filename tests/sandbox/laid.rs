@@ -22,7 +22,9 @@ done | sort
 pwd
 echo "$PWD"
 find /home /root /media /mnt /run /var/spool -maxdepth 1 | sort
-touch /tmp/a /var/tmp/b /dev/shm/c && ls /tmp /var/tmp /dev/shm
+touch /tmp/a /var/tmp/b /dev/shm/c && ls /tmp /var/tmp
+ls /dev/shm
+mv "$1/../open/work/between" "$1/../open/work/moved" 2> /dev/null && echo moved
 (true > /dev/tty) 2> /dev/null || echo no terminal
 touch /a /etc/a /usr/a /dev/a /proc/sys/kernel/a 2> /dev/null
 ls -d /a /etc/a /usr/a 2> /dev/null
@@ -47,11 +49,11 @@ const RULES: &[(&str, Access, bool)] = &[
     ("open/hidden/of nothing", Access::Hidden, true),
     ("open/work", Access::Write, true),
     ("open/work/a-file", Access::Read, false),
+    ("open/work/between/two/a-file", Access::Read, false),
     ("open/a-written-file", Access::Write, false),
 ];
 
-fn sandbox(root: &Path) -> Sandbox {
-    let mut view = View::of_system();
+fn sandbox(root: &Path, mut view: View) -> Sandbox {
     // What lies among everybody's temporary files is hidden already.
     view.add(root, Access::Read);
     for (path, _, is_folder) in RULES {
@@ -66,6 +68,7 @@ fn sandbox(root: &Path) -> Sandbox {
         view.add(&root.join(path), *access);
     }
     let own_folder = root.join("own");
+    write(&own_folder.join("of the program"), "");
     std::fs::create_dir_all(own_folder.join("tmp")).expect("a folder");
     view.add(&own_folder, Access::Write);
     Sandbox {
@@ -110,37 +113,47 @@ fn a_program_sees_the_same_whoever_lays_it() {
             continue;
         };
         let root = folder.path().canonicalize().expect("a path");
-        let sandbox = sandbox(&root);
-        let level = Wanted::Exactly(Level::Bwrap);
-        let found = find(level, &sandbox.confinement, &sandbox.tm_program);
-        if found.level.is_none() {
-            lacks_what_a_machine_may_have(&format!("bubblewrap: {:?}", found.refused));
-            return;
+        let mut with_tmp = View::of_system();
+        with_tmp.add(Path::new("/tmp"), Access::Write);
+        for view in [View::of_system(), with_tmp, View::default()] {
+            has_the_same(&root, view, place);
         }
-        let [within, before] = [false, true].map(|all| {
-            lay_before(all);
-            seen(&sandbox, &root)
-        });
-        lay_before(false);
-        assert_eq!(within, before, "in {place}");
-        for line in [
-            "hidden/work takes more",
-            "hidden/read/hidden/work takes more",
-            "hidden/work/read/work takes more",
-            "open/a-written-file can be changed",
-            "no terminal",
-        ] {
-            assert!(within.contains(line), "{line}:\n{within}");
-        }
-        for line in [
-            "hidden/within",
-            "hidden/read/hidden/within",
-            "hidden/work/hidden/within",
-            "hidden/read takes more",
-            "hidden takes more",
-            "/etc/a",
-        ] {
-            assert!(!within.contains(line), "{line}:\n{within}");
-        }
+    }
+}
+
+fn has_the_same(root: &Path, view: View, place: &str) {
+    let sandbox = sandbox(root, view);
+    let level = Wanted::Exactly(Level::Bwrap);
+    let found = find(level, &sandbox.confinement, &sandbox.tm_program);
+    if found.level.is_none() {
+        lacks_what_a_machine_may_have(&format!("bubblewrap: {:?}", found.refused));
+        return;
+    }
+    let [within, before] = [false, true].map(|all| {
+        lay_before(all);
+        seen(&sandbox, root)
+    });
+    lay_before(false);
+    assert_eq!(within, before, "in {place}");
+    for line in [
+        "hidden/work takes more",
+        "hidden/read/hidden/work takes more",
+        "hidden/work/read/work takes more",
+        "open/a-written-file can be changed",
+        "no terminal",
+        "own/of the program f",
+    ] {
+        assert!(within.contains(line), "{line}:\n{within}");
+    }
+    for line in [
+        "hidden/within",
+        "hidden/read/hidden/within",
+        "hidden/work/hidden/within",
+        "hidden/read takes more",
+        "hidden takes more",
+        "/etc/a",
+        "moved",
+    ] {
+        assert!(!within.contains(line), "{line}:\n{within}");
     }
 }

@@ -230,6 +230,40 @@ fn sockets_that_come_and_go_keep_no_program_from_starting() {
 }
 
 #[test]
+fn what_holds_a_program_takes_no_libraries_from_where_the_program_does() {
+    let settings = "test: { env: { LD_LIBRARY_PATH: 'libraries:' } }\n";
+    let tests = "echo 1..1; [ \"$LD_LIBRARY_PATH\" = libraries: ] && echo ok - has them\n";
+    let outside = Outside::new(settings, tests);
+    for library in [
+        "libcap.so.2",
+        "libselinux.so.1",
+        "libz.so.1",
+        "libgcc_s.so.1",
+        "libm.so.6",
+    ] {
+        for folder in ["libraries", "."] {
+            write(
+                &outside.scene.root().join(folder).join(library),
+                "of an agent's\n",
+            );
+        }
+    }
+    outside.scene.git(&["add", "--all"]);
+    outside
+        .scene
+        .git(&["commit", "--quiet", "--message", "libraries"]);
+    for level in ["bwrap", "landlock"] {
+        if !has(level) {
+            continue;
+        }
+        let mut doctor = outside.scene.tm(&["doctor", "--tests"]);
+        let output = doctor.env("TM_SANDBOX_LEVEL", level).output().expect("tm");
+        let words = String::from_utf8_lossy(&output.stdout);
+        assert!(words.contains("1 pass, 0 fail"), "{level}: {words}");
+    }
+}
+
+#[test]
 fn what_holds_a_program_mounts_nothing_outside_of_bubblewrap() {
     let scene = Scene::new(&[], "");
     let mounts = || std::fs::read_to_string("/proc/self/mountinfo").expect("mounts");

@@ -24,6 +24,13 @@ const AS_NAMED: [(&str, &str); 2] = [
     ("GIT_GRAFT_FILE", "/dev/null/none"),
 ];
 
+/// Lists of folders in which programs and their libraries are looked for. Git works in checkouts, so one that is relative
+/// would be a folder of an agent's.
+const SEARCHED: [&str; 2] = ["PATH", "LD_LIBRARY_PATH"];
+
+/// Where programs are looked for when nothing else is left.
+const ALWAYS_THERE: &str = "/usr/bin:/bin";
+
 /// For calls that no person follows: no questions, messages in English.
 pub(crate) const UNATTENDED: [(&str, &str); 4] = [
     ("LC_ALL", "C"),
@@ -108,5 +115,44 @@ impl Environment {
             .envs(besides.iter().copied())
             .envs(AS_NAMED)
             .envs(&*self.variables);
+        for name in SEARCHED {
+            if let Some(absolute) = self.get(name).as_deref().and_then(without_relative) {
+                command.env(name, absolute);
+            }
+        }
+    }
+}
+
+/// Returns a list of folders without those that are relative, where it has any.
+fn without_relative(list: &OsStr) -> Option<OsString> {
+    let mut relative = 0;
+    let absolute: Vec<PathBuf> = std::env::split_paths(list)
+        .filter(|folder| {
+            relative += usize::from(!folder.is_absolute());
+            folder.is_absolute()
+        })
+        .collect();
+    let left = std::env::join_paths(absolute)
+        .ok()
+        .filter(|list| !list.is_empty());
+    (relative > 0).then(|| left.unwrap_or_else(|| ALWAYS_THERE.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn git_finds_nothing_in_folders_that_are_relative() {
+        let absolute = |list: &str| without_relative(OsStr::new(list));
+        for (list, left) in [
+            (":/usr/bin", "/usr/bin"),
+            ("/usr/bin:.:/bin", "/usr/bin:/bin"),
+            ("/opt/lib:", "/opt/lib"),
+            ("bin", "/usr/bin:/bin"),
+        ] {
+            assert_eq!(absolute(list), Some(left.into()), "{list}");
+        }
+        assert_eq!(absolute("/usr/bin:/bin"), None);
     }
 }

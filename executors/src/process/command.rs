@@ -42,6 +42,23 @@ impl Default for Inherited {
     }
 }
 
+/// Variables by which programs are loaded, or run another one first: a program that is held has them from within, since
+/// whoever holds it would be loaded by them, unheld, and what they name may be an agent's.
+const OF_LOADING: [&str; 9] = [
+    "BASH_ENV",
+    "DYLD_*",
+    "ENV",
+    "GCONV_PATH",
+    "GETCONF_DIR",
+    "GLIBC_TUNABLES",
+    "LD_*",
+    "LOCPATH",
+    "NLSPATH",
+];
+
+/// Sets variables and becomes a program.
+const SETS_VARIABLES: &str = "/usr/bin/env";
+
 /// Bytes at the end of a log in which the last line is looked for.
 const LAST_WORDS: u64 = 4 * 1024;
 
@@ -118,17 +135,21 @@ impl TreeCommand {
             command.arg0(&self.program).args(&self.arguments);
             command
         };
-        command.current_dir(&self.working_folder).process_group(0);
-        match &self.inherited {
-            Inherited::Nothing => _ = command.env_clear(),
-            Inherited::AllBut(dropped) => {
-                for (name, _) in std::env::vars_os().filter(|(name, _)| is_named(dropped, name)) {
-                    command.env_remove(name);
+        if self.sandbox.is_none() {
+            match &self.inherited {
+                Inherited::Nothing => _ = command.env_clear(),
+                Inherited::AllBut(dropped) => {
+                    for (name, _) in std::env::vars_os().filter(|(name, _)| is_named(dropped, name))
+                    {
+                        command.env_remove(name);
+                    }
                 }
             }
+            command.envs(self.environment.clone());
         }
         command
-            .envs(self.environment.clone())
+            .current_dir(&self.working_folder)
+            .process_group(0)
             .envs(self.env_markers.clone())
             .stdin(self.input()?)
             .stdout(open_log(&self.stdout)?)
@@ -145,13 +166,25 @@ impl TreeCommand {
     fn held(&self, sandbox: &Sandbox, told: Option<&OwnedFd>) -> Result<Command, Error> {
         let program = which::which_in(&self.program, self.search_path(), &self.working_folder)
             .map_err(|_| self.not_started(std::io::ErrorKind::NotFound.into()))?;
-        let mut line = vec![program.into_os_string()];
+        let all = self.with_all_variables(&[]).environment.into_iter();
+        let (of_loading, variables): (Vec<_>, Vec<_>) =
+            all.partition(|(name, _)| is_named(&OF_LOADING, name));
+        let mut line = Vec::new();
+        if !of_loading.is_empty() {
+            line.push(SETS_VARIABLES.into());
+            line.extend(
+                of_loading
+                    .into_iter()
+                    .map(|(name, value)| [name, value].join(OsStr::new("="))),
+            );
+        }
+        line.push(program.into_os_string());
         line.extend(self.arguments.iter().cloned());
         let mut line = tm_sandbox::line(sandbox, line, told.map(AsRawFd::as_raw_fd))
             .map_err(|source| self.not_started(source))?
             .into_iter();
         let mut command = Command::new(line.next().unwrap_or_default());
-        command.args(line);
+        command.args(line).env_clear().envs(variables);
         Ok(command)
     }
 

@@ -33,8 +33,11 @@ const RESOLVED: &str = "/run/systemd/resolve";
 /// The terminal of whoever started tm: nobody within types there, reads what is typed, or writes on it.
 pub(super) const TERMINAL: &str = "/dev/tty";
 
+/// Where a program has devices of its own.
+pub(super) const DEVICES: &str = "/dev";
+
 /// What everybody's programs share in memory, below the devices.
-const SHARED_MEMORY: &str = "/dev/shm";
+pub(super) const SHARED_MEMORY: &str = "/dev/shm";
 
 /// Returns the program.
 pub(super) fn program() -> Option<PathBuf> {
@@ -55,12 +58,13 @@ pub(super) fn seen(confinement: &Confinement, tm_program: &Path) -> View {
     if view.of(tm_program) == Access::Hidden {
         view.insert(tm_program, Access::Read);
     }
-    if confinement.network != Network::On && Path::new(RESOLVED).is_dir() {
-        view.insert(Path::new(RESOLVED), Access::Hidden);
+    if confinement.network != Network::On {
+        view.add(Path::new(RESOLVED), Access::Hidden);
     }
     if let Network::Proxy { folder, .. } = &confinement.network {
-        view.insert(folder, Access::Read);
+        view.add(folder, Access::Read);
     }
+    view.pin();
     view
 }
 
@@ -79,12 +83,14 @@ pub(super) fn line(confinement: &Confinement, is_laid_within: bool) -> io::Resul
     for capability in ["CAP_SYS_ADMIN", "CAP_SETPCAP", "CAP_DAC_OVERRIDE"] {
         line.words(&["--cap-add", capability]);
     }
-    line.words(&["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
+    line.words(&["--ro-bind", "/", "/", "--dev", DEVICES, "--proc", "/proc"]);
     if is_laid_within {
         // A device folder of its own has none of everybody's, which is to be there until the entry covers it; and who keeps
         // the namespace is to stand nowhere below what will be covered.
         let shared = Path::new(SHARED_MEMORY);
-        line.paths("--ro-bind-try", &[shared, shared]);
+        if confinement.view.names(shared) {
+            line.paths("--ro-bind-try", &[shared, shared]);
+        }
         line.paths("--chdir", &[Path::new("/")]);
     } else {
         line.paths("--ro-bind", &[Path::new(NOTHING), Path::new(TERMINAL)]);

@@ -49,11 +49,12 @@ pub fn line(
         return Ok(command);
     }
     let mut confinement = sandbox.confinement.clone();
-    let lays = sandbox.level == Level::Bwrap && !LAID_BEFORE.load(Ordering::Relaxed);
+    let mut lays = false;
     let (held, sockets) = match sandbox.level {
         Level::Bwrap => {
             let sockets = sockets::visible(&confinement.view);
             confinement.view = bwrap::seen(&confinement, &sandbox.tm_program);
+            lays = !LAID_BEFORE.load(Ordering::Relaxed) && view::can_lay(&confinement.view);
             (bwrap::line(&confinement, lays)?, sockets)
         }
         Level::None | Level::Landlock | Level::Seatbelt => (Vec::new(), BTreeSet::new()),

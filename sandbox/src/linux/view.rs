@@ -5,7 +5,7 @@
 //! to be seen below something hidden is there before anything is hidden, and is as it is to be: it is opened, and put back over
 //! what hides it.
 
-use super::bwrap::TERMINAL;
+use super::bwrap::{DEVICES, SHARED_MEMORY, TERMINAL};
 use super::layers::{LIMITED, Mounts, keep};
 use super::sockets::NOTHING;
 use crate::Confinement;
@@ -18,6 +18,21 @@ use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
+/// So many rules are laid at most: what each of them is for is open until all are.
+const MOST_RULES: usize = 256;
+
+/// Tells whether the rest of a view can be laid within: nothing is put over the root of a process that has begun, and of
+/// everybody's devices nothing is there any more but what they share in memory.
+pub(super) fn can_lay(view: &View) -> bool {
+    let shared = Path::new(SHARED_MEMORY);
+    let is_there = |path: &Path| !path.starts_with(DEVICES) || path.starts_with(shared);
+    let has_root = view.of(Path::new("/")) != Access::Hidden;
+    let mut paths = view.differing().map(|(path, _)| path);
+    has_root
+        && view.differing().count() <= MOST_RULES
+        && paths.all(|path| is_there(path) && (view.names(shared) || !path.starts_with(shared)))
+}
+
 /// Lays what bubblewrap has left, and goes to where the program begins.
 ///
 /// # Errors
@@ -26,6 +41,7 @@ pub(super) fn lay(confinement: &Confinement, mounts: &mut Mounts) -> io::Result<
     // Before anything is opened, since what was opened in another namespace can't be mounted in this one.
     mounts.mount(|| Ok(mount_bind(NOTHING, TERMINAL)?))??;
     keep(Path::new(TERMINAL))?;
+    let nothing = opened(Path::new(NOTHING))?;
     let view = &confinement.view;
     let own = confinement.own_folder.join("tmp");
     let parts: Vec<Part<'_>> = view
@@ -36,13 +52,15 @@ pub(super) fn lay(confinement: &Confinement, mounts: &mut Mounts) -> io::Result<
         })
         .collect::<io::Result<_>>()?;
     for part in &parts {
-        part.lay().map_err(|error| named(part.path, &error))?;
+        part.lay(&nothing)
+            .map_err(|error| named(part.path, &error))?;
     }
     // Places for what lies below were made in them.
     let emptied = parts.iter().filter(|part| part.is_emptied());
     for part in emptied {
         keep(part.path).map_err(|error| named(part.path, &error))?;
     }
+    drop(parts);
     // Where this process stood is covered, and leads up to what is hidden.
     set_current_dir(&confinement.working_folder).or_else(|_| set_current_dir("/"))
 }
@@ -98,7 +116,7 @@ impl<'a> Part<'a> {
         matches!(self.what, What::Emptied)
     }
 
-    fn lay(&self) -> io::Result<()> {
+    fn lay(&self, nothing: &OwnedFd) -> io::Result<()> {
         let Self { path, what, .. } = self;
         if self.is_covered {
             self.make_place()?;
@@ -106,13 +124,10 @@ impl<'a> Part<'a> {
         match what {
             What::Opened(opened) => mount_bind_recursive(within(opened), *path)?,
             What::Emptied => mount("tmpfs", *path, "tmpfs", LIMITED, c"mode=0755")?,
-            What::Nothing => match mount_bind(NOTHING, *path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                laid => {
-                    laid?;
-                    keep(path)?;
-                }
-            },
+            What::Nothing => {
+                mount_bind(within(nothing), *path)?;
+                keep(path)?;
+            }
         }
         Ok(())
     }
