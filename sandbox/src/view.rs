@@ -164,17 +164,17 @@ impl View {
     /// Has every folder between one that may be changed and something within that may not be so stay where it is: renamed, it
     /// would take that along, and another one could be put into its place.
     pub(crate) fn pin(&mut self) {
+        let can_be_renamed = |path: &&Path| {
+            let above = path.parent().and_then(|above| self.rule_of(above));
+            above.is_some_and(|(rule, access)| access == Access::Write && !is_private(rule))
+        };
         let kept = self.rules().filter(|(_, access)| *access != Access::Write);
-        let mut pinned = BTreeSet::new();
-        for (path, _) in kept {
+        let between = kept.flat_map(|(path, _)| {
+            let is_in_written = can_be_renamed(&path);
             let above = path.ancestors().skip(1);
-            let between = above.take_while(|above| !self.rules.contains_key(*above));
-            let between: Vec<&Path> = between.collect();
-            let upper = between.last().copied().unwrap_or(path).parent();
-            if upper.is_some_and(|upper| self.is_written(upper)) {
-                pinned.extend(between.into_iter().map(Path::to_owned));
-            }
-        }
+            above.take_while(move |above| is_in_written && can_be_renamed(above))
+        });
+        let pinned: BTreeSet<PathBuf> = between.map(Path::to_owned).collect();
         for path in &pinned {
             self.insert(path, Access::Write);
         }
@@ -314,6 +314,45 @@ mod tests {
                 "/tmp/home",
                 "/work"
             ]
+        );
+    }
+
+    #[test]
+    fn what_would_take_a_part_along_that_is_kept_stays_where_it_is() {
+        let rules = [
+            ("/tmp", Access::Write),
+            ("/tmp/a/kept", Access::Read),
+            ("/work", Access::Write),
+            ("/work/.git", Access::Write),
+            ("/work/.git/config", Access::Read),
+            ("/work/a/b/hidden", Access::Hidden),
+            ("/work/kept", Access::Read),
+            ("/work/kept/a/written", Access::Write),
+            ("/work/kept/a/written/b/kept", Access::Read),
+        ];
+        let rules = rules.map(|(path, access)| (PathBuf::from(path), access));
+        let mut view = View {
+            rules: rules.into(),
+            ..View::default()
+        };
+        view.pin();
+        let pinned: Vec<&str> = view
+            .pinned
+            .iter()
+            .filter_map(|path| path.to_str())
+            .collect();
+        assert_eq!(
+            pinned,
+            [
+                "/work/.git",
+                "/work/a",
+                "/work/a/b",
+                "/work/kept/a/written/b"
+            ]
+        );
+        assert!(
+            view.differing()
+                .any(|(path, _)| path == Path::new("/work/.git"))
         );
     }
 
