@@ -161,11 +161,16 @@ impl View {
             .find_map(|above| Some((above, *self.rules.get(above)?)))
     }
 
+    /// Returns the rule that holds above a path.
+    fn rule_above<'a>(&self, path: &'a Path) -> Option<(&'a Path, Access)> {
+        self.rule_of(path.parent()?)
+    }
+
     /// Has every folder between one that may be changed and something within that may not be so stay where it is: renamed, it
     /// would take that along, and another one could be put into its place.
     pub(crate) fn pin(&mut self) {
         let can_be_renamed = |path: &&Path| {
-            let above = path.parent().and_then(|above| self.rule_of(above));
+            let above = self.rule_above(path);
             above.is_some_and(|(rule, access)| access == Access::Write && !is_private(rule))
         };
         let kept = self.rules().filter(|(_, access)| *access != Access::Write);
@@ -198,15 +203,15 @@ impl View {
 
     /// Tells whether something else lies where everybody sees what is above a path.
     pub(crate) fn is_covered(&self, path: &Path) -> bool {
-        let above = path.parent().and_then(|parent| self.rule_of(parent));
-        above.is_some_and(|(above, access)| access == Access::Hidden || is_private(above))
+        let above = self.rule_above(path);
+        above.is_some_and(|(rule, access)| access == Access::Hidden || is_private(rule))
     }
 
     /// Returns the rules that say something else than what holds above them, each behind those for the folders above it.
     /// What is private stands for itself: something else lies there than what everybody sees.
     pub(crate) fn differing(&self) -> impl Iterator<Item = (&Path, Access)> {
         self.rules().filter(|(path, access)| {
-            let above = path.parent().and_then(|parent| self.rule_of(parent));
+            let above = self.rule_above(path);
             let (above, holds) = above.unwrap_or((Path::new("/"), Access::Read));
             let stands_alone = is_private(path) || is_private(above) || self.pinned.contains(*path);
             holds != *access || stands_alone

@@ -125,17 +125,13 @@ impl Environment {
 
 /// Returns a list of folders without those that are relative, where it has any.
 fn without_relative(list: &OsStr) -> Option<OsString> {
-    let mut relative = 0;
-    let absolute: Vec<PathBuf> = std::env::split_paths(list)
-        .filter(|folder| {
-            relative += usize::from(!folder.is_absolute());
-            folder.is_absolute()
-        })
-        .collect();
-    let left = std::env::join_paths(absolute)
-        .ok()
-        .filter(|list| !list.is_empty());
-    (relative > 0).then(|| left.unwrap_or_else(|| ALWAYS_THERE.into()))
+    let folders = || std::env::split_paths(list);
+    if folders().all(|folder| folder.is_absolute()) {
+        return None;
+    }
+    let absolute = std::env::join_paths(folders().filter(|folder| folder.is_absolute()));
+    let left = absolute.ok().filter(|list| !list.is_empty());
+    Some(left.unwrap_or_else(|| ALWAYS_THERE.into()))
 }
 
 #[cfg(test)]

@@ -122,31 +122,12 @@ impl TreeCommand {
         Ok((child, identity, beginning))
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the one place that starts trees"
-    )]
     fn prepare(&self, told: Option<&OwnedFd>) -> Result<Command, Error> {
         let mut command = if let Some(sandbox) = &self.sandbox {
             self.held(sandbox, told)?
         } else {
-            let found = self.found();
-            let mut command = Command::new(found.as_deref().unwrap_or(Path::new(&self.program)));
-            command.arg0(&self.program).args(&self.arguments);
-            command
+            self.unheld()
         };
-        if self.sandbox.is_none() {
-            match &self.inherited {
-                Inherited::Nothing => _ = command.env_clear(),
-                Inherited::AllBut(dropped) => {
-                    for (name, _) in std::env::vars_os().filter(|(name, _)| is_named(dropped, name))
-                    {
-                        command.env_remove(name);
-                    }
-                }
-            }
-            command.envs(self.environment.clone());
-        }
         command
             .current_dir(&self.working_folder)
             .process_group(0)
@@ -155,6 +136,26 @@ impl TreeCommand {
             .stdout(open_log(&self.stdout)?)
             .stderr(open_log(&self.stderr)?);
         Ok(command)
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is a part of the one place that starts trees"
+    )]
+    fn unheld(&self) -> Command {
+        let found = self.found();
+        let mut command = Command::new(found.as_deref().unwrap_or(Path::new(&self.program)));
+        command.arg0(&self.program).args(&self.arguments);
+        match &self.inherited {
+            Inherited::Nothing => _ = command.env_clear(),
+            Inherited::AllBut(dropped) => {
+                for (name, _) in std::env::vars_os().filter(|(name, _)| is_named(dropped, name)) {
+                    command.env_remove(name);
+                }
+            }
+        }
+        command.envs(self.environment.clone());
+        command
     }
 
     /// What starts the program held. Whoever holds it would be started even where the program is not there, so that is
@@ -166,9 +167,10 @@ impl TreeCommand {
     fn held(&self, sandbox: &Sandbox, told: Option<&OwnedFd>) -> Result<Command, Error> {
         let program = which::which_in(&self.program, self.search_path(), &self.working_folder)
             .map_err(|_| self.not_started(std::io::ErrorKind::NotFound.into()))?;
-        let all = self.with_all_variables(&[]).environment.into_iter();
-        let (of_loading, variables): (Vec<_>, Vec<_>) =
-            all.partition(|(name, _)| is_named(&OF_LOADING, name));
+        let (of_loading, variables): (Vec<_>, Vec<_>) = self
+            .all_variables(&[])
+            .into_iter()
+            .partition(|(name, _)| is_named(&OF_LOADING, name));
         let mut line = Vec::new();
         if !of_loading.is_empty() {
             line.push(SETS_VARIABLES.into());
@@ -214,19 +216,22 @@ impl TreeCommand {
     /// Returns the command with every variable spelled out that it would have here but for those that are named, so that it
     /// has them elsewhere.
     pub(crate) fn with_all_variables(&self, unlike: &[&str]) -> Self {
-        let Inherited::AllBut(dropped) = &self.inherited else {
-            return self.clone();
-        };
-        let is_kept = |name: &OsString| !is_named(dropped, name) && !is_named(unlike, name);
-        let mut environment: Vec<_> = std::env::vars_os()
-            .filter(|(name, _)| is_kept(name))
-            .collect();
-        environment.extend(self.environment.iter().cloned());
         Self {
             inherited: Inherited::Nothing,
-            environment,
+            environment: self.all_variables(unlike),
             ..self.clone()
         }
+    }
+
+    fn all_variables(&self, unlike: &[&str]) -> Vec<(OsString, OsString)> {
+        let mut all = match &self.inherited {
+            Inherited::Nothing => Vec::new(),
+            Inherited::AllBut(dropped) => std::env::vars_os()
+                .filter(|(name, _)| !is_named(dropped, name) && !is_named(unlike, name))
+                .collect(),
+        };
+        all.extend(self.environment.iter().cloned());
+        all
     }
 
     /// Where the program finds others.

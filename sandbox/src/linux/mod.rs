@@ -49,15 +49,14 @@ pub fn line(
         return Ok(command);
     }
     let mut confinement = sandbox.confinement.clone();
-    let mut lays = false;
-    let (held, sockets) = match sandbox.level {
+    let (held, sockets, lays) = match sandbox.level {
         Level::Bwrap => {
             let sockets = sockets::visible(&confinement.view);
             confinement.view = bwrap::seen(&confinement, &sandbox.tm_program);
-            lays = !LAID_BEFORE.load(Ordering::Relaxed) && view::can_lay(&confinement.view);
-            (bwrap::line(&confinement, lays)?, sockets)
+            let lays = !LAID_BEFORE.load(Ordering::Relaxed) && view::can_lay(&confinement.view);
+            (bwrap::line(&confinement, lays)?, sockets, lays)
         }
-        Level::None | Level::Landlock | Level::Seatbelt => (Vec::new(), BTreeSet::new()),
+        Level::None | Level::Landlock | Level::Seatbelt => (Vec::new(), BTreeSet::new(), false),
     };
     let mut line = Vec::new();
     if let Some(group) = &sandbox.group {

@@ -25,11 +25,11 @@ pub fn find(wanted: Wanted, confinement: &Confinement, tm_program: &Path) -> Fou
             confinement: confinement.clone(),
             tm_program: tm_program.to_owned(),
         };
-        let mut tried = try_one(&sandbox);
-        if *level == Level::Bwrap && tried.is_err() && !lay_before(true) {
-            tried = try_one(&sandbox);
+        let mut works = try_one(&sandbox);
+        if *level == Level::Bwrap && works.is_err() && !lay_before(true) {
+            works = try_one(&sandbox);
         }
-        match tried {
+        match works {
             Ok(()) => {
                 return Found {
                     level: Some(*level),

@@ -24,13 +24,17 @@ const MOST_RULES: usize = 256;
 /// Tells whether the rest of a view can be laid within: nothing is put over the root of a process that has begun, and of
 /// everybody's devices nothing is there any more but what they share in memory.
 pub(super) fn can_lay(view: &View) -> bool {
-    let shared = Path::new(SHARED_MEMORY);
-    let is_there = |path: &Path| !path.starts_with(DEVICES) || path.starts_with(shared);
-    let has_root = view.of(Path::new("/")) != Access::Hidden;
-    let mut paths = view.differing().map(|(path, _)| path);
-    has_root
+    let shares = view.names(Path::new(SHARED_MEMORY));
+    let is_there = |path: &Path| {
+        if path.starts_with(SHARED_MEMORY) {
+            shares
+        } else {
+            !path.starts_with(DEVICES)
+        }
+    };
+    view.of(Path::new("/")) != Access::Hidden
         && view.differing().count() <= MOST_RULES
-        && paths.all(|path| is_there(path) && (view.names(shared) || !path.starts_with(shared)))
+        && view.differing().all(|(path, _)| is_there(path))
 }
 
 /// Lays what bubblewrap has left, and goes to where the program begins.
@@ -56,8 +60,8 @@ pub(super) fn lay(confinement: &Confinement, mounts: &mut Mounts) -> io::Result<
             .map_err(|error| named(part.path, &error))?;
     }
     // Places for what lies below were made in them.
-    let emptied = parts.iter().filter(|part| part.is_emptied());
-    for part in emptied {
+    let is_emptied = |part: &&Part<'_>| matches!(part.what, What::Emptied);
+    for part in parts.iter().filter(is_emptied) {
         keep(part.path).map_err(|error| named(part.path, &error))?;
     }
     drop(parts);
@@ -110,10 +114,6 @@ impl<'a> Part<'a> {
             is_covered,
             what,
         }))
-    }
-
-    const fn is_emptied(&self) -> bool {
-        matches!(self.what, What::Emptied)
     }
 
     fn lay(&self, nothing: &OwnedFd) -> io::Result<()> {
