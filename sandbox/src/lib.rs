@@ -16,9 +16,11 @@ mod linux;
 mod macos;
 
 #[cfg(target_os = "linux")]
-pub use linux::{Exceeded, Group, delegated, enter, find, hold_ports, is_keeper, lay_before, line};
+pub use linux::{
+    Exceeded, Group, delegated, enter, find, given_name, hold_ports, is_keeper, lay_before, line,
+};
 #[cfg(target_os = "macos")]
-pub use macos::{Exceeded, Group, delegated, enter, find, hold_ports, is_keeper, line};
+pub use macos::{Exceeded, Group, delegated, enter, find, given_name, hold_ports, is_keeper, line};
 
 pub use confinement::{Confinement, Layers, Limits, Network, SOCKET};
 pub use level::{Found, Level, Refused, Wanted};

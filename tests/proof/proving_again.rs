@@ -12,16 +12,19 @@ use tm_store::run::JournalWriter;
 /// A run that was killed while the agent of its second task was at work; a pair has landed.
 fn killed() -> Scene {
     let agent = format!(
-        "if [ \"$TM_TASK_ID\" = 2 ]; then echo started > \"$AGENT_FOLDER/started\"; exit 3; fi\n{HONEST}"
+        "if [ \"$TM_TASK_ID\" = 2 ]; then echo started > \"$AGENT_FOLDER/started\"
+        cat \"$AGENT_FOLDER/gate\"; exit 3; fi\n{HONEST}"
     );
     let scene = Scene::new(
         &[("1", "Add the parser", &[]), ("2", "Document it", &["1"])],
         &agent,
     );
     scene.pipe("started");
+    scene.pipe("gate");
     let mut run = scene.start_and_wait_for_agent(&[]);
     run.kill().expect("sent");
     run.wait().expect("an end");
+    write(&scene.path("gate"), "");
     write(&scene.path("agent.sh"), HONEST);
     scene
 }

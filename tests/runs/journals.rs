@@ -7,7 +7,8 @@ use std::process::Output;
 fn killed() -> Scene {
     let agent = format!(
         "echo \"$TM_TASK_ID\" >> \"$AGENT_FOLDER/runs\"\n\
-         if [ \"$TM_TASK_ID\" = 2 ]; then echo started > \"$AGENT_FOLDER/started\"; exit 3; fi\n{HONEST}"
+         if [ \"$TM_TASK_ID\" = 2 ]; then echo started > \"$AGENT_FOLDER/started\"
+         cat \"$AGENT_FOLDER/gate\"; exit 3; fi\n{HONEST}"
     );
     let scene = Scene::new(
         &[("1", "Document it", &[]), ("2", "Document more", &["1"])],
@@ -19,9 +20,11 @@ fn killed() -> Scene {
     );
     scene.git(&["commit", "--quiet", "--all", "--message", "cheap tests"]);
     scene.pipe("started");
+    scene.pipe("gate");
     let mut run = scene.start_and_wait_for_agent(&[]);
     run.kill().expect("sent");
     run.wait().expect("an end");
+    write(&scene.path("gate"), "");
     write(
         &scene.path("agent.sh"),
         &format!("echo \"$TM_TASK_ID\" >> \"$AGENT_FOLDER/runs\"\n{HONEST}"),

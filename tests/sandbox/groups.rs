@@ -8,12 +8,16 @@ use std::process::{Command, Stdio};
 /// The kernel, a program like any other.
 const KERNEL: &str = "linux.uml";
 
-/// Comes first: a file system for temporary files, and a group that is handed to whoever runs tm.
+/// Comes first: a file system for what the night writes and for temporary files, where these tests are not among those, and a
+/// group that is handed to whoever runs tm.
 const BOOT: &str = r#"#!/bin/sh
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 mount -t proc none /proc
 mount -t sysfs none /sys
-mount -t tmpfs none /tmp
+export ROOM=${0%/*}/room
+mkdir $ROOM
+mount -t tmpfs none $ROOM
+case $0 in /tmp/*) ;; *) mount -t tmpfs none /tmp ;; esac
 mount -t cgroup2 none /sys/fs/cgroup || { echo 'no groups'; halt -f; }
 echo booted
 G=/sys/fs/cgroup
@@ -28,9 +32,9 @@ halt -f
 /// A run of three agents: one whose processes take more memory together than a job may have, each of them less; one that
 /// wants more processes; and one that leaves a process which shows no mark of it.
 const NIGHT: &str = r#"
-export HOME=/tmp/home TM_HOME=/tmp/tm GIT_CONFIG_NOSYSTEM=1
-mkdir -p $HOME /tmp/r/.taskmaster/tasks
-cd /tmp/r
+export HOME=$ROOM/home TM_HOME=$ROOM/tm GIT_CONFIG_NOSYSTEM=1
+mkdir -p $HOME $ROOM/r/.taskmaster/tasks
+cd $ROOM/r
 git init -q -b main .
 git config user.name Somebody
 git config user.email somebody@example.org
@@ -41,7 +45,7 @@ echo 'sandbox: { level: bwrap, memory: 64MiB, processes: 40 }
 test: { command: "true" }' > .taskmaster/tm.yaml
 git add -A
 git commit -qm start
-cat > /tmp/agent.sh <<'A'
+cat > $ROOM/agent.sh <<'A'
 case $TM_TASK_ID in
 1) python3 - <<'P'
 import subprocess, sys
@@ -60,10 +64,10 @@ echo done > "out-$TM_TASK_ID"
 printf 'status: PASS\n' > "$TM_RESULT_FILE"
 A
 $TM doctor | grep limits
-$TM waves run --yes --tdd off -j 1 --retries 0 --agent-command 'sh /tmp/agent.sh' > /dev/null 2>&1
+$TM waves run --yes --tdd off -j 1 --retries 0 --agent-command "sh $ROOM/agent.sh" > /dev/null 2>&1
 python3 -c 'import json, sys
 for task in json.load(sys.stdin)["tasks"]: print("task", task["id"], task["state"], task["attempts"][0]["noticed"])' \
-    < "$(ls /tmp/tm/projects/*/runs/*/summary.json)"
+    < "$(ls $ROOM/tm/projects/*/runs/*/summary.json)"
 echo "groups: $(ls /sys/fs/cgroup/handed | grep -c tm-job)"
 echo "left: $(grep -l '12[3]4' /proc/[0-9]*/cmdline | wc -l)"
 "#;

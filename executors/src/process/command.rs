@@ -42,23 +42,6 @@ impl Default for Inherited {
     }
 }
 
-/// Variables by which programs are loaded, or run another one first: a program that is held has them from within, since
-/// whoever holds it would be loaded by them, unheld, and what they name may be an agent's.
-const OF_LOADING: [&str; 9] = [
-    "BASH_ENV",
-    "DYLD_*",
-    "ENV",
-    "GCONV_PATH",
-    "GETCONF_DIR",
-    "GLIBC_TUNABLES",
-    "LD_*",
-    "LOCPATH",
-    "NLSPATH",
-];
-
-/// Sets variables and becomes a program.
-const SETS_VARIABLES: &str = "/usr/bin/env";
-
 /// Bytes at the end of a log in which the last line is looked for.
 const LAST_WORDS: u64 = 4 * 1024;
 
@@ -167,26 +150,15 @@ impl TreeCommand {
     fn held(&self, sandbox: &Sandbox, told: Option<&OwnedFd>) -> Result<Command, Error> {
         let program = which::which_in(&self.program, self.search_path(), &self.working_folder)
             .map_err(|_| self.not_started(std::io::ErrorKind::NotFound.into()))?;
-        let (of_loading, variables): (Vec<_>, Vec<_>) = self
-            .all_variables(&[])
-            .into_iter()
-            .partition(|(name, _)| is_named(&OF_LOADING, name));
-        let mut line = Vec::new();
-        if !of_loading.is_empty() {
-            line.push(SETS_VARIABLES.into());
-            line.extend(
-                of_loading
-                    .into_iter()
-                    .map(|(name, value)| [name, value].join(OsStr::new("="))),
-            );
-        }
-        line.push(program.into_os_string());
+        let mut line = vec![program.into_os_string()];
         line.extend(self.arguments.iter().cloned());
         let mut line = tm_sandbox::line(sandbox, line, told.map(AsRawFd::as_raw_fd))
             .map_err(|source| self.not_started(source))?
             .into_iter();
         let mut command = Command::new(line.next().unwrap_or_default());
-        command.args(line).env_clear().envs(variables);
+        let all = self.all_variables(&[]).into_iter();
+        let given = all.map(|(name, value)| (tm_sandbox::given_name(&name), value));
+        command.args(line).env_clear().envs(given);
         Ok(command)
     }
 

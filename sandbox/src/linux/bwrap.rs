@@ -55,7 +55,8 @@ pub fn is_keeper(pid: u32) -> bool {
 /// What a program sees, with what it needs to be held.
 pub(super) fn seen(confinement: &Confinement, tm_program: &Path) -> View {
     let mut view = confinement.view.clone();
-    if view.of(tm_program) == Access::Hidden {
+    // One that may be changed would hold the next program, or not.
+    if matches!(view.of(tm_program), Access::Hidden | Access::Write) {
         view.insert(tm_program, Access::Read);
     }
     if confinement.network != Network::On {

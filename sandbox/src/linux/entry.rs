@@ -3,7 +3,7 @@
 use super::bridge::{self, Bridge};
 use super::bwrap::is_keeper;
 use super::layers::Mounts;
-use super::{calls, group, landlock, layers, limits, sockets, view};
+use super::{calls, group, landlock, layers, limits, sockets, variables, view};
 use crate::{Confinement, Level, Network};
 use serde::{Deserialize, Serialize};
 use std::env::current_dir;
@@ -145,6 +145,7 @@ fn become_held(argument: &OsStr, rest: &[OsString]) -> io::Result<()> {
         let _nobody_listens = told.write_all(b"\n");
     }
     let mut program = program_of(program, rest);
+    variables::give(&mut program);
     if entry.lays {
         // Bubblewrap has said where it went itself.
         program.env("PWD", current_dir()?);

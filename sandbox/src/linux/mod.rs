@@ -10,6 +10,7 @@ mod layers;
 mod limits;
 mod probe;
 mod sockets;
+mod variables;
 mod view;
 
 pub use bwrap::is_keeper;
@@ -17,11 +18,13 @@ pub use entry::enter;
 pub use group::{Exceeded, Group, delegated};
 pub use landlock::hold_ports;
 pub use probe::find;
+pub use variables::given_name;
 
-use crate::{ENTRY, Level, Sandbox};
+use crate::{Access, ENTRY, Level, Sandbox};
 use entry::{BEFORE_PROGRAM, Entry};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::io;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,12 +42,12 @@ pub fn lay_before(all: bool) -> bool {
 /// to which a byte is written when the program begins: what holds it can fail before.
 ///
 /// # Errors
-/// A path of the view is no text, or what holds at this level is not there any more.
+/// A path of the view is no text, what holds at this level is not there any more, or is the program's to change.
 pub fn line(
     sandbox: &Sandbox,
     command: Vec<OsString>,
     told: Option<RawFd>,
-) -> std::io::Result<Vec<OsString>> {
+) -> io::Result<Vec<OsString>> {
     if sandbox.level == Level::None {
         return Ok(command);
     }
@@ -55,6 +58,14 @@ pub fn line(
             confinement.view = bwrap::seen(&confinement, &sandbox.tm_program);
             let lays = !LAID_BEFORE.load(Ordering::Relaxed) && view::can_lay(&confinement.view);
             (bwrap::line(&confinement, lays)?, sockets, lays)
+        }
+        // Its rules except nothing in a folder that is written.
+        Level::Landlock if confinement.view.of(&sandbox.tm_program) == Access::Write => {
+            let words = format!(
+                "`{}` could be replaced by what it holds",
+                sandbox.tm_program.display()
+            );
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, words));
         }
         Level::None | Level::Landlock | Level::Seatbelt => (Vec::new(), BTreeSet::new(), false),
     };

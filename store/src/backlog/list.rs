@@ -18,19 +18,26 @@ impl Reader {
             let mut parts = list.parts().into_iter();
             let first = parts.next();
             let read = |part: Children<'d>| {
-                scope.spawn(move || {
-                    let (mut reader, mut tasks) = (Self::default(), room_for(part.nodes()));
-                    reader.entries(part, &mut tasks);
+                let own = part.clone();
+                let reading = move || {
+                    let (mut reader, mut tasks) = (Self::default(), room_for(own.nodes()));
+                    reader.entries(own, &mut tasks);
                     (tasks, reader)
-                })
+                };
+                (part, thread::Builder::new().spawn_scoped(scope, reading))
             };
             let others: Vec<_> = parts.map(read).collect();
             let mut tasks = room_for(list.elements().nodes());
             if let Some(first) = first {
                 self.entries(first, &mut tasks);
             }
-            for other in others {
-                let (read, reader) = other.join().unwrap_or_else(|panic| resume_unwind(panic));
+            for (part, thread) in others {
+                let Ok(thread) = thread else {
+                    // There are no more threads.
+                    self.entries(part, &mut tasks);
+                    continue;
+                };
+                let (read, reader) = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
                 tasks.extend(read);
                 self.add(reader);
             }

@@ -123,14 +123,18 @@ impl<'t> Scanner<'t> {
         thread::scope(|scope| {
             let entries = |part: Range<usize>| {
                 let start = part.start;
-                (start, scope.spawn(move || Scanner::entries(bytes, part)))
+                let scanning = move || Scanner::entries(bytes, part);
+                // Where there are no more threads, it is scanned by who comes there.
+                let thread = thread::Builder::new().spawn_scoped(scope, scanning).ok();
+                (start, thread)
             };
             let parts: Vec<_> = parts.into_iter().map(entries).collect();
-            for (start, entries) in parts {
+            for (start, thread) in parts {
                 if !self.run_to(start)? {
                     return Ok(begun);
                 }
-                let entries = entries.join().unwrap_or_else(|panic| resume_unwind(panic));
+                let entries = thread
+                    .and_then(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
                 if let (Some(list), Some(entries)) = (self.list_at(start), entries) {
                     begun.push((list, self.nodes.len()));
                     self.nodes.extend_from_slice(&entries.nodes[1..]);
