@@ -33,7 +33,7 @@ const WAYS: [(&str, &str); 13] = [
 ];
 
 /// Those that change the checkout's git folder or settings: refused where a folder that is written can have parts that are not.
-const IN_GIT: [(&str, &str); 8] = [
+const IN_GIT: [(&str, &str); 9] = [
     ("config", "git config core.pager evil"),
     ("config-file", "echo '[core] pager = evil' >> .git/config"),
     ("config-moved", "mv .git/config .git/aside"),
@@ -41,6 +41,7 @@ const IN_GIT: [(&str, &str); 8] = [
     ("attributes", "echo '* filter=evil' > .git/info/attributes"),
     ("worktrees", "echo x > .git/worktrees/other/HEAD"),
     ("pack", "rm -f .git/objects/pack/*"),
+    ("git-moved", "mv .git .aside"),
     (
         "level",
         "echo 'sandbox: { level: none }' > .taskmaster/tm.yaml",
@@ -170,6 +171,10 @@ if [ "$TM_ITERATION" = 1 ]; then
   echo '* filter=evil' > sub/.gitattributes; echo one > sub/file; git -C sub add file; echo two > sub/file
   git -C sub config core.fsmonitor "echo x > '$AT/owned'; false"
   git -C sub config filter.evil.clean "echo x > '$AT/owned'; cat"
+  mkdir -p .venv/bin
+  printf '#!/bin/sh\n{ echo x > "%s/owned"; } 2> /dev/null\nexec %s "$@"\n' "$AT" "$(command -v git)" > .venv/bin/evil
+  chmod +x .venv/bin/evil
+  mv .venv/bin/evil .venv/bin/git
 else
   try planted 'ls planted/.ssh'
   for name in lfs reftable branches remotes; do
@@ -183,7 +188,11 @@ fn plants_at(level: &str) {
         return;
     }
     let scene = hostile(level, PLANTS);
-    let output = held(&scene, &["-n", "5"]);
+    let of_user = std::env::var("PATH").expect("a path");
+    let path = format!("{}/.venv/bin:{of_user}", scene.root().display());
+    let mut command = loop_command(&scene, &["-n", "5"]);
+    command.env("PATH", path).env_remove("TM_SANDBOX_LEVEL");
+    let output = command.env_remove("TM_SANDBOX_WRITE").output().expect("tm");
     let text = words(&output);
     assert!(text.contains("iteration 2 "), "{text}");
     assert_eq!(lines(&scene, "ways"), [""; 0], "{text}");

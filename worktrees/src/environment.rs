@@ -1,10 +1,12 @@
 //! The environment that git runs in: the caller's, without what would send git to another repository.
 
+use crate::searched::Searched;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Variables that say where a repository, its index or its objects are, or change what a path means.
 ///
@@ -24,13 +26,6 @@ const AS_NAMED: [(&str, &str); 2] = [
     ("GIT_GRAFT_FILE", "/dev/null/none"),
 ];
 
-/// Lists of folders in which programs and their libraries are looked for. Git works in checkouts, so one that is relative
-/// would be a folder of an agent's.
-const SEARCHED: [&str; 2] = ["PATH", "LD_LIBRARY_PATH"];
-
-/// Where programs are looked for when nothing else is left.
-const ALWAYS_THERE: &str = "/usr/bin:/bin";
-
 /// For calls that no person follows: no questions, messages in English.
 pub(crate) const UNATTENDED: [(&str, &str); 4] = [
     ("LC_ALL", "C"),
@@ -39,11 +34,24 @@ pub(crate) const UNATTENDED: [(&str, &str); 4] = [
     ("GIT_EDITOR", "true"),
 ];
 
+/// Whether the user's hooks are run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum RunHooks {
+    /// As the user's git does.
+    Yes,
+    /// None is.
+    No,
+}
+
 /// Variables that every call of git gets on top of the caller's environment.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     /// Shared: each repository and worktree has them.
     variables: Arc<BTreeMap<OsString, OsString>>,
+    /// The checkout in which nothing is looked for.
+    checkout: Option<Arc<Path>>,
+    /// Found once, since it is of the time before an agent works.
+    searched: Arc<OnceLock<Searched>>,
 }
 
 impl Environment {
@@ -52,7 +60,17 @@ impl Environment {
     pub fn with(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         Arc::make_mut(&mut self.variables)
             .insert(name.as_ref().to_owned(), value.as_ref().to_owned());
+        self.searched = Arc::default();
         self
+    }
+
+    /// Returns the environment in which nothing is looked for in a checkout.
+    pub(crate) fn outside(self, checkout: &Path) -> Self {
+        Self {
+            checkout: Some(checkout.into()),
+            searched: Arc::default(),
+            ..self
+        }
     }
 
     /// Returns the environment in which tm names itself as author.
@@ -106,8 +124,18 @@ impl Environment {
             .or_else(of_home)
     }
 
-    /// Prepares a command: nothing that points elsewhere, and what it is told `besides`.
-    pub(crate) fn apply(&self, command: &mut Command, besides: &[(&str, &str)]) {
+    /// Begins a command: nothing that points elsewhere, and what it is told `besides`. The user's hooks find what the user
+    /// does.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that starts git"
+    )]
+    pub(crate) fn git(&self, besides: &[(&str, &str)], hooks: RunHooks) -> Command {
+        let searched = self
+            .searched
+            .get_or_init(|| Searched::outside(self.checkout.as_deref(), |name| self.get(name)));
+        let mut command = Command::new(&searched.git);
+        command.arg0("git");
         for name in LOCATION.split_whitespace() {
             command.env_remove(name);
         }
@@ -115,40 +143,14 @@ impl Environment {
             .envs(besides.iter().copied())
             .envs(AS_NAMED)
             .envs(&*self.variables);
-        for name in SEARCHED {
-            if let Some(absolute) = self.get(name).as_deref().and_then(without_relative) {
-                command.env(name, absolute);
+        if hooks == RunHooks::No {
+            for (name, value) in &searched.other {
+                match value {
+                    Some(value) => command.env(name, value),
+                    None => command.env_remove(name),
+                };
             }
         }
-    }
-}
-
-/// Returns a list of folders without those that are relative, where it has any.
-fn without_relative(list: &OsStr) -> Option<OsString> {
-    let folders = || std::env::split_paths(list);
-    if folders().all(|folder| folder.is_absolute()) {
-        return None;
-    }
-    let absolute = std::env::join_paths(folders().filter(|folder| folder.is_absolute()));
-    let left = absolute.ok().filter(|list| !list.is_empty());
-    Some(left.unwrap_or_else(|| ALWAYS_THERE.into()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn git_finds_nothing_in_folders_that_are_relative() {
-        let absolute = |list: &str| without_relative(OsStr::new(list));
-        for (list, left) in [
-            (":/usr/bin", "/usr/bin"),
-            ("/usr/bin:.:/bin", "/usr/bin:/bin"),
-            ("/opt/lib:", "/opt/lib"),
-            ("bin", "/usr/bin:/bin"),
-        ] {
-            assert_eq!(absolute(list), Some(left.into()), "{list}");
-        }
-        assert_eq!(absolute("/usr/bin:/bin"), None);
+        command
     }
 }

@@ -11,7 +11,7 @@ pub(crate) use answer::{Answer, entry, fields, is_object_id, joined, pairs, path
 pub(crate) use staying::StayingGit;
 pub use staying::staying_processes;
 
-use crate::environment::UNATTENDED;
+use crate::environment::{RunHooks, UNATTENDED};
 use crate::error::says_passing_trouble;
 use crate::left_locks::names_left_lock;
 use crate::{Environment, Error, OrFailedTo as _, Result, Treeish};
@@ -67,15 +67,6 @@ impl GitPlace {
     }
 }
 
-/// Whether the user's hooks are run.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum RunHooks {
-    /// As the user's git does.
-    Yes,
-    /// None is.
-    No,
-}
-
 /// What a call reads from stdin.
 enum Input {
     Bytes(Vec<u8>),
@@ -127,18 +118,13 @@ impl Git {
         Self::begin(environment, &[], folder, hooks)
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the one place that starts git"
-    )]
     fn begin(
         environment: &Environment,
         besides: &[(&str, &str)],
         folder: &Path,
         hooks: RunHooks,
     ) -> Self {
-        let mut command = Command::new("git");
-        environment.apply(&mut command, besides);
+        let mut command = environment.git(besides, hooks);
         command.current_dir(folder);
         let settings = SETTINGS.split_whitespace();
         command.args(settings.flat_map(|setting| ["-c", setting]));

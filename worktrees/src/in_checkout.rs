@@ -43,6 +43,11 @@ pub struct GitInCheckout {
 }
 
 impl Repository {
+    /// The file that says where git's folder is, in a checkout that has none of its own.
+    fn points_at_git(&self) -> Option<PathBuf> {
+        Some(self.checkout_root().join(".git")).filter(|path| path.is_file())
+    }
+
     /// Returns what of git is given to whoever works in the user's checkout, where settings are kept. Hooks are those
     /// that were kept, and nothing is signed.
     ///
@@ -74,6 +79,7 @@ impl Repository {
                 fixed: git_dirs
                     .iter()
                     .flat_map(|folder| FIXED.map(|name| folder.join(name)))
+                    .chain(self.points_at_git())
                     .collect(),
                 readable: vec![told.clone(), excludes, attributes, own.hooks.clone()],
             },

@@ -67,6 +67,10 @@ impl Repository {
     /// # Errors
     /// As `discover`.
     pub fn discover_in(start: &Path, environment: Environment) -> Result<Self> {
+        // What git itself says of it comes too late.
+        let real = start.canonicalize().unwrap_or_else(|_| start.to_owned());
+        let top = real.ancestors().find(|above| above.join(".git").exists());
+        let environment = environment.outside(top.unwrap_or(&real));
         let git = |words| Git::new(&environment, start).reading().line(words);
         let no_repository = |error| match error {
             Error::Git { .. } => Error::NoRepository(start.to_owned()),

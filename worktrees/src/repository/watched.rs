@@ -71,6 +71,8 @@ impl Repository {
                 .into_iter()
                 .filter_map(|(path, name)| Some((name, digest_of(&path)?))),
         );
+        let git = self.checkout_root().join(".git");
+        watched.extend(digest_of_git(&git).map(|digest| (".git".to_owned(), digest)));
         Ok(watched)
     }
 
@@ -161,6 +163,17 @@ impl Settings {
             .map(|(key, hasher)| (key.to_owned(), hasher.finish()))
             .collect()
     }
+}
+
+/// Git's folder is another one when its number is, whatever is written in it; a file says where it is.
+fn digest_of_git(path: &Path) -> Option<u64> {
+    let metadata = path.symlink_metadata().ok()?;
+    if !metadata.is_dir() {
+        return digest_of(path);
+    }
+    let mut hasher = DefaultHasher::new();
+    (metadata.mode(), metadata.dev(), metadata.ino()).hash(&mut hasher);
+    Some(hasher.finish())
 }
 
 fn digest_of(path: &Path) -> Option<u64> {

@@ -392,3 +392,31 @@ fn what_is_ignored_is_named_and_taken_where_it_was_added_by_force() {
         (Some("text"), None)
     );
 }
+
+#[test]
+fn a_checkout_whose_git_folder_is_another_one_is_named() {
+    let scene = Scene::new();
+    let at = |name: &str| scene.folder.path().join(name);
+    let path = |name: &str| at(name).display().to_string();
+    scene.git(&["worktree", "add", "--quiet", "--detach", &path("linked")]);
+    scene.git(&["clone", "--quiet", ".", &path("clone")]);
+    let linked = Repository::discover(&at("linked")).expect("a repository");
+    let expected = "git's settings: .git (changed)".to_owned();
+    for (repository, other) in [
+        (&linked, at("linked/.git")),
+        (&scene.of_user, at("clone/.git")),
+    ] {
+        let git = repository.checkout_root().join(".git");
+        let take = || CheckoutSnapshot::take(repository, &[]).expect("a snapshot");
+        let before = take();
+        assert_eq!(before.changes(&take(), repository).settings, [""; 0]);
+        if other == git {
+            write(&git, &format!("gitdir: {}\n", path("clone/.git")));
+        } else {
+            std::fs::rename(&git, at("aside")).expect("moved");
+            std::fs::rename(&other, &git).expect("moved");
+        }
+        let changes = before.changes(&take(), repository).settings;
+        assert!(changes.contains(&expected), "{changes:?}");
+    }
+}
