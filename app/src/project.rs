@@ -84,7 +84,11 @@ impl Project {
             repository.with_content(tm_runtime::content_rules(&loaded.settings.worktree));
         let directory = home_of(&loaded, &repository)?.project(repository.common_dir())?;
         directory.create()?;
-        if loaded.settings.storage.location == StorageLocation::Project {
+        let is_within = || {
+            let real = directory.path().canonicalize();
+            real.is_ok_and(|real| real.starts_with(repository.checkout_root()))
+        };
+        if loaded.settings.storage.location == StorageLocation::Project || is_within() {
             directory.ignore_itself()?;
         }
         Ok(Self {
@@ -103,6 +107,12 @@ impl Project {
             repository: self.repository.unsigned(),
             ..self.clone()
         }
+    }
+
+    /// The folder in which tm keeps what it knows of all projects, as git names it where that is in the checkout.
+    pub(crate) fn own_folder(&self) -> PathBuf {
+        let folder = self.directory.of_all();
+        folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
     }
 
     /// Returns the root of the checkout.

@@ -211,6 +211,43 @@ fn what_an_agent_leaves_in_the_checkout_opens_nothing_to_the_next_one_in_landloc
     plants_at("landlock");
 }
 
+fn at_home_in_the_checkout(level: &str) {
+    if !has(level) {
+        return;
+    }
+    let scene = scene(
+        1,
+        "echo one > one; git add --all; git commit --quiet --message all\n",
+    );
+    let output = loop_command(&scene, &["-n", "1", "--json"])
+        .env_remove("TM_SANDBOX_WRITE")
+        .env("TM_SANDBOX_LEVEL", level)
+        .env("TM_HOME", scene.root().join("of-tm"))
+        .output()
+        .expect("tm");
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    assert_eq!(summary["sandbox"], level, "{summary}");
+    let committed = scene.git(&["show", "--format=", "--name-only"]);
+    assert!(
+        committed.contains("one") && !committed.contains("of-tm"),
+        "{committed}"
+    );
+    let left = scene.git(&["status", "--short"]);
+    assert!(!left.contains("of-tm"), "{left}");
+    let work = summary.to_string();
+    assert!(work.contains("\"files\":1,"), "{work}");
+}
+
+#[test]
+fn a_home_in_the_checkout_is_no_work_of_an_agent_in_bubblewrap() {
+    at_home_in_the_checkout("bwrap");
+}
+
+#[test]
+fn a_home_in_the_checkout_is_no_work_of_an_agent_in_landlock() {
+    at_home_in_the_checkout("landlock");
+}
+
 /// Has a login renewed, and hangs with a child that would live on.
 const RENEWS: &str = "cat ~/.login\necho renewed > ~/.login\n";
 

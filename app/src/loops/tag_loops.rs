@@ -89,10 +89,7 @@ impl Common<'_> {
         let backlog_path = backlog
             .map(|(source, _)| std::path::absolute(source.path()))
             .transpose()?;
-        let mut own_files = vec![
-            progress.path().to_owned(),
-            root.join(".taskmaster/projects"),
-        ];
+        let mut own_files = vec![progress.path().to_owned(), self.project.own_folder()];
         own_files.extend(backlog_path.clone());
         let never_commit = never_commit(settings, backlog_path.as_deref(), root)?;
         let statuses = self.order.statuses()?;

@@ -237,6 +237,9 @@ fn besides(setup: &LoopSetup) -> Result<Option<(Besides, Variables)>, Error> {
     besides
         .read
         .extend(checkouts.map(|root| root.join(".taskmaster/tm.yaml")));
+    // Where tm's own folder lies in the checkout, what is seen of it is nothing to commit.
+    let own = setup.own_files.iter().map(|own| own.join(".gitignore"));
+    besides.read.extend(own.filter(|path| path.is_file()));
     // It keeps the user's backlog, which is written by new names beside it.
     besides.write.push(setup.progress.path().to_owned());
     let hidden = setup.executor.holding().map(|held| held.hidden.as_slice());

@@ -104,11 +104,15 @@ impl ProjectDirectory {
         create_durable(&self.worktrees_folder())
     }
 
+    /// Returns the folder of all projects.
+    pub fn of_all(&self) -> &Path {
+        atomic::folder_of(&self.path)
+    }
+
     /// Makes git ignore everything below `projects/`, for a home inside the project; an own `.gitignore` stays.
     pub fn ignore_itself(&self) -> Result<(), Error> {
-        let projects = atomic::folder_of(&self.path);
-        create_durable(projects)?;
-        ignore_all(projects)
+        create_durable(self.of_all())?;
+        ignore_all(self.of_all())
     }
 
     /// Returns the run that was started last, nothing before the first.
