@@ -5,43 +5,12 @@
 //! mean.
 
 use super::SyntaxError;
+use super::node::{Kind, Node};
 use super::parts::parts_behind_first;
 use super::plain::plain_length;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::thread;
-
-/// What a value is.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Kind {
-    /// `{…}`.
-    Object,
-    /// `[…]`.
-    Array,
-    /// A string without escapes.
-    Text,
-    /// A string with at least one escape.
-    EscapedText,
-    /// A number.
-    Number,
-    /// `true` or `false`.
-    Boolean,
-    /// `null`.
-    Null,
-}
-
-/// Where one value stands. Nodes are in the order of the text; a key comes right before its value.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Node {
-    /// The first byte.
-    pub(super) start: u32,
-    /// The byte after the last.
-    pub(super) end: u32,
-    /// How many nodes belong to it, itself among them.
-    pub(super) size: u32,
-    /// What it is.
-    pub(super) kind: Kind,
-}
 
 /// The largest text: offsets are kept in 32 bits.
 const MAXIMUM_BYTES: usize = 1 << 30;
@@ -174,7 +143,7 @@ impl<'t> Scanner<'t> {
     /// Returns the list of which an entry is next, where that begins there.
     fn list_at(&self, start: usize) -> Option<usize> {
         let open = self.open.last().copied();
-        open.filter(|&list| self.position == start && self.nodes[list].kind == Kind::Array)
+        open.filter(|&list| self.position == start && self.nodes[list].kind() == Kind::Array)
     }
 
     /// Scans a plain value, or the opening of a container.
@@ -214,7 +183,7 @@ impl<'t> Scanner<'t> {
                 };
             };
             let is_empty = container + 1 == self.nodes.len();
-            let is_object = self.nodes[container].kind == Kind::Object;
+            let is_object = self.nodes[container].kind() == Kind::Object;
             match (self.peek(), is_object) {
                 (Some(b'}'), true) | (Some(b']'), false) => {
                     self.position += 1;
@@ -246,10 +215,9 @@ impl<'t> Scanner<'t> {
     #[inline]
     fn close_container(&mut self) {
         let container = self.open.pop().expect("only an open container is closed");
-        let size = as_offset(self.nodes.len() - container);
+        let within = self.nodes.len() - container - 1;
         let node = &mut self.nodes[container];
-        node.end = as_offset(self.position);
-        node.size = size;
+        *node = Node::new(node.start as usize, self.position, within, node.kind());
     }
 
     /// Scans a key and the colon behind it.
@@ -346,12 +314,8 @@ impl<'t> Scanner<'t> {
     /// Adds a node that ends here and holds no others.
     #[inline]
     fn push(&mut self, start: usize, kind: Kind) {
-        self.nodes.push(Node {
-            start: as_offset(start),
-            end: as_offset(self.position),
-            size: 1,
-            kind,
-        });
+        let node = Node::new(start, self.position, 0, kind);
+        self.nodes.push(node);
     }
 
     #[inline]
@@ -384,14 +348,6 @@ impl<'t> Scanner<'t> {
 }
 
 const UNEXPECTED_END: &str = "the file ends in the middle";
-
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a text has at most `MAXIMUM_BYTES`, and no more values"
-)]
-const fn as_offset(value: usize) -> u32 {
-    value as u32
-}
 
 #[cfg(test)]
 mod tests {
