@@ -4,12 +4,12 @@
 //! As strict as RFC 8259, but for a byte order mark at the start. Copies nothing and does not know what the values
 //! mean.
 
+use super::super::in_order::in_order;
 use super::SyntaxError;
 use super::node::{Kind, Node};
 use super::parts::parts_behind_first;
 use super::plain::plain_length;
 use std::ops::Range;
-use std::panic::resume_unwind;
 use std::thread;
 
 /// The largest text: offsets are kept in 32 bits.
@@ -18,8 +18,11 @@ const MAXIMUM_BYTES: usize = 1 << 30;
 /// Typical bytes per value in a backlog, to reserve space for the nodes once.
 const BYTES_PER_NODE: usize = 24;
 
-/// A part that is scanned at the same time as others has so many bytes at least.
-const BYTES_OF_PART: usize = 1 << 18;
+/// A text of so many bytes is scanned in parts.
+const LEAST_IN_PARTS: usize = 1 << 19;
+
+/// A part has so many bytes: what is found in it, and the tasks that are read from it, fit into a processor's own memory.
+const BYTES_OF_PART: usize = 1 << 16;
 
 /// The byte order mark of UTF-8.
 pub(super) const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -43,7 +46,13 @@ pub(super) fn scan(text: &str) -> Result<Nodes, SyntaxError> {
         });
     }
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    scan_in_parts(text, threads.min(text.len() / BYTES_OF_PART))
+    let is_in_parts = threads > 1 && text.len() >= LEAST_IN_PARTS;
+    let parts = if is_in_parts {
+        text.len() / BYTES_OF_PART
+    } else {
+        1
+    };
+    scan_in_parts(text, parts)
 }
 
 fn scan_in_parts(text: &str, count: usize) -> Result<Nodes, SyntaxError> {
@@ -89,30 +98,21 @@ impl<'t> Scanner<'t> {
             return Ok(begun);
         }
         let bytes = self.bytes;
-        thread::scope(|scope| {
-            let entries = |part: Range<usize>| {
-                let start = part.start;
-                let scanning = move || Scanner::entries(bytes, part);
-                // Where there are no more threads, it is scanned by who comes there.
-                let thread = thread::Builder::new().spawn_scoped(scope, scanning).ok();
-                (start, thread)
-            };
-            let parts: Vec<_> = parts.into_iter().map(entries).collect();
-            for (start, thread) in parts {
-                if !self.run_to(start)? {
-                    return Ok(begun);
-                }
-                let entries = thread
-                    .and_then(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
-                if let (Some(list), Some(entries)) = (self.list_at(start), entries) {
-                    begun.push((list, self.nodes.len()));
-                    self.nodes.extend_from_slice(&entries.nodes[1..]);
-                    self.position = entries.position;
-                }
+        let mut is_more = true;
+        let entries = |part: Range<usize>| (part.start, Scanner::entries(bytes, part));
+        in_order(parts, entries, |(start, entries)| {
+            is_more = is_more && self.run_to(start)?;
+            if let (Some(list), Some(entries)) = (self.list_at(start), entries) {
+                begun.push((list, self.nodes.len()));
+                self.nodes.extend_from_slice(&entries.nodes[1..]);
+                self.position = entries.position;
             }
+            Scan::Ok(())
+        })?;
+        if is_more {
             self.run_to(usize::MAX)?;
-            Ok(begun)
-        })
+        }
+        Ok(begun)
     }
 
     /// Scans from one entry of a list to another one; `None` where that is not what stands there.
