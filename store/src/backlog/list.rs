@@ -4,8 +4,8 @@
 
 use super::document::{Children, Value};
 use super::fields::Reader;
-use std::panic::resume_unwind;
-use std::thread;
+use super::in_order::in_order;
+use std::convert::Infallible;
 use tm_scheduler::Task;
 
 /// Most tasks have so many nodes at least: names and values of id, title, status and dependencies.
@@ -13,45 +13,29 @@ const LEAST_NODES: usize = 9;
 
 impl Reader {
     /// Reads the tasks of a list.
-    pub(super) fn tasks<'d>(&mut self, list: Value<'d>) -> Vec<Task> {
-        thread::scope(|scope| {
-            let mut parts = list.parts().into_iter();
-            let first = parts.next();
-            let read = |part: Children<'d>| {
-                let own = part.clone();
-                let reading = move || {
-                    let (mut reader, mut tasks) = (Self::default(), room_for(own.nodes()));
-                    reader.entries(own, &mut tasks);
-                    (tasks, reader)
-                };
-                (part, thread::Builder::new().spawn_scoped(scope, reading))
-            };
-            let others: Vec<_> = parts.map(read).collect();
-            let mut tasks = room_for(list.elements().nodes());
-            if let Some(first) = first {
-                self.entries(first, &mut tasks);
-            }
-            for (part, thread) in others {
-                let Ok(thread) = thread else {
-                    // There are no more threads.
-                    self.entries(part, &mut tasks);
-                    continue;
-                };
-                let (read, reader) = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-                tasks.extend(read);
-                self.add(reader);
-            }
-            tasks
-        })
+    pub(super) fn tasks(&mut self, list: Value<'_>) -> Vec<Task> {
+        let mut tasks = room_for(list.elements().nodes());
+        let read = |part| {
+            let mut reader = Self::default();
+            (reader.entries(part), reader)
+        };
+        let Ok(()) = in_order(list.parts(), read, |(mut read, reader)| {
+            tasks.append(&mut read);
+            self.add(reader);
+            Ok::<(), Infallible>(())
+        });
+        tasks
     }
 
-    fn entries(&mut self, entries: Children<'_>, tasks: &mut Vec<Task>) {
+    fn entries(&mut self, entries: Children<'_>) -> Vec<Task> {
+        let mut tasks = room_for(entries.nodes());
         for entry in entries {
             match self.one(entry) {
                 Some(task) => tasks.push(task),
                 None => self.warn(entry, None, "tasks", "an entry without an id is left out"),
             }
         }
+        tasks
     }
 }
 

@@ -13,6 +13,7 @@ mod file;
 mod file_lock;
 #[cfg(test)]
 mod fixtures;
+mod in_order;
 mod kind;
 mod list;
 mod loaded;

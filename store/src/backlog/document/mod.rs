@@ -3,6 +3,7 @@
 //! Field order, number spelling, indentation, escapes, line ends, byte order mark and final newline are kept because
 //! they are never touched, not because they are written again. Does not know what the values mean.
 
+mod node;
 mod parts;
 mod plain;
 mod scan;
@@ -11,7 +12,7 @@ pub(super) mod tests;
 mod tree;
 mod value;
 
-pub(crate) use scan::Kind;
+pub(crate) use node::Kind;
 pub(crate) use tree::Tree;
 pub(crate) use value::{Children, Value};
 

@@ -4,44 +4,13 @@
 //! As strict as RFC 8259, but for a byte order mark at the start. Copies nothing and does not know what the values
 //! mean.
 
+use super::super::in_order::in_order;
 use super::SyntaxError;
+use super::node::{Kind, Node};
 use super::parts::parts_behind_first;
 use super::plain::plain_length;
 use std::ops::Range;
-use std::panic::resume_unwind;
 use std::thread;
-
-/// What a value is.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Kind {
-    /// `{…}`.
-    Object,
-    /// `[…]`.
-    Array,
-    /// A string without escapes.
-    Text,
-    /// A string with at least one escape.
-    EscapedText,
-    /// A number.
-    Number,
-    /// `true` or `false`.
-    Boolean,
-    /// `null`.
-    Null,
-}
-
-/// Where one value stands. Nodes are in the order of the text; a key comes right before its value.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Node {
-    /// The first byte.
-    pub(super) start: u32,
-    /// The byte after the last.
-    pub(super) end: u32,
-    /// How many nodes belong to it, itself among them.
-    pub(super) size: u32,
-    /// What it is.
-    pub(super) kind: Kind,
-}
 
 /// The largest text: offsets are kept in 32 bits.
 const MAXIMUM_BYTES: usize = 1 << 30;
@@ -49,8 +18,11 @@ const MAXIMUM_BYTES: usize = 1 << 30;
 /// Typical bytes per value in a backlog, to reserve space for the nodes once.
 const BYTES_PER_NODE: usize = 24;
 
-/// A part that is scanned at the same time as others has so many bytes at least.
-const BYTES_OF_PART: usize = 1 << 18;
+/// A text of so many bytes is scanned in parts.
+const LEAST_IN_PARTS: usize = 1 << 19;
+
+/// A part has so many bytes: what is found in it, and the tasks that are read from it, fit into a processor's own memory.
+const BYTES_OF_PART: usize = 1 << 16;
 
 /// The byte order mark of UTF-8.
 pub(super) const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -74,7 +46,13 @@ pub(super) fn scan(text: &str) -> Result<Nodes, SyntaxError> {
         });
     }
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    scan_in_parts(text, threads.min(text.len() / BYTES_OF_PART))
+    let is_in_parts = threads > 1 && text.len() >= LEAST_IN_PARTS;
+    let parts = if is_in_parts {
+        text.len() / BYTES_OF_PART
+    } else {
+        1
+    };
+    scan_in_parts(text, parts)
 }
 
 fn scan_in_parts(text: &str, count: usize) -> Result<Nodes, SyntaxError> {
@@ -120,30 +98,21 @@ impl<'t> Scanner<'t> {
             return Ok(begun);
         }
         let bytes = self.bytes;
-        thread::scope(|scope| {
-            let entries = |part: Range<usize>| {
-                let start = part.start;
-                let scanning = move || Scanner::entries(bytes, part);
-                // Where there are no more threads, it is scanned by who comes there.
-                let thread = thread::Builder::new().spawn_scoped(scope, scanning).ok();
-                (start, thread)
-            };
-            let parts: Vec<_> = parts.into_iter().map(entries).collect();
-            for (start, thread) in parts {
-                if !self.run_to(start)? {
-                    return Ok(begun);
-                }
-                let entries = thread
-                    .and_then(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
-                if let (Some(list), Some(entries)) = (self.list_at(start), entries) {
-                    begun.push((list, self.nodes.len()));
-                    self.nodes.extend_from_slice(&entries.nodes[1..]);
-                    self.position = entries.position;
-                }
+        let mut is_more = true;
+        let entries = |part: Range<usize>| (part.start, Scanner::entries(bytes, part));
+        in_order(parts, entries, |(start, entries)| {
+            is_more = is_more && self.run_to(start)?;
+            if let (Some(list), Some(entries)) = (self.list_at(start), entries) {
+                begun.push((list, self.nodes.len()));
+                self.nodes.extend_from_slice(&entries.nodes[1..]);
+                self.position = entries.position;
             }
+            Scan::Ok(())
+        })?;
+        if is_more {
             self.run_to(usize::MAX)?;
-            Ok(begun)
-        })
+        }
+        Ok(begun)
     }
 
     /// Scans from one entry of a list to another one; `None` where that is not what stands there.
@@ -174,7 +143,7 @@ impl<'t> Scanner<'t> {
     /// Returns the list of which an entry is next, where that begins there.
     fn list_at(&self, start: usize) -> Option<usize> {
         let open = self.open.last().copied();
-        open.filter(|&list| self.position == start && self.nodes[list].kind == Kind::Array)
+        open.filter(|&list| self.position == start && self.nodes[list].kind() == Kind::Array)
     }
 
     /// Scans a plain value, or the opening of a container.
@@ -214,7 +183,7 @@ impl<'t> Scanner<'t> {
                 };
             };
             let is_empty = container + 1 == self.nodes.len();
-            let is_object = self.nodes[container].kind == Kind::Object;
+            let is_object = self.nodes[container].kind() == Kind::Object;
             match (self.peek(), is_object) {
                 (Some(b'}'), true) | (Some(b']'), false) => {
                     self.position += 1;
@@ -246,10 +215,9 @@ impl<'t> Scanner<'t> {
     #[inline]
     fn close_container(&mut self) {
         let container = self.open.pop().expect("only an open container is closed");
-        let size = as_offset(self.nodes.len() - container);
+        let within = self.nodes.len() - container - 1;
         let node = &mut self.nodes[container];
-        node.end = as_offset(self.position);
-        node.size = size;
+        *node = Node::new(node.start as usize, self.position, within, node.kind());
     }
 
     /// Scans a key and the colon behind it.
@@ -346,12 +314,8 @@ impl<'t> Scanner<'t> {
     /// Adds a node that ends here and holds no others.
     #[inline]
     fn push(&mut self, start: usize, kind: Kind) {
-        self.nodes.push(Node {
-            start: as_offset(start),
-            end: as_offset(self.position),
-            size: 1,
-            kind,
-        });
+        let node = Node::new(start, self.position, 0, kind);
+        self.nodes.push(node);
     }
 
     #[inline]
@@ -384,14 +348,6 @@ impl<'t> Scanner<'t> {
 }
 
 const UNEXPECTED_END: &str = "the file ends in the middle";
-
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a text has at most `MAXIMUM_BYTES`, and no more values"
-)]
-const fn as_offset(value: usize) -> u32 {
-    value as u32
-}
 
 #[cfg(test)]
 mod tests {

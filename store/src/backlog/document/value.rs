@@ -1,7 +1,7 @@
 //! One value of a document: what it is, what is in it, and where it stands.
 
 use super::Document;
-use super::scan::{Kind, Node};
+use super::node::{Kind, Node};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ impl<'d> Value<'d> {
     /// Returns what the value is.
     #[inline]
     pub(crate) fn kind(self) -> Kind {
-        self.node().kind
+        self.node().kind()
     }
 
     /// Returns the value as it is spelled.
@@ -95,7 +95,7 @@ impl<'d> Value<'d> {
     /// Returns the first node that does not belong to this value.
     #[inline]
     pub(crate) fn end_of_nodes(self) -> usize {
-        self.index + self.node().size as usize
+        self.index + self.node().size()
     }
 
     /// Tells whether this is the same place of the same document.
