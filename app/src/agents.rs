@@ -4,6 +4,7 @@ use crate::error::{Error, MissingProgram};
 use crate::project::Project;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tm_config::{Gate, GatePhase, RunsOn, Settings};
 use tm_presets::{Recipe, recipe};
 use tm_runtime::{AgentChoice, gate_phase, place_asked_for};
@@ -11,7 +12,11 @@ use tm_scheduler::{Phase, PlannedTask, WavePlan};
 
 /// The agents of the settings by kind of work, each with those that take over for it.
 pub(crate) fn agents(project: &Project) -> Result<AgentChoice, Error> {
-    let of = |phase| candidates(project, phase).collect::<Result<Vec<Recipe>, Error>>();
+    let of = |phase| {
+        let candidates = candidates(project, phase);
+        let shared = candidates.map(|recipe| recipe.map(Arc::new));
+        shared.collect::<Result<Vec<_>, Error>>()
+    };
     Ok(AgentChoice {
         red: of(Phase::Red)?,
         green: of(Phase::Green)?,
@@ -174,9 +179,9 @@ mod tests {
         };
         let plan = WavePlan::new(&tasks, &options).expect("a plan");
         let agents = AgentChoice {
-            red: vec![of("gemini")],
-            green: vec![of("gemini")],
-            plain: vec![of("claude"), of("codex")],
+            red: vec![Arc::new(of("gemini"))],
+            green: vec![Arc::new(of("gemini"))],
+            plain: vec![Arc::new(of("claude")), Arc::new(of("codex"))],
             has_model_of_flag: false,
         };
         let programs = ProgramsByPlace::of_plan(&plan, settings, &agents).expect("programs");

@@ -289,7 +289,7 @@ fn header_of(
         backlog: std::path::absolute(source.path())?.display().to_string(),
         started_at: now(),
         base_commit: start.commit,
-        plan,
+        plan: plan.into(),
         limits,
     };
     let planned = header

@@ -20,69 +20,73 @@ macro_rules! templates {
     };
 }
 
+/// Every layout by its name.
+static TEMPLATES: [(&str, &str); 44] = templates![
+    "attempt.html",
+    "autopilot/committed.txt",
+    "autopilot/completed.txt",
+    "autopilot/ended.txt",
+    "autopilot/next.txt",
+    "autopilot/preview.txt",
+    "autopilot/started.txt",
+    "autopilot/status.txt",
+    "autopilot/words.txt",
+    "backlog/checked.txt",
+    "backlog/compact.txt",
+    "backlog/dependencies.txt",
+    "backlog/fixed.txt",
+    "backlog/form.txt",
+    "backlog/header.txt",
+    "backlog/pairs.txt",
+    "backlog/repaired.txt",
+    "backlog/stats.txt",
+    "backlog/tags.txt",
+    "backlog/file.md",
+    "backlog/task.txt",
+    "branch.txt",
+    "findings.txt",
+    "graph.html",
+    "junit.xml",
+    "loops.txt",
+    "metrics.txt",
+    "plan.dot",
+    "plan.mmd",
+    "plan.txt",
+    "probe.txt",
+    "pruned.txt",
+    "pull_request.md",
+    "report.html",
+    "runs.txt",
+    "backlog.txt",
+    "settings.txt",
+    "status.txt",
+    "style.html",
+    "summary.md",
+    "summary.txt",
+    "task.html",
+    "timeline.html",
+    "verified.txt",
+];
+
+/// Each is compiled when it is asked for the first time: a process has use for a few of them, and a run lasts for hours.
 static LAYOUTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut layouts = Environment::new();
     let mut syntax = SyntaxConfig::builder();
     syntax.trim_blocks(true).lstrip_blocks(true);
     layouts.set_syntax(syntax.build().expect("the usual delimiters are valid"));
-    let templates = templates![
-        "attempt.html",
-        "autopilot/committed.txt",
-        "autopilot/completed.txt",
-        "autopilot/ended.txt",
-        "autopilot/next.txt",
-        "autopilot/preview.txt",
-        "autopilot/started.txt",
-        "autopilot/status.txt",
-        "autopilot/words.txt",
-        "backlog/checked.txt",
-        "backlog/compact.txt",
-        "backlog/dependencies.txt",
-        "backlog/fixed.txt",
-        "backlog/form.txt",
-        "backlog/header.txt",
-        "backlog/pairs.txt",
-        "backlog/repaired.txt",
-        "backlog/stats.txt",
-        "backlog/tags.txt",
-        "backlog/file.md",
-        "backlog/task.txt",
-        "branch.txt",
-        "findings.txt",
-        "graph.html",
-        "junit.xml",
-        "loops.txt",
-        "metrics.txt",
-        "plan.dot",
-        "plan.mmd",
-        "plan.txt",
-        "probe.txt",
-        "pruned.txt",
-        "pull_request.md",
-        "report.html",
-        "runs.txt",
-        "backlog.txt",
-        "settings.txt",
-        "status.txt",
-        "style.html",
-        "summary.md",
-        "summary.txt",
-        "task.html",
-        "timeline.html",
-        "verified.txt",
-    ];
-    for (name, text) in templates {
-        layouts
-            .add_template(name, text)
-            .expect("the embedded templates are well formed");
-    }
+    layouts.set_loader(|name| {
+        let found = TEMPLATES.iter().find(|(known, _)| *known == name);
+        Ok(found.map(|(_, text)| *text))
+    });
     add_words(&mut layouts);
     layouts
 });
 
 /// Returns what a template makes of a value.
 pub(crate) fn rendered(template: &str, context: &impl Serialize) -> String {
-    let template = LAYOUTS.get_template(template).expect("it was added");
+    let template = LAYOUTS
+        .get_template(template)
+        .expect("it is there, and well formed");
     template
         .render(Serde(context))
         .expect("the value has what the template names")
@@ -216,4 +220,17 @@ pub(crate) fn anchor(id: &str) -> String {
     id.chars()
         .map(safe)
         .fold("task-".to_owned(), |anchor, part| anchor + &part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_layout_is_well_formed() {
+        for (name, _) in TEMPLATES {
+            let compiled = LAYOUTS.get_template(name).map(|_| ());
+            assert!(compiled.is_ok(), "{name}: {compiled:?}");
+        }
+    }
 }

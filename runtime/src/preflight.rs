@@ -115,7 +115,7 @@ pub async fn look_first(
         return Ok(cleaned(preflight));
     }
     let begun = Instant::now();
-    let judged = (result_cache.checkouts).judge(base, result_cache.turn());
+    let judged = (result_cache.checkouts()).judge(base, result_cache.turn());
     let checkout = match judged.await {
         Ok(checkout) => checkout,
         Err(NotReady::Setup(failed)) => {
@@ -125,7 +125,7 @@ pub async fn look_first(
         Err(other) => return Err(other.into()),
     };
     preflight.setup_ms = result_cache
-        .checkouts
+        .checkouts()
         .has_setup()
         .then(|| milliseconds(begun.elapsed()));
     preflight.problems = briefly(|| submodules(repository, &tree, checkout.path()))?;
@@ -166,8 +166,8 @@ pub async fn try_hooks(
 ) -> Result<Option<String>, StepError> {
     let tree = briefly(|| result_cache.repository().tree_of(base))?;
     let turn = result_cache.turn();
-    let mut checkout = result_cache.checkouts.judge(base, turn).await?;
-    let _admission = result_cache.checkouts.tests().admit(turn).await;
+    let mut checkout = result_cache.checkouts().judge(base, turn).await?;
+    let _admission = result_cache.checkouts().tests().admit(turn).await;
     let on_base = (HookedWork::Commit, &OwnedHead::Detached(base));
     match block_in_place(|| checkout.run_hooks(on_base, &tree, message)) {
         Ok(_not_committed) => Ok(None),

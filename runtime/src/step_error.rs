@@ -155,12 +155,19 @@ pub(crate) fn describe(error: &dyn StdError) -> String {
 }
 
 /// Does what waits for git or the disk for no more than a moment, without leaving the task; the others of its thread go on
-/// elsewhere.
+/// elsewhere, unless that is so for many threads already: hundreds of agents that begin in one moment would have all threads
+/// that there can be, and each keeps memory for as long as the process lives.
 pub(crate) fn briefly<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<T, StepError>
 where
     StepError: From<E>,
 {
-    let done = tokio::task::block_in_place(|| catch_unwind(AssertUnwindSafe(work)));
+    static GONE_ON_ELSEWHERE: LazyLock<Semaphore> =
+        LazyLock::new(|| Semaphore::new(places_in_background()));
+    let work = || catch_unwind(AssertUnwindSafe(work));
+    let done = match GONE_ON_ELSEWHERE.try_acquire() {
+        Ok(_place) => tokio::task::block_in_place(work),
+        Err(_) => work(),
+    };
     let done = done.map_err(|panic| StepError::of_task(words_of_panic(panic.as_ref())));
     Ok(done??)
 }
@@ -184,9 +191,9 @@ where
 }
 
 /// So much waits for the disk or for git at the same time for each processor, within these bounds, however many agents begin
-/// or end in one moment: more would be no faster and take a thread each.
-const PLACES_A_PROCESSOR: usize = 4;
-const PLACES: RangeInclusive<usize> = 8..=48;
+/// or end in one moment: more would be no faster and take a thread each, which keeps memory for as long as the process lives.
+const PLACES_A_PROCESSOR: usize = 2;
+const PLACES: RangeInclusive<usize> = 4..=48;
 /// So many threads there are besides, so that what is brief, and what gives a worktree back, never waits for it.
 const FURTHER_THREADS: usize = 8;
 

@@ -11,6 +11,14 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use tm_scheduler::RunId;
 
+/// Returns a path in a folder, without the room for a longer one: a run keeps some for each of its agents.
+pub(crate) fn joined(folder: &Path, within: &str) -> PathBuf {
+    let mut path = PathBuf::with_capacity(folder.as_os_str().len() + 1 + within.len());
+    path.push(folder);
+    path.push(within);
+    path
+}
+
 /// Returns what lies in a folder.
 pub(crate) fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     fs::read_dir(folder)?

@@ -7,7 +7,7 @@ macro_rules! files {
     ($($(#[$doc:meta])* $method:ident = $name:literal;)*) => {$(
         $(#[$doc])*
         pub fn $method(&self) -> PathBuf {
-            self.path.join($name)
+            crate::file_system::joined(&self.path, $name)
         }
     )*};
 }

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::plan::limits;
 use crate::project::{KnownRun, Project};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use tm_runtime::autopilot::{self, Environment, RunBranch};
 use tm_runtime::{JournalHeader, Replayed};
 use tm_scheduler::{
@@ -54,8 +55,8 @@ pub(crate) fn refuse_under_way(project: &Project, run: &RunId) -> Result<(), Err
 }
 
 fn shaped(project: &Project, branch: RunBranch) -> Result<KnownRun, Error> {
-    let (plan, limits) = (planned(&branch)?, limits_of_one(project));
-    let mut scheduler = Scheduler::new(plan.clone(), limits.clone());
+    let (plan, limits) = (Arc::new(planned(&branch)?), limits_of_one(project));
+    let mut scheduler = Scheduler::new(Arc::clone(&plan), limits.clone());
     for (position, input) in inputs(&branch).into_iter().enumerate() {
         let told = scheduler.handle(branch.updated_at, input);
         told.map_err(

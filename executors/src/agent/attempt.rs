@@ -8,9 +8,7 @@ use super::seen::SeenAgent;
 use super::stream::{StreamState, trouble_of_service};
 use super::{AgentCommand, Progress};
 use crate::engine::{Job, JobEnd, Whereabouts};
-use crate::process::TreeCommand;
 use crate::{Error, now};
-use std::ffi::OsString;
 use std::time::Duration;
 use tm_scheduler::{
     AgentReport, Ended, OutputFormat, ResultFile, ServiceRefusal, StopMode, Timestamp,
@@ -36,25 +34,27 @@ pub async fn run_attempt(
     orders: Orders,
     progress: impl FnMut(Progress) + Send,
 ) -> Result<AgentReport, Error> {
-    let begun = begin(&mut command).await;
-    // It is there for hours, and hundreds of others.
-    let variables = std::mem::take(&mut command.tree.environment);
-    let (report, proxy) = match begun {
-        Ok(proxy) => (run(&command, variables, orders, progress).await, proxy),
-        Err(error) => (Err(error), None),
+    let proxy = match Box::pin(begin(&mut command)).await {
+        Ok(proxy) => proxy,
+        Err(error) => return settled(&mut command, Err(error), None),
     };
-    settled(&mut command, report, proxy.as_ref())
+    let started_at = now();
+    clear(&command);
+    let started = Box::pin(command.executor.start(&command.tree)).await;
+    // It is there for hours, and hundreds of others.
+    command.tree.environment = Vec::new();
+    let report = run(&command, (started, started_at), orders, progress).await;
+    settled(&mut command, report, proxy.as_deref())
 }
 
 async fn run(
     command: &AgentCommand,
-    variables: Vec<(OsString, OsString)>,
+    (started, started_at): (Result<Box<dyn Job>, Error>, Timestamp),
     orders: Orders,
     progress: impl FnMut(Progress) + Send,
 ) -> Result<AgentReport, Error> {
-    let attempt = Attempt::new(command, now());
-    attempt.clear();
-    let mut job = match Box::pin(start(command, variables)).await {
+    let attempt = Attempt::new(command, started_at);
+    let mut job = match started {
         Ok(job) => job,
         Err(error) if error.is_of_surroundings() => return Err(error),
         Err(error) => {
@@ -63,8 +63,7 @@ async fn run(
         }
     };
     if let Some(handle) = job.handle()
-        && let Err(error) =
-            AgentIdentity::new(handle, attempt.started_at.0).write(&command.identity_file)
+        && let Err(error) = AgentIdentity::new(handle, started_at.0).write(&command.identity_file)
     {
         attempt.end(&mut *job, Duration::ZERO).await;
         return Err(error);
@@ -72,15 +71,18 @@ async fn run(
     attempt.supervise(job, None, orders, progress).await
 }
 
-async fn start(
-    command: &AgentCommand,
-    variables: Vec<(OsString, OsString)>,
-) -> Result<Box<dyn Job>, Error> {
-    let tree = TreeCommand {
-        environment: variables,
-        ..command.tree.clone()
-    };
-    command.executor.start(&tree).await
+/// Removes what an interrupted start of the same attempt left, so that it can't be taken for this one's.
+fn clear(command: &AgentCommand) {
+    let AgentCommand {
+        result_file,
+        identity_file,
+        tree,
+        ..
+    } = command;
+    for path in [result_file, &tree.stdout, &tree.stderr, identity_file] {
+        // Nothing to remove is the common case; what can't be removed can't be written either, and that is told.
+        let _nothing_there = std::fs::remove_file(path);
+    }
 }
 
 /// Takes over an agent that another tm started, with the time that it has left, or finds out what it left behind.
@@ -94,10 +96,10 @@ pub async fn adopt_attempt(
 ) -> Result<AgentReport, Error> {
     let identity = AgentIdentity::read(&command.identity_file);
     let handle = identity.as_ref().map(|identity| &identity.handle);
-    let proxy = proxied(&mut command, handle).await?;
+    let proxy = Box::pin(proxied(&mut command, handle)).await?;
     command.tree.environment = Vec::new();
     let report = adopt(&command, identity.as_ref(), orders, progress).await;
-    settled(&mut command, report, proxy.as_ref())
+    settled(&mut command, report, proxy.as_deref())
 }
 
 async fn adopt(
@@ -139,20 +141,6 @@ impl<'a> Attempt<'a> {
             command,
             started_at,
             seen: Box::new(SeenAgent::new(command)),
-        }
-    }
-
-    /// Removes what an interrupted start of the same attempt left, so that it can't be taken for this one's.
-    fn clear(&self) {
-        let AgentCommand {
-            result_file,
-            identity_file,
-            tree,
-            ..
-        } = self.command;
-        for path in [result_file, &tree.stdout, &tree.stderr, identity_file] {
-            // Nothing to remove is the common case; what can't be removed can't be written either, and that is told.
-            let _nothing_there = std::fs::remove_file(path);
         }
     }
 
@@ -215,14 +203,21 @@ impl<'a> Attempt<'a> {
     ) -> Result<Ended, Error> {
         let grace = self.command.limits.grace;
         self.seen.begin();
-        let mut stop_at: Option<Instant> = None;
+        let mut stop_at = None;
         loop {
+            let ends = Ends {
+                deadline,
+                lingers_at: self.seen.result_at.map(|at| at + grace),
+                stop_at,
+            };
             tokio::select! {
                 biased;
                 end = job.wait() => return ended_by(end),
-                () = until(Some(deadline)) => return Ok(Ended::TimedOut),
-                () = until(self.seen.result_at.map(|at| at + grace)) => return Ok(Ended::Lingered),
-                () = until(stop_at) => return Ok(Ended::Killed),
+                () = tokio::time::sleep_until(ends.first()) => {
+                    if let Some(ended) = ends.come_by(Instant::now()) {
+                        return Ok(ended);
+                    }
+                }
                 Ok(()) = orders.changed() => match *orders.borrow_and_update() {
                     None => {}
                     Some(StopMode::Gently) => stop_at = Some(Instant::now() + grace),
@@ -334,10 +329,31 @@ async fn begun(
     }
 }
 
-async fn until(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => tokio::time::sleep_until(moment).await,
-        None => std::future::pending().await,
+/// When an agent is ended that does not end by itself. One timer is enough for all of it.
+struct Ends {
+    deadline: Instant,
+    /// Where it has left its result.
+    lingers_at: Option<Instant>,
+    /// Where it was told to stop.
+    stop_at: Option<Instant>,
+}
+
+impl Ends {
+    fn first(&self) -> Instant {
+        let others = [self.lingers_at, self.stop_at].into_iter().flatten();
+        others.fold(self.deadline, Instant::min)
+    }
+
+    /// Returns how it is ended at a moment, where it is.
+    fn come_by(&self, now: Instant) -> Option<Ended> {
+        let has_come = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        if self.deadline <= now {
+            Some(Ended::TimedOut)
+        } else if has_come(self.lingers_at) {
+            Some(Ended::Lingered)
+        } else {
+            has_come(self.stop_at).then_some(Ended::Killed)
+        }
     }
 }
 

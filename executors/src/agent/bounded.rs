@@ -6,24 +6,24 @@
 
 use crate::engine::Executor;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A log that grows.
 #[derive(Debug)]
-pub(super) struct BoundedLog {
-    path: PathBuf,
+pub(super) struct BoundedLog<'a> {
+    path: &'a Path,
     /// Half of what is kept, for the head and for the tail.
     half: u64,
     /// Up to where the log has been given back; no less than `half`.
     given_back: u64,
 }
 
-impl BoundedLog {
+impl<'a> BoundedLog<'a> {
     /// Bounds a log to so many bytes.
-    pub(super) fn new(path: &Path, limit: u64) -> Self {
+    pub(super) fn new(path: &'a Path, limit: u64) -> Self {
         let half = (limit / 2).max(1);
         Self {
-            path: path.to_owned(),
+            path,
             half,
             given_back: half,
         }
@@ -31,16 +31,14 @@ impl BoundedLog {
 
     /// Returns how many bytes it has now.
     pub(super) fn size(&self) -> u64 {
-        tm_untrusted::size(&self.path)
+        tm_untrusted::size(self.path)
     }
 
     /// Gives back what lies between head and tail of a log of this size, once it is worth it.
     pub(super) fn keep_within(&mut self, size: u64, executor: &Executor) {
         let tail = size.saturating_sub(self.half);
         if tail.saturating_sub(self.given_back) > self.half / 4
-            && executor
-                .give_back(&self.path, self.given_back..tail)
-                .is_ok()
+            && executor.give_back(self.path, self.given_back..tail).is_ok()
         {
             self.given_back = tail;
         }
@@ -49,7 +47,7 @@ impl BoundedLog {
     /// Puts head and tail together when the log is longer than its limit; nobody writes into it any more. A log that
     /// can't be written anew stays as it is.
     pub(super) fn close(self) -> std::io::Result<()> {
-        let mut file = match tm_untrusted::open(&self.path) {
+        let mut file = match tm_untrusted::open(self.path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             opened => opened?,
         };
@@ -65,7 +63,7 @@ impl BoundedLog {
         file.seek(SeekFrom::Start(length - self.half))?;
         std::io::copy(&mut file, &mut kept)?;
         kept.flush()?;
-        kept.persist(&self.path).map_err(|error| error.error)?;
+        kept.persist(self.path).map_err(|error| error.error)?;
         Ok(())
     }
 }
@@ -88,7 +86,8 @@ mod tests {
         log.keep_within(log.size(), &Executor::local(folder.path().to_owned()));
         log.close().expect("closed");
         assert_eq!(std::fs::read(&path).expect("a log"), b"one\ntwo\n");
-        BoundedLog::new(&folder.path().join("nothing"), LIMIT)
+        let nothing = folder.path().join("nothing");
+        BoundedLog::new(&nothing, LIMIT)
             .close()
             .expect("nothing to do");
     }

@@ -19,7 +19,7 @@ pub struct Held {
 const PROXY: &str = "proxy";
 
 /// Makes what an agent has beside it that is about to be started.
-pub(super) async fn begin(command: &mut AgentCommand) -> Result<Option<JobProxy>, Error> {
+pub(super) async fn begin(command: &mut AgentCommand) -> Result<Option<Box<JobProxy>>, Error> {
     if let Some(held) = &command.held {
         held.home.make()?;
     }
@@ -31,12 +31,13 @@ pub(super) async fn begin(command: &mut AgentCommand) -> Result<Option<JobProxy>
 pub(super) async fn proxied(
     command: &mut AgentCommand,
     handle: Option<&JobHandle>,
-) -> Result<Option<JobProxy>, Error> {
+) -> Result<Option<Box<JobProxy>>, Error> {
     let Some(held) = (command.held.as_ref()).filter(|_| command.executor.is_here(handle)) else {
         return Ok(None);
     };
     let folder = ProxyFolder::Kept(held.home.folder().with_file_name(PROXY));
-    JobProxy::start(&mut command.tree, command.executor.holding(), folder).await
+    let proxy = JobProxy::start(&mut command.tree, command.executor.holding(), folder).await?;
+    Ok(proxy.map(Box::new))
 }
 
 /// What an agent that is over left in its home is taken out of there; nothing of it runs any more.
@@ -45,7 +46,7 @@ pub(super) fn settled(
     report: Result<AgentReport, Error>,
     proxy: Option<&JobProxy>,
 ) -> Result<AgentReport, Error> {
-    if let Some(held) = &mut command.held {
+    if let Some(held) = &command.held {
         held.home.settle(&held.left);
         // What it was given of its surroundings says what it saw.
         command.tree.environment = held.home.variables();

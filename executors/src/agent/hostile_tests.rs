@@ -53,7 +53,7 @@ async fn logs_that_the_agent_replaced_by_pipes_and_links_hold_up_nobody() {
 #[tokio::test]
 async fn pipes_that_are_there_before_are_no_logs_of_an_agent() {
     let scene = Scene::new("echo fine; printf 'status: PASS\\n' > \"$RESULT\"");
-    let folder = scene.command.watched_folder.clone();
+    let folder = scene.command.tree.working_folder.clone();
     for name in ["stdout.log", "stderr.log", "agent.json", "result.md"] {
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
         rustix::fs::mkfifoat(rustix::fs::CWD, folder.join(name), mode).expect("a pipe");

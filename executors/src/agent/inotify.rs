@@ -68,7 +68,10 @@ fn listen(
             return false;
         }
     };
-    let all = listeners.entry(watch).or_default();
+    // Nearly all are listened to by one alone, and there are some for each agent.
+    let all = listeners
+        .entry(watch)
+        .or_insert_with(|| Vec::with_capacity(1));
     let is_same = |other: &Listener| {
         Arc::ptr_eq(&other.heard, heard) && other.sign == sign && other.name == name
     };

@@ -46,7 +46,8 @@ pub struct AgentCommand {
     pub agent: String,
     /// Where it is started.
     pub executor: Executor,
-    /// The program, and the variables by which every process of the attempt is known.
+    /// The program, the folder whose changes count as signs of life, and the variables by which every process of the
+    /// attempt is known.
     pub tree: TreeCommand,
     /// Where it is written down who the process is, so that another tm finds it.
     pub identity_file: PathBuf,
@@ -58,8 +59,6 @@ pub struct AgentCommand {
     pub limits: AttemptLimits,
     /// The signal that asks it to stop.
     pub polite_stop: StopSignal,
-    /// The folder whose changes count as signs of life.
-    pub watched_folder: PathBuf,
     /// How its output is written.
     pub output: OutputFormat,
     /// Words by which a refusal of the service behind it is known.

@@ -10,7 +10,7 @@ use super::result_file::result_now;
 use super::stall::LifeWatch;
 use super::stream::Listener;
 use super::{AgentCommand, Progress};
-use crate::environment::AgentHome;
+use crate::environment::{AgentHome, SeenCopies};
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 use tm_scheduler::ResultFile;
@@ -31,8 +31,10 @@ const ELSEWHERE: Duration = Duration::from_millis(500);
 pub(super) struct SeenAgent<'a> {
     command: &'a AgentCommand,
     pub(super) listener: Listener,
-    pub(super) logs: [BoundedLog; 2],
-    home: Option<AgentHome>,
+    pub(super) logs: [BoundedLog<'a>; 2],
+    home: Option<&'a AgentHome>,
+    /// What the agent keeps up to date in there.
+    copies: SeenCopies,
     /// When there was a result.
     pub(super) result_at: Option<Instant>,
     printed: u64,
@@ -66,7 +68,8 @@ impl<'a> SeenAgent<'a> {
             command,
             listener: Listener::new(command.output, &command.tree.stdout),
             logs: logs.map(|path| BoundedLog::new(path, command.limits.log_bytes)),
-            home: command.held.as_ref().map(|held| held.home.clone()),
+            home: command.held.as_ref().map(|held| &held.home),
+            copies: SeenCopies::new(),
             result_at: None,
             printed: 0,
             life: LifeWatch::new(command, now),
@@ -89,7 +92,7 @@ impl<'a> SeenAgent<'a> {
         self.is_told = command.executor.tells_of_files()
             && self.watch.file(&command.result_file, Sign::Result)
             && self.listen_to_logs();
-        for copy in self.home.iter().flat_map(AgentHome::kept) {
+        for copy in self.home.into_iter().flat_map(AgentHome::kept) {
             // What nobody tells of is seen a little later.
             let _is_told = self.is_told && self.watch.file(&copy, Sign::Kept);
         }
@@ -150,8 +153,8 @@ impl<'a> SeenAgent<'a> {
         // Before anything is read, so that what is printed meanwhile is told.
         self.is_told = self.is_told && self.listen_to_logs();
         self.due = now + [self.untold, UNTOLD][usize::from(self.is_told)];
-        if let Some(home) = &mut self.home {
-            home.keep_up();
+        if let Some(home) = self.home {
+            home.keep_up(&mut self.copies);
         }
         let sizes = self.logs.each_ref().map(BoundedLog::size);
         for (log, size) in self.logs.iter_mut().zip(sizes) {

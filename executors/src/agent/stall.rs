@@ -52,7 +52,7 @@ impl LifeWatch {
         let credible = time.checked_add(limit).unwrap_or(time);
         let changes = changes.into_iter().flatten().filter(|at| *at <= credible);
         if let Some(last) = changes
-            .chain(latest_change(&command.watched_folder, credible))
+            .chain(latest_change(&command.tree.working_folder, credible))
             .max()
         {
             // One that another clock puts a little ahead has just been.

@@ -47,7 +47,6 @@ impl Scene {
                 log_bytes: 1024 * 1024,
             },
             polite_stop: StopSignal::Terminate,
-            watched_folder: folder.path().to_owned(),
             output: OutputFormat::Text,
             refusal_patterns: RefusalPatterns {
                 rate_limited: vec!["slow down".into()],

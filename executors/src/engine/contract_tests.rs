@@ -241,7 +241,6 @@ impl Scene {
                 log_bytes: 64 * 1024,
             },
             polite_stop: StopSignal::Terminate,
-            watched_folder: self.folder.path().to_owned(),
             output: OutputFormat::Text,
             refusal_patterns: RefusalPatterns::default(),
         }

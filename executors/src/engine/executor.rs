@@ -9,6 +9,7 @@ use crate::Error;
 use crate::process::{JobKind, TreeCommand};
 use crate::refusals::{HeldJob, Printed};
 use parking_lot::Mutex;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -209,10 +210,11 @@ impl Executor {
         }
         // Of what is not held only agents say nothing of what they are.
         let kind = (command.needs.as_ref()).map_or(JobKind::Agent, |needs| needs.kind);
-        let mut command = command.clone();
+        let mut command = Cow::Borrowed(command);
         for secret in self.secrets.iter() {
             if secret.kinds.contains(&kind) {
-                command.environment.push(Box::pin(secret.variable()).await?);
+                let variable = Box::pin(secret.variable()).await?;
+                command.to_mut().environment.push(variable);
             }
         }
         self.engine().start(&command).await

@@ -42,9 +42,10 @@ pub struct AgentHome {
     needs: HomeNeeds,
     /// What this process was started with: the same for all agents.
     user: Arc<Variables>,
-    /// When copies that are kept up to date were last looked at, and what they were.
-    seen: BTreeMap<PathBuf, (SystemTime, u64)>,
 }
+
+/// When copies that are kept up to date were last looked at, and what they were, by their places in the home.
+pub(crate) type SeenCopies = BTreeMap<PathBuf, (SystemTime, u64)>;
 
 /// No longer file is kept up to date.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -95,7 +96,6 @@ impl AgentHome {
             folder,
             needs,
             user: Arc::clone(&OF_PROCESS),
-            seen: BTreeMap::new(),
         }
     }
 
@@ -171,19 +171,18 @@ impl AgentHome {
     }
 
     /// Brings back what the agent has changed of what it keeps up to date.
-    pub(crate) fn keep_up(&mut self) {
-        let shared = self.shared(&self.needs.write).collect();
-        self.keep_up_with(shared);
+    pub(crate) fn keep_up(&self, seen: &mut SeenCopies) {
+        self.keep_up_with(self.shared(&self.needs.write), seen);
     }
 
-    fn keep_up_with(&mut self, all: Vec<Shared>) {
+    fn keep_up_with(&self, all: impl Iterator<Item = Shared>, seen: &mut SeenCopies) {
         for shared in all {
             let copy = self.home().join(&shared.within);
             let Ok(found) = copy.symlink_metadata() else {
                 continue;
             };
             let is_now = (found.modified().unwrap_or(UNIX_EPOCH), found.len());
-            if self.seen.insert(shared.within.clone(), is_now) == Some(is_now) {
+            if seen.insert(shared.within.clone(), is_now) == Some(is_now) {
                 continue;
             }
             if let Err(error) = self.bring_back(&shared) {
@@ -195,18 +194,17 @@ impl AgentHome {
 
     /// Takes what the ended agent left: files by these names go to the folder above, what it changed of what it keeps up
     /// to date goes home, and the rest is removed.
-    pub(crate) fn settle(&mut self, left: &[String]) {
+    pub(crate) fn settle(&self, left: &[String]) {
         if let Some(above) = self.folder.parent() {
             for name in left {
                 // What it did not write is not there.
                 let _nothing_there = std::fs::rename(self.folder.join(name), above.join(name));
             }
         }
-        self.seen.clear();
         // Whoever was started by a tm that is gone may have had other needs.
         let copied = self.copied().unwrap_or_default().into_iter();
         let shared = copied.map(|(within, (of_user, _))| Shared { of_user, within });
-        self.keep_up_with(shared.collect());
+        self.keep_up_with(shared, &mut SeenCopies::new());
         remove(&self.folder);
         let _not_there = std::fs::remove_file(self.folder.with_file_name(COPIED));
     }
@@ -351,7 +349,6 @@ mod tests {
                 homes: BTreeMap::from([("AGENT_HOME".to_owned(), "~/.agent".to_owned())]),
             },
             user: Arc::new(user),
-            seen: BTreeMap::new(),
         }
     }
 
@@ -372,7 +369,7 @@ mod tests {
     fn what_a_recipe_names_is_there_and_only_what_is_kept_up_to_date_comes_back() {
         let folder = tempfile::tempdir().unwrap();
         for named in [None, Some(folder.path().join("elsewhere"))] {
-            let mut home = scene(folder.path(), named.as_deref());
+            let home = scene(folder.path(), named.as_deref());
             let of_user = named
                 .clone()
                 .unwrap_or_else(|| folder.path().join("user/.agent"));
@@ -413,20 +410,20 @@ mod tests {
     #[test]
     fn what_is_renewed_is_brought_back_at_once_and_a_login_of_the_users_meanwhile_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let mut home = scene(folder.path(), None);
+        let home = scene(folder.path(), None);
         home.make().unwrap();
         let of_user = folder.path().join("user/.agent/credentials");
         let own = folder.path().join("own/home/.agent/credentials");
+        let mut seen = SeenCopies::new();
         for renewed in ["renewed", "renewed again"] {
             write(&own, renewed).unwrap();
-            home.keep_up();
+            home.keep_up(&mut seen);
             assert_eq!(read_to_string(&of_user).unwrap(), renewed);
         }
         write(&of_user, "logged in anew").unwrap();
         write(&own, "renewed a third time").unwrap();
-        home.keep_up();
-        // Another tm takes the agent over.
-        let mut home = scene_again(home);
+        home.keep_up(&mut seen);
+        // Another tm may have taken the agent over.
         write(&own, "and a fourth").unwrap();
         home.settle(&[]);
         assert_eq!(read_to_string(&of_user).unwrap(), "logged in anew");
@@ -452,17 +449,10 @@ mod tests {
         assert!(!lacks_some(b"no JSON", b"another"));
     }
 
-    fn scene_again(home: AgentHome) -> AgentHome {
-        AgentHome {
-            seen: BTreeMap::new(),
-            ..home
-        }
-    }
-
     #[test]
     fn no_link_out_of_the_home_is_followed_when_something_is_brought_back() {
         let folder = tempfile::tempdir().unwrap();
-        let mut home = scene(folder.path(), None);
+        let home = scene(folder.path(), None);
         home.make().unwrap();
         let of_others = folder.path().join("others");
         create_dir_all(&of_others).unwrap();

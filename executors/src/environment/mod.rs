@@ -8,6 +8,7 @@ mod folder;
 mod table;
 
 use crate::process::{Besides, Inherited, JobKind, Needs, is_named};
+pub(crate) use agent_home::SeenCopies;
 pub use agent_home::{AgentHome, HomeNeeds};
 pub(crate) use folder::PrivateFolder;
 pub use folder::{remove as remove_folder, remove_abandoned_folders};

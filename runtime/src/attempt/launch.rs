@@ -100,7 +100,6 @@ impl Launch<'_> {
             executor: self.executor.clone(),
             limits: self.limits,
             polite_stop: recipe.stop,
-            watched_folder: worktree.to_owned(),
             output: recipe.output,
             refusal_patterns: RefusalPatterns {
                 rate_limited: recipe.rate_limited.clone(),

@@ -7,6 +7,7 @@
 mod concurrent;
 mod launch;
 
+use concurrent::ConcurrentAttempt;
 pub(crate) use concurrent::ConcurrentAttempts;
 pub(crate) use launch::{Launch, told_folder};
 
@@ -61,6 +62,20 @@ pub(crate) struct Attempt {
     pub(crate) orders: watch::Receiver<Option<StopMode>>,
 }
 
+/// What is known of an agent when it is over.
+struct Seen {
+    before: Before,
+    traced: TracedCommands,
+    at_work: ConcurrentAttempt,
+}
+
+/// What there was before an agent began.
+struct Before {
+    is_held: bool,
+    checkout: Option<Arc<CheckoutSnapshot>>,
+    elsewhere: Option<Arc<OtherWorktrees>>,
+}
+
 /// What came of an agent.
 #[derive(Debug)]
 pub(crate) struct Ran {
@@ -98,23 +113,51 @@ impl AttemptRunner {
         if self.escape == Escape::Traced && !is_held && self.workplace == Workplace::Elsewhere {
             command.tree.environment.extend(traced.begin()?);
         }
-        // Looks have a room of their own while they last, since hundreds of agents wait for hours.
-        let before = async { tokio::join!(self.checkout(is_held), self.elsewhere(is_held)) };
-        let (checkout, elsewhere) = Box::pin(before).await;
+        // What is done before and after has a room of its own while it lasts, since hundreds of agents wait for hours.
+        let before = Box::pin(self.before(is_held)).await;
         let at_work = self.concurrent.begin((task, number));
         let ended = match start {
             Start::New => run_attempt(command, orders, progress).await,
             Start::Adopt => adopt_attempt(command, orders, progress).await,
         };
-        let mut report = ended?;
-        let after = async {
-            tokio::join!(
-                self.changes_since(checkout, is_held),
-                self.changed_elsewhere(elsewhere, is_held),
-                async { afterwards(&report) }
-            )
+        let seen = Seen {
+            before,
+            traced,
+            at_work,
         };
-        let (changes, changed_elsewhere, ()) = Box::pin(after).await;
+        Box::pin(self.after(ended?, seen, afterwards)).await
+    }
+
+    async fn before(&self, is_held: bool) -> Before {
+        let (checkout, elsewhere) = tokio::join!(self.checkout(is_held), self.elsewhere(is_held));
+        Before {
+            is_held,
+            checkout,
+            elsewhere,
+        }
+    }
+
+    /// Looks what changed while an agent worked, and adds that to its report.
+    async fn after(
+        &self,
+        mut report: AgentReport,
+        Seen {
+            before,
+            traced,
+            at_work,
+        }: Seen,
+        afterwards: impl FnOnce(&AgentReport) + Send,
+    ) -> Result<Ran, StepError> {
+        let Before {
+            is_held,
+            checkout,
+            elsewhere,
+        } = before;
+        let (changes, changed_elsewhere, ()) = tokio::join!(
+            self.changes_since(checkout, is_held),
+            self.changed_elsewhere(elsewhere, is_held),
+            async { afterwards(&report) }
+        );
         let meanwhile = at_work.end();
         report.noticed.extend(meanwhile.noticed);
         let CheckoutChanges { work, settings } = changes.unwrap_or_default();

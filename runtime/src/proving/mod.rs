@@ -215,7 +215,7 @@ impl<'a> Prover<'a> {
         })
     }
 
-    const fn repository(&self) -> &'a Repository {
+    fn repository(&self) -> &'a Repository {
         self.result_cache.repository()
     }
 

@@ -34,38 +34,55 @@ const MOST_LOST: u32 = 3;
 /// What is known of trees, and whose turn it is to know more. The map is locked only to find a cell, never while tests run.
 #[derive(Clone, Debug)]
 pub struct TestResultCache {
+    of_all: Arc<OfAllTurns>,
+    turn: Turn,
+}
+
+/// What is the same whoever's turn it is.
+#[derive(Debug)]
+struct OfAllTurns {
     /// Where commits are checked out that no agent ever had.
-    pub(crate) checkouts: Checkouts,
+    checkouts: Checkouts,
     /// Where raw output goes that belongs to no attempt.
     scratch: PathBuf,
     /// Where tests are written down while they run.
     executor: Executor,
-    turn: Turn,
-    by_tree: Arc<Mutex<BTreeMap<String, Arc<Cell>>>>,
+    by_tree: Mutex<BTreeMap<String, Arc<Cell>>>,
     /// Trees that were judged, and held.
-    proven: Arc<Mutex<BTreeSet<String>>>,
+    proven: Mutex<BTreeSet<String>>,
     /// What gates said, by tree and gate.
-    pub(crate) gates: Arc<Mutex<BTreeMap<String, GateRun>>>,
+    gates: Mutex<BTreeMap<String, GateRun>>,
 }
 
 impl TestResultCache {
     /// Returns what measures in `checkouts`; raw output that belongs to no attempt goes into `scratch`.
     pub fn new(checkouts: Checkouts, scratch: PathBuf, executor: Executor) -> Self {
         Self {
-            checkouts,
-            scratch,
-            executor,
+            of_all: Arc::new(OfAllTurns {
+                checkouts,
+                scratch,
+                executor,
+                by_tree: Mutex::default(),
+                proven: Mutex::default(),
+                gates: Mutex::default(),
+            }),
             turn: Turn::new(Urgency::SetUp),
-            by_tree: Arc::default(),
-            proven: Arc::default(),
-            gates: Arc::default(),
         }
     }
 
     /// Returns what measures when it is that turn, and knows what this one knows.
     pub(crate) fn in_turn(&self, turn: Turn) -> Self {
-        let same = self.clone();
-        Self { turn, ..same }
+        let of_all = Arc::clone(&self.of_all);
+        Self { of_all, turn }
+    }
+
+    pub(crate) fn checkouts(&self) -> &Checkouts {
+        &self.of_all.checkouts
+    }
+
+    /// Returns what gates said, by tree and gate.
+    pub(crate) fn gates(&self) -> &Mutex<BTreeMap<String, GateRun>> {
+        &self.of_all.gates
     }
 
     pub(crate) const fn turn(&self) -> &Turn {
@@ -75,18 +92,18 @@ impl TestResultCache {
     /// Keeps what the tests have built so far for each checkout that is new from now on, as far as the user named caches.
     /// What can't be kept is built in each of them.
     pub async fn keep_built(&self) {
-        if let Err(trouble) = self.checkouts.keep_built(&self.turn).await {
+        if let Err(trouble) = self.checkouts().keep_built(&self.turn).await {
             tracing::warn!(?trouble, "what the tests built is not kept");
         }
     }
 
     /// Has so many commands run at the same time at least.
     pub fn test_at_once(&self, places: u32) {
-        self.checkouts.tests().widen_to(places);
+        self.checkouts().tests().widen_to(places);
     }
 
-    pub(crate) const fn repository(&self) -> &Repository {
-        self.checkouts.pool().repository()
+    pub(crate) fn repository(&self) -> &Repository {
+        self.checkouts().pool().repository()
     }
 
     /// Starts measuring a commit while something else goes on.
@@ -112,7 +129,7 @@ impl TestResultCache {
                 return put_together(command, reports);
             }
             let log = log_of(&tree, command);
-            own.measure(commit, command, (&self.scratch, &log))
+            own.measure(commit, command, (&self.of_all.scratch, &log))
                 .await
                 .unwrap_or_else(|trouble| unmeasured(trouble.into()))
         };
@@ -127,14 +144,14 @@ impl TestResultCache {
 
     /// Remembers that a tree was judged and held, and its results.
     pub(crate) fn remember_proven(&self, tree: &TreeId, command: &TestCommand, report: TestReport) {
-        self.proven.lock().insert(name(tree, command));
+        self.of_all.proven.lock().insert(name(tree, command));
         // Somebody else may have measured the same tree meanwhile; theirs are as good.
         let _already_known = self.cell(tree, command).report.set(report);
     }
 
     /// Tells whether a tree was judged and held; that its results are known says nothing of what they are.
     pub(crate) fn is_proven(&self, tree: &TreeId, command: &TestCommand) -> bool {
-        self.proven.lock().contains(&name(tree, command))
+        self.of_all.proven.lock().contains(&name(tree, command))
     }
 
     fn cell(&self, tree: &TreeId, command: &TestCommand) -> Arc<Cell> {
@@ -142,7 +159,7 @@ impl TestResultCache {
             let (report, turn) = (OnceCell::new(), self.turn.at(Urgency::Ahead));
             Arc::new(Cell { report, turn })
         };
-        let mut by_tree = self.by_tree.lock();
+        let mut by_tree = self.of_all.by_tree.lock();
         Arc::clone(by_tree.entry(name(tree, command)).or_insert_with(new))
     }
 
@@ -193,13 +210,13 @@ impl TestResultCache {
         std::fs::create_dir_all(scratch)?;
         let mut lost = 0;
         let (checkout, mut report) = loop {
-            let checkout = match self.checkouts.judge(commit, &self.turn).await {
+            let checkout = match self.checkouts().judge(commit, &self.turn).await {
                 Ok(checkout) => checkout,
                 Err(NotReady::OfTree(why)) => return Ok(unmeasured(why)),
                 Err(other) => return Err(other.into()),
             };
             let report = self.run_in(checkout.path(), command, scratch, name).await;
-            if lost == MOST_LOST || !self.executor.is_out_of_reach(checkout.path()) {
+            if lost == MOST_LOST || !self.of_all.executor.is_out_of_reach(checkout.path()) {
                 break (checkout, report?);
             }
             lost += 1;
@@ -213,7 +230,7 @@ impl TestResultCache {
 
     /// How commands are held, where that was asked for.
     pub(crate) fn holding(&self) -> Option<&Holding> {
-        self.executor.holding()
+        self.of_all.executor.holding()
     }
 
     /// By which means commands are held to their checkout, where they are.
@@ -224,7 +241,7 @@ impl TestResultCache {
 
     /// Runs the tear-down in every checkout that is ready, and removes them; returns what people should know.
     pub async fn close(&self) -> Vec<String> {
-        self.checkouts.close().await
+        self.checkouts().close().await
     }
 
     /// Runs the tests, and again after a pause where they could not even be started: that may be the disk, or too many
@@ -239,17 +256,17 @@ impl TestResultCache {
         scratch: &Path,
         name: &str,
     ) -> Result<TestReport, StepError> {
-        let _admission = self.checkouts.tests().admit(&self.turn).await;
-        let variables = self.checkouts.variables(worktree);
-        let besides = self.checkouts.besides(worktree);
+        let _admission = self.checkouts().tests().admit(&self.turn).await;
+        let variables = self.checkouts().variables(worktree);
+        let besides = self.checkouts().besides(worktree);
         let place = TestPlace {
             worktree,
             scratch,
-            executor: &self.executor,
+            executor: &self.of_all.executor,
             variables: &variables,
             besides: &besides,
         };
-        let is_lost = || self.executor.is_out_of_reach(worktree);
+        let is_lost = || self.of_all.executor.is_out_of_reach(worktree);
         let mut pauses = START_AGAIN_AFTER.into_iter();
         loop {
             let report = run_tests(command, place, name).await;
@@ -259,8 +276,8 @@ impl TestResultCache {
                     tokio::time::sleep(pause).await;
                 }
                 Some(_) | None => {
-                    self.checkouts
-                        .retire_unless_reached(worktree, &self.executor);
+                    self.checkouts()
+                        .retire_unless_reached(worktree, &self.of_all.executor);
                     return Ok(report?);
                 }
             }

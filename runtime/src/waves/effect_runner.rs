@@ -8,7 +8,7 @@ use super::statuses::StatusWriter;
 use super::steering::Reply;
 use super::step_message::{StepDone, StepMessage};
 use super::steps::{self, MergesAhead, StepContext, StepShared, TestedAhead, WorkStep};
-use crate::attempt::Start;
+use crate::attempt::{AttemptRunner, Start, Workplace};
 use crate::callers::AgentCaller;
 use crate::step_error::words_of_panic;
 use crate::{RunEvent, StepError, blocking};
@@ -66,7 +66,7 @@ impl EffectRunner {
         Self {
             shared: StepShared {
                 ledger: Arc::clone(&statuses.ledger),
-                concurrent: Arc::default(),
+                runner: Arc::new(runner(&setup)),
                 messages: sender,
             },
             statuses,
@@ -271,9 +271,8 @@ impl EffectRunner {
 
     /// Notes what was refused to an agent, or to something that it started; tells whether that is news.
     pub(crate) fn note_refusal(&self, caller: &AgentCaller, words: &str) -> bool {
-        self.shared
-            .concurrent
-            .notice(caller.attempt.as_ref(), words)
+        let concurrent = &self.shared.runner.concurrent;
+        concurrent.notice(caller.attempt.as_ref(), words)
     }
 
     fn worktree(&mut self, task: &TaskId, attempt: AttemptNumber) -> Option<Worktree> {
@@ -337,6 +336,18 @@ impl EffectRunner {
             _ => None,
         });
         (warnings.chain(notes).collect(), statuses, landed)
+    }
+}
+
+/// What the agents of all attempts are run with.
+fn runner(setup: &RunSetup) -> AttemptRunner {
+    AttemptRunner {
+        repository: setup.repository.clone(),
+        own_files: setup.own_files.clone(),
+        own_folder: AttemptRunner::project_of(setup.directory.path()),
+        workplace: Workplace::Elsewhere,
+        escape: setup.settings.git.escape,
+        concurrent: Arc::default(),
     }
 }
 

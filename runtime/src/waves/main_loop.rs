@@ -11,6 +11,7 @@ use crate::callers::refusal_of;
 use crate::clock::SteadyClock;
 use crate::{Error, Replayed, RunEvent};
 use std::mem::take;
+use std::sync::Arc;
 use std::time::Duration;
 use tm_scheduler::{Edition, Effect, Input, Limits, Request, RunStatus, Scheduler, Timestamp};
 use tm_store::run::{ActivityLog, JournalWriter};
@@ -75,7 +76,7 @@ impl Run {
     /// The run's folder can't be written.
     pub fn begin(setup: RunSetup) -> Result<Self, Error> {
         let journal = JournalWriter::create(&setup.directory.journal(), &setup.header)?;
-        let scheduler = Scheduler::new(setup.header.plan.clone(), setup.header.limits.clone());
+        let scheduler = Scheduler::new(Arc::clone(&setup.header.plan), setup.header.limits.clone());
         let clock = SteadyClock::not_before(setup.header.started_at);
         Self::new(setup, scheduler, journal, clock, Input::Begin)
     }

@@ -5,6 +5,7 @@
 use crate::Error;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::sync::Arc;
 use tm_scheduler::{
     BranchName, CommitId, Input, Limits, RunId, Scheduler, Tag, Timestamp, WavePlan,
 };
@@ -32,7 +33,7 @@ pub struct Replayed {
 pub fn replay(path: &Path) -> Result<Replayed, Error> {
     let contents: JournalContents<JournalHeader, Input> = read_journal(path)?;
     let header = contents.header;
-    let mut scheduler = Scheduler::new(header.plan.clone(), header.limits.clone());
+    let mut scheduler = Scheduler::new(Arc::clone(&header.plan), header.limits.clone());
     let mut last_input_at = header.started_at;
     for (position, entry) in contents.records.into_iter().enumerate() {
         last_input_at = entry.at;
@@ -69,7 +70,7 @@ pub struct JournalHeader {
     /// The integration branch.
     pub integration_branch: BranchName,
     /// The plan.
-    pub plan: WavePlan,
+    pub plan: Arc<WavePlan>,
     /// The limits at the start.
     pub limits: Limits,
 }

@@ -23,11 +23,11 @@ use tm_worktrees::{PathPatterns, Repository};
 #[derive(Debug)]
 pub struct AgentChoice {
     /// Who writes failing tests.
-    pub red: Vec<Recipe>,
+    pub red: Vec<Arc<Recipe>>,
     /// Who makes them pass.
-    pub green: Vec<Recipe>,
+    pub green: Vec<Arc<Recipe>>,
     /// Who does everything else.
-    pub plain: Vec<Recipe>,
+    pub plain: Vec<Arc<Recipe>>,
     /// Whether a flag named the model, which outweighs those of tasks.
     pub has_model_of_flag: bool,
 }
@@ -40,20 +40,26 @@ pub fn place_asked_for(task: &PlannedTask, recipe: &Recipe) -> Option<RunsOn> {
 
 impl AgentChoice {
     /// Returns the recipe of an agent for a task. The model that the task names is for the first choice: agents that take
-    /// over know other ones.
-    pub(crate) fn recipe_for(&self, task: &PlannedTask, agent: Option<&AgentName>) -> Recipe {
-        let mut recipe = self.recipe(task.phase, agent).clone();
+    /// over know other ones. It is one for all tasks that ask for nothing of their own.
+    pub(crate) fn recipe_for(&self, task: &PlannedTask, agent: Option<&AgentName>) -> Arc<Recipe> {
+        let recipe = self.recipe(task.phase, agent);
         let is_first = self.recipe(task.phase, None).name == recipe.name;
         let counts = is_first && !self.has_model_of_flag;
-        if let Some(model) = task.model.as_ref().filter(|_| counts) {
-            recipe.model = Some(model.clone());
+        let model = task.model.as_ref().filter(|_| counts);
+        let on = place_asked_for(task, recipe);
+        if model.is_none() && on == recipe.on {
+            return Arc::clone(recipe);
         }
-        recipe.on = place_asked_for(task, &recipe);
-        recipe
+        let model = model.or(recipe.model.as_ref()).cloned();
+        Arc::new(Recipe {
+            model,
+            on,
+            ..Recipe::clone(recipe)
+        })
     }
 
     /// Returns the recipe of an agent for a phase; the first choice when the settings know it no more.
-    fn recipe(&self, phase: Phase, agent: Option<&AgentName>) -> &Recipe {
+    fn recipe(&self, phase: Phase, agent: Option<&AgentName>) -> &Arc<Recipe> {
         let name = agent.map(AgentName::as_str);
         let recipes = self.for_phase(phase);
         let mut named = recipes.iter().filter(|recipe| Some(&*recipe.name) == name);
@@ -63,7 +69,8 @@ impl AgentChoice {
 
     /// Returns what the scheduler is to know of them.
     pub fn roster(&self, run_id: &RunId) -> AgentPool {
-        let candidates = |recipes: &[Recipe]| recipes.iter().map(candidate).collect();
+        let candidates =
+            |recipes: &[Arc<Recipe>]| recipes.iter().map(|recipe| candidate(recipe)).collect();
         AgentPool {
             red: candidates(&self.red),
             green: candidates(&self.green),
@@ -73,7 +80,7 @@ impl AgentChoice {
     }
 
     /// Returns who may do a kind of work, the first choice first.
-    pub fn for_phase(&self, phase: Phase) -> &[Recipe] {
+    pub fn for_phase(&self, phase: Phase) -> &[Arc<Recipe>] {
         match phase {
             Phase::Red => &self.red,
             Phase::Green => &self.green,
@@ -84,7 +91,9 @@ impl AgentChoice {
     /// Returns the agents, each once, in the order of their first mention.
     pub fn all(&self) -> Vec<&Recipe> {
         let all = self.red.iter().chain(&self.green).chain(&self.plain);
-        all.unique_by(|recipe| &recipe.name).collect()
+        all.map(|recipe| &**recipe)
+            .unique_by(|recipe| &recipe.name)
+            .collect()
     }
 }
 

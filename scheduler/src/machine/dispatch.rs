@@ -75,6 +75,8 @@ impl Scheduler {
     pub(super) fn start_attempt(&mut self, rank: TaskIndex, agent: AgentName) {
         let number = AttemptNumber(count_u32(self.attempts[rank].len()) + 1);
         let mends = self.carried(rank);
+        // Most tasks need one, and the room for more would be most of what a run knows of them.
+        self.attempts[rank].reserve_exact(1);
         self.attempts[rank].push(AttemptRecord::new(number, self.now, agent, mends));
         self.set_state(rank, State::Preparing);
         let placed = &self.plan.tasks[rank];

@@ -37,6 +37,7 @@ use crate::{
 use breaker::Streak;
 use landing::LandingQueue;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use stopping::PendingStop;
 use task_index::TaskIndex;
 
@@ -64,7 +65,7 @@ enum Life {
 /// The state of one run.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
-    plan: WavePlan,
+    plan: Arc<WavePlan>,
     limits: Limits,
     /// Rank by id.
     ranks: BTreeMap<TaskId, TaskIndex>,
@@ -131,7 +132,8 @@ pub struct Scheduler {
 
 impl Scheduler {
     /// Returns the machine of a run that has not begun.
-    pub fn new(plan: WavePlan, limits: Limits) -> Self {
+    pub fn new(plan: impl Into<Arc<WavePlan>>, limits: Limits) -> Self {
+        let plan = plan.into();
         let count = plan.tasks.len();
         let ids = plan.tasks.iter().map(|placed| placed.task.id.clone());
         let mut scheduler = Self {
@@ -183,12 +185,9 @@ impl Scheduler {
 
     /// Takes the next task of the plan into the graph, and counts it.
     fn count_in(&mut self, rank: TaskIndex) {
-        let before: Vec<TaskIndex> = self
-            .planned(rank)
-            .dependencies
-            .iter()
-            .filter_map(|id| self.ranks.get(id).copied())
-            .collect();
+        let dependencies = self.planned(rank).dependencies.iter();
+        let known = dependencies.filter_map(|id| self.ranks.get(id).copied());
+        let before: Vec<TaskIndex> = known.collect();
         for &before in &before {
             self.dependants[before].push(rank);
         }

@@ -232,7 +232,7 @@ impl Scheduler {
     }
 
     /// Returns the plan.
-    pub const fn plan(&self) -> &WavePlan {
+    pub fn plan(&self) -> &WavePlan {
         &self.plan
     }
 

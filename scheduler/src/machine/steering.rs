@@ -9,6 +9,7 @@ use crate::{
     StopMode, TaskId,
 };
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// What is said of a task that somebody ended.
 const BY_USER: &str = "stopped by the user";
@@ -314,7 +315,7 @@ impl Scheduler {
         self.dependants.push(Vec::new());
         self.attempts.push(Vec::new());
         self.forgiven.push(0);
-        self.plan.tasks.push(placed);
+        Arc::make_mut(&mut self.plan).tasks.push(placed);
         self.count_in(rank);
         let PlannedTask {
             id, title, phase, ..

@@ -4,7 +4,7 @@
 
 use super::name::{encode, safe_name};
 use crate::Error;
-use crate::file_system::{create_durable, create_private};
+use crate::file_system::{create_durable, create_private, joined};
 use std::path::{Path, PathBuf};
 use tm_scheduler::{AttemptNumber, TaskId};
 
@@ -70,12 +70,10 @@ impl RunDirectory {
 
     /// Returns the folder of one attempt, which need not exist.
     pub fn attempt(&self, task: &TaskId, attempt: AttemptNumber) -> AttemptDirectory {
-        let path = self
-            .path
-            .join(TASKS)
-            .join(safe_name(task))
-            .join(format!("attempt-{attempt}"));
-        AttemptDirectory { path }
+        let within = format!("{TASKS}/{}/attempt-{attempt}", safe_name(task));
+        AttemptDirectory {
+            path: joined(&self.path, &within),
+        }
     }
 }
 
@@ -115,7 +113,7 @@ impl AttemptDirectory {
     #[must_use]
     pub fn own(&self) -> Self {
         Self {
-            path: self.path.join("own"),
+            path: joined(&self.path, "own"),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::indexed::INDEX_BYTES;
 use crate::{OrFailedTo as _, Result, TreeId};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tm_scheduler::CommitId;
 
 /// A log of git's is no longer than this.
@@ -15,7 +16,7 @@ pub(crate) const LOG_BYTES: usize = 4 * 1024 * 1024;
 
 /// Lists the untracked files of a worktree of tm's own, for whoever has not the worktree itself.
 #[derive(Clone, Debug)]
-pub struct Lister(pub(crate) OwnedFolder);
+pub struct Lister(pub(crate) Arc<OwnedFolder>);
 
 impl Lister {
     /// Returns what is in the folder and not in the index, a folder where nothing in it is.
@@ -30,7 +31,7 @@ impl Lister {
 /// Looks into a worktree of tm's own, by an index that is a copy: neither the agent nor tm's own next step is in its way.
 #[derive(Clone, Debug)]
 pub struct Looker {
-    pub(crate) folder: OwnedFolder,
+    pub(crate) folder: Arc<OwnedFolder>,
     pub(crate) base: CommitId,
 }
 

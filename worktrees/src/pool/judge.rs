@@ -6,6 +6,7 @@ use crate::indexed::written_since;
 use crate::owned::{Lister, OwnedFolder, OwnedHead};
 use crate::{Result, TreeId};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tm_scheduler::CommitId;
 
 /// A checkout of a judge's; given back when it is dropped.
@@ -68,7 +69,7 @@ impl JudgeCheckout {
 
     /// Returns what lists the untracked files here.
     pub fn lister(&self) -> Lister {
-        Lister(self.folder.clone())
+        Lister(Arc::new(self.folder.clone()))
     }
 
     /// Returns everything that is here as a tree, without what the tree's own rules leave out and what is kept.

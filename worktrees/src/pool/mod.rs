@@ -33,13 +33,13 @@ pub(crate) const KEPT_SETTINGS: &str = "git";
 /// The worktrees of one run.
 #[derive(Clone, Debug)]
 pub struct WorktreePool {
-    repository: Repository,
-    folder: PathBuf,
     state: Arc<PoolState>,
 }
 
 #[derive(Debug)]
 struct PoolState {
+    repository: Repository,
+    folder: PathBuf,
     idle: Mutex<Idle>,
     /// Rung when a worktree comes back.
     came_back: Condvar,
@@ -120,22 +120,22 @@ impl WorktreePool {
                 + 1,
         );
         let state = PoolState {
+            no_collection: NoCollection::hold(repository.common_dir()),
+            repository,
+            folder,
             idle: Mutex::default(),
             came_back: Condvar::new(),
             next,
             changing: Mutex::new(()),
-            no_collection: NoCollection::hold(repository.common_dir()),
         };
         Ok(Self {
-            repository,
-            folder,
             state: Arc::new(state),
         })
     }
 
     /// Returns the repository, with its settings as the pool keeps them.
-    pub const fn repository(&self) -> &Repository {
-        &self.repository
+    pub fn repository(&self) -> &Repository {
+        &self.state.repository
     }
 
     /// Says that a worktree is about to be given back.
@@ -165,21 +165,21 @@ impl WorktreePool {
         kept: impl Fn(&Path, &Lister) -> Result<Vec<PathBuf>>,
     ) -> Result<Worktree> {
         for commit in must_contain {
-            if !self.repository.is_ancestor(commit, base)? {
+            if !self.repository().is_ancestor(commit, base)? {
                 return Err(Error::MissingDependency {
                     base: base.clone(),
                     missing: commit.clone(),
                 });
             }
         }
-        self.repository.assert_not_protected(branch)?;
+        self.repository().assert_not_protected(branch)?;
         let idle = self.state.take_idle();
         let mut folder = self.ready(idle, |number| number.to_string(), base)?;
-        let kept = kept(&folder.path, &Lister(folder.clone()))?;
+        let kept = kept(&folder.path, &Lister(Arc::new(folder.clone())))?;
         folder.keep(&kept)?;
         let head = OwnedHead::Branch(branch);
         let placed = self
-            .repository
+            .repository()
             .move_branch(branch, base, start)
             .and_then(|()| folder.check_out(base, &head, &kept, None));
         if let Err(error) = placed {
@@ -199,16 +199,16 @@ impl WorktreePool {
     pub fn take_over(&self, path: &Path, branch: &BranchName, base: &CommitId) -> Result<Worktree> {
         // A repository that was moved has its worktrees elsewhere now, under the same names.
         let run = path.parent().and_then(Path::file_name);
-        let is_of_this = run.is_some() && run == self.folder.file_name();
+        let is_of_this = run.is_some() && run == self.folder().file_name();
         let Some(name) = path.file_name().filter(|_| is_of_this) else {
             return Err(Error::not_in_pool(path, "it is somewhere else"));
         };
-        let path = self.folder.join(name);
+        let path = self.folder().join(name);
         self.state.idle().folders.retain(|idle| idle.path != path);
         if path.symlink_metadata().is_err() {
             return Err(Error::not_in_pool(&path, "it is gone"));
         }
-        let folder = OwnedFolder::made_before(&self.repository, path)?;
+        let folder = OwnedFolder::made_before(self.repository(), path)?;
         Ok(Worktree::new(self, folder, branch, base))
     }
 
@@ -248,28 +248,30 @@ impl WorktreePool {
 
     /// Adds a worktree without its files; those come with the check-out, outside the lock.
     fn add(&self, name: &str, commit: &CommitId) -> Result<OwnedFolder> {
-        let path = self.folder.join(name);
+        let path = self.folder().join(name);
         self.changing(|| {
-            self.repository.own().map_or(Ok(()), OwnGit::assert_there)?;
+            self.repository()
+                .own()
+                .map_or(Ok(()), OwnGit::assert_there)?;
             // git would follow a link, and write wherever it leads.
-            let list = self.repository.common_dir().join("worktrees");
+            let list = self.repository().common_dir().join("worktrees");
             if list.symlink_metadata().is_ok() && !tm_untrusted::is_folder(&list) {
                 return Err(Error::NotOwn(list));
             }
-            self.repository
+            self.repository()
                 .git_on_worktrees("worktree add --detach --no-checkout --quiet --lock --reason")
                 .arg("in use by tm")
                 .arg(&path)
                 .commit(commit)
                 .done()
         })?;
-        OwnedFolder::just_made(&self.repository, path)
+        OwnedFolder::just_made(self.repository(), path)
     }
 
     /// Holds the locks, of this process and of all, under which git's list of worktrees changes.
     fn changing<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
         let _in_this_process = self.state.changing.lock();
-        self.repository.changing_worktrees(change)
+        self.repository().changing_worktrees(change)
     }
 
     /// Takes a worktree back, whatever is in it: it is reset before it is used again.
@@ -298,7 +300,7 @@ impl WorktreePool {
 
     /// Returns the folder in which they are.
     pub fn folder(&self) -> &Path {
-        &self.folder
+        &self.state.folder
     }
 
     /// Has git in the idle worktrees work with settings that nobody else reads: for the commands that clear up there.
@@ -331,22 +333,22 @@ impl WorktreePool {
         // Those that a killed process left behind; what is in them and nowhere else is kept first.
         let pruned = self.changing(|| {
             let mut left = self
-                .repository
-                .prune(&self.folder, Pruning::Done, |_| None)?
+                .repository()
+                .prune(self.folder(), Pruning::Done, |_| None)?
                 .into_iter()
                 .filter(|left| left.outcome == Pruned::Kept);
-            left.try_for_each(|left| self.repository.put_away(&left.path))
+            left.try_for_each(|left| self.repository().put_away(&left.path))
         });
         result = result.and(pruned);
-        self.repository.put_back_collected();
+        self.repository().put_back_collected();
         let is_git_alone =
-            std::fs::read_dir(&self.folder).is_ok_and(|entries| entries.count() == 1);
+            std::fs::read_dir(self.folder()).is_ok_and(|entries| entries.count() == 1);
         if result.is_ok() && is_git_alone {
             // What can't be removed now is a few small files.
-            let _stays = OwnGit::remove(&self.folder.join(KEPT_SETTINGS));
+            let _stays = OwnGit::remove(&self.folder().join(KEPT_SETTINGS));
         }
         // Not empty when a worktree stays.
-        let _stays = std::fs::remove_dir(&self.folder);
+        let _stays = std::fs::remove_dir(self.folder());
         result
     }
 }

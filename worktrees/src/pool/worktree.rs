@@ -9,6 +9,7 @@ use crate::owned::{Lister, Looker, OwnedFolder, OwnedHead};
 use crate::{Error, PathPatterns, PrivateGit, Repository, Result, RunHooks, TreeId};
 use parking_lot::{Mutex, MutexGuard};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tm_scheduler::{BranchName, CommitId};
 
 /// So many paths that are left out are named at the most.
@@ -28,11 +29,12 @@ const OF_TOOLS: [&str; 7] = [
 #[derive(Debug)]
 pub struct Worktree {
     pool: WorktreePool,
-    folder: OwnedFolder,
+    /// Whoever looks there meanwhile has it too.
+    folder: Arc<OwnedFolder>,
     branch: BranchName,
     base: CommitId,
     /// What was taken before it was asked for.
-    taken: Mutex<Option<Captured>>,
+    taken: Mutex<Option<Box<Captured>>>,
 }
 
 /// What would be committed.
@@ -57,7 +59,7 @@ impl Worktree {
     ) -> Self {
         Self {
             pool: pool.clone(),
-            folder,
+            folder: Arc::new(folder),
             branch: branch.clone(),
             base: base.clone(),
             taken: Mutex::new(None),
@@ -79,7 +81,7 @@ impl Worktree {
         &self.base
     }
 
-    pub(crate) const fn repository(&self) -> &Repository {
+    pub(crate) fn repository(&self) -> &Repository {
         &self.folder.repository
     }
 
@@ -95,18 +97,18 @@ impl Worktree {
     /// # Errors
     /// It can't be written down.
     pub fn keep(&mut self, paths: &[PathBuf]) -> Result<()> {
-        self.folder.keep(paths)
+        Arc::make_mut(&mut self.folder).keep(paths)
     }
 
     /// Returns what lists the untracked files here.
     pub fn lister(&self) -> Lister {
-        Lister(self.folder.clone())
+        Lister(Arc::clone(&self.folder))
     }
 
     /// Returns what looks at the files here while somebody works with them.
     pub fn looker(&self) -> Looker {
         Looker {
-            folder: self.folder.clone(),
+            folder: Arc::clone(&self.folder),
             base: self.base.clone(),
         }
     }
@@ -127,7 +129,7 @@ impl Worktree {
         *self.taken() = None;
     }
 
-    fn taken(&self) -> MutexGuard<'_, Option<Captured>> {
+    fn taken(&self) -> MutexGuard<'_, Option<Box<Captured>>> {
         self.taken.lock()
     }
 
@@ -139,7 +141,7 @@ impl Worktree {
         }
         // What can't be taken is told to whoever asks.
         let captured = self.look_and_capture(never_commit).ok();
-        *self.taken() = captured;
+        *self.taken() = captured.map(Box::new);
     }
 
     /// Takes everything that the agent left as a tree, but for what is never committed, whose content is the base's.
@@ -148,7 +150,7 @@ impl Worktree {
     /// What is there can't be taken (`Error::is_of_work` tells so), or git refused.
     pub fn capture(&self, never_commit: &PathPatterns) -> Result<Captured> {
         let taken = self.taken().take();
-        taken.map_or_else(|| self.look_and_capture(never_commit), Ok)
+        taken.map_or_else(|| self.look_and_capture(never_commit), |taken| Ok(*taken))
     }
 
     fn look_and_capture(&self, never_commit: &PathPatterns) -> Result<Captured> {
@@ -364,7 +366,7 @@ impl Worktree {
     pub fn release(self) -> Result<()> {
         self.folder.assert_own()?;
         self.folder.publish(&OwnedHead::Detached(&self.base))?;
-        self.pool.give_back(self.folder);
+        self.pool.give_back(Arc::unwrap_or_clone(self.folder));
         Ok(())
     }
 }

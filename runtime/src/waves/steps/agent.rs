@@ -16,7 +16,7 @@ use tm_executors::agent::AgentCommand;
 use tm_executors::process::Besides;
 use tm_presets::{Prompt, PromptContext, RejectedWork};
 use tm_scheduler::{AgentReport, AgentVerdict, Answer, CommitId, Place, judge_agent};
-use tm_worktrees::Worktree;
+use tm_worktrees::{Error, Worktree};
 use tokio::task::block_in_place;
 
 /// Sees an agent to its end: one that is started, or one that another process started.
@@ -48,6 +48,17 @@ pub(super) async fn run_agent(
         context.run_agent(started, tell, afterwards).await
     }
     .await;
+    // What hundreds of agents wait in has no room for what follows.
+    Box::pin(ended(context, worktree, ran, refused)).await
+}
+
+/// Takes in what an agent left that is over.
+async fn ended(
+    context: &StepContext,
+    worktree: &Worktree,
+    ran: Result<AgentReport, StepError>,
+    refused: Result<Option<String>, Error>,
+) -> Answer {
     let checkouts = &context.setup.checkouts;
     checkouts.retire_unless_reached(worktree.path(), &context.setup.executor);
     let mut report = match ran {
@@ -101,13 +112,13 @@ pub(super) fn command(
     let besides = if context.setup.executor.holds() {
         Besides {
             caches: context.setup.checkouts.caches(worktree.path()),
-            ..git_of_agent(block_in_place(|| worktree.begin_private())?)
+            ..git_of_agent(briefly(|| worktree.begin_private())?)
         }
     } else {
         Besides::default()
     };
     let worktree = worktree.path();
-    let rejected = block_in_place(|| rejected_work(context));
+    let rejected = briefly(|| Ok::<_, StepError>(rejected_work(context)))?;
     let prompt_context = PromptContext {
         conflicted,
         ..prompt_context(context, worktree, red_files(context)?, rejected)

@@ -1,6 +1,6 @@
 //! What a step is told: the task, its attempt, and everything of the run that bears on it.
 
-use crate::attempt::{Attempt, AttemptRunner, ConcurrentAttempts, Ran, Start, Workplace};
+use crate::attempt::{Attempt, AttemptRunner, Ran, Start};
 use crate::test_queue::Urgency;
 use crate::trailers::{TEST_COMMAND, as_value};
 use crate::waves::cleaned::cleaned;
@@ -58,7 +58,7 @@ pub(crate) struct StepContext {
     /// Measures when it is the turn of this step.
     result_cache: TestResultCache,
     /// Of the agent that makes the attempt.
-    recipe: Recipe,
+    recipe: Arc<Recipe>,
     shared: StepShared,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct StepContext {
 #[derive(Clone, Debug)]
 pub(crate) struct StepShared {
     pub(crate) ledger: Arc<Ledger>,
-    pub(crate) concurrent: Arc<ConcurrentAttempts>,
+    pub(crate) runner: Arc<AttemptRunner>,
     pub(crate) messages: mpsc::UnboundedSender<StepMessage>,
 }
 
@@ -240,7 +240,7 @@ impl StepContext {
     }
 
     /// Returns the recipe of the agent that makes the attempt.
-    pub(crate) const fn recipe(&self) -> &Recipe {
+    pub(crate) fn recipe(&self) -> &Recipe {
         &self.recipe
     }
 
@@ -280,15 +280,6 @@ impl StepContext {
         progress: impl FnMut(Progress) + Send,
         afterwards: impl FnOnce(&AgentReport) + Send,
     ) -> Result<AgentReport, StepError> {
-        let setup = &self.setup;
-        let runner = AttemptRunner {
-            repository: setup.repository.clone(),
-            own_files: setup.own_files.clone(),
-            own_folder: AttemptRunner::project_of(setup.directory.path()),
-            workplace: Workplace::Elsewhere,
-            escape: setup.settings.git.escape,
-            concurrent: Arc::clone(&self.shared.concurrent),
-        };
         let attempt = Attempt {
             task: self.id().clone(),
             number: self.attempt,
@@ -296,7 +287,8 @@ impl StepContext {
             command,
             orders,
         };
-        let Ran { report, warning } = runner.run(attempt, progress, afterwards).await?;
+        let ran = self.shared.runner.run(attempt, progress, afterwards);
+        let Ran { report, warning } = ran.await?;
         if let Some(words) = warning {
             self.tell_warning(words);
         }

@@ -132,7 +132,7 @@ async fn run_of(
 ) -> Result<GateRun, StepError> {
     let tree = briefly(|| context.repository().tree_of(commit))?;
     let key = format!("{tree} {}", gate.name);
-    let known = &context.result_cache().gates;
+    let known = context.result_cache().gates();
     if let Some(run) = known.lock().get(&key) {
         return Ok(run.clone());
     }
@@ -158,7 +158,7 @@ async fn run_now(
     std::fs::create_dir_all(scratch)?;
     let result_cache = context.result_cache();
     let turn = result_cache.turn();
-    let checkout = result_cache.checkouts.judge(commit, turn).await?;
+    let checkout = result_cache.checkouts().judge(commit, turn).await?;
     let report = result_cache
         .run_in(checkout.path(), &command, scratch, &name)
         .await?;

@@ -51,7 +51,7 @@ pub(crate) fn at_work(
 ) -> impl Future<Output = StepDone> + Send {
     async move {
         let worktree = match worktree.map_or_else(|| prepare::taken_over(&context), Ok) {
-            Ok(worktree) => Box::new(worktree),
+            Ok(worktree) => worktree,
             Err(trouble) => {
                 let answer = match step {
                     WorkStep::Refactor { commit, .. } => {
@@ -78,6 +78,6 @@ pub(crate) fn at_work(
                 Box::pin(refactored).await
             }
         };
-        context.done(answer, Some(*worktree))
+        context.done(answer, Some(worktree))
     }
 }

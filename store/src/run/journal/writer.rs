@@ -72,6 +72,8 @@ impl JournalWriter {
         writer.put_line(format_args!(
             "{{\"version\":{VERSION},\"crc\":\"{checksum}\",\"header\":"
         ));
+        // It has the whole plan, and no record is nearly as long.
+        writer.json = Vec::new();
         Ok(writer)
     }
 
@@ -132,6 +134,7 @@ impl JournalWriter {
         tm_faults::point("journal: written");
         self.end.length += self.unwritten.len() as u64;
         self.unwritten.clear();
+        self.unwritten.shrink_to(BUFFER);
         Ok(())
     }
 

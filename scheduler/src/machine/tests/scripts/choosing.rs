@@ -141,7 +141,9 @@ fn of_tasks_that_are_about_as_urgent_one_that_shares_no_file_goes_first() {
 fn a_task_that_is_much_more_urgent_goes_first_whatever_it_shares() {
     let mut script = begun(Choice::LookingAround, ["src/a.rs", "src/a.rs", "", ""]);
     let files = vec!["src/a.rs".to_owned()];
-    script.scheduler.plan.tasks[1].task.files = files;
+    Arc::make_mut(&mut script.scheduler.plan).tasks[1]
+        .task
+        .files = files;
     script.finishes("1");
     script.hand_in_answer("1", landed("m"));
     assert_eq!(script.at_work(), "2 5", "2 has the longer path");
