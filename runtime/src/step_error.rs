@@ -195,7 +195,7 @@ where
 const PLACES_A_PROCESSOR: usize = 2;
 const PLACES: RangeInclusive<usize> = 4..=48;
 /// So many threads there are besides, so that what is brief, and what gives a worktree back, never waits for it.
-const FURTHER_THREADS: usize = 8;
+const FURTHER_THREADS: usize = 6;
 
 fn places_in_background() -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);

@@ -30,6 +30,9 @@ pub(super) enum Sign {
 pub(super) struct Heard {
     signs: Mutex<BTreeSet<Sign>>,
     told: Notify,
+    /// The kernel's numbers of what is watched for it: others watch thousands more.
+    #[cfg(target_os = "linux")]
+    pub(super) watched: Mutex<BTreeSet<i32>>,
 }
 
 impl Heard {

@@ -48,13 +48,18 @@ pub(super) fn settled(
 ) -> Result<AgentReport, Error> {
     if let Some(held) = &command.held {
         held.home.settle(&held.left);
-        // What it was given of its surroundings says what it saw.
-        command.tree.environment = held.home.variables();
     }
-    report.map(|mut report| {
-        let said = command.executor.refused(&command.tree, "");
-        let kept_from = proxy.and_then(JobProxy::told);
-        report.noticed.extend(kept_from.into_iter().chain(said));
-        report
-    })
+    let mut report = report?;
+    let (executor, tree) = (&command.executor, &mut command.tree);
+    let mut refused = Vec::new();
+    if let Some(printed) = executor.says_refused(tree, "") {
+        if let Some(held) = &command.held {
+            // What it was given of its surroundings says what it saw.
+            tree.environment = held.home.variables();
+        }
+        refused = executor.what_was_refused(tree, &printed);
+    }
+    let kept_from = proxy.and_then(JobProxy::told);
+    report.noticed.extend(kept_from.into_iter().chain(refused));
+    Ok(report)
 }

@@ -68,6 +68,7 @@ fn listen(
             return false;
         }
     };
+    heard.watched.lock().insert(watch);
     // Nearly all are listened to by one alone, and there are some for each agent.
     let all = listeners
         .entry(watch)
@@ -87,15 +88,18 @@ pub(super) fn forget(heard: &Arc<Heard>) {
     let Some(queue) = QUEUE.get().and_then(Option::as_ref) else {
         return;
     };
-    queue.listeners.lock().retain(|watch, listeners| {
-        let count = listeners.len();
-        listeners.retain(|listener| !Arc::ptr_eq(&listener.heard, heard));
-        if listeners.is_empty() && count > 0 {
+    let mut listeners = queue.listeners.lock();
+    for watch in std::mem::take(&mut *heard.watched.lock()) {
+        let Some(all) = listeners.get_mut(&watch) else {
+            continue;
+        };
+        all.retain(|listener| !Arc::ptr_eq(&listener.heard, heard));
+        if all.is_empty() {
+            listeners.remove(&watch);
             // What was removed is not watched any more.
-            let _gone_already = inotify::remove_watch(&queue.inotify, *watch);
+            let _gone_already = inotify::remove_watch(&queue.inotify, watch);
         }
-        !listeners.is_empty()
-    });
+    }
 }
 
 static QUEUE: OnceLock<Option<Queue>> = OnceLock::new();
@@ -157,7 +161,9 @@ impl Queue {
             }
         }
         if event.events().contains(ReadFlags::IGNORED) {
-            listeners.remove(&event.wd());
+            for listener in listeners.remove(&event.wd()).unwrap_or_default() {
+                listener.heard.watched.lock().remove(&event.wd());
+            }
         }
     }
 }

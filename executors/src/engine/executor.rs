@@ -107,9 +107,16 @@ impl Executor {
     /// Returns what a job that is over says that it was refused by what held it, each with the setting that opens it; what
     /// it printed is read at both ends of its logs, besides what is told of it.
     pub fn refused(&self, command: &TreeCommand, told: &str) -> Vec<String> {
-        let (Some(holding), Some(needs)) = (self.holding(), &command.needs) else {
-            return Vec::new();
-        };
+        self.says_refused(command, told)
+            .map_or_else(Vec::new, |printed| self.what_was_refused(command, &printed))
+    }
+
+    /// Returns what a job that is over printed, where something in it may say that it was refused something. Most say nothing
+    /// of the kind, and to know what a job was given is to look at many folders.
+    pub(crate) fn says_refused(&self, command: &TreeCommand, told: &str) -> Option<Printed> {
+        if self.holding().is_none() || command.needs.is_none() {
+            return None;
+        }
         let mut printed = told.to_owned();
         let mut logs = vec![&command.stdout, &command.stderr];
         logs.dedup();
@@ -125,10 +132,13 @@ impl Executor {
                 printed += &String::from_utf8_lossy(&end.unwrap_or_default());
             }
         }
-        let printed = Printed::of(&printed);
-        // Most say nothing of the kind, and to know what a job was given is to look at many folders.
-        let said = printed.says_anything().then(|| holding.of(command));
-        let Some(sandbox) = said.flatten() else {
+        Some(Printed::of(&printed)).filter(Printed::says_anything)
+    }
+
+    /// Returns what of that was refused by what held the job.
+    pub(crate) fn what_was_refused(&self, command: &TreeCommand, printed: &Printed) -> Vec<String> {
+        let sandbox = self.holding().and_then(|holding| holding.of(command));
+        let (Some(sandbox), Some(needs)) = (sandbox, &command.needs) else {
             return Vec::new();
         };
         let home = std::env::home_dir();
@@ -138,7 +148,7 @@ impl Executor {
             folder: &command.working_folder,
             home: home.as_deref(),
         };
-        job.refused(&printed)
+        job.refused(printed)
     }
 
     /// Returns the same with another one of its engines starting jobs; the one so far where it has none of that name.

@@ -104,9 +104,12 @@ fn is_abandoned(folder: &Path) -> bool {
 
 /// Removes a folder also where somebody took the right to write from what is in it, as go does from what it fetched.
 pub fn remove(folder: &Path) {
-    open_up(folder);
-    // What stays is removed as all old temporary files are.
-    let _removed_some_day = std::fs::remove_dir_all(folder);
+    let gone = std::fs::remove_dir_all(folder);
+    if gone.is_err_and(|error| error.kind() != std::io::ErrorKind::NotFound) {
+        open_up(folder);
+        // What stays is removed as all old temporary files are.
+        let _removed_some_day = std::fs::remove_dir_all(folder);
+    }
 }
 
 /// Makes every folder below a path writable again; no link is followed.
