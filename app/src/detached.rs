@@ -123,7 +123,7 @@ pub async fn run(
     caller: Caller,
     begins: impl FnOnce(&RunOf),
 ) -> Result<Option<Ended>, Error> {
-    tm_worktrees::check_git()?;
+    tm_worktrees::check_git(folder)?;
     let DetachedOrder {
         start,
         given,

@@ -86,7 +86,7 @@ impl Project {
         directory.create()?;
         let is_within = || {
             let real = directory.path().canonicalize();
-            real.is_ok_and(|real| real.starts_with(repository.checkout_root()))
+            real.is_ok_and(|real| real.ancestors().any(|above| above.join(".git").exists()))
         };
         if loaded.settings.storage.location == StorageLocation::Project || is_within() {
             directory.ignore_itself()?;

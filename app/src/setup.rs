@@ -85,7 +85,11 @@ pub(crate) async fn run_setup(
         }
     };
     let root = repository.checkout_root();
-    let own_files = vec![std::path::absolute(backlog.path())?, project.own_folder()];
+    let own_files = vec![
+        std::path::absolute(backlog.path())?,
+        root.join(".taskmaster/projects"),
+        project.own_folder(),
+    ];
     Ok(RunSetup {
         integration: open_integration(project, &repository, &header, history)?,
         checkouts,

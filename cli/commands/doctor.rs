@@ -109,7 +109,7 @@ impl Finding {
 
 impl Perform for DoctorArguments {
     async fn perform(self, start: &Path) -> Result {
-        let mut findings = vec![git()];
+        let mut findings = vec![git(start)];
         let on = Flags::default().set("waves.on", "--on", word(self.on));
         let project = open_with(start, on.given());
         match &project {
@@ -157,8 +157,8 @@ impl DoctorArguments {
     }
 }
 
-fn git() -> Finding {
-    match tm_worktrees::check_git() {
+fn git(start: &Path) -> Finding {
+    match tm_worktrees::check_git(start) {
         Ok(version) => Finding::good("git", version),
         Err(error) => Finding::bad("git", error, "install git 2.38 or later"),
     }

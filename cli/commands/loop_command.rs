@@ -133,7 +133,7 @@ impl Perform for LoopArguments {
             Some(folder) => named_folder(start, folder)?,
             None => start.to_owned(),
         };
-        tm_worktrees::check_git()?;
+        tm_worktrees::check_git(&start)?;
         let project = open_with(&start, self.settings())?;
         if self.sandbox == Some(LoopSandbox::Docker) {
             self.refuse_beside_docker()?;

@@ -310,7 +310,7 @@ impl NotificationArguments {
     }
 
     fn project(&self, start: &Path, given: Vec<Override>) -> Result<Project> {
-        tm_worktrees::check_git()?;
+        tm_worktrees::check_git(start)?;
         let tell = if self.json {
             notices::print_for_programs
         } else {

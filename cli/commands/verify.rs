@@ -107,7 +107,7 @@ pub(crate) struct AuditArguments {
 
 impl Perform for AuditArguments {
     async fn perform(self, start: &Path) -> Result {
-        tm_worktrees::check_git()?;
+        tm_worktrees::check_git(start)?;
         let given = Flags::default().judging(self.judging).given();
         let project = open_with(start, given)?;
         let order = AuditOrder {

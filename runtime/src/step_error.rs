@@ -155,19 +155,12 @@ pub(crate) fn describe(error: &dyn StdError) -> String {
 }
 
 /// Does what waits for git or the disk for no more than a moment, without leaving the task; the others of its thread go on
-/// elsewhere, unless that is so for many threads already: hundreds of agents that begin in one moment would have all threads
-/// that there can be, and each keeps memory for as long as the process lives.
+/// elsewhere.
 pub(crate) fn briefly<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<T, StepError>
 where
     StepError: From<E>,
 {
-    static GONE_ON_ELSEWHERE: LazyLock<Semaphore> =
-        LazyLock::new(|| Semaphore::new(places_in_background()));
-    let work = || catch_unwind(AssertUnwindSafe(work));
-    let done = match GONE_ON_ELSEWHERE.try_acquire() {
-        Ok(_place) => tokio::task::block_in_place(work),
-        Err(_) => work(),
-    };
+    let done = tokio::task::block_in_place(|| catch_unwind(AssertUnwindSafe(work)));
     let done = done.map_err(|panic| StepError::of_task(words_of_panic(panic.as_ref())));
     Ok(done??)
 }

@@ -163,6 +163,7 @@ fn what_landlock_can_not_keep_from_an_agent_in_the_checkout_is_seen_and_told() {
 
 /// Leaves links where the next one is given something, and a repository whose settings name a program where tm looks.
 const PLANTS: &str = r#"
+PATH=${PATH#*:}; PATH=${PATH#*:}
 if [ "$TM_ITERATION" = 1 ]; then
   for name in lfs reftable branches remotes; do rm -rf ".git/$name"; ln -s "$AT/home/.ssh" ".git/$name"; done
   ln -s "$AT/home" planted
@@ -174,7 +175,10 @@ if [ "$TM_ITERATION" = 1 ]; then
   mkdir -p .venv/bin
   printf '#!/bin/sh\n{ echo x > "%s/owned"; } 2> /dev/null\nexec %s "$@"\n' "$AT" "$(command -v git)" > .venv/bin/evil
   chmod +x .venv/bin/evil
+  cp .venv/bin/evil tools/git
   mv .venv/bin/evil .venv/bin/git
+  printf '#!/bin/sh\necho x > "%s/owned"\ncat\n' "$AT" > tools/clean
+  echo '* filter=of-user' > .gitattributes
 else
   try planted 'ls planted/.ssh'
   for name in lfs reftable branches remotes; do
@@ -188,8 +192,16 @@ fn plants_at(level: &str) {
         return;
     }
     let scene = hostile(level, PLANTS);
+    scene.git(&["config", "filter.of-user.clean", "./tools/clean"]);
+    for tool in ["git", "clean"] {
+        crate::scene::executable(&scene.root().join("tools").join(tool), "exit 1");
+    }
+    std::fs::create_dir(scene.path("links")).expect("a folder");
+    let link = scene.path("links/git");
+    std::os::unix::fs::symlink(scene.root().join("tools/git"), link).expect("a link");
     let of_user = std::env::var("PATH").expect("a path");
-    let path = format!("{}/.venv/bin:{of_user}", scene.root().display());
+    let (root, links) = (scene.root(), scene.path("links"));
+    let path = format!("{}/.venv/bin:{}:{of_user}", root.display(), links.display());
     let mut command = loop_command(&scene, &["-n", "5"]);
     command.env("PATH", path).env_remove("TM_SANDBOX_LEVEL");
     let output = command.env_remove("TM_SANDBOX_WRITE").output().expect("tm");
@@ -211,22 +223,28 @@ fn what_an_agent_leaves_in_the_checkout_opens_nothing_to_the_next_one_in_landloc
     plants_at("landlock");
 }
 
-fn at_home_in_the_checkout(level: &str) {
+fn at_home_in_the_checkout(level: &str) -> Option<(Scene, Output)> {
     if !has(level) {
-        return;
+        return None;
     }
-    let scene = scene(
-        1,
-        "echo one > one; git add --all; git commit --quiet --message all\n",
-    );
+    let agent = "echo one > one; git add --all; git commit --quiet --message all\n";
+    let scene = scene(1, agent);
     let output = loop_command(&scene, &["-n", "1", "--json"])
         .env_remove("TM_SANDBOX_WRITE")
         .env("TM_SANDBOX_LEVEL", level)
         .env("TM_HOME", scene.root().join("of-tm"))
         .output()
         .expect("tm");
+    Some((scene, output))
+}
+
+#[test]
+fn a_home_in_the_checkout_is_no_work_of_an_agent_in_bubblewrap() {
+    let Some((scene, output)) = at_home_in_the_checkout("bwrap") else {
+        return;
+    };
     let summary: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
-    assert_eq!(summary["sandbox"], level, "{summary}");
+    assert_eq!(summary["sandbox"], "bwrap", "{summary}");
     let committed = scene.git(&["show", "--format=", "--name-only"]);
     assert!(
         committed.contains("one") && !committed.contains("of-tm"),
@@ -239,13 +257,17 @@ fn at_home_in_the_checkout(level: &str) {
 }
 
 #[test]
-fn a_home_in_the_checkout_is_no_work_of_an_agent_in_bubblewrap() {
-    at_home_in_the_checkout("bwrap");
-}
-
-#[test]
-fn a_home_in_the_checkout_is_no_work_of_an_agent_in_landlock() {
-    at_home_in_the_checkout("landlock");
+fn landlock_starts_no_agent_that_could_change_a_home_in_the_checkout() {
+    let Some((scene, output)) = at_home_in_the_checkout("landlock") else {
+        return;
+    };
+    let words = words(&output);
+    assert_ne!(output.status.code(), Some(0), "{words}");
+    assert!(
+        words.contains("with Landlock agents could change"),
+        "{words}"
+    );
+    assert!(!scene.root().join("one").exists(), "{words}");
 }
 
 /// Has a login renewed, and hangs with a child that would live on.

@@ -48,9 +48,11 @@ pub enum RunHooks {
 pub struct Environment {
     /// Shared: each repository and worktree has them.
     variables: Arc<BTreeMap<OsString, OsString>>,
-    /// The checkout in which nothing is looked for.
+    /// The checkout in which git is not looked for.
     checkout: Option<Arc<Path>>,
-    /// Found once, since it is of the time before an agent works.
+    /// Whether agents write there, so that nothing else is looked for there either.
+    is_written: bool,
+    /// Found once for all calls.
     searched: Arc<OnceLock<Searched>>,
 }
 
@@ -64,13 +66,30 @@ impl Environment {
         self
     }
 
-    /// Returns the environment in which nothing is looked for in a checkout.
-    pub(crate) fn outside(self, checkout: &Path) -> Self {
+    /// Returns the environment in which git is not looked for in the checkout around a folder. What git itself says of that
+    /// comes too late.
+    pub(crate) fn around(self, start: &Path) -> Self {
+        let real = start.canonicalize().unwrap_or_else(|_| start.to_owned());
+        let top = real.ancestors().find(|above| above.join(".git").exists());
         Self {
-            checkout: Some(checkout.into()),
+            checkout: Some(top.unwrap_or(&real).into()),
             searched: Arc::default(),
             ..self
         }
+    }
+
+    /// Returns the environment for a checkout that agents write.
+    pub(crate) fn written_by_agents(self) -> Self {
+        Self {
+            is_written: true,
+            searched: Arc::default(),
+            ..self
+        }
+    }
+
+    /// Tells whether agents write the checkout.
+    pub(crate) const fn is_written_by_agents(&self) -> bool {
+        self.is_written
     }
 
     /// Returns the environment in which tm names itself as author.
@@ -91,6 +110,11 @@ impl Environment {
             .cloned()
             .or_else(|| std::env::var_os(name))
             .filter(|value| !value.is_empty())
+    }
+
+    /// Returns the path that a variable names.
+    pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
+        self.get(name).map(PathBuf::from)
     }
 
     /// Tells whether git will have a variable.
@@ -131,9 +155,10 @@ impl Environment {
         reason = "this is the one place that starts git"
     )]
     pub(crate) fn git(&self, besides: &[(&str, &str)], hooks: RunHooks) -> Command {
-        let searched = self
-            .searched
-            .get_or_init(|| Searched::outside(self.checkout.as_deref(), |name| self.get(name)));
+        let searched = self.searched.get_or_init(|| {
+            let checkout = self.checkout.as_deref();
+            Searched::outside(checkout, self.is_written, |name| self.get(name))
+        });
         let mut command = Command::new(&searched.git);
         command.arg0("git");
         for name in LOCATION.split_whitespace() {

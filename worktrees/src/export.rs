@@ -49,7 +49,7 @@ fn make_read_only(folder: &Path) -> Result<()> {
 /// # Errors
 /// git refused, or the folder is in a repository already.
 pub fn create_repository(folder: &Path, message: &str) -> Result<Repository> {
-    let environment = Environment::default().of_tm();
+    let environment = Environment::default().around(folder).of_tm();
     let git = |words| Git::new(&environment, folder).line(words);
     git("init --quiet --initial-branch=main").done()?;
     git("add --all").done()?;
@@ -64,7 +64,7 @@ pub fn create_repository(folder: &Path, message: &str) -> Result<Repository> {
 /// # Errors
 /// It does not apply.
 pub fn apply_patch(folder: &Path, patch: &[u8]) -> Result<()> {
-    Git::new(&Environment::default(), folder)
+    Git::new(&Environment::default().around(folder), folder)
         .line("apply --whitespace=nowarn -")
         .input(patch)
         .done()

@@ -1,18 +1,23 @@
-//! Where git, its helpers and their libraries are looked for: never in the checkout, nor in a folder that is relative.
+//! Where git, its helpers and their libraries are looked for: never in a folder that is relative, and git itself never in
+//! the checkout.
 //!
 //! An agent may write the checkout that a loop works in, and people have folders of it in their `PATH` (`.venv/bin`,
-//! `node_modules/.bin`): what lies there would be run by tm, which nobody holds.
+//! `node_modules/.bin`): what lies there would be run by tm, which nobody holds. So there nothing else is looked for in it
+//! either; where no agent writes it, the user's filters may lie in such a folder.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 /// Variables that name folders, or libraries, and what stands between two of them (`ld.so(8)`, `git(1)`).
-const SEARCHED: [(&str, &[u8]); 5] = [
+const SEARCHED: [(&str, &[u8]); 8] = [
     (PATH, b":"),
     ("LD_LIBRARY_PATH", b":;"),
     ("LD_PRELOAD", b": "),
     ("LD_AUDIT", b":"),
+    ("GCONV_PATH", b":"),
+    ("LOCPATH", b":"),
+    ("BASH_ENV", b""),
     ("GIT_EXEC_PATH", b""),
 ];
 const PATH: &str = "PATH";
@@ -29,22 +34,28 @@ pub(crate) struct Searched {
     pub(crate) other: Vec<(&'static str, Option<OsString>)>,
 }
 
+/// Tells whether a path, or one above it, leads into a folder.
+fn leads_into(path: &Path, folder: &Path) -> bool {
+    let mut real = path
+        .ancestors()
+        .filter_map(|above| above.canonicalize().ok());
+    real.any(|real| real.starts_with(folder))
+}
+
 impl Searched {
-    /// Leaves out what lies in a checkout, by what the caller has in its variables.
+    /// Leaves out what lies in a checkout, by what the caller has in its variables: of git's helpers and of libraries where
+    /// agents write there.
     pub(crate) fn outside(
         checkout: Option<&Path>,
+        is_written: bool,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Self {
         let checkout = checkout.and_then(|folder| folder.canonicalize().ok());
-        let is_within = |path: &Path| {
-            let leads_into = |folder: &Path| {
-                let real = path
-                    .ancestors()
-                    .filter_map(|above| above.canonicalize().ok());
-                real.into_iter().any(|real| real.starts_with(folder))
-            };
-            !path.is_absolute() || checkout.as_deref().is_some_and(leads_into)
+        let is_in_checkout = |path: &Path| {
+            let checkout = checkout.as_deref();
+            checkout.is_some_and(|folder| leads_into(path, folder))
         };
+        let is_within = |path: &Path| !path.is_absolute() || is_written && is_in_checkout(path);
         let other_than_of_user = |(name, between): (&'static str, &[u8])| {
             let list = variable(name)?;
             let entries = || list.as_bytes().split(|byte| between.contains(byte));
@@ -59,18 +70,15 @@ impl Searched {
             .filter_map(other_than_of_user)
             .collect();
         let of_user = variable(PATH).unwrap_or_default();
-        let of_git = other.iter().find(|(name, _)| *name == PATH);
-        let found = |list: &OsStr| {
-            std::env::split_paths(list)
+        let all = || {
+            std::env::split_paths(&of_user)
                 .filter(|folder| folder.is_absolute())
                 .map(|folder| folder.join(GIT))
-                .find(|program| is_program(program))
+                .filter(|program| is_program(program))
         };
-        let left = of_git.and_then(|(_, list)| list.as_deref());
+        let found = all().find(|program| !is_in_checkout(program));
         Self {
-            git: found(left.unwrap_or(&of_user))
-                .or_else(|| found(&of_user))
-                .unwrap_or_else(|| GIT.into()),
+            git: found.or_else(|| all().next()).unwrap_or_else(|| GIT.into()),
             other,
         }
     }
@@ -98,7 +106,7 @@ mod tests {
     use super::*;
 
     fn searched(checkout: &Path, variables: &[(&str, &str)]) -> Searched {
-        Searched::outside(Some(checkout), |asked| {
+        Searched::outside(Some(checkout), true, |asked| {
             let found = variables.iter().find(|(name, _)| *name == asked);
             found.map(|(_, value)| value.into())
         })
@@ -135,6 +143,11 @@ mod tests {
         }
         let all = [("PATH", "/usr/bin:/bin"), ("LD_PRELOAD", "liba.so:/b.so")];
         assert_eq!(searched(&checkout, &all).other, []);
+        let nobody_writes = Searched::outside(Some(&checkout), false, |name| {
+            (name == PATH).then(|| format!("{within}:bin:/bin").into())
+        });
+        let left = format!("{within}:/bin").into();
+        assert_eq!(nobody_writes.other, [(PATH, Some(left))]);
     }
 
     #[test]
@@ -154,5 +167,8 @@ mod tests {
         assert_eq!(git(&["checkout", "text", "own"]), at("own/git"));
         assert_eq!(git(&["text", "checkout"]), at("checkout/git"));
         assert_eq!(git(&["text"]), Path::new(GIT));
+        std::fs::remove_file(at("text/git")).expect("removed");
+        std::os::unix::fs::symlink(at("checkout/git"), at("text/git")).expect("a link");
+        assert_eq!(git(&["text", "own"]), at("own/git"));
     }
 }

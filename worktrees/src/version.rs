@@ -26,10 +26,10 @@ impl fmt::Display for GitVersion {
     }
 }
 
-/// Returns the version of git, or an error when there is none or it is too old.
-pub fn check_git() -> Result<GitVersion> {
+/// Returns the version of git that is run in a checkout, or an error when there is none or it is too old.
+pub fn check_git(start: &Path) -> Result<GitVersion> {
     accept(
-        &Git::new(&Environment::default(), Path::new("."))
+        &Git::new(&Environment::default().around(start), Path::new("."))
             .arg("--version")
             .text()?,
     )
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn installed_git_is_accepted() {
-        assert!(check_git().expect("git is installed") >= NEEDED);
+        assert!(check_git(Path::new(".")).expect("git is installed") >= NEEDED);
     }
 
     #[test]

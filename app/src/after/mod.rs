@@ -183,12 +183,13 @@ impl OnComplete<'_> {
 
 async fn run(project: &Project, completed: OnComplete<'_>) -> Result<(), String> {
     let command = completed.command;
-    let (program, arguments) = shell_words(command);
+    let (_, arguments) = shell_words(command);
     let log = completed.log_folder.join("on-complete.log");
     // A run that is taken up ends twice; what was printed the first time has been shown.
     let shown = tm_untrusted::size(&log);
     let tree = TreeCommand {
-        program,
+        // A loop's agents may have put another one where the user's is looked for.
+        program: "/bin/sh".into(),
         arguments,
         working_folder: completed.folder.to_owned(),
         environment: completed.environment,

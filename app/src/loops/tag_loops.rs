@@ -89,7 +89,11 @@ impl Common<'_> {
         let backlog_path = backlog
             .map(|(source, _)| std::path::absolute(source.path()))
             .transpose()?;
-        let mut own_files = vec![progress.path().to_owned(), self.project.own_folder()];
+        let mut own_files = vec![
+            progress.path().to_owned(),
+            root.join(".taskmaster/projects"),
+            self.project.own_folder(),
+        ];
         own_files.extend(backlog_path.clone());
         let never_commit = never_commit(settings, backlog_path.as_deref(), root)?;
         let statuses = self.order.statuses()?;
@@ -98,6 +102,7 @@ impl Common<'_> {
         let place = if self.in_worktree() {
             self.worktree(&tag).await?
         } else {
+            self.refuse_home_in_checkout()?;
             Place::Checkout(root.to_owned())
         };
         let relative = |path: &PathBuf| path.strip_prefix(root).map(Path::to_owned).ok();
@@ -138,11 +143,27 @@ impl Common<'_> {
         })
     }
 
+    /// Landlock excepts nothing in a folder that is written, and what tm keeps decides what it runs.
+    fn refuse_home_in_checkout(&self) -> Result<(), Error> {
+        let home = self.project.own_folder();
+        let executor = self.project.executor();
+        let is_open = executor.holding().is_some_and(|held| !held.excepts());
+        let is_within = is_open && home.starts_with(self.project.root());
+        Error::refuse(is_within.then_some(home), |home| {
+            Error::NotHeld(format!(
+                "with Landlock agents could change `{}`, where tm keeps what it knows, since it lies in the checkout; \
+                 `TM_HOME` says where else",
+                home.display()
+            ))
+        })
+    }
+
     /// The repository as it is looked at: where agents that are held can write what decides how git works, as that is now.
     fn repository(&self, place: &Place) -> Result<Repository, Error> {
         let repository = &self.project.repository;
         let is_kept = self.project.executor().holds() && matches!(place, Place::Checkout(_));
         Ok(if is_kept {
+            let repository = repository.written_by_agents();
             repository.with_settings_kept_in(&self.directory.kept_settings())?
         } else {
             repository.clone()

@@ -111,6 +111,11 @@ impl Holding {
         self.level != Some(Level::None)
     }
 
+    /// Whether something in a folder that a job writes can be kept from it. Landlock's rules except nothing there.
+    pub fn excepts(&self) -> bool {
+        self.level != Some(Level::Landlock)
+    }
+
     /// Returns how a job is held; `None` where it is not.
     pub(super) fn of(&self, command: &TreeCommand) -> Option<Sandbox> {
         let needs = command.needs.as_ref()?;

@@ -67,10 +67,7 @@ impl Repository {
     /// # Errors
     /// As `discover`.
     pub fn discover_in(start: &Path, environment: Environment) -> Result<Self> {
-        // What git itself says of it comes too late.
-        let real = start.canonicalize().unwrap_or_else(|_| start.to_owned());
-        let top = real.ancestors().find(|above| above.join(".git").exists());
-        let environment = environment.outside(top.unwrap_or(&real));
+        let environment = environment.around(start);
         let git = |words| Git::new(&environment, start).reading().line(words);
         let no_repository = |error| match error {
             Error::Git { .. } => Error::NoRepository(start.to_owned()),
@@ -141,6 +138,17 @@ impl Repository {
     /// Returns the folder that all worktrees of the repository share.
     pub fn common_dir(&self) -> &Path {
         &self.common_dir
+    }
+
+    /// Returns the repository for a time in which agents that are held write the user's checkout: what lies there is run by
+    /// nobody else.
+    #[must_use]
+    pub fn written_by_agents(&self) -> Self {
+        Self {
+            environment: self.environment.clone().written_by_agents(),
+            of_user: self.of_user.clone().written_by_agents(),
+            ..self.clone()
+        }
     }
 
     /// Returns the repository as it is now to git: with configuration, hooks and `info/` as they are at this moment, or

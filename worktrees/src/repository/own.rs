@@ -96,7 +96,10 @@ impl OwnGit {
         }
         // The last file that is written says that all others are there.
         if !own.taken_settings().exists() {
-            let settings = Settings::of(repository.git("config"))?;
+            let mut settings = Settings::of(repository.git("config"))?;
+            if repository.environment.is_written_by_agents() {
+                settings.leave_out_filters();
+            }
             settings::copy_tools(repository, &settings, folder, &common)?;
             own.take_for_commands(repository)?;
             replace(

@@ -4,6 +4,7 @@ use crate::files::{create_folder, replace};
 use crate::git::{Git, pairs};
 use crate::reader::LibraryWrites;
 use crate::{Environment, OrFailedTo as _, Repository, Result};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -48,6 +49,10 @@ const FORMAT: [&str; 4] = [
 
 /// What keys begin with that say how git writes objects.
 const OF_WRITING: [&str; 3] = ["fsync", "sharedrepository", "commitencoding"];
+/// What a filter has a command for.
+const COMMANDS: [&str; 3] = ["clean", "process", "smudge"];
+/// What commands of LFS begin with.
+const LFS: &str = "git-lfs ";
 /// The variables by which a caller hands settings down to git.
 const HANDED_DOWN: [&str; 2] = ["GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"];
 
@@ -119,6 +124,24 @@ impl Settings {
         Ok(Self {
             entries: wanted.map(setting).collect(),
         })
+    }
+
+    /// Leaves out the user's filters but for LFS: whatever their commands look like, they work in the checkout, and would run
+    /// what somebody put there.
+    pub(crate) fn leave_out_filters(&mut self) {
+        let driver = |key: &str| {
+            let (driver, what) = key.rsplit_once('.')?;
+            let is_filter = driver.starts_with("filter.");
+            is_filter.then(|| (driver.to_owned(), what.to_owned()))
+        };
+        let is_of_others = |(key, value): &(String, Option<String>)| {
+            let (driver, what) = driver(key)?;
+            let is_lfs = || value.as_deref().is_some_and(|value| value.starts_with(LFS));
+            (COMMANDS.contains(&&*what) && !is_lfs()).then_some(driver)
+        };
+        let left_out: BTreeSet<String> = self.entries.iter().filter_map(is_of_others).collect();
+        self.entries
+            .retain(|(key, _)| driver(key).is_none_or(|(driver, _)| !left_out.contains(&driver)));
     }
 
     fn last(&self, key: &str) -> Option<&str> {

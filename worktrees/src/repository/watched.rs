@@ -23,6 +23,8 @@ const FILES: [&str; 8] = [
     "commondir",
     "config.worktree",
 ];
+/// What decides how the next agent is held.
+const SETTINGS_OF_TM: &str = ".taskmaster/tm.yaml";
 /// What is said where git can't read its configuration.
 const UNREADABLE: &str = "the configuration can't be read";
 /// So much of a file is compared.
@@ -71,6 +73,10 @@ impl Repository {
                 .into_iter()
                 .filter_map(|(path, name)| Some((name, digest_of(&path)?))),
         );
+        if self.of_user.is_written_by_agents() {
+            let digest = digest_of(&self.checkout_root().join(SETTINGS_OF_TM));
+            watched.extend(digest.map(|digest| (SETTINGS_OF_TM.to_owned(), digest)));
+        }
         let git = self.checkout_root().join(".git");
         watched.extend(digest_of_git(&git).map(|digest| (".git".to_owned(), digest)));
         Ok(watched)
@@ -97,6 +103,7 @@ impl Repository {
             Some(self.common_dir().join("config")),
             Some(self.git_dir().join("config.worktree")),
             Some(environment.home_path("~/.gitconfig")),
+            environment.path("GIT_CONFIG_GLOBAL"),
             environment
                 .configuration_folder()
                 .map(|folder| folder.join("git/config")),
@@ -122,10 +129,16 @@ pub(crate) fn changes(before: &Watched, later: &Watched) -> Vec<String> {
         } else {
             "new"
         };
-        format!("git's settings: {name} ({what})")
+        (name, what)
     });
-    let gone = gone(before, later).map(|name| format!("git's settings: {name} (gone)"));
-    new_or_other.chain(gone).collect()
+    let gone = gone(before, later).map(|name| (name, "gone"));
+    new_or_other
+        .chain(gone)
+        .map(|(name, what)| {
+            let whose = if name == SETTINGS_OF_TM { "tm" } else { "git" };
+            format!("{whose}'s settings: {name} ({what})")
+        })
+        .collect()
 }
 
 /// Returns what is new later, or other than before.
