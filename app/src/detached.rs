@@ -123,13 +123,13 @@ pub async fn run(
     caller: Caller,
     begins: impl FnOnce(&RunOf),
 ) -> Result<Option<Ended>, Error> {
-    tm_worktrees::check_git(folder)?;
     let DetachedOrder {
         start,
         given,
         plan,
         broken,
     } = read_json(&folder.join(ORDER))?;
+    tm_worktrees::check_git(&start)?;
     let project = Project::open(&start, given, caller)?;
     let mut session = Session::open(project, AfterRun::default(), Waiting::Refuse).await?;
     let ready = if let Some(interrupted) = session.interrupted()? {

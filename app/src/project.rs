@@ -115,6 +115,11 @@ impl Project {
         folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
     }
 
+    /// Where tm keeps what is nobody's work, in the checkout or elsewhere.
+    pub(crate) fn own_folders(&self) -> [PathBuf; 2] {
+        [self.root().join(".taskmaster/projects"), self.own_folder()]
+    }
+
     /// Returns the root of the checkout.
     pub fn root(&self) -> &Path {
         self.repository.checkout_root()

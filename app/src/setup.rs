@@ -85,11 +85,8 @@ pub(crate) async fn run_setup(
         }
     };
     let root = repository.checkout_root();
-    let own_files = vec![
-        std::path::absolute(backlog.path())?,
-        root.join(".taskmaster/projects"),
-        project.own_folder(),
-    ];
+    let mut own_files = vec![std::path::absolute(backlog.path())?];
+    own_files.extend(project.own_folders());
     Ok(RunSetup {
         integration: open_integration(project, &repository, &header, history)?,
         checkouts,

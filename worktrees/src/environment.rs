@@ -34,15 +34,6 @@ pub(crate) const UNATTENDED: [(&str, &str); 4] = [
     ("GIT_EDITOR", "true"),
 ];
 
-/// Whether the user's hooks are run.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum RunHooks {
-    /// As the user's git does.
-    Yes,
-    /// None is.
-    No,
-}
-
 /// Variables that every call of git gets on top of the caller's environment.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
@@ -143,18 +134,15 @@ impl Environment {
             self.get("HOME")
                 .map(|home| PathBuf::from(home).join(".config"))
         };
-        self.get("XDG_CONFIG_HOME")
-            .map(PathBuf::from)
-            .or_else(of_home)
+        self.path("XDG_CONFIG_HOME").or_else(of_home)
     }
 
-    /// Begins a command: nothing that points elsewhere, and what it is told `besides`. The user's hooks find what the user
-    /// does.
+    /// Begins a command: nothing that points elsewhere, and what it is told `besides`.
     #[expect(
         clippy::disallowed_methods,
         reason = "this is the one place that starts git"
     )]
-    pub(crate) fn git(&self, besides: &[(&str, &str)], hooks: RunHooks) -> Command {
+    pub(crate) fn git(&self, besides: &[(&str, &str)]) -> Command {
         let searched = self.searched.get_or_init(|| {
             let checkout = self.checkout.as_deref();
             Searched::outside(checkout, self.is_written, |name| self.get(name))
@@ -168,13 +156,11 @@ impl Environment {
             .envs(besides.iter().copied())
             .envs(AS_NAMED)
             .envs(&*self.variables);
-        if hooks == RunHooks::No {
-            for (name, value) in &searched.other {
-                match value {
-                    Some(value) => command.env(name, value),
-                    None => command.env_remove(name),
-                };
-            }
+        for (name, value) in &searched.other {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
         }
         command
     }

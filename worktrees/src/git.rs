@@ -11,7 +11,7 @@ pub(crate) use answer::{Answer, entry, fields, is_object_id, joined, pairs, path
 pub(crate) use staying::StayingGit;
 pub use staying::staying_processes;
 
-use crate::environment::{RunHooks, UNATTENDED};
+use crate::environment::UNATTENDED;
 use crate::error::says_passing_trouble;
 use crate::left_locks::names_left_lock;
 use crate::{Environment, Error, OrFailedTo as _, Result, Treeish};
@@ -65,6 +65,15 @@ impl GitPlace {
         let folder = self.work_tree.as_ref().unwrap_or(&self.git_dir);
         Git::new(environment, folder).at(self)
     }
+}
+
+/// Whether the user's hooks are run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum RunHooks {
+    /// As the user's git does.
+    Yes,
+    /// None is.
+    No,
 }
 
 /// What a call reads from stdin.
@@ -124,7 +133,7 @@ impl Git {
         folder: &Path,
         hooks: RunHooks,
     ) -> Self {
-        let mut command = environment.git(besides, hooks);
+        let mut command = environment.git(besides);
         command.current_dir(folder);
         let settings = SETTINGS.split_whitespace();
         command.args(settings.flat_map(|setting| ["-c", setting]));

@@ -89,11 +89,8 @@ impl Common<'_> {
         let backlog_path = backlog
             .map(|(source, _)| std::path::absolute(source.path()))
             .transpose()?;
-        let mut own_files = vec![
-            progress.path().to_owned(),
-            root.join(".taskmaster/projects"),
-            self.project.own_folder(),
-        ];
+        let mut own_files = vec![progress.path().to_owned()];
+        own_files.extend(self.project.own_folders());
         own_files.extend(backlog_path.clone());
         let never_commit = never_commit(settings, backlog_path.as_deref(), root)?;
         let statuses = self.order.statuses()?;

@@ -62,18 +62,15 @@ pub(crate) struct Attempt {
     pub(crate) orders: watch::Receiver<Option<StopMode>>,
 }
 
+/// What there was before an agent began.
+type Before = (Option<Arc<CheckoutSnapshot>>, Option<Arc<OtherWorktrees>>);
+
 /// What is known of an agent when it is over.
 struct Seen {
+    is_held: bool,
     before: Before,
     traced: TracedCommands,
     at_work: ConcurrentAttempt,
-}
-
-/// What there was before an agent began.
-struct Before {
-    is_held: bool,
-    checkout: Option<Arc<CheckoutSnapshot>>,
-    elsewhere: Option<Arc<OtherWorktrees>>,
 }
 
 /// What came of an agent.
@@ -114,13 +111,15 @@ impl AttemptRunner {
             command.tree.environment.extend(traced.begin()?);
         }
         // What is done before and after has a room of its own while it lasts, since hundreds of agents wait for hours.
-        let before = Box::pin(self.before(is_held)).await;
+        let before = async { tokio::join!(self.checkout(is_held), self.elsewhere(is_held)) };
+        let before = Box::pin(before).await;
         let at_work = self.concurrent.begin((task, number));
         let ended = match start {
             Start::New => run_attempt(command, orders, progress).await,
             Start::Adopt => adopt_attempt(command, orders, progress).await,
         };
         let seen = Seen {
+            is_held,
             before,
             traced,
             at_work,
@@ -128,31 +127,19 @@ impl AttemptRunner {
         Box::pin(self.after(ended?, seen, afterwards)).await
     }
 
-    async fn before(&self, is_held: bool) -> Before {
-        let (checkout, elsewhere) = tokio::join!(self.checkout(is_held), self.elsewhere(is_held));
-        Before {
-            is_held,
-            checkout,
-            elsewhere,
-        }
-    }
-
     /// Looks what changed while an agent worked, and adds that to its report.
     async fn after(
         &self,
         mut report: AgentReport,
-        Seen {
-            before,
-            traced,
-            at_work,
-        }: Seen,
+        seen: Seen,
         afterwards: impl FnOnce(&AgentReport) + Send,
     ) -> Result<Ran, StepError> {
-        let Before {
+        let Seen {
             is_held,
-            checkout,
-            elsewhere,
-        } = before;
+            before: (checkout, elsewhere),
+            traced,
+            at_work,
+        } = seen;
         let (changes, changed_elsewhere, ()) = tokio::join!(
             self.changes_since(checkout, is_held),
             self.changed_elsewhere(elsewhere, is_held),

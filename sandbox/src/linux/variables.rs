@@ -5,29 +5,25 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::process::Command;
 
-/// Names, or beginnings of names that end with `_`.
-const OF_LOADING: [&str; 8] = [
+/// Besides all that are the loader's.
+const OF_LOADING: [&str; 7] = [
     "BASH_ENV",
     "ENV",
     "GCONV_PATH",
     "GETCONF_DIR",
     "GLIBC_TUNABLES",
-    "LD_",
     "LOCPATH",
     "NLSPATH",
 ];
 
+/// What the names of the loader's own variables begin with (`ld.so(8)`).
+const OF_LOADER: &[u8] = b"LD_";
 /// What no loader and no shell heeds.
 const BEFORE_NAME: &str = "TM_OF_PROGRAM_";
 
 /// Returns the name under which whoever holds a program is given a variable of it.
 pub fn given_name(name: &OsStr) -> OsString {
-    let bytes = name.as_bytes();
-    let is_of_loading = OF_LOADING.iter().any(|one| {
-        let is_beginning = one.ends_with('_') && bytes.starts_with(one.as_bytes());
-        is_beginning || bytes == one.as_bytes()
-    });
-    if is_of_loading {
+    if name.as_bytes().starts_with(OF_LOADER) || OF_LOADING.iter().any(|one| name == *one) {
         [OsStr::new(BEFORE_NAME), name].join(OsStr::new(""))
     } else {
         name.to_owned()

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tm_scheduler::{Bring, CommitId};
 
+/// What a filter has a command for, the first one that is used before others.
+pub(crate) const COMMANDS_OF_FILTER: [&str; 3] = ["process", "smudge", "clean"];
+
 /// What is brought into checkouts besides the files of their trees.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ContentRules {
@@ -232,7 +235,7 @@ impl Repository {
     }
 
     fn filter_command(&self, name: &str) -> Result<Option<String>> {
-        for key in ["process", "smudge", "clean"] {
+        for key in COMMANDS_OF_FILTER {
             let command = self.configured(&format!("filter.{name}.{key}"))?;
             if let Some(command) = command.filter(|command| !command.trim().is_empty()) {
                 return Ok(Some(command));

@@ -3,6 +3,7 @@
 use crate::files::{create_folder, replace};
 use crate::git::{Git, pairs};
 use crate::reader::LibraryWrites;
+use crate::repository::content::COMMANDS_OF_FILTER;
 use crate::{Environment, OrFailedTo as _, Repository, Result};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -49,8 +50,6 @@ const FORMAT: [&str; 4] = [
 
 /// What keys begin with that say how git writes objects.
 const OF_WRITING: [&str; 3] = ["fsync", "sharedrepository", "commitencoding"];
-/// What a filter has a command for.
-const COMMANDS: [&str; 3] = ["clean", "process", "smudge"];
 /// What commands of LFS begin with.
 const LFS: &str = "git-lfs ";
 /// The variables by which a caller hands settings down to git.
@@ -129,19 +128,16 @@ impl Settings {
     /// Leaves out the user's filters but for LFS: whatever their commands look like, they work in the checkout, and would run
     /// what somebody put there.
     pub(crate) fn leave_out_filters(&mut self) {
-        let driver = |key: &str| {
-            let (driver, what) = key.rsplit_once('.')?;
-            let is_filter = driver.starts_with("filter.");
-            is_filter.then(|| (driver.to_owned(), what.to_owned()))
-        };
-        let is_of_others = |(key, value): &(String, Option<String>)| {
-            let (driver, what) = driver(key)?;
-            let is_lfs = || value.as_deref().is_some_and(|value| value.starts_with(LFS));
-            (COMMANDS.contains(&&*what) && !is_lfs()).then_some(driver)
-        };
-        let left_out: BTreeSet<String> = self.entries.iter().filter_map(is_of_others).collect();
+        let is_lfs = |command: &str| command.starts_with(LFS);
+        let of_others: BTreeSet<String> = (self.entries.iter())
+            .filter(|(_, command)| !command.as_deref().is_some_and(is_lfs))
+            .filter_map(|(key, _)| filter_key(key))
+            .filter(|(_, what)| COMMANDS_OF_FILTER.contains(what))
+            .map(|(name, _)| name.to_owned())
+            .collect();
+        let is_of_others = |(name, _): (&str, &str)| of_others.contains(name);
         self.entries
-            .retain(|(key, _)| driver(key).is_none_or(|(driver, _)| !left_out.contains(&driver)));
+            .retain(|(key, _)| !filter_key(key).is_some_and(is_of_others));
     }
 
     fn last(&self, key: &str) -> Option<&str> {
@@ -205,6 +201,11 @@ impl Settings {
             .filter(|path| *path != usual)
             .map_or(HooksFolder::OfRepository, HooksFolder::Named)
     }
+}
+
+/// Returns the filter of which a key says something, and what.
+fn filter_key(key: &str) -> Option<(&str, &str)> {
+    key.strip_prefix("filter.")?.rsplit_once('.')
 }
 
 /// Where the hooks of a repository are.

@@ -112,13 +112,13 @@ pub(super) fn command(
     let besides = if context.setup.executor.holds() {
         Besides {
             caches: context.setup.checkouts.caches(worktree.path()),
-            ..git_of_agent(briefly(|| worktree.begin_private())?)
+            ..git_of_agent(block_in_place(|| worktree.begin_private())?)
         }
     } else {
         Besides::default()
     };
     let worktree = worktree.path();
-    let rejected = briefly(|| Ok::<_, StepError>(rejected_work(context)))?;
+    let rejected = block_in_place(|| rejected_work(context));
     let prompt_context = PromptContext {
         conflicted,
         ..prompt_context(context, worktree, red_files(context)?, rejected)
