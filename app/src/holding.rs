@@ -4,10 +4,9 @@ use crate::error::Error;
 use crate::notice::Notice;
 use crate::project::Project;
 use std::io::IsTerminal as _;
-use std::path::Path;
 use std::time::Duration;
 use tm_executors::environment::remove_abandoned_folders;
-use tm_runtime::autopilot::{self, Environment, under_way};
+use tm_runtime::autopilot::under_way;
 use tm_runtime::loops::{CutOff, clean_up};
 use tm_runtime::now;
 use tm_scheduler::StopMode;
@@ -46,7 +45,7 @@ pub(crate) fn lock(
                 if let Some(system) = lock.unreliable_file_system() {
                     project.tell(&Notice::UnreliableLock(system));
                 }
-                refuse_under_way(project.root())?;
+                refuse_under_way(project)?;
                 return Ok(lock);
             }
             Err(tm_store::Error::Held(_)) if waiting == Waiting::Wait => {
@@ -58,9 +57,8 @@ pub(crate) fn lock(
 }
 
 /// Refuses other kinds of runs while one of autopilot goes on in the repository: its commits would look like escapes.
-fn refuse_under_way(root: &Path) -> Result<(), Error> {
-    let project = autopilot::Project::open(root, Environment::of_process())?;
-    Error::refuse(under_way(&project)?, |(run, place)| {
+fn refuse_under_way(project: &Project) -> Result<(), Error> {
+    Error::refuse(under_way(&project.of_autopilot()?)?, |(run, place)| {
         Error::AutopilotUnderWay { run, place }
     })
 }

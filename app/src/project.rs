@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tm_config::{Inputs, Loaded, Override, RunsOn, Source, StorageLocation};
 use tm_executors::engine::Executor;
 use tm_executors::process::own_children_are;
-use tm_runtime::autopilot::Environment;
+use tm_runtime::autopilot::{self, Environment};
 use tm_runtime::kubernetes::PodsOf;
 use tm_runtime::{
     JournalHeader, Replayed, RunBacklog, home, home_of_checkout, now, reach_of_unheld, replay,
@@ -107,6 +107,16 @@ impl Project {
             repository: self.repository.unsigned(),
             ..self.clone()
         }
+    }
+
+    /// The same project for calls about runs of autopilot.
+    pub(crate) fn of_autopilot(&self) -> Result<autopilot::Project, Error> {
+        let (repository, settings) = (self.repository.clone(), self.loaded.settings.clone());
+        Ok(autopilot::Project::of(
+            repository,
+            settings,
+            Environment::of_process(),
+        )?)
     }
 
     /// The folder in which tm keeps what it knows of all projects, as git names it where that is in the checkout.

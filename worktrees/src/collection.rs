@@ -26,8 +26,13 @@ pub(crate) struct NoCollection {
 }
 
 impl NoCollection {
-    /// Takes the right; a collection that is under way is waited for, but for no longer than three seconds.
+    /// Takes the right; a collection that is under way is waited for, but for no longer than three seconds, and this
+    /// process, which does not collect while it holds it, is not.
     pub(crate) fn hold(common_dir: &Path) -> Self {
+        Self::hold_within(WAITS, common_dir)
+    }
+
+    fn hold_within(waits: u32, common_dir: &Path) -> Self {
         let path = common_dir.join("gc.pid");
         let host = rustix::system::uname()
             .nodename()
@@ -36,9 +41,9 @@ impl NoCollection {
         let mark = format!("{} {host}", std::process::id());
         let take = || create(&path, &mark) || (is_abandoned(&path, &host) && replace(&path, &mark));
         let mut is_held = take();
-        for _ in 0..WAITS {
+        for _ in 0..waits {
             // A file that is not there could not be made, and will not be.
-            if is_held || !path.exists() {
+            if is_held || !path.exists() || is_of(&path, &mark) {
                 break;
             }
             std::thread::sleep(WAIT);
@@ -62,7 +67,7 @@ impl NoCollection {
 impl Drop for NoCollection {
     fn drop(&mut self) {
         let Some(path) = &self.held else { return };
-        if tm_untrusted::read(path, MARK_BYTES).is_ok_and(|text| text == self.mark.as_bytes()) {
+        if is_of(path, &self.mark) {
             // What stays names a process that is gone, and is ignored.
             let _ignored_by_git = fs::remove_file(path);
         }
@@ -80,6 +85,11 @@ fn create(path: &Path, mark: &str) -> bool {
 
 fn replace(path: &Path, mark: &str) -> bool {
     tm_untrusted::remove(path).is_ok() && create(path, mark)
+}
+
+/// Whether the file is of the process that leaves a mark.
+fn is_of(path: &Path, mark: &str) -> bool {
+    tm_untrusted::read(path, MARK_BYTES).is_ok_and(|text| text == mark.as_bytes())
 }
 
 /// Whether the file is of a process of this machine that is gone.
@@ -138,7 +148,7 @@ mod tests {
             &format!("{} elsewhere", i32::MAX)
         ));
         assert!(
-            NoCollection::hold(folder.path()).held.is_none(),
+            NoCollection::hold_within(1, folder.path()).held.is_none(),
             "nobody knows what goes on on another machine"
         );
     }

@@ -6,7 +6,7 @@ use crate::plan::limits;
 use crate::project::{KnownRun, Project};
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use tm_runtime::autopilot::{self, Environment, RunBranch};
+use tm_runtime::autopilot::{self, RunBranch};
 use tm_runtime::{JournalHeader, Replayed};
 use tm_scheduler::{
     AgentPool, AgentReport, Answer, AttemptNumber, Claim, ClaimStatus, Cycles, Ended, IllegalInput,
@@ -22,7 +22,7 @@ const AGENT: &str = "autopilot";
 pub(super) fn known(project: &Project, named: Option<&str>) -> Result<KnownRun, Error> {
     let named_here = named.map(RunId::from);
     let is_meant = named_here.as_ref().is_none_or(is_autopilot_run);
-    let own = || autopilot::Project::open(project.root(), Environment::of_process());
+    let own = || project.of_autopilot();
     let branch = match is_meant.then(own).transpose()? {
         Some(own) => autopilot::branch(&own, named_here.as_ref())?,
         None => None,
@@ -46,7 +46,7 @@ pub(crate) fn refuse_under_way(project: &Project, run: &RunId) -> Result<(), Err
     if !is_autopilot_run(run) {
         return Ok(());
     }
-    let own = autopilot::Project::open(project.root(), Environment::of_process())?;
+    let own = project.of_autopilot()?;
     let going = autopilot::branch(&own, Some(run))?.filter(|branch| branch.is_under_way);
     Error::refuse(going, |branch| Error::AutopilotUnderWay {
         run: branch.run,

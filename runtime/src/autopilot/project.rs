@@ -68,6 +68,18 @@ impl Project {
     pub fn open(start: &Path, environment: Environment) -> Result<Self, Error> {
         let repository = Repository::discover(start)?;
         let settings = tm_config::load(&Inputs::from_process(repository.checkout_root()))?.settings;
+        Self::of(repository, settings, environment)
+    }
+
+    /// Returns the project of a repository whose settings are known.
+    ///
+    /// # Errors
+    /// There is no place for its runs.
+    pub fn of(
+        repository: Repository,
+        settings: Settings,
+        environment: Environment,
+    ) -> Result<Self, Error> {
         let tm_home = environment.home.as_deref();
         let home = home(&settings.storage, &repository, tm_home).ok_or(Error::NoHome)?;
         let waves = home.project(repository.common_dir())?;

@@ -6,6 +6,7 @@ mod content;
 mod new_names;
 pub(crate) mod own;
 pub(crate) mod own_objects;
+mod places;
 pub(crate) mod settings;
 pub(crate) mod watched;
 
@@ -13,13 +14,13 @@ pub use content::{ContentAtHead, ContentRules, FilterNeed};
 pub(crate) use content::{is_plain, lfs_settings, of_lfs};
 
 use crate::asked::Asking;
-use crate::git::Git;
 use crate::left_locks::{LeftLock, left_locks};
 use crate::reader::{Head, Reader};
 use crate::{Environment, Error, OrFailedTo as _, Result, TreeId, Treeish};
 use content::KnownContent;
 use own::OwnGit;
 use parking_lot::Mutex;
+use places::Places;
 use settings::TAKEN;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -68,18 +69,15 @@ impl Repository {
     /// As `discover`.
     pub fn discover_in(start: &Path, environment: Environment) -> Result<Self> {
         let environment = environment.around(start);
-        let git = |words| Git::new(&environment, start).reading().line(words);
-        let no_repository = |error| match error {
-            Error::Git { .. } => Error::NoRepository(start.to_owned()),
-            other => other,
-        };
-        let common_dir = git("rev-parse --path-format=absolute --git-common-dir")
-            .path()
-            .map_err(no_repository)?;
-        let checkout_root = git("rev-parse --show-toplevel")
-            .path()
-            .map_err(|_| Error::NoCheckout(start.to_owned()))?;
-        let git_dir = git("rev-parse --path-format=absolute --absolute-git-dir").path()?;
+        let Places {
+            common_dir,
+            checkout_root,
+            git_dir,
+            has_commits,
+        } = Places::find(&environment, start)?;
+        if !has_commits {
+            return Err(Error::NoCommits(checkout_root));
+        }
         let mut repository = Self {
             checkout_root,
             git_dir,
@@ -95,13 +93,6 @@ impl Repository {
             content_rules: ContentRules::default(),
             known_content: KnownContent::default(),
         };
-        if repository
-            .git("rev-parse --verify --quiet HEAD^{commit}")
-            .text_if_any()?
-            .is_none()
-        {
-            return Err(Error::NoCommits(repository.checkout_root));
-        }
         repository.name_somebody()?;
         Ok(repository)
     }

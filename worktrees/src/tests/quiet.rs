@@ -129,8 +129,8 @@ fn whatever_somebody_writes_is_seen() {
             write(&root.join("nested/file"), "");
         }),
     ];
-    for (what, does) in ways {
-        let scene = scene();
+    // All become old enough at the same time.
+    for (what, does, scene) in ways.map(|(what, does)| (what, does, scene())) {
         let repository = &scene.repository;
         let before = known(repository);
         does(&scene, repository.checkout_root());
