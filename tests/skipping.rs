@@ -20,3 +20,8 @@ pub(crate) fn lacks(tool: &str) {
 pub(crate) fn lacks_what_a_machine_may_have(what: &str) {
     writeln!(std::io::stderr(), "skipped: there is no {what}").expect("somebody listens");
 }
+
+/// Tells whether everything is tried, however long that takes, and not what the suite has time for.
+pub(crate) fn has_every_row() -> bool {
+    std::env::var_os("TM_TEST_EVERY_ROW").is_some()
+}

@@ -171,11 +171,11 @@ fn a_crash_at_any_point_changes_nothing_about_the_end() {
     let (expected, points) = undisturbed(&make());
     assert_eq!(expected.statuses, ["done"]);
     assert!(points > 60, "{points} points");
-    // Each point is a kind of its own, and two next to each other seldom are: every second one, and all of them by one command.
+    // Each point is a kind of its own, and three next to each other seldom are: every third one, and all by one command.
     let every = if std::env::var_os("TM_TEST_EVERY_POINT").is_some() {
         1
     } else {
-        2
+        3
     };
     let walked = (1..=points).step_by(every);
     let many = u64::try_from(walked.clone().count()).expect("a count");

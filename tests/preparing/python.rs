@@ -1,10 +1,12 @@
 //! Projects of Python with the package managers that ask an index: one of this machine's own, made of the folder of wheels.
+//!
+//! The suite has time for one manager; `TM_TEST_EVERY_ROW=1` tries all.
 
 use super::kinds::installed;
 use super::projects::{Fresh, PYTHON, packages};
 use crate::frameworks::on_this_machine;
 use crate::scene::Scene;
-use crate::skipping::lacks;
+use crate::skipping::{has_every_row, lacks};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
 
@@ -78,6 +80,9 @@ impl Index {
     }
 }
 
+/// The manager that is always tried.
+const OF_SUITE: &str = "poetry";
+
 /// Goes the whole way with a manager of which nothing but its program is in front of the search path.
 fn goes_all_the_way_with(
     manager: &str,
@@ -86,6 +91,9 @@ fn goes_all_the_way_with(
     lock: &str,
     setup: &str,
 ) {
+    if manager != OF_SUITE && !has_every_row() {
+        return;
+    }
     let Some(program) = installed(&format!("{manager}/bin"), manager) else {
         return;
     };

@@ -271,9 +271,12 @@ impl Drop for ControlPlane {
         let name = std::thread::current().name().unwrap_or("test").to_owned();
         let kept = kept.join(name.replace("::", "."));
         std::fs::create_dir_all(&kept).expect("a folder");
-        for log in std::fs::read_dir(self.folder.join("logs")).expect("logs") {
-            let log = log.expect("a log");
-            std::fs::copy(log.path(), kept.join(log.file_name())).expect("a copy");
+        let logs = ["logs/*", "nodes/*/*.log"].map(|logs| self.folder.join(logs));
+        let logs = logs
+            .iter()
+            .flat_map(|logs| glob::glob(&logs.to_string_lossy()));
+        for log in logs.flatten().flatten() {
+            std::fs::copy(&log, kept.join(log.file_name().expect("a name"))).expect("a copy");
         }
         writeln!(
             std::io::stderr(),

@@ -115,27 +115,39 @@ fn by_hand() {
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).expect("an end");
 }
 
+/// One cluster for all, since its start is most of what each would take.
 #[test]
-fn a_job_ends_as_its_program_does_and_what_it_prints_is_kept() {
-    let Some((_scene, plane)) = begin(&["n1"]) else {
+fn a_cluster_does_what_runs_rely_on() {
+    let Some((scene, mut plane)) = begin(&["n1"]) else {
         return;
     };
-    add_job(&plane, "good", &container("echo it; echo works"));
+    a_job_ends_as_its_program_does_and_what_it_prints_is_kept(&plane);
+    a_container_has_the_variables_the_user_and_the_claims_of_its_pod(&scene, &plane);
+    what_a_node_takes_away_or_never_starts_is_reported_as_kubernetes_does(&plane);
+    a_stranger_is_told_that_something_is_forbidden(&plane);
+    jobs_go_on_while_the_server_is_away_and_their_end_is_told_when_it_is_back(&scene, &mut plane);
+    plane.add_node("n2");
+    plane.add_node("n3");
+    a_pod_of_a_node_that_is_cut_off_is_replaced_and_both_run_until_it_returns(&mut plane);
+}
+
+fn a_job_ends_as_its_program_does_and_what_it_prints_is_kept(plane: &ControlPlane) {
+    add_job(plane, "good", &container("echo it; echo works"));
     plane.until(&format!("{JOBS}/good"), |job| {
         job["status"]["succeeded"] == 1
     });
-    assert_eq!(log(&plane, "good", "follow=true"), "it\nworks\n");
-    assert_eq!(log(&plane, "good", "tailLines=1"), "works\n");
+    assert_eq!(log(plane, "good", "follow=true"), "it\nworks\n");
+    assert_eq!(log(plane, "good", "tailLines=1"), "works\n");
 
-    add_job(&plane, "bad", &container("exit 7"));
+    add_job(plane, "bad", &container("exit 7"));
     plane.until(&format!("{JOBS}/bad"), has_failed);
-    let failed = pod(&plane, "bad", |_| true);
+    let failed = pod(plane, "bad", |_| true);
     assert_eq!(terminated(&failed)["exitCode"], 7, "{failed}");
 
     // What was begun elsewhere ends with it, and who does not hear is killed.
     let deaf = "trap '' TERM; setsid sleep 100 & echo on; while true; do wait; done";
-    add_job(&plane, "deaf", &container(deaf));
-    let running = pod(&plane, "deaf", runs);
+    add_job(plane, "deaf", &container(deaf));
+    let running = pod(plane, "deaf", runs);
     until("child", || (processes_of(&running) == 2).then_some(()));
     let removed = plane
         .api()
@@ -145,11 +157,10 @@ fn a_job_ends_as_its_program_does_and_what_it_prints_is_kept() {
     assert_eq!(processes_of(&running), 0);
 }
 
-#[test]
-fn a_container_has_the_variables_the_user_and_the_claims_of_its_pod() {
-    let Some((scene, plane)) = begin(&["n1"]) else {
-        return;
-    };
+fn a_container_has_the_variables_the_user_and_the_claims_of_its_pod(
+    scene: &Scene,
+    plane: &ControlPlane,
+) {
     let shared = scene.path("shared");
     std::fs::create_dir(&shared).expect("a folder");
     let all = std::os::unix::fs::PermissionsExt::from_mode(0o777);
@@ -170,13 +181,13 @@ fn a_container_has_the_variables_the_user_and_the_claims_of_its_pod() {
         "volumeMounts": [{"name": "work", "mountPath": shared}],
     });
     let volumes = json!([{"name": "work", "persistentVolumeClaim": {"claimName": "work"}}]);
-    add_job_with(&plane, "all", &wanted, &volumes);
+    add_job_with(plane, "all", &wanted, &volumes);
     // Each is waited for.
-    pod(&plane, "all", |pod| {
+    pod(plane, "all", |pod| {
         pod["status"]["conditions"][0]["reason"] == "Unschedulable"
     });
     plane.add_claim("work", &shared);
-    pod(&plane, "all", |pod| {
+    pod(plane, "all", |pod| {
         waiting(pod)["reason"] == "CreateContainerConfigError"
     });
     let secret = json!({"metadata": {"name": "keys"}, "stringData": {"KEY": "secret"}});
@@ -200,38 +211,32 @@ fn a_container_has_the_variables_the_user_and_the_claims_of_its_pod() {
     );
 }
 
-#[test]
-fn what_a_node_takes_away_or_never_starts_is_reported_as_kubernetes_does() {
-    let Some((_scene, plane)) = begin(&["n1"]) else {
-        return;
-    };
+fn what_a_node_takes_away_or_never_starts_is_reported_as_kubernetes_does(plane: &ControlPlane) {
     let mut missing = container("true");
     missing["image"] = json!("missing:1");
-    add_job(&plane, "missing", &missing);
+    add_job(plane, "missing", &missing);
     for reason in ["ErrImagePull", "ImagePullBackOff"] {
-        pod(&plane, "missing", |pod| waiting(pod)["reason"] == reason);
+        pod(plane, "missing", |pod| waiting(pod)["reason"] == reason);
     }
     for (name, loss) in [("large", Loss::OutOfMemory), ("moved", Loss::Evicted)] {
-        add_job(&plane, name, &container("sleep 100"));
-        plane.lose(&pod(&plane, name, runs), loss);
+        add_job(plane, name, &container("sleep 100"));
+        plane.lose(&pod(plane, name, runs), loss);
         plane.until(&format!("{JOBS}/{name}"), has_failed);
     }
-    let large = pod(&plane, "large", |_| true);
+    let large = pod(plane, "large", |_| true);
     assert_eq!(terminated(&large)["reason"], "OOMKilled", "{large}");
-    let moved = pod(&plane, "moved", |_| true);
+    let moved = pod(plane, "moved", |_| true);
     assert_eq!(moved["status"]["reason"], "Evicted", "{moved}");
 }
 
-#[test]
-fn a_pod_of_a_node_that_is_cut_off_is_replaced_and_both_run_until_it_returns() {
-    let Some((_scene, mut plane)) = begin(&["n1", "n2", "n3"]) else {
-        return;
-    };
-    add_job(&plane, "job", &container("exec sleep 100"));
-    let first = pod(&plane, "job", runs);
+fn a_pod_of_a_node_that_is_cut_off_is_replaced_and_both_run_until_it_returns(
+    plane: &mut ControlPlane,
+) {
+    add_job(plane, "job", &container("exec sleep 100"));
+    let first = pod(plane, "job", runs);
     let node = first["spec"]["nodeName"].as_str().expect("a node");
     plane.take_node(node);
-    let second = pod(&plane, "job", runs_beside(&first));
+    let second = pod(plane, "job", runs_beside(&first));
     for pod in [&first, &second] {
         until("program", || (processes_of(pod) == 1).then_some(()));
     }
@@ -244,7 +249,7 @@ fn a_pod_of_a_node_that_is_cut_off_is_replaced_and_both_run_until_it_returns() {
     let node = second["spec"]["nodeName"].as_str().expect("a node");
     plane.kill_node(node);
     assert_eq!(processes_of(&second), 0);
-    let third = pod(&plane, "job", runs_beside(&second));
+    let third = pod(plane, "job", runs_beside(&second));
     plane.add_node(node);
     plane.until(&pods_of("job"), |pods| {
         pods["items"].as_array().map(Vec::len) == Some(1)
@@ -252,15 +257,14 @@ fn a_pod_of_a_node_that_is_cut_off_is_replaced_and_both_run_until_it_returns() {
     until("program", || (processes_of(&third) == 1).then_some(()));
 }
 
-#[test]
-fn jobs_go_on_while_the_server_is_away_and_their_end_is_told_when_it_is_back() {
-    let Some((scene, mut plane)) = begin(&["n1"]) else {
-        return;
-    };
+fn jobs_go_on_while_the_server_is_away_and_their_end_is_told_when_it_is_back(
+    scene: &Scene,
+    plane: &mut ControlPlane,
+) {
     scene.pipe("started");
     let script = format!("echo on > {}", scene.path("started").display());
-    add_job(&plane, "job", &container(&script));
-    pod(&plane, "job", runs);
+    add_job(plane, "brief", &container(&script));
+    pod(plane, "brief", runs);
     plane.stop_api();
     assert_eq!(
         plane.api().get(JOBS).expect_err("nobody answers").status,
@@ -269,16 +273,12 @@ fn jobs_go_on_while_the_server_is_away_and_their_end_is_told_when_it_is_back() {
     // It ends now.
     drop(std::fs::read(scene.path("started")).expect("it runs"));
     plane.start_api();
-    plane.until(&format!("{JOBS}/job"), |job| {
+    plane.until(&format!("{JOBS}/brief"), |job| {
         job["status"]["succeeded"] == 1
     });
 }
 
-#[test]
-fn a_stranger_is_told_that_something_is_forbidden() {
-    let Some((_scene, plane)) = begin(&[]) else {
-        return;
-    };
+fn a_stranger_is_told_that_something_is_forbidden(plane: &ControlPlane) {
     let refusal = Api::of(&plane.kubeconfig_of_stranger())
         .get(JOBS)
         .expect_err("it is refused");

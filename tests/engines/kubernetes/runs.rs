@@ -155,7 +155,7 @@ fn of_two_copies_of_a_job_one_ends_itself_and_the_report_names_it() {
 }
 
 #[test]
-fn a_job_that_somebody_deletes_is_done_again_and_not_charged() {
+fn what_a_cluster_takes_away_is_done_again_not_charged_and_told_with_the_word_for_it() {
     let Some(waiting) = begun(&["n1"], &["--retries", "0"]) else {
         return;
     };
@@ -167,36 +167,22 @@ fn a_job_that_somebody_deletes_is_done_again_and_not_charged() {
         .api()
         .delete(&format!("{job}?propagationPolicy=Background"));
     deleted.expect("it is deleted");
+    for loss in [Loss::OutOfMemory, Loss::Evicted] {
+        waiting.started();
+        waiting.engine.lose(&waiting.pod(), loss);
+    }
     waiting.started();
-    let first = first_of_two(&waiting.end());
-    assert!(first.contains("was deleted by somebody"), "{first}");
-}
-
-#[test]
-fn a_pod_that_uses_too_much_memory_is_lost_with_the_word_for_it() {
-    let Some(waiting) = begun(&["n1"], &["--retries", "0"]) else {
-        return;
-    };
-    waiting.started();
-    waiting.engine.lose(&waiting.pod(), Loss::OutOfMemory);
-    waiting.started();
-    let first = first_of_two(&waiting.end());
-    assert!(
-        first.contains("used more memory than it has (OOMKilled)"),
-        "{first}"
-    );
-}
-
-#[test]
-fn a_pod_that_is_evicted_is_lost_with_the_word_for_it() {
-    let Some(waiting) = begun(&["n1"], &["--retries", "0"]) else {
-        return;
-    };
-    waiting.started();
-    waiting.engine.lose(&waiting.pod(), Loss::Evicted);
-    waiting.started();
-    let first = first_of_two(&waiting.end());
-    assert!(first.contains("was evicted (Evicted"), "{first}");
+    let task = waiting.end();
+    let attempts = task["attempts"].as_array().expect("attempts");
+    let words = [
+        "was deleted by somebody",
+        "used more memory than it has (OOMKilled)",
+        "was evicted (Evicted",
+    ];
+    assert_eq!(attempts.len(), words.len() + 1, "{task}");
+    for (lost, words) in attempts.iter().zip(words) {
+        assert!(lost.to_string().contains(words), "{words}: {lost}");
+    }
 }
 
 #[test]
