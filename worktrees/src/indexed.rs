@@ -1,7 +1,7 @@
 //! What an index of tm's own says: which paths are known, and what their files were when they were written.
 
 use crate::files::beginning;
-use crate::git::{Git, entry, fields};
+use crate::git::{Git, entry, fields, path_of};
 use crate::library::{LINK, NESTED};
 use crate::names::name_of;
 use crate::{OrFailedTo as _, Result};
@@ -13,7 +13,7 @@ use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The bit by which git tells files that can be run.
@@ -264,6 +264,17 @@ pub(crate) fn objects_alone(index: &Path) -> Option<Vec<Oid>> {
         }
     })?;
     (!is_more).then_some(objects)
+}
+
+/// Returns where an index of tm's own has commits of other repositories; `None` where it is of a form that only git reads.
+pub(crate) fn repositories(index: &Path) -> Option<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    each_entry(index, |entry, _| {
+        if entry.mode() == NESTED {
+            found.push(path_of(entry.path));
+        }
+    })?;
+    Some(found)
 }
 
 /// Returns the wanted files below `root` that are not what they were when an index of tm's own was written, as far as

@@ -3,8 +3,8 @@
 
 use super::{OwnedFolder, SHORT};
 use crate::files::{beginning, copy_with_time, replace};
-use crate::git::{Git, GitPlace, is_object_id, joined};
-use crate::indexed::INDEX_BYTES;
+use crate::git::{Git, GitPlace, entry, fields, is_object_id, joined, path_of};
+use crate::indexed::{INDEX_BYTES, repositories};
 use crate::{OrFailedTo as _, Result, TreeId};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ impl Looker {
         };
         let git = |words: &str| self.folder.git(words).at(&place).once();
         if !self.folder.is_untouched(&copy) {
-            self.folder.add_by(git)?;
+            self.folder.add_by(&copy, git)?;
         }
         let tree = self.folder.tree_of(&copy, git)?;
         self.folder.repository.commit_to_test(&tree, &self.base)
@@ -111,11 +111,11 @@ impl OwnedFolder {
         if self.is_untouched(&self.index_file()) {
             return Ok(());
         }
-        self.add_by(|words| self.git(words))
+        self.add_by(&self.index_file(), |words| self.git(words))
     }
 
     /// Takes everything in the folder into an index, but for what is kept and what the tree's own rules leave out.
-    fn add_by(&self, git: impl Fn(&str) -> Git) -> Result<()> {
+    fn add_by(&self, index: &Path, git: impl Fn(&str) -> Git) -> Result<()> {
         let kept = &self.kept();
         let mut paths = vec![OsString::from(".")];
         if !kept.is_empty() {
@@ -133,7 +133,7 @@ impl OwnedFolder {
                     }),
             );
         }
-        git("add --all --").args(paths).done()
+        passing_over_repositories(index, &git, || git("add --all --").args(paths).done())
     }
 
     /// Takes paths into tm's index although the rules leave them out.
@@ -163,7 +163,9 @@ impl OwnedFolder {
     /// Returns everything in the folder that git can take as a tree, leaving out what it refuses.
     pub(crate) fn tree_of_what_can_be_taken(&self) -> Result<TreeId> {
         // Its exit code says that something was refused; what was not is in the index nevertheless.
-        let _refused = self.git("add --all --ignore-errors -- .").answer()?;
+        let (index, git) = (self.index_file(), |words: &str| self.git(words));
+        let add = || git("add --all --ignore-errors -- .").answer();
+        let _refused = passing_over_repositories(&index, &git, add)?;
         self.write_tree()
     }
 
@@ -193,4 +195,39 @@ pub(crate) fn last_of_log(log: &[u8]) -> Option<String> {
     let log = String::from_utf8_lossy(log);
     let id = log.lines().last()?.split(' ').nth(1)?;
     is_object_id(id).then(|| id.to_owned())
+}
+
+/// Has git take what lies in a folder, but for what the repositories in it hold: git asks each that the index knows what
+/// differs there, by that one's own settings, which name programs, and whoever worked in the folder wrote them. Where their
+/// HEADs are is found out before, which starts nothing.
+fn passing_over_repositories<T>(
+    index: &Path,
+    git: impl Fn(&str) -> Git,
+    take: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let all = || match repositories(index) {
+        Some(found) => Ok(found),
+        None => repositories_by_git(git("ls-files --stage -z").reading()),
+    };
+    let update = |how: &str, paths: &[PathBuf]| {
+        let call = git("update-index").arg(how);
+        call.args(["-z", "--stdin"]).input(joined(paths)).done()
+    };
+    let before = all()?;
+    if before.is_empty() {
+        return take();
+    }
+    update("--remove", &before)?;
+    let within = all()?;
+    update("--skip-worktree", &within)?;
+    let taken = take();
+    update("--no-skip-worktree", &within)?;
+    taken
+}
+
+fn repositories_by_git(listing: Git) -> Result<Vec<PathBuf>> {
+    let listing = listing.bytes()?;
+    let entries = fields(&listing).filter_map(entry);
+    let within = entries.filter(|([mode, ..], _)| mode == "160000");
+    Ok(within.map(|(_, path)| path_of(path)).collect())
 }

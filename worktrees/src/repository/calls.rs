@@ -32,6 +32,17 @@ impl Repository {
         self.git_at_checkout(words).reading()
     }
 
+    /// A call of `status` in the user's checkout. Where agents write that, what lies in repositories within is not looked
+    /// at: git would ask each by its own settings, which name programs.
+    pub(crate) fn status(&self, words: &str) -> Git {
+        let status = self.git("status").line(words);
+        if self.environment.is_written_by_agents() {
+            status.arg("--ignore-submodules=dirty")
+        } else {
+            status
+        }
+    }
+
     /// A call in the user's checkout, without hooks.
     pub(crate) fn git_at_checkout(&self, words: &str) -> Git {
         let git = match self.place_of(&self.checkout_root, &self.git_dir) {

@@ -327,7 +327,7 @@ impl Repository {
     /// git refused.
     pub fn uncommitted(&self) -> Result<Vec<PathBuf>> {
         Ok(self
-            .git("status")
+            .status("")
             .statuses()
             .map_err(of_lfs)?
             .into_iter()

@@ -51,6 +51,14 @@ const FILES: [&str; 7] = [
 /// So many folders are looked at by several threads.
 const WIDE: usize = 20;
 
+/// Sets the rights of a file, and of nothing that a link leads to.
+fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
+    if path.is_symlink() {
+        return Ok(());
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
 /// Does it, as far as what others did before lets it.
 #[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
 fn do_to(folder: &Path, deed: Deed, file: &str) {
@@ -74,8 +82,8 @@ fn do_to(folder: &Path, deed: Deed, file: &str) {
         Deed::FolderInPlace => gone().and_then(|()| fs::create_dir(&path)),
         Deed::LinkForFolder => fs::rename(folder.join("one"), folder.join("moved"))
             .and_then(|()| symlink("moved", folder.join("one"))),
-        Deed::Executable => fs::set_permissions(&path, fs::Permissions::from_mode(0o777)),
-        Deed::Unreadable => fs::set_permissions(&path, fs::Permissions::from_mode(0o000)),
+        Deed::Executable => set_mode(&path, 0o777),
+        Deed::Unreadable => set_mode(&path, 0o000),
         Deed::New => fs::write(folder.join("new.txt"), "new\n"),
         Deed::NewFolder => fs::create_dir_all(folder.join("one/new/deep")),
         Deed::NewRules => fs::write(folder.join("one/.gitattributes"), "* text eol=crlf\n"),

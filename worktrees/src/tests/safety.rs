@@ -420,3 +420,66 @@ fn a_checkout_whose_git_folder_is_another_one_is_named() {
         assert!(changes.contains(&expected), "{changes:?}");
     }
 }
+
+/// Commits everything in a repository.
+fn commit_all(repository: &git2::Repository) -> CommitId {
+    let mut index = repository.index().expect("an index");
+    index
+        .add_all(["*"], git2::IndexAddOption::DEFAULT, None)
+        .expect("added");
+    index.write().expect("written");
+    let tree = index.write_tree().expect("a tree");
+    let tree = repository.find_tree(tree).expect("a tree");
+    let who = git2::Signature::now("Agent", "agent@example.org").expect("a name");
+    let parent = repository
+        .head()
+        .ok()
+        .and_then(|head| head.peel_to_commit().ok());
+    let parents: Vec<_> = parent.iter().collect();
+    let made = repository.commit(Some("HEAD"), &who, &who, "made", &tree, &parents);
+    CommitId::new(made.expect("a commit").to_string())
+}
+
+#[test]
+fn repositories_of_agents_are_asked_nothing_by_their_own_settings() {
+    let scene = Scene::new();
+    let worktree = scene.check_out("tm/1", &scene.head());
+    let folder = &worktree.lister().0;
+    let outside = tempfile::tempdir().expect("a folder");
+    let mark = outside.path().join("mark");
+    let place = worktree.path().join("nested");
+    let nested = git2::Repository::init(&place).expect("a repository");
+    write(&place.join("file"), "a\n");
+    write(&place.join(".gitattributes"), "* filter=evil\n");
+    commit_all(&nested);
+    let clean = format!("touch '{}'; cat", mark.display());
+    let mut settings = nested.config().expect("settings");
+    settings
+        .set_str("filter.evil.clean", &clean)
+        .expect("a setting");
+    // From now on git knows it.
+    folder.add().expect("added");
+    write(&place.join("file"), "b\n");
+    worktree.tree().expect("a tree");
+    worktree.looker().commit().expect("seen");
+    folder.tree_of_what_can_be_taken().expect("a tree");
+    assert!(!mark.exists());
+
+    // Where its HEAD is counts, as ever, and so does that it is gone.
+    let head = commit_all(&nested);
+    let within = |tree: &TreeId| {
+        let listing = scene.git(&["ls-tree", &tree.to_string(), "nested"]);
+        listing.split_whitespace().nth(2).map(ToOwned::to_owned)
+    };
+    let tree = worktree.tree().expect("a tree");
+    assert_eq!(within(&tree).as_deref(), Some(head.as_str()));
+    write(&place.join("file"), "c\n");
+    folder.git("add --all -- .").done().expect("added");
+    assert!(mark.exists(), "git itself asks it");
+    std::fs::remove_dir_all(&place).expect("removed");
+    let tree = worktree.tree().expect("a tree");
+    assert_eq!(within(&tree), None);
+    write(&place, "a file now\n");
+    let tree = worktree.tree().expect("a tree");
+    assert!(within(&tree).is_some());
+}
