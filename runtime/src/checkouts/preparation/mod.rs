@@ -234,10 +234,10 @@ impl Preparation {
         let begun = Instant::now();
         // Whatever becomes of this, it is not what it was.
         *state = Prepared::default();
-        self.in_background(place, Self::renew).await?;
+        let caches_stay = self.in_background(place, Self::renew).await?;
         let caches = match tree {
-            TreeOf::User => Caches::Written,
-            TreeOf::Agents => Caches::Layered(Layers::Kept(place.layers.clone())),
+            TreeOf::User if !caches_stay => Caches::Written,
+            TreeOf::User | TreeOf::Agents => Caches::Layered(Layers::Kept(place.layers.clone())),
         };
         self.run(place, commands(self.settings.setup.as_ref()), caches)
             .await?;
@@ -338,17 +338,20 @@ impl Preparation {
     }
 
     /// Throws away everything untracked but caches, and puts the copies in, and what was built where there is nothing yet.
-    fn renew(&self, place: &PreparedPlace) -> Result<(), Error> {
+    /// Tells whether caches stay: agents may have written what commands find there.
+    fn renew(&self, place: &PreparedPlace) -> Result<bool, Error> {
         if place.layers.exists() {
             remove_folder(&place.layers);
         }
         let untracked = (place.untracked)()?;
         self.remove(place, &place.open()?, &untracked)?;
+        let caches = self.caches_among(untracked);
+        let stay = (caches.iter()).any(|cache| place.folder.join(cache).symlink_metadata().is_ok());
         self.snapshot.put_into(&place.folder, place.role)?;
-        match self.built.get() {
-            Some(built) => built.put_into(place),
-            None => Ok(()),
+        if let Some(built) = self.built.get() {
+            built.put_into(place)?;
         }
+        Ok(stay)
     }
 
     /// Whatever is untracked now was prepared, but for the caches.

@@ -367,6 +367,8 @@ async fn caches_stay_whoever_wrote_there_and_whatever_is_made_again() {
         Some(changed("node_modules/a/x"))
     );
     assert!(judge.path("target/debug/x").exists() && judge.path("node_modules/.cache/x").exists());
+    let stay = |of: &Checkout| preparation.renew(&of.place).expect("renewed");
+    assert!(stay(&judge) && !stay(&scene.checkout("new", Role::Judge)));
     let untracked = ["target", "node_modules", "other"].map(PathBuf::from);
     let kept = kept(&preparation, &judge, &untracked);
     assert!(
