@@ -153,6 +153,20 @@ fn a_commit_of_a_submodule_that_only_its_agent_has_is_refused_in_words() {
     assert!(told.contains("get the submodule `lib`"), "{told}");
 }
 
+#[test]
+fn nothing_is_fetched_from_an_address_that_only_an_agent_names() {
+    let changes = "git -C lib -c user.name=a -c user.email=a@b commit --quiet --allow-empty --message own\n\
+        printf '[submodule \"other\"]\\n\\tpath = lib\\n\\turl = %s\\n' \"$AGENT_FOLDER/inner\" > .gitmodules\n";
+    let scene = with_submodules(&format!("{changes}{HONEST}"), "");
+    scene.run(&["--retries", "0"]);
+    let report = scene.report();
+    let told = task(&report, "1")["attempts"][0].to_string();
+    assert!(
+        told.contains("its address `") && told.contains("inner` is new"),
+        "{told}"
+    );
+}
+
 /// A project one of whose files is kept by LFS; `None` where the program is not there.
 pub(super) fn with_lfs(settings: &str, tests: &str) -> Option<Scene> {
     if on_this_machine("git-lfs").is_none() {

@@ -15,7 +15,7 @@ use crate::owned::OwnedFolder;
 use crate::repository::is_plain;
 use crate::repository::own::OwnGit;
 use crate::{Error, OrFailedTo as _, Repository, Result, TreeId};
-use named::resolved;
+use named::{Saying, resolved};
 use sha2::{Digest as _, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,6 +35,8 @@ struct Submodule {
     path: PathBuf,
     commit: CommitId,
     url: Option<String>,
+    /// Whether the user, or a commit of the user's, says so; else a tree that agents may have written does.
+    is_known: bool,
     /// The folder in which the user's repository keeps it, whether it is there or not.
     users: PathBuf,
     /// Where else the user has it: in the place itself.
@@ -143,10 +145,19 @@ impl OwnedFolder {
         }
         let named = self.named(parent, tree)?;
         let in_checkout = self.repository.checkout_root().join(parent.path);
+        // What a submodule has in itself is said by a commit of where it comes from.
+        let is_within = !parent.path.as_os_str().is_empty();
+        let at_start = self.own_git().addresses_at_start();
+        let is_at_start = |url: Option<&str>| at_start.lines().any(|line| Some(line) == url);
         let (mut found, mut others) = (Vec::new(), Vec::new());
         for (path, commit) in links.into_iter().filter(|(path, _)| is_plain(path)) {
             match named.get(&path) {
-                Some(Some((name, url))) => found.push(Submodule {
+                Some(Some(Saying {
+                    name,
+                    url,
+                    is_of_user,
+                })) => found.push(Submodule {
+                    is_known: *is_of_user || is_within || is_at_start(url.as_deref()),
                     url: url
                         .as_deref()
                         .map(|url| resolved(url, parent.url.as_deref())),

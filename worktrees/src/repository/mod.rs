@@ -2,6 +2,7 @@
 
 mod calls;
 mod content;
+pub(crate) mod gitmodules;
 #[cfg_attr(not(target_os = "linux"), path = "no_new_names.rs")]
 mod new_names;
 pub(crate) mod own;

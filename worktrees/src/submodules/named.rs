@@ -2,14 +2,21 @@
 
 use super::Parent;
 use crate::Result;
-use crate::git::fields;
 use crate::owned::OwnedFolder;
-use crate::repository::is_plain;
+use crate::repository::gitmodules::sections;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Name and address; `None` where the user does not want it.
-pub(super) type Named = Option<(String, Option<String>)>;
+/// What is said of a submodule; `None` where the user does not want it.
+pub(super) type Named = Option<Saying>;
+
+/// A submodule's name and where it comes from.
+pub(super) struct Saying {
+    pub(super) name: String,
+    pub(super) url: Option<String>,
+    /// Whether the user's own settings say so, and no tree.
+    pub(super) is_of_user: bool,
+}
 
 impl OwnedFolder {
     /// What `.gitmodules` of a tree says: name, address and whether it is wanted, by path. The user's own settings count
@@ -41,32 +48,16 @@ impl OwnedFolder {
                     .or_else(|| section.get("update").cloned())
                     .as_deref()
                     == Some("none");
-            let url = own("url")?.or_else(|| section.get("url").cloned());
-            let wanted = (!is_skipped).then_some((name, url));
+            let of_user = own("url")?;
+            let wanted = (!is_skipped).then(|| Saying {
+                name,
+                is_of_user: of_user.is_some(),
+                url: of_user.or_else(|| section.get("url").cloned()),
+            });
             named.insert(PathBuf::from(path), wanted);
         }
         Ok(named)
     }
-}
-
-/// The settings of each submodule, by its name.
-fn sections(listing: &[u8]) -> BTreeMap<String, BTreeMap<String, String>> {
-    let mut sections: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-    for entry in fields(listing) {
-        let text = String::from_utf8_lossy(entry);
-        let setting = text.split_once('\n').and_then(|(key, value)| {
-            let (name, key) = key.strip_prefix("submodule.")?.rsplit_once('.')?;
-            Some((name, key, value))
-        });
-        // A name with a way up in it would lead out of the folder of submodules.
-        if let Some((name, key, value)) = setting.filter(|(name, ..)| is_plain(Path::new(name))) {
-            sections
-                .entry(name.to_owned())
-                .or_default()
-                .insert(key.to_owned(), value.to_owned());
-        }
-    }
-    sections
 }
 
 /// Returns an address as git sees it that may be relative to another one.

@@ -67,6 +67,12 @@ fn fetch(git: &dyn Fn() -> Git, submodule: &Submodule) -> Result<()> {
     let Some(url) = &submodule.url else {
         return Err(refused("nothing says where it comes from".to_owned()));
     };
+    if !submodule.is_known {
+        return Err(refused(format!(
+            "its address `{url}` is new: whoever wrote `.gitmodules` would have anything fetched as you; add the submodule \
+             yourself, or set `submodule.NAME.url` in your git configuration"
+        )));
+    }
     let fetch = |what: &[&str]| {
         // Only the transports that git takes for safe where the address comes from a tree.
         git()
