@@ -113,7 +113,7 @@ pub enum NotDelivered {
 }
 
 impl Channel {
-    /// Delivers a notice.
+    /// Delivers a notice; agents may have written what lies in the checkout, so nothing there is started.
     ///
     /// # Errors
     /// Says why it was not delivered.
@@ -121,9 +121,10 @@ impl Channel {
         &self,
         notice: &Notice<T>,
         scratch: &Path,
+        checkout: &Path,
     ) -> Result<(), NotDelivered> {
         let (url, body) = match self {
-            Self::Desktop => return show(&notice.text, scratch).await,
+            Self::Desktop => return show(&notice.text, scratch, checkout).await,
             Self::Webhook(url) => (url.clone(), serde_json::to_string(notice)?),
             Self::Chat(service, url) => (url.clone(), service.body(&notice.text)),
         };
@@ -200,11 +201,15 @@ const PROGRAMS: [(&str, &[&str]); 2] = [
     ),
 ];
 
-async fn show(text: &str, scratch: &Path) -> Result<(), NotDelivered> {
-    let is_there = |(program, _): &&(&str, &[&str])| which::which(program).is_ok();
-    let (program, arguments) = PROGRAMS
+async fn show(text: &str, scratch: &Path, checkout: &Path) -> Result<(), NotDelivered> {
+    let outside = |(name, arguments): &(&'static str, &'static [&'static str])| {
+        let mut found = which::which_all(name).ok()?;
+        let found = found.find(|path| lies_outside(path, checkout))?;
+        Some((*name, found, *arguments))
+    };
+    let (name, program, arguments) = PROGRAMS
         .iter()
-        .find(is_there)
+        .find_map(outside)
         .ok_or(NotDelivered::NoProgram)?;
     let command = TreeCommand {
         program: program.into(),
@@ -214,9 +219,17 @@ async fn show(text: &str, scratch: &Path) -> Result<(), NotDelivered> {
     };
     match run_captured(command, LIMIT).await {
         Ok(answer) if answer.has_succeeded() => Ok(()),
-        Ok(_) => Err(NotDelivered::NotShown(program)),
+        Ok(_) => Err(NotDelivered::NotShown(name)),
         Err(error) => Err(NotDelivered::NotRun(error)),
     }
+}
+
+/// Whether a program, or what its links lead to, is elsewhere than in a folder.
+fn lies_outside(program: &Path, folder: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let folder = real(folder);
+    let mut above = program.ancestors().skip(1).map(real);
+    !real(program).starts_with(&folder) && !above.any(|above| above.starts_with(&folder))
 }
 
 #[cfg(test)]
@@ -226,6 +239,24 @@ mod tests {
     use std::io::{Read as _, Write as _};
     #[cfg(feature = "webhooks")]
     use std::net::TcpListener;
+
+    #[test]
+    fn what_lies_in_the_checkout_is_not_started_by_whatever_name() {
+        let place = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| place.path().join(name);
+        for folder in ["checkout/bin", "elsewhere/bin"] {
+            std::fs::create_dir_all(path(folder)).expect("a folder");
+        }
+        let link = std::os::unix::fs::symlink::<std::path::PathBuf, std::path::PathBuf>;
+        link(path("checkout/bin"), path("linked")).expect("a link");
+        link(path("elsewhere/bin"), path("checkout/out")).expect("a link");
+        for folder in ["checkout/bin", "linked", "checkout/out"] {
+            let program = path(folder).join("x");
+            assert!(!lies_outside(&program, &path("checkout")), "{folder}");
+        }
+        let program = path("elsewhere/bin/x");
+        assert!(lies_outside(&program, &path("checkout")));
+    }
 
     #[test]
     fn channels_are_the_desktop_and_urls() {

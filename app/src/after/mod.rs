@@ -129,7 +129,7 @@ pub(crate) async fn deliver<T: Serialize + Sync>(
     scratch: &Path,
 ) {
     for channel in channels {
-        let delivered = channel.deliver(notice, scratch).await;
+        let delivered = channel.deliver(notice, scratch, project.root()).await;
         warn(project, delivered.map_err(|error| error.to_string()));
     }
 }
