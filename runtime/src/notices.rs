@@ -337,11 +337,11 @@ mod tests {
             summary: serde_json::json!({"exit_code": 0}),
         };
         channel
-            .deliver(&notice, Path::new("/"))
+            .deliver(&notice, Path::new("/"), Path::new("/nowhere"))
             .await
             .expect("delivered");
         let refused = channel
-            .deliver(&notice, Path::new("/"))
+            .deliver(&notice, Path::new("/"), Path::new("/nowhere"))
             .await
             .expect_err("refused")
             .to_string();

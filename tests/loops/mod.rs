@@ -441,6 +441,25 @@ fn after_a_kill_the_next_loop_ends_the_agent_and_goes_on_counting() {
     );
 }
 
+/// It can't be committed, and what was done is seen all the same, by nobody's settings but tm's.
+#[test]
+fn a_repository_that_an_agent_makes_in_a_worktree_is_seen_and_asked_nothing() {
+    let agent = "git init --quiet sub; echo a > sub/file; git -C sub add file\n\
+        git -C sub -c user.name=a -c user.email=a@b commit --quiet --message x; git add sub\n\
+        echo '* filter=evil' > sub/.gitattributes; echo b > sub/file\n\
+        git -C sub config filter.evil.clean \"touch '$AGENT_FOLDER/owned'; cat\"\n\
+        echo one > one\n";
+    let scene = scene(1, agent);
+    let output = looped(&scene, &["--worktree", "-n", "1"], 6);
+    let words = words(&output);
+    assert!(
+        words.contains("repositories inside the worktree"),
+        "{words}"
+    );
+    assert!(!words.contains("could not be seen"), "{words}");
+    assert!(!scene.path("owned").exists(), "{words}");
+}
+
 #[test]
 fn a_loop_in_a_worktree_leaves_the_checkout_alone_and_loses_nothing() {
     let agent = format!("{WORKER}echo rest > \"rest-$TM_ITERATION\"\n");

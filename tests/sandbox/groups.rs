@@ -32,8 +32,9 @@ halt -f
 /// A run of three agents: one whose processes take more memory together than a job may have, each of them less; one that
 /// wants more processes; and one that leaves a process which shows no mark of it.
 const NIGHT: &str = r#"
-export HOME=$ROOM/home TM_HOME=$ROOM/tm GIT_CONFIG_NOSYSTEM=1
-mkdir -p $HOME $ROOM/r/.taskmaster/tasks
+# A tm outside would take temporary files in a folder of its own for those of processes that are gone.
+export HOME=$ROOM/home TM_HOME=$ROOM/tm TMPDIR=$ROOM/temporary GIT_CONFIG_NOSYSTEM=1
+mkdir -p $HOME $TMPDIR $ROOM/r/.taskmaster/tasks
 cd $ROOM/r
 git init -q -b main .
 git config user.name Somebody
@@ -64,7 +65,8 @@ echo done > "out-$TM_TASK_ID"
 printf 'status: PASS\n' > "$TM_RESULT_FILE"
 A
 $TM doctor | grep limits
-$TM waves run --yes --tdd off -j 1 --retries 0 --agent-command "sh $ROOM/agent.sh" > /dev/null 2>&1
+$TM waves run --yes --tdd off -j 1 --retries 0 --agent-command "sh $ROOM/agent.sh" > $ROOM/said 2>&1 ||
+    tail -20 $ROOM/said
 python3 -c 'import json, sys
 for task in json.load(sys.stdin)["tasks"]: print("task", task["id"], task["state"], task["attempts"][0]["noticed"])' \
     < "$(ls $ROOM/tm/projects/*/runs/*/summary.json)"

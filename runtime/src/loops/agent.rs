@@ -151,8 +151,11 @@ async fn work_since(
 ) -> Result<WorkChanges, StepError> {
     let before = before?;
     let work = with_setup(setup, move |setup| {
-        let (repository, after) = (&setup.repository, snapshot(setup)?);
-        repository.work_between(&before, &after, &setup.left_out)
+        if let Some(worktree) = setup.place.worktree() {
+            return worktree.work_since(&before, &setup.left_out);
+        }
+        let repository = &setup.repository;
+        repository.work_between(&before, &repository.work_snapshot()?, &setup.left_out)
     });
     work.await
 }
