@@ -133,7 +133,8 @@ impl OwnedFolder {
                     }),
             );
         }
-        passing_over_repositories(index, &git, || git("add --all --").args(paths).done())
+        let add = || git("add --all --").args(paths).done();
+        self.passing_over_repositories(index, &git, add)
     }
 
     /// Takes paths into tm's index although the rules leave them out.
@@ -164,9 +165,51 @@ impl OwnedFolder {
     pub(crate) fn tree_of_what_can_be_taken(&self) -> Result<TreeId> {
         // Its exit code says that something was refused; what was not is in the index nevertheless.
         let (index, git) = (self.index_file(), |words: &str| self.git(words));
-        let add = || git("add --all --ignore-errors -- .").answer();
-        let _refused = passing_over_repositories(&index, &git, add)?;
+        let add = || self.git("add --all --ignore-errors -- .").answer();
+        let _refused = self.passing_over_repositories(&index, git, add)?;
         self.write_tree()
+    }
+
+    /// Has git take what lies in the folder, but for what the repositories in it hold: git asks each that the index knows
+    /// what differs there, by that one's own settings, which name programs, and whoever worked here wrote them. Where their
+    /// HEADs are is found out before, which starts nothing.
+    fn passing_over_repositories<T>(
+        &self,
+        index: &Path,
+        git: impl Fn(&str) -> Git,
+        take: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let all = || match repositories(index) {
+            Some(found) => Ok(found),
+            None => repositories_by_git(git("ls-files --stage -z").reading()),
+        };
+        let update = |how: &str, paths: &[PathBuf]| {
+            let call = git("update-index").arg(how);
+            call.args(["-z", "--stdin"]).input(joined(paths)).done()
+        };
+        let before = all()?;
+        if before.is_empty() {
+            return take();
+        }
+        // Of one that a killed tm was passing over, git would take away what it knows.
+        update("--no-skip-worktree", &before)?;
+        let (beyond, before): (Vec<_>, Vec<_>) = before
+            .into_iter()
+            .partition(|path| self.is_beyond_a_link(path));
+        update("--force-remove", &beyond)?;
+        update("--remove", &before)?;
+        let within = all()?;
+        update("--skip-worktree", &within)?;
+        let taken = take();
+        update("--no-skip-worktree", &within)?;
+        taken
+    }
+
+    /// Whether a path leads through a link, where git knows nothing.
+    fn is_beyond_a_link(&self, path: &Path) -> bool {
+        let above = path.ancestors().skip(1);
+        let mut above = above.filter(|above| !above.as_os_str().is_empty());
+        above.any(|above| self.path.join(above).is_symlink())
     }
 
     /// Returns the commit at which whoever worked in the folder left HEAD; `None` when it names none.
@@ -195,34 +238,6 @@ pub(crate) fn last_of_log(log: &[u8]) -> Option<String> {
     let log = String::from_utf8_lossy(log);
     let id = log.lines().last()?.split(' ').nth(1)?;
     is_object_id(id).then(|| id.to_owned())
-}
-
-/// Has git take what lies in a folder, but for what the repositories in it hold: git asks each that the index knows what
-/// differs there, by that one's own settings, which name programs, and whoever worked in the folder wrote them. Where their
-/// HEADs are is found out before, which starts nothing.
-fn passing_over_repositories<T>(
-    index: &Path,
-    git: impl Fn(&str) -> Git,
-    take: impl FnOnce() -> Result<T>,
-) -> Result<T> {
-    let all = || match repositories(index) {
-        Some(found) => Ok(found),
-        None => repositories_by_git(git("ls-files --stage -z").reading()),
-    };
-    let update = |how: &str, paths: &[PathBuf]| {
-        let call = git("update-index").arg(how);
-        call.args(["-z", "--stdin"]).input(joined(paths)).done()
-    };
-    let before = all()?;
-    if before.is_empty() {
-        return take();
-    }
-    update("--remove", &before)?;
-    let within = all()?;
-    update("--skip-worktree", &within)?;
-    let taken = take();
-    update("--no-skip-worktree", &within)?;
-    taken
 }
 
 fn repositories_by_git(listing: Git) -> Result<Vec<PathBuf>> {

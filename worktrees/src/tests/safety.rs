@@ -473,6 +473,11 @@ fn repositories_of_agents_are_asked_nothing_by_their_own_settings() {
     };
     let tree = worktree.tree().expect("a tree");
     assert_eq!(within(&tree).as_deref(), Some(head.as_str()));
+    // A tm that was killed meanwhile leaves it passed over.
+    let passed_over = folder.git("update-index --skip-worktree nested");
+    passed_over.done().expect("passed over");
+    let tree = worktree.tree().expect("a tree");
+    assert_eq!(within(&tree).as_deref(), Some(head.as_str()));
     write(&place.join("file"), "c\n");
     folder.git("add --all -- .").done().expect("added");
     assert!(mark.exists(), "git itself asks it");
@@ -482,4 +487,17 @@ fn repositories_of_agents_are_asked_nothing_by_their_own_settings() {
     write(&place, "a file now\n");
     let tree = worktree.tree().expect("a tree");
     assert!(within(&tree).is_some());
+
+    // One in a folder that became a link to where it is now.
+    let deep = worktree.path().join("deep");
+    commit_all(&git2::Repository::init(deep.join("nested")).expect("a repository"));
+    worktree.tree().expect("a tree");
+    std::fs::rename(&deep, worktree.path().join("moved")).expect("moved");
+    std::os::unix::fs::symlink("moved", &deep).expect("a link");
+    let tree = worktree.tree().expect("a tree").to_string();
+    let listing = scene.git(&["ls-tree", "-r", "--name-only", &tree]);
+    assert!(
+        listing.contains("deep\nmoved/nested") && !listing.contains("deep/"),
+        "{listing}"
+    );
 }
