@@ -7,6 +7,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 use tm_executors::process::{TreeCommand, run_captured};
+use tm_worktrees::leads_into;
 
 /// How long a notice may take.
 const LIMIT: Duration = Duration::from_secs(15);
@@ -202,9 +203,12 @@ const PROGRAMS: [(&str, &[&str]); 2] = [
 ];
 
 async fn show(text: &str, scratch: &Path, checkout: &Path) -> Result<(), NotDelivered> {
+    let checkout = &checkout
+        .canonicalize()
+        .unwrap_or_else(|_| checkout.to_owned());
     let outside = |(name, arguments): &(&'static str, &'static [&'static str])| {
         let mut found = which::which_all(name).ok()?;
-        let found = found.find(|path| lies_outside(path, checkout))?;
+        let found = found.find(|path| !leads_into(path, checkout))?;
         Some((*name, found, *arguments))
     };
     let (name, program, arguments) = PROGRAMS
@@ -224,14 +228,6 @@ async fn show(text: &str, scratch: &Path, checkout: &Path) -> Result<(), NotDeli
     }
 }
 
-/// Whether a program, or what its links lead to, is elsewhere than in a folder.
-fn lies_outside(program: &Path, folder: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder = real(folder);
-    let mut above = program.ancestors().skip(1).map(real);
-    !real(program).starts_with(&folder) && !above.any(|above| above.starts_with(&folder))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,24 +235,6 @@ mod tests {
     use std::io::{Read as _, Write as _};
     #[cfg(feature = "webhooks")]
     use std::net::TcpListener;
-
-    #[test]
-    fn what_lies_in_the_checkout_is_not_started_by_whatever_name() {
-        let place = tempfile::tempdir().expect("a folder");
-        let path = |name: &str| place.path().join(name);
-        for folder in ["checkout/bin", "elsewhere/bin"] {
-            std::fs::create_dir_all(path(folder)).expect("a folder");
-        }
-        let link = std::os::unix::fs::symlink::<std::path::PathBuf, std::path::PathBuf>;
-        link(path("checkout/bin"), path("linked")).expect("a link");
-        link(path("elsewhere/bin"), path("checkout/out")).expect("a link");
-        for folder in ["checkout/bin", "linked", "checkout/out"] {
-            let program = path(folder).join("x");
-            assert!(!lies_outside(&program, &path("checkout")), "{folder}");
-        }
-        let program = path("elsewhere/bin/x");
-        assert!(lies_outside(&program, &path("checkout")));
-    }
 
     #[test]
     fn channels_are_the_desktop_and_urls() {

@@ -277,6 +277,14 @@ pub(crate) fn repositories(index: &Path) -> Option<Vec<PathBuf>> {
     Some(found)
 }
 
+/// Returns the same by what `ls-files --stage -z` lists: of anybody's index, which may be of several files.
+pub(crate) fn listed_repositories(git: Git) -> Result<Vec<PathBuf>> {
+    let listing = git.bytes()?;
+    let entries = fields(&listing).filter_map(entry);
+    let within = entries.filter(|([mode, ..], _)| i32::from_str_radix(mode, 8) == Ok(NESTED));
+    Ok(within.map(|(_, path)| path_of(path)).collect())
+}
+
 /// Returns the wanted files below `root` that are not what they were when an index of tm's own was written, as far as
 /// that is certain.
 pub(crate) fn written_since(

@@ -89,6 +89,7 @@ pub use reader::Head;
 pub use refs::Kept;
 pub use repository::{ContentAtHead, ContentRules, FilterNeed, Repository};
 pub use sealed::{GitOfCommands, git_of_commands};
+pub use searched::leads_into;
 pub use signed::Signing;
 pub use snapshot::{CheckoutChanges, CheckoutSnapshot, OtherWorktrees};
 pub use surrounding::{checkout_root_around, common_dir_around};

@@ -34,8 +34,8 @@ pub(crate) struct Searched {
     pub(crate) other: Vec<(&'static str, Option<OsString>)>,
 }
 
-/// Tells whether a path, or one above it, leads into a folder.
-fn leads_into(path: &Path, folder: &Path) -> bool {
+/// Tells whether a path, or one above it, leads into a folder, which is named with all links followed.
+pub fn leads_into(path: &Path, folder: &Path) -> bool {
     let mut real = path
         .ancestors()
         .filter_map(|above| above.canonicalize().ok());
@@ -110,6 +110,24 @@ mod tests {
             let found = variables.iter().find(|(name, _)| *name == asked);
             found.map(|(_, value)| value.into())
         })
+    }
+
+    #[test]
+    fn links_into_a_folder_and_out_of_it_lead_into_it() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().canonicalize().unwrap().join(name);
+        for folder in ["checkout/bin", "elsewhere/bin"] {
+            std::fs::create_dir_all(path(folder)).unwrap();
+        }
+        let link = |to: &str, at: &str| std::os::unix::fs::symlink(path(to), path(at)).unwrap();
+        link("checkout/bin", "linked");
+        link("elsewhere/bin", "checkout/out");
+        for folder in ["checkout/bin", "linked", "checkout/out"] {
+            let program = path(folder).join("x");
+            assert!(leads_into(&program, &path("checkout")), "{folder}");
+        }
+        let program = path("elsewhere/bin/x");
+        assert!(!leads_into(&program, &path("checkout")));
     }
 
     #[test]

@@ -140,9 +140,9 @@ pub(crate) fn statuses(
     head: &CommitId,
     own_files: &[PathBuf],
 ) -> Result<Statuses> {
-    let ask = |words| repository.status(words).statuses().map_err(of_lfs);
+    let ask = |words| repository.git_comparing(words).statuses().map_err(of_lfs);
     let Some(last) = repository.own().map(|own| &own.last_status) else {
-        return ask("--untracked-files=all");
+        return ask("status --untracked-files=all");
     };
     let checkout = Checkout {
         root: repository.checkout_root(),
@@ -150,7 +150,7 @@ pub(crate) fn statuses(
         head,
         own_files,
     };
-    let ask_for_all = || ask("--untracked-files=all --ignored=matching");
+    let ask_for_all = || ask("status --untracked-files=all --ignored=matching");
     last.lock().statuses(&checkout, ask_for_all)
 }
 
@@ -196,7 +196,7 @@ fn lines_of(
 /// Returns the lines that are new and gone since HEAD in each file that git knows and whose lines it counts.
 fn changed_lines(repository: &Repository) -> BTreeMap<PathBuf, String> {
     let listing = repository
-        .git("diff --ignore-submodules=dirty --numstat -z --no-renames HEAD")
+        .git_comparing("diff --numstat -z --no-renames HEAD")
         .bytes();
     line_counts(&listing.unwrap_or_default())
         .filter_map(|(lines, path)| lines.map(|(new, gone)| (path, format!(", +{new} -{gone}"))))

@@ -147,8 +147,7 @@ impl OwnedFolder {
         let in_checkout = self.repository.checkout_root().join(parent.path);
         // What a submodule has in itself is said by a commit of where it comes from.
         let is_within = !parent.path.as_os_str().is_empty();
-        let at_start = self.own_git().addresses_at_start();
-        let is_at_start = |url: Option<&str>| at_start.lines().any(|line| Some(line) == url);
+        let is_at_start = |url: &String| self.own_git().knows_address(url);
         let (mut found, mut others) = (Vec::new(), Vec::new());
         for (path, commit) in links.into_iter().filter(|(path, _)| is_plain(path)) {
             match named.get(&path) {
@@ -157,7 +156,7 @@ impl OwnedFolder {
                     url,
                     is_of_user,
                 })) => found.push(Submodule {
-                    is_known: *is_of_user || is_within || is_at_start(url.as_deref()),
+                    is_known: *is_of_user || is_within || url.as_ref().is_some_and(is_at_start),
                     url: url
                         .as_deref()
                         .map(|url| resolved(url, parent.url.as_deref())),

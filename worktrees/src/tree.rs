@@ -1,7 +1,8 @@
 //! Trees: what one holds, which files differ between two, and those that are made of others, or of what lies in a folder.
 
 use crate::files::copy_with_time;
-use crate::git::{Git, entry, fields, pairs, path_of};
+use crate::git::{Git, entry, fields, joined, pairs, path_of};
+use crate::indexed::listed_repositories;
 use crate::library::{LINK, NESTED};
 use crate::names::{name_of, path_named};
 use crate::reader::Entry;
@@ -12,9 +13,6 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 use tm_scheduler::verdict::{Change, ChangeKind};
-
-/// How git's list of what is in the index begins for a submodule.
-const SUBMODULE: &[u8] = b"160000 ";
 
 impl Repository {
     /// Returns the files that differ between two trees, or those of two commits; a renamed one counts as deleted and
@@ -296,19 +294,10 @@ impl Repository {
         }
         let git = |words| git(words).variable("GIT_INDEX_FILE", copy.as_os_str());
         // git would ask the one that is there what it holds, and that one has settings of its own, which may name programs.
-        let listing = git("ls-files --stage -z").bytes()?;
-        let submodules: Vec<u8> = fields(&listing)
-            .filter_map(|entry| {
-                entry
-                    .strip_prefix(SUBMODULE)?
-                    .splitn(2, |&byte| byte == b'\t')
-                    .nth(1)
-            })
-            .flat_map(|path| [path, b"\0"].concat())
-            .collect();
-        if !submodules.is_empty() {
+        let within = listed_repositories(git("ls-files --stage -z"))?;
+        if !within.is_empty() {
             git("update-index --skip-worktree -z --stdin")
-                .input(submodules)
+                .input(joined(&within))
                 .done()?;
         }
         git("add --all -- .")

@@ -244,16 +244,6 @@ impl Worktree {
             tree: self.tree()?,
         })
     }
-
-    /// Returns what was done here since a snapshot, but for some files: by the repository that has what was taken here, which
-    /// nobody else may have yet.
-    ///
-    /// # Errors
-    /// As `work_snapshot`.
-    pub fn work_since(&self, before: &WorkSnapshot, left_out: &[PathBuf]) -> Result<WorkChanges> {
-        let after = self.work_snapshot()?;
-        self.repository().work_between(before, &after, left_out)
-    }
 }
 
 /// Reads what `--numstat -z` says: how many lines are new and gone in each file; a binary file has none.

@@ -20,7 +20,7 @@ use tm_presets::LoopContext;
 use tm_scheduler::iteration::{AgentEnd, BacklogView, LoopInput, WorkChanges};
 use tm_scheduler::{AgentReport, AttemptNumber, Status, StopMode, Task, TaskId};
 use tm_store::run::AttemptDirectory;
-use tm_worktrees::{Error, GitInCheckout, WorkSnapshot};
+use tm_worktrees::{Error, GitInCheckout, WorkSnapshot, Worktree};
 use tokio::sync::watch;
 use tokio::task::block_in_place;
 
@@ -151,11 +151,9 @@ async fn work_since(
 ) -> Result<WorkChanges, StepError> {
     let before = before?;
     let work = with_setup(setup, move |setup| {
-        if let Some(worktree) = setup.place.worktree() {
-            return worktree.work_since(&before, &setup.left_out);
-        }
-        let repository = &setup.repository;
-        repository.work_between(&before, &repository.work_snapshot()?, &setup.left_out)
+        let worktree = setup.place.worktree();
+        let repository = worktree.map_or(&setup.repository, Worktree::repository);
+        repository.work_between(&before, &snapshot(setup)?, &setup.left_out)
     });
     work.await
 }

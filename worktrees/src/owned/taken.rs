@@ -3,8 +3,8 @@
 
 use super::{OwnedFolder, SHORT};
 use crate::files::{beginning, copy_with_time, replace};
-use crate::git::{Git, GitPlace, entry, fields, is_object_id, joined, path_of};
-use crate::indexed::{INDEX_BYTES, repositories};
+use crate::git::{Git, GitPlace, is_object_id, joined};
+use crate::indexed::{INDEX_BYTES, listed_repositories, repositories};
 use crate::{OrFailedTo as _, Result, TreeId};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -181,7 +181,7 @@ impl OwnedFolder {
     ) -> Result<T> {
         let all = || match repositories(index) {
             Some(found) => Ok(found),
-            None => repositories_by_git(git("ls-files --stage -z").reading()),
+            None => listed_repositories(git("ls-files --stage -z").reading()),
         };
         let update = |how: &str, paths: &[PathBuf]| {
             let call = git("update-index").arg(how);
@@ -238,11 +238,4 @@ pub(crate) fn last_of_log(log: &[u8]) -> Option<String> {
     let log = String::from_utf8_lossy(log);
     let id = log.lines().last()?.split(' ').nth(1)?;
     is_object_id(id).then(|| id.to_owned())
-}
-
-fn repositories_by_git(listing: Git) -> Result<Vec<PathBuf>> {
-    let listing = listing.bytes()?;
-    let entries = fields(&listing).filter_map(entry);
-    let within = entries.filter(|([mode, ..], _)| mode == "160000");
-    Ok(within.map(|(_, path)| path_of(path)).collect())
 }

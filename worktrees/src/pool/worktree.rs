@@ -81,7 +81,8 @@ impl Worktree {
         &self.base
     }
 
-    pub(crate) fn repository(&self) -> &Repository {
+    /// Returns the repository as it is seen from here: it has what was taken here, which nobody else may have yet.
+    pub fn repository(&self) -> &Repository {
         &self.folder.repository
     }
 

@@ -32,14 +32,14 @@ impl Repository {
         self.git_at_checkout(words).reading()
     }
 
-    /// A call of `status` in the user's checkout. Where agents write that, what lies in repositories within is not looked
-    /// at: git would ask each by its own settings, which name programs.
-    pub(crate) fn status(&self, words: &str) -> Git {
-        let status = self.git("status").line(words);
+    /// A call of `status` or `diff` on the files in the user's checkout. Where agents write that, what lies in repositories
+    /// within is not looked at: git would ask each by its own settings, which name programs.
+    pub(crate) fn git_comparing(&self, words: &str) -> Git {
+        let git = self.git(words);
         if self.environment.is_written_by_agents() {
-            status.arg("--ignore-submodules=dirty")
+            git.arg("--ignore-submodules=dirty")
         } else {
-            status
+            git
         }
     }
 

@@ -152,12 +152,14 @@ impl Repository {
         if self.own.is_some() {
             return Ok(self.clone());
         }
-        let own = OwnGit::open(folder, self)?;
-        Ok(Self {
+        let own = Arc::new(OwnGit::open(folder, self)?);
+        let kept = Self {
             environment: own.environment(&self.environment),
-            own: Some(Arc::new(own)),
+            own: Some(Arc::clone(&own)),
             ..self.clone()
-        })
+        };
+        kept.keep_addresses(&own)?;
+        Ok(kept)
     }
 
     /// Returns the repository with the settings that are kept in a folder; as it is where none are.
@@ -328,7 +330,7 @@ impl Repository {
     /// git refused.
     pub fn uncommitted(&self) -> Result<Vec<PathBuf>> {
         Ok(self
-            .status("")
+            .git_comparing("status")
             .statuses()
             .map_err(of_lfs)?
             .into_iter()

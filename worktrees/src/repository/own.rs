@@ -11,7 +11,6 @@ use crate::files::{Identity, beginning, create_folder, link, replace};
 use crate::quiet::LastStatus;
 use crate::reader::{HEAD_BYTES, Reader};
 use crate::reference_updates::ReferenceUpdates;
-use crate::repository::gitmodules::addresses_at_head;
 use crate::repository::own_objects::OwnObjects;
 use crate::repository::settings::{self, Settings};
 use crate::{Environment, Error, OrFailedTo as _, Repository, Result};
@@ -25,9 +24,6 @@ use std::sync::OnceLock;
 /// What is shared with the repository, as git's own linked folders share it.
 const SHARED: [&str; 3] = ["refs", "packed-refs", "logs"];
 const OBJECTS: &str = "objects";
-/// The file with the addresses of submodules that were named at the start.
-const ADDRESSES: &str = "addresses";
-const ADDRESSES_BYTES: usize = 1024 * 1024;
 /// A HEAD that names nothing: what is asked of the shared folder never asks where HEAD is.
 pub(crate) const NO_HEAD: &[u8] = b"ref: refs/heads/.invalid\n";
 
@@ -110,8 +106,6 @@ impl OwnGit {
                 &folder.join(settings::FOR_AGENTS),
                 settings.for_agents().as_bytes(),
             )?;
-            let addresses = addresses_at_head(repository)?;
-            replace(&folder.join(ADDRESSES), addresses.as_bytes())?;
             replace(&common.join("config"), settings.format().as_bytes())?;
             replace(&own.taken_settings(), settings.flat(repository).as_bytes())?;
         }
@@ -165,12 +159,6 @@ impl OwnGit {
     /// Links one thing in a git folder to the repository's.
     pub(crate) fn link(&self, name: &str, common: &Path) -> Result<()> {
         link(&self.common_dir.join(name), &common.join(name))
-    }
-
-    /// Returns the addresses that `.gitmodules` named at the start, one a line: agents write those of later trees.
-    pub(crate) fn addresses_at_start(&self) -> String {
-        let text = beginning(&self.folder.join(ADDRESSES), ADDRESSES_BYTES).unwrap_or_default();
-        String::from_utf8_lossy(&text).into_owned()
     }
 
     /// Tells whether the file that names other stores of objects is as it was.
