@@ -16,6 +16,9 @@ pub struct Sandbox {
     pub confinement: Confinement,
     /// The folder of the control group that it joins before it begins, which bounds its memory and its processes.
     pub group: Option<PathBuf>,
+    /// A number by which whoever has started it knows every process of it where it has no processes of its own (Landlock):
+    /// its limit for file locks, which the system goes by for nothing.
+    pub stamp: Option<u64>,
     /// This program.
     pub tm_program: PathBuf,
 }

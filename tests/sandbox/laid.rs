@@ -82,6 +82,7 @@ fn sandbox(root: &Path, mut view: View) -> Sandbox {
             limits: Limits::default(),
         },
         group: None,
+        stamp: None,
         tm_program: tm_binary(),
     }
 }

@@ -2,6 +2,7 @@
 
 mod further;
 mod groups;
+mod hidden;
 mod laid;
 mod levels;
 mod network;

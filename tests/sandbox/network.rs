@@ -101,6 +101,7 @@ impl Asking {
         }
         let sandbox = Sandbox {
             group: None,
+            stamp: None,
             level,
             confinement,
             tm_program,

@@ -3,7 +3,7 @@
 //! Agents write code, and tests run what they wrote, so neither is asked to keep to its place. Knows kinds of jobs and
 //! their folders, neither tasks nor what a job prints.
 
-use crate::process::{Caches, JobKind, Needs, TreeCommand};
+use crate::process::{Caches, JobKind, Needs, TreeCommand, stamp_of};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -122,6 +122,7 @@ impl Holding {
         let level = self.level.filter(|level| *level != Level::None)?;
         Some(Sandbox {
             group: None,
+            stamp: stamp_of(&command.env_markers).filter(|_| level == Level::Landlock),
             level,
             tm_program: self.tm_program.clone(),
             confinement: Confinement {

@@ -3,7 +3,7 @@
 //! Knows processes and nothing of agents, tests or results. A tree is a started program with every descendant, those
 //! in groups and sessions of their own included: killing the group is not enough, because programs start tools and
 //! daemons outside of it. Descendants are found by their parents, by links seen earlier, by the tree's marks in their
-//! environment, and, since this process adopts orphans, by having become its children.
+//! environment or on the process itself, and, since this process adopts orphans, by having become its children.
 
 mod attended;
 mod beginning;
@@ -17,10 +17,12 @@ mod ownership;
 mod program;
 mod registry;
 mod signal;
+mod stamp;
 mod starter;
 mod subreaper;
 mod table;
 mod tree;
+mod trees_by_mark;
 
 #[cfg(not(target_os = "linux"))]
 #[path = "table_ps.rs"]
@@ -39,6 +41,7 @@ pub use lineage::{Ancestor, lineage};
 pub use needs::{Besides, Caches, JobKind, Needs};
 pub use program::{RunningProgram, running};
 pub use registry::{env_markers_of, own_children_are};
+pub(crate) use stamp::stamp_of;
 pub use subreaper::become_subreaper;
 pub use tree::ProcessTree;
 

@@ -1,12 +1,14 @@
 //! Which process belongs to which tree.
 //!
 //! An orphan is found by what was seen of it before, by its group or session, or by its tree's marks. One that hid all
-//! three is left to the last tree that can have started it: killing it earlier could hit another attempt. Decides from
-//! one table for all trees at once, so that the work grows with the processes, not with processes times trees.
+//! three is left to the last tree that can have started it: killing it earlier could hit another attempt. A
+//! stamp, which nobody puts off, goes before all that. Decides from one table for all trees at once, so that the work grows
+//! with the processes, not with processes times trees.
 
 use super::lineage::variable_in;
 use super::registry::TreeId;
 use super::table::{Process, ProcessTable};
+use super::trees_by_mark::{Marks, Stamps};
 use super::{ProcessIdentity, SPARED};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -38,12 +40,18 @@ impl Leader {
 pub(super) struct Tree {
     pub(super) leader: Leader,
     /// Entries of an environment, `NAME=value`.
-    env_markers: Arc<[String]>,
+    pub(super) env_markers: Arc<[String]>,
+    /// What each of its processes is stamped with, where they are.
+    pub(super) stamp: Option<u64>,
     pub(super) known: BTreeSet<ProcessIdentity>,
 }
 
 impl Tree {
-    pub(super) fn new(leader: Leader, env_markers: &[(String, String)]) -> Self {
+    pub(super) fn new(
+        leader: Leader,
+        env_markers: &[(String, String)],
+        stamp: Option<u64>,
+    ) -> Self {
         let env_markers = env_markers
             .iter()
             .map(|(name, value)| format!("{name}={value}"))
@@ -51,6 +59,7 @@ impl Tree {
         Self {
             leader,
             env_markers,
+            stamp,
             known: BTreeSet::new(),
         }
     }
@@ -71,7 +80,7 @@ impl Tree {
     }
 
     /// When the first process of the tree was started; nothing of the tree is older.
-    fn started_at(&self) -> u64 {
+    pub(super) fn started_at(&self) -> u64 {
         self.leader.identity().map_or(0, |leader| leader.start_time)
     }
 
@@ -123,13 +132,26 @@ impl Own {
     }
 }
 
+/// What is read of one process when it is needed, which takes longer than all else; `None` for somebody else's.
+pub(super) struct Reading<'a> {
+    pub(super) environment: &'a dyn Fn(u32) -> Option<Vec<u8>>,
+    pub(super) stamp: &'a dyn Fn(u32) -> Option<u64>,
+}
+
+/// Whose processes are, as far as that is sure without a look at any environment.
+struct Links {
+    roots: BTreeMap<TreeId, BTreeSet<u32>>,
+    /// Those with a tree's stamp: whatever else speaks for another tree, they are that one's.
+    stamped: BTreeSet<u32>,
+}
+
 /// Everything that deciding who belongs where is based on.
 pub(super) struct Scene<'a> {
     own: Own,
     table: &'a ProcessTable,
     trees: &'a BTreeMap<TreeId, Tree>,
     first_start: u64,
-    environment: &'a dyn Fn(u32) -> Option<Vec<u8>>,
+    reading: Reading<'a>,
     /// The trees that remember a process.
     remembering: BTreeMap<ProcessIdentity, Vec<TreeId>>,
     leaders: BTreeSet<ProcessIdentity>,
@@ -143,7 +165,7 @@ impl<'a> Scene<'a> {
         table: &'a ProcessTable,
         trees: &'a BTreeMap<TreeId, Tree>,
         first_start: u64,
-        environment: &'a dyn Fn(u32) -> Option<Vec<u8>>,
+        reading: Reading<'a>,
     ) -> Self {
         let leaders: BTreeSet<_> = trees
             .values()
@@ -169,7 +191,7 @@ impl<'a> Scene<'a> {
             table,
             trees,
             first_start,
-            environment,
+            reading,
             remembering,
             leaders,
             starters,
@@ -178,13 +200,9 @@ impl<'a> Scene<'a> {
 
     /// Returns all processes of each tree, its leader included.
     pub(super) fn members(&self) -> BTreeMap<TreeId, Vec<Process>> {
-        let mut roots: BTreeMap<TreeId, BTreeSet<u32>> = self
-            .trees
-            .iter()
-            .map(|(id, tree)| (*id, tree.linked(self.table)))
-            .collect();
-        self.add_marked(&mut roots);
-        self.add_left(&mut roots);
+        let mut links = self.links(self.table.iter());
+        self.add_marked(&mut links);
+        self.add_left(&mut links);
         let is_other = |pid: &u32| *pid != self.own.pid;
         let members = |roots: BTreeSet<u32>| {
             self.table
@@ -195,14 +213,55 @@ impl<'a> Scene<'a> {
                 .copied()
                 .collect()
         };
-        roots
+        links
+            .roots
             .into_iter()
             .map(|(id, roots)| (id, members(roots)))
             .collect()
     }
 
+    /// Returns what is linked to each tree; the stamps of those of `read` are read that may have gone to another one.
+    fn links(&self, read: impl Iterator<Item = &'a Process>) -> Links {
+        let linked = |(id, tree): (&TreeId, &Tree)| (*id, tree.linked(self.table));
+        let mut roots: BTreeMap<TreeId, BTreeSet<u32>> = self.trees.iter().map(linked).collect();
+        let stamps = Stamps::of(self.trees);
+        let mut stamped = BTreeSet::new();
+        if stamps.by_stamp.is_empty() {
+            return Links { roots, stamped };
+        }
+        let linked = self
+            .table
+            .with_descendants(roots.values().flatten().copied().collect());
+        // A child has its parent's stamp; whoever has joined a group or lost its parent may be anybody's.
+        let is_read = |process: &&Process| {
+            let comes_from_linked =
+                process.parent != self.own.pid && linked.contains(&process.parent);
+            process.is_running()
+                && process.identity.pid != self.own.pid
+                && process.identity.start_time >= stamps.started_at
+                && !comes_from_linked
+                && !self.leaders.contains(&process.identity)
+        };
+        for process in read.filter(is_read) {
+            let pid = process.identity.pid;
+            let stamp = (self.reading.stamp)(pid);
+            let Some(owners) = stamp.and_then(|stamp| stamps.by_stamp.get(&stamp)) else {
+                continue;
+            };
+            stamped.insert(pid);
+            for (id, roots) in &mut roots {
+                if owners.contains(id) {
+                    roots.insert(pid);
+                } else {
+                    roots.remove(&pid);
+                }
+            }
+        }
+        Links { roots, stamped }
+    }
+
     /// Adds to each tree the processes that have its marks, but for those that another tree remembers.
-    fn add_marked(&self, roots: &mut BTreeMap<TreeId, BTreeSet<u32>>) {
+    fn add_marked(&self, Links { roots, stamped }: &mut Links) {
         let env_markers = Marks::of(self.trees);
         for process in self
             .table
@@ -216,12 +275,13 @@ impl<'a> Scene<'a> {
             };
             let pid = process.identity.pid;
             if process.identity.start_time < env_markers.started_at
+                || stamped.contains(&pid)
                 || only
                     .is_some_and(|only| roots.get(&only).is_some_and(|roots| roots.contains(&pid)))
             {
                 continue;
             }
-            let Some(environment) = (self.environment)(pid) else {
+            let Some(environment) = (self.reading.environment)(pid) else {
                 continue;
             };
             for id in env_markers.trees_of(&environment, self.trees) {
@@ -237,8 +297,8 @@ impl<'a> Scene<'a> {
     }
 
     /// Adds the unknown orphans to the one tree that can have started them; to every tree where none can.
-    fn add_left(&self, roots: &mut BTreeMap<TreeId, BTreeSet<u32>>) {
-        for orphan in self.unknown_orphans() {
+    fn add_left(&self, Links { roots, stamped }: &mut Links) {
+        for orphan in self.unknown_orphans(stamped) {
             let starters = self.starters_of(orphan.identity);
             if starters.len() > 1 {
                 continue;
@@ -263,13 +323,15 @@ impl<'a> Scene<'a> {
             .partition_point(|(from, _)| *from <= orphan.start_time)]
     }
 
-    fn unknown_orphans(&self) -> impl Iterator<Item = &Process> {
+    fn unknown_orphans(&self, stamped: &BTreeSet<u32>) -> impl Iterator<Item = &Process> {
         self.table
             .children(self.own.pid)
             .filter(|process| process.is_running() && self.own.adopted(process))
             .filter(|process| process.identity.start_time >= self.first_start)
+            .filter(|process| !stamped.contains(&process.identity.pid))
             .filter(|process| {
-                let environment = (self.environment)(process.identity.pid).unwrap_or_default();
+                let environment =
+                    (self.reading.environment)(process.identity.pid).unwrap_or_default();
                 variable_in(&environment, SPARED).is_none()
             })
     }
@@ -278,11 +340,12 @@ impl<'a> Scene<'a> {
     pub(super) fn observed(&self) -> BTreeMap<TreeId, BTreeSet<ProcessIdentity>> {
         let mut known: BTreeMap<TreeId, BTreeSet<ProcessIdentity>> = BTreeMap::new();
         let mut claimed = BTreeSet::new();
-        for (id, tree) in self.trees {
-            let members = self.table.with_descendants(tree.linked(self.table));
+        let Links { roots, stamped } = self.links(self.table.children(self.own.pid));
+        for (id, roots) in roots {
+            let members = self.table.with_descendants(roots);
             claimed.extend(members.iter().copied());
             known.insert(
-                *id,
+                id,
                 members
                     .iter()
                     .filter_map(|pid| self.table.get(*pid))
@@ -291,7 +354,7 @@ impl<'a> Scene<'a> {
             );
         }
         for orphan in self
-            .unknown_orphans()
+            .unknown_orphans(&stamped)
             .filter(|orphan| !claimed.contains(&orphan.identity.pid))
         {
             if let [(_, id)] = self.starters_of(orphan.identity) {
@@ -309,50 +372,6 @@ impl<'a> Scene<'a> {
             .filter(|process| !process.is_running() && !self.leaders.contains(&process.identity))
             .filter(move |process| self.own.adopted(process) || remembered(process))
             .map(|process| process.identity.pid)
-    }
-}
-
-/// The trees by one mark of each, the one that the fewest trees share.
-struct Marks<'a> {
-    by_mark: BTreeMap<&'a [u8], Vec<TreeId>>,
-    /// When the oldest tree with marks began.
-    started_at: u64,
-}
-
-impl<'a> Marks<'a> {
-    fn of(trees: &'a BTreeMap<TreeId, Tree>) -> Self {
-        let mut shared: BTreeMap<&[u8], u32> = BTreeMap::new();
-        for mark in trees.values().flat_map(|tree| tree.env_markers.iter()) {
-            *shared.entry(mark.as_bytes()).or_default() += 1;
-        }
-        let (mut by_mark, mut started_at) = (BTreeMap::<&[u8], Vec<TreeId>>::new(), u64::MAX);
-        for (id, tree) in trees {
-            // A tree without marks has nothing to find by them.
-            let Some(rarest) = tree
-                .env_markers
-                .iter()
-                .min_by_key(|mark| shared.get(mark.as_bytes()))
-            else {
-                continue;
-            };
-            by_mark.entry(rarest.as_bytes()).or_default().push(*id);
-            started_at = started_at.min(tree.started_at());
-        }
-        Self {
-            by_mark,
-            started_at,
-        }
-    }
-
-    /// Returns the trees all of whose marks are in an environment.
-    fn trees_of(&self, environment: &[u8], trees: &BTreeMap<TreeId, Tree>) -> BTreeSet<TreeId> {
-        let variables: BTreeSet<&[u8]> = environment.split(|&byte| byte == 0).collect();
-        let candidates = variables
-            .iter()
-            .filter_map(|variable| self.by_mark.get(variable))
-            .flatten();
-        let has_all = |id: &TreeId| trees.get(id).is_some_and(|tree| tree.marks(&variables));
-        candidates.copied().filter(has_all).collect()
     }
 }
 
@@ -380,11 +399,15 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        Tree::new(leader, &env_markers)
+        Tree::new(leader, &env_markers, None)
     }
 
     fn child(pid: u32, start_time: u64) -> Leader {
         Leader::Child(ProcessIdentity { pid, start_time })
+    }
+
+    fn stamped(leader: Leader, stamp: u64) -> Tree {
+        Tree::new(leader, &[], Some(stamp))
     }
 
     /// The numbers of the members of each tree, and of the processes whose environment was read.
@@ -393,33 +416,43 @@ mod tests {
         processes: &[Process],
         environments: &[(u32, &str)],
     ) -> (Vec<Vec<u32>>, Vec<u32>) {
+        let read = RefCell::new(Vec::new());
+        let environment = |pid: u32| {
+            read.borrow_mut().push(pid);
+            let of_pid = environments.iter().find(|(of, _)| *of == pid);
+            of_pid.map(|(_, text)| text.replace(' ', "\0").into_bytes())
+        };
+        let reading = Reading {
+            environment: &environment,
+            stamp: &|_| panic!("no tree has one"),
+        };
+        let members = scene(trees, processes, reading, |scene| pids(scene.members()));
+        (members, read.into_inner())
+    }
+
+    fn pids(members: BTreeMap<TreeId, Vec<Process>>) -> Vec<Vec<u32>> {
+        let of_tree = |members: Vec<Process>| members.iter().map(|one| one.identity.pid).collect();
+        members.into_values().map(of_tree).collect()
+    }
+
+    fn scene<Answer>(
+        trees: Vec<Tree>,
+        processes: &[Process],
+        reading: Reading<'_>,
+        ask: impl FnOnce(&Scene<'_>) -> Answer,
+    ) -> Answer {
         let table: ProcessTable = processes
             .iter()
             .copied()
             .chain([process(OWN, 1, OWN, 1)])
             .collect();
         let trees: BTreeMap<TreeId, Tree> = (1..).map(TreeId).zip(trees).collect();
-        let read = RefCell::new(Vec::new());
-        let environment = |pid: u32| {
-            read.borrow_mut().push(pid);
-            let text = environments
-                .iter()
-                .find(|(of, _)| *of == pid)
-                .map(|(_, text)| *text)?;
-            Some(text.replace(' ', "\0").into_bytes())
-        };
         let own = Own {
             pid: OWN,
             group: OWN,
             session: OWN,
         };
-        let members = Scene::new(own, &table, &trees, 0, &environment).members();
-        let numbers =
-            |members: Vec<Process>| members.iter().map(|process| process.identity.pid).collect();
-        (
-            members.into_values().map(numbers).collect(),
-            read.into_inner(),
-        )
+        ask(&Scene::new(own, &table, &trees, 0, reading))
     }
 
     #[test]
@@ -524,5 +557,91 @@ mod tests {
         let (members, read) = members(trees, &processes, &[]);
         assert!(members.iter().all(|members| members.len() == 1));
         assert_eq!(read, [] as [u32; 0]);
+    }
+
+    /// Two trees that began before what is looked for, and what has hidden from the second.
+    fn hidden() -> (Vec<Tree>, Vec<Process>) {
+        let trees = vec![stamped(child(200, 5), 7), stamped(child(300, 6), 8)];
+        let in_own_session = Process {
+            session: 400,
+            ..process(400, OWN, 400, 9)
+        };
+        let processes = vec![
+            process(200, OWN, 200, 5),
+            process(300, OWN, 300, 6),
+            in_own_session,
+            process(401, 400, 401, 10),
+            // In the group of the other tree's program, in that of this process, and with somebody who is no parent of it.
+            process(402, OWN, 200, 9),
+            process(403, OWN, OWN, 9),
+            process(404, 1, 404, 9),
+        ];
+        (trees, processes)
+    }
+
+    #[test]
+    fn a_stamp_goes_before_groups_memory_and_variables() {
+        let (mut trees, processes) = hidden();
+        trees[0].known.insert(processes[2].identity);
+        let read = RefCell::new(Vec::new());
+        let reading = Reading {
+            environment: &|_| Some(b"TM_SPARED=1".to_vec()),
+            stamp: &|pid| {
+                read.borrow_mut().push(pid);
+                Some(8)
+            },
+        };
+        let members = scene(trees, &processes, reading, |scene| pids(scene.members()));
+        assert_eq!(members, [vec![200], vec![300, 400, 401, 402, 403, 404]]);
+        assert_eq!(
+            read.into_inner(),
+            [400, 402, 403, 404],
+            "neither of programs nor of what surely comes from a member"
+        );
+    }
+
+    #[test]
+    fn an_orphan_with_the_stamp_of_no_tree_is_left_to_the_only_one_that_can_have_started_it() {
+        let (mut trees, processes) = hidden();
+        trees.truncate(1);
+        let reading = Reading {
+            environment: &|_| Some(Vec::new()),
+            stamp: &|_| Some(8),
+        };
+        let members = scene(trees, &processes, reading, |scene| pids(scene.members()));
+        assert_eq!(members, [vec![200, 400, 401, 402]]);
+    }
+
+    #[test]
+    fn a_stamped_orphan_is_remembered_by_its_tree_and_one_that_has_not_come_here_is_not_read() {
+        let (trees, processes) = hidden();
+        let reading = Reading {
+            environment: &|_| Some(Vec::new()),
+            stamp: &|pid| (pid != 404).then_some(8),
+        };
+        let numbers = |known: BTreeSet<ProcessIdentity>| known.iter().map(|one| one.pid).collect();
+        let observed: Vec<Vec<u32>> = scene(trees, &processes, reading, |scene| {
+            scene.observed().into_values().map(numbers).collect()
+        });
+        assert_eq!(observed, [vec![200], vec![300, 400, 401, 402, 403]]);
+    }
+
+    #[test]
+    fn what_is_stamped_is_found_by_a_tree_that_was_taken_over() {
+        let (_, processes) = hidden();
+        let trees = vec![
+            stamped(child(200, 5), 7),
+            stamped(Leader::Unknown, 8),
+            stamped(Leader::Unknown, 9),
+        ];
+        let reading = Reading {
+            environment: &|_| None,
+            stamp: &|pid| Some(if pid == 404 { 9 } else { 8 }),
+        };
+        let members = scene(trees, &processes, reading, |scene| pids(scene.members()));
+        assert_eq!(
+            members,
+            [vec![200], vec![300, 400, 401, 402, 403], vec![404]]
+        );
     }
 }

@@ -3,7 +3,7 @@
 //! One list for the process, because orphans of every tree become children of the same one. Who belongs where is
 //! decided in `ownership`.
 
-use super::ownership::{Leader, Own, Scene, Tree};
+use super::ownership::{Leader, Own, Reading, Scene, Tree};
 use super::system::LooksAtAll;
 use super::table::{Process, ProcessTable};
 use super::{ProcessIdentity, observer, signal, system};
@@ -33,8 +33,11 @@ impl Registry {
         })
     }
 
-    /// Tells whether variables of an orphan say that it is another tree's, and none of this one's.
-    fn is_of_another(&self, tree: &Tree, variables: &BTreeSet<&[u8]>) -> bool {
+    /// Tells whether an orphan is another tree's, and not this one's: by its stamp, or else by its variables.
+    fn is_of_another(&self, tree: &Tree, stamp: Option<u64>, variables: &BTreeSet<&[u8]>) -> bool {
+        if stamp.is_some() && self.trees.values().any(|other| other.stamp == stamp) {
+            return tree.stamp != stamp;
+        }
         !tree.marks(variables) && self.trees.values().any(|other| other.marks(variables))
     }
 }
@@ -217,6 +220,7 @@ pub(super) fn left(id: TreeId) -> Left {
                 .unwrap_or_default(),
         )
         .collect();
+    let stamp = tree.stamp;
     let known = tree.known.iter();
     let known = known.filter(|identity| **identity != leader && identity.is_alive());
     let is_left = |child: &Process| {
@@ -224,7 +228,9 @@ pub(super) fn left(id: TreeId) -> Left {
             signal::reap(child.identity.pid);
             return false;
         }
-        child.group != own.group || child.session != own.session
+        // Whoever has its stamp can have gone into the group of this process.
+        let is_stamped = || stamp.is_some() && system::most_locks(child.identity.pid) == stamp;
+        child.group != own.group || child.session != own.session || is_stamped()
     };
     let orphans = children
         .into_iter()
@@ -260,9 +266,10 @@ fn of_nobody_else(
         let environment =
             system::environment(orphan.identity.pid, Instant::now()).unwrap_or_default();
         let variables = environment.split(|&byte| byte == 0).collect();
+        let stamp = system::most_locks(orphan.identity.pid);
         let registry = registry();
         let tree = registry.trees.get(&id);
-        tree.is_some_and(|tree| registry.is_of_another(tree, &variables))
+        tree.is_some_and(|tree| registry.is_of_another(tree, stamp, &variables))
     };
     orphans
         .into_iter()
@@ -287,8 +294,11 @@ fn with_scene<Answer>(table: &ProcessTable, decide: impl FnOnce(&Scene<'_>) -> A
         session: pid,
     });
     let until = Instant::now() + BECOMING_LIMIT;
-    let environment = |pid: u32| system::environment(pid, until);
-    decide(&Scene::new(own, table, &trees, first_start, &environment))
+    let reading = Reading {
+        environment: &|pid| system::environment(pid, until),
+        stamp: &system::most_locks,
+    };
+    decide(&Scene::new(own, table, &trees, first_start, reading))
 }
 
 fn own() -> Option<Own> {

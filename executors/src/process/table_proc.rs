@@ -115,6 +115,19 @@ pub(super) fn working_folder(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
+/// Returns the most locks that a process may ever have, which is how it is stamped ([`super::stamp_of`]); `None` where
+/// there is no limit. Anybody may know, whosever process it is.
+pub(super) fn most_locks(pid: u32) -> Option<u64> {
+    parse_most_locks(&fs::read_to_string(format!("/proc/{pid}/limits")).ok()?)
+}
+
+/// Parses `/proc/<pid>/limits`, each line of which has a limit as it is, and as high as it may become.
+fn parse_most_locks(limits: &str) -> Option<u64> {
+    let mut lines = limits.lines();
+    let values = lines.find_map(|line| line.strip_prefix("Max file locks"))?;
+    values.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
 /// Reads a process's environment as `NAME=value` entries that end with a zero byte; `None` for somebody else's process.
 ///
 /// That of a process which is just becoming another program reads as empty: that is waited for until `until`.
@@ -202,17 +215,21 @@ fn parse_stat(pid: u32, stat: &[u8]) -> Option<Process> {
     let mut fields = str::from_utf8(stat.get(name_end + 1..)?)
         .ok()?
         .split_ascii_whitespace();
-    let state = match fields.next()? {
-        "Z" | "X" | "x" => ProcessState::Ended,
-        _ => ProcessState::Running,
-    };
+    let has_ended = matches!(fields.next()?, "Z" | "X" | "x");
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
     let session = fields.next()?.parse().ok()?;
+    // The first thread of a program may end long before the others.
+    let threads: u32 = fields.nth(13)?.parse().ok()?;
+    let state = if has_ended && threads <= 1 {
+        ProcessState::Ended
+    } else {
+        ProcessState::Running
+    };
     Some(Process {
         identity: ProcessIdentity {
             pid,
-            start_time: fields.nth(15)?.parse().ok()?,
+            start_time: fields.nth(1)?.parse().ok()?,
         },
         parent,
         group,
@@ -250,6 +267,22 @@ mod tests {
     fn ended_process_that_nobody_reaped_does_not_run() {
         let stat = b"77 (sh) Z 5 6 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4242 9 9";
         assert!(!parse_stat(77, stat).unwrap().is_running());
+    }
+
+    #[test]
+    fn process_whose_first_thread_ended_runs_as_long_as_another_does() {
+        let stat = b"77 (sh) Z 5 6 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 2 0 4242 9 9";
+        assert!(parse_stat(77, stat).unwrap().is_running());
+    }
+
+    #[test]
+    fn most_locks_are_those_that_may_never_be_more() {
+        let limits = "Limit                     Soft Limit           Hard Limit           Units     \n\
+                      Max address space         unlimited            unlimited            bytes     \n\
+                      Max file locks            12                   345                  locks     \n";
+        assert_eq!(parse_most_locks(limits), Some(345));
+        assert_eq!(parse_most_locks(&limits.replace("345", "unlimited")), None);
+        assert_eq!(parse_most_locks(""), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::beginning::Beginning;
 use super::ownership::{Leader, Tree};
 use super::registry::{self, Left, TreeId};
 use super::table::Process;
-use super::{ProcessIdentity, TreeCommand, become_subreaper, signal};
+use super::{ProcessIdentity, TreeCommand, become_subreaper, signal, stamp_of};
 use crate::Error;
 use rustix::process::Signal;
 use std::collections::BTreeSet;
@@ -58,7 +58,8 @@ impl ProcessTree {
     /// Starts a program as a tree of its own; must be called within a tokio runtime.
     pub fn spawn(command: &TreeCommand) -> Result<Self, Error> {
         become_subreaper()?;
-        let id = registry::add(Tree::new(Leader::Starting, &command.env_markers));
+        let stamp = command.sandbox.as_ref().and_then(|sandbox| sandbox.stamp);
+        let id = registry::add(Tree::new(Leader::Starting, &command.env_markers, stamp));
         let may_start =
             tm_faults::check("spawn: before").map_err(|source| command.not_started(source));
         match may_start.and_then(|()| command.spawn()) {
@@ -84,7 +85,7 @@ impl ProcessTree {
     pub fn adopt(leader: Option<ProcessIdentity>, env_markers: &[(String, String)]) -> Self {
         let known = leader.map_or(Leader::Unknown, Leader::Adopted);
         Self {
-            id: registry::add(Tree::new(known, env_markers)),
+            id: registry::add(Tree::new(known, env_markers, stamp_of(env_markers))),
             leader,
             state: State::Foreign,
             beginning: None,

@@ -45,6 +45,7 @@ impl Scene {
             folder,
             sandbox: Sandbox {
                 group: None,
+                stamp: None,
                 level,
                 confinement,
                 tm_program,

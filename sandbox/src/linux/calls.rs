@@ -85,6 +85,7 @@ calls! {
     FILE_SETATTR 469 469
     SETPRIORITY 141 140
     IOPRIO_SET 251 30
+    SETRLIMIT 160 164
     PRLIMIT 302 261
     SCHED_SETPARAM 142 118
     SCHED_SETSCHEDULER 144 119
@@ -158,6 +159,9 @@ const OF_PROCESSES: [(i64, u8); 6] = [
 /// `PRIO_USER` and `IOPRIO_WHO_USER`: all processes of a user, where 0 is whoever calls.
 const OF_USER: [(i64, u64); 2] = [(SETPRIORITY, 2), (IOPRIO_SET, 3)];
 
+/// `RLIMIT_LOCKS`, which is the stamp of a job's processes.
+const STAMP: u64 = 10;
+
 /// From here on numbers are those of the x32 interface.
 #[cfg(target_arch = "x86_64")]
 const X32: u32 = 0x4000_0000;
@@ -224,6 +228,9 @@ fn among_others() -> io::Result<()> {
         let all = rule(&[(0, Op::Eq, of_user)])?;
         of_others.entry(call).or_default().push(all);
     }
+    of_others.insert(SETRLIMIT, vec![rule(&[(0, Op::Eq, STAMP)])?]);
+    let of_limits = of_others.entry(PRLIMIT).or_default();
+    of_limits.push(changing_stamp()?);
     apply(of_others, Errno::PERM)
 }
 
@@ -289,6 +296,15 @@ fn rule(conditions: &[(u8, Op, u64)]) -> io::Result<SeccompRule> {
         .collect::<Result<_, _>>()
         .map_err(io::Error::other)?;
     SeccompRule::new(conditions).map_err(io::Error::other)
+}
+
+/// The address of a new limit has two halves; without one the call only reads.
+fn changing_stamp() -> io::Result<SeccompRule> {
+    let of_stamp = SeccompCondition::new(1, Len::Dword, Op::Eq, STAMP);
+    let changes = SeccompCondition::new(2, Len::Qword, Op::Ne, 0);
+    of_stamp
+        .and_then(|of_stamp| SeccompRule::new(vec![of_stamp, changes?]))
+        .map_err(io::Error::other)
 }
 
 fn apply(rules: BTreeMap<i64, Vec<SeccompRule>>, answer: Errno) -> io::Result<()> {

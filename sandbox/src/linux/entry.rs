@@ -33,6 +33,8 @@ pub(super) struct Entry {
     told: Option<RawFd>,
     /// Whether it lays most of the view itself.
     lays: bool,
+    /// The number by which its processes are known.
+    stamp: Option<u64>,
 }
 
 impl Entry {
@@ -41,12 +43,14 @@ impl Entry {
         confinement: Confinement,
         told: Option<RawFd>,
         lays: bool,
+        stamp: Option<u64>,
     ) -> Self {
         Self {
             level,
             confinement,
             told,
             lays,
+            stamp,
         }
     }
 
@@ -73,6 +77,9 @@ impl Entry {
         layers::give_up_capabilities()?;
         landlock::restrict(self.level, &self.confinement)?;
         limits::set(self.confinement.limits)?;
+        if let Some(stamp) = self.stamp {
+            limits::stamp(stamp)?;
+        }
         calls::filter(self.level, &self.confinement)
     }
 

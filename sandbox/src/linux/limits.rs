@@ -1,6 +1,7 @@
 //! What a process may use up, by the limits that its children inherit.
 
 use crate::Limits;
+use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -57,4 +58,17 @@ pub(super) fn set(limits: Limits) -> io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// Stamps this process and all that come from it by a limit that the kernel knows and goes by for nothing.
+pub(super) fn stamp(number: u64) -> io::Result<()> {
+    let limit = Rlimit {
+        current: Some(number),
+        maximum: Some(number),
+    };
+    match setrlimit(Resource::Locks, limit) {
+        // Whoever started tm has lowered it, or holds tm itself and knows its processes by it.
+        Err(Errno::PERM) => Ok(()),
+        set => Ok(set?),
+    }
 }

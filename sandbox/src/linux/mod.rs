@@ -79,7 +79,7 @@ pub fn line(
     line.extend(held);
     line.push(sandbox.tm_program.clone().into());
     line.push(ENTRY.into());
-    line.push(Entry::new(sandbox.level, confinement, told, lays).to_argument()?);
+    line.push(Entry::new(sandbox.level, confinement, told, lays, sandbox.stamp).to_argument()?);
     line.extend(sockets.into_iter().map(PathBuf::into_os_string));
     line.push(BEFORE_PROGRAM.into());
     line.extend(command);

@@ -21,6 +21,7 @@ pub fn find(wanted: Wanted, confinement: &Confinement, tm_program: &Path) -> Fou
     for level in tried {
         let sandbox = Sandbox {
             group: None,
+            stamp: None,
             level: *level,
             confinement: confinement.clone(),
             tm_program: tm_program.to_owned(),
