@@ -7,6 +7,7 @@ mod built;
 mod content;
 mod doctor;
 mod kinds;
+mod lfs;
 mod loops;
 mod projects;
 mod python;

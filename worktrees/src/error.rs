@@ -190,6 +190,11 @@ pub enum Error {
         "check out files that Git LFS keeps: {0}; `git lfs fetch --all` brings them, `worktree.lfs: off` does without"
     )]
     LfsObjects(String),
+    /// A file of a tree that is not the user's is kept by Git LFS elsewhere.
+    #[error(
+        "check out `{0}`, which Git LFS keeps: it is not here, and nothing is fetched for what agents wrote; `git lfs fetch --all` brings what its server has, `worktree.lfs: off` does without"
+    )]
+    LfsNotHere(String),
     /// A pattern for paths can't be read.
     #[error("read the pattern `{pattern}`")]
     Pattern {
@@ -257,6 +262,7 @@ impl Error {
             | Self::ObjectsNotAsNamed { .. }
             | Self::LfsMissing
             | Self::LfsObjects { .. }
+            | Self::LfsNotHere { .. }
             | Self::Submodule { .. } => true,
             _ => self
                 .words()
@@ -268,7 +274,10 @@ impl Error {
     pub const fn is_of_content(&self) -> bool {
         matches!(
             self,
-            Self::LfsMissing | Self::LfsObjects { .. } | Self::Submodule { .. }
+            Self::LfsMissing
+                | Self::LfsObjects { .. }
+                | Self::LfsNotHere { .. }
+                | Self::Submodule { .. }
         )
     }
 

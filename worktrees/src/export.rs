@@ -22,7 +22,11 @@ impl Repository {
         };
         git("read-tree").arg(&tree.0).done()?;
         let prefix = format!("--prefix={}/", folder.display());
-        git("checkout-index --all --force").arg(prefix).done()?;
+        let orders = self.orders_to_lfs(tree)?;
+        self.writing_lfs(|| {
+            let git = orders.to(git(""));
+            git.line("checkout-index --all --force").arg(&prefix).done()
+        })?;
         drop(scratch);
         make_read_only(folder)
     }

@@ -185,6 +185,12 @@ impl Git {
         self
     }
 
+    /// Adds a setting for this call, which is no word of it.
+    pub(crate) fn setting(mut self, setting: &str) -> Self {
+        self.command.args(["-c", setting]);
+        self
+    }
+
     /// Sets a variable for this call.
     pub(crate) fn variable(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);

@@ -16,7 +16,6 @@ use crate::clean::{KnownFiles, clean};
 use crate::files::Identity;
 use crate::git::{Git, GitPlace, fields, joined, path_of};
 use crate::indexed::{Known, leave_its_moment};
-use crate::repository::of_lfs;
 use crate::repository::own::OwnGit;
 use crate::{Error, OrFailedTo as _, Repository, Result, RunHooks, TreeId};
 use git_files::{Record, own_folder, own_git};
@@ -181,7 +180,8 @@ impl OwnedFolder {
             .collect();
         let files = clean(&self.path, &known, &kept)?;
         if files != KnownFiles::AsIndexed || held != Some(&tree) {
-            self.switch(commit, files)?;
+            self.repository
+                .writing_lfs(|| self.switch(commit, &tree, files))?;
         }
         self.bring_submodules(&tree)?;
         self.set_head(head)?;
@@ -190,13 +190,14 @@ impl OwnedFolder {
 
     /// Has git write the files of a commit. Where all of them are as the index knows them, those that differ between the
     /// two trees are all that it looks at.
-    fn switch(&self, commit: &CommitId, files: KnownFiles) -> Result<()> {
+    fn switch(&self, commit: &CommitId, tree: &TreeId, files: KnownFiles) -> Result<()> {
+        let orders = self.repository.orders_to_lfs(tree)?;
         let read_tree = |how| {
-            self.git("read-tree")
-                .args([how, "-u"])
+            orders
+                .to(self.git(""))
+                .args(["read-tree", how, "-u"])
                 .commit(commit)
                 .done()
-                .map_err(of_lfs)
         };
         let switched = match files {
             KnownFiles::AsIndexed => read_tree("-m").or_else(|_| read_tree("--reset")),

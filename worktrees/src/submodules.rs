@@ -12,8 +12,8 @@ use crate::files::{copy_with_time, create_folder, replace};
 use crate::git::{Git, GitPlace, entry, fields, path_of};
 use crate::indexed::Known;
 use crate::owned::OwnedFolder;
-use crate::repository::is_plain;
 use crate::repository::own::OwnGit;
+use crate::repository::{OrdersToLfs, is_plain, not_here};
 use crate::{Error, OrFailedTo as _, Repository, Result, TreeId};
 use named::{Saying, resolved};
 use sha2::{Digest as _, Sha256};
@@ -214,10 +214,12 @@ impl OwnedFolder {
             Known::default()
         };
         let _all_are_looked_at = clean(&root, &known, &[])?;
-        git()
+        OrdersToLfs::asking_nobody()
+            .to(git())
             .line("read-tree --reset -u")
             .commit(&submodule.commit)
-            .done()?;
+            .done()
+            .map_err(not_here)?;
         self.publish_submodule(store, submodule, &index)
     }
 

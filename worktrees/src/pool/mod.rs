@@ -104,6 +104,7 @@ impl WorktreePool {
         // git names worktrees by their real paths.
         let folder = folder.canonicalize().or_failed_to("find", folder)?;
         let repository = repository.with_settings_kept_in(&folder.join(KEPT_SETTINGS))?;
+        let repository = repository.fetching_anew();
         let entries = std::fs::read_dir(&folder).or_failed_to("read", &folder)?;
         let number = |name: &str| {
             name.strip_prefix(OF_JUDGE)

@@ -1,11 +1,11 @@
 //! What belongs to a tree and lies in no object of the repository, files that Git LFS keeps and submodules, and the filters
 //! that a checkout of it needs. Looks names up and starts nothing.
 
-use crate::error::says_trouble_of_disk;
+use super::lfs::lfs_settings;
 use crate::indexed::is_attributes;
 use crate::library::NESTED;
 use crate::reader::Entry;
-use crate::{Environment, Error, PathPatterns, Repository, Result, TreeId};
+use crate::{PathPatterns, Repository, Result, TreeId};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -97,79 +97,11 @@ impl Repository {
         }
         Ok(content)
     }
-
-    /// Refuses a tree whose files can't be written as they are, because the program that keeps them is not there.
-    pub(crate) fn assert_lfs(&self, tree: &TreeId) -> Result<()> {
-        let lfs = self.content_rules.lfs;
-        if lfs == Bring::Off || !self.content_of(tree)?.has_lfs || is_lfs_there() {
-            return Ok(());
-        }
-        Err(Error::LfsMissing)
-    }
 }
 
 /// Whether a line of attributes gives files to LFS.
 fn is_of_lfs(line: &str) -> bool {
     !line.trim_start().starts_with('#') && line.split_whitespace().any(|word| word == "filter=lfs")
-}
-
-/// Whether the program is in the search path.
-pub(crate) fn is_lfs_there() -> bool {
-    Environment::default().finds("git-lfs")
-}
-
-/// Returns what git's own settings say of LFS on top of the user's: `None` where those count.
-pub(crate) fn lfs_settings(rules: ContentRules) -> Option<&'static str> {
-    match (rules.lfs, is_lfs_there()) {
-        // Whoever has never run `git lfs install` has no filter.
-        (Bring::Auto | Bring::On, true) => Some(
-            "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge = git-lfs smudge -- %f\n\
-             \tprocess = git-lfs filter-process\n\trequired = true\n",
-        ),
-        (Bring::Auto | Bring::On, false) => None,
-        (Bring::Off, true) => Some(
-            "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge = git-lfs smudge --skip -- %f\n\
-             \tprocess = git-lfs filter-process --skip\n\trequired = true\n",
-        ),
-        (Bring::Off, false) => {
-            Some("[filter \"lfs\"]\n\tclean =\n\tsmudge =\n\tprocess =\n\trequired = false\n")
-        }
-    }
-}
-
-/// Says that it is LFS which could not bring a file, where it is.
-pub(crate) fn of_lfs(error: Error) -> Error {
-    match error {
-        Error::Git { message, .. } if is_of_filter(&message) && !is_lfs_there() => {
-            Error::LfsMissing
-        }
-        Error::Git { message, .. } if is_of_filter(&message) && !says_trouble_of_disk(&message) => {
-            Error::LfsObjects(told(&message))
-        }
-        error => error,
-    }
-}
-
-fn is_of_filter(message: &str) -> bool {
-    ["smudge filter lfs failed", "filter-process", "git-lfs"]
-        .iter()
-        .any(|word| message.contains(word))
-}
-
-/// The lines that say why, without those that say where to look for more.
-fn told(message: &str) -> String {
-    let is_said_besides = |line: &str| {
-        ["Errors logged", "hint:", "Use `git lfs logs"]
-            .iter()
-            .any(|words| line.starts_with(words))
-    };
-    message
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !is_said_besides(line))
-        .take(6)
-        .collect::<Vec<_>>()
-        .join("; ")
 }
 
 /// Tells whether a path is one that a tree may have: relative, and nothing that leads up.

@@ -3,6 +3,7 @@
 mod calls;
 mod content;
 pub(crate) mod gitmodules;
+mod lfs;
 #[cfg_attr(not(target_os = "linux"), path = "no_new_names.rs")]
 mod new_names;
 pub(crate) mod own;
@@ -11,8 +12,10 @@ mod places;
 pub(crate) mod settings;
 pub(crate) mod watched;
 
+pub(crate) use content::is_plain;
 pub use content::{ContentAtHead, ContentRules, FilterNeed};
-pub(crate) use content::{is_plain, lfs_settings, of_lfs};
+use lfs::LfsState;
+pub(crate) use lfs::{OrdersToLfs, lfs_settings, not_here, of_lfs};
 
 use crate::asked::Asking;
 use crate::left_locks::{LeftLock, left_locks};
@@ -53,6 +56,8 @@ pub struct Repository {
     /// What is brought into checkouts besides files of trees, and what trees say of it.
     pub(crate) content_rules: ContentRules,
     pub(crate) known_content: KnownContent,
+    /// What is fetched of files that LFS keeps.
+    lfs: Arc<LfsState>,
 }
 
 impl Repository {
@@ -93,6 +98,7 @@ impl Repository {
             is_unsigned: false,
             content_rules: ContentRules::default(),
             known_content: KnownContent::default(),
+            lfs: Arc::default(),
         };
         repository.name_somebody()?;
         Ok(repository)
@@ -185,6 +191,14 @@ impl Repository {
         Self {
             content_rules,
             ..self.clone()
+        }
+    }
+
+    /// Returns the repository where nothing is fetched yet of files that LFS keeps, and nobody has said for what.
+    pub(crate) fn fetching_anew(self) -> Self {
+        Self {
+            lfs: Arc::default(),
+            ..self
         }
     }
 

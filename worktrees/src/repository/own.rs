@@ -124,7 +124,7 @@ impl OwnGit {
             };
         }
         let mut text = settings::with_own_paths(&own.common_dir, folder, &own.hooks);
-        text.push_str(super::content::lfs_settings(repository.content_rules).unwrap_or_default());
+        text.push_str(super::lfs_settings(repository.content_rules).unwrap_or_default());
         replace(&own.settings_file(), text.as_bytes())?;
         own.share(&common)?;
         own.put_alternates_back()?;
