@@ -5,6 +5,7 @@ mod groups;
 mod laid;
 mod levels;
 mod network;
+mod of_git;
 mod refused;
 mod secrets;
 mod setup;

@@ -3,6 +3,7 @@
 mod calls;
 mod content;
 pub(crate) mod gitmodules;
+mod held_filters;
 #[cfg_attr(not(target_os = "linux"), path = "no_new_names.rs")]
 mod new_names;
 pub(crate) mod own;
@@ -13,6 +14,7 @@ pub(crate) mod watched;
 
 pub use content::{ContentAtHead, ContentRules, FilterNeed};
 pub(crate) use content::{is_plain, lfs_settings, of_lfs};
+pub use held_filters::{FilterHolder, HeldFilters};
 
 use crate::asked::Asking;
 use crate::left_locks::{LeftLock, left_locks};
@@ -53,6 +55,8 @@ pub struct Repository {
     /// What is brought into checkouts besides files of trees, and what trees say of it.
     pub(crate) content_rules: ContentRules,
     pub(crate) known_content: KnownContent,
+    /// Who holds the commands of the user's filters in checkouts of tm's own.
+    pub(crate) filter_holder: Option<FilterHolder>,
 }
 
 impl Repository {
@@ -93,6 +97,7 @@ impl Repository {
             is_unsigned: false,
             content_rules: ContentRules::default(),
             known_content: KnownContent::default(),
+            filter_holder: None,
         };
         repository.name_somebody()?;
         Ok(repository)
@@ -184,6 +189,15 @@ impl Repository {
     pub fn with_content(&self, content_rules: ContentRules) -> Self {
         Self {
             content_rules,
+            ..self.clone()
+        }
+    }
+
+    /// Returns the repository whose filters are held by somebody in the checkouts that are made of it from now on.
+    #[must_use]
+    pub fn with_held_filters(&self, holder: FilterHolder) -> Self {
+        Self {
+            filter_holder: Some(holder),
             ..self.clone()
         }
     }
