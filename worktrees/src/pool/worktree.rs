@@ -318,6 +318,10 @@ impl Worktree {
             message,
         };
         let run = run.map(|run| crate::hooks::run(&self.folder, &commit, run));
+        if run.is_some() {
+            // Whatever they say, they had a git folder of their own.
+            self.show_at_branch()?;
+        }
         let Hooked { tree, message } = run.transpose()?.unwrap_or_else(unhooked);
         if tree != captured.tree {
             staged(&tree)?;

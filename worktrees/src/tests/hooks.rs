@@ -74,6 +74,23 @@ fn hooks_are_run_on_the_tree_and_a_refusal_brings_their_words() {
 }
 
 #[test]
+fn a_worktree_whose_rest_a_hook_refuses_is_as_it_was() {
+    let scene = Scene::new();
+    let hooks = scene.folder.path().join("checkout/.git/hooks");
+    hook(&hooks.join("pre-commit"), "#!/bin/sh\nexit 1\n");
+    let scene = scene.anew();
+    let worktree = scene.check_out("tm/loop", &scene.head());
+    write(&worktree.path().join("b.txt"), "b");
+    let rest = || worktree.commit_rest(&PathPatterns::default(), "rest", Some(&mut unheld));
+    for _ in 0..2 {
+        assert!(matches!(rest(), Err(Error::HookRefused { .. })));
+        let git = scene.repository.git_in(worktree.path());
+        let head = git.line("rev-parse --abbrev-ref HEAD").text();
+        assert_eq!(head.expect("git works there"), "tm/loop");
+    }
+}
+
+#[test]
 fn what_hooks_stage_and_say_is_another_tree_and_message_on_the_tasks_branch() {
     let scene = Scene::new();
     let hooks = scene.folder.path().join("checkout/.git/hooks");
