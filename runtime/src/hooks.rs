@@ -6,6 +6,7 @@ use crate::{Checkouts, StepError, environment};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 use tm_config::{RunsOn, Settings};
 use tm_executors::engine::{Executor, JobEnd};
 use tm_executors::environment::{CommandEnvironment, EnvironmentRules};
@@ -113,7 +114,11 @@ impl HookRunner {
         let temporary = self.executor.temporary_folder();
         let environment = CommandEnvironment::fresh_in(&temporary, &self.rules.environment)
             .map_err(failed("make an environment for what writes"))?;
-        let command = self.tree_command(call, &environment);
+        let mut command = self.tree_command(call, &environment);
+        if self.executor.holding().is_some_and(|held| !held.layers()) {
+            own_index(&mut command)
+                .map_err(failed("copy the index of pre-commit for what writes"))?;
+        }
         let end = self.executor.run(&command, self.rules.limit).await?;
         let printed = tm_untrusted::read_end(&self.log, OUTPUT_BYTES).map_err(failed("read"))?;
         let mut output = String::from_utf8_lossy(&printed).into_owned();
@@ -165,5 +170,62 @@ impl HookRunner {
             needs: Some(environment.needs(JobKind::Hooks, besides)),
             ..TreeCommand::default()
         }
+    }
+}
+
+/// Where the framework of hooks called pre-commit keeps what it has installed, by an index that it writes each time. Where
+/// nothing can lie on top of that, it has a copy of the index, which names the rest by where it is.
+const PRE_COMMIT_HOME: &str = "PRE_COMMIT_HOME";
+/// A longer file is none of an index.
+const INDEX_BYTES: u64 = 64 * 1024 * 1024;
+
+fn own_index(command: &mut TreeCommand) -> io::Result<()> {
+    let Some(needs) = &mut command.needs else {
+        return Ok(());
+    };
+    let is_named = |(name, _): &&mut (OsString, OsString)| name == PRE_COMMIT_HOME;
+    let Some((_, home)) = command.environment.iter_mut().find(is_named) else {
+        return Ok(());
+    };
+    let copy = needs.own_folder.join("pre-commit");
+    fs::create_dir(&copy)?;
+    let installed = PathBuf::from(std::mem::replace(home, copy.clone().into()));
+    for file in tm_untrusted::entries(&installed) {
+        if file.file_type().is_ok_and(|kind| kind.is_file()) {
+            let content = tm_untrusted::read_own(&file.path(), INDEX_BYTES)?;
+            fs::write(copy.join(file.file_name()), content)?;
+        }
+    }
+    needs.besides.read.push(installed);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_index_of_pre_commit_is_the_hooks_own_and_names_what_is_installed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let installed = folder.path().join("installed");
+        fs::create_dir_all(installed.join("repo")).expect("made");
+        fs::write(installed.join("db.db"), "index").expect("written");
+        let environment = CommandEnvironment::fresh_in(folder.path(), &EnvironmentRules::default());
+        let environment = environment.expect("an environment");
+        let mut command = TreeCommand {
+            environment: vec![(PRE_COMMIT_HOME.into(), installed.clone().into())],
+            needs: Some(environment.needs(JobKind::Hooks, Besides::default())),
+            ..TreeCommand::default()
+        };
+        own_index(&mut command).expect("copied");
+        let own = PathBuf::from(&command.environment[0].1);
+        let needs = command.needs.expect("needs");
+        assert!(own.starts_with(&needs.own_folder), "{own:?}");
+        assert_eq!(
+            fs::read_to_string(own.join("db.db")).expect("a copy"),
+            "index"
+        );
+        assert!(!own.join("repo").exists());
+        assert_eq!(needs.besides.read, [installed]);
     }
 }
