@@ -30,9 +30,11 @@ mod words;
 use commands::{Arguments, Perform as _};
 use failure::Result;
 use invocation::Invocation;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{ExitCode, ExitStatus};
 use std::time::Duration;
+use tm_executors::engine::{FILTER, run_filter};
 
 #[cfg(not(unix))]
 compile_error!("tm runs on Linux and macOS; on Windows, use it within WSL");
@@ -61,15 +63,28 @@ fn main() -> ExitCode {
 /// before anything else, since what holds it is put on one thread.
 fn held_program() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next()? != tm_sandbox::ENTRY {
-        return None;
-    }
-    let Err(error) = tm_sandbox::enter(&arguments.collect::<Vec<_>>()) else {
-        return Some(ExitCode::SUCCESS);
+    let word = arguments.next()?;
+    let arguments: Vec<OsString> = arguments.by_ref().collect();
+    let done = match (word.to_str()?, arguments.as_slice()) {
+        (tm_sandbox::ENTRY, arguments) => tm_sandbox::enter(arguments).map(|()| ExitCode::SUCCESS),
+        (FILTER, [held, command, words @ ..]) => {
+            run_filter(Path::new(held), command, words).map(code_of)
+        }
+        _ => return None,
+    };
+    let error = match done {
+        Ok(code) => return Some(code),
+        Err(error) => error,
     };
     say!("error: {error}");
     // As shells do where a program can't be started.
     Some(ExitCode::from(127))
+}
+
+/// The exit code of a program as this one's.
+fn code_of(ended: ExitStatus) -> ExitCode {
+    let code = ended.code().and_then(|code| u8::try_from(code).ok());
+    code.map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 /// Performs the command; the process has this one runtime.

@@ -9,6 +9,7 @@ use crate::notice::Notice;
 use crate::project::Project;
 use std::time::Instant;
 use tm_config::CommitHooks;
+use tm_runtime::HookRules;
 use tm_runtime::preflight::try_hooks as try_hooks_of_commit;
 use tm_worktrees::{FoundHook, HookState, Signing};
 
@@ -91,7 +92,8 @@ pub async fn try_hooks(project: &Project) -> Result<Option<Trial>, Error> {
     project.tell(&Notice::TriesHooks);
     let (base, begun) = (project.repository.resolve("HEAD")?, Instant::now());
     let judging = Judging::open(project, "doctor", base.clone())?;
-    let tried = try_hooks_of_commit(&base, &message, &judging.result_cache).await;
+    let rules = HookRules::of(&project.loaded.settings);
+    let tried = try_hooks_of_commit(&base, &message, rules, &judging.result_cache).await;
     project.warn(&judging.result_cache.close().await);
     let refused = tried.map_err(Error::unjudged("try the hooks"))?;
     let took = begun.elapsed().as_secs_f64();

@@ -11,7 +11,8 @@ use tm_executors::process::own_children_are;
 use tm_runtime::autopilot::{self, Environment};
 use tm_runtime::kubernetes::PodsOf;
 use tm_runtime::{
-    JournalHeader, Replayed, RunBacklog, home, home_of_checkout, now, reach_of_unheld, replay,
+    JournalHeader, Replayed, RunBacklog, filter_holder, home, home_of_checkout, now,
+    reach_of_unheld, replay,
 };
 use tm_scheduler::{AtBreaker, RunId, Tag};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
@@ -192,9 +193,15 @@ impl Project {
 
     /// Opens the worktrees of a run, or of something else that has a name of its own.
     pub(crate) fn worktrees(&self, name: &str) -> Result<WorktreePool, tm_worktrees::Error> {
-        let folder = self.directory.worktrees_folder().join(name);
+        self.worktrees_in(&self.directory.worktrees_folder().join(name))
+    }
+
+    /// Opens the worktrees in a folder.
+    pub(crate) fn worktrees_in(&self, folder: &Path) -> Result<WorktreePool, tm_worktrees::Error> {
         own_children_are(staying_processes);
-        WorktreePool::open(&self.repository, &folder)
+        let settings = &self.loaded.settings;
+        let holder = filter_holder(&self.directory, &self.repository, settings);
+        WorktreePool::open(&self.repository.with_held_filters(holder), folder)
     }
 
     /// Returns the folder of all worktrees, by its real path, as git names it.

@@ -1,5 +1,6 @@
 //! How the settings have the jobs of a project held, and what of that works here.
 
+use crate::environment;
 use crate::kubernetes::{self, PodsOf};
 use crate::launchers::Launchers;
 use std::collections::BTreeMap;
@@ -12,11 +13,14 @@ use tm_config::{
 };
 use tm_executors::engine::node::RemoteEngine;
 use tm_executors::engine::slurm::{SlurmJobs, SlurmLauncher, SlurmRequest, SlurmRequests};
-use tm_executors::engine::{Executor, Holding, Secret, find_level};
+use tm_executors::engine::{Executor, FILTER, Holding, Secret, find_level};
 use tm_executors::process::{Besides, JobKind};
 use tm_sandbox::{Found, Level, Limits, Network, Wanted};
 use tm_store::run::ProjectDirectory;
-use tm_worktrees::{GitOfCommands, PrivateGit, Repository, common_dir_around, git_of_commands};
+use tm_worktrees::{
+    FilterHolder, GitOfCommands, HeldFilters, PrivateGit, Repository, common_dir_around,
+    git_of_commands,
+};
 
 /// What of a repository's git folder every job may read: what its history is made of, and neither settings nor hooks.
 const HISTORY: [&str; 6] = [
@@ -65,6 +69,25 @@ pub fn starting_on(
     let temporary = project.temporary_folder();
     fs::create_dir_all(&temporary)?;
     Ok(executor.with_temporary_folder(temporary.canonicalize()?))
+}
+
+/// Returns what says how the commands of the user's filters are held in checkouts of tm's own: as tests are.
+pub fn filter_holder(
+    project: &ProjectDirectory,
+    repository: &Repository,
+    settings: &Settings,
+) -> FilterHolder {
+    let (project, repository) = (project.clone(), repository.clone());
+    let settings = settings.clone();
+    FilterHolder::new(move || {
+        let executor = executor(&project, &repository, &settings);
+        let told = executor.held_filters(&environment(&settings.test))?;
+        Some(HeldFilters {
+            program: executor.holding()?.tm_program.clone(),
+            word: FILTER,
+            told,
+        })
+    })
 }
 
 /// The engine that has Slurm start jobs.
@@ -160,6 +183,7 @@ fn holding(
             (JobKind::Agent, of_agents(sandbox.agents.network)),
             (JobKind::Setup, network(sandbox.setup.network)),
             (JobKind::Tests, network(sandbox.tests.network)),
+            (JobKind::Hooks, network(sandbox.tests.network)),
         ]),
     })
 }

@@ -12,6 +12,7 @@ mod clock;
 mod conventional;
 mod error;
 mod holding;
+mod hooks;
 pub mod kubernetes;
 mod launchers;
 pub mod loops;
@@ -29,7 +30,8 @@ mod waves;
 pub use checkouts::{Checkouts, preparation};
 pub use clock::now;
 pub use error::Error;
-pub use holding::{executor, git_around, reach_of_unheld, starting_on};
+pub use holding::{executor, filter_holder, git_around, reach_of_unheld, starting_on};
+pub use hooks::HookRules;
 pub use proving::{Parts, RedCommit, TestResultCache, Work, prove, red_commit};
 pub use run_event::RunEvent;
 pub use setup::{

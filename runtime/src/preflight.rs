@@ -8,6 +8,7 @@
 
 use crate::checkouts::NotReady;
 use crate::checkouts::preparation::SetupFailed;
+use crate::hooks::{HookRules, HookTrouble};
 use crate::{StepError, TestResultCache, briefly};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
@@ -18,8 +19,7 @@ use tm_executors::engine::Holding;
 use tm_executors::testing::{TestCommand, how_to_report};
 use tm_scheduler::preflight::{BaseMeasured, Preflight, Problem, has_failing_tests, judge_base};
 use tm_scheduler::{CommitId, TestReport, milliseconds, quoted};
-use tm_worktrees::{Error, HookedWork, OwnedHead, Repository, TreeId};
-use tokio::task::block_in_place;
+use tm_worktrees::{Error, HookedCommit, HookedWork, Repository, TreeId};
 
 /// What becomes of a run whose base can't be tested.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
@@ -162,21 +162,30 @@ pub async fn look_first(
 pub async fn try_hooks(
     base: &CommitId,
     message: &str,
+    rules: HookRules,
     result_cache: &TestResultCache,
 ) -> Result<Option<String>, StepError> {
-    let tree = briefly(|| result_cache.repository().tree_of(base))?;
-    let turn = result_cache.turn();
-    let mut checkout = result_cache.checkouts().judge(base, turn).await?;
-    let _admission = result_cache.checkouts().tests().admit(turn).await;
-    let on_base = (HookedWork::Commit, &OwnedHead::Detached(base));
-    match block_in_place(|| checkout.run_hooks(on_base, &tree, message)) {
+    let tree = &briefly(|| result_cache.repository().tree_of(base))?;
+    let on_base = HookedCommit {
+        work: HookedWork::Commit,
+        branch: None,
+        on: base,
+        tree,
+        message,
+    };
+    let scratch = result_cache.scratch().to_owned();
+    std::fs::create_dir_all(&scratch)?;
+    let tried = result_cache.with_hooks(base, (rules, &scratch), |checkout, runner| match checkout
+        .run_hooks(&on_base, &mut |call| runner.run(call))
+    {
         Ok(_not_committed) => Ok(None),
-        Err(Error::HookRefused { hook, why, .. }) => {
+        Err(HookTrouble::Git(Error::HookRefused { hook, why, .. })) => {
             let why = tm_untrusted::clean(&why);
             Ok(Some(format!("`{hook}` refuses a commit: {why}")))
         }
-        Err(other) => Err(StepError::of(&other)),
-    }
+        Err(other) => Err(other.into()),
+    });
+    tried.await
 }
 
 /// The results of a command on a base, and once more where tests fail.

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Every way that a probe within names as tried, and those of them that led out.
-fn assert_all_refused(text: &str, but: &[&str]) {
+pub(super) fn assert_all_refused(text: &str, but: &[&str]) {
     let named = |beginning: &str| -> Vec<&str> {
         let lines = text.lines().filter_map(|line| line.strip_prefix(beginning));
         lines
@@ -16,7 +16,7 @@ fn assert_all_refused(text: &str, but: &[&str]) {
     assert!(out.is_empty(), "ways out: {out:?}\n{text}");
 }
 
-fn assert_nothing_changed(outside: &Outside) {
+pub(super) fn assert_nothing_changed(outside: &Outside) {
     let scene = &outside.scene;
     let read = |path: &str| std::fs::read_to_string(scene.path(path)).expect("it is there");
     assert_eq!(read("home/.bashrc"), "# of the user\n");
@@ -42,7 +42,7 @@ const OF_LANDLOCK: [&str; 7] = [
 ];
 
 /// What a level does not do, with the reason in the documentation.
-fn beyond(level: &str) -> &'static [&'static str] {
+pub(super) fn beyond(level: &str) -> &'static [&'static str] {
     match level {
         "landlock" if rustix::process::geteuid().is_root() => &OF_LANDLOCK,
         "landlock" => &OF_LANDLOCK[1..],

@@ -6,6 +6,7 @@ mod hidden;
 mod laid;
 mod levels;
 mod network;
+mod of_git;
 mod refused;
 mod secrets;
 mod setup;

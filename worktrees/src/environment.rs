@@ -21,7 +21,7 @@ const LOCATION: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_ATTR_SOURCE GIT_COM
 /// Objects are what their names say: nothing stands in for another object, and history is not rewritten on the fly.
 ///
 /// The file can't be there: of one that is, even an empty one, git says a word to whoever runs a hook.
-const AS_NAMED: [(&str, &str); 2] = [
+pub(crate) const AS_NAMED: [(&str, &str); 2] = [
     ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("GIT_GRAFT_FILE", "/dev/null/none"),
 ];
@@ -137,16 +137,25 @@ impl Environment {
         self.path("XDG_CONFIG_HOME").or_else(of_home)
     }
 
+    fn searched(&self) -> &Searched {
+        self.searched.get_or_init(|| {
+            let checkout = self.checkout.as_deref();
+            Searched::outside(checkout, self.is_written, |name| self.get(name))
+        })
+    }
+
+    /// Returns git, as it is started.
+    pub(crate) fn git_program(&self) -> PathBuf {
+        self.searched().git.clone()
+    }
+
     /// Begins a command: nothing that points elsewhere, and what it is told `besides`.
     #[expect(
         clippy::disallowed_methods,
         reason = "this is the one place that starts git"
     )]
     pub(crate) fn git(&self, besides: &[(&str, &str)]) -> Command {
-        let searched = self.searched.get_or_init(|| {
-            let checkout = self.checkout.as_deref();
-            Searched::outside(checkout, self.is_written, |name| self.get(name))
-        });
+        let searched = self.searched();
         let mut command = Command::new(&searched.git);
         command.arg0("git");
         for name in LOCATION.split_whitespace() {

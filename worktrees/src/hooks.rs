@@ -2,18 +2,27 @@
 //!
 //! The hooks are those that were there when the run began, or those of the tree where the configuration names a folder in
 //! it. They may refuse, change the message, or stage something else: what they make is another tree, and nobody has
-//! seen it yet. They are also looked at without running them.
+//! seen it yet. They run what lies in the tree (`npm test`), which agents wrote: so they work with a git folder of their
+//! own, as agents do, are started by whoever holds such commands, and what they staged is taken as what agents commit.
+//! They are also looked at without running them.
 
-use crate::files::{beginning, replace};
-use crate::owned::OwnedFolder;
-use crate::{Error, Repository, Result, TreeId};
-use std::ffi::OsStr;
+use crate::environment::{AS_NAMED, UNATTENDED};
+use crate::files::replace;
+use crate::git::is_object_id;
+use crate::owned::{OwnedFolder, OwnedHead};
+use crate::private::refused;
+use crate::said::telling_line;
+use crate::{Error, OrFailedTo as _, PrivateGit, Repository, Result, TreeId};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use tm_scheduler::{BranchName, CommitId};
 
 /// A message is no longer than this.
-const MESSAGE_BYTES: usize = 1024 * 1024;
-/// The variable by which the processes of a commit are known.
-const COMMITS_IN: &str = "TM_COMMITS_IN";
+const MESSAGE_BYTES: u64 = 1024 * 1024;
+/// The message, in the git folder of the hooks.
+const MESSAGE: &str = "git/COMMIT_EDITMSG";
+/// What is staged is committed by nobody, and nobody sees that commit.
+const STAGED_BY: [&str; 4] = ["-c", "user.name=tm", "-c", "user.email=tm@localhost"];
 /// The variable that keeps what a commit leaves behind on purpose, such as the agent that holds the key for signing,
 /// from being taken for what an agent left behind.
 pub(crate) const SPARED: &str = "TM_SPARED";
@@ -45,6 +54,28 @@ impl HookedWork {
     }
 }
 
+/// A commit that is about to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct HookedCommit<'a> {
+    /// What is made.
+    pub work: HookedWork,
+    /// The branch that hooks find checked out; none where HEAD is at a commit.
+    pub branch: Option<&'a BranchName>,
+    /// The commit on which it is made.
+    pub on: &'a CommitId,
+    /// The tree, which the files and the index are.
+    pub tree: &'a TreeId,
+    /// The message.
+    pub message: &'a str,
+}
+
+impl HookedCommit<'_> {
+    pub(crate) fn head(&self) -> OwnedHead<'_> {
+        self.branch
+            .map_or(OwnedHead::Detached(self.on), OwnedHead::Branch)
+    }
+}
+
 /// What the hooks made of a commit.
 #[derive(Debug)]
 pub struct Hooked {
@@ -54,48 +85,186 @@ pub struct Hooked {
     pub message: String,
 }
 
-/// Returns the variable, and its value, that git and the hooks have in their environment while they commit here.
-pub(crate) fn mark(folder: &Path) -> (&'static str, String) {
-    (COMMITS_IN, folder.display().to_string())
+/// A call of git's that runs a hook, or takes what hooks staged; whoever starts it holds it as it holds other commands that
+/// run what is in the tree.
+#[derive(Debug)]
+pub struct HookCall<'a> {
+    /// The hook that is run; the first one that was where none is.
+    pub hook: &'static str,
+    /// git itself.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// The variables that it has besides those of other commands.
+    pub variables: Vec<(OsString, OsString)>,
+    /// The checkout, in which it works.
+    pub folder: &'a Path,
+    /// What of git it is given.
+    pub git: &'a PrivateGit,
 }
 
-/// Runs the hooks in a folder whose index and files are the tree.
+/// How a call came to its end, with all that it printed.
+#[derive(Debug)]
+pub enum HookEnd {
+    /// With exit code 0.
+    Passed(String),
+    /// With another one.
+    Failed(String),
+    /// It was cut off.
+    CutOff {
+        /// By what, in words.
+        why: String,
+        /// What it printed until then.
+        output: String,
+    },
+}
+
+/// Starts a call and waits for it.
+pub type RunHook<'a, E> = &'a mut dyn FnMut(&HookCall<'_>) -> std::result::Result<HookEnd, E>;
+
+/// Runs the hooks of a commit in a folder whose files and index are its tree.
 ///
 /// # Errors
-/// A hook refused (`HookRefused`, with its words), or git did.
-pub(crate) fn run(folder: &OwnedFolder, work: HookedWork, message: &str) -> Result<Hooked> {
-    let file = folder.own.join("COMMIT_EDITMSG");
-    replace(&file, message.as_bytes())?;
-    let [checks, prepares, judges] = work.hooks();
-    call(folder, checks, &[])?;
-    call(
-        folder,
-        prepares,
-        &[file.as_os_str(), work.source().as_ref()],
-    )?;
-    call(folder, judges, &[file.as_os_str()])?;
-    let message = String::from_utf8_lossy(&beginning(&file, MESSAGE_BYTES)?).into_owned();
-    Ok(Hooked {
-        tree: folder.write_tree()?,
-        message,
-    })
+/// A hook refused (`HookRefused`, with its words), what it staged can't be taken (`NotTakenOver`), git or the disk refused, or
+/// a call could not be run.
+pub(crate) fn run<E: From<Error>>(
+    folder: &OwnedFolder,
+    commit: &HookedCommit<'_>,
+    run: RunHook<'_, E>,
+) -> std::result::Result<Hooked, E> {
+    let hooks = Hooks::of(folder, commit);
+    if hooks.named.is_empty() {
+        return Ok(Hooked {
+            tree: commit.tree.clone(),
+            message: commit.message.to_owned(),
+        });
+    }
+    let git = folder.begin_hooks(commit)?;
+    let hooked = hooks.hooked(&git, run);
+    folder.forget_private()?;
+    hooked
 }
 
-fn call(folder: &OwnedFolder, hook: &'static str, arguments: &[&OsStr]) -> Result<()> {
-    if !folder.own_git().may_have_hook(hook) {
-        return Ok(());
+/// The hooks that there are for a commit.
+struct Hooks<'a> {
+    folder: &'a OwnedFolder,
+    commit: &'a HookedCommit<'a>,
+    named: Vec<&'static str>,
+}
+
+impl<'a> Hooks<'a> {
+    fn of(folder: &'a OwnedFolder, commit: &'a HookedCommit<'a>) -> Self {
+        let mut named = commit.work.hooks().to_vec();
+        named.retain(|hook| folder.own_git().may_have_hook(hook));
+        Self {
+            folder,
+            commit,
+            named,
+        }
     }
-    let (name, value) = mark(&folder.path);
-    let git = folder
-        .git_with_hooks("hook run --ignore-missing")
-        .variable(name, value)
-        .variable(SPARED, "1")
-        .variable("GIT_EDITOR", ":");
-    let index = folder.index_file();
-    let git = git.variable("GIT_INDEX_FILE", index).args([hook, "--"]);
-    match git.args(arguments).once().answer()?.refusal() {
-        None => Ok(()),
-        Some((why, output)) => Err(Error::HookRefused { hook, why, output }),
+
+    fn hooked<E: From<Error>>(
+        &self,
+        git: &PrivateGit,
+        run: RunHook<'_, E>,
+    ) -> std::result::Result<Hooked, E> {
+        let own = self.folder.private_folder();
+        let (file, commit) = (own.join(MESSAGE), self.commit);
+        replace(&file, commit.message.as_bytes())?;
+        for hook in &self.named {
+            let arguments: &[&OsStr] = match *hook {
+                "prepare-commit-msg" => &[file.as_os_str(), commit.work.source().as_ref()],
+                "commit-msg" => &[file.as_os_str()],
+                _ => &[],
+            };
+            let mut words: Vec<&OsStr> = vec!["hook".as_ref(), "run".as_ref()];
+            words.extend(["--ignore-missing", hook, "--"].map(OsStr::new));
+            words.extend(arguments);
+            self.call(hook, &words, git, run)?;
+        }
+        // What a hook left there is nobody's to believe: another kind of file, or a long one.
+        let message = tm_untrusted::read_beneath(&own, MESSAGE.as_ref(), MESSAGE_BYTES)
+            .or_failed_to("read", &file)?;
+        Ok(Hooked {
+            message: String::from_utf8_lossy(&message).into_owned(),
+            tree: self.staged(git, run)?,
+        })
+    }
+
+    /// Returns what is staged, which hooks may have changed. What of it is not in the repository is taken over as a commit,
+    /// which is how what others wrote is looked at.
+    fn staged<E: From<Error>>(
+        &self,
+        git: &PrivateGit,
+        run: RunHook<'_, E>,
+    ) -> std::result::Result<TreeId, E> {
+        let (folder, commit) = (self.folder, self.commit);
+        if folder.is_staged_as_before() {
+            return Ok(commit.tree.clone());
+        }
+        let mut id = |words: &[&str]| {
+            let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
+            let printed = self.call(self.named[0], &words, git, run)?;
+            let last = printed.lines().last().unwrap_or_default().trim();
+            let id = Some(last).filter(|id| is_object_id(id));
+            id.map(str::to_owned)
+                .ok_or_else(|| E::from(refused(format!("git names no object: {last}"))))
+        };
+        let tree = id(&["write-tree"])?;
+        if tree == commit.tree.0 {
+            return Ok(commit.tree.clone());
+        }
+        let mut words = STAGED_BY.to_vec();
+        words.extend([
+            "commit-tree",
+            &tree,
+            "-p",
+            commit.on.as_str(),
+            "-m",
+            "staged",
+        ]);
+        let staged = CommitId::new(id(&words)?);
+        Ok(folder.take_over_staged(&staged, commit.on)?)
+    }
+
+    fn call<E: From<Error>>(
+        &self,
+        hook: &'static str,
+        words: &[&OsStr],
+        git: &PrivateGit,
+        run: RunHook<'_, E>,
+    ) -> std::result::Result<String, E> {
+        let call = HookCall {
+            hook,
+            program: self.folder.repository.environment.git_program(),
+            arguments: words.iter().map(|word| (*word).to_owned()).collect(),
+            variables: self.variables(),
+            folder: &self.folder.path,
+            git,
+        };
+        let (why, output) = match run(&call)? {
+            HookEnd::Passed(output) => return Ok(output),
+            HookEnd::Failed(output) => (telling_line(&output), output),
+            HookEnd::CutOff { why, output } => (why, output),
+        };
+        let output = output.trim().to_owned();
+        Err(Error::HookRefused { hook, why, output }.into())
+    }
+
+    fn variables(&self) -> Vec<(OsString, OsString)> {
+        let git_dir = self.folder.private_folder().join("git");
+        let places = [
+            ("GIT_DIR", git_dir.clone()),
+            ("GIT_WORK_TREE", self.folder.path.clone()),
+            ("GIT_INDEX_FILE", git_dir.join("index")),
+        ];
+        let settings = UNATTENDED.into_iter().chain(AS_NAMED);
+        let mut variables: Vec<(OsString, OsString)> = settings
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
+        variables.push(("GIT_EDITOR".into(), ":".into()));
+        variables.extend(places.map(|(name, path)| (name.into(), path.into())));
+        variables
     }
 }
 

@@ -71,7 +71,9 @@ pub(crate) use error::{OrFailedTo, Result};
 pub use export::{apply_patch, create_repository};
 pub use git::{RunHooks, staying_processes};
 pub use history::{Author, PastCommit};
-pub use hooks::{FoundHook, HookState, Hooked, HookedWork};
+pub use hooks::{
+    FoundHook, HookCall, HookEnd, HookState, Hooked, HookedCommit, HookedWork, RunHook,
+};
 pub use in_checkout::GitInCheckout;
 pub use left_locks::LeftLock;
 pub use merge::{Conflict, ConflictedText, Conflicts, Landing, MergePreview};
@@ -87,7 +89,9 @@ pub use pool::{
 pub use private::PrivateGit;
 pub use reader::Head;
 pub use refs::Kept;
-pub use repository::{ContentAtHead, ContentRules, FilterNeed, Repository};
+pub use repository::{
+    ContentAtHead, ContentRules, FilterHolder, FilterNeed, HeldFilters, Repository,
+};
 pub use sealed::{GitOfCommands, git_of_commands};
 pub use searched::leads_into;
 pub use signed::Signing;

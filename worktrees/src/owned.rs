@@ -17,7 +17,7 @@ use crate::files::Identity;
 use crate::git::{Git, GitPlace, fields, joined, path_of};
 use crate::indexed::{Known, leave_its_moment};
 use crate::repository::own::OwnGit;
-use crate::{Error, OrFailedTo as _, Repository, Result, RunHooks, TreeId};
+use crate::{Error, OrFailedTo as _, Repository, Result, TreeId};
 use git_files::{Record, own_folder, own_git};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -123,14 +123,6 @@ impl OwnedFolder {
     pub(crate) fn git(&self, words: &str) -> Git {
         let git = self.place().git(&self.repository.environment);
         git.line(words)
-    }
-
-    /// The same with the user's hooks.
-    pub(crate) fn git_with_hooks(&self, words: &str) -> Git {
-        let environment = &self.repository.environment;
-        Git::unattended(environment, &self.path, RunHooks::Yes)
-            .at(&self.place())
-            .line(words)
     }
 
     /// Refuses a folder that is another one than tm made, whatever its name.

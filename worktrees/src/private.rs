@@ -7,6 +7,7 @@
 //! (`private/taken_over.rs`): no git ever runs on the folder for tm.
 
 mod left;
+mod of_hooks;
 mod taken_over;
 
 use crate::clean::remove_if_there;
@@ -85,7 +86,7 @@ impl OwnedFolder {
         let mut found = PrivateGit {
             writable: ["git", "common"].map(|name| folder.join(name)).to_vec(),
             fixed: [vec![self.path.join(".git")], fixed.to_vec()].concat(),
-            readable: vec![self.repository.common_dir().join("lfs"), own.hooks.clone()],
+            readable: vec![self.repository.common_dir().join("lfs"), own.all_of_hooks()],
         };
         own.put_alternates_back()?;
         add_stores(&self.objects(), &mut found.readable, 0);
@@ -159,7 +160,7 @@ impl OwnedFolder {
     }
 
     /// Forgets the git folder of its own, with all that is in it.
-    fn forget_private(&self) -> Result<()> {
+    pub(crate) fn forget_private(&self) -> Result<()> {
         let mark = self.own.join(MARK);
         tm_faults::check("worktree: private").or_failed_to("remove", &mark)?;
         tm_untrusted::remove(&mark).or_failed_to("remove", &mark)?;
@@ -171,7 +172,7 @@ impl OwnedFolder {
         serde_json::from_slice(&text).ok()
     }
 
-    fn private_folder(&self) -> PathBuf {
+    pub(crate) fn private_folder(&self) -> PathBuf {
         self.own.join(PRIVATE)
     }
 
@@ -312,6 +313,6 @@ fn add_stores(objects: &Path, found: &mut Vec<PathBuf>, depth: usize) {
     }
 }
 
-fn refused(why: impl Into<String>) -> Error {
+pub(crate) fn refused(why: impl Into<String>) -> Error {
     Error::NotTakenOver(why.into())
 }

@@ -677,7 +677,7 @@ fn the_rest_is_committed_above_the_agents_own_commits() {
     let worktree = scene.check_out("tm/loop", &scene.head());
     assert_eq!(
         worktree
-            .commit_rest(&PathPatterns::default(), "rest", RunHooks::Yes)
+            .commit_rest(&PathPatterns::default(), "rest", Some(&mut hooks::unheld))
             .expect("nothing"),
         None
     );
@@ -691,13 +691,13 @@ fn the_rest_is_committed_above_the_agents_own_commits() {
         .expect("committed");
     assert_eq!(
         worktree
-            .commit_rest(&PathPatterns::default(), "rest", RunHooks::Yes)
+            .commit_rest(&PathPatterns::default(), "rest", Some(&mut hooks::unheld))
             .expect("nothing"),
         None
     );
     write(&worktree.path().join("c.txt"), "c\n");
     let rest = worktree
-        .commit_rest(&PathPatterns::default(), "rest", RunHooks::Yes)
+        .commit_rest(&PathPatterns::default(), "rest", Some(&mut hooks::unheld))
         .expect("a commit")
         .expect("a commit");
     assert_eq!(

@@ -15,14 +15,14 @@ use tm_presets::{LoopContext, PromptTemplate, Recipe, shell_word};
 use tm_runtime::loops::{
     CutOff, LoopHeader, LoopSetup, LoopState, Place, ProgressFile, SharedCost,
 };
-use tm_runtime::{Checkouts, attempt_limits, now};
+use tm_runtime::{Checkouts, HookRules, attempt_limits, now, run_hooks};
 use tm_scheduler::iteration::LoopLimits;
 use tm_scheduler::{
     BranchName, CommitId, Limits, RunId, Tag, Timestamp, branch_from_pattern, milliseconds,
 };
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
 use tm_store::run::{LoopDirectory, safe_name};
-use tm_worktrees::{Repository, WorktreePool};
+use tm_worktrees::{Repository, RunHooks};
 
 /// How long an agent may work when the settings name no time.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(Limits::DEFAULT_TIMEOUT_MINUTES);
@@ -127,7 +127,7 @@ impl Common<'_> {
             own_files,
             escape: settings.git.escape,
             never_commit,
-            hooks: tm_runtime::run_hooks(settings),
+            hooks: (run_hooks(settings) == RunHooks::Yes).then(|| HookRules::of(settings)),
             place,
             progress,
             executor: self.project.executor(),
@@ -233,7 +233,7 @@ impl Common<'_> {
         if let Some(left) = self.left(tag)
             && let Some(folder) = left.0.parent()
         {
-            let pool = WorktreePool::open(&project.repository, folder)?;
+            let pool = project.worktrees_in(folder)?;
             return taken_over(
                 project,
                 checkouts(project, pool, left.2.clone(), (&copies, &executor))?,

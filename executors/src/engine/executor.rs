@@ -313,14 +313,6 @@ impl Executor {
         self.engine().give_back(log, part)
     }
 
-    /// Writes down what a program of tm's is about to start on this machine, as git does with hooks, by its marks.
-    ///
-    /// # Errors
-    /// The record can't be written; the program must not be started then.
-    pub fn record(&self, env_markers: &[(String, String)]) -> Result<JobRecord, Error> {
-        self.record_of(&LocalEngine::default(), env_markers)
-    }
-
     fn record_of(
         &self,
         engine: &dyn Engine,
@@ -423,6 +415,13 @@ mod tests {
         fs::read_dir(folder).map_or(0, Iterator::count)
     }
 
+    fn record_in(
+        executor: &Executor,
+        env_markers: &[(String, String)],
+    ) -> Result<JobRecord, Error> {
+        executor.record_of(&LocalEngine::default(), env_markers)
+    }
+
     /// The record of a tree, as if a process that is gone had written it.
     fn abandon(record: JobRecord) -> PathBuf {
         let name = record
@@ -443,7 +442,7 @@ mod tests {
         let executor = Executor::local(folder.path().join("records"));
         assert_eq!(executor.end_abandoned().await.expect("nothing yet"), 0);
         let (_child, leader, env_markers) = waiting(folder.path());
-        let mut record = executor.record(&env_markers).expect("written");
+        let mut record = record_in(&executor, &env_markers).expect("written");
         record.started(leader.clone()).expect("written");
         assert_eq!(executor.end_abandoned().await.expect("listed"), 0);
         assert!(is_alive(&leader), "its tm is alive");
@@ -459,7 +458,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let executor = Executor::local(folder.path().join("records"));
         let (_child, leader, env_markers) = waiting(folder.path());
-        abandon(executor.record(&env_markers).expect("written"));
+        abandon(record_in(&executor, &env_markers).expect("written"));
         assert!(executor.end_abandoned().await.expect("listed") >= 2);
         assert!(!is_alive(&leader));
     }
@@ -470,15 +469,15 @@ mod tests {
         let executor = Executor::local(folder.path().join("records"));
         let own = ProcessIdentity::of(std::process::id()).expect("this process");
         let own = JobHandle::new("local", &own);
-        let mut elsewhere = executor.record(&[]).expect("written");
+        let mut elsewhere = record_in(&executor, &[]).expect("written");
         elsewhere.content.host = "elsewhere".to_owned();
         elsewhere.started(own.clone()).expect("written");
         let elsewhere = abandon(elsewhere);
-        let mut long_ago = executor.record(&[]).expect("written");
+        let mut long_ago = record_in(&executor, &[]).expect("written");
         long_ago.content.boot = "long ago".to_owned();
         long_ago.started(own).expect("written");
         let long_ago = abandon(long_ago);
-        let torn = abandon(executor.record(&[]).expect("written"));
+        let torn = abandon(record_in(&executor, &[]).expect("written"));
         fs::File::create(&torn).expect("emptied");
         assert_eq!(executor.end_abandoned().await.expect("listed"), 0);
         assert!(elsewhere.exists() && !long_ago.exists() && !torn.exists());
@@ -487,9 +486,8 @@ mod tests {
     #[test]
     fn a_record_goes_with_its_tree() {
         let folder = tempfile::tempdir().expect("a folder");
-        let record = Executor::local(folder.path().to_owned())
-            .record(&[])
-            .expect("written");
+        let executor = Executor::local(folder.path().to_owned());
+        let record = record_in(&executor, &[]).expect("written");
         assert_eq!(records(folder.path()), 1);
         drop(record);
         assert_eq!(records(folder.path()), 0);

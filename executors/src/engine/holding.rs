@@ -116,6 +116,11 @@ impl Holding {
         self.level != Some(Level::Landlock)
     }
 
+    /// Whether what a job writes to a folder can lie on top of it.
+    pub fn layers(&self) -> bool {
+        self.level == Some(Level::Bwrap)
+    }
+
     /// Returns how a job is held; `None` where it is not.
     pub(super) fn of(&self, command: &TreeCommand) -> Option<Sandbox> {
         let needs = command.needs.as_ref()?;

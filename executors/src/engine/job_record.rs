@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One job that is about to be started, or goes on; dropping it says that nothing of it is left.
 #[derive(Debug)]
-pub struct JobRecord {
+pub(super) struct JobRecord {
     pub(super) path: PathBuf,
     pub(super) content: Content,
 }

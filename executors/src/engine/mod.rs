@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod contract_tests;
 mod executor;
+mod filter;
 mod handle;
 mod holding;
 mod job_proxy;
@@ -21,10 +22,10 @@ mod tried_place;
 
 pub use executor::Executor;
 pub(crate) use executor::end_all;
+pub use filter::{FILTER, run_filter};
 pub use handle::JobHandle;
 pub use holding::{Holding, find_level};
 pub(crate) use job_proxy::{JobProxy, ProxyFolder};
-pub use job_record::JobRecord;
 pub use local::LocalEngine;
 pub use place_finding::{PlaceFinding, Soundness};
 pub use secrets::Secret;

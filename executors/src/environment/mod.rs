@@ -12,6 +12,7 @@ pub(crate) use agent_home::SeenCopies;
 pub use agent_home::{AgentHome, HomeNeeds};
 pub(crate) use folder::PrivateFolder;
 pub use folder::{remove as remove_folder, remove_abandoned_folders};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -21,7 +22,7 @@ use table::{COPIED, FIXED, Row, rows};
 use tm_scheduler::TestHome;
 
 /// How an environment is built, as the user has set it.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
 pub struct EnvironmentRules {
     /// Whose home it has.
     pub home: TestHome,
@@ -208,7 +209,7 @@ fn passed(user: &Variables) -> Variables {
 pub(crate) fn of_surroundings(kind: JobKind, pass: &[String], user: &Variables) -> Variables {
     let is_passed = |name: &OsStr| match kind {
         JobKind::Agent => agent_home::is_passed(name, pass),
-        JobKind::Setup | JobKind::Tests => is_named(pass, name),
+        JobKind::Setup | JobKind::Tests | JobKind::Hooks => is_named(pass, name),
     };
     let named = user.iter().filter(|(name, _)| is_passed(name));
     let mut variables = passed(user);

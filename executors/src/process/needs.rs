@@ -14,6 +14,8 @@ pub enum JobKind {
     Setup,
     /// A command that runs tests, or another check.
     Tests,
+    /// A hook of a commit, or git as it runs one.
+    Hooks,
 }
 
 /// What a job is, and what it needs besides its working folder.

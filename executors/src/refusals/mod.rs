@@ -67,6 +67,7 @@ impl HeldJob<'_> {
             JobKind::Agent => "its words",
             JobKind::Setup => "the set-up's words",
             JobKind::Tests => "the tests' words",
+            JobKind::Hooks => "the hook's words",
         };
         let mut found = Vec::new();
         for what in printed.lines().filter_map(|line| self.refused_in(line)) {
@@ -112,7 +113,7 @@ impl HeldJob<'_> {
             _ if self.sandbox.confinement.network == Network::On => return None,
             JobKind::Agent => "`sandbox.agents.network: on` opens it",
             JobKind::Setup => "`sandbox.setup.network: on` opens it",
-            JobKind::Tests => "`sandbox.tests.network: on` opens it",
+            JobKind::Tests | JobKind::Hooks => "`sandbox.tests.network: on` opens it",
         };
         let host = match host_in(small) {
             // What is served within is reached.

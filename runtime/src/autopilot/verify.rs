@@ -98,7 +98,8 @@ fn result_cache(
     let repository = project
         .repository
         .with_content(crate::content_rules(&project.settings.worktree));
-    let pool = WorktreePool::open(&repository, folder)?;
+    let holder = crate::filter_holder(&project.waves, &project.repository, &project.settings);
+    let pool = WorktreePool::open(&repository.with_held_filters(holder), folder)?;
     let executor = crate::executor(&project.waves, &project.repository, &project.settings);
     let checkouts = Checkouts::open(
         pool,

@@ -1,14 +1,13 @@
 //! One try at an iteration: prompt, agent, what it said last, what it changed. And how a loop looks at the backlog: what is
 //! open, and what of that nothing holds up.
 
-use super::setup::env_markers;
-
+use super::setup::{commit_rest as commit_rest_of, env_markers};
 use super::{LoopEvent, LoopSetup, Place, Teller};
 use crate::attempt::{
     Attempt, AttemptRunner, ConcurrentAttempts, Launch, Ran, Start, Workplace, not_started,
 };
 use crate::holding::git_of_agent;
-use crate::{StepError, blocking, describe};
+use crate::{StepError, blocking, describe, in_background};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
@@ -161,17 +160,18 @@ async fn work_since(
 /// In a worktree, what an agent committed is brought home and nothing is left uncommitted: its folder goes away, its branch
 /// stays. Returns in words which commits are not taken over.
 async fn commit_rest(setup: &Arc<LoopSetup>, iteration: u32) -> Result<Option<String>, StepError> {
-    let commit = move |setup: &LoopSetup| {
+    let setup = Arc::clone(setup);
+    let commit = move || {
         let Some(worktree) = setup.place.worktree() else {
             return Ok(None);
         };
         let refused = worktree.bring_home()?;
         let what = format!("what iteration {iteration} left uncommitted");
-        let message = setup.message(&what);
-        let committed = worktree.commit_rest(&setup.never_commit, &message, setup.hooks);
-        committed.map(|_| refused)
+        let (message, runner) = (setup.message(&what), setup.hook_runner());
+        commit_rest_of(worktree, &setup.never_commit, &message, runner.as_ref())?;
+        Ok(refused)
     };
-    with_setup(setup, commit).await
+    in_background(commit).await?
 }
 
 /// Writes the prompt and returns everything that starting the agent needs, and the prompt.

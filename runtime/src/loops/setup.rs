@@ -3,6 +3,7 @@
 
 use super::{LoopState, ProgressFile};
 use crate::checkouts::preparation;
+use crate::hooks::{HookRules, HookRunner, HookTrouble};
 use crate::test_queue::Urgency;
 use crate::{Checkouts, Error, Turn, blocking, now};
 use parking_lot::Mutex;
@@ -20,7 +21,7 @@ use tm_scheduler::{BranchName, CommitId, RunId, Status, Tag, Timestamp};
 use tm_store::backlog::{BacklogSource, ReadOptions};
 use tm_store::run::{LoopDirectory, ProjectDirectory, read_json};
 use tm_untrusted::entries;
-use tm_worktrees::{PathPatterns, Repository, Worktree};
+use tm_worktrees::{HookCall, PathPatterns, Repository, RunHook, Worktree};
 
 /// The loop of one tag.
 #[derive(Debug)]
@@ -59,8 +60,8 @@ pub struct LoopSetup {
     pub escape: Escape,
     /// What is never committed.
     pub never_commit: PathPatterns,
-    /// Whether the hooks of the repository are run for what tm commits.
-    pub hooks: tm_worktrees::RunHooks,
+    /// How the hooks of the repository are run for what tm commits; none is where nothing says so.
+    pub hooks: Option<HookRules>,
     /// The memory of the loop.
     pub progress: ProgressFile,
     /// Where agents and tests are started.
@@ -176,7 +177,37 @@ impl SharedCost {
     }
 }
 
+/// Commits what agents left uncommitted in a worktree.
+pub(super) fn commit_rest(
+    worktree: &Worktree,
+    never_commit: &PathPatterns,
+    message: &str,
+    runner: Option<&HookRunner>,
+) -> Result<(), HookTrouble> {
+    let mut run = runner.map(|runner| |call: &HookCall<'_>| runner.run(call));
+    let run = run.as_mut().map(|run| -> RunHook<'_, HookTrouble> { run });
+    worktree.commit_rest(never_commit, message, run).map(drop)
+}
+
 impl LoopSetup {
+    /// Returns what runs the hooks where the agents work, where they are run.
+    pub(super) fn hook_runner(&self) -> Option<HookRunner> {
+        let Place::Worktree {
+            checkouts,
+            worktree,
+        } = &self.place
+        else {
+            return None;
+        };
+        let (rules, place) = (self.hooks.clone()?, (&**checkouts, worktree.path()));
+        Some(HookRunner::new(
+            &self.executor,
+            rules,
+            place,
+            self.directory.path(),
+        ))
+    }
+
     /// The message of a commit of what agents left.
     pub(super) fn message(&self, what: &str) -> String {
         format!("loop: {what}\n\nTag: {}\nRun: {}\n", self.tag, self.id)
@@ -195,10 +226,15 @@ impl LoopSetup {
         };
         let tag = tm_store::run::safe_name(&self.tag.as_str().into());
         let reference = format!("refs/tm/salvage/{}/{tag}/1", self.id);
-        let (never_commit, hooks) = (self.never_commit, self.hooks);
+        let runner = self.hooks.map(|rules| {
+            let place = (&*checkouts, worktree.path());
+            HookRunner::new(&self.executor, rules, place, self.directory.path())
+        });
+        let never_commit = self.never_commit;
         let released = blocking(move || {
             // A loop that was cut off may have left something, and a hook may refuse it.
-            if worktree.commit_rest(&never_commit, &rest, hooks).is_err() || !worktree.is_clean()? {
+            let committed = commit_rest(&worktree, &never_commit, &rest, runner.as_ref());
+            if committed.is_err() || !worktree.is_clean()? {
                 worktree.salvage(&reference, "tm: work of a loop that could not be committed")?;
             }
             worktree.release()

@@ -4,6 +4,7 @@
 
 use super::files::StartTree;
 use crate::checkouts::NotReady;
+use crate::hooks::{HookRules, HookRunner};
 use crate::test_queue::Urgency;
 use crate::{Checkouts, StepError, Turn, briefly};
 use parking_lot::Mutex;
@@ -15,8 +16,9 @@ use std::time::Duration;
 use tm_executors::engine::{Executor, Holding};
 use tm_executors::testing::{TestCommand, TestPlace, labelled, put_together, run_tests};
 use tm_scheduler::{CommandEnd, CommitId, GateRun, TestReport};
-use tm_worktrees::{Repository, TreeId};
+use tm_worktrees::{JudgeCheckout, Repository, TreeId};
 use tokio::sync::OnceCell;
+use tokio::task::block_in_place;
 
 /// What is known of a tree, or about to be, and when it is its turn to be measured.
 #[derive(Debug)]
@@ -223,7 +225,7 @@ impl TestResultCache {
         };
         if let Some(start) = start {
             let is_watched = |path: &str| start.watched().contains(path);
-            report.rewritten = tokio::task::block_in_place(|| checkout.rewritten(&is_watched));
+            report.rewritten = block_in_place(|| checkout.rewritten(&is_watched));
         }
         Ok(labelled(command, report))
     }
@@ -282,6 +284,31 @@ impl TestResultCache {
                 }
             }
         }
+    }
+}
+
+impl TestResultCache {
+    /// Has hooks run in a clean checkout of a commit, when it is their turn; what they print goes through a file in `scratch`.
+    ///
+    /// # Errors
+    /// The checkout can't be made ready, or what `run` says.
+    pub(crate) async fn with_hooks<T>(
+        &self,
+        commit: &CommitId,
+        (rules, scratch): (HookRules, &Path),
+        run: impl FnOnce(&mut JudgeCheckout, &HookRunner) -> Result<T, StepError>,
+    ) -> Result<T, StepError> {
+        let checkouts = self.checkouts();
+        let mut checkout = checkouts.judge(commit, &self.turn).await?;
+        let _admission = checkouts.tests().admit(&self.turn).await;
+        let place = (checkouts, checkout.path());
+        let runner = HookRunner::new(&self.of_all.executor, rules, place, scratch);
+        block_in_place(|| run(&mut checkout, &runner))
+    }
+
+    /// Returns the folder for raw output that belongs to no attempt.
+    pub(crate) fn scratch(&self) -> &Path {
+        &self.of_all.scratch
     }
 }
 

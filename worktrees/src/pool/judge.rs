@@ -1,10 +1,10 @@
 //! A checkout in which tm judges a tree: made by tm, never given to an agent, cleaned of everything before each use.
 
 use super::WorktreePool;
-use crate::hooks::{self, Hooked, HookedWork};
+use crate::hooks::{self, Hooked, HookedCommit, RunHook};
 use crate::indexed::written_since;
 use crate::owned::{Lister, OwnedFolder, OwnedHead};
-use crate::{Result, TreeId};
+use crate::{Error, Result, TreeId};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tm_scheduler::CommitId;
@@ -81,24 +81,18 @@ impl JudgeCheckout {
         self.folder.tree()
     }
 
-    /// Runs the hooks of a commit of a tree, or of a merge, whose files are here after `check_out`; HEAD is this one then.
+    /// Runs the hooks of a commit, or of a merge, whose files are here after `check_out`, with what starts them.
     ///
     /// # Errors
-    /// A hook refused (`HookRefused`, with its words), or git did.
-    pub fn run_hooks(
+    /// A hook refused (`HookRefused`, with its words), what it staged can't be taken, git refused, or a hook could not be run.
+    pub fn run_hooks<E: From<Error>>(
         &mut self,
-        (work, head): (HookedWork, &OwnedHead<'_>),
-        tree: &TreeId,
-        message: &str,
-    ) -> Result<Hooked> {
+        commit: &HookedCommit<'_>,
+        run: RunHook<'_, E>,
+    ) -> std::result::Result<Hooked, E> {
         self.holds = None;
-        self.folder.stage_checked_out(tree, head)?;
-        hooks::run(&self.folder, work, message)
-    }
-
-    /// Returns the variable, and its value, that git and the hooks have in their environment while they commit here.
-    pub fn commit_mark(&self) -> (&'static str, String) {
-        hooks::mark(&self.folder.path)
+        self.folder.stage_checked_out(commit.tree, &commit.head())?;
+        hooks::run(&self.folder, commit, run)
     }
 }
 

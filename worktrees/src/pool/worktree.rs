@@ -4,9 +4,9 @@
 
 use super::WorktreePool;
 use super::salvage::{refused_work, salvage};
-use crate::hooks::{Hooked, HookedWork};
+use crate::hooks::{Hooked, HookedCommit, HookedWork, RunHook};
 use crate::owned::{Lister, Looker, OwnedFolder, OwnedHead};
-use crate::{Error, PathPatterns, PrivateGit, Repository, Result, RunHooks, TreeId};
+use crate::{Error, PathPatterns, PrivateGit, Repository, Result, TreeId};
 use parking_lot::{Mutex, MutexGuard};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -283,17 +283,17 @@ impl Worktree {
         self.folder.bring_home()
     }
 
-    /// Commits what the agent left uncommitted, on top of the commits that it made, with hooks and signing as the user has
-    /// them set up; `None` when there is nothing.
+    /// Commits what the agent left uncommitted, on top of the commits that it made, signed as the user has it set up, and with
+    /// hooks where something is given that starts them; `None` when there is nothing.
     ///
     /// # Errors
-    /// As `capture`; or a hook or git refused.
-    pub fn commit_rest(
+    /// As `capture`; or a hook or git refused, or a hook could not be run.
+    pub fn commit_rest<E: From<Error>>(
         &self,
         never_commit: &PathPatterns,
         message: &str,
-        hooks: RunHooks,
-    ) -> Result<Option<CommitId>> {
+        run: Option<RunHook<'_, E>>,
+    ) -> std::result::Result<Option<CommitId>, E> {
         let repository = self.repository();
         let captured = self.capture(never_commit)?;
         let head = self
@@ -304,15 +304,28 @@ impl Worktree {
         if captured.tree == repository.tree_of(&head)? {
             return Ok(None);
         }
-        self.folder
-            .stage(&captured.tree, &OwnedHead::Branch(&self.branch))?;
-        let Hooked { tree, message } = match hooks {
-            RunHooks::Yes => crate::hooks::run(&self.folder, HookedWork::Commit, message)?,
-            RunHooks::No => Hooked {
-                tree: captured.tree,
-                message: message.to_owned(),
-            },
+        let staged = |tree| self.folder.stage(tree, &OwnedHead::Branch(&self.branch));
+        staged(&captured.tree)?;
+        let unhooked = || Hooked {
+            tree: captured.tree.clone(),
+            message: message.to_owned(),
         };
+        let commit = HookedCommit {
+            work: HookedWork::Commit,
+            branch: Some(&self.branch),
+            on: &head,
+            tree: &captured.tree,
+            message,
+        };
+        let run = run.map(|run| crate::hooks::run(&self.folder, &commit, run));
+        if run.is_some() {
+            // Whatever they say, they had a git folder of their own.
+            self.show_at_branch()?;
+        }
+        let Hooked { tree, message } = run.transpose()?.unwrap_or_else(unhooked);
+        if tree != captured.tree {
+            staged(&tree)?;
+        }
         let commit = repository.commit_as_user(&tree, &[&head], &message)?;
         self.put_branch_at(&commit, &format!("refs/tm/salvage/{}", self.branch))?;
         self.show_at_branch()?;

@@ -168,7 +168,12 @@ impl Repository {
 
     fn filter_command(&self, name: &str) -> Result<Option<String>> {
         for key in COMMANDS_OF_FILTER {
-            let command = self.configured(&format!("filter.{name}.{key}"))?;
+            let key = format!("filter.{name}.{key}");
+            let command = match self.own() {
+                // As the user has it, and not as it is held.
+                Some(own) => own.taken(self, &key)?,
+                None => self.configured(&key)?,
+            };
             if let Some(command) = command.filter(|command| !command.trim().is_empty()) {
                 return Ok(Some(command));
             }

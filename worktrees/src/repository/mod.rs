@@ -3,6 +3,7 @@
 mod calls;
 mod content;
 pub(crate) mod gitmodules;
+mod held_filters;
 mod lfs;
 #[cfg_attr(not(target_os = "linux"), path = "no_new_names.rs")]
 mod new_names;
@@ -14,6 +15,7 @@ pub(crate) mod watched;
 
 pub(crate) use content::is_plain;
 pub use content::{ContentAtHead, ContentRules, FilterNeed};
+pub use held_filters::{FilterHolder, HeldFilters};
 use lfs::LfsState;
 pub(crate) use lfs::{OrdersToLfs, lfs_settings, not_here, of_lfs};
 
@@ -58,6 +60,8 @@ pub struct Repository {
     pub(crate) known_content: KnownContent,
     /// What is fetched of files that LFS keeps.
     lfs: Arc<LfsState>,
+    /// Who holds the commands of the user's filters in checkouts of tm's own.
+    pub(crate) filter_holder: Option<FilterHolder>,
 }
 
 impl Repository {
@@ -99,6 +103,7 @@ impl Repository {
             content_rules: ContentRules::default(),
             known_content: KnownContent::default(),
             lfs: Arc::default(),
+            filter_holder: None,
         };
         repository.name_somebody()?;
         Ok(repository)
@@ -199,6 +204,15 @@ impl Repository {
         Self {
             lfs: Arc::default(),
             ..self
+        }
+    }
+
+    /// Returns the repository whose filters are held by somebody in the checkouts that are made of it from now on.
+    #[must_use]
+    pub fn with_held_filters(&self, holder: FilterHolder) -> Self {
+        Self {
+            filter_holder: Some(holder),
+            ..self.clone()
         }
     }
 

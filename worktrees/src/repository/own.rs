@@ -109,12 +109,7 @@ impl OwnGit {
             replace(&common.join("config"), settings.format().as_bytes())?;
             replace(&own.taken_settings(), settings.flat(repository).as_bytes())?;
         }
-        let taken = own.taken_settings();
-        let git = repository
-            .git_on_objects("config --file")
-            .arg(&taken)
-            .line("--get core.hookspath");
-        if let Some(named) = git.text_if_any()? {
+        if let Some(named) = own.taken(repository, settings::HOOKS_PATH)? {
             let named = repository.environment.home_path(&named);
             // A relative one lies in the checkout, and was copied with what it lies in.
             own.hooks = if named.is_absolute() {
@@ -124,6 +119,7 @@ impl OwnGit {
             };
         }
         let mut text = settings::with_own_paths(&own.common_dir, folder, &own.hooks);
+        text.push_str(&own.filters(repository)?);
         text.push_str(super::lfs_settings(repository.content_rules).unwrap_or_default());
         replace(&own.settings_file(), text.as_bytes())?;
         own.share(&common)?;
@@ -202,8 +198,16 @@ impl OwnGit {
         Err(Error::NotOwn(self.folder.clone()))
     }
 
+    /// Returns what one of the settings was when they were taken.
+    pub(super) fn taken(&self, repository: &Repository, key: &str) -> Result<Option<String>> {
+        let git = repository.git_on_objects("config --file");
+        git.arg(self.taken_settings())
+            .args(["--get", key])
+            .text_if_any()
+    }
+
     /// What the user's files said when it was taken.
-    fn taken_settings(&self) -> PathBuf {
+    pub(super) fn taken_settings(&self) -> PathBuf {
         self.folder.join(settings::TAKEN)
     }
 
@@ -265,6 +269,15 @@ impl OwnGit {
             replace(&folder.join("HEAD"), NO_HEAD)?;
         }
         Ok(folder)
+    }
+
+    /// Returns what hooks are part of: the folder that was copied, or that of the hooks where they lie elsewhere.
+    pub(crate) fn all_of_hooks(&self) -> PathBuf {
+        let copied = self.folder.join(settings::HOOKS_OF_TREE);
+        if self.hooks.starts_with(&copied) {
+            return copied;
+        }
+        self.hooks.clone()
     }
 
     /// Tells whether there is a hook of that name.

@@ -51,7 +51,7 @@ const FORMAT: [&str; 4] = [
 /// What keys begin with that say how git writes objects.
 const OF_WRITING: [&str; 3] = ["fsync", "sharedrepository", "commitencoding"];
 /// What commands of LFS begin with.
-const LFS: &str = "git-lfs ";
+pub(crate) const LFS: &str = "git-lfs ";
 /// The variables by which a caller hands settings down to git.
 const HANDED_DOWN: [&str; 2] = ["GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"];
 
@@ -204,7 +204,7 @@ impl Settings {
 }
 
 /// Returns the filter of which a key says something, and what.
-fn filter_key(key: &str) -> Option<(&str, &str)> {
+pub(crate) fn filter_key(key: &str) -> Option<(&str, &str)> {
     key.strip_prefix("filter.")?.rsplit_once('.')
 }
 

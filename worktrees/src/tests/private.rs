@@ -573,7 +573,7 @@ fn whatever_takes_the_work_or_makes_the_worktree_ready_anew_brings_it_home() {
             assert_eq!(kept.expect("kept"), Some(worktree.head()));
         },
         |worktree| {
-            let rest = worktree.commit_rest(&PathPatterns::default(), "rest", RunHooks::No);
+            let rest = worktree.commit_rest::<Error>(&PathPatterns::default(), "rest", None);
             assert_eq!(rest.expect("nothing is left"), None);
         },
     ];

@@ -6,15 +6,14 @@ use super::history::{History, history};
 use super::message::with_own_trailers;
 use super::message::{Proven, REFACTOR, message};
 use super::prove::work;
+use crate::hooks::{HookRules, HookTrouble};
 use crate::{StepError, briefly, describe, prove as prove_work};
 use std::path::Path;
 use std::time::Duration;
 use tm_config::{CommitHooks, GatePhase};
 use tm_executors::testing::tells_of_failing_tests;
 use tm_scheduler::{Answer, CommitId, Phase, Proof, milliseconds};
-use tm_worktrees::{
-    Error, Hooked, HookedWork, JudgeCheckout, ObjectCheck, OwnedHead, TreeId, Worktree,
-};
+use tm_worktrees::{Error, Hooked, HookedCommit, HookedWork, ObjectCheck, TreeId, Worktree};
 use tokio::task::block_in_place;
 
 /// A commit that the disk or a lock refused is tried again after these pauses; git is not told to, since a commit must
@@ -172,16 +171,19 @@ async fn hooked(
         let tree = tree.clone();
         return Ok(Hooked { tree, message });
     }
-    let hooked = with_hooks(context, (tree, on), |checkout| {
-        let on_branch = (HookedWork::Commit, &OwnedHead::Branch(worktree.branch()));
-        let hooked = checkout.run_hooks(on_branch, tree, &message);
-        hooked.map_err(|error| {
-            if proven.phase == Phase::Red.as_str() {
-                refused_red(context, checkout.path(), &error)
-            } else {
-                refused(&error)
-            }
-        })
+    let commit = HookedCommit {
+        work: HookedWork::Commit,
+        branch: Some(worktree.branch()),
+        on,
+        tree,
+        message: &message,
+    };
+    let hooked = with_hooks(context, &commit, |error, place| {
+        if proven.phase == Phase::Red.as_str() {
+            refused_red(context, place, error)
+        } else {
+            refused(error)
+        }
     })
     .await?;
     Ok(Hooked {
@@ -236,20 +238,24 @@ fn refused(error: &Error) -> StepError {
 /// So much of what a hook printed is kept, its end.
 const HOOK_BYTES: usize = 8 * 1024;
 
-/// Has hooks run in a checkout of a tree, which stands on a commit.
+/// Has hooks run in a checkout of a commit's tree; `refused` says what it means that git or a hook refuses, in which folder.
 pub(super) async fn with_hooks(
     context: &StepContext,
-    (tree, on): (&TreeId, &CommitId),
-    run: impl FnOnce(&mut JudgeCheckout) -> Result<Hooked, StepError>,
+    commit: &HookedCommit<'_>,
+    refused: impl FnOnce(&Error, &Path) -> StepError,
 ) -> Result<Hooked, StepError> {
-    let commit = briefly(|| context.repository().commit_to_test(tree, on))?;
-    let (checkouts, turn) = (&context.setup.checkouts, context.turn());
-    let mut checkout = checkouts.judge(&commit, turn).await?;
-    let _admission = checkouts.tests().admit(turn).await;
-    let (name, value) = checkout.commit_mark();
-    // Where tm is killed in the middle, neither may go on beside the same commit of the next tm.
-    let _while_hooks_run = context.setup.executor.record(&[(name.to_owned(), value)])?;
-    block_in_place(|| run(&mut checkout))
+    let to_test = briefly(|| context.repository().commit_to_test(commit.tree, commit.on))?;
+    let (result_cache, scratch) = (context.result_cache(), context.directory.path());
+    std::fs::create_dir_all(scratch)?;
+    let rules = HookRules::of(&context.setup.settings);
+    let hooked = result_cache.with_hooks(&to_test, (rules, scratch), |checkout, runner| {
+        let hooked = checkout.run_hooks(commit, &mut |call| runner.run(call));
+        hooked.map_err(|trouble| match trouble {
+            HookTrouble::Git(error) => refused(&error, checkout.path()),
+            other @ HookTrouble::NotRun(_) => other.into(),
+        })
+    });
+    hooked.await
 }
 
 /// What a hook said, its point first.

@@ -17,7 +17,7 @@ use tm_config::{CommitHooks, GatePhase};
 use tm_executors::testing::TestCommand;
 use tm_scheduler::verdict::{Blame, blame, judge_landing, needs_rerun};
 use tm_scheduler::{Answer, CommitId, LandingRefusal, Proof, TaskId, TestReport, one_line};
-use tm_worktrees::{Conflict, Error, HookedWork, Landing, MergePreview, OwnedHead};
+use tm_worktrees::{Conflict, Error, HookedCommit, HookedWork, Landing, MergePreview};
 
 /// The integration branch is moved by tm alone, but for what a user does by hand, and few merges are collected by another
 /// git before anything holds them; so few tries are enough.
@@ -305,23 +305,26 @@ async fn hooked(
     // Checks of messages know a merge by git's own words.
     let subject = format!("Merge task {id} into {}", setup.header.integration_branch);
     let message = message(context, &subject, command);
-    let hooked = with_hooks(context, (tree, head), |checkout| {
-        match checkout.run_hooks(
-            (HookedWork::Merge, &OwnedHead::Detached(head)),
-            tree,
-            &message,
-        ) {
-            Ok(hooked) if hooked.tree == *tree => Ok(hooked),
-            Ok(_changed) => Err(StepError::of_task(
-                "a hook changed the merge, and tm lands nothing but what both sides give",
-            )),
-            Err(Error::HookRefused { hook, why, output }) => {
-                Err(StepError::of_task(hook_words(hook, &why, &output)))
-            }
-            Err(error) => Err(StepError::of(&error)),
+    let merge = HookedCommit {
+        work: HookedWork::Merge,
+        branch: None,
+        on: head,
+        tree,
+        message: &message,
+    };
+    let refused = |error: &Error, _: &Path| match error {
+        Error::HookRefused { hook, why, output } => {
+            StepError::of_task(hook_words(hook, why, output))
         }
-    });
-    Ok(with_own_trailers(&hooked.await?.message, &message))
+        error => StepError::of(error),
+    };
+    let hooked = with_hooks(context, &merge, refused).await?;
+    if hooked.tree != *tree {
+        return Err(StepError::of_task(
+            "a hook changed the merge, and tm lands nothing but what both sides give",
+        ));
+    }
+    Ok(with_own_trailers(&hooked.message, &message))
 }
 
 fn message(context: &StepContext, subject: &str, command: Option<&TestCommand>) -> String {
