@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
-use tm_executors::engine::{Executor, Holding, Job};
+use tm_executors::engine::{Executor, FILTER, Holding, Job};
+use tm_executors::environment::EnvironmentRules;
 use tm_executors::process::{Besides, JobKind, Needs, ProcessIdentity, TreeCommand};
 use tm_sandbox::{Level, Limits, Wanted};
 
@@ -243,4 +244,36 @@ fn what_hid_from_an_agent_before_tm_was_killed_is_gone_when_that_is_over() {
     assert_eq!(output.status.code(), Some(0), "{words}");
     assert!(!hidden.is_alive(), "{words}");
     assert_eq!(scene.statuses(), ["done"]);
+}
+
+/// Has somebody go on where nobody looks, who says who that is before the command ends.
+const LEAVES: &str = r#"
+cat
+mkfifo "$TMPDIR/begun"
+env -i PATH="$PATH" setsid sh -c '(sh -c "echo \$\$ >&2; echo > \"\$1\"; exec sleep 1000 2> /dev/null" sh "$1" > /dev/null < /dev/null &)' sh "$TMPDIR/begun"
+read -r _ < "$TMPDIR/begun"
+"#;
+
+#[test]
+fn what_the_command_of_a_filter_leaves_behind_ends_with_it() {
+    if !has("landlock") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let held = executor(folder.path()).held_filters(&EnvironmentRules::default());
+    let file = folder.path().join("held.json");
+    std::fs::write(&file, held.expect("they are held")).expect("written");
+    let output = assert_cmd::Command::new(tm_binary())
+        .arg(FILTER)
+        .arg(&file)
+        .args([LEAVES, "a path"])
+        .current_dir(folder.path())
+        .write_stdin("content")
+        .output()
+        .expect("tm");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.stdout, b"content", "{words}");
+    let pid = words.trim().parse().unwrap_or_else(|_| panic!("{words}"));
+    // Nobody may have waited for it yet.
+    assert!(!ProcessIdentity::of(pid).is_some_and(ProcessIdentity::is_alive));
 }
