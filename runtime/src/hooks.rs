@@ -176,8 +176,6 @@ impl HookRunner {
 /// Where the framework of hooks called pre-commit keeps what it has installed, by an index that it writes each time. Where
 /// nothing can lie on top of that, it has a copy of the index, which names the rest by where it is.
 const PRE_COMMIT_HOME: &str = "PRE_COMMIT_HOME";
-/// A longer file is none of an index.
-const INDEX_BYTES: u64 = 64 * 1024 * 1024;
 
 fn own_index(command: &mut TreeCommand) -> io::Result<()> {
     let Some(needs) = &mut command.needs else {
@@ -192,8 +190,7 @@ fn own_index(command: &mut TreeCommand) -> io::Result<()> {
     let installed = PathBuf::from(std::mem::replace(home, copy.clone().into()));
     for file in tm_untrusted::entries(&installed) {
         if file.file_type().is_ok_and(|kind| kind.is_file()) {
-            let content = tm_untrusted::read_own(&file.path(), INDEX_BYTES)?;
-            fs::write(copy.join(file.file_name()), content)?;
+            fs::copy(file.path(), copy.join(file.file_name()))?;
         }
     }
     needs.besides.read.push(installed);
@@ -209,7 +206,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let installed = folder.path().join("installed");
         fs::create_dir_all(installed.join("repo")).expect("made");
-        fs::write(installed.join("db.db"), "index").expect("written");
+        tm_store::atomic::replace(&installed.join("db.db"), b"index").expect("written");
         let environment = CommandEnvironment::fresh_in(folder.path(), &EnvironmentRules::default());
         let environment = environment.expect("an environment");
         let mut command = TreeCommand {

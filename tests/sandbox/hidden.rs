@@ -262,7 +262,8 @@ fn what_the_command_of_a_filter_leaves_behind_ends_with_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let held = executor(folder.path()).held_filters(&EnvironmentRules::default());
     let file = folder.path().join("held.json");
-    std::fs::write(&file, held.expect("they are held")).expect("written");
+    let held = String::from_utf8(held.expect("they are held")).expect("a text");
+    write(&file, &held);
     let output = assert_cmd::Command::new(tm_binary())
         .arg(FILTER)
         .arg(&file)
