@@ -32,7 +32,7 @@ use failure::Result;
 use invocation::Invocation;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{ExitCode, ExitStatus};
+use std::process::ExitCode;
 use std::time::Duration;
 use tm_executors::engine::{FILTER, run_filter};
 
@@ -67,8 +67,8 @@ fn held_program() -> Option<ExitCode> {
     let arguments: Vec<OsString> = arguments.by_ref().collect();
     let done = match (word.to_str()?, arguments.as_slice()) {
         (tm_sandbox::ENTRY, arguments) => tm_sandbox::enter(arguments).map(|()| ExitCode::SUCCESS),
-        (FILTER, [held, command, words @ ..]) => {
-            run_filter(Path::new(held), command, words).map(code_of)
+        (FILTER, [held, command, path @ ..]) => {
+            run_filter(Path::new(held), command, path.first()).map(code_of)
         }
         _ => return None,
     };
@@ -82,9 +82,8 @@ fn held_program() -> Option<ExitCode> {
 }
 
 /// The exit code of a program as this one's.
-fn code_of(ended: ExitStatus) -> ExitCode {
-    let code = ended.code().and_then(|code| u8::try_from(code).ok());
-    code.map_or(ExitCode::FAILURE, ExitCode::from)
+fn code_of(code: i32) -> ExitCode {
+    u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 /// Performs the command; the process has this one runtime.

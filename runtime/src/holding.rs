@@ -81,7 +81,7 @@ pub fn filter_holder(
     let settings = settings.clone();
     FilterHolder::new(move || {
         let executor = executor(&project, &repository, &settings);
-        let told = executor.held_filters(&environment(&settings.test))?;
+        let told = executor.held_filters(&environment(&settings.test), settings.test.timeout)?;
         Some(HeldFilters {
             program: executor.holding()?.tm_program.clone(),
             word: FILTER,

@@ -121,14 +121,18 @@ impl HookRunner {
         }
         let end = self.executor.run(&command, self.rules.limit).await?;
         let printed = tm_untrusted::read_end(&self.log, OUTPUT_BYTES).map_err(failed("read"))?;
+        // What they print can be much, and what of it counts is in evidence.
+        let log_is_removed = || tm_untrusted::remove(&self.log).map_err(failed("remove"));
         let mut output = String::from_utf8_lossy(&printed).into_owned();
         if end == Some(JobEnd::Exited(0)) {
+            log_is_removed()?;
             return Ok(HookEnd::Passed(output));
         }
         for line in self.executor.refused(&command, "") {
             output.push('\n');
             output.push_str(&line);
         }
+        log_is_removed()?;
         Ok(match end {
             Some(JobEnd::Exited(_)) => HookEnd::Failed(output),
             None => HookEnd::CutOff {

@@ -19,7 +19,9 @@ use tm_executors::engine::Holding;
 use tm_executors::testing::{TestCommand, how_to_report};
 use tm_scheduler::preflight::{BaseMeasured, Preflight, Problem, has_failing_tests, judge_base};
 use tm_scheduler::{CommitId, TestReport, milliseconds, quoted};
-use tm_worktrees::{Error, HookedCommit, HookedWork, Repository, TreeId};
+use tm_worktrees::{
+    Error, HookedCommit, HookedWork, JudgeCheckout, PathPatterns, Repository, TreeId,
+};
 
 /// What becomes of a run whose base can't be tested.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
@@ -129,6 +131,8 @@ pub async fn look_first(
         .has_setup()
         .then(|| milliseconds(begun.elapsed()));
     preflight.problems = briefly(|| submodules(repository, &tree, checkout.path()))?;
+    let failing = briefly(|| failing_filters(repository, &tree, &checkout))?;
+    preflight.problems.extend(failing);
     let how_to_report = |command: &TestCommand| how_to_report(command, checkout.path());
     let advice: Vec<String> = commands.iter().map(how_to_report).collect();
     let hidden_folder = hidden_folder(checkout.path());
@@ -170,8 +174,10 @@ pub async fn try_hooks(
         work: HookedWork::Commit,
         branch: None,
         on: base,
+        merged: None,
         tree,
         message,
+        never_commit: &PathPatterns::default(),
     };
     let scratch = result_cache.scratch().to_owned();
     std::fs::create_dir_all(&scratch)?;
@@ -277,8 +283,33 @@ fn filters(repository: &Repository, tree: &TreeId) -> Result<Vec<Problem>, Error
         };
         Some(problem("filters", what, hint))
     });
-    Ok(problems.collect())
+    let extensions = repository.lacks_lfs_extensions(tree)?.then(|| {
+        let what = "`lfs.extension` is set, and the commands that it names would run what agents wrote, held by nobody";
+        problem("filters", what.to_owned(), "`worktree.lfs: off` leaves the pointers of LFS, and then nothing of it is run; else unset `lfs.extension` here")
+    });
+    Ok(problems.chain(extensions).collect())
 }
+
+/// Filters that fail for a file of the base as it is: each attempt would, and only after its agent was paid.
+fn failing_filters(
+    repository: &Repository,
+    tree: &TreeId,
+    checkout: &JudgeCheckout,
+) -> Result<Vec<Problem>, Error> {
+    let mut problems = Vec::new();
+    for need in repository.filters(tree)? {
+        if let Err(error) = checkout.try_filter(&need.file) {
+            let (name, file) = (need.name, need.file);
+            let what = format!("the filter `{name}` fails for `{file}`: {error}");
+            problems.push(problem("filters", what, FILTERS_ARE_HELD));
+        }
+    }
+    Ok(problems)
+}
+
+/// What a filter that works in the user's own shell may lack.
+const FILTERS_ARE_HELD: &str = "filters are held as tests are: `sandbox.read` in .taskmaster/tm.yaml gives them files of yours, \
+    `test.env` variables, `sandbox.tests.network: on` the network";
 
 /// What a filter with this command lacks.
 fn missing(command: Option<&str>) -> Option<String> {

@@ -341,3 +341,40 @@ fn everything_is_signed_by_gpg_where_the_users_git_says_so() {
         scene.try_git(&["verify-commit", commit]).status.success()
     });
 }
+
+#[test]
+fn a_hook_stages_nothing_that_is_never_committed_and_no_repository() {
+    let scene = Scene::new(&PLAIN, HONEST);
+    let hook = scene.root().join(".git/hooks/pre-commit");
+    executable(
+        &hook,
+        "echo 'test: {command: true}' > .taskmaster/more.yaml; echo more > more.txt\n\
+         git add --force .taskmaster/more.yaml more.txt",
+    );
+    scene.runs(&["--tdd", "off"], 0);
+    let landed = scene.git(&["ls-tree", "-r", "--name-only", &scene.landed_tree()]);
+    assert!(
+        landed.contains("more.txt") && !landed.contains("more.yaml"),
+        "{landed}"
+    );
+    let scene = Scene::new(&PLAIN, HONEST);
+    let hook = scene.root().join(".git/hooks/pre-commit");
+    executable(
+        &hook,
+        "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub",
+    );
+    let report = scene.runs(&["--tdd", "off", "--retries", "0"], 3);
+    assert!(evidence(&report, "1").contains("sub"), "{report}");
+}
+
+#[test]
+fn a_hook_that_speaks_as_git_does_of_a_full_disk_refuses_its_own_task_alone() {
+    let scene = Scene::new(&PLAIN, HONEST);
+    let hook = scene.root().join(".git/hooks/pre-commit");
+    executable(
+        &hook,
+        "echo 'fatal: write error: No space left on device' >&2; exit 1",
+    );
+    let report = scene.runs(&["--tdd", "off", "--retries", "0"], 3);
+    assert!(evidence(&report, "1").contains("No space left"), "{report}");
+}

@@ -114,6 +114,7 @@ impl HeldJob {
                 besides: Besides::default(),
                 hosts: None,
                 network: None,
+                only_reads: false,
                 pass: Vec::new(),
             }),
             ..TreeCommand::default()
@@ -260,7 +261,8 @@ fn what_the_command_of_a_filter_leaves_behind_ends_with_it() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let held = executor(folder.path()).held_filters(&EnvironmentRules::default());
+    let held =
+        executor(folder.path()).held_filters(&EnvironmentRules::default(), Duration::from_mins(1));
     let file = folder.path().join("held.json");
     let held = String::from_utf8(held.expect("they are held")).expect("a text");
     write(&file, &held);
@@ -274,7 +276,11 @@ fn what_the_command_of_a_filter_leaves_behind_ends_with_it() {
         .expect("tm");
     let words = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.stdout, b"content", "{words}");
-    let pid = words.trim().parse().unwrap_or_else(|_| panic!("{words}"));
+    let pid = words
+        .trim()
+        .trim_start_matches("filter: ")
+        .parse()
+        .unwrap_or_else(|_| panic!("{words}"));
     // Nobody may have waited for it yet.
     assert!(!ProcessIdentity::of(pid).is_some_and(ProcessIdentity::is_alive));
 }

@@ -66,3 +66,90 @@ fn a_hook_and_a_filter_that_run_what_an_agent_wrote_find_no_way_out_of_bubblewra
 fn a_hook_and_a_filter_that_run_what_an_agent_wrote_find_no_way_out_of_landlock() {
     of_git_at("landlock");
 }
+
+/// A repository with files for a filter, whose command is that of the settings.
+fn filtered(agent: &str, command: &str) -> Scene {
+    let scene = Scene::new(&[("1", "Write it", &[])], agent);
+    let root = scene.root();
+    write(&root.join(".gitattributes"), "*.filtered filter=mask\n");
+    write(&root.join("run-tests.sh"), "echo 1..1; echo ok 1\n");
+    let settings = "tdd: { mode: 'off' }\ntest: { timeout: 2s }\n";
+    write(&root.join(".taskmaster/tm.yaml"), settings);
+    scene.git(&["add", "--all"]);
+    scene.git(&["commit", "--quiet", "--message", "settings"]);
+    scene.git(&["config", "filter.mask.clean", command]);
+    executable(&scene.path("home/bin/mask"), MASK);
+    scene
+}
+
+/// Lets nothing pass that it is afraid of.
+const MASK: &str =
+    "text=$(cat); case $text in *afraid*) exit 1;; esac; echo \"$text\" | sed s/secret/XXX/";
+
+fn agent_that_writes(text: &str) -> String {
+    format!("echo '{text}' > a.filtered; printf 'status: PASS\\n' > \"$TM_RESULT_FILE\"\n")
+}
+
+#[test]
+fn a_filter_by_its_place_in_the_users_home_is_found_and_what_it_refuses_is_not_taken_unfiltered() {
+    for level in ["bwrap", "landlock"].into_iter().filter(|level| has(level)) {
+        let command = "$HOME/bin/mask";
+        let scene = filtered(&agent_that_writes("a secret"), command);
+        let run = |scene: &Scene| scene.run(&["--retries", "0", "--sandbox", level]);
+        let output = run(&scene);
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{words}");
+        let file = format!("{}:a.filtered", scene.landed_tree());
+        assert_eq!(scene.git(&["show", &file]), "a XXX");
+        let scene = filtered(&agent_that_writes("afraid of a secret"), command);
+        assert_eq!(run(&scene).status.code(), Some(3));
+        // As is what the base has already, before any agent is paid.
+        let scene = filtered(&agent_that_writes("nothing"), command);
+        write(&scene.root().join("b.filtered"), "afraid\n");
+        scene.git(&["-c", "filter.mask.clean=cat", "add", "b.filtered"]);
+        scene.git(&["commit", "--quiet", "--message", "of others"]);
+        let output = run(&scene);
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{words}");
+        assert!(
+            words.contains("the filter `mask` fails for `b.filtered`"),
+            "{words}"
+        );
+    }
+}
+
+#[test]
+fn a_filter_that_never_ends_is_ended_when_the_time_of_tests_is_over() {
+    for level in ["bwrap", "landlock"].into_iter().filter(|level| has(level)) {
+        let agent = "echo 'exec sleep 1000' > clean.sh\n".to_owned() + &agent_that_writes("on");
+        let scene = filtered(&agent, "sh ./clean.sh");
+        let output = scene.run(&["--retries", "0", "--sandbox", level]);
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{words}");
+    }
+}
+
+#[test]
+fn a_filter_that_a_caller_hands_down_is_held_too() {
+    if !has("bwrap") {
+        return;
+    }
+    let agent = "echo \"echo out > '$HOME_OF_USER/out'; cat\" > clean.sh\n".to_owned()
+        + &agent_that_writes("on");
+    let scene = filtered("", "");
+    let home = scene.path("home").display().to_string();
+    write(
+        &scene.path("agent.sh"),
+        &agent.replace("$HOME_OF_USER", &home),
+    );
+    let handed_down = [
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "filter.mask.clean"),
+        ("GIT_CONFIG_VALUE_0", "sh ./clean.sh"),
+    ];
+    let mut run = scene.run_command(&["--retries", "0", "--sandbox", "bwrap"]);
+    let output = run.envs(handed_down).output().expect("tm");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{words}");
+    assert!(!scene.path("home/out").exists(), "{words}");
+}

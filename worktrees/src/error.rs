@@ -317,12 +317,13 @@ impl Error {
         }
     }
 
-    /// Returns the words of git, or of a hook, where it is they who refused.
+    /// Returns the words of git, where it refused.
     fn words(&self) -> Option<&str> {
         match self {
-            Self::Git { message: words, .. }
-            | Self::CommitRefused { output: words, .. }
-            | Self::HookRefused { output: words, .. } => Some(words),
+            Self::Git { message: words, .. } | Self::CommitRefused { output: words, .. } => {
+                Some(words)
+            }
+            // Hooks say what they want, and run what agents wrote.
             _ => None,
         }
     }

@@ -14,6 +14,7 @@ pub use staying::staying_processes;
 use crate::environment::UNATTENDED;
 use crate::error::says_passing_trouble;
 use crate::left_locks::names_left_lock;
+use crate::repository::HELD_FILTERS;
 use crate::{Environment, Error, OrFailedTo as _, Result, Treeish};
 use answer::stumbled;
 use std::ffi::OsStr;
@@ -108,6 +109,15 @@ const SETTINGS: &str = "gc.auto=0 maintenance.auto=false core.fsmonitor=false co
 /// Commands that change refs, index, worktrees or files; around each there is a point at which tests let tm die.
 const CHANGING: &str = "read-tree update-ref symbolic-ref branch worktree reset clean checkout add write-tree commit commit-tree \
     merge-tree hash-object apply pack-objects index-pack unpack-objects";
+
+/// Tells whether each call is given a setting.
+pub(crate) fn is_of_each_call(key: &str) -> bool {
+    let keys = SETTINGS
+        .split_whitespace()
+        .filter_map(|setting| setting.split('=').next());
+    keys.chain(["core.hooksPath"])
+        .any(|given| given.eq_ignore_ascii_case(key))
+}
 
 impl Git {
     /// Begins a call in a folder that runs no hook.
@@ -333,11 +343,22 @@ impl Git {
         Ok(Answer {
             code: output.status.code().unwrap_or(-1),
             stdout: output.stdout,
-            stderr: String::from_utf8_lossy(&output.stderr)
-                .trim_end()
-                .to_owned(),
+            stderr: without_wrapping(&String::from_utf8_lossy(&output.stderr)),
         })
     }
+}
+
+/// What git says without the lines that name the command by which a filter is held: the filter's own words and git's name of
+/// it stand beside them.
+fn without_wrapping(said: &str) -> String {
+    let is_wrapping =
+        |line: &&str| line.starts_with("error: external filter") && line.contains(HELD_FILTERS);
+    let lines: Vec<&str> = said
+        .trim_end()
+        .lines()
+        .filter(|line| !is_wrapping(line))
+        .collect();
+    lines.join("\n")
 }
 
 /// Names the folder instead of the program when it is the folder that is missing.

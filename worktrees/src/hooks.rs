@@ -12,7 +12,7 @@ use crate::git::is_object_id;
 use crate::owned::{OwnedFolder, OwnedHead};
 use crate::private::refused;
 use crate::said::telling_line;
-use crate::{Error, OrFailedTo as _, PrivateGit, Repository, Result, TreeId};
+use crate::{Error, PathPatterns, PrivateGit, Repository, Result, TreeId};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use tm_scheduler::{BranchName, CommitId};
@@ -63,10 +63,14 @@ pub struct HookedCommit<'a> {
     pub branch: Option<&'a BranchName>,
     /// The commit on which it is made.
     pub on: &'a CommitId,
+    /// The commit that is merged, where one is.
+    pub merged: Option<&'a CommitId>,
     /// The tree, which the files and the index are.
     pub tree: &'a TreeId,
     /// The message.
     pub message: &'a str,
+    /// What is never committed, whoever stages it.
+    pub never_commit: &'a PathPatterns,
 }
 
 impl HookedCommit<'_> {
@@ -182,13 +186,16 @@ impl<'a> Hooks<'a> {
             words.extend(arguments);
             self.call(hook, &words, git, run)?;
         }
-        // What a hook left there is nobody's to believe: another kind of file, or a long one.
+        // What a hook left there is nobody's to believe: another kind of file, or one that is long or can't be read.
         let message = tm_untrusted::read_beneath(&own, MESSAGE.as_ref(), MESSAGE_BYTES)
-            .or_failed_to("read", &file)?;
-        Ok(Hooked {
-            message: String::from_utf8_lossy(&message).into_owned(),
-            tree: self.staged(git, run)?,
-        })
+            .map_err(|error| refused(format!("the message of the hooks can't be read: {error}")))?;
+        let message = String::from_utf8_lossy(&message);
+        let message = tm_untrusted::shown(&message).into_owned();
+        if message.trim().is_empty() {
+            return Err(refused("the hooks leave no message").into());
+        }
+        let tree = self.staged(git, run)?;
+        Ok(Hooked { tree, message })
     }
 
     /// Returns what is staged, which hooks may have changed. What of it is not in the repository is taken over as a commit,
@@ -199,7 +206,7 @@ impl<'a> Hooks<'a> {
         run: RunHook<'_, E>,
     ) -> std::result::Result<TreeId, E> {
         let (folder, commit) = (self.folder, self.commit);
-        if folder.is_staged_as_before() {
+        if folder.is_staged_as_before()? {
             return Ok(commit.tree.clone());
         }
         let mut id = |words: &[&str]| {
@@ -224,7 +231,10 @@ impl<'a> Hooks<'a> {
             "staged",
         ]);
         let staged = CommitId::new(id(&words)?);
-        Ok(folder.take_over_staged(&staged, commit.on)?)
+        let staged = folder.take_over_staged(&staged, commit.on)?;
+        let repository = &folder.repository;
+        let (tree, _as_before) = repository.committable(&staged, commit.on, commit.never_commit)?;
+        Ok(tree)
     }
 
     fn call<E: From<Error>>(
@@ -263,6 +273,12 @@ impl<'a> Hooks<'a> {
             .map(|(name, value)| (name.into(), value.into()))
             .collect();
         variables.push(("GIT_EDITOR".into(), ":".into()));
+        // As git tells hooks who commits; where nobody is said, git says so itself.
+        if let Ok(Some(people)) = self.folder.repository.people() {
+            let (name, address) = &people.author;
+            variables.push(("GIT_AUTHOR_NAME".into(), name.into()));
+            variables.push(("GIT_AUTHOR_EMAIL".into(), address.into()));
+        }
         variables.extend(places.map(|(name, path)| (name.into(), path.into())));
         variables
     }

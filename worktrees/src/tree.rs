@@ -234,6 +234,26 @@ impl Repository {
         Ok((self.with_paths_of(tree, &covered, from)?, covered))
     }
 
+    /// Returns what of a tree may be committed on a base, whoever made it: what is never committed is as in the base. Names
+    /// the paths that differed there.
+    ///
+    /// # Errors
+    /// It has repositories of its own that the base has not (`NestedRepositories`), or git refused.
+    pub fn committable(
+        &self,
+        whole: &TreeId,
+        base: &CommitId,
+        never_commit: &PathPatterns,
+    ) -> Result<(TreeId, Vec<PathBuf>)> {
+        let known = self.content_of(&self.tree_of(base)?)?.places();
+        let mut nested = self.content_of(whole)?.places();
+        nested.retain(|path| !known.contains(path));
+        if !nested.is_empty() {
+            return Err(Error::NestedRepositories(nested));
+        }
+        self.without(never_commit, whole, base)
+    }
+
     /// Makes a tree of another one and changes in the form of `update-index --index-info`.
     pub(crate) fn tree_with(&self, tree: &TreeId, changes: Vec<u8>) -> Result<TreeId> {
         let folder = self.scratch()?;

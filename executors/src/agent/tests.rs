@@ -125,6 +125,7 @@ async fn no_home_is_left_where_its_proxy_can_not_be_started() {
         besides: Besides::default(),
         hosts: Some(AllowList::read([]).expect("a list")),
         network: None,
+        only_reads: false,
         pass: Vec::new(),
     });
     command.held = Some(Held {

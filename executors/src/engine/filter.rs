@@ -1,23 +1,39 @@
 //! Holds the commands of the user's filters, which git starts on this machine: in the checkout, where agents write what such
-//! a command may look for (`python -m ...`). A filter makes content of content: it reads the checkout and changes nothing.
+//! a command may look for (`python -m ...`). A filter makes content of content: it reads the checkout, changes nothing, ends
+//! within the time of tests, and with the tm for which git works.
 
-use super::{Executor, Holding};
+use super::{Engine as _, Executor, Holding, JobEnd, LocalEngine};
+use crate::Error;
 use crate::environment::{CommandEnvironment, EnvironmentRules};
-use crate::process::{Besides, JobKind, ProcessTree, Stdin, TreeCommand};
+use crate::process::{Besides, JobKind, Needs, ProcessIdentity, TreeCommand, lineage};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
-use tm_sandbox::{Access, Level};
+use std::{env, fs, future, io};
+use tm_sandbox::Level;
 
 /// The word with which git calls tm to run the command of a filter ([`run_filter`]); not for people.
 pub const FILTER: &str = "sandbox-filter";
+/// Begins what a filter says among what git says, so that nobody takes it for git's words.
+pub const FILTER_SAYS: &str = "filter: ";
 /// The mark of what the command of one filter starts.
 const MARKER: &str = "TM_FILTER_FOLDER";
 /// What git tells a filter that asks git about the repository.
 const OF_GIT: [&str; 2] = ["GIT_DIR", "GIT_WORK_TREE"];
+/// Folders that programs look for in the user's home where no variable says something else.
+const OF_HOME: &str = "XDG_";
+/// By these words a command names the user's home.
+const HOME: [&str; 3] = ["~/", "$HOME/", "${HOME}/"];
+/// The ending of the file beside the one that says how filters are held: what git is told that a filter asks, in the place
+/// of the user's own settings.
+const GITCONFIG: &str = "gitconfig";
+/// So much of the end of what a filter says is told.
+const SAID_BYTES: u64 = 16 * 1024;
+/// The exit code of a filter that was ended, as of `timeout`.
+const ENDED: i32 = 124;
 
 /// How the commands of filters are held.
 #[derive(Debug, Deserialize, Serialize)]
@@ -25,87 +41,208 @@ struct HeldFilters {
     level: Level,
     holding: Holding,
     environment: EnvironmentRules,
+    limit: Duration,
 }
 
 impl Executor {
-    /// Returns how the commands of filters are held, for [`run_filter`]; `None` where they are not.
-    pub fn held_filters(&self, environment: &EnvironmentRules) -> Option<Vec<u8>> {
+    /// Returns how the commands of filters are held, and how long one may take, for [`run_filter`]; `None` where they are
+    /// not.
+    pub fn held_filters(&self, environment: &EnvironmentRules, limit: Duration) -> Option<Vec<u8>> {
         let holding = self.holding()?;
         let level = holding.level.filter(|level| *level != Level::None)?;
         let held = HeldFilters {
             level,
             holding: holding.clone(),
             environment: environment.clone(),
+            limit,
         };
         serde_json::to_vec(&held).ok()
     }
 }
 
-/// Runs the command of a filter, held as the file says that [`Executor::held_filters`] was written to, with the input and
-/// output of this process; the first of the further words is the path that git gives it.
+/// Runs the command of a filter with the input and output of this process, held as the file says that
+/// [`Executor::held_filters`] was written to; returns its exit code. The path is the one that git gives it. What it says goes
+/// to the errors of this process, each line behind [`FILTER_SAYS`].
 ///
 /// # Errors
 /// It can't be held or started.
-pub fn run_filter(held: &Path, command: &OsStr, words: &[OsString]) -> io::Result<ExitStatus> {
-    let held: HeldFilters = serde_json::from_slice(&tm_untrusted::read_own(held, u64::MAX)?)?;
-    let environment = CommandEnvironment::fresh_in(&std::env::temp_dir(), &held.environment)?;
-    let folder = std::env::current_dir()?;
-    let of_git = OF_GIT.map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
-    let mut arguments = ["-c".into(), command.to_owned(), "sh".into()].to_vec();
-    arguments.extend(words.iter().cloned());
-    let besides = Besides {
-        read: std::env::var_os("GIT_DIR")
-            .map(of_folder)
-            .unwrap_or_default(),
-        ..Besides::default()
-    };
-    let needs = environment.needs(JobKind::Hooks, besides);
-    // Nobody else has this folder.
-    let own_folder = needs.own_folder.to_string_lossy().into_owned();
-    let env_markers = vec![(MARKER.to_owned(), own_folder)];
-    let command = TreeCommand {
-        program: "sh".into(),
-        arguments,
-        working_folder: folder.clone(),
-        inherited: environment.inherited(),
-        environment: (environment.variables().into_iter())
-            .chain(of_git.into_iter().flatten())
-            .collect(),
-        stdin: Stdin::Closed,
-        env_markers: env_markers.clone(),
-        needs: Some(needs),
-        ..TreeCommand::default()
-    };
+pub fn run_filter(held: &Path, command: &OsStr, path: Option<&OsString>) -> io::Result<i32> {
+    let told: HeldFilters = serde_json::from_slice(&tm_untrusted::read_own(held, u64::MAX)?)?;
+    let environment = CommandEnvironment::fresh_in(&env::temp_dir(), &told.environment)?;
     let holding = Holding {
-        level: Some(held.level),
-        ..held.holding
+        level: Some(told.level),
+        ..told.holding
     };
-    let mut sandbox = (holding.of(&command))
-        .ok_or_else(|| io::Error::other("nothing of the sandbox works here any more"))?;
-    sandbox.confinement.view.add(&folder, Access::Read);
-    let mut command = command.held_beside(&sandbox).map_err(io::Error::other)?;
-    let ended = command.status();
-    if sandbox.stamp.is_some() {
-        end_what_is_left(&env_markers)?;
-    }
-    ended
-}
-
-/// Ends what the command has started and left behind, where it has no space of processes of its own that ends with it.
-fn end_what_is_left(env_markers: &[(String, String)]) -> io::Result<()> {
+    let command = match path {
+        Some(path) => with_path(&command.to_string_lossy(), &path.to_string_lossy()),
+        None => command.to_string_lossy().into_owned(),
+    };
+    let settings = held.with_extension(GITCONFIG);
+    let command = tree_command(&command, &environment, (&holding, settings))?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(async {
-        let mut left = ProcessTree::adopt(None, env_markers);
-        left.end(Duration::ZERO).await;
-    });
-    Ok(())
+    let ended = runtime.block_on(ended(&command, holding, told.limit));
+    let said = tm_untrusted::read_end(&command.stderr, SAID_BYTES).unwrap_or_default();
+    for line in String::from_utf8_lossy(&said).lines() {
+        tell(line);
+    }
+    match ended.map_err(io::Error::other)? {
+        Some(JobEnd::Exited(code)) => Ok(code),
+        Some(_) => Ok(ENDED),
+        None => {
+            tell("it was ended: it took longer than `test.timeout`, or its tm is gone");
+            Ok(ENDED)
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "git hands on what a filter says there")]
+fn tell(line: &str) {
+    eprintln!("{FILTER_SAYS}{line}");
+}
+
+fn tree_command(
+    command: &str,
+    environment: &CommandEnvironment,
+    (holding, settings): (&Holding, PathBuf),
+) -> io::Result<TreeCommand> {
+    let of_git = OF_GIT.map(|name| Some((OsString::from(name), env::var_os(name)?)));
+    // What its user names is there, and found under its name.
+    let home = env::var_os("HOME").map(PathBuf::from);
+    let of_home = (home.iter()).map(|home| (OsString::from("HOME"), home.clone().into()));
+    let is_of_home = |name: &OsStr| name == "HOME" || name.to_string_lossy().starts_with(OF_HOME);
+    let variables = environment.variables().into_iter();
+    let besides = Besides {
+        read: of_folder()
+            .chain(named(command, home.as_deref(), holding))
+            .chain([settings.clone()])
+            .collect(),
+        ..Besides::default()
+    };
+    let needs = Needs {
+        only_reads: true,
+        ..environment.needs(JobKind::Hooks, besides)
+    };
+    let said = needs.own_folder.join("said");
+    Ok(TreeCommand {
+        program: "sh".into(),
+        arguments: vec!["-c".into(), command.into()],
+        working_folder: env::current_dir()?,
+        inherited: environment.inherited(),
+        environment: variables
+            .filter(|(name, _)| !is_of_home(name))
+            .chain(of_home)
+            .chain(of_git.into_iter().flatten())
+            .chain([("GIT_CONFIG_GLOBAL".into(), settings.into())])
+            .collect(),
+        stderr: said,
+        // Nobody else has this folder.
+        env_markers: vec![(
+            MARKER.to_owned(),
+            needs.own_folder.to_string_lossy().into_owned(),
+        )],
+        passes_through: true,
+        needs: Some(needs),
+        ..TreeCommand::default()
+    })
+}
+
+/// Runs the command until it ends, or until it has to; nothing of it is left then.
+async fn ended(
+    command: &TreeCommand,
+    holding: Holding,
+    limit: Duration,
+) -> Result<Option<JobEnd>, Error> {
+    let engine = LocalEngine {
+        holding: Some(Arc::new(holding)),
+    };
+    let mut job = engine.start(command).await?;
+    let ended = tokio::select! {
+        ended = tokio::time::timeout(limit, job.wait()) => ended.ok().transpose(),
+        () = tm_is_gone() => Ok(None),
+    };
+    job.end(Duration::ZERO).await;
+    ended
+}
+
+/// Returns when the tm is gone for which git works; never where there is none.
+async fn tm_is_gone() {
+    match nearest_tm() {
+        Some(tm) => tm.ended().await,
+        None => future::pending().await,
+    }
+}
+
+fn nearest_tm() -> Option<ProcessIdentity> {
+    let program = |pid: u32| fs::read_link(format!("/proc/{pid}/exe")).ok();
+    let own = program(std::process::id())?;
+    let above = lineage(std::process::id()).into_iter().skip(1);
+    let mut above = above.map(|ancestor| ancestor.identity);
+    above.find(|identity| program(identity.pid).as_ref() == Some(&own))
 }
 
 /// What a git folder of tm's own for a checkout is made of, besides the history.
-fn of_folder(git_dir: OsString) -> Vec<PathBuf> {
-    let git_dir = PathBuf::from(git_dir);
-    let common = git_dir.join("../../common");
-    vec![git_dir, common]
+fn of_folder() -> impl Iterator<Item = PathBuf> {
+    let git_dir = env::var_os("GIT_DIR").map(PathBuf::from);
+    let common = git_dir.as_ref().map(|folder| folder.join("../../common"));
+    git_dir.into_iter().chain(common)
+}
+
+/// What of the programs and files that a command names is opened.
+fn named(command: &str, home: Option<&Path>, holding: &Holding) -> Vec<PathBuf> {
+    let words =
+        command.split(|letter: char| letter.is_whitespace() || "'\"=;|&()<>".contains(letter));
+    let path = |word: &str| {
+        let within = HOME.iter().find_map(|home| word.strip_prefix(home));
+        match (within, home) {
+            (Some(within), Some(home)) => home.join(within),
+            (_, _) => PathBuf::from(word),
+        }
+    };
+    let paths = words
+        .map(path)
+        .filter(|path| path.is_absolute() && path.is_file());
+    paths.map(|path| holding.named_program(&path)).collect()
+}
+
+/// Puts a path into a command as git does: `%f` is the path, quoted for a shell, and `%%` is `%`.
+fn with_path(command: &str, path: &str) -> String {
+    let mut whole = String::new();
+    let mut rest = command;
+    while let Some((before, after)) = rest.split_once('%') {
+        whole.push_str(before);
+        rest = match after.chars().next() {
+            Some('f') => {
+                let path = path.replace('\'', r"'\''").replace('!', r"'\!'");
+                let _written = write!(whole, "'{path}'");
+                &after[1..]
+            }
+            Some('%') => {
+                whole.push('%');
+                &after[1..]
+            }
+            _ => {
+                whole.push('%');
+                after
+            }
+        };
+    }
+    whole + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_put_into_a_command_as_git_does() {
+        let with = |command| with_path(command, "it's");
+        assert_eq!(with("clean %f"), r"clean 'it'\''s'");
+        assert_eq!(
+            with("sh -c 'echo %f; cat' 100%% %x %"),
+            r"sh -c 'echo 'it'\''s'; cat' 100% %x %"
+        );
+        assert_eq!(with_path("%f", "a!b"), r"'a'\!'b'");
+    }
 }

@@ -173,7 +173,12 @@ impl Holding {
                 view.add(Path::new(device), Access::Write);
             }
         }
-        view.add(&command.working_folder, Access::Write);
+        let of_work = if needs.only_reads {
+            Access::Read
+        } else {
+            Access::Write
+        };
+        view.add(&command.working_folder, of_work);
         view.add(&needs.own_folder, Access::Write);
         let search_path = command.search_path().unwrap_or_default();
         for folder in std::env::split_paths(&search_path).filter(|path| path.is_absolute()) {
@@ -211,6 +216,14 @@ impl Holding {
             }
         }
         view
+    }
+
+    /// Returns what of a program that a person named by its path is to be opened: the folder in which it lies with what it
+    /// needs, unless that is one of those that are hidden as a whole.
+    pub(super) fn named_program(&self, path: &Path) -> PathBuf {
+        let folder = path.parent().unwrap_or(path);
+        let is_whole = self.hidden.iter().any(|hidden| hidden.starts_with(folder));
+        if is_whole { path } else { folder }.to_owned()
     }
 
     /// Opens what is hidden, unless something hidden is below it.

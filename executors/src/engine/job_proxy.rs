@@ -122,6 +122,7 @@ mod tests {
                 besides: Besides::default(),
                 hosts: Some(hosts),
                 network: None,
+                only_reads: false,
                 pass: Vec::new(),
             }),
             ..TreeCommand::default()

@@ -177,6 +177,7 @@ mod tests {
                 own_folder: folder.path().to_owned(),
                 hosts: None,
                 network: None,
+                only_reads: false,
                 pass: Vec::new(),
                 besides: Besides::default(),
             }),

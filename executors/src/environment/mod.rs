@@ -102,6 +102,7 @@ impl CommandEnvironment {
             besides,
             hosts: None,
             network: None,
+            only_reads: false,
             pass: self.pass.clone(),
         }
     }

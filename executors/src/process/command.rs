@@ -72,6 +72,10 @@ pub struct TreeCommand {
     pub env_markers: Vec<(String, String)>,
     /// What it is and needs, for whoever holds it; without it, it is not held.
     pub needs: Option<Needs>,
+    /// Whether it reads and writes what this process does, and only its errors go into a file: that of the command of a filter,
+    /// which git waits for.
+    #[serde(skip)]
+    pub passes_through: bool,
     /// How large its task is, for a place that gives more to larger ones.
     #[serde(skip)]
     pub complexity: Option<Complexity>,
@@ -115,9 +119,12 @@ impl TreeCommand {
             .current_dir(&self.working_folder)
             .process_group(0)
             .envs(self.env_markers.clone())
-            .stdin(self.input()?)
-            .stdout(open_log(&self.stdout)?)
             .stderr(open_log(&self.stderr)?);
+        if self.passes_through {
+            command.stdin(Stdio::inherit()).stdout(Stdio::inherit());
+        } else {
+            command.stdin(self.input()?).stdout(open_log(&self.stdout)?);
+        }
         Ok(command)
     }
 
@@ -148,38 +155,18 @@ impl TreeCommand {
         reason = "this is a part of the one place that starts trees"
     )]
     fn held(&self, sandbox: &Sandbox, told: Option<&OwnedFd>) -> Result<Command, Error> {
-        let line = self.held_line(sandbox, told)?;
-        let mut command = Command::new(&line[0]);
-        command.args(&line[1..]).env_clear().envs(self.given());
-        Ok(command)
-    }
-
-    /// As `held`, for a program that this process waits for and has begun to speak for.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "what it starts is part of a tree that git is started for"
-    )]
-    pub(crate) fn held_beside(&self, sandbox: &Sandbox) -> Result<std::process::Command, Error> {
-        let line = self.held_line(sandbox, None)?;
-        let mut command = std::process::Command::new(&line[0]);
-        command.args(&line[1..]).env_clear().envs(self.given());
-        command.current_dir(&self.working_folder);
-        Ok(command)
-    }
-
-    /// The variables of a program that is held, by the names under which whoever holds it is given them.
-    fn given(&self) -> impl Iterator<Item = (OsString, OsString)> {
-        let all = self.all_variables(&[]).into_iter();
-        all.map(|(name, value)| (tm_sandbox::given_name(&name), value))
-    }
-
-    fn held_line(&self, sandbox: &Sandbox, told: Option<&OwnedFd>) -> Result<Vec<OsString>, Error> {
         let program = which::which_in(&self.program, self.search_path(), &self.working_folder)
             .map_err(|_| self.not_started(std::io::ErrorKind::NotFound.into()))?;
         let mut line = vec![program.into_os_string()];
         line.extend(self.arguments.iter().cloned());
-        tm_sandbox::line(sandbox, line, told.map(AsRawFd::as_raw_fd))
-            .map_err(|source| self.not_started(source))
+        let mut line = tm_sandbox::line(sandbox, line, told.map(AsRawFd::as_raw_fd))
+            .map_err(|source| self.not_started(source))?
+            .into_iter();
+        let mut command = Command::new(line.next().unwrap_or_default());
+        let all = self.all_variables(&[]).into_iter();
+        let given = all.map(|(name, value)| (tm_sandbox::given_name(&name), value));
+        command.args(line).env_clear().envs(given);
+        Ok(command)
     }
 
     /// Returns where the shell is. A name that has to be looked up in another `PATH` than tm's own is started by a fork of

@@ -29,7 +29,7 @@ impl ProcessIdentity {
     }
 
     /// Waits until the process has ended, whoever started it.
-    pub(super) async fn ended(self) {
+    pub(crate) async fn ended(self) {
         if let Some(end) = signal::end_of(self) {
             // Whoever can't be waited for is looked at.
             let _told = end.readable().await;

@@ -32,6 +32,9 @@ pub struct Needs {
     pub hosts: Option<AllowList>,
     /// What it reaches of the network, where that is not what all of its kind do.
     pub network: Option<Network>,
+    /// Whether it changes nothing where it works.
+    #[serde(default)]
+    pub only_reads: bool,
     /// Variables that it has of its surroundings, besides those that all of its kind have: names, or beginnings that end with
     /// `*`.
     #[serde(default)]

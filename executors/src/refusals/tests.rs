@@ -65,6 +65,7 @@ impl Scene {
                 besides: Besides::default(),
                 hosts: self.hosts.clone(),
                 network: None,
+                only_reads: false,
                 pass: Vec::new(),
             },
             folder: &root.join("work"),

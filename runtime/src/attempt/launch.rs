@@ -173,6 +173,7 @@ impl Launch<'_> {
         besides.read.extend(named.filter(|path| path.is_absolute()));
         Ok(Needs {
             kind: JobKind::Agent,
+            only_reads: false,
             own_folder: home.folder().to_owned(),
             besides,
             hosts: self.reached()?,

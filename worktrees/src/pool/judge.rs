@@ -67,6 +67,14 @@ impl JudgeCheckout {
             .unwrap_or_default()
     }
 
+    /// Has git take one file here as it would be committed, by the filters that are for it; nothing is kept.
+    ///
+    /// # Errors
+    /// A filter fails, or git refused.
+    pub fn try_filter(&self, file: &str) -> Result<()> {
+        self.folder.git("hash-object --").arg(file).done()
+    }
+
     /// Returns what lists the untracked files here.
     pub fn lister(&self) -> Lister {
         Lister(Arc::new(self.folder.clone()))

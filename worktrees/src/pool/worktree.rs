@@ -195,13 +195,8 @@ impl Worktree {
         };
         self.folder.add_forced(&forced)?;
         let whole = self.folder.write_tree()?;
-        let nested = self.new_repositories(&whole)?;
-        if !nested.is_empty() {
-            return Err(Error::NestedRepositories(nested));
-        }
-        let (tree, never_committed) =
-            self.repository()
-                .without(never_commit, &whole, &self.base)?;
+        let repository = self.repository();
+        let (tree, never_committed) = repository.committable(&whole, &self.base, never_commit)?;
         let changed_from_base = tree != self.repository().tree_of(&self.base)?;
         let is_left_out = |path: &PathBuf| !is_of_tools(path) && !forced.contains(path);
         let ignored = ignored
@@ -215,15 +210,6 @@ impl Worktree {
             never_committed,
             ignored,
         })
-    }
-
-    /// Returns where a tree has repositories that the base has not.
-    fn new_repositories(&self, tree: &TreeId) -> Result<Vec<PathBuf>> {
-        let repository = self.repository();
-        let before = repository.content_of(&repository.tree_of(&self.base)?)?;
-        let (known, mut new) = (before.places(), repository.content_of(tree)?.places());
-        new.retain(|path| !known.contains(path));
-        Ok(new)
     }
 
     /// Puts the task's branch at a commit of tm's, whatever the agent did with the branch; commits of the agent's that are
@@ -314,8 +300,10 @@ impl Worktree {
             work: HookedWork::Commit,
             branch: Some(&self.branch),
             on: &head,
+            merged: None,
             tree: &captured.tree,
             message,
+            never_commit,
         };
         let run = run.map(|run| crate::hooks::run(&self.folder, &commit, run));
         if run.is_some() {

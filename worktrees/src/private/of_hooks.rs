@@ -1,5 +1,6 @@
 //! Git folders of hooks: as those of agents, for one commit of tm's that is about to be made.
 
+use super::refused;
 use crate::files::{beginning, create_folder, replace};
 use crate::hooks::HookedCommit;
 use crate::indexed::INDEX_BYTES;
@@ -24,16 +25,23 @@ impl OwnedFolder {
             create_folder(file.parent().unwrap_or(&folder))?;
             replace(&file, format!("{}\n", commit.on).as_bytes())?;
         }
+        if let Some(merged) = commit.merged {
+            replace(
+                &git_dir.join("MERGE_HEAD"),
+                format!("{merged}\n").as_bytes(),
+            )?;
+        }
         self.point_at(Path::new(""), &git_dir)?;
         self.needed(&folder)
     }
 
-    /// Tells whether what is staged in the git folder of the hooks is what tm staged.
-    pub(crate) fn is_staged_as_before(&self) -> bool {
-        let most = INDEX_BYTES as u64;
-        let left =
-            tm_untrusted::read_beneath(&self.private_folder(), "git/index".as_ref(), most).ok();
-        left.is_some() && left == beginning(&self.index_file(), INDEX_BYTES).ok()
+    /// Tells whether what is staged in the git folder of the hooks is what tm staged; refuses what is no index of theirs.
+    pub(crate) fn is_staged_as_before(&self) -> Result<bool> {
+        let (folder, most) = (self.private_folder(), INDEX_BYTES as u64);
+        let left = tm_untrusted::read_beneath(&folder, "git/index".as_ref(), most);
+        let left = left
+            .map_err(|error| refused(format!("the index of the hooks can't be read: {error}")))?;
+        Ok(left == beginning(&self.index_file(), INDEX_BYTES)?)
     }
 
     /// Takes what hooks staged over, committed on a commit of the repository's; returns its tree.

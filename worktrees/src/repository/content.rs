@@ -1,7 +1,9 @@
 //! What belongs to a tree and lies in no object of the repository, files that Git LFS keeps and submodules, and the filters
 //! that a checkout of it needs. Looks names up and starts nothing.
 
+use super::held_filters::NO_CHANGE;
 use super::lfs::lfs_settings;
+use super::settings::HAS_LFS_EXTENSIONS;
 use crate::indexed::is_attributes;
 use crate::library::NESTED;
 use crate::reader::Entry;
@@ -31,6 +33,8 @@ pub(crate) struct Content {
     pub(crate) links: Vec<(PathBuf, CommitId)>,
     /// Whether a file is kept by LFS.
     pub(crate) has_lfs: bool,
+    /// Whether another filter is for a file.
+    pub(crate) has_filters: bool,
     /// The objects of the files that say how files are written, by path.
     pub(crate) attributes: BTreeMap<Vec<u8>, String>,
 }
@@ -88,10 +92,10 @@ impl Repository {
                     .links
                     .push((crate::git::path_of(&path), CommitId::new(id)));
             } else {
-                content.has_lfs = content.has_lfs
-                    || String::from_utf8_lossy(&self.blob(&id)?)
-                        .lines()
-                        .any(is_of_lfs);
+                let text = self.blob(&id)?;
+                let text = String::from_utf8_lossy(&text);
+                content.has_lfs = content.has_lfs || text.lines().any(is_of_lfs);
+                content.has_filters = content.has_filters || text.lines().any(is_of_filter);
                 content.attributes.insert(path, id);
             }
         }
@@ -102,6 +106,13 @@ impl Repository {
 /// Whether a line of attributes gives files to LFS.
 fn is_of_lfs(line: &str) -> bool {
     !line.trim_start().starts_with('#') && line.split_whitespace().any(|word| word == "filter=lfs")
+}
+
+/// Whether a line of attributes gives files to another filter.
+fn is_of_filter(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    !line.trim_start().starts_with('#')
+        && words.any(|word| word.starts_with("filter=") && word != "filter=lfs")
 }
 
 /// Tells whether a path is one that a tree may have: relative, and nothing that leads up.
@@ -167,18 +178,54 @@ impl Repository {
     }
 
     fn filter_command(&self, name: &str) -> Result<Option<String>> {
-        for key in COMMANDS_OF_FILTER {
-            let key = format!("filter.{name}.{key}");
-            let command = match self.own() {
-                // As the user has it, and not as it is held.
-                Some(own) => own.taken(self, &key)?,
-                None => self.configured(&key)?,
-            };
-            if let Some(command) = command.filter(|command| !command.trim().is_empty()) {
+        for what in COMMANDS_OF_FILTER {
+            if let Some(command) = self.command_of(name, what)? {
                 return Ok(Some(command));
             }
         }
         Ok(None)
+    }
+
+    fn command_of(&self, filter: &str, what: &str) -> Result<Option<String>> {
+        let key = format!("filter.{filter}.{what}");
+        let command = match self.own() {
+            // As the user has it, and not as it is held.
+            Some(own) => own.taken(self, &key)?,
+            None => self.configured(&key)?,
+        };
+        Ok(command.filter(|command| !command.trim().is_empty()))
+    }
+
+    /// Returns a file of a tree that a filter of the user's writes into checkouts, with the name of the filter: who has not
+    /// that filter finds what git keeps. LFS keeps content as it is.
+    ///
+    /// # Errors
+    /// There is no such tree, or git refused.
+    pub fn written_by_filter(&self, tree: &TreeId) -> Result<Option<(String, String)>> {
+        if !self.content_of(tree)?.has_filters {
+            return Ok(None);
+        }
+        for FilterNeed { name, file, .. } in self.filters(tree)? {
+            for what in ["process", "smudge"] {
+                let command = self.command_of(&name, what)?;
+                if command.is_some_and(|command| command.trim() != NO_CHANGE.0) {
+                    return Ok(Some((file, name)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Tells whether LFS has commands of the user's besides its own, and a tree has files for it: those commands would be
+    /// started in the checkouts of agents, held by nobody, so they are not.
+    ///
+    /// # Errors
+    /// There is no such tree, or git refused.
+    pub fn lacks_lfs_extensions(&self, tree: &TreeId) -> Result<bool> {
+        let Some(own) = self.own() else {
+            return Ok(false);
+        };
+        Ok(self.content_of(tree)?.has_lfs && own.taken(self, HAS_LFS_EXTENSIONS)?.is_some())
     }
 }
 

@@ -15,6 +15,7 @@ pub(crate) mod watched;
 
 pub(crate) use content::is_plain;
 pub use content::{ContentAtHead, ContentRules, FilterNeed};
+pub(crate) use held_filters::TOLD as HELD_FILTERS;
 pub use held_filters::{FilterHolder, HeldFilters};
 use lfs::LfsState;
 pub(crate) use lfs::{OrdersToLfs, lfs_settings, not_here, of_lfs};

@@ -1,7 +1,7 @@
 //! What git is told by configuration, hooks and `info/`, as it was when a run began.
 
 use crate::files::{create_folder, replace};
-use crate::git::{Git, pairs};
+use crate::git::{Git, is_of_each_call, pairs};
 use crate::reader::LibraryWrites;
 use crate::repository::content::COMMANDS_OF_FILTER;
 use crate::{Environment, OrFailedTo as _, Repository, Result};
@@ -28,7 +28,17 @@ const MOST_FILES: usize = 1_000;
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 /// Sections that say where a repository is, or what is left out of sight, or that other files are read: none of them
 /// holds for git folders of tm's own. What a branch is pulled from is nothing to tm.
-const LEFT_OUT: [&str; 4] = ["include.", "includeif.", "branch.", "extensions."];
+const LEFT_OUT: [&str; 5] = [
+    "include.",
+    "includeif.",
+    "branch.",
+    "extensions.",
+    LFS_EXTENSIONS,
+];
+/// What LFS has commands of the user's for, which it starts in the checkout.
+const LFS_EXTENSIONS: &str = "lfs.extension.";
+/// Tells that there are such, which are not used.
+pub(crate) const HAS_LFS_EXTENSIONS: &str = "tm.lfsextensions";
 const KEYS_LEFT_OUT: [&str; 6] = [
     "core.worktree",
     "core.bare",
@@ -96,32 +106,34 @@ fn text_of(bytes: &[u8]) -> String {
 impl Settings {
     /// Reads everything that holds where a call of `config` works, from all files that git reads there.
     pub(crate) fn of(call: Git) -> Result<Self> {
-        // Those of the call itself are given to each call.
-        Self::of_scope(call, |scope| scope != b"command")
+        // Those of the call itself are given to each call; others a caller has handed down.
+        Self::of_scope(call, |scope, key| {
+            scope != b"command" || !is_of_each_call(key)
+        })
     }
 
     /// Reads what the user's files say, and none of the repository's.
     pub(crate) fn of_user(call: Git) -> Result<Self> {
-        Self::of_scope(call, |scope| matches!(scope, b"system" | b"global"))
+        Self::of_scope(call, |scope, _| matches!(scope, b"system" | b"global"))
     }
 
     /// Reads what the repository's own files say, and no others.
     pub(crate) fn of_repository(call: Git) -> Result<Self> {
-        Self::of_scope(call, |scope| matches!(scope, b"local" | b"worktree"))
+        Self::of_scope(call, |scope, _| matches!(scope, b"local" | b"worktree"))
     }
 
-    fn of_scope(call: Git, is_wanted: impl Fn(&[u8]) -> bool) -> Result<Self> {
+    fn of_scope(call: Git, is_wanted: impl Fn(&[u8], &str) -> bool) -> Result<Self> {
         let listing = call.line("--list --includes --show-scope -z").bytes()?;
-        let setting = |(_, entry)| {
+        let setting = |(scope, entry)| {
             let text = text_of(entry);
-            match text.split_once('\n') {
+            let (key, value) = match text.split_once('\n') {
                 Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
                 None => (text, None),
-            }
+            };
+            is_wanted(scope, &key).then_some((key, value))
         };
-        let wanted = pairs(&listing).filter(|(scope, _)| is_wanted(scope));
         Ok(Self {
-            entries: wanted.map(setting).collect(),
+            entries: pairs(&listing).filter_map(setting).collect(),
         })
     }
 
@@ -190,7 +202,11 @@ impl Settings {
     /// Returns all others as a file of git's, without the places of what is copied.
     pub(crate) fn flat(&self, repository: &Repository) -> String {
         let has_copied_hooks = self.hooks(repository) == HooksFolder::OfRepository;
-        self.kept(|key| !has_copied_hooks || key != HOOKS_PATH)
+        let kept = self.kept(|key| !has_copied_hooks || key != HOOKS_PATH);
+        let is_extension = |(key, _): &&(String, Option<String>)| key.starts_with(LFS_EXTENSIONS);
+        let extension = self.entries.iter().find(is_extension);
+        let told = extension.map(|(key, _)| lines([(HAS_LFS_EXTENSIONS, key.as_str())]));
+        kept + &told.unwrap_or_default()
     }
 
     /// Returns where hooks are.

@@ -21,8 +21,10 @@ fn hooked(scene: &Scene) -> Result<Hooked, Error> {
         work: HookedWork::Commit,
         branch: Some(worktree.branch()),
         on: &base,
+        merged: None,
         tree: &tree,
         message: "work\n",
+        never_commit: &PathPatterns::new(&["never/**"]).expect("a pattern"),
     };
     let hooked = judge.run_hooks(&on_branch, &mut unheld);
     if let Ok(hooked) = &hooked {

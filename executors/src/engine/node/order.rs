@@ -152,6 +152,7 @@ mod tests {
                 besides: Besides::default(),
                 hosts: None,
                 network: None,
+                only_reads: false,
                 pass,
             }),
             ..TreeCommand::default()

@@ -175,8 +175,10 @@ async fn hooked(
         work: HookedWork::Commit,
         branch: Some(worktree.branch()),
         on,
+        merged: None,
         tree,
         message: &message,
+        never_commit: &context.setup.never_commit,
     };
     let hooked = with_hooks(context, &commit, |error, place| {
         if proven.phase == Phase::Red.as_str() {

@@ -307,10 +307,12 @@ async fn hooked(
     let message = message(context, &subject, command);
     let merge = HookedCommit {
         work: HookedWork::Merge,
-        branch: None,
+        branch: Some(&setup.header.integration_branch),
         on: head,
+        merged: Some(&preview.commit),
         tree,
         message: &message,
+        never_commit: &setup.never_commit,
     };
     let refused = |error: &Error, _: &Path| match error {
         Error::HookRefused { hook, why, output } => {
