@@ -159,3 +159,49 @@ fn a_folder_of_hooks_that_is_named_later_is_seen_each_time_wherever_it_is_named(
     write(&more, "");
     assert_eq!(look().expect("looked"), None);
 }
+
+#[test]
+fn it_is_known_which_files_a_filter_of_the_users_writes() {
+    let written = |smudge: &str| {
+        let scene = Scene::new();
+        scene.git(&["config", "filter.mask.clean", "cat"]);
+        scene.git(&["config", "filter.mask.smudge", smudge]);
+        let scene = scene.anew();
+        let commit = scene.task(
+            "tm/1",
+            &scene.head(),
+            ".gitattributes",
+            "*.txt filter=mask\n",
+        );
+        let repository = scene.pool.repository();
+        let tree = repository.tree_of(&commit).expect("a tree");
+        repository.written_by_filter(&tree).expect("asked")
+    };
+    let found = Some(("a.txt".to_owned(), "mask".to_owned()));
+    assert_eq!(written("tr a b"), found);
+    assert_eq!(written("cat"), None);
+}
+
+#[test]
+fn what_a_caller_hands_down_is_taken_with_the_settings_and_counts_no_more() {
+    let scene = Scene::new();
+    let handed_down = |value: &str| {
+        let variables = [
+            ("GIT_CONFIG_COUNT", "1"),
+            ("GIT_CONFIG_KEY_0", "filter.mask.clean"),
+            ("GIT_CONFIG_VALUE_0", value),
+        ];
+        let environment = variables
+            .into_iter()
+            .fold(scene.of_user.environment.clone(), |all, (name, value)| {
+                all.with(name, value)
+            });
+        let mut repository = scene.of_user.clone();
+        repository.environment = environment;
+        let kept = repository.with_settings_kept_in(&scene.folder.path().join("kept"));
+        let kept = kept.expect("kept");
+        kept.configured("filter.mask.clean").expect("asked")
+    };
+    assert_eq!(handed_down("first").as_deref(), Some("first"));
+    assert_eq!(handed_down("second").as_deref(), Some("first"));
+}
