@@ -79,14 +79,17 @@ pub fn filter_holder(
 ) -> FilterHolder {
     let (project, repository) = (project.clone(), repository.clone());
     let settings = settings.clone();
-    FilterHolder::new(move || {
-        let executor = executor(&project, &repository, &settings);
-        let told = executor.held_filters(&environment(&settings.test), settings.test.timeout)?;
-        Some(HeldFilters {
-            program: executor.holding()?.tm_program.clone(),
+    FilterHolder::new(move |of_git| {
+        let Some(holding) = holding(&project, &repository, &settings) else {
+            return Ok(None);
+        };
+        let (rules, limit) = (environment(&settings.test), settings.test.timeout);
+        let told = holding.of_filters(&rules, limit, of_git)?;
+        Ok(told.map(|told| HeldFilters {
+            program: holding.tm_program,
             word: FILTER,
             told,
-        })
+        }))
     })
 }
 
@@ -207,9 +210,10 @@ pub fn reach_of_unheld(settings: &Settings, executor: impl FnOnce() -> Executor)
 /// What jobs are given whose values commands tell.
 fn secrets(repository: &Repository, settings: &Settings) -> Vec<Secret> {
     let kind = |given_to: &GivenTo| match given_to {
-        GivenTo::Agents => JobKind::Agent,
-        GivenTo::Setup => JobKind::Setup,
-        GivenTo::Tests => JobKind::Tests,
+        GivenTo::Agents => &[JobKind::Agent][..],
+        GivenTo::Setup => &[JobKind::Setup],
+        // Hooks run them.
+        GivenTo::Tests => &[JobKind::Tests, JobKind::Hooks],
     };
     let secret = |(name, secret): (&String, &tm_config::Secret)| Secret {
         name: name.clone(),
@@ -217,7 +221,7 @@ fn secrets(repository: &Repository, settings: &Settings) -> Vec<Secret> {
         folder: repository.checkout_root().to_owned(),
         kinds: (secret.given_to.as_deref()).map_or_else(
             || vec![JobKind::Agent],
-            |kinds| kinds.iter().map(kind).collect(),
+            |kinds| kinds.iter().flat_map(kind).copied().collect(),
         ),
     };
     settings.secrets.iter().map(secret).collect()
@@ -239,6 +243,7 @@ pub(crate) fn git_of_agent(git: PrivateGit) -> Besides {
         writable,
         fixed,
         readable,
+        filters: _,
     } = git;
     Besides {
         read: [readable, fixed].concat(),

@@ -1,6 +1,7 @@
 //! Starts the hooks of commits: held and cut off as tests are, in the environment that tests have, since they run what
 //! agents wrote; on this machine, as whoever commits.
 
+use crate::checkouts::name_of;
 use crate::holding::git_of_agent;
 use crate::{Checkouts, StepError, environment};
 use std::ffi::OsString;
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 use tm_config::{RunsOn, Settings};
-use tm_executors::engine::{Executor, JobEnd};
+use tm_executors::engine::{Executor, Holding, JobEnd};
 use tm_executors::environment::{CommandEnvironment, EnvironmentRules};
 use tm_executors::process::{Besides, JobKind, Stdin, TreeCommand};
 use tm_worktrees::{HookCall, HookEnd};
@@ -86,7 +87,8 @@ impl HookRunner {
         Self {
             executor: executor.starting_on(RunsOn::Local.name()),
             rules,
-            log: scratch.join("hooks.log"),
+            // One that is unlike those of other checkouts, and so of hooks that run at the same time.
+            log: scratch.join(format!("hooks-{}.log", name_of(checkout))),
             besides: checkouts.besides(checkout),
             variables: checkouts.variables(checkout),
         }
@@ -113,11 +115,11 @@ impl HookRunner {
         tm_untrusted::remove(&self.log).map_err(failed("remove"))?;
         let temporary = self.executor.temporary_folder();
         let environment = CommandEnvironment::fresh_in(&temporary, &self.rules.environment)
-            .map_err(failed("make an environment for what writes"))?;
+            .map_err(failed("make an environment beside"))?;
         let mut command = self.tree_command(call, &environment);
-        if self.executor.holding().is_some_and(|held| !held.layers()) {
-            own_index(&mut command)
-                .map_err(failed("copy the index of pre-commit for what writes"))?;
+        let holding = self.executor.holding();
+        if holding.is_some_and(Holding::only_reads_caches) {
+            own_index(&mut command).map_err(failed("copy the index of pre-commit beside"))?;
         }
         let end = self.executor.run(&command, self.rules.limit).await?;
         let printed = tm_untrusted::read_end(&self.log, OUTPUT_BYTES).map_err(failed("read"))?;
@@ -142,7 +144,7 @@ impl HookRunner {
                 ),
                 output,
             },
-            Some(_) => HookEnd::CutOff {
+            Some(JobEnd::Killed | JobEnd::TimedOut | JobEnd::Unknown) => HookEnd::CutOff {
                 why: "it was killed by a signal".to_owned(),
                 output,
             },
@@ -154,6 +156,11 @@ impl HookRunner {
         let git = git_of_agent(call.git.clone());
         besides.read.extend(git.read);
         besides.write.extend(git.write);
+        let filters = call.git.filters.iter();
+        for filter in filters.filter_map(|filter| Some(self.executor.holding()?.named_in(filter))) {
+            besides.read.extend(filter.read);
+            besides.programs.extend(filter.programs);
+        }
         let of_call = call.variables.iter().cloned();
         let of_place = self.variables.iter().cloned();
         TreeCommand {

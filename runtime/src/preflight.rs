@@ -124,7 +124,15 @@ pub async fn look_first(
             preflight.problems.push(of_setup(&failed));
             return Ok(cleaned(preflight));
         }
-        Err(other) => return Err(other.into()),
+        Err(other) => {
+            let error = StepError::from(other);
+            if !error.to_string().contains(SMUDGE_FAILED) {
+                return Err(error);
+            }
+            let what = error.to_string();
+            (preflight.problems).push(problem("filters", what, FILTERS_ARE_HELD));
+            return Ok(cleaned(preflight));
+        }
     };
     preflight.setup_ms = result_cache
         .checkouts()
@@ -307,6 +315,8 @@ fn failing_filters(
     Ok(problems)
 }
 
+/// By these words git says that a filter could not write a file.
+const SMUDGE_FAILED: &str = "smudge filter";
 /// What a filter that works in the user's own shell may lack.
 const FILTERS_ARE_HELD: &str = "filters are held as tests are: `sandbox.read` in .taskmaster/tm.yaml gives them files of yours, \
     `test.env` variables, `sandbox.tests.network: on` the network";

@@ -2,7 +2,7 @@
 
 use super::content::{reads, with_lfs};
 use super::{runs, words};
-use crate::scene::{HONEST, Scene, task, write};
+use crate::scene::{HONEST, Scene, executable, task, write};
 use std::path::Path;
 
 /// What is in a file that only somebody else has.
@@ -151,4 +151,24 @@ fn what_an_agent_gives_to_lfs_is_there_for_its_tests_and_the_next_agent() {
     let landed = scene.git(&["show", &format!("{branch}:new.bin")]);
     assert!(landed.starts_with("version https://git-lfs"), "{landed}");
     assert_eq!(scene.statuses(), ["done", "done"]);
+}
+
+#[test]
+fn what_a_hook_gives_to_lfs_is_kept_too() {
+    let tests = format!(
+        "[ ! -f of-hook.bin ] || [ \"$(cat of-hook.bin)\" = '{ELSEWHERE}' ] || exit 1\n{}",
+        reads("large.bin", "the content")
+    );
+    let Some(scene) = with_lfs("", &tests) else {
+        return;
+    };
+    agent(&scene, "echo on > on.txt");
+    let hook = format!("printf '{ELSEWHERE}' > of-hook.bin; git add of-hook.bin");
+    executable(&scene.root().join(".git/hooks/pre-commit"), &hook);
+    runs(&scene, 0);
+    let named = scene.git(&["show", &format!("{}:of-hook.bin", scene.landed_tree())]);
+    let id = id_of(&named);
+    let kept = format!(".git/lfs/objects/{}/{}/{id}", &id[..2], &id[2..4]);
+    let kept = std::fs::read_to_string(scene.root().join(kept));
+    assert_eq!(kept.expect("it is kept"), ELSEWHERE);
 }

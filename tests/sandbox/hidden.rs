@@ -261,8 +261,12 @@ fn what_the_command_of_a_filter_leaves_behind_ends_with_it() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let held =
-        executor(folder.path()).held_filters(&EnvironmentRules::default(), Duration::from_mins(1));
+    let executor = executor(folder.path());
+    let holding = executor.holding().expect("it holds");
+    let rules = EnvironmentRules::default();
+    let held = holding
+        .of_filters(&rules, Duration::from_mins(1), "")
+        .expect("written");
     let file = folder.path().join("held.json");
     let held = String::from_utf8(held.expect("they are held")).expect("a text");
     write(&file, &held);

@@ -153,3 +153,21 @@ fn a_filter_that_a_caller_hands_down_is_held_too() {
     assert_eq!(output.status.code(), Some(0), "{words}");
     assert!(!scene.path("home/out").exists(), "{words}");
 }
+
+#[test]
+fn what_a_hook_stages_passes_the_filters_or_is_refused() {
+    for level in ["bwrap", "landlock"].into_iter().filter(|level| has(level)) {
+        let run = |text: &str| {
+            let scene = filtered(&agent_that_writes("on"), "$HOME/bin/mask");
+            let hook = format!("echo '{text}' > b.filtered; git add b.filtered");
+            executable(&scene.root().join(".git/hooks/pre-commit"), &hook);
+            let output = scene.run(&["--retries", "0", "--sandbox", level]);
+            (scene, output.status.code())
+        };
+        let (scene, code) = run("a secret");
+        assert_eq!(code, Some(0));
+        let file = format!("{}:b.filtered", scene.landed_tree());
+        assert_eq!(scene.git(&["show", &file]), "a XXX");
+        assert_eq!(run("afraid of a secret").1, Some(3));
+    }
+}

@@ -95,6 +95,10 @@ impl Environment {
     }
 
     /// Returns a variable as git will have it.
+    pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
+        self.get(name)
+    }
+
     fn get(&self, name: &str) -> Option<OsString> {
         self.variables
             .get(OsStr::new(name))

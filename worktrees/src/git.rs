@@ -110,15 +110,6 @@ const SETTINGS: &str = "gc.auto=0 maintenance.auto=false core.fsmonitor=false co
 const CHANGING: &str = "read-tree update-ref symbolic-ref branch worktree reset clean checkout add write-tree commit commit-tree \
     merge-tree hash-object apply pack-objects index-pack unpack-objects";
 
-/// Tells whether each call is given a setting.
-pub(crate) fn is_of_each_call(key: &str) -> bool {
-    let keys = SETTINGS
-        .split_whitespace()
-        .filter_map(|setting| setting.split('=').next());
-    keys.chain(["core.hooksPath"])
-        .any(|given| given.eq_ignore_ascii_case(key))
-}
-
 impl Git {
     /// Begins a call in a folder that runs no hook.
     pub(crate) fn new(environment: &Environment, folder: &Path) -> Self {

@@ -6,7 +6,7 @@
 //! own, as agents do, are started by whoever holds such commands, and what they staged is taken as what agents commit.
 //! They are also looked at without running them.
 
-use crate::environment::{AS_NAMED, UNATTENDED};
+use crate::environment::AS_NAMED;
 use crate::files::replace;
 use crate::git::is_object_id;
 use crate::owned::{OwnedFolder, OwnedHead};
@@ -23,9 +23,6 @@ const MESSAGE_BYTES: u64 = 1024 * 1024;
 const MESSAGE: &str = "git/COMMIT_EDITMSG";
 /// What is staged is committed by nobody, and nobody sees that commit.
 const STAGED_BY: [&str; 4] = ["-c", "user.name=tm", "-c", "user.email=tm@localhost"];
-/// The variable that keeps what a commit leaves behind on purpose, such as the agent that holds the key for signing,
-/// from being taken for what an agent left behind.
-pub(crate) const SPARED: &str = "TM_SPARED";
 
 /// What is made, which decides the hooks that git runs.
 #[derive(Clone, Copy, Debug)]
@@ -93,8 +90,6 @@ pub struct Hooked {
 /// run what is in the tree.
 #[derive(Debug)]
 pub struct HookCall<'a> {
-    /// The hook that is run; the first one that was where none is.
-    pub hook: &'static str,
     /// git itself.
     pub program: PathBuf,
     /// Its arguments.
@@ -245,7 +240,6 @@ impl<'a> Hooks<'a> {
         run: RunHook<'_, E>,
     ) -> std::result::Result<String, E> {
         let call = HookCall {
-            hook,
             program: self.folder.repository.environment.git_program(),
             arguments: words.iter().map(|word| (*word).to_owned()).collect(),
             variables: self.variables(),
@@ -268,11 +262,11 @@ impl<'a> Hooks<'a> {
             ("GIT_WORK_TREE", self.folder.path.clone()),
             ("GIT_INDEX_FILE", git_dir.join("index")),
         ];
-        let settings = UNATTENDED.into_iter().chain(AS_NAMED);
+        let nobody_is_asked = [("GIT_TERMINAL_PROMPT", "0"), ("GIT_EDITOR", ":")];
+        let settings = nobody_is_asked.into_iter().chain(AS_NAMED);
         let mut variables: Vec<(OsString, OsString)> = settings
             .map(|(name, value)| (name.into(), value.into()))
             .collect();
-        variables.push(("GIT_EDITOR".into(), ":".into()));
         // As git tells hooks who commits; where nobody is said, git says so itself.
         if let Ok(Some(people)) = self.folder.repository.people() {
             let (name, address) = &people.author;

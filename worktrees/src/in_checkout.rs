@@ -72,6 +72,7 @@ impl Repository {
         let [excludes, attributes] = copies;
         Ok(GitInCheckout {
             git: PrivateGit {
+                filters: Vec::new(),
                 writable: [self.git_dir().to_owned()]
                     .into_iter()
                     .chain(WRITTEN.map(|name| common.join(name)))

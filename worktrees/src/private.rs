@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+pub(crate) use taken_over::names_in;
 use tm_scheduler::{BranchName, CommitId};
 
 /// The folder, in the one that tm has for the worktree, and what is written down of it when all of it is there.
@@ -42,6 +43,8 @@ pub struct PrivateGit {
     pub fixed: Vec<PathBuf>,
     /// What is read: the repository's objects and where they come from, and hooks.
     pub readable: Vec<PathBuf>,
+    /// Commands of filters that git starts there, whose programs are to be found.
+    pub filters: Vec<String>,
 }
 
 /// What is written down of a git folder of an agent's own.
@@ -87,6 +90,7 @@ impl OwnedFolder {
             writable: ["git", "common"].map(|name| folder.join(name)).to_vec(),
             fixed: [vec![self.path.join(".git")], fixed.to_vec()].concat(),
             readable: vec![self.repository.common_dir().join("lfs"), own.all_of_hooks()],
+            filters: Vec::new(),
         };
         own.put_alternates_back()?;
         add_stores(&self.objects(), &mut found.readable, 0);
@@ -133,11 +137,10 @@ impl OwnedFolder {
         Ok(refused)
     }
 
-    /// Tells whether git in the folder works with a git folder of its own.
+    /// Tells whether git in the folder works with a git folder of its own, an agent's or that of hooks.
     pub(crate) fn works_with_private(&self) -> bool {
         let named = dot_git(&self.private_folder().join("git"));
-        self.mark().is_some()
-            && beginning(&self.path.join(".git"), SHORT).is_ok_and(|found| found == named)
+        beginning(&self.path.join(".git"), SHORT).is_ok_and(|found| found == named)
     }
 
     /// Brings the commits into the repository, and the branch to where it was left.

@@ -3,7 +3,6 @@
 
 use crate::git::Git;
 use crate::history::PastCommit;
-use crate::hooks::SPARED;
 use crate::new_commit::NewCommit;
 use crate::said::telling_line;
 use crate::tree::index_entry;
@@ -34,6 +33,10 @@ const SETTINGS: [&str; 3] = ["commit.gpgsign", "gpg.format", "user.signingkey"];
 const NOTES: &str = "refs/notes/tm";
 /// So often a note is written again because somebody else wrote one meanwhile.
 const TRIES: u32 = 5;
+
+/// The variable that keeps what a commit leaves behind on purpose, such as the agent that holds the key for signing,
+/// from being taken for what an agent left behind.
+const SPARED: &str = "TM_SPARED";
 
 impl Repository {
     /// Tells whether the user's git signs commits.

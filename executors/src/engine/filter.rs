@@ -2,13 +2,14 @@
 //! a command may look for (`python -m ...`). A filter makes content of content: it reads the checkout, changes nothing, ends
 //! within the time of tests, and with the tm for which git works.
 
-use super::{Engine as _, Executor, Holding, JobEnd, LocalEngine};
+use super::{Engine as _, Holding, JobEnd, LocalEngine};
 use crate::Error;
 use crate::environment::{CommandEnvironment, EnvironmentRules};
-use crate::process::{Besides, JobKind, Needs, ProcessIdentity, TreeCommand, lineage};
+use crate::process::{JobKind, Needs, ProcessIdentity, TreeCommand, lineage};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,11 +26,6 @@ const MARKER: &str = "TM_FILTER_FOLDER";
 const OF_GIT: [&str; 2] = ["GIT_DIR", "GIT_WORK_TREE"];
 /// Folders that programs look for in the user's home where no variable says something else.
 const OF_HOME: &str = "XDG_";
-/// By these words a command names the user's home.
-const HOME: [&str; 3] = ["~/", "$HOME/", "${HOME}/"];
-/// The ending of the file beside the one that says how filters are held: what git is told that a filter asks, in the place
-/// of the user's own settings.
-const GITCONFIG: &str = "gitconfig";
 /// So much of the end of what a filter says is told.
 const SAID_BYTES: u64 = 16 * 1024;
 /// The exit code of a filter that was ended, as of `timeout`.
@@ -42,26 +38,41 @@ struct HeldFilters {
     holding: Holding,
     environment: EnvironmentRules,
     limit: Duration,
+    /// What a git is told that a filter asks, in the place of the user's own settings.
+    settings: String,
 }
 
-impl Executor {
-    /// Returns how the commands of filters are held, and how long one may take, for [`run_filter`]; `None` where they are
-    /// not.
-    pub fn held_filters(&self, environment: &EnvironmentRules, limit: Duration) -> Option<Vec<u8>> {
-        let holding = self.holding()?;
-        let level = holding.level.filter(|level| *level != Level::None)?;
+impl Holding {
+    /// Returns how the commands of filters are held, how long one may take, and which settings a git has that one asks, for
+    /// [`run_filter`]; `None` where nothing is held.
+    ///
+    /// # Errors
+    /// They are to be held, and nothing holds them here, or it can't be written down.
+    pub fn of_filters(
+        &self,
+        environment: &EnvironmentRules,
+        limit: Duration,
+        settings: &str,
+    ) -> io::Result<Option<Vec<u8>>> {
+        let level = self.level.ok_or_else(|| {
+            io::Error::other(format!("no sandbox works here: {}", self.describe()))
+        })?;
+        if level == Level::None {
+            return Ok(None);
+        }
         let held = HeldFilters {
             level,
-            holding: holding.clone(),
+            holding: self.clone(),
             environment: environment.clone(),
             limit,
+            settings: settings.to_owned(),
         };
-        serde_json::to_vec(&held).ok()
+        Ok(Some(serde_json::to_vec(&held)?))
     }
 }
 
 /// Runs the command of a filter with the input and output of this process, held as the file says that
-/// [`Executor::held_filters`] was written to; returns its exit code. The path is the one that git gives it. What it says goes
+/// [`Holding::of_filters`] was written to; returns its exit code. The path is the one that git gives it. What it says goes
 /// to the errors of this process, each line behind [`FILTER_SAYS`].
 ///
 /// # Errors
@@ -77,24 +88,30 @@ pub fn run_filter(held: &Path, command: &OsStr, path: Option<&OsString>) -> io::
         Some(path) => with_path(&command.to_string_lossy(), &path.to_string_lossy()),
         None => command.to_string_lossy().into_owned(),
     };
-    let settings = held.with_extension(GITCONFIG);
-    let command = tree_command(&command, &environment, (&holding, settings))?;
+    let command = tree_command(&command, &environment, (&holding, &told.settings))?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let ended = runtime.block_on(ended(&command, holding, told.limit));
+    let ended = runtime.block_on(ended(&command, &holding, told.limit));
     let said = tm_untrusted::read_end(&command.stderr, SAID_BYTES).unwrap_or_default();
     for line in String::from_utf8_lossy(&said).lines() {
         tell(line);
     }
-    match ended.map_err(io::Error::other)? {
-        Some(JobEnd::Exited(code)) => Ok(code),
-        Some(_) => Ok(ENDED),
+    let (end, told) = ended.map_err(io::Error::other)?;
+    for line in told {
+        tell(&line);
+    }
+    Ok(match end {
+        Some(JobEnd::Exited(code)) => code,
+        Some(JobEnd::Killed | JobEnd::TimedOut | JobEnd::Unknown) => {
+            tell("it was killed by a signal");
+            ENDED
+        }
         None => {
             tell("it was ended: it took longer than `test.timeout`, or its tm is gone");
-            Ok(ENDED)
+            ENDED
         }
-    }
+    })
 }
 
 #[expect(clippy::print_stderr, reason = "git hands on what a filter says there")]
@@ -105,7 +122,7 @@ fn tell(line: &str) {
 fn tree_command(
     command: &str,
     environment: &CommandEnvironment,
-    (holding, settings): (&Holding, PathBuf),
+    (holding, settings): (&Holding, &str),
 ) -> io::Result<TreeCommand> {
     let of_git = OF_GIT.map(|name| Some((OsString::from(name), env::var_os(name)?)));
     // What its user names is there, and found under its name.
@@ -113,18 +130,15 @@ fn tree_command(
     let of_home = (home.iter()).map(|home| (OsString::from("HOME"), home.clone().into()));
     let is_of_home = |name: &OsStr| name == "HOME" || name.to_string_lossy().starts_with(OF_HOME);
     let variables = environment.variables().into_iter();
-    let besides = Besides {
-        read: of_folder()
-            .chain(named(command, home.as_deref(), holding))
-            .chain([settings.clone()])
-            .collect(),
-        ..Besides::default()
-    };
+    let mut besides = holding.named_in(command);
+    besides.read.extend(of_folder());
     let needs = Needs {
         only_reads: true,
         ..environment.needs(JobKind::Hooks, besides)
     };
     let said = needs.own_folder.join("said");
+    let gitconfig = needs.own_folder.join("gitconfig");
+    tm_untrusted::append(&gitconfig)?.write_all(settings.as_bytes())?;
     Ok(TreeCommand {
         program: "sh".into(),
         arguments: vec!["-c".into(), command.into()],
@@ -134,7 +148,7 @@ fn tree_command(
             .filter(|(name, _)| !is_of_home(name))
             .chain(of_home)
             .chain(of_git.into_iter().flatten())
-            .chain([("GIT_CONFIG_GLOBAL".into(), settings.into())])
+            .chain([("GIT_CONFIG_GLOBAL".into(), gitconfig.into())])
             .collect(),
         stderr: said,
         // Nobody else has this folder.
@@ -151,11 +165,11 @@ fn tree_command(
 /// Runs the command until it ends, or until it has to; nothing of it is left then.
 async fn ended(
     command: &TreeCommand,
-    holding: Holding,
+    holding: &Holding,
     limit: Duration,
-) -> Result<Option<JobEnd>, Error> {
+) -> Result<(Option<JobEnd>, Vec<String>), Error> {
     let engine = LocalEngine {
-        holding: Some(Arc::new(holding)),
+        holding: Some(Arc::new(holding.clone())),
     };
     let mut job = engine.start(command).await?;
     let ended = tokio::select! {
@@ -163,7 +177,7 @@ async fn ended(
         () = tm_is_gone() => Ok(None),
     };
     job.end(Duration::ZERO).await;
-    ended
+    Ok((ended?, job.told()))
 }
 
 /// Returns when the tm is gone for which git works; never where there is none.
@@ -187,23 +201,6 @@ fn of_folder() -> impl Iterator<Item = PathBuf> {
     let git_dir = env::var_os("GIT_DIR").map(PathBuf::from);
     let common = git_dir.as_ref().map(|folder| folder.join("../../common"));
     git_dir.into_iter().chain(common)
-}
-
-/// What of the programs and files that a command names is opened.
-fn named(command: &str, home: Option<&Path>, holding: &Holding) -> Vec<PathBuf> {
-    let words =
-        command.split(|letter: char| letter.is_whitespace() || "'\"=;|&()<>".contains(letter));
-    let path = |word: &str| {
-        let within = HOME.iter().find_map(|home| word.strip_prefix(home));
-        match (within, home) {
-            (Some(within), Some(home)) => home.join(within),
-            (_, _) => PathBuf::from(word),
-        }
-    };
-    let paths = words
-        .map(path)
-        .filter(|path| path.is_absolute() && path.is_file());
-    paths.map(|path| holding.named_program(&path)).collect()
 }
 
 /// Puts a path into a command as git does: `%f` is the path, quoted for a shell, and `%%` is `%`.

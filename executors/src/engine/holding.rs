@@ -3,7 +3,7 @@
 //! Agents write code, and tests run what they wrote, so neither is asked to keep to its place. Knows kinds of jobs and
 //! their folders, neither tasks nor what a job prints.
 
-use crate::process::{Caches, JobKind, Needs, TreeCommand, stamp_of};
+use crate::process::{Besides, Caches, JobKind, Needs, TreeCommand, stamp_of};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -116,9 +116,9 @@ impl Holding {
         self.level != Some(Level::Landlock)
     }
 
-    /// Whether what a job writes to a folder can lie on top of it.
-    pub fn layers(&self) -> bool {
-        self.level == Some(Level::Bwrap)
+    /// Whether jobs are held and only read what they can't write: what they write can't lie on top of it.
+    pub fn only_reads_caches(&self) -> bool {
+        self.holds() && self.level != Some(Level::Bwrap)
     }
 
     /// Returns how a job is held; `None` where it is not.
@@ -184,6 +184,9 @@ impl Holding {
         for folder in std::env::split_paths(&search_path).filter(|path| path.is_absolute()) {
             self.open_programs(&folder, &mut view);
         }
+        for folder in &needs.besides.programs {
+            self.open_programs(folder, &mut view);
+        }
         self.open(&self.tm_program, Access::Read, &mut view);
         self.open_program(command, &search_path, &mut view);
         if needs.kind == JobKind::Agent {
@@ -218,12 +221,21 @@ impl Holding {
         view
     }
 
-    /// Returns what of a program that a person named by its path is to be opened: the folder in which it lies with what it
-    /// needs, unless that is one of those that are hidden as a whole.
-    pub(super) fn named_program(&self, path: &Path) -> PathBuf {
-        let folder = path.parent().unwrap_or(path);
-        let is_whole = self.hidden.iter().any(|hidden| hidden.starts_with(folder));
-        if is_whole { path } else { folder }.to_owned()
+    /// Returns what a person's command, which is held, is given of the programs and files that it names by their paths: the
+    /// folder of each with what belongs to programs there, unless that is one of those that are hidden as a whole.
+    pub fn named_in(&self, command: &str) -> Besides {
+        let is_between = |letter: char| letter.is_whitespace() || "'\"=;|&()<>".contains(letter);
+        let paths = command.split(is_between).map(PathBuf::from);
+        let mut named = Besides::default();
+        for path in paths.filter(|path| path.is_absolute() && path.is_file()) {
+            let folder = path.parent().unwrap_or(&path).to_owned();
+            if self.hidden.iter().any(|hidden| hidden.starts_with(&folder)) {
+                named.read.push(path);
+            } else {
+                named.programs.push(folder);
+            }
+        }
+        named
     }
 
     /// Opens what is hidden, unless something hidden is below it.

@@ -14,7 +14,7 @@ pub enum JobKind {
     Setup,
     /// A command that runs tests, or another check.
     Tests,
-    /// A hook of a commit, or git as it runs one.
+    /// A hook of a commit, or a filter, and git as it runs one.
     Hooks,
 }
 
@@ -48,6 +48,9 @@ pub struct Besides {
     pub read: Vec<PathBuf>,
     /// Those that it changes.
     pub write: Vec<PathBuf>,
+    /// Folders with programs, which are opened with what belongs to them, as those of the search path are.
+    #[serde(default)]
+    pub programs: Vec<PathBuf>,
     /// What becomes of what it writes to the caches of the user's tools.
     pub caches: Caches,
     /// Whether it makes terminals where it has no place of its own for them.

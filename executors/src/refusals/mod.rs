@@ -67,7 +67,7 @@ impl HeldJob<'_> {
             JobKind::Agent => "its words",
             JobKind::Setup => "the set-up's words",
             JobKind::Tests => "the tests' words",
-            JobKind::Hooks => "the hook's words",
+            JobKind::Hooks => "the words of the hook, or the filter,",
         };
         let mut found = Vec::new();
         for what in printed.lines().filter_map(|line| self.refused_in(line)) {

@@ -18,7 +18,8 @@ use crate::{
 };
 use not_ready::{not_ready, of_content};
 use parking_lot::{Mutex, MutexGuard};
-use ports::{Ports, name_of};
+use ports::Ports;
+pub(crate) use ports::name_of;
 use preparation::{
     Error, Preparation, PreparationBasis, PrepareReport, Prepared, PreparedPlace, Role, TreeOf,
     layered,

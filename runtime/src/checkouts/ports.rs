@@ -104,7 +104,7 @@ fn slot_of(checkout: &Path) -> u32 {
 }
 
 /// The name of a checkout's folder.
-pub(super) fn name_of(checkout: &Path) -> Cow<'_, str> {
+pub(crate) fn name_of(checkout: &Path) -> Cow<'_, str> {
     checkout.file_name().unwrap_or_default().to_string_lossy()
 }
 

@@ -217,6 +217,7 @@ impl LoopSetup {
     /// Returns what people should know.
     pub async fn give_back(self) -> Vec<String> {
         let rest = self.message("what was left uncommitted");
+        let runner = self.hook_runner();
         let Place::Worktree {
             checkouts,
             worktree,
@@ -226,10 +227,6 @@ impl LoopSetup {
         };
         let tag = tm_store::run::safe_name(&self.tag.as_str().into());
         let reference = format!("refs/tm/salvage/{}/{tag}/1", self.id);
-        let runner = self.hooks.map(|rules| {
-            let place = (&*checkouts, worktree.path());
-            HookRunner::new(&self.executor, rules, place, self.directory.path())
-        });
         let never_commit = self.never_commit;
         let released = blocking(move || {
             // A loop that was cut off may have left something, and a hook may refuse it.

@@ -88,6 +88,12 @@ pub async fn prove(work: &Work, result_cache: &TestResultCache) -> Result<Proof,
     if command.environment.home == tm_scheduler::TestHome::User {
         proof.notes.push(NOTE_OF_HOME.to_owned());
     }
+    if let Some((file, filter)) = briefly(|| repository.written_by_filter(&work.tree))? {
+        proof.notes.push(format!(
+            "tests saw `{file}` as your filter `{filter}` writes it: who clones the project without that filter finds what \
+             git keeps"
+        ));
+    }
     proof.sandbox = result_cache.sandbox();
     prover.concluded(proof, after).await
 }

@@ -72,6 +72,10 @@ impl JudgeCheckout {
     /// # Errors
     /// A filter fails, or git refused.
     pub fn try_filter(&self, file: &str) -> Result<()> {
+        if !self.folder.path.join(file).is_file() {
+            // What made the checkout ready has taken it away.
+            return Ok(());
+        }
         self.folder.git("hash-object --").arg(file).done()
     }
 

@@ -19,6 +19,14 @@ impl OwnedFolder {
         self.forget_private()?;
         let folder = self.private_folder();
         let git_dir = self.make_private(&folder)?;
+        let config = folder.join("common/config");
+        let mut settings = beginning(&config, usize::MAX)?;
+        settings.extend(
+            self.own_git()
+                .filters_of_hooks(&self.repository)?
+                .into_bytes(),
+        );
+        replace(&config, &settings)?;
         self.fill(&git_dir, &commit.head())?;
         if let Some(branch) = commit.branch {
             let file = folder.join("common").join(branch.reference());
@@ -32,7 +40,11 @@ impl OwnedFolder {
             )?;
         }
         self.point_at(Path::new(""), &git_dir)?;
-        self.needed(&folder)
+        let commands = self.own_git().filter_commands(&self.repository)?;
+        Ok(PrivateGit {
+            filters: commands.into_values().collect(),
+            ..self.needed(&folder)?
+        })
     }
 
     /// Tells whether what is staged in the git folder of the hooks is what tm staged; refuses what is no index of theirs.
@@ -47,6 +59,8 @@ impl OwnedFolder {
     /// Takes what hooks staged over, committed on a commit of the repository's; returns its tree.
     pub(crate) fn take_over_staged(&self, staged: &CommitId, on: &CommitId) -> Result<TreeId> {
         self.take_over_commits(&self.private_folder(), &[staged], on)?;
+        self.repository
+            .take_over_lfs(&self.private_folder(), "common/lfs/objects")?;
         self.repository.tree_of(staged)
     }
 }

@@ -134,7 +134,7 @@ fn copy_objects(folder: &Path, store: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Returns the names in a folder; none of what is no folder.
-fn names_in(folder: &Path) -> impl Iterator<Item = OsString> {
+pub(crate) fn names_in(folder: &Path) -> impl Iterator<Item = OsString> {
     let is_one = tm_untrusted::is_folder(folder);
     let entries = is_one.then(|| tm_untrusted::entries(folder));
     entries.into_iter().flatten().map(|entry| entry.file_name())

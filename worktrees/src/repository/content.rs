@@ -121,6 +121,8 @@ pub(crate) fn is_plain(path: &Path) -> bool {
         .all(|component| matches!(component, std::path::Component::Normal(_)))
 }
 
+/// The modes of files that filters are for: no links, and no repositories.
+const REGULAR: [i32; 2] = [0o100_644, 0o100_755];
 /// So many kinds of files in attributes are looked at.
 const MOST_LINES: usize = 1_000;
 
@@ -141,7 +143,11 @@ impl Repository {
     /// # Errors
     /// There is no such tree, or git refused.
     pub fn filters(&self, tree: &TreeId) -> Result<Vec<FilterNeed>> {
-        let paths = self.paths(tree)?;
+        let paths: Vec<String> = self
+            .files(tree, &|mode, _| REGULAR.contains(&mode))?
+            .into_iter()
+            .filter_map(|Entry { path, .. }| String::from_utf8(path).ok())
+            .collect();
         let mut found: Vec<FilterNeed> = Vec::new();
         for attributes in paths
             .iter()
@@ -208,7 +214,7 @@ impl Repository {
         for FilterNeed { name, file, .. } in self.filters(tree)? {
             for what in ["process", "smudge"] {
                 let command = self.command_of(&name, what)?;
-                if command.is_some_and(|command| command.trim() != NO_CHANGE.0) {
+                if command.is_some_and(|command| command.trim() != NO_CHANGE) {
                     return Ok(Some((file, name)));
                 }
             }

@@ -8,39 +8,48 @@ use crate::files::{beginning, replace};
 use crate::git::fields;
 use crate::{OrFailedTo as _, Repository, Result};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fmt, io};
 
 /// What git reads of them, and what whoever holds them is told.
 const COMMANDS: &str = "held-filters";
 pub(crate) const TOLD: &str = "held-filters.json";
-/// The ending of what git is told that a filter asks, in the place of the user's own settings.
-const GITCONFIG: &str = "gitconfig";
-/// None is longer.
+/// Neither is longer.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
-/// A filter that changes nothing, as some have for one of the two ways, and where it is not looked for.
-pub(super) const NO_CHANGE: (&str, &str) = ("cat", "/bin/cat");
+/// The command that changes nothing, as some filters have for one of the two ways.
+pub(super) const NO_CHANGE: &str = "cat";
+/// Where it is, so that nobody looks for it.
+const PLACES_OF_NO_CHANGE: [&str; 3] =
+    ["/bin/cat", "/usr/bin/cat", "/run/current-system/sw/bin/cat"];
+/// By these words a command names the user's home, which is another one where the command is held.
+const HOME: [&str; 3] = ["~/", "$HOME/", "${HOME}/"];
 
 /// How the commands of filters are held.
 #[derive(Debug)]
 pub struct HeldFilters {
     /// The program that holds them: it is given `word`, the path of a file that has `told`, the command for a shell, and what
-    /// that is given.
+    /// git gives that.
     pub program: PathBuf,
     /// By which word it knows that.
     pub word: &'static str,
-    /// What it is told.
+    /// What it is told, with what git says in a filter that asks git, which is to come from these settings.
     pub told: Vec<u8>,
 }
 
-/// Says how the commands of filters are held, if they are; asked only where there are any.
+/// Says how the commands of filters are held, if they are; `None` where nobody holds anything. It is told the settings that a
+/// git is to find which a filter asks, as a file of git's, and asked only where there are filters.
+type Holder = dyn Fn(&str) -> io::Result<Option<HeldFilters>> + Send + Sync;
+
+/// Says how the commands of filters are held.
 #[derive(Clone)]
-pub struct FilterHolder(Arc<dyn Fn() -> Option<HeldFilters> + Send + Sync>);
+pub struct FilterHolder(Arc<Holder>);
 
 impl FilterHolder {
     /// Returns what says so.
-    pub fn new(held: impl Fn() -> Option<HeldFilters> + Send + Sync + 'static) -> Self {
+    pub fn new(
+        held: impl Fn(&str) -> io::Result<Option<HeldFilters>> + Send + Sync + 'static,
+    ) -> Self {
         Self(Arc::new(held))
     }
 }
@@ -61,61 +70,48 @@ impl OwnGit {
             return Ok(String::from_utf8_lossy(&known).into_owned());
         };
         let commands = self.filter_commands(repository)?;
-        let held = (!commands.is_empty()).then(|| holder()).flatten();
-        let Some(held) = held else {
+        let held = if commands.is_empty() {
+            None
+        } else {
+            let held = holder(&self.of_user(repository)?);
+            held.or_failed_to("write down how filters are held in", &self.folder)?
+        };
+        let Some(HeldFilters {
+            program,
+            word,
+            told,
+        }) = held
+        else {
             tm_untrusted::remove(&file).or_failed_to("remove", &file)?;
             return Ok(String::new());
         };
-        let told = self.folder.join(TOLD);
-        replace(&told, &held.told)?;
-        // What a filter that asks git is told of the user, and no more.
-        let mut settings = lines([("safe.directory", "*")]);
-        for key in ["user.name", "user.email"] {
-            if let Some(value) = self.taken(repository, key)? {
-                settings += &lines([(key, &*value)]);
-            }
-        }
-        replace(&told.with_extension(GITCONFIG), settings.as_bytes())?;
-        let words = [quoted(&held.program), held.word.to_owned(), quoted(&told)].join(" ");
-        // What fails would be content that nobody filtered, without a word. Then each way needs a command, also the one in
-        // which nothing changes.
-        let names: BTreeSet<&str> = commands
-            .keys()
-            .filter_map(|key| filter_key(key))
-            .map(|(name, _)| name)
-            .collect();
-        let of_name = |name: &&str| {
-            let required = (format!("filter.{name}.required"), "true".to_owned());
-            let unchanged = ["clean", "smudge"]
-                .map(|what| (format!("filter.{name}.{what}"), NO_CHANGE.1.to_owned()));
-            let lacks = |(key, _): &(String, String)| {
-                !commands.contains_key(key)
-                    && !commands.contains_key(&format!("filter.{name}.process"))
-            };
-            unchanged
-                .into_iter()
-                .filter(lacks)
-                .chain([required])
-                .collect::<Vec<_>>()
-        };
-        let required: Vec<_> = names.iter().flat_map(of_name).collect();
+        let path = self.folder.join(TOLD);
+        replace(&path, &told)?;
+        let words = [quoted(&program), word.to_owned(), quoted(&path)].join(" ");
         let held = commands.iter().map(|(key, command)| {
             let is_of_one_file = !key.ends_with(".process");
             (key.clone(), held_command(&words, command, is_of_one_file))
         });
-        let all: Vec<(String, String)> = held.chain(required).collect();
-        let text = lines(
-            all.iter()
-                .map(|(key, value)| (key.as_str(), value.as_str())),
-        );
+        let text = as_settings(held.chain(required(&commands)));
         replace(&file, text.as_bytes())?;
         Ok(text)
     }
 
-    /// The commands of the user's filters but for those of LFS, which look for nothing in a checkout.
-    fn filter_commands(&self, repository: &Repository) -> Result<BTreeMap<String, String>> {
+    /// Returns what hooks' git is told of the user's filters, which are held with the hooks: a filter that fails lets nothing
+    /// pass there either.
+    pub(crate) fn filters_of_hooks(&self, repository: &Repository) -> Result<String> {
+        let commands = self.filter_commands(repository)?;
+        let required = required(&commands).collect::<Vec<_>>();
+        Ok(as_settings(commands.into_iter().chain(required)))
+    }
+
+    /// The commands of the user's filters by their keys, but for those of LFS, which look for nothing in a checkout.
+    pub(crate) fn filter_commands(
+        &self,
+        repository: &Repository,
+    ) -> Result<BTreeMap<String, String>> {
         let taken = self.taken_settings();
-        let text = beginning(&taken, MOST_BYTES).unwrap_or_default();
+        let text = beginning(&taken, MOST_BYTES)?;
         if !text.windows(7).any(|word| word == b"[filter") {
             return Ok(BTreeMap::new());
         }
@@ -131,30 +127,98 @@ impl OwnGit {
         last.retain(|key, command| {
             let what = filter_key(key).map(|(_, what)| what);
             let is_command = what.is_some_and(|what| COMMANDS_OF_FILTER.contains(&what));
-            is_command && !command.trim().is_empty() && !is_of_lfs(command)
+            is_command && !command.trim().is_empty() && !is_lfs_alone(command)
         });
+        let home = repository.environment.path("HOME");
+        if let Some(home) = home.filter(|home| home.is_absolute()) {
+            for command in last.values_mut() {
+                *command = at_home(command, &home);
+            }
+        }
         Ok(last)
+    }
+
+    /// What a filter that asks git is told of the user, as a file of git's.
+    fn of_user(&self, repository: &Repository) -> Result<String> {
+        let mut settings = lines([("safe.directory", "*")]);
+        for key in ["user.name", "user.email"] {
+            if let Some(value) = self.taken(repository, key)? {
+                settings += &lines([(key, &*value)]);
+            }
+        }
+        Ok(settings)
     }
 }
 
+fn as_settings(entries: impl Iterator<Item = (String, String)>) -> String {
+    entries
+        .map(|(key, value)| lines([(&*key, &*value)]))
+        .collect()
+}
+
+/// What has a filter that fails refuse the content, which would pass unfiltered without a word else. Then each way needs a
+/// command, also the one in which nothing changes.
+fn required(commands: &BTreeMap<String, String>) -> impl Iterator<Item = (String, String)> {
+    let names: BTreeSet<&str> = commands
+        .keys()
+        .filter_map(|key| Some(filter_key(key)?.0))
+        .collect();
+    names.into_iter().flat_map(|name| {
+        let has = |what: &str| commands.contains_key(&format!("filter.{name}.{what}"));
+        let unchanged = ["clean", "smudge"]
+            .into_iter()
+            .filter(|what| !has(what) && !has("process"))
+            .map(|what| (format!("filter.{name}.{what}"), no_change().to_owned()));
+        let required = (format!("filter.{name}.required"), "true".to_owned());
+        unchanged.chain([required]).collect::<Vec<_>>()
+    })
+}
+
 /// Tells whether a command is one of LFS and nothing more.
-fn is_of_lfs(command: &str) -> bool {
+fn is_lfs_alone(command: &str) -> bool {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || " -%".contains(letter);
     command.starts_with(LFS) && command.chars().all(is_plain)
+}
+
+fn no_change() -> &'static str {
+    let mut places = PLACES_OF_NO_CHANGE.into_iter();
+    let found = places.find(|place| Path::new(place).is_file());
+    found.unwrap_or(NO_CHANGE)
+}
+
+/// Returns a command in which the user's home stands as the path that it is.
+fn at_home(command: &str, home: &Path) -> String {
+    let home = format!("{}/", home.display());
+    let is_within_word = |letter: char| letter.is_alphanumeric() || "/._-".contains(letter);
+    let mut whole = String::new();
+    let mut rest = command;
+    while let Some((at, named)) = HOME
+        .iter()
+        .filter_map(|named| Some((rest.find(named)?, named)))
+        .min()
+    {
+        let (before, after) = (&rest[..at], &rest[at + named.len()..]);
+        whole.push_str(before);
+        let is_name = *named != HOME[0] || !whole.ends_with(is_within_word);
+        whole.push_str(if is_name { &home } else { named });
+        rest = after;
+    }
+    whole + rest
 }
 
 /// Returns the command that has another one held. Of one for a single file git replaces `%f` by the path, quoted for a
 /// shell, and `%%` by `%`; of the one that is held whoever holds it does, wherever in it that stands.
 fn held_command(words: &str, command: &str, is_of_one_file: bool) -> String {
-    let (unchanged, program) = NO_CHANGE;
-    if command.trim() == unchanged {
-        return program.to_owned();
-    }
-    if !is_of_one_file {
-        return format!("{words} {}", quoted(Path::new(command)));
+    let unchanged = no_change();
+    if command.trim() == NO_CHANGE && unchanged != NO_CHANGE {
+        return unchanged.to_owned();
     }
     let held = format!("{words} {}", quoted(Path::new(command)));
-    format!("{} %f", held.replace('%', "%%"))
+    if is_of_one_file {
+        format!("{} %f", held.replace('%', "%%"))
+    } else {
+        held
+    }
 }
 
 /// Returns a word of a shell's.
@@ -176,6 +240,16 @@ mod tests {
         );
         assert_eq!(held("it's", true), "'/tm' held '/a%%b' 'it'\\''s' %f");
         assert_eq!(held("serve %f", false), "'/tm' held '/a%b' 'serve %f'");
-        assert_eq!(held(" cat", true), "/bin/cat");
+        assert_eq!(held(" cat", true), no_change());
+    }
+
+    #[test]
+    fn a_command_names_the_home_that_is_the_users() {
+        let named = |command| at_home(command, Path::new("/home/me"));
+        assert_eq!(named("~/bin/mask %f"), "/home/me/bin/mask %f");
+        assert_eq!(
+            named("sh \"$HOME/a\" ${HOME}/b x~/c ~/d"),
+            "sh \"/home/me/a\" /home/me/b x~/c /home/me/d"
+        );
     }
 }

@@ -3,9 +3,13 @@
 
 use super::ContentRules;
 use crate::error::says_trouble_of_disk;
+use crate::files::{create_folder, replace};
 use crate::git::Git;
+use crate::private::names_in;
 use crate::{Environment, Error, Repository, Result, TreeId};
 use parking_lot::Mutex;
+use sha2::{Digest as _, Sha256};
+use std::path::Path;
 use std::sync::OnceLock;
 use tm_scheduler::{Bring, CommitId};
 
@@ -22,6 +26,11 @@ const LEFT_OUT: [&str; 2] = ["lfs.fetchinclude", "lfs.fetchexclude"];
 const NO_SMUDGE: &str = "GIT_LFS_SKIP_SMUDGE";
 /// Where a tree says what LFS is to do.
 const OF_TREE: &str = ".lfsconfig";
+
+/// So many bytes are taken over of what hooks had it keep.
+const MOST_TAKEN: u64 = 1024 * 1024 * 1024;
+/// Begins what a held filter says among what git says.
+const FILTER_SAYS: &str = "filter: ";
 
 /// What is known of files that LFS keeps, as long as a pool is open.
 #[derive(Debug, Default)]
@@ -109,7 +118,7 @@ impl Repository {
 
     /// Fetches what is not here of the user's commit, once, as `git lfs fetch` does in the user's checkout; tells whether
     /// there is such a commit.
-    pub(crate) fn fetch_lfs(&self) -> Result<bool> {
+    fn fetch_lfs(&self) -> Result<bool> {
         let Some(base) = self
             .lfs
             .base
@@ -130,6 +139,24 @@ impl Repository {
             *is_fetched = true;
         }
         Ok(true)
+    }
+
+    /// Takes files over that LFS keeps in a folder which anybody may have written, each by its content, within bounds.
+    pub(crate) fn take_over_lfs(&self, folder: &Path, objects: &str) -> Result<()> {
+        let store = self.common_dir().join("lfs/objects");
+        let mut left = MOST_TAKEN;
+        for first in names_in(&folder.join(objects)) {
+            for second in names_in(&folder.join(objects).join(&first)) {
+                let within = Path::new(objects).join(&first).join(&second);
+                for name in names_in(&folder.join(&within)) {
+                    let kept = store.join(&first).join(&second).join(&name);
+                    if !kept.exists() {
+                        left = take_file(folder, &within.join(&name), &kept, left)?;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The remote that LFS takes where none is named.
@@ -158,8 +185,30 @@ impl Repository {
     }
 }
 
+/// Copies a file to where its content says that it belongs; returns how many bytes are left to be taken.
+fn take_file(folder: &Path, file: &Path, kept: &Path, left: u64) -> Result<u64> {
+    let shown = file.display();
+    let refused = |why: String| Error::NotTakenOver(format!("`{shown}` of LFS: {why}"));
+    let content = tm_untrusted::read_beneath(folder, file, left)
+        .map_err(|error| refused(error.to_string()))?;
+    let digest = Sha256::digest(&content);
+    let id = digest
+        .iter()
+        .fold(String::new(), |id, byte| id + &format!("{byte:02x}"));
+    if kept.file_name().is_none_or(|name| name != &*id)
+        || !kept.ends_with(format!("{}/{}/{id}", &id[..2], &id[2..4]))
+    {
+        return Err(refused(
+            "its content is another one than its name says".to_owned(),
+        ));
+    }
+    create_folder(kept.parent().unwrap_or(kept))?;
+    replace(kept, &content)?;
+    Ok(left - content.len() as u64)
+}
+
 /// Whether the program is in the search path.
-pub(crate) fn is_lfs_there() -> bool {
+fn is_lfs_there() -> bool {
     Environment::default().finds("git-lfs")
 }
 
@@ -232,9 +281,12 @@ fn file_of(message: &str) -> String {
 }
 
 fn is_of_filter(message: &str) -> bool {
-    ["smudge filter lfs failed", "filter-process", "git-lfs"]
-        .iter()
-        .any(|word| message.contains(word))
+    let words = ["smudge filter lfs failed", "filter-process", "git-lfs"];
+    // What other filters say is theirs.
+    let mut lines = message
+        .lines()
+        .filter(|line| !line.starts_with(FILTER_SAYS));
+    lines.any(|line| words.iter().any(|word| line.contains(word)))
 }
 
 /// The lines that say why, without those that say where to look for more.

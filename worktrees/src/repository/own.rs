@@ -223,14 +223,11 @@ impl OwnGit {
 
     /// Returns the variables by which git reads these settings and no others.
     pub(crate) fn environment(&self, of_user: &Environment) -> Environment {
-        // What a caller handed down was taken with all else.
-        let nothing_more = [("GIT_CONFIG_COUNT", "0"), ("GIT_CONFIG_PARAMETERS", "")];
-        let environment = nothing_more
+        settings::handed_down(of_user)
             .into_iter()
             .fold(of_user.clone(), |environment, (name, value)| {
                 environment.with(name, value)
-            });
-        environment
+            })
             .with("GIT_CONFIG_GLOBAL", self.settings_file())
             .with("GIT_CONFIG_NOSYSTEM", "1")
     }

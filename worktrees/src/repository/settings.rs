@@ -1,11 +1,12 @@
 //! What git is told by configuration, hooks and `info/`, as it was when a run began.
 
 use crate::files::{create_folder, replace};
-use crate::git::{Git, is_of_each_call, pairs};
+use crate::git::{Git, pairs};
 use crate::reader::LibraryWrites;
 use crate::repository::content::COMMANDS_OF_FILTER;
 use crate::{Environment, OrFailedTo as _, Repository, Result};
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -106,9 +107,10 @@ fn text_of(bytes: &[u8]) -> String {
 impl Settings {
     /// Reads everything that holds where a call of `config` works, from all files that git reads there.
     pub(crate) fn of(call: Git) -> Result<Self> {
-        // Those of the call itself are given to each call; others a caller has handed down.
+        // Those of the call itself are given to each call, and so are those that a caller has handed down, which may be
+        // secrets; but for what starts commands in checkouts.
         Self::of_scope(call, |scope, key| {
-            scope != b"command" || !is_of_each_call(key)
+            scope != b"command" || starts_commands(key)
         })
     }
 
@@ -217,6 +219,41 @@ impl Settings {
             .filter(|path| *path != usual)
             .map_or(HooksFolder::OfRepository, HooksFolder::Named)
     }
+}
+
+/// Tells whether a setting has git, or LFS, start a command in checkouts.
+fn starts_commands(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    key.starts_with("filter.") || key.starts_with(LFS_EXTENSIONS)
+}
+
+/// Returns the variables by which a caller hands settings down, without those that were taken.
+pub(crate) fn handed_down(of_user: &Environment) -> Vec<(String, OsString)> {
+    let number = of_user.variable("GIT_CONFIG_COUNT");
+    let number = number.and_then(|number| number.to_str()?.parse::<usize>().ok());
+    let pair = |index: usize| {
+        let of = |what: &str| of_user.variable(&format!("GIT_CONFIG_{what}_{index}"));
+        let (key, value) = (of("KEY")?, of("VALUE").unwrap_or_default());
+        (!starts_commands(&key.to_string_lossy())).then_some((key, value))
+    };
+    let kept: Vec<_> = (0..number.unwrap_or_default()).filter_map(pair).collect();
+    let mut variables = Vec::new();
+    if number.is_some() {
+        variables.push(("GIT_CONFIG_COUNT".to_owned(), kept.len().to_string().into()));
+    }
+    for (index, (key, value)) in kept.into_iter().enumerate() {
+        variables.push((format!("GIT_CONFIG_KEY_{index}"), key));
+        variables.push((format!("GIT_CONFIG_VALUE_{index}"), value));
+    }
+    // A text with quotes of git's own: as a whole, or nothing of it.
+    let parameters = of_user
+        .variable("GIT_CONFIG_PARAMETERS")
+        .unwrap_or_default();
+    let text = parameters.to_string_lossy().to_ascii_lowercase();
+    if text.contains("filter.") || text.contains(LFS_EXTENSIONS) {
+        variables.push(("GIT_CONFIG_PARAMETERS".to_owned(), OsString::new()));
+    }
+    variables
 }
 
 /// Returns the filter of which a key says something, and what.

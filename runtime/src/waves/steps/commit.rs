@@ -218,9 +218,6 @@ fn refused_red(context: &StepContext, place: &Path, error: &Error) -> StepError 
              on, and no agent writes them again."
         ));
     }
-    if error.is_of_surroundings() {
-        return refused(error);
-    }
     StepError::of_task(format!("{words}\n\n{RED_AND_HOOKS}"))
 }
 

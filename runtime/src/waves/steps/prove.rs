@@ -84,12 +84,6 @@ async fn proof_of(
         tree,
     };
     let mut proof = gated(context, &gated_work, proof).await?;
-    if let Some((file, filter)) = briefly(|| repository.written_by_filter(tree))? {
-        proof.notes.push(format!(
-            "tests saw `{file}` as your filter `{filter}` writes it: who clones the project without that filter finds what git \
-             keeps"
-        ));
-    }
     proof.touched = briefly(|| repository.changed_between(base, tree))?;
     proof.touched.truncate(MOST_TOUCHED);
     Ok(proof)
