@@ -31,10 +31,12 @@ use commands::{Arguments, Perform as _};
 use failure::Result;
 use invocation::Invocation;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 use tm_executors::engine::{FILTER, run_filter};
+use tokio::runtime::Runtime;
 
 #[cfg(not(unix))]
 compile_error!("tm runs on Linux and macOS; on Windows, use it within WSL");
@@ -68,7 +70,10 @@ fn held_program() -> Option<ExitCode> {
     let done = match (word.to_str()?, arguments.as_slice()) {
         (tm_sandbox::ENTRY, arguments) => tm_sandbox::enter(arguments).map(|()| ExitCode::SUCCESS),
         (FILTER, [held, command, path @ ..]) => {
-            run_filter(Path::new(held), command, path.first()).map(code_of)
+            let ended = |runtime: Runtime| {
+                runtime.block_on(run_filter(Path::new(held), command, path.first()))
+            };
+            runtime().and_then(ended).map(code_of)
         }
         _ => return None,
     };
@@ -88,15 +93,19 @@ fn code_of(code: i32) -> ExitCode {
 
 /// Performs the command; the process has this one runtime.
 fn run(arguments: Arguments, invocation: &Invocation) -> Result {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .max_blocking_threads(tm_runtime::threads_that_wait())
-        .enable_all()
-        .build()?;
+    let runtime = runtime()?;
     let done = runtime.block_on(perform(arguments, invocation));
     // Whatever still waits for a disk, a process or a client is given up; the next process finds it.
     runtime.shutdown_timeout(GIVEN_UP_AFTER);
     done
+}
+
+fn runtime() -> io::Result<Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(tm_runtime::threads_that_wait())
+        .enable_all()
+        .build()
 }
 
 async fn perform(arguments: Arguments, invocation: &Invocation) -> Result {

@@ -2,6 +2,7 @@
 
 use crate::{OrFailedTo as _, Result};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -102,4 +103,11 @@ pub(crate) fn link(target: &Path, link: &Path) -> Result<()> {
     // Nothing there is the common case; what can't be removed is told by the linking.
     let _nothing_there = std::fs::remove_file(link);
     std::os::unix::fs::symlink(target, link).or_failed_to("link", link)
+}
+
+/// Returns the names in a folder; none of what is no folder.
+pub(crate) fn names_in(folder: &Path) -> impl Iterator<Item = OsString> {
+    let is_one = tm_untrusted::is_folder(folder);
+    let entries = is_one.then(|| tm_untrusted::entries(folder));
+    entries.into_iter().flatten().map(|entry| entry.file_name())
 }

@@ -14,7 +14,7 @@ pub use staying::staying_processes;
 use crate::environment::UNATTENDED;
 use crate::error::says_passing_trouble;
 use crate::left_locks::names_left_lock;
-use crate::repository::HELD_FILTERS;
+use crate::said::without_wrapping;
 use crate::{Environment, Error, OrFailedTo as _, Result, Treeish};
 use answer::stumbled;
 use std::ffi::OsStr;
@@ -337,19 +337,6 @@ impl Git {
             stderr: without_wrapping(&String::from_utf8_lossy(&output.stderr)),
         })
     }
-}
-
-/// What git says without the lines that name the command by which a filter is held: the filter's own words and git's name of
-/// it stand beside them.
-fn without_wrapping(said: &str) -> String {
-    let is_wrapping =
-        |line: &&str| line.starts_with("error: external filter") && line.contains(HELD_FILTERS);
-    let lines: Vec<&str> = said
-        .trim_end()
-        .lines()
-        .filter(|line| !is_wrapping(line))
-        .collect();
-    lines.join("\n")
 }
 
 /// Names the folder instead of the program when it is the folder that is missing.

@@ -23,7 +23,6 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-pub(crate) use taken_over::names_in;
 use tm_scheduler::{BranchName, CommitId};
 
 /// The folder, in the one that tm has for the worktree, and what is written down of it when all of it is there.

@@ -46,6 +46,22 @@ const TELLING: [&str; 14] = [
 /// A line is shown up to here.
 const MOST_BYTES: usize = 300;
 
+/// The file that says how filters are held; it stands in their commands as git has them.
+pub(crate) const HELD_FILTERS: &str = "held-filters.json";
+
+/// What git says without the lines that name the command by which a filter is held: the filter's own words and git's name of
+/// it stand beside them.
+pub(crate) fn without_wrapping(said: &str) -> String {
+    let is_wrapping =
+        |line: &&str| line.starts_with("error: external filter") && line.contains(HELD_FILTERS);
+    let lines: Vec<&str> = said
+        .trim_end()
+        .lines()
+        .filter(|line| !is_wrapping(line))
+        .collect();
+    lines.join("\n")
+}
+
 /// Returns the line that tells most; empty where nothing was said.
 pub(crate) fn telling_line(output: &str) -> String {
     let lines = || output.lines().map(plain).filter(|line| !line.is_empty());

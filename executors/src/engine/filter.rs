@@ -77,7 +77,7 @@ impl Holding {
 ///
 /// # Errors
 /// It can't be held or started.
-pub fn run_filter(held: &Path, command: &OsStr, path: Option<&OsString>) -> io::Result<i32> {
+pub async fn run_filter(held: &Path, command: &OsStr, path: Option<&OsString>) -> io::Result<i32> {
     let told: HeldFilters = serde_json::from_slice(&tm_untrusted::read_own(held, u64::MAX)?)?;
     let environment = CommandEnvironment::fresh_in(&env::temp_dir(), &told.environment)?;
     let holding = Holding {
@@ -89,10 +89,7 @@ pub fn run_filter(held: &Path, command: &OsStr, path: Option<&OsString>) -> io::
         None => command.to_string_lossy().into_owned(),
     };
     let command = tree_command(&command, &environment, (&holding, &told.settings))?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let ended = runtime.block_on(ended(&command, &holding, told.limit));
+    let ended = ended(&command, &holding, told.limit).await;
     let said = tm_untrusted::read_end(&command.stderr, SAID_BYTES).unwrap_or_default();
     for line in String::from_utf8_lossy(&said).lines() {
         tell(line);

@@ -6,7 +6,7 @@
 //! and names that by its content. Only when that is whole, well formed and complete, it is put into the repository.
 
 use super::{name_store, refused};
-use crate::files::create_folder;
+use crate::files::{create_folder, names_in};
 use crate::git::{Git, is_object_id};
 use crate::owned::OwnedFolder;
 use crate::repository::own::OwnGit;
@@ -131,13 +131,6 @@ fn copy_objects(folder: &Path, store: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     Ok(packs)
-}
-
-/// Returns the names in a folder; none of what is no folder.
-pub(crate) fn names_in(folder: &Path) -> impl Iterator<Item = OsString> {
-    let is_one = tm_untrusted::is_folder(folder);
-    let entries = is_one.then(|| tm_untrusted::entries(folder));
-    entries.into_iter().flatten().map(|entry| entry.file_name())
 }
 
 fn is_hex(name: &OsString, lengths: &[usize]) -> bool {

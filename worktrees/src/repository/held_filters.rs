@@ -6,16 +6,16 @@ use super::own::OwnGit;
 use super::settings::{LFS, filter_key, lines};
 use crate::files::{beginning, replace};
 use crate::git::fields;
+use crate::said::HELD_FILTERS;
 use crate::{OrFailedTo as _, Repository, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, io};
 
-/// What git reads of them, and what whoever holds them is told.
+/// What git reads of them.
 const COMMANDS: &str = "held-filters";
-pub(crate) const TOLD: &str = "held-filters.json";
-/// Neither is longer.
+/// It is no longer, and neither are the settings.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 /// The command that changes nothing, as some filters have for one of the two ways.
 pub(super) const NO_CHANGE: &str = "cat";
@@ -85,7 +85,7 @@ impl OwnGit {
             tm_untrusted::remove(&file).or_failed_to("remove", &file)?;
             return Ok(String::new());
         };
-        let path = self.folder.join(TOLD);
+        let path = self.folder.join(HELD_FILTERS);
         replace(&path, &told)?;
         let words = [quoted(&program), word.to_owned(), quoted(&path)].join(" ");
         let held = commands.iter().map(|(key, command)| {

@@ -3,9 +3,8 @@
 
 use super::ContentRules;
 use crate::error::says_trouble_of_disk;
-use crate::files::{create_folder, replace};
+use crate::files::{create_folder, names_in, replace};
 use crate::git::Git;
-use crate::private::names_in;
 use crate::{Environment, Error, Repository, Result, TreeId};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};

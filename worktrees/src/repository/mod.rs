@@ -3,6 +3,7 @@
 mod calls;
 mod content;
 pub(crate) mod gitmodules;
+mod handed_down;
 mod held_filters;
 mod lfs;
 #[cfg_attr(not(target_os = "linux"), path = "no_new_names.rs")]
@@ -15,7 +16,6 @@ pub(crate) mod watched;
 
 pub(crate) use content::is_plain;
 pub use content::{ContentAtHead, ContentRules, FilterNeed};
-pub(crate) use held_filters::TOLD as HELD_FILTERS;
 pub use held_filters::{FilterHolder, HeldFilters};
 use lfs::LfsState;
 pub(crate) use lfs::{OrdersToLfs, lfs_settings, not_here, of_lfs};

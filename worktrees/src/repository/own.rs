@@ -11,6 +11,7 @@ use crate::files::{Identity, beginning, create_folder, link, replace};
 use crate::quiet::LastStatus;
 use crate::reader::{HEAD_BYTES, Reader};
 use crate::reference_updates::ReferenceUpdates;
+use crate::repository::handed_down::handed_down;
 use crate::repository::own_objects::OwnObjects;
 use crate::repository::settings::{self, Settings};
 use crate::{Environment, Error, OrFailedTo as _, Repository, Result};
@@ -223,7 +224,7 @@ impl OwnGit {
 
     /// Returns the variables by which git reads these settings and no others.
     pub(crate) fn environment(&self, of_user: &Environment) -> Environment {
-        settings::handed_down(of_user)
+        handed_down(of_user)
             .into_iter()
             .fold(of_user.clone(), |environment, (name, value)| {
                 environment.with(name, value)

@@ -4,9 +4,9 @@ use crate::files::{create_folder, replace};
 use crate::git::{Git, pairs};
 use crate::reader::LibraryWrites;
 use crate::repository::content::COMMANDS_OF_FILTER;
+use crate::repository::handed_down::starts_commands;
 use crate::{Environment, OrFailedTo as _, Repository, Result};
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -37,7 +37,7 @@ const LEFT_OUT: [&str; 5] = [
     LFS_EXTENSIONS,
 ];
 /// What LFS has commands of the user's for, which it starts in the checkout.
-const LFS_EXTENSIONS: &str = "lfs.extension.";
+pub(super) const LFS_EXTENSIONS: &str = "lfs.extension.";
 /// Tells that there are such, which are not used.
 pub(crate) const HAS_LFS_EXTENSIONS: &str = "tm.lfsextensions";
 const KEYS_LEFT_OUT: [&str; 6] = [
@@ -219,41 +219,6 @@ impl Settings {
             .filter(|path| *path != usual)
             .map_or(HooksFolder::OfRepository, HooksFolder::Named)
     }
-}
-
-/// Tells whether a setting has git, or LFS, start a command in checkouts.
-fn starts_commands(key: &str) -> bool {
-    let key = key.to_ascii_lowercase();
-    key.starts_with("filter.") || key.starts_with(LFS_EXTENSIONS)
-}
-
-/// Returns the variables by which a caller hands settings down, without those that were taken.
-pub(crate) fn handed_down(of_user: &Environment) -> Vec<(String, OsString)> {
-    let number = of_user.variable("GIT_CONFIG_COUNT");
-    let number = number.and_then(|number| number.to_str()?.parse::<usize>().ok());
-    let pair = |index: usize| {
-        let of = |what: &str| of_user.variable(&format!("GIT_CONFIG_{what}_{index}"));
-        let (key, value) = (of("KEY")?, of("VALUE").unwrap_or_default());
-        (!starts_commands(&key.to_string_lossy())).then_some((key, value))
-    };
-    let kept: Vec<_> = (0..number.unwrap_or_default()).filter_map(pair).collect();
-    let mut variables = Vec::new();
-    if number.is_some() {
-        variables.push(("GIT_CONFIG_COUNT".to_owned(), kept.len().to_string().into()));
-    }
-    for (index, (key, value)) in kept.into_iter().enumerate() {
-        variables.push((format!("GIT_CONFIG_KEY_{index}"), key));
-        variables.push((format!("GIT_CONFIG_VALUE_{index}"), value));
-    }
-    // A text with quotes of git's own: as a whole, or nothing of it.
-    let parameters = of_user
-        .variable("GIT_CONFIG_PARAMETERS")
-        .unwrap_or_default();
-    let text = parameters.to_string_lossy().to_ascii_lowercase();
-    if text.contains("filter.") || text.contains(LFS_EXTENSIONS) {
-        variables.push(("GIT_CONFIG_PARAMETERS".to_owned(), OsString::new()));
-    }
-    variables
 }
 
 /// Returns the filter of which a key says something, and what.
