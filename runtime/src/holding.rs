@@ -238,18 +238,25 @@ pub(crate) fn git_of(checkout: &Path) -> Besides {
 }
 
 /// Returns what of git an agent is given that works with a git folder of its own.
-pub(crate) fn git_of_agent(git: PrivateGit) -> Besides {
+pub(crate) fn git_of_agent(git: PrivateGit, executor: &Executor) -> Besides {
     let PrivateGit {
         writable,
         fixed,
         readable,
-        filters: _,
+        filters,
     } = git;
-    Besides {
+    let mut besides = Besides {
         read: [readable, fixed].concat(),
         write: writable,
         ..Besides::default()
+    };
+    for command in filters {
+        let named = executor.holding().map(|holding| holding.named_in(&command));
+        let named = named.unwrap_or_default();
+        besides.read.extend(named.read);
+        besides.programs.extend(named.programs);
     }
+    besides
 }
 
 /// Returns what of git a project's commands are given in another folder: what is there, to read.

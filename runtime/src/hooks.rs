@@ -153,14 +153,10 @@ impl HookRunner {
 
     fn tree_command(&self, call: &HookCall<'_>, environment: &CommandEnvironment) -> TreeCommand {
         let mut besides = self.besides.clone();
-        let git = git_of_agent(call.git.clone());
+        let git = git_of_agent(call.git.clone(), &self.executor);
         besides.read.extend(git.read);
         besides.write.extend(git.write);
-        let filters = call.git.filters.iter();
-        for filter in filters.filter_map(|filter| Some(self.executor.holding()?.named_in(filter))) {
-            besides.read.extend(filter.read);
-            besides.programs.extend(filter.programs);
-        }
+        besides.programs.extend(git.programs);
         let of_call = call.variables.iter().cloned();
         let of_place = self.variables.iter().cloned();
         TreeCommand {

@@ -195,6 +195,9 @@ pub enum Error {
         "check out `{0}`, which Git LFS keeps: it is not here, and nothing is fetched for what agents wrote; `git lfs fetch --all` brings what its server has, `worktree.lfs: off` does without"
     )]
     LfsNotHere(String),
+    /// A filter of the user's can't write a file of a tree.
+    #[error("check out a tree: {0}")]
+    FilterFailed(String),
     /// A pattern for paths can't be read.
     #[error("read the pattern `{pattern}`")]
     Pattern {
@@ -277,6 +280,7 @@ impl Error {
             Self::LfsMissing
                 | Self::LfsObjects { .. }
                 | Self::LfsNotHere { .. }
+                | Self::FilterFailed { .. }
                 | Self::Submodule { .. }
         )
     }

@@ -64,6 +64,7 @@ impl OwnedFolder {
         if !is_there {
             self.forget_private()?;
             let git_dir = self.make_private(&folder)?;
+            self.tell_of_filters(&folder)?;
             self.fill(&git_dir, &OwnedHead::Branch(branch))?;
             self.write_mark(&Mark {
                 folder: Identity::of_folder(&folder).or_failed_to("look at", &folder)?,
@@ -73,6 +74,16 @@ impl OwnedFolder {
         }
         self.point_at(Path::new(""), &folder.join("git"))?;
         self.needed(&folder)
+    }
+
+    /// Has git in the folder find the user's filters as they are held elsewhere: by where their programs are, and none of
+    /// which fails without a word.
+    fn tell_of_filters(&self, folder: &Path) -> Result<()> {
+        let config = folder.join("common/config");
+        let mut settings = beginning(&config, usize::MAX)?;
+        let filters = self.own_git().filters_of_others(&self.repository)?;
+        settings.extend(filters.into_bytes());
+        replace(&config, &settings)
     }
 
     fn write_mark(&self, mark: &Mark) -> Result<()> {
@@ -89,7 +100,10 @@ impl OwnedFolder {
             writable: ["git", "common"].map(|name| folder.join(name)).to_vec(),
             fixed: [vec![self.path.join(".git")], fixed.to_vec()].concat(),
             readable: vec![self.repository.common_dir().join("lfs"), own.all_of_hooks()],
-            filters: Vec::new(),
+            filters: own
+                .filter_commands(&self.repository)?
+                .into_values()
+                .collect(),
         };
         own.put_alternates_back()?;
         add_stores(&self.objects(), &mut found.readable, 0);

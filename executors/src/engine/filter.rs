@@ -5,21 +5,25 @@
 use super::{Engine as _, Holding, JobEnd, LocalEngine};
 use crate::Error;
 use crate::environment::{CommandEnvironment, EnvironmentRules};
-use crate::process::{JobKind, Needs, ProcessIdentity, TreeCommand, lineage};
+use crate::process::{
+    JobKind, Needs, ProcessIdentity, RunningProgram, TreeCommand, lineage, running, send,
+};
+use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
 use std::io::Write as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use std::{env, fs, future, io};
 use tm_sandbox::Level;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// The word with which git calls tm to run the command of a filter ([`run_filter`]); not for people.
 pub const FILTER: &str = "sandbox-filter";
 /// Begins what a filter says among what git says, so that nobody takes it for git's words.
-pub const FILTER_SAYS: &str = "filter: ";
+const FILTER_SAYS: &str = "filter: ";
 /// The mark of what the command of one filter starts.
 const MARKER: &str = "TM_FILTER_FOLDER";
 /// What git tells a filter that asks git about the repository.
@@ -84,10 +88,7 @@ pub async fn run_filter(held: &Path, command: &OsStr, path: Option<&OsString>) -
         level: Some(told.level),
         ..told.holding
     };
-    let command = match path {
-        Some(path) => with_path(&command.to_string_lossy(), &path.to_string_lossy()),
-        None => command.to_string_lossy().into_owned(),
-    };
+    let command = path.map_or_else(|| command.to_owned(), |path| with_path(command, path));
     let command = tree_command(&command, &environment, (&holding, &told.settings))?;
     let ended = ended(&command, &holding, told.limit).await;
     let said = tm_untrusted::read_end(&command.stderr, SAID_BYTES).unwrap_or_default();
@@ -105,7 +106,7 @@ pub async fn run_filter(held: &Path, command: &OsStr, path: Option<&OsString>) -
             ENDED
         }
         None => {
-            tell("it was ended: it took longer than `test.timeout`, or its tm is gone");
+            tell("it was ended: it took longer than `test.timeout`, or its tm stops or is gone");
             ENDED
         }
     })
@@ -117,7 +118,7 @@ fn tell(line: &str) {
 }
 
 fn tree_command(
-    command: &str,
+    command: &OsStr,
     environment: &CommandEnvironment,
     (holding, settings): (&Holding, &str),
 ) -> io::Result<TreeCommand> {
@@ -127,7 +128,7 @@ fn tree_command(
     let of_home = (home.iter()).map(|home| (OsString::from("HOME"), home.clone().into()));
     let is_of_home = |name: &OsStr| name == "HOME" || name.to_string_lossy().starts_with(OF_HOME);
     let variables = environment.variables().into_iter();
-    let mut besides = holding.named_in(command);
+    let mut besides = holding.named_in(&command.to_string_lossy());
     besides.read.extend(of_folder());
     let needs = Needs {
         only_reads: true,
@@ -172,9 +173,36 @@ async fn ended(
     let ended = tokio::select! {
         ended = tokio::time::timeout(limit, job.wait()) => ended.ok().transpose(),
         () = tm_is_gone() => Ok(None),
+        () = is_asked_to_stop() => Ok(None),
     };
     job.end(Duration::ZERO).await;
     Ok((ended?, job.told()))
+}
+
+/// Returns when somebody asks this process to stop: the tm for which git works, where that is to stop at once.
+async fn is_asked_to_stop() {
+    match signal(SignalKind::terminate()) {
+        Ok(mut asked) => _ = asked.recv().await,
+        Err(_) => future::pending().await,
+    }
+}
+
+/// Ends the filters that git runs for this process: whoever stops at once can't wait for them.
+pub fn end_filters() {
+    let is_filter = |program: &RunningProgram| {
+        let word = program.arguments.first();
+        word.is_some_and(|word| word == FILTER) && is_for_this(program.identity.pid)
+    };
+    let own = env::current_exe().unwrap_or_default();
+    let name = own.file_name().unwrap_or_default().to_string_lossy();
+    for program in running(&[&name]).into_iter().filter(is_filter) {
+        send(program.identity, Signal::TERM);
+    }
+}
+
+fn is_for_this(pid: u32) -> bool {
+    let own = std::process::id();
+    lineage(pid).iter().any(|above| above.identity.pid == own)
 }
 
 /// Returns when the tm is gone for which git works; never where there is none.
@@ -201,36 +229,40 @@ fn of_folder() -> impl Iterator<Item = PathBuf> {
 }
 
 /// Puts a path into a command as git does: `%f` is the path, quoted for a shell, and `%%` is `%`.
-fn with_path(command: &str, path: &str) -> String {
-    let mut whole = String::new();
-    let mut rest = command;
-    while let Some((before, after)) = rest.split_once('%') {
-        whole.push_str(before);
-        rest = match after.chars().next() {
-            Some('f') => {
-                let path = path.replace('\'', r"'\''").replace('!', r"'\!'");
-                let _written = write!(whole, "'{path}'");
-                &after[1..]
+fn with_path(command: &OsStr, path: &OsStr) -> OsString {
+    let mut whole = Vec::new();
+    let mut letters = command.as_bytes().iter().copied().peekable();
+    while let Some(letter) = letters.next() {
+        match (letter, letters.peek()) {
+            (b'%', Some(b'f')) => {
+                whole.push(b'\'');
+                for letter in path.as_bytes() {
+                    match letter {
+                        b'\'' | b'!' => whole.extend([b'\'', b'\\', *letter, b'\'']),
+                        letter => whole.push(*letter),
+                    }
+                }
+                whole.push(b'\'');
             }
-            Some('%') => {
-                whole.push('%');
-                &after[1..]
+            (b'%', Some(b'%')) => whole.push(b'%'),
+            (letter, _) => {
+                whole.push(letter);
+                continue;
             }
-            _ => {
-                whole.push('%');
-                after
-            }
-        };
+        }
+        letters.next();
     }
-    whole + rest
+    OsString::from_vec(whole)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn a_path_is_put_into_a_command_as_git_does() {
+        let with_path = |command: &str, path: &str| {
+            let whole = super::with_path(command.as_ref(), path.as_ref());
+            whole.into_string().expect("a text")
+        };
         let with = |command| with_path(command, "it's");
         assert_eq!(with("clean %f"), r"clean 'it'\''s'");
         assert_eq!(

@@ -22,7 +22,7 @@ mod tried_place;
 
 pub use executor::Executor;
 pub(crate) use executor::end_all;
-pub use filter::{FILTER, FILTER_SAYS, run_filter};
+pub use filter::{FILTER, end_filters, run_filter};
 pub use handle::JobHandle;
 pub use holding::{Holding, find_level};
 pub(crate) use job_proxy::{JobProxy, ProxyFolder};

@@ -41,6 +41,7 @@ pub use lineage::{Ancestor, lineage};
 pub use needs::{Besides, Caches, JobKind, Needs};
 pub use program::{RunningProgram, running};
 pub use registry::{env_markers_of, own_children_are};
+pub(crate) use signal::send;
 pub(crate) use stamp::stamp_of;
 pub use subreaper::become_subreaper;
 pub use tree::ProcessTree;

@@ -16,7 +16,7 @@ pub(super) const fn of_stop(stop: StopSignal) -> Signal {
 }
 
 /// Sends the signal; a process that is gone needs none.
-pub(super) fn send(identity: ProcessIdentity, signal: Signal) {
+pub(crate) fn send(identity: ProcessIdentity, signal: Signal) {
     let Some(pid) = to_pid(identity.pid) else {
         return;
     };

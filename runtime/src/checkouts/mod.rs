@@ -83,7 +83,7 @@ impl Checkouts {
         executor: Executor,
     ) -> Result<Self, Error> {
         std::fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
-        pool.repository().fetches_for(&base);
+        pool.repository().fetches_for(&base)?;
         let tests = TestQueue::new(tests_at_once(settings));
         let preparation = Preparation::begin(PreparationBasis {
             repository: pool.repository().clone(),

@@ -232,7 +232,7 @@ fn besides(setup: &LoopSetup) -> Result<Option<(Besides, Variables)>, Error> {
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
         (git, variables.to_vec())
     };
-    let mut besides = git_of_agent(git);
+    let mut besides = git_of_agent(git, &setup.executor);
     // How the next one is held is not its to say.
     let checkouts = [setup.place.folder(), setup.repository.checkout_root()];
     besides

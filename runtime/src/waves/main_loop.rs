@@ -13,7 +13,10 @@ use crate::{Error, Replayed, RunEvent};
 use std::mem::take;
 use std::sync::Arc;
 use std::time::Duration;
-use tm_scheduler::{Edition, Effect, Input, Limits, Request, RunStatus, Scheduler, Timestamp};
+use tm_executors::engine::end_filters;
+use tm_scheduler::{
+    Edition, Effect, Input, Limits, Request, RunStatus, Scheduler, StopMode, Timestamp,
+};
 use tm_store::run::{ActivityLog, JournalWriter};
 use tokio::sync::{mpsc, oneshot};
 
@@ -284,7 +287,13 @@ impl Run {
         listener: &mut impl FnMut(Timestamp, &RunEvent, &Scheduler),
     ) -> Option<Incoming> {
         match steer {
-            Steer::Stop(order) => Some(Incoming::Input(Box::new(Input::Stop(order)))),
+            Steer::Stop(order) => {
+                if order == StopMode::Now {
+                    // git waits for them, and a step for git.
+                    end_filters();
+                }
+                Some(Incoming::Input(Box::new(Input::Stop(order))))
+            }
             Steer::Ask(ask, caller) => Some(Incoming::Asked { ask, caller }),
             Steer::Refused(caller, what, noted) => {
                 let words = refusal_of(&what);

@@ -19,14 +19,7 @@ impl OwnedFolder {
         self.forget_private()?;
         let folder = self.private_folder();
         let git_dir = self.make_private(&folder)?;
-        let config = folder.join("common/config");
-        let mut settings = beginning(&config, usize::MAX)?;
-        settings.extend(
-            self.own_git()
-                .filters_of_hooks(&self.repository)?
-                .into_bytes(),
-        );
-        replace(&config, &settings)?;
+        self.tell_of_filters(&folder)?;
         self.fill(&git_dir, &commit.head())?;
         if let Some(branch) = commit.branch {
             let file = folder.join("common").join(branch.reference());
@@ -40,11 +33,7 @@ impl OwnedFolder {
             )?;
         }
         self.point_at(Path::new(""), &git_dir)?;
-        let commands = self.own_git().filter_commands(&self.repository)?;
-        Ok(PrivateGit {
-            filters: commands.into_values().collect(),
-            ..self.needed(&folder)?
-        })
+        self.needed(&folder)
     }
 
     /// Tells whether what is staged in the git folder of the hooks is what tm staged; refuses what is no index of theirs.

@@ -73,6 +73,9 @@ impl OwnedFolder {
             return Err(refused(format!("there is no commit `{tip}`")));
         }
         name_store(&store, &self.objects())?;
+        if self.own_git().is_partial() {
+            refuse_missing(git("rev-list --objects --missing=print"), &tips, base)?;
+        }
         let pack = scratch.path().join("taken.pack");
         let named = tips.iter().map(|tip| format!("{tip}\n"));
         let wanted = named.chain([format!("^{base}\n")]).collect::<String>();
@@ -96,6 +99,18 @@ impl OwnedFolder {
         let put = self.repository.git_on_objects(kept).input_from(pack);
         put.done()
     }
+}
+
+/// Refuses what names objects that are nowhere here: whoever needs them would fetch them in the user's name.
+fn refuse_missing(git: Git, tips: &[&&CommitId], base: &CommitId) -> Result<()> {
+    let git = tips.iter().fold(git, |git, tip| git.arg(tip.as_str()));
+    let listing = git.arg(format!("^{base}")).text().map_err(not_as_git)?;
+    let missing = listing.lines().find_map(|line| line.strip_prefix('?'));
+    missing.map_or(Ok(()), |id| {
+        Err(refused(format!(
+            "it names the object `{id}`, which is not here"
+        )))
+    })
 }
 
 /// Copies loose objects and packs to a store; returns the packs there.
@@ -187,8 +202,7 @@ fn commits_within_bounds(git: Git) -> Result<BTreeSet<String>> {
 /// What is asked of the objects: that each is well formed, and that what it names is there, where that is not left to be
 /// fetched when somebody needs it.
 fn strictness(own: &OwnGit) -> &'static str {
-    let format = std::fs::read_to_string(own.common().join("config")).unwrap_or_default();
-    if format.contains("partialclone") {
+    if own.is_partial() {
         "--fsck-objects"
     } else {
         "--strict"

@@ -97,9 +97,9 @@ impl OwnGit {
         Ok(text)
     }
 
-    /// Returns what hooks' git is told of the user's filters, which are held with the hooks: a filter that fails lets nothing
-    /// pass there either.
-    pub(crate) fn filters_of_hooks(&self, repository: &Repository) -> Result<String> {
+    /// Returns what git is told of the user's filters that agents and hooks start, and that is held with them: one that fails
+    /// lets nothing pass there either.
+    pub(crate) fn filters_of_others(&self, repository: &Repository) -> Result<String> {
         let commands = self.filter_commands(repository)?;
         let required = required(&commands).collect::<Vec<_>>();
         Ok(as_settings(commands.into_iter().chain(required)))

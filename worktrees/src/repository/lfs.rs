@@ -2,6 +2,7 @@
 //! began with. A tree of an agent's says in `.lfsconfig` where files are, and would be asked for them in the user's name.
 
 use super::ContentRules;
+use super::own::OwnGit;
 use crate::error::says_trouble_of_disk;
 use crate::files::{create_folder, names_in, replace};
 use crate::git::Git;
@@ -30,6 +31,10 @@ const OF_TREE: &str = ".lfsconfig";
 const MOST_TAKEN: u64 = 1024 * 1024 * 1024;
 /// Begins what a held filter says among what git says.
 const FILTER_SAYS: &str = "filter: ";
+
+/// How git itself fetches objects that a partial clone lacks.
+const AS_LAZILY: &str =
+    "--quiet --no-tags --no-write-fetch-head --recurse-submodules=no --filter=blob:none --stdin";
 
 /// What is known of files that LFS keeps, as long as a pool is open.
 #[derive(Debug, Default)]
@@ -61,8 +66,35 @@ impl OrdersToLfs {
 
 impl Repository {
     /// Says once which commit is the user's: what LFS keeps of it is fetched where it is not here, and of nothing else.
-    pub fn fetches_for(&self, base: &CommitId) {
+    ///
+    /// What a partial clone lacks of it is fetched now, as git itself does, since nothing is later.
+    ///
+    /// # Errors
+    /// git could not fetch it.
+    pub fn fetches_for(&self, base: &CommitId) -> Result<()> {
         self.lfs.base.get_or_init(|| base.clone());
+        if !self.own().is_some_and(OwnGit::is_partial) {
+            return Ok(());
+        }
+        let listing = self
+            .git_on_objects("rev-list --objects --no-object-names --missing=print --no-walk")
+            .commit(base)
+            .text()?;
+        let missing: Vec<&str> = listing
+            .lines()
+            .filter_map(|line| line.strip_prefix('?'))
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let Some(remote) = self.configured("extensions.partialclone")? else {
+            return Ok(());
+        };
+        self.git_at_checkout("-c fetch.negotiationAlgorithm=noop fetch")
+            .arg(remote)
+            .line(AS_LAZILY)
+            .input(missing.join("\n") + "\n")
+            .done()
     }
 
     /// Refuses a tree whose files can't be written as they are, because the program that keeps them is not there.
@@ -239,9 +271,15 @@ pub(crate) fn of_lfs(error: Error) -> Error {
         Error::Git { message, .. } if is_of_filter(&message) && !says_trouble_of_disk(&message) => {
             Error::LfsObjects(told(&message))
         }
+        Error::Git { message, .. } if message.contains(SMUDGE_FAILED) => {
+            Error::FilterFailed(told(&message))
+        }
         error => error,
     }
 }
+
+/// By these words git says that a filter could not write a file.
+const SMUDGE_FAILED: &str = ": smudge filter ";
 
 /// Whether LFS would have had to fetch a file.
 fn is_not_here(error: &Error) -> bool {

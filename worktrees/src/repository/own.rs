@@ -35,6 +35,9 @@ pub(crate) struct People {
     pub(crate) committer: (String, String),
 }
 
+/// By this git, from 2.44 on, fetches nothing that is missing in a partial clone.
+pub(crate) const NO_LAZY_FETCH: &str = "GIT_NO_LAZY_FETCH";
+
 /// The git folders of one run.
 #[derive(Debug)]
 pub(crate) struct OwnGit {
@@ -217,6 +220,12 @@ impl OwnGit {
         self.folder.join("gitconfig")
     }
 
+    /// Tells whether the repository is a partial clone, which lacks objects until somebody needs them.
+    pub(crate) fn is_partial(&self) -> bool {
+        let format = fs::read_to_string(self.common().join("config")).unwrap_or_default();
+        format.contains("partialclone")
+    }
+
     /// Returns the folder for what is asked of objects and refs alone.
     pub(crate) fn common(&self) -> PathBuf {
         self.folder.join("common")
@@ -230,6 +239,8 @@ impl OwnGit {
                 environment.with(name, value)
             })
             .with("GIT_CONFIG_GLOBAL", self.settings_file())
+            // What an agent names would be fetched in the user's name: what the run began with is brought before.
+            .with(NO_LAZY_FETCH, "1")
             .with("GIT_CONFIG_NOSYSTEM", "1")
     }
 

@@ -112,7 +112,10 @@ pub(super) fn command(
     let besides = if context.setup.executor.holds() {
         Besides {
             caches: context.setup.checkouts.caches(worktree.path()),
-            ..git_of_agent(block_in_place(|| worktree.begin_private())?)
+            ..git_of_agent(
+                block_in_place(|| worktree.begin_private())?,
+                &context.setup.executor,
+            )
         }
     } else {
         Besides::default()
