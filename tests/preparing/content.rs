@@ -1,6 +1,6 @@
 //! What belongs to a tree and lies in no object of the repository, and clones that lack objects or files.
 
-use super::{one_task, runs, scene};
+use super::{one_task, runs, scene, words};
 use crate::frameworks::on_this_machine;
 use crate::scene::{HONEST, Scene, task, write};
 use crate::skipping::lacks;
@@ -316,5 +316,67 @@ fn what_a_partial_clone_lacks_is_fetched_for_agents_and_judges() {
         scene.git(&["show", &format!("{branch}:old/part.txt")]),
         "deep",
         "nothing was taken for deleted"
+    );
+}
+
+#[test]
+fn nothing_is_fetched_of_a_partial_clone_that_only_an_agent_names() {
+    let scene = one_task("", "echo 1..1; echo ok 1\n");
+    let server = scene.path("server").display().to_string();
+    let checkout = scene.root().display().to_string();
+    scene.git(&["clone", "--quiet", "--bare", &checkout, &server]);
+    write(&scene.path("secret"), "of somebody else");
+    let secret = scene.path("secret").display().to_string();
+    let named = scene.git(&["-C", &server, "hash-object", "-w", &secret]);
+    let url = format!("file://{server}");
+    for setting in [
+        ["-C", &server, "config", "uploadpack.allowFilter", "true"],
+        [
+            "-C",
+            &server,
+            "config",
+            "uploadpack.allowAnySHA1InWant",
+            "true",
+        ],
+        [
+            "-C",
+            &checkout,
+            "config",
+            "core.repositoryFormatVersion",
+            "1",
+        ],
+        [
+            "-C",
+            &checkout,
+            "config",
+            "extensions.partialClone",
+            "origin",
+        ],
+        ["-C", &checkout, "config", "remote.origin.promisor", "true"],
+        ["-C", &checkout, "config", "remote.origin.url", &url],
+    ] {
+        scene.git(&setting);
+    }
+    let takes = format!(
+        "tree=$(printf '100644 blob {named}\\ttaken.txt\\n' | git mktree --missing)\n\
+         git update-ref HEAD $(git -c user.name=x -c user.email=x commit-tree $tree -p HEAD -m x)\n\
+         git reset --quiet; mkdir -p docs; echo more > docs/more.md\n\
+         printf 'status: PASS\\n' > \"$TM_RESULT_FILE\"\n"
+    );
+    write(&scene.path("agent.sh"), &takes);
+    let output = scene.run(&["--retries", "0"]);
+    assert!(output.status.code().is_some(), "{}", words(&output));
+    let is_here = scene
+        .command(Path::new("git"))
+        .args(["cat-file", "-e", &named])
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .output()
+        .expect("git");
+    assert!(!is_here.status.success(), "{}", words(&output));
+    assert!(
+        scene
+            .git(&["cat-file", "-p", &named])
+            .starts_with("of somebody"),
+        "it could be"
     );
 }
