@@ -116,7 +116,7 @@ impl Scene {
     }
 
     #[expect(clippy::disallowed_methods, reason = "tests start programs")]
-    fn command(&self, program: &Path) -> Command {
+    pub(crate) fn command(&self, program: &Path) -> Command {
         std::fs::create_dir_all(self.root()).expect("a folder");
         let mut command = Command::new(program);
         command

@@ -2,7 +2,6 @@
 //! began with. A tree of an agent's says in `.lfsconfig` where files are, and would be asked for them in the user's name.
 
 use super::ContentRules;
-use super::own::OwnGit;
 use crate::error::says_trouble_of_disk;
 use crate::files::{create_folder, names_in, replace};
 use crate::git::Git;
@@ -73,9 +72,9 @@ impl Repository {
     /// git could not fetch it.
     pub fn fetches_for(&self, base: &CommitId) -> Result<()> {
         self.lfs.base.get_or_init(|| base.clone());
-        if !self.own().is_some_and(OwnGit::is_partial) {
+        let Some(own) = self.own().filter(|own| own.is_partial()) else {
             return Ok(());
-        }
+        };
         let listing = self
             .git_on_objects("rev-list --objects --no-object-names --missing=print --no-walk")
             .commit(base)
@@ -87,7 +86,7 @@ impl Repository {
         if missing.is_empty() {
             return Ok(());
         }
-        let Some(remote) = self.configured("extensions.partialclone")? else {
+        let Some(remote) = own.promisor(self)? else {
             return Ok(());
         };
         self.git_at_checkout("-c fetch.negotiationAlgorithm=noop fetch")

@@ -222,8 +222,26 @@ impl OwnGit {
 
     /// Tells whether the repository is a partial clone, which lacks objects until somebody needs them.
     pub(crate) fn is_partial(&self) -> bool {
-        let format = fs::read_to_string(self.common().join("config")).unwrap_or_default();
-        format.contains("partialclone")
+        let says = |file: PathBuf, word: &str| {
+            let text = fs::read(file).unwrap_or_default();
+            String::from_utf8_lossy(&text).to_lowercase().contains(word)
+        };
+        says(self.taken_settings(), "promisor")
+            || says(self.common().join("config"), "partialclone")
+    }
+
+    /// Returns the remote that has promised what a partial clone lacks.
+    pub(super) fn promisor(&self, repository: &Repository) -> Result<Option<String>> {
+        let taken = self.taken_settings();
+        let git = repository.git_on_objects("config --file").arg(taken);
+        let named = git.args(["--name-only", "--get-regexp", r"^remote\..*\.promisor$"]);
+        let named = named.text_if_any()?.unwrap_or_default();
+        let first = named.lines().next();
+        let remote = first.and_then(|key| key.strip_prefix("remote.")?.strip_suffix(".promisor"));
+        match remote {
+            Some(remote) => Ok(Some(remote.to_owned())),
+            None => repository.configured("extensions.partialclone"),
+        }
     }
 
     /// Returns the folder for what is asked of objects and refs alone.
