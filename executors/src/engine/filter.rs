@@ -77,7 +77,7 @@ impl Holding {
 
 /// Runs the command of a filter with the input and output of this process, held as the file says that
 /// [`Holding::of_filters`] was written to; returns its exit code. The path is the one that git gives it. What it says goes
-/// to the errors of this process, each line behind [`FILTER_SAYS`].
+/// to the errors of this process, each line behind `filter: `.
 ///
 /// # Errors
 /// It can't be held or started.
