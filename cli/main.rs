@@ -66,7 +66,7 @@ fn main() -> ExitCode {
 fn held_program() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     let word = arguments.next()?;
-    let arguments: Vec<OsString> = arguments.by_ref().collect();
+    let arguments: Vec<OsString> = arguments.collect();
     let done = match (word.to_str()?, arguments.as_slice()) {
         (tm_sandbox::ENTRY, arguments) => tm_sandbox::enter(arguments).map(|()| ExitCode::SUCCESS),
         (FILTER, [held, command, path @ ..]) => {
@@ -100,6 +100,7 @@ fn run(arguments: Arguments, invocation: &Invocation) -> Result {
     done
 }
 
+/// The one runtime of a process.
 fn runtime() -> io::Result<Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -123,19 +123,17 @@ impl HookRunner {
         }
         let end = self.executor.run(&command, self.rules.limit).await?;
         let printed = tm_untrusted::read_end(&self.log, OUTPUT_BYTES).map_err(failed("read"))?;
-        // What they print can be much, and what of it counts is in evidence.
-        let log_is_removed = || tm_untrusted::remove(&self.log).map_err(failed("remove"));
         let mut output = String::from_utf8_lossy(&printed).into_owned();
-        if end == Some(JobEnd::Exited(0)) {
-            log_is_removed()?;
-            return Ok(HookEnd::Passed(output));
+        if end != Some(JobEnd::Exited(0)) {
+            for line in self.executor.refused(&command, "") {
+                output.push('\n');
+                output.push_str(&line);
+            }
         }
-        for line in self.executor.refused(&command, "") {
-            output.push('\n');
-            output.push_str(&line);
-        }
-        log_is_removed()?;
+        // What they print can be much, and what of it counts is in evidence.
+        tm_untrusted::remove(&self.log).map_err(failed("remove"))?;
         Ok(match end {
+            Some(JobEnd::Exited(0)) => HookEnd::Passed(output),
             Some(JobEnd::Exited(_)) => HookEnd::Failed(output),
             None => HookEnd::CutOff {
                 why: format!(

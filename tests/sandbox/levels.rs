@@ -69,13 +69,7 @@ fn agent_at(level: &str) {
         &scene.path("agent.sh"),
         &AGENT.replace("PROBE", &outside.probe()),
     );
-    let mut run = scene.run_command(&["--retries", "0"]);
-    run.env("TM_SANDBOX_LEVEL", level)
-        // With a layer over a folder.
-        .env("CARGO_HOME", scene.path("caches/cargo"));
-    let output = outside.at_a_terminal(&run).output().expect("tm");
-    let words = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{words}");
+    outside.runs_at(level);
     let branch = scene.git(&[
         "for-each-ref",
         "--format=%(refname:short)",

@@ -183,6 +183,16 @@ impl Outside {
         )
     }
 
+    /// Runs the backlog to its end at a level, with a layer over a folder of caches, as somebody does at a terminal.
+    fn runs_at(&self, level: &str) {
+        let mut run = self.scene.run_command(&["--retries", "0"]);
+        run.env("TM_SANDBOX_LEVEL", level)
+            .env("CARGO_HOME", self.scene.path("caches/cargo"));
+        let output = self.at_a_terminal(&run).output().expect("tm");
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{words}");
+    }
+
     /// The call of tm as somebody makes it at a terminal, with a secret open that nobody was meant to inherit, and a
     /// variable that names where an editor listens.
     #[expect(clippy::disallowed_methods, reason = "tests start programs")]

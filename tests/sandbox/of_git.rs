@@ -43,13 +43,7 @@ fn of_git_at(level: &str) {
         &scene.path("agent.sh"),
         &AGENT.replace("PROBE", &outside.probe()),
     );
-    let mut run = scene.run_command(&["--retries", "0"]);
-    run.env("TM_SANDBOX_LEVEL", level)
-        // With a layer over a folder.
-        .env("CARGO_HOME", scene.path("caches/cargo"));
-    let output = outside.at_a_terminal(&run).output().expect("tm");
-    let words = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{words}");
+    outside.runs_at(level);
     for file in ["ways.hooked", "ways.filtered"] {
         let text = scene.git(&["show", &format!("{}:{file}", scene.landed_tree())]);
         assert_all_refused(&text, beyond(level));

@@ -95,11 +95,7 @@ impl Environment {
     }
 
     /// Returns a variable as git will have it.
-    pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
-        self.get(name)
-    }
-
-    fn get(&self, name: &str) -> Option<OsString> {
+    pub(crate) fn get(&self, name: &str) -> Option<OsString> {
         self.variables
             .get(OsStr::new(name))
             .cloned()

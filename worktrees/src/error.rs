@@ -196,7 +196,7 @@ pub enum Error {
     )]
     LfsNotHere(String),
     /// A filter of the user's can't write a file of a tree.
-    #[error("check out a tree: {0}")]
+    #[error("check out a tree, of which a smudge filter failed to write a file: {0}")]
     FilterFailed(String),
     /// A pattern for paths can't be read.
     #[error("read the pattern `{pattern}`")]

@@ -102,7 +102,8 @@ impl OwnedFolder {
             readable: vec![self.repository.common_dir().join("lfs"), own.all_of_hooks()],
             filters: own
                 .filter_commands(&self.repository)?
-                .into_values()
+                .values()
+                .cloned()
                 .collect(),
         };
         own.put_alternates_back()?;

@@ -235,11 +235,8 @@ impl Repository {
     }
 
     /// Returns what of a tree may be committed on a base, whoever made it: what is never committed is as in the base. Names
-    /// the paths that differed there.
-    ///
-    /// # Errors
-    /// It has repositories of its own that the base has not (`NestedRepositories`), or git refused.
-    pub fn committable(
+    /// the paths that differed there, and refuses a tree that has repositories of its own which the base has not.
+    pub(crate) fn committable(
         &self,
         whole: &TreeId,
         base: &CommitId,

@@ -73,7 +73,7 @@ impl OwnedFolder {
             return Err(refused(format!("there is no commit `{tip}`")));
         }
         name_store(&store, &self.objects())?;
-        if self.own_git().is_partial() {
+        if self.own_git().is_partial {
             refuse_missing(git("rev-list --objects --missing=print"), &tips, base)?;
         }
         let pack = scratch.path().join("taken.pack");
@@ -202,7 +202,7 @@ fn commits_within_bounds(git: Git) -> Result<BTreeSet<String>> {
 /// What is asked of the objects: that each is well formed, and that what it names is there, where that is not left to be
 /// fetched when somebody needs it.
 fn strictness(own: &OwnGit) -> &'static str {
-    if own.is_partial() {
+    if own.is_partial {
         "--fsck-objects"
     } else {
         "--strict"

@@ -13,10 +13,10 @@ pub(super) fn starts_commands(key: &str) -> bool {
 
 /// Returns the variables by which a caller hands settings down, without those that were taken.
 pub(super) fn handed_down(of_user: &Environment) -> Vec<(String, OsString)> {
-    let number = of_user.variable("GIT_CONFIG_COUNT");
+    let number = of_user.get("GIT_CONFIG_COUNT");
     let number = number.and_then(|number| number.to_str()?.parse::<usize>().ok());
     let pair = |index: usize| {
-        let of = |what: &str| of_user.variable(&format!("GIT_CONFIG_{what}_{index}"));
+        let of = |what: &str| of_user.get(&format!("GIT_CONFIG_{what}_{index}"));
         let (key, value) = (of("KEY")?, of("VALUE").unwrap_or_default());
         (!starts_commands(&key.to_string_lossy())).then_some((key, value))
     };
@@ -30,9 +30,7 @@ pub(super) fn handed_down(of_user: &Environment) -> Vec<(String, OsString)> {
         variables.push((format!("GIT_CONFIG_VALUE_{index}"), value));
     }
     // A text with quotes of git's own: as a whole, or nothing of it.
-    let parameters = of_user
-        .variable("GIT_CONFIG_PARAMETERS")
-        .unwrap_or_default();
+    let parameters = of_user.get("GIT_CONFIG_PARAMETERS").unwrap_or_default();
     let text = parameters.to_string_lossy().to_ascii_lowercase();
     if text.contains("filter.") || text.contains(LFS_EXTENSIONS) {
         variables.push(("GIT_CONFIG_PARAMETERS".to_owned(), OsString::new()));

@@ -92,7 +92,7 @@ impl OwnGit {
             let is_of_one_file = !key.ends_with(".process");
             (key.clone(), held_command(&words, command, is_of_one_file))
         });
-        let text = as_settings(held.chain(required(&commands)));
+        let text = as_settings(held.chain(required(commands)));
         replace(&file, text.as_bytes())?;
         Ok(text)
     }
@@ -101,15 +101,25 @@ impl OwnGit {
     /// lets nothing pass there either.
     pub(crate) fn filters_of_others(&self, repository: &Repository) -> Result<String> {
         let commands = self.filter_commands(repository)?;
-        let required = required(&commands).collect::<Vec<_>>();
-        Ok(as_settings(commands.into_iter().chain(required)))
+        let as_named = commands.iter();
+        let as_named = as_named.map(|(key, command)| (key.clone(), command.clone()));
+        Ok(as_settings(as_named.chain(required(commands))))
     }
 
-    /// The commands of the user's filters by their keys, but for those of LFS, which look for nothing in a checkout.
+    /// The commands of the user's filters by their keys, but for those of LFS, which look for nothing in a checkout; they stay
+    /// as they were taken, so git is asked once.
     pub(crate) fn filter_commands(
         &self,
         repository: &Repository,
-    ) -> Result<BTreeMap<String, String>> {
+    ) -> Result<&BTreeMap<String, String>> {
+        if let Some(known) = self.filter_commands.get() {
+            return Ok(known);
+        }
+        let asked = self.ask_for_filters(repository)?;
+        Ok(self.filter_commands.get_or_init(|| asked))
+    }
+
+    fn ask_for_filters(&self, repository: &Repository) -> Result<BTreeMap<String, String>> {
         let taken = self.taken_settings();
         let text = beginning(&taken, MOST_BYTES)?;
         if !text.windows(7).any(|word| word == b"[filter") {

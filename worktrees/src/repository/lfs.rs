@@ -31,10 +31,6 @@ const MOST_TAKEN: u64 = 1024 * 1024 * 1024;
 /// Begins what a held filter says among what git says.
 const FILTER_SAYS: &str = "filter: ";
 
-/// How git itself fetches objects that a partial clone lacks.
-const AS_LAZILY: &str =
-    "--quiet --no-tags --no-write-fetch-head --recurse-submodules=no --filter=blob:none --stdin";
-
 /// What is known of files that LFS keeps, as long as a pool is open.
 #[derive(Debug, Default)]
 pub(crate) struct LfsState {
@@ -72,28 +68,7 @@ impl Repository {
     /// git could not fetch it.
     pub fn fetches_for(&self, base: &CommitId) -> Result<()> {
         self.lfs.base.get_or_init(|| base.clone());
-        let Some(own) = self.own().filter(|own| own.is_partial()) else {
-            return Ok(());
-        };
-        let listing = self
-            .git_on_objects("rev-list --objects --no-object-names --missing=print --no-walk")
-            .commit(base)
-            .text()?;
-        let missing: Vec<&str> = listing
-            .lines()
-            .filter_map(|line| line.strip_prefix('?'))
-            .collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let Some(remote) = own.promisor(self)? else {
-            return Ok(());
-        };
-        self.git_at_checkout("-c fetch.negotiationAlgorithm=noop fetch")
-            .arg(remote)
-            .line(AS_LAZILY)
-            .input(missing.join("\n") + "\n")
-            .done()
+        self.bring_lacking(base)
     }
 
     /// Refuses a tree whose files can't be written as they are, because the program that keeps them is not there.

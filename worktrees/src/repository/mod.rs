@@ -10,6 +10,7 @@ mod lfs;
 mod new_names;
 pub(crate) mod own;
 pub(crate) mod own_objects;
+mod partial;
 mod places;
 pub(crate) mod settings;
 pub(crate) mod watched;

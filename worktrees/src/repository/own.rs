@@ -13,9 +13,11 @@ use crate::reader::{HEAD_BYTES, Reader};
 use crate::reference_updates::ReferenceUpdates;
 use crate::repository::handed_down::handed_down;
 use crate::repository::own_objects::OwnObjects;
+use crate::repository::partial::{NO_LAZY_FETCH, is_partial};
 use crate::repository::settings::{self, Settings};
 use crate::{Environment, Error, OrFailedTo as _, Repository, Result};
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -35,9 +37,6 @@ pub(crate) struct People {
     pub(crate) committer: (String, String),
 }
 
-/// By this git, from 2.44 on, fetches nothing that is missing in a partial clone.
-pub(crate) const NO_LAZY_FETCH: &str = "GIT_NO_LAZY_FETCH";
-
 /// The git folders of one run.
 #[derive(Debug)]
 pub(crate) struct OwnGit {
@@ -48,6 +47,10 @@ pub(crate) struct OwnGit {
     common_dir: PathBuf,
     /// Whether a HEAD is more than its file.
     pub(crate) is_reftable: bool,
+    /// Whether the repository is a partial clone, which lacks objects until somebody needs them.
+    pub(crate) is_partial: bool,
+    /// The commands of the user's filters by their keys, as they were taken, once somebody asked for them.
+    pub(crate) filter_commands: OnceLock<BTreeMap<String, String>>,
     /// Where hooks are: in a copy of tm's, but for a folder elsewhere that the user's configuration names.
     pub(crate) hooks: PathBuf,
     /// Held while a store of a submodule is made or added to.
@@ -79,6 +82,8 @@ impl OwnGit {
             identity: Identity::of_folder(folder).or_failed_to("look at", folder)?,
             common_dir: repository.common_dir().to_owned(),
             is_reftable: repository.common_dir().join("reftable").is_dir(),
+            is_partial: false,
+            filter_commands: OnceLock::new(),
             hooks: folder.join(settings::HOOKS),
             modules: Mutex::new(()),
             signs: OnceLock::new(),
@@ -113,6 +118,7 @@ impl OwnGit {
             replace(&common.join("config"), settings.format().as_bytes())?;
             replace(&own.taken_settings(), settings.flat(repository).as_bytes())?;
         }
+        own.is_partial = is_partial(&own.taken_settings(), &common);
         if let Some(named) = own.taken(repository, settings::HOOKS_PATH)? {
             let named = repository.environment.home_path(&named);
             // A relative one lies in the checkout, and was copied with what it lies in.
@@ -218,30 +224,6 @@ impl OwnGit {
     /// What git reads: the same, with the places of what was copied.
     fn settings_file(&self) -> PathBuf {
         self.folder.join("gitconfig")
-    }
-
-    /// Tells whether the repository is a partial clone, which lacks objects until somebody needs them.
-    pub(crate) fn is_partial(&self) -> bool {
-        let says = |file: PathBuf, word: &str| {
-            let text = fs::read(file).unwrap_or_default();
-            String::from_utf8_lossy(&text).to_lowercase().contains(word)
-        };
-        says(self.taken_settings(), "promisor")
-            || says(self.common().join("config"), "partialclone")
-    }
-
-    /// Returns the remote that has promised what a partial clone lacks.
-    pub(super) fn promisor(&self, repository: &Repository) -> Result<Option<String>> {
-        let taken = self.taken_settings();
-        let git = repository.git_on_objects("config --file").arg(taken);
-        let named = git.args(["--name-only", "--get-regexp", r"^remote\..*\.promisor$"]);
-        let named = named.text_if_any()?.unwrap_or_default();
-        let first = named.lines().next();
-        let remote = first.and_then(|key| key.strip_prefix("remote.")?.strip_suffix(".promisor"));
-        match remote {
-            Some(remote) => Ok(Some(remote.to_owned())),
-            None => repository.configured("extensions.partialclone"),
-        }
     }
 
     /// Returns the folder for what is asked of objects and refs alone.
