@@ -5,6 +5,7 @@ import math
 import os
 import random
 import shlex
+import shutil
 import subprocess
 import sys
 from datetime import datetime
@@ -114,7 +115,8 @@ def show(summary, times, before):
 
 TIMES, BEFORE = backlog()
 for number in range(ROUNDS):
-    kept = FOLDER / "1" if os.environ.get("HISTORY") else FOLDER / str(number + 1)
-    repository = FOLDER / "work" / str(number + 1)
-    make(repository, TIMES, BEFORE)
-    show(run(repository, kept / "home"), TIMES, BEFORE)
+    # What tm knows of a repository it knows by its place: a second night is one of a repository in the same.
+    place = FOLDER / ("1" if os.environ.get("HISTORY") else str(number + 1))
+    shutil.rmtree(place / "work", ignore_errors=True)
+    make(place / "work", TIMES, BEFORE)
+    show(run(place / "work", place / "home"), TIMES, BEFORE)

@@ -4,8 +4,8 @@
 #
 #   benches/skewed_tasks.sh [TASKS] [SLOTS] [MEAN_MS]     60, 5 and 1000 when not given
 #   TM=PATH runs that binary instead of a release build; SEED (1) chooses the backlog; TEST_MS (20) is how long its tests
-#   take; ARGUMENTS ("") are given to `tm waves run`; ROUNDS (1) runs it so often, in repositories of their own, the second
-#   time with what the first one tells (HISTORY=1)
+#   take; ARGUMENTS ("") are given to `tm waves run`; ROUNDS (1) runs it so often, in repositories of their own, or with HISTORY=1
+#   in the same, each time with what the times before tell
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . benches/surroundings.sh

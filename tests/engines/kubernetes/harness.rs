@@ -36,7 +36,7 @@ fn add_job_with(plane: &ControlPlane, name: &str, container: &Value, volumes: &V
     });
     let job = json!({
         "metadata": {"name": name},
-        "spec": {"backoffLimit": 0, "template": {"spec": spec}},
+        "spec": {"backoffLimit": 6, "template": {"spec": spec}},
     });
     plane.api().post(JOBS, &job).expect("a job");
 }
