@@ -21,7 +21,7 @@ const AFTER_OUTPUT: Duration = Duration::from_millis(250);
 /// So long after a look nobody looks again because something was written, however often that is.
 const AFTER_A_FILE: Duration = Duration::from_millis(20);
 /// So long after a look there is another one although nobody told of anything.
-const UNTOLD: Duration = Duration::from_secs(5);
+const UNTOLD: Duration = Duration::from_secs(15);
 /// So often it is looked for a result where nobody tells.
 const WHERE_NOBODY_TELLS: Duration = Duration::from_millis(50);
 /// So often what another machine writes is looked at, which each time asks whoever keeps the files of both.

@@ -12,6 +12,7 @@ use super::trees_by_mark::{Marks, Stamps};
 use super::{ProcessIdentity, SPARED};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use tm_sandbox::Level;
 
 /// How a tree's first process is known.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -43,6 +44,9 @@ pub(super) struct Tree {
     pub(super) env_markers: Arc<[String]>,
     /// What each of its processes is stamped with, where they are.
     pub(super) stamp: Option<u64>,
+    /// Whether its processes have numbers of their own, all of which the kernel ends with the first: none of them comes to
+    /// anybody outside, wherever it hides.
+    pub(super) is_apart: bool,
     pub(super) known: BTreeSet<ProcessIdentity>,
 }
 
@@ -60,8 +64,16 @@ impl Tree {
             leader,
             env_markers,
             stamp,
+            is_apart: false,
             known: BTreeSet::new(),
         }
+    }
+
+    /// As it is where it is held at this level, if at any.
+    #[must_use]
+    pub(super) fn held_at(mut self, level: Option<Level>) -> Self {
+        self.is_apart = level == Some(Level::Bwrap);
+        self
     }
 
     /// Returns its marks by name and value.

@@ -33,6 +33,11 @@ impl Registry {
         })
     }
 
+    /// Tells whether there is a tree whose processes can leave it, so that somebody has to see where they go.
+    fn has_some_to_observe(&self) -> bool {
+        self.trees.values().any(|tree| !tree.is_apart)
+    }
+
     /// Tells whether an orphan is another tree's, and not this one's: by its stamp, or else by its variables.
     fn is_of_another(&self, tree: &Tree, stamp: Option<u64>, variables: &BTreeSet<&[u8]>) -> bool {
         if stamp.is_some() && self.trees.values().any(|other| other.stamp == stamp) {
@@ -87,14 +92,14 @@ pub(super) fn add(tree: Tree) -> TreeId {
 pub(super) enum Woken {
     /// A tree was added.
     ByAStart,
-    /// There are trees, and the time is over.
+    /// There are trees to observe, and the time is over.
     ByTime,
 }
 
-/// Waits until a tree is added; not longer than `most` when there are some.
+/// Waits until a tree is added; not longer than `most` when there are some to observe.
 pub(super) fn wait_for_start(most: Duration) -> Woken {
     let mut registry = registry();
-    if registry.trees.is_empty() {
+    if !registry.has_some_to_observe() {
         ADDED.wait(&mut registry);
         return Woken::ByAStart;
     }
@@ -162,12 +167,12 @@ pub fn env_markers_of(pid: u32) -> Option<Vec<(String, String)>> {
     registry().trees.get(&id).map(Tree::named_marks)
 }
 
-/// Looks at all processes and remembers whom each tree has; does nothing when there is no tree.
+/// Looks at all processes and remembers whom each tree has; does nothing when there is none to observe.
 pub(super) fn observe() {
     static LOOKS: Mutex<LooksAtAll> = Mutex::new(LooksAtAll::new());
     let waited_for = {
         let registry = registry();
-        if registry.trees.is_empty() {
+        if !registry.has_some_to_observe() {
             return;
         }
         registry.started_here().collect()
@@ -308,4 +313,30 @@ fn own() -> Option<Own> {
         group: process.group,
         session: process.session,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tm_sandbox::Level;
+
+    fn held_at(level: Option<Level>) -> Tree {
+        Tree::new(Leader::Starting, &[], None).held_at(level)
+    }
+
+    #[test]
+    fn nobody_looks_after_trees_that_the_kernel_keeps_together() {
+        let mut registry = Registry::default();
+        assert!(!registry.has_some_to_observe());
+        registry
+            .trees
+            .insert(TreeId(1), held_at(Some(Level::Bwrap)));
+        assert!(!registry.has_some_to_observe());
+        registry
+            .trees
+            .insert(TreeId(2), held_at(Some(Level::Landlock)));
+        assert!(registry.has_some_to_observe());
+        registry.trees = BTreeMap::from([(TreeId(3), held_at(None))]);
+        assert!(registry.has_some_to_observe());
+    }
 }

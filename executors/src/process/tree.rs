@@ -59,7 +59,9 @@ impl ProcessTree {
     pub fn spawn(command: &TreeCommand) -> Result<Self, Error> {
         become_subreaper()?;
         let stamp = command.sandbox.as_ref().and_then(|sandbox| sandbox.stamp);
-        let id = registry::add(Tree::new(Leader::Starting, &command.env_markers, stamp));
+        let tree = Tree::new(Leader::Starting, &command.env_markers, stamp);
+        let level = command.sandbox.as_ref().map(|sandbox| sandbox.level);
+        let id = registry::add(tree.held_at(level));
         let may_start =
             tm_faults::check("spawn: before").map_err(|source| command.not_started(source));
         match may_start.and_then(|()| command.spawn()) {
