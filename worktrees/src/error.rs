@@ -2,13 +2,15 @@
 
 mod trouble;
 
-pub(crate) use trouble::{says_passing_trouble, says_trouble_of_disk};
+pub(crate) use trouble::{
+    says_passing_trouble, says_trouble_of_disk, says_trouble_of_machine, trouble_in,
+};
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use tm_scheduler::{BranchName, BranchNameError, CommitId, quoted};
-use trouble::{COLLECTED_WORDS, LASTING_WORDS, says};
+use trouble::{COLLECTED_WORDS, says};
 
 /// What everything here returns that can fail.
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
@@ -267,9 +269,7 @@ impl Error {
             | Self::LfsObjects { .. }
             | Self::LfsNotHere { .. }
             | Self::Submodule { .. } => true,
-            _ => self
-                .words()
-                .is_some_and(|words| says_passing_trouble(words) || says(words, &LASTING_WORDS)),
+            _ => self.words().is_some_and(says_trouble_of_machine),
         }
     }
 

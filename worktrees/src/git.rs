@@ -5,6 +5,7 @@
 //! half.
 
 mod answer;
+mod doubted;
 mod staying;
 
 pub(crate) use answer::{Answer, entry, fields, is_object_id, joined, pairs, path_of, unexpected};
@@ -17,6 +18,7 @@ use crate::left_locks::names_left_lock;
 use crate::said::without_wrapping;
 use crate::{Environment, Error, OrFailedTo as _, Result, Treeish};
 use answer::stumbled;
+use doubted::Tried;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -274,7 +276,7 @@ impl Git {
                 None
             };
             let Some(pause) = pause else {
-                return Ok(answer);
+                return Ok(answer.doubted(|| Tried::of(&self.command, &self.folder)));
             };
             std::thread::sleep(pause);
         }

@@ -18,7 +18,7 @@ const PASSING_WORDS: [&str; 12] = [
 ];
 
 /// What they say when somebody has to see to it.
-pub(super) const LASTING_WORDS: [&str; 3] = [
+const LASTING_WORDS: [&str; 3] = [
     "Read-only file system",
     "Permission denied",
     "insufficient permission",
@@ -52,6 +52,17 @@ pub(crate) fn says_passing_trouble(words: &str) -> bool {
 pub(crate) fn says_trouble_of_disk(words: &str) -> bool {
     says_passing_trouble(words)
         || says(words, &["Read-only file system", "insufficient permission"])
+}
+
+/// Tells whether git says anything of trouble of the machine.
+pub(crate) fn says_trouble_of_machine(words: &str) -> bool {
+    words.lines().any(|line| trouble_in(line).is_some())
+}
+
+/// Returns a line in which git tells of trouble of the machine; `None` for any other.
+pub(crate) fn trouble_in(line: &str) -> Option<&str> {
+    let is_told = says_passing_trouble(line) || says(line, &LASTING_WORDS);
+    is_told.then_some(line)
 }
 
 /// Tells whether git itself says one of the words; what a hook says is no business of tm's.

@@ -1,6 +1,8 @@
 //! What git answers, and how its answers are read.
 
 use super::Git;
+use super::doubted::Tried;
+use crate::error::says_trouble_of_machine;
 use crate::said::telling_line;
 use crate::{Error, Result};
 use std::borrow::Borrow;
@@ -20,6 +22,17 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// Returns the answer without trouble of the machine that tm does not meet where the call worked.
+    pub(super) fn doubted(self, tried: impl FnOnce() -> Tried) -> Self {
+        if !says_trouble_of_machine(&self.stderr) {
+            return self;
+        }
+        Self {
+            stderr: tried().doubt(self.stderr),
+            ..self
+        }
+    }
+
     /// Turns a bad answer into an error that says what git said.
     fn into_error(self, words: &[String]) -> Error {
         let message = match (self.stderr.is_empty(), self.code) {

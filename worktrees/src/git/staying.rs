@@ -1,6 +1,7 @@
 //! A git that stays, and does one thing after the other as it is told by its stdin: what would take a process each time
 //! takes one for all.
 
+use super::doubted::Tried;
 use super::{Git, not_started, unexpected};
 use crate::{Error, OrFailedTo as _, Result};
 use parking_lot::Mutex;
@@ -26,6 +27,7 @@ pub(crate) struct StayingGit {
     told: Option<ChildStdin>,
     said: BufReader<ChildStdout>,
     complaints: File,
+    tried: Tried,
     words: Vec<String>,
 }
 
@@ -39,6 +41,7 @@ impl Git {
         let stderr = complaints
             .try_clone()
             .or_failed_to("write to", temporary_folder())?;
+        let tried = Tried::of(&self.command, &self.folder);
         let command = self.command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let started = command.stderr(stderr).spawn();
         let mut child = started.map_err(|source| not_started(&self.folder, source))?;
@@ -49,6 +52,7 @@ impl Git {
             told: Some(told),
             said: BufReader::new(said),
             complaints,
+            tried,
             words: self.words,
         })
     }
@@ -105,7 +109,7 @@ impl StayingGit {
             read.and_then(|()| self.complaints.read_to_string(&mut said));
         let message = match said.trim_end() {
             "" => format!("it ended: {noticed}"),
-            said => said.to_owned(),
+            said => self.tried.doubt(said.to_owned()),
         };
         Error::Git {
             command: self.words.join(" "),

@@ -501,3 +501,32 @@ fn repositories_of_agents_are_asked_nothing_by_their_own_settings() {
         "{listing}"
     );
 }
+
+#[test]
+fn words_about_the_machine_in_names_of_files_are_no_trouble_of_the_machine() {
+    let scene = Scene::new();
+    let asked = |name: &str| {
+        let git = scene.repository.git_in(scene.repository.checkout_root());
+        git.once().args(["hash-object", "--"]).arg(name).done()
+    };
+    for words in ["No space left on device", "Permission denied"] {
+        let error = asked(words).expect_err("no such file");
+        assert!(!error.is_of_surroundings(), "{error}");
+        assert!(
+            error.to_string().contains("not met by tm itself"),
+            "{error}"
+        );
+    }
+    let base = scene.head();
+    write(
+        &scene
+            .repository
+            .common_dir()
+            .join("refs/heads/tm/locked.lock"),
+        "",
+    );
+    let update = scene.repository.git("update-ref refs/heads/tm/locked");
+    let error = update.once().commit(&base).done();
+    let error = error.expect_err("a lock");
+    assert!(error.is_of_surroundings(), "{error}");
+}
