@@ -9,11 +9,13 @@
 //! network file system that hangs, everything else of tm hangs as well, and no thread that waits there can be ended.
 
 mod beneath;
+mod kind;
 mod open;
 mod redact;
 mod text;
 
 pub use beneath::{open_beneath, read_beneath, read_within};
+pub use kind::says_what_is_there;
 pub use open::{
     append, append_private, create_anew, is_folder, open, open_own, open_private, open_writable,
     read, read_beginning, read_end, read_own, remove, size,

@@ -167,6 +167,14 @@ pub enum Error {
     /// git can't take what is in a worktree as a tree.
     #[error("take the work: git refused it: {0}")]
     NotTaken(String),
+    /// In a worktree lies what git would wait for, or read without an end.
+    #[error("have git look at `{}`: {why}", path.display())]
+    NotForGit {
+        /// The file or folder.
+        path: PathBuf,
+        /// What it is.
+        why: String,
+    },
     /// What was committed with a git folder of an agent's own is not as git leaves it, or more than may be.
     #[error("take over what was committed in the worktree: {0}")]
     NotTakenOver(String),
@@ -292,6 +300,7 @@ impl Error {
             Self::NotOwn { .. }
                 | Self::GitFilesChanged { .. }
                 | Self::NotTaken { .. }
+                | Self::NotForGit { .. }
                 | Self::NestedRepositories { .. }
         )
     }

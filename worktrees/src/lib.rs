@@ -28,6 +28,7 @@ mod merge_bases;
 mod merge_into_checkout;
 mod merged;
 mod names;
+mod nested;
 mod new_commit;
 mod objects;
 mod owned;

@@ -54,7 +54,7 @@ impl Repository {
         found.extend(linked.map(|entry| entry.path()).filter_map(|git_dir| {
             let link = tm_untrusted::read_beginning(&git_dir.join("gitdir"), LONGEST).ok()?;
             // A relative one counts from git's folder on.
-            let named = git_dir.join(path_of(link.trim_ascii_end()));
+            let named = git_dir.join(path_in_pointer(&link));
             let root = Some(named.parent()?).filter(|root| !is_left_out(root));
             let root = root?.canonicalize().ok()?;
             root.is_dir().then_some((git_dir, root))
@@ -86,6 +86,11 @@ fn common_dir_of(git_dir: &Path) -> Option<PathBuf> {
         git_dir.to_owned()
     };
     common.canonicalize().ok()
+}
+
+/// The path that a pointer from one folder of git's to another names.
+pub(crate) fn path_in_pointer(pointer: &[u8]) -> PathBuf {
+    path_of(pointer.trim_ascii())
 }
 
 /// Of a longer file the beginning counts, as it does for git: an agent could make its own longer.

@@ -6,6 +6,7 @@ mod hooks;
 mod ignored;
 mod judging;
 mod merged;
+mod nested;
 mod new_commit;
 mod objects;
 mod private;

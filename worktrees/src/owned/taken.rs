@@ -5,6 +5,7 @@ use super::{OwnedFolder, SHORT};
 use crate::files::{beginning, copy_with_time, replace};
 use crate::git::{Git, GitPlace, is_object_id, joined};
 use crate::indexed::{INDEX_BYTES, listed_repositories, repositories};
+use crate::nested::assert_git_may_look;
 use crate::{OrFailedTo as _, Result, TreeId};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,7 @@ impl Looker {
 impl OwnedFolder {
     /// Returns what is in the folder and not in the index, a folder where nothing in it is.
     pub(crate) fn untracked(&self) -> Result<Vec<PathBuf>> {
+        assert_git_may_look(&self.path, &[])?;
         self.git("ls-files --others --directory --no-empty-directory -z")
             .reading()
             .paths()
@@ -179,6 +181,7 @@ impl OwnedFolder {
         git: impl Fn(&str) -> Git,
         take: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
+        assert_git_may_look(&self.path, &self.kept())?;
         let all = || match repositories(index) {
             Some(found) => Ok(found),
             None => listed_repositories(git("ls-files --stage -z").reading()),

@@ -5,7 +5,7 @@
 //! than files can be held open.
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, Stat, chmodat, mkdirat, openat, renameat, statat,
+    AtFlags, Dir, FileType, Mode, OFlags, Stat, chmodat, mkdirat, open, openat, renameat, statat,
     unlinkat,
 };
 use rustix::io::Errno;
@@ -30,12 +30,9 @@ impl AsFd for Folder {
 impl Folder {
     /// Opens a folder of tm's own or of the user's by its path.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        if file.metadata()?.is_dir() {
-            Ok(Self(file))
-        } else {
-            Err(io::ErrorKind::NotADirectory.into())
-        }
+        // Whatever else has its name by now is not waited for.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self(File::from(open(path, flags, Mode::empty())?)))
     }
 
     /// Opens a folder in this one.
