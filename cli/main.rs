@@ -95,7 +95,8 @@ fn code_of(code: i32) -> ExitCode {
 fn run(arguments: Arguments, invocation: &Invocation) -> Result {
     let runtime = runtime()?;
     let done = runtime.block_on(perform(arguments, invocation));
-    // Whatever still waits for a disk, a process or a client is given up; the next process finds it.
+    // Whatever still waits for a disk, a process or a client is given up; the next process finds it. A git would go on.
+    tm_worktrees::end_gits();
     runtime.shutdown_timeout(GIVEN_UP_AFTER);
     done
 }

@@ -11,6 +11,7 @@ use tm_runtime::loops::{CutOff, clean_up};
 use tm_runtime::now;
 use tm_scheduler::StopMode;
 use tm_store::run::{HeldFor, Holder, RunLock};
+use tm_worktrees::end_gits;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
@@ -168,6 +169,10 @@ pub(crate) fn stop_orders()
                 _ = terminate.recv() => next,
                 () = hung_up(hangup.as_mut()) => StopMode::Gently,
             };
+            if order == StopMode::Now {
+                // Whoever hears the order may be waiting for one.
+                end_gits();
+            }
             if orders.send(order).is_err() {
                 return;
             }

@@ -7,7 +7,10 @@
 //! - `FAULT_POINT`: the number of the point at which an action fails, `12` for that one, `12-` for all from there on,
 //!   `agent: rename#3` for the third of that name, whatever goes on beside it;
 //! - `FAULT_ERROR`: how it fails, `ENOSPC` (when not given), `EROFS`, `EACCES` or `EIO`;
-//! - `CRASH_POINT_LOG`: a file that every point adds its name to, with a `?` behind those that can fail.
+//! - `CRASH_POINT_LOG`: a file that every point adds its name to, with a `?` behind those that can fail;
+//! - `LONGEST_GIT`: how long a git may take, in milliseconds.
+
+use std::time::Duration;
 
 /// Ends the process here when this is the point that the test chose.
 #[cfg(not(feature = "crash-points"))]
@@ -38,6 +41,23 @@ pub fn check(_name: &'static str) -> std::io::Result<()> {
 #[cfg(feature = "crash-points")]
 pub fn check(name: &'static str) -> std::io::Result<()> {
     counted::fail(&counted::reach(name, "?"))
+}
+
+/// Returns how long a git may take: not so long where a test says so.
+#[cfg(not(feature = "crash-points"))]
+#[inline]
+pub const fn longest_git(longest: Duration) -> Duration {
+    longest
+}
+
+/// Returns how long a git may take: not so long where a test says so.
+#[cfg(feature = "crash-points")]
+pub fn longest_git(longest: Duration) -> Duration {
+    static CHOSEN: std::sync::LazyLock<Option<Duration>> = std::sync::LazyLock::new(|| {
+        let milliseconds = std::env::var("LONGEST_GIT").ok()?.parse().ok()?;
+        Some(Duration::from_millis(milliseconds))
+    });
+    CHOSEN.map_or(longest, |chosen| chosen.min(longest))
 }
 
 #[cfg(feature = "crash-points")]

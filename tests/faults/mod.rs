@@ -3,6 +3,7 @@
 mod at_work;
 mod collected;
 mod crashes;
+mod endless;
 mod left_running;
 mod overwritten;
 mod renamed;

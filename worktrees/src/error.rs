@@ -9,11 +9,15 @@ pub(crate) use trouble::{
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tm_scheduler::{BranchName, BranchNameError, CommitId, quoted};
 use trouble::{COLLECTED_WORDS, says};
 
 /// What everything here returns that can fail.
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// So much of a command is told, in characters.
+const MOST_OF_COMMAND: usize = 200;
 
 /// What went wrong; the text follows "failed to".
 #[derive(Debug, thiserror::Error)]
@@ -37,13 +41,24 @@ pub enum Error {
         needed: String,
     },
     /// git refused or broke down.
-    #[error("run `git {command}`: {message}")]
+    #[error("run `git {}`: {message}", beginning(.command))]
     Git {
         /// The arguments.
         command: String,
         /// What it wrote to stderr.
         message: String,
     },
+    /// git took longer than it may: what it works on was made so, or is larger than anything.
+    #[error("run `git {}`: it was ended because it took longer than {}", beginning(.command), tm_scheduler::counted(.longest.as_secs().div_ceil(60), "minute"))]
+    GitTookTooLong {
+        /// The arguments.
+        command: String,
+        /// How long it may take.
+        longest: Duration,
+    },
+    /// git was ended because all is to stop at once.
+    #[error("run `git {}`: it was ended to stop at once", beginning(.0))]
+    GitStopped(String),
     /// A folder is in no repository.
     #[error("find a git repository at `{0}`")]
     NoRepository(PathBuf),
@@ -272,6 +287,7 @@ impl Error {
             ),
             // Whoever mends the repository can have the same step done.
             Self::GitMissing { .. }
+            | Self::GitStopped { .. }
             | Self::ObjectsNotAsNamed { .. }
             | Self::LfsMissing
             | Self::LfsObjects { .. }
@@ -301,6 +317,7 @@ impl Error {
                 | Self::GitFilesChanged { .. }
                 | Self::NotTaken { .. }
                 | Self::NotForGit { .. }
+                | Self::GitTookTooLong { .. }
                 | Self::NestedRepositories { .. }
         )
     }
@@ -315,6 +332,11 @@ impl Error {
             other => other.words(),
         };
         words.is_some_and(|words| says(words, &COLLECTED_WORDS))
+    }
+
+    /// Tells whether a git was ended before it had done what it was to do: it would not do it the next time.
+    pub(crate) const fn is_of_time(&self) -> bool {
+        matches!(self, Self::GitTookTooLong { .. } | Self::GitStopped { .. })
     }
 
     /// Says that nothing is found for a name.
@@ -356,6 +378,11 @@ impl<T> OrFailedTo<T> for io::Result<T> {
             source,
         })
     }
+}
+
+/// The beginning of a command, which may name thousands of files.
+fn beginning(command: &str) -> String {
+    command.chars().take(MOST_OF_COMMAND).collect()
 }
 
 fn named(paths: &[PathBuf]) -> String {

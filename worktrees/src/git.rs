@@ -5,10 +5,13 @@
 //! half.
 
 mod answer;
+mod bounded;
 mod doubted;
 mod staying;
 
 pub(crate) use answer::{Answer, entry, fields, is_object_id, joined, pairs, path_of, unexpected};
+pub use bounded::end_gits;
+pub(crate) use bounded::{LONGEST_OF_NETWORK, LONGEST_OF_WORK};
 pub(crate) use staying::StayingGit;
 pub use staying::staying_processes;
 
@@ -18,13 +21,14 @@ use crate::left_locks::names_left_lock;
 use crate::said::without_wrapping;
 use crate::{Environment, Error, OrFailedTo as _, Result, Treeish};
 use answer::stumbled;
+use bounded::LONGEST;
 use doubted::Tried;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io::{self, Seek as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How often a call is repeated that stumbled over a worktree which somebody else was just making.
@@ -93,7 +97,9 @@ pub(crate) struct Git {
     input: Option<Input>,
     output: Option<PathBuf>,
     retries: u32,
-    until: Option<Instant>,
+    longest: Option<Duration>,
+    /// The lock that nobody but this call takes.
+    own_lock: Option<PathBuf>,
     refused: Option<Error>,
 }
 
@@ -150,7 +156,9 @@ impl Git {
             input: None,
             output: None,
             retries: RETRIES,
-            until: None,
+            // A hook of the user's takes what it takes.
+            longest: (hooks == RunHooks::No).then_some(LONGEST),
+            own_lock: None,
             refused: None,
         }
     }
@@ -238,9 +246,20 @@ impl Git {
         self
     }
 
-    /// Has the call end at a moment, as if it had failed: it works on what may have been made to take forever.
-    pub(crate) const fn until(mut self, moment: Instant) -> Self {
-        self.until = Some(moment);
+    /// Has the call end when it takes longer than this.
+    pub(crate) const fn at_most(mut self, longest: Duration) -> Self {
+        self.longest = Some(longest);
+        self
+    }
+
+    /// The same at a moment.
+    pub(crate) fn until(self, moment: Instant) -> Self {
+        self.at_most(moment.saturating_duration_since(Instant::now()))
+    }
+
+    /// Says that nobody else works with an index: what stays of its lock when a call was killed is that call's.
+    pub(crate) fn alone_with(mut self, index: &Path) -> Self {
+        self.own_lock = Some(index.with_extension("lock"));
         self
     }
 
@@ -325,11 +344,10 @@ impl Git {
                 stderr: format!("fatal: unable to write: {error}"),
             });
         }
-        let output = match self.until {
-            Some(moment) => output_until(moment, &mut self.command, self.output.is_some()),
-            None => self.command.output(),
-        };
-        let output = output.map_err(|source| not_started(&self.folder, source))?;
+        if self.output.is_none() {
+            self.command.stdout(Stdio::piped());
+        }
+        let output = self.output_in_time()?;
         if changes {
             tm_faults::point("git: after");
         }
@@ -348,36 +366,6 @@ fn not_started(folder: &Path, source: io::Error) -> Error {
     } else {
         Error::FolderGone(folder.to_owned())
     }
-}
-
-/// Runs a program that starts no other, until it ends or is ended; what it says goes into files, which can't fill up.
-fn output_until(end: Instant, command: &mut Command, is_redirected: bool) -> io::Result<Output> {
-    let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
-    if !is_redirected {
-        command.stdout(stdout.try_clone()?);
-    }
-    let mut child = command.stderr(stderr.try_clone()?).spawn()?;
-    let status = loop {
-        match child.try_wait()? {
-            Some(status) => break status,
-            None if Instant::now() < end => std::thread::sleep(Duration::from_millis(1)),
-            None => {
-                child.kill()?;
-                stderr.write_all(b"fatal: it took too long\n")?;
-                break child.wait()?;
-            }
-        }
-    };
-    let read = |file: &mut File| {
-        let mut bytes = Vec::new();
-        file.rewind()?;
-        file.read_to_end(&mut bytes).map(|_| bytes)
-    };
-    Ok(Output {
-        status,
-        stdout: read(&mut stdout)?,
-        stderr: read(&mut stderr)?,
-    })
 }
 
 /// Puts bytes into a file without a name: unlike a pipe it can't fill up and block both sides.

@@ -70,7 +70,7 @@ pub use environment::Environment;
 pub use error::{Error, Protection};
 pub(crate) use error::{OrFailedTo, Result};
 pub use export::{apply_patch, create_repository};
-pub use git::{RunHooks, staying_processes};
+pub use git::{RunHooks, end_gits, staying_processes};
 pub use history::{Author, PastCommit};
 pub use hooks::{
     FoundHook, HookCall, HookEnd, HookState, Hooked, HookedCommit, HookedWork, RunHook,

@@ -122,7 +122,7 @@ impl OwnedFolder {
     /// A call of git on the files in the folder, by the index and HEAD that tm keeps.
     pub(crate) fn git(&self, words: &str) -> Git {
         let git = self.place().git(&self.repository.environment);
-        git.line(words)
+        git.alone_with(&self.index_file()).line(words)
     }
 
     /// Refuses a folder that is another one than tm made, whatever its name.
@@ -192,7 +192,12 @@ impl OwnedFolder {
                 .done()
         };
         let switched = match files {
-            KnownFiles::AsIndexed => read_tree("-m").or_else(|_| read_tree("--reset")),
+            KnownFiles::AsIndexed => read_tree("-m").or_else(|error| {
+                if error.is_of_time() {
+                    return Err(error);
+                }
+                read_tree("--reset")
+            }),
             KnownFiles::Unsure => read_tree("--reset"),
         };
         match switched {

@@ -1,6 +1,7 @@
 //! Real git in folders of its own.
 
 mod apart;
+mod bounded;
 mod history;
 mod hooks;
 mod ignored;

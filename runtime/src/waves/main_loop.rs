@@ -18,6 +18,7 @@ use tm_scheduler::{
     Edition, Effect, Input, Limits, Request, RunStatus, Scheduler, StopMode, Timestamp,
 };
 use tm_store::run::{ActivityLog, JournalWriter};
+use tm_worktrees::end_gits;
 use tokio::sync::{mpsc, oneshot};
 
 /// So long nothing happens before people are told that the time goes on.
@@ -192,6 +193,11 @@ impl Run {
 
     fn take_in(&mut self, at: Timestamp, input: Input) -> Result<Vec<Effect>, Error> {
         tracing::debug!(?input, "heard");
+        if matches!(input, Input::Stop(StopMode::Now)) {
+            // git waits for filters, and a step for git.
+            end_filters();
+            end_gits();
+        }
         self.journal.append(at, &input)?;
         Ok(self.scheduler.handle(at, input)?)
     }
@@ -287,13 +293,7 @@ impl Run {
         listener: &mut impl FnMut(Timestamp, &RunEvent, &Scheduler),
     ) -> Option<Incoming> {
         match steer {
-            Steer::Stop(order) => {
-                if order == StopMode::Now {
-                    // git waits for them, and a step for git.
-                    end_filters();
-                }
-                Some(Incoming::Input(Box::new(Input::Stop(order))))
-            }
+            Steer::Stop(order) => Some(Incoming::Input(Box::new(Input::Stop(order)))),
             Steer::Ask(ask, caller) => Some(Incoming::Asked { ask, caller }),
             Steer::Refused(caller, what, noted) => {
                 let words = refusal_of(&what);

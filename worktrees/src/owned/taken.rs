@@ -3,7 +3,7 @@
 
 use super::{OwnedFolder, SHORT};
 use crate::files::{beginning, copy_with_time, replace};
-use crate::git::{Git, GitPlace, is_object_id, joined};
+use crate::git::{Git, GitPlace, LONGEST_OF_WORK, is_object_id, joined};
 use crate::indexed::{INDEX_BYTES, listed_repositories, repositories};
 use crate::nested::assert_git_may_look;
 use crate::{OrFailedTo as _, Result, TreeId};
@@ -49,7 +49,7 @@ impl Looker {
             index: Some(copy.clone()),
             ..self.folder.place()
         };
-        let git = |words: &str| self.folder.git(words).at(&place).once();
+        let git = |words: &str| self.folder.git_on_work(words).at(&place).once();
         if !self.folder.is_untouched(&copy) {
             self.folder.add_by(&copy, git)?;
         }
@@ -59,10 +59,15 @@ impl Looker {
 }
 
 impl OwnedFolder {
+    /// A call of git that looks at what somebody did in the folder.
+    fn git_on_work(&self, words: &str) -> Git {
+        self.git(words).at_most(LONGEST_OF_WORK)
+    }
+
     /// Returns what is in the folder and not in the index, a folder where nothing in it is.
     pub(crate) fn untracked(&self) -> Result<Vec<PathBuf>> {
         assert_git_may_look(&self.path, &[])?;
-        self.git("ls-files --others --directory --no-empty-directory -z")
+        self.git_on_work("ls-files --others --directory --no-empty-directory -z")
             .reading()
             .paths()
     }
@@ -72,7 +77,7 @@ impl OwnedFolder {
         if self.has_nothing_unknown() {
             return Ok(Vec::new());
         }
-        self.git("ls-files --others --ignored --exclude-standard --directory -z")
+        self.git_on_work("ls-files --others --ignored --exclude-standard --directory -z")
             .reading()
             .paths()
     }
@@ -91,7 +96,7 @@ impl OwnedFolder {
             let copy =
                 tempfile::NamedTempFile::new_in(&self.own).or_failed_to("write", &self.own)?;
             replace(copy.path(), &index)?;
-            self.git("ls-files --cached --ignored --exclude-standard -z")
+            self.git_on_work("ls-files --cached --ignored --exclude-standard -z")
                 .reading()
                 .variable("GIT_INDEX_FILE", copy.path())
                 .paths()
@@ -113,7 +118,7 @@ impl OwnedFolder {
         if self.is_untouched(&self.index_file()) {
             return Ok(());
         }
-        self.add_by(&self.index_file(), |words| self.git(words))
+        self.add_by(&self.index_file(), |words| self.git_on_work(words))
     }
 
     /// Takes everything in the folder into an index, but for what is kept and what the tree's own rules leave out.
@@ -144,7 +149,7 @@ impl OwnedFolder {
         if paths.is_empty() {
             return Ok(());
         }
-        self.git("add --force --pathspec-from-file=- --pathspec-file-nul")
+        self.git_on_work("add --force --pathspec-from-file=- --pathspec-file-nul")
             .variable("GIT_LITERAL_PATHSPECS", "1")
             .input(joined(paths))
             .done()
@@ -152,7 +157,7 @@ impl OwnedFolder {
 
     /// Returns what tm's index holds as a tree.
     pub(crate) fn write_tree(&self) -> Result<TreeId> {
-        self.tree_of(&self.index_file(), |words| self.git(words))
+        self.tree_of(&self.index_file(), |words| self.git_on_work(words))
     }
 
     /// Returns what an index of tm's own holds as a tree.
@@ -166,8 +171,8 @@ impl OwnedFolder {
     /// Returns everything in the folder that git can take as a tree, leaving out what it refuses.
     pub(crate) fn tree_of_what_can_be_taken(&self) -> Result<TreeId> {
         // Its exit code says that something was refused; what was not is in the index nevertheless.
-        let (index, git) = (self.index_file(), |words: &str| self.git(words));
-        let add = || self.git("add --all --ignore-errors -- .").answer();
+        let (index, git) = (self.index_file(), |words: &str| self.git_on_work(words));
+        let add = || self.git_on_work("add --all --ignore-errors -- .").answer();
         let _refused = self.passing_over_repositories(&index, git, add)?;
         self.write_tree()
     }

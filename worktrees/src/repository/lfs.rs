@@ -4,7 +4,7 @@
 use super::ContentRules;
 use crate::error::says_trouble_of_disk;
 use crate::files::{create_folder, names_in, replace};
-use crate::git::Git;
+use crate::git::{Git, LONGEST_OF_NETWORK};
 use crate::{Environment, Error, Repository, Result, TreeId};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
@@ -135,7 +135,9 @@ impl Repository {
         // Whoever comes meanwhile waits for what is fetched.
         let mut is_fetched = self.lfs.is_fetched.lock();
         if !*is_fetched {
-            let git = self.git_at_checkout("lfs fetch");
+            let git = self
+                .git_at_checkout("lfs fetch")
+                .at_most(LONGEST_OF_NETWORK);
             let git = match self.lfs_remote()? {
                 Some(remote) => git.arg(remote).commit(base),
                 None => git,

@@ -2,6 +2,7 @@
 //! like. So what the commit that a run began with lacks is fetched when the run begins, and nothing later.
 
 use super::own::OwnGit;
+use crate::git::LONGEST_OF_NETWORK;
 use crate::{Repository, Result};
 use std::fs;
 use std::path::Path;
@@ -44,6 +45,7 @@ impl Repository {
         };
         self.git_at_checkout("-c fetch.negotiationAlgorithm=noop fetch")
             .arg(remote)
+            .at_most(LONGEST_OF_NETWORK)
             .line(AS_LAZILY)
             .input(missing.join("\n") + "\n")
             .done()

@@ -2,7 +2,7 @@
 
 use super::{STORES, Submodule, key_of};
 use crate::files::{create_folder, replace};
-use crate::git::{Answer, Git, GitPlace};
+use crate::git::{Answer, Git, GitPlace, LONGEST_OF_NETWORK};
 use crate::owned::OwnedFolder;
 use crate::repository::own::OwnGit;
 use crate::{Error, Result};
@@ -80,6 +80,7 @@ fn fetch(git: &dyn Fn() -> Git, submodule: &Submodule) -> Result<()> {
             .line("--no-tags --force --")
             .arg(url)
             .args(what)
+            .at_most(LONGEST_OF_NETWORK)
             .once()
             .answer()
     };

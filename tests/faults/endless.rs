@@ -1,0 +1,76 @@
+//! Work that git never comes to an end with: it costs its own attempt, and holds up nobody.
+
+use crate::scene::{HONEST, Scene, task, write};
+use rustix::process::{Pid, Signal, kill_process};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Leaves attributes for which git compares a path of many folders in as many ways as there are.
+const ENDLESS: &str = r#"
+deep=$(printf 'a/%.0s' $(seq 80)); mkdir -p "$deep"; echo deep > "${deep}f"
+echo "$(printf '**/a/%.0s' $(seq 30))b text" > .gitattributes
+"#;
+
+fn scene(at_last: &str) -> Scene {
+    let agent = format!(
+        "{HONEST}\nif [ \"$TM_TASK_ID\" = 1 ] && [ \"$TM_ATTEMPT\" = 1 ]; then\n{ENDLESS}\n{at_last}\nfi"
+    );
+    let tasks = [("1", "Document it", &[][..]), ("2", "Document more", &[])];
+    let scene = Scene::new(&tasks, &agent);
+    let tests = "echo 1..1\necho ok - fine\n";
+    write(&scene.root().join("run-tests.sh"), tests);
+    scene.git(&["commit", "--quiet", "--all", "--message", "cheap tests"]);
+    scene
+}
+
+#[test]
+fn work_that_git_takes_forever_for_costs_its_own_attempt() {
+    let scene = scene("");
+    let mut command = scene.run_command(&[]);
+    let output = command.env("LONGEST_GIT", "4000").output().expect("tm");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{words}");
+    let report = scene.report();
+    let attempts = &task(&report, "1")["attempts"];
+    assert_eq!(attempts[0]["failure"], "work-refused", "{report:#}");
+    assert_eq!(attempts.as_array().map(Vec::len), Some(2), "{report:#}");
+    assert_eq!(
+        task(&report, "2")["attempts"].as_array().map(Vec::len),
+        Some(1)
+    );
+    assert!(
+        attempts[0].to_string().contains("it took longer than"),
+        "{report:#}"
+    );
+    assert_eq!(scene.statuses(), ["done"; 2]);
+    scene.assert_no_process_is_left();
+}
+
+#[test]
+fn a_run_that_is_to_stop_at_once_waits_for_no_git() {
+    let scene = scene("echo ended > \"$AGENT_FOLDER/started\"");
+    scene.pipe("started");
+    let mut command = scene.run_command(&[]);
+    // As long as the test may take where nothing ends it.
+    command.env("LONGEST_GIT", "60000");
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut run = command.spawn().expect("tm");
+    drop(std::fs::read(scene.path("started")).expect("the agent has done its work"));
+    let (began, id) = (Instant::now(), run.id().cast_signed());
+    let pid = Pid::from_raw(id).expect("a pid");
+    let code = loop {
+        if let Some(status) = run.try_wait().expect("an answer") {
+            break status.code();
+        }
+        // Signals of one kind that come together may count as one.
+        kill_process(pid, Signal::INT).expect("sent");
+        std::thread::yield_now();
+    };
+    assert_eq!(code, Some(130));
+    assert!(
+        began.elapsed() < Duration::from_secs(30),
+        "{:?}",
+        began.elapsed()
+    );
+    scene.assert_no_process_is_left();
+}

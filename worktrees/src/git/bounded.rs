@@ -1,0 +1,270 @@
+//! Waits for a git, and ends it when it takes too long: what it works on may have been made to take forever.
+//!
+//! It is asked politely first, with all that it started, so that it removes the locks that it holds.
+
+use super::{Git, not_started};
+use crate::{Error, OrFailedTo as _, Result};
+use parking_lot::Mutex;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
+};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A call takes no longer than this, unless somebody says how long it may take: a checkout or a merge of a large repository.
+pub(super) const LONGEST: Duration = Duration::from_mins(30);
+/// Where work that somebody has done in a worktree is looked at and taken.
+pub(crate) const LONGEST_OF_WORK: Duration = Duration::from_mins(10);
+/// Where something is fetched over a network.
+pub(crate) const LONGEST_OF_NETWORK: Duration = Duration::from_hours(12);
+/// So long those that go on may take once all are to end.
+const LONGEST_AT_END: Duration = Duration::from_millis(1_500);
+/// So long those may take that are begun later: work that is not landed is kept by one.
+const LONGEST_AFTER_END: Duration = Duration::from_secs(5);
+/// So long one has to remove its locks.
+const GRACE: Duration = Duration::from_millis(500);
+/// So often is looked whether it may go on, where it says nothing.
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 200_000_000,
+};
+const BRIEFLY: Duration = Duration::from_millis(1);
+/// So much of what it says is taken at once, in bytes.
+const READ: usize = 16 * 1024;
+
+/// Since when all are to end.
+static ENDING: Mutex<Option<Instant>> = Mutex::new(None);
+
+/// Ends each git that goes on in two seconds, and each that is begun later soon: for whoever stops at once. Those that run
+/// hooks of the user's in the user's checkout come to their own end.
+pub fn end_gits() {
+    ENDING.lock().get_or_insert_with(Instant::now);
+}
+
+impl Git {
+    /// Runs the call, whose stdin and stdout are what they are to be, for no longer than it may take.
+    pub(super) fn output_in_time(&mut self) -> Result<Output> {
+        let longest = self.longest.map(tm_faults::longest_git);
+        let waited =
+            run(&mut self.command, longest).map_err(|source| not_started(&self.folder, source))?;
+        if !matches!(&waited, Waited::Done(output) if output.status.code().is_some()) {
+            self.remove_own_lock()?;
+        }
+        let command = || self.words.join(" ");
+        match waited {
+            Waited::Done(output) => Ok(output),
+            Waited::TookTooLong => Err(Error::GitTookTooLong {
+                command: command(),
+                longest: longest.unwrap_or_default(),
+            }),
+            Waited::Stopped => Err(Error::GitStopped(command())),
+        }
+    }
+
+    /// Removes what a git that was killed had no time to.
+    fn remove_own_lock(&self) -> Result<()> {
+        let Some(lock) = &self.own_lock else {
+            return Ok(());
+        };
+        tm_untrusted::remove(lock).or_failed_to("remove", lock)
+    }
+}
+
+/// What became of a call.
+enum Waited {
+    /// It came to its own end.
+    Done(Output),
+    /// It was ended because it took too long.
+    TookTooLong,
+    /// It was ended because all are.
+    Stopped,
+}
+
+/// Runs a command, which heads a process group of its own, for no longer than it may take: `None` for one that nobody
+/// ends.
+fn run(command: &mut Command, longest: Option<Duration>) -> io::Result<Waited> {
+    let mut child = command.stderr(Stdio::piped()).spawn()?;
+    let began = Instant::now();
+    let ended = said_by(&mut child, || {
+        longest.and_then(|longest| over(began, longest))
+    });
+    match ended {
+        Ok(Ok([stdout, stderr])) => Ok(Waited::Done(Output {
+            status: child.wait()?,
+            stdout,
+            stderr,
+        })),
+        Ok(Err(cut_off)) => end(&mut child).map(|()| cut_off),
+        Err(error) => {
+            end(&mut child)?;
+            Err(error)
+        }
+    }
+}
+
+/// Tells why a call is to be ended by now.
+fn over(began: Instant, longest: Duration) -> Option<Waited> {
+    if began.elapsed() >= longest {
+        return Some(Waited::TookTooLong);
+    }
+    let ending = (*ENDING.lock())?;
+    let is_over = if began < ending {
+        ending.elapsed() >= LONGEST_AT_END
+    } else {
+        began.elapsed() >= LONGEST_AFTER_END
+    };
+    is_over.then_some(Waited::Stopped)
+}
+
+/// Returns what a child writes to stdout and stderr until it has ended; or why it is to be ended.
+fn said_by(
+    child: &mut Child,
+    over: impl Fn() -> Option<Waited>,
+) -> io::Result<Result<[Vec<u8>; 2], Waited>> {
+    let stdout = child.stdout.take().map(OwnedFd::from);
+    let mut pipes =
+        [stdout, child.stderr.take().map(OwnedFd::from)].map(|pipe| pipe.map(File::from));
+    let mut said = [Vec::new(), Vec::new()];
+    loop {
+        if pipes.iter().all(Option::is_none) {
+            // It closes them when it ends.
+            if has_ended(child)? {
+                return Ok(Ok(said));
+            }
+            std::thread::sleep(BRIEFLY);
+        } else if !is_something_said(&pipes)? && has_ended(child)? {
+            // Something that it left behind holds them.
+            return Ok(Ok(said));
+        }
+        for (pipe, said) in pipes.iter_mut().zip(&mut said) {
+            take_said(pipe, said)?;
+        }
+        if let Some(cut_off) = over() {
+            return Ok(Err(cut_off));
+        }
+    }
+}
+
+/// Waits a while for something to be said.
+fn is_something_said(pipes: &[Option<File>; 2]) -> io::Result<bool> {
+    let mut waited: Vec<PollFd<'_>> = pipes
+        .iter()
+        .flatten()
+        .map(|pipe| PollFd::new(pipe, PollFlags::IN))
+        .collect();
+    match poll(&mut waited, Some(&LOOK)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Takes what is there of what was said, without waiting; a pipe that is closed is gone then.
+fn take_said(pipe: &mut Option<File>, said: &mut Vec<u8>) -> io::Result<()> {
+    let Some(open) = pipe else {
+        return Ok(());
+    };
+    let mut ready = [PollFd::new(open, PollFlags::IN)];
+    let at_once = Timespec::default();
+    if !matches!(poll(&mut ready, Some(&at_once)), Ok(1..)) {
+        return Ok(());
+    }
+    let mut bytes = [0; READ];
+    match open.read(&mut bytes) {
+        Ok(0) => *pipe = None,
+        Ok(length) => said.extend_from_slice(&bytes[..length]),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+/// Tells whether a child has ended; its number stays its own until somebody waits for it.
+fn has_ended(child: &Child) -> io::Result<bool> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    Ok(waitid(WaitId::Pid(Pid::from_child(child)), options)?.is_some())
+}
+
+/// Ends a child with all that it started.
+fn end(child: &mut Child) -> io::Result<()> {
+    let id = Pid::from_child(child);
+    let signal = |signal| {
+        // One without a group of its own is alone; what has ended hears nothing.
+        let _ended = kill_process_group(id, signal).or_else(|_| kill_process(id, signal));
+    };
+    signal(Signal::TERM);
+    let asked = Instant::now();
+    while asked.elapsed() < GRACE && !has_ended(child)? {
+        std::thread::sleep(BRIEFLY);
+    }
+    signal(Signal::KILL);
+    child.wait().map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::CommandExt as _;
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a shell stands for a git and what that starts"
+    )]
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        command
+    }
+
+    #[test]
+    fn what_comes_to_its_own_end_has_said_all() {
+        let script = "head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; exit 7";
+        let waited = run(&mut shell(script), Some(LONGEST)).expect("a shell");
+        let Waited::Done(output) = waited else {
+            panic!("it was ended");
+        };
+        assert_eq!(output.status.code(), Some(7));
+        assert_eq!([output.stdout.len(), output.stderr.len()], [300_000; 2]);
+    }
+
+    #[test]
+    fn what_something_left_behind_holds_open_is_not_waited_for() {
+        let waited = run(&mut shell("echo said; sleep 30 &"), Some(LONGEST));
+        let Ok(Waited::Done(output)) = waited else {
+            panic!("it was ended");
+        };
+        assert_eq!(output.stdout, b"said\n");
+    }
+
+    #[test]
+    fn what_takes_too_long_is_ended_with_all_that_it_started() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = "trap 'rm held; exit' TERM; touch held; sleep 30 & echo $! > child; while :; do wait; done";
+        let mut command = shell(script);
+        command.current_dir(&folder);
+        let began = Instant::now();
+        let waited = run(&mut command, Some(Duration::from_millis(300)));
+        assert!(matches!(waited, Ok(Waited::TookTooLong)));
+        assert!(began.elapsed() < Duration::from_secs(10));
+        assert!(
+            !folder.path().join("held").exists(),
+            "it had time to clean up"
+        );
+        let child = std::fs::read_to_string(folder.path().join("child")).expect("a number");
+        let state = std::fs::read_to_string(format!("/proc/{}/stat", child.trim()));
+        assert!(state.map_or(true, |state| state.contains(") Z")));
+    }
+
+    #[test]
+    fn what_hears_nothing_is_killed() {
+        let script = "trap '' TERM; while :; do :; done";
+        let waited = run(&mut shell(script), Some(Duration::from_millis(300)));
+        assert!(matches!(waited, Ok(Waited::TookTooLong)));
+    }
+}
