@@ -50,6 +50,9 @@ pub(crate) fn remove_what_is_no_file(path: &Path) -> io::Result<()> {
     }
 }
 
+/// So many letters of a name are random, where it has to be another one than those that are taken.
+const LETTERS: usize = 12;
+
 /// As [`replace`], for a file that has one writer at a time: what a crash left beside it is gone with the next one.
 pub fn replace_as_only_writer(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let target = follow_symlinks(path)?;
@@ -57,14 +60,15 @@ pub fn replace_as_only_writer(path: &Path, bytes: &[u8]) -> io::Result<()> {
     prefix.push(target.file_name().unwrap_or_default());
     let mut leftover = prefix.clone();
     leftover.push(".tmp");
-    unless_missing(fs::remove_file(folder_of(&target).join(leftover)))?;
+    // Where somebody else has put a folder there, another name does.
+    let is_free = unless_missing(fs::remove_file(folder_of(&target).join(leftover))).is_ok();
     replace_by(
         &target,
         bytes,
         tempfile::Builder::new()
             .prefix(&prefix)
             .suffix(".tmp")
-            .rand_bytes(0),
+            .rand_bytes(if is_free { 0 } else { LETTERS }),
     )
 }
 
@@ -185,7 +189,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
         replace(&folder.path().join(".tm-a.json.tmp"), b"half").unwrap();
+        replace_as_only_writer(&path, b"half").unwrap();
+        fs::create_dir_all(folder.path().join(".tm-a.json.tmp/taken")).unwrap();
         replace_as_only_writer(&path, b"whole").unwrap();
+        fs::remove_dir_all(folder.path().join(".tm-a.json.tmp")).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"whole");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }

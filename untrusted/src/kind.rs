@@ -1,7 +1,8 @@
-//! Says what stands at a path, for people who expect something else there.
+//! What stands at a path, for whoever expects something else there.
 
+use rustix::io::Errno;
 use std::fs::FileType;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
@@ -16,6 +17,24 @@ pub fn says_what_is_there(path: &Path) -> String {
         Err(error) if error.kind() == ErrorKind::NotFound => "nothing".to_owned(),
         Err(error) => format!("what nobody can look at ({error})"),
     }
+}
+
+/// Tells whether an error of the system is about what stands there, such as a folder in the place of a file, and so about
+/// whoever put it there or took it away, and not about the machine.
+pub fn is_of_what_is_there(error: &io::Error) -> bool {
+    const LOOPS: i32 = Errno::LOOP.raw_os_error();
+    let is_known = matches!(
+        error.kind(),
+        ErrorKind::NotFound
+            | ErrorKind::InvalidData
+            | ErrorKind::IsADirectory
+            | ErrorKind::NotADirectory
+            | ErrorKind::DirectoryNotEmpty
+            | ErrorKind::AlreadyExists
+            | ErrorKind::InvalidFilename
+            | ErrorKind::FileTooLarge
+    );
+    is_known || error.raw_os_error() == Some(LOOPS)
 }
 
 fn link(path: &Path) -> String {

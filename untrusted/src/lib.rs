@@ -13,15 +13,17 @@ mod kind;
 mod open;
 mod redact;
 mod text;
+mod unguessable;
 
 pub use beneath::{open_beneath, read_beneath, read_within};
-pub use kind::says_what_is_there;
+pub use kind::{is_of_what_is_there, says_what_is_there};
 pub use open::{
     append, append_private, create_anew, is_folder, open, open_own, open_private, open_writable,
     read, read_beginning, read_end, read_own, remove, size,
 };
 pub use redact::{Redactor, keep_secret, redacted};
 pub use text::{json, line, shown};
+pub use unguessable::unguessable_name;
 
 /// Returns what lies in a folder; one that can't be read holds nothing.
 pub fn entries(folder: &std::path::Path) -> impl Iterator<Item = std::fs::DirEntry> + use<> {

@@ -27,8 +27,7 @@ impl SetAside {
             .iter()
             .flat_map(|pattern| matching(worktree, pattern))
         {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let aside = path.with_file_name(format!(".tm-before-{name}"));
+            let aside = path.with_file_name(tm_untrusted::unguessable_name(".tm-before-"));
             std::fs::rename(&path, &aside)?;
             set_aside.files.push((path, aside));
         }

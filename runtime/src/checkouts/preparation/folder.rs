@@ -137,7 +137,6 @@ pub(super) fn remove(folder: &Folder, places: &[PathBuf], caches: &PathPatterns)
         top: folder,
         caches,
         moved_up: Vec::new(),
-        number: 0,
     };
     for place in places {
         if let Some((parent, name)) = folder.parent_of(place)? {
@@ -154,7 +153,6 @@ struct Removal<'a> {
     top: &'a Folder,
     caches: &'a PathPatterns,
     moved_up: Vec<OsString>,
-    number: u32,
 }
 
 impl Removal<'_> {
@@ -184,13 +182,7 @@ impl Removal<'_> {
     }
 
     fn move_up(&mut self, parent: &Folder, name: &OsStr) -> io::Result<()> {
-        let new = loop {
-            self.number += 1;
-            let new = OsString::from(format!(".tm-removed-{}", self.number));
-            if self.top.stat(&new)?.is_none() {
-                break new;
-            }
-        };
+        let new = OsString::from(tm_untrusted::unguessable_name(".tm-removed-"));
         renameat(parent, name, self.top, &new)?;
         self.moved_up.push(new);
         Ok(())
