@@ -134,16 +134,8 @@ fn cause_of(error: &(dyn StdError + 'static)) -> Option<Cause> {
     if let Some(error) = error.downcast_ref::<tm_executors::Error>() {
         return error.is_of_surroundings().then_some(Cause::Surroundings);
     }
-    // A file that is not there was asked for wrongly, or taken away on purpose; so was one that is none.
     let error = error.downcast_ref::<io::Error>()?;
-    let is_of_whoever_put_it_there = matches!(
-        error.kind(),
-        io::ErrorKind::NotFound
-            | io::ErrorKind::InvalidData
-            | io::ErrorKind::IsADirectory
-            | io::ErrorKind::FileTooLarge
-    );
-    (!is_of_whoever_put_it_there).then_some(Cause::Surroundings)
+    (!tm_untrusted::is_of_what_is_there(error)).then_some(Cause::Surroundings)
 }
 
 /// An error with its causes.
@@ -286,9 +278,14 @@ mod tests {
             cause(StepError::of(&store(io::ErrorKind::ReadOnlyFilesystem))),
             Cause::Surroundings
         );
-        assert_eq!(
-            cause(StepError::of(&store(io::ErrorKind::NotFound))),
-            Cause::Task
-        );
+        for of_what_is_there in [
+            io::ErrorKind::NotFound,
+            io::ErrorKind::NotADirectory,
+            io::ErrorKind::DirectoryNotEmpty,
+            io::ErrorKind::InvalidFilename,
+        ] {
+            let trouble = StepError::of(&store(of_what_is_there));
+            assert_eq!(cause(trouble), Cause::Task, "{of_what_is_there}");
+        }
     }
 }

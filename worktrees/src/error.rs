@@ -277,14 +277,7 @@ impl Error {
     /// go well later.
     pub fn is_of_surroundings(&self) -> bool {
         match self {
-            // What is not there, or is no file, somebody took away or put there.
-            Self::File { source, .. } => !matches!(
-                source.kind(),
-                io::ErrorKind::NotFound
-                    | io::ErrorKind::InvalidData
-                    | io::ErrorKind::IsADirectory
-                    | io::ErrorKind::FileTooLarge
-            ),
+            Self::File { source, .. } => !tm_untrusted::is_of_what_is_there(source),
             // Whoever mends the repository can have the same step done.
             Self::GitMissing { .. }
             | Self::GitStopped { .. }

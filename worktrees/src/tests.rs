@@ -6,6 +6,7 @@ mod history;
 mod hooks;
 mod ignored;
 mod judging;
+mod left;
 mod merged;
 mod nested;
 mod new_commit;

@@ -174,7 +174,29 @@ impl Checkouts {
         commit: &CommitId,
         turn: &Turn,
     ) -> Result<JudgeCheckout, NotReady> {
-        let mut checkout = self.free_checkout(commit).await?;
+        loop {
+            let checkout = self.free_checkout(commit).await?;
+            let path = checkout.path().to_owned();
+            let was_used = self.known().contains_key(&path);
+            match self.judge_in(checkout, commit, turn).await {
+                Err(NotReady::StepError(trouble)) if was_used => self.leave(&path, &trouble),
+                ready => return ready,
+            }
+        }
+    }
+
+    /// Leaves a folder that was used before and can't be made ready: another one may be.
+    fn leave(&self, checkout: &Path, trouble: &StepError) {
+        self.known().remove(checkout);
+        self.pool.leave(checkout, &trouble.after_failed_to());
+    }
+
+    async fn judge_in(
+        &self,
+        mut checkout: JudgeCheckout,
+        commit: &CommitId,
+        turn: &Turn,
+    ) -> Result<JudgeCheckout, NotReady> {
         let mut state = self.known().remove(checkout.path()).unwrap_or_default();
         if !self.preparation.is_needed() {
             return self.check_out(checkout, commit, &Prepared::default()).await;
@@ -327,6 +349,7 @@ impl Checkouts {
     pub async fn close(&self) -> Vec<String> {
         let known = std::mem::take(&mut *self.known());
         let mut warnings = std::mem::take(&mut *self.noticed.lock());
+        warnings.extend(self.pool.take_notes());
         let pool = self.pool.clone();
         if self.preparation.has_teardown() {
             // What is not sealed now is not the user's settings either.

@@ -3,7 +3,7 @@
 use super::not_ready::not_ready;
 use super::preparation::{PrepareReport, Prepared, Role};
 use super::{Checkouts, NotReady};
-use crate::{Turn, blocking};
+use crate::{StepError, Turn, blocking};
 use std::path::Path;
 use tm_scheduler::{BranchName, CommitId};
 use tm_worktrees::{Lister, Worktree};
@@ -18,9 +18,30 @@ impl Checkouts {
         must_contain: &[CommitId],
         turn: &Turn,
     ) -> Result<Worktree, NotReady> {
+        let mut start = start;
+        loop {
+            let worktree = self.checked_out(branch, start, base, must_contain).await?;
+            let path = worktree.path().to_owned();
+            let was_used = self.known().contains_key(&path);
+            match Box::pin(self.made_ready(worktree, turn)).await {
+                Err(NotReady::StepError(trouble)) if was_used => self.leave(&path, &trouble),
+                ready => return ready,
+            }
+            start = Some(base);
+        }
+    }
+
+    /// Gives out a worktree on a branch, clean, and as ready as it was left.
+    async fn checked_out(
+        &self,
+        branch: &BranchName,
+        start: Option<&CommitId>,
+        base: &CommitId,
+        must_contain: &[CommitId],
+    ) -> Result<Worktree, StepError> {
         let (checkouts, branch, start) = (self.clone(), branch.clone(), start.cloned());
         let (commit, must_contain) = (base.clone(), must_contain.to_vec());
-        let worktree = blocking(move || {
+        blocking(move || {
             let kept = |path: &Path, lister: &Lister| {
                 let known = checkouts.known_of(path);
                 checkouts.preparation.kept(&known, || lister.untracked())
@@ -28,8 +49,7 @@ impl Checkouts {
             let pool = &checkouts.pool;
             pool.check_out(&branch, start.as_ref(), &commit, &must_contain, kept)
         })
-        .await?;
-        Box::pin(self.made_ready(worktree, turn)).await
+        .await
     }
 
     /// Takes over a worktree that an earlier process made ready and gave out.

@@ -42,10 +42,25 @@ impl JudgeCheckout {
     /// The folder is not tm's any more, or git refused.
     pub fn check_out(&mut self, commit: &CommitId, kept: &[PathBuf]) -> Result<()> {
         let held = self.holds.take();
-        self.folder
-            .check_out(commit, &OwnedHead::Detached(commit), kept, held.as_ref())?;
+        let head = OwnedHead::Detached(commit);
+        let checked_out = self.folder.check_out(commit, &head, kept, held.as_ref());
+        match checked_out {
+            Err(error) if !error.is_of_content() => self.go_elsewhere(commit, error)?,
+            checked_out => checked_out?,
+        }
         self.folder.seal(&OwnedHead::Detached(commit))?;
         self.holds = Some(self.folder.repository.tree_of(commit)?);
+        Ok(())
+    }
+
+    /// Goes on in a folder in which nobody was, where tests left something in this one that can't be removed.
+    fn go_elsewhere(&mut self, commit: &CommitId, error: Error) -> Result<()> {
+        let anew = || {
+            let folder = self.pool.new_of_judge(commit)?;
+            let head = OwnedHead::Detached(commit);
+            folder.check_out(commit, &head, &[], None).map(|()| folder)
+        };
+        self.folder = self.pool.instead_of(&self.folder.path, error, anew)?;
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! judge's.
 
 mod judge;
+mod left;
 mod prune;
 mod salvage;
 mod worktree;
@@ -59,6 +60,8 @@ struct Idle {
     judges: Vec<(OwnedFolder, Option<TreeId>)>,
     /// Those that nobody gets any more.
     retired: BTreeSet<PathBuf>,
+    /// What people should know of those that can't be brought into order.
+    left: Vec<String>,
 }
 
 /// A worktree that is about to come back, or not; dropping this says that it has.
@@ -174,22 +177,24 @@ impl WorktreePool {
             }
         }
         self.repository().assert_not_protected(branch)?;
-        let idle = self.state.take_idle();
-        let mut folder = self.ready(idle, |number| number.to_string(), base)?;
-        let kept = kept(&folder.path, &Lister(Arc::new(folder.clone())))?;
-        folder.keep(&kept)?;
+        self.repository().move_branch(branch, base, start)?;
         let head = OwnedHead::Branch(branch);
-        let placed = self
-            .repository()
-            .move_branch(branch, base, start)
-            .and_then(|()| folder.check_out(base, &head, &kept, None));
-        if let Err(error) = placed {
-            // A folder that can't be brought into order is left as it is: somebody may want to see why.
-            if matches!(error, Error::Moved { .. }) {
-                self.give_back(folder);
+        let place = |mut folder: OwnedFolder| {
+            let kept = kept(&folder.path, &Lister(Arc::new(folder.clone())))?;
+            folder.keep(&kept)?;
+            folder.check_out(base, &head, &kept, None).map(|()| folder)
+        };
+        let anew = || place(self.ready(None, name_of_worktree, base)?);
+        self.state.no_collection.renew();
+        let idle = self.state.take_idle();
+        let folder = match idle.filter(|folder| folder.assert_own().is_ok()) {
+            Some(used) => {
+                let path = used.path.clone();
+                // What somebody left in one that was used is no reason not to give out another.
+                place(used).or_else(|error| self.instead_of(&path, error, anew))?
             }
-            return Err(error);
-        }
+            None => anew()?,
+        };
         Ok(Worktree::new(self, folder, branch, base))
     }
 
@@ -226,8 +231,13 @@ impl WorktreePool {
             same.or(last).map(|position| judges.swap_remove(position))
         };
         let (folder, holds) = idle.map_or((None, None), |(folder, holds)| (Some(folder), holds));
-        let folder = self.ready(folder, |number| format!("{OF_JUDGE}{number}"), commit)?;
+        let folder = self.ready(folder, name_of_judge, commit)?;
         Ok(JudgeCheckout::new(self.clone(), folder, holds))
+    }
+
+    /// Returns a folder for a judge in which nobody was.
+    pub(crate) fn new_of_judge(&self, commit: &CommitId) -> Result<OwnedFolder> {
+        self.ready(None, name_of_judge, commit)
     }
 
     /// Returns an idle folder that is still the one that tm made, or a new one.
@@ -283,12 +293,6 @@ impl WorktreePool {
         }
         drop(idle);
         self.state.came_back.notify_all();
-    }
-
-    /// Gives a worktree to nobody any more when it comes back, since somebody may still be at work there whom nobody
-    /// reaches. It stays where it is.
-    pub fn retire(&self, path: &Path) {
-        self.state.idle().retired.insert(path.to_owned());
     }
 
     /// Takes a judge's checkout back, with the tree that it holds.
@@ -352,4 +356,12 @@ impl WorktreePool {
         let _stays = std::fs::remove_dir(self.folder());
         result
     }
+}
+
+fn name_of_worktree(number: u32) -> String {
+    number.to_string()
+}
+
+fn name_of_judge(number: u32) -> String {
+    format!("{OF_JUDGE}{number}")
 }

@@ -159,7 +159,12 @@ impl Preparation {
             return Ok(state.places().map(Path::to_owned).collect());
         }
         let prepared = state.places().map(Path::to_owned);
-        Ok(prepared.chain(self.caches_among(untracked()?)).collect())
+        let caches = match untracked() {
+            // Nothing else stays where git can't look.
+            Err(error) if error.is_of_work() => Vec::new(),
+            untracked => self.caches_among(untracked?),
+        };
+        Ok(prepared.chain(caches).collect())
     }
 
     /// The places of caches, given what is untracked.

@@ -1,0 +1,58 @@
+//! A used folder that can't be brought into order costs the run that folder, and no task anything.
+
+use super::*;
+use crate::owned::OwnedFolder;
+
+/// Has a folder of tm's own be one that nothing can be checked out in any more.
+fn spoil(scene: &Scene, path: &Path) {
+    let folder = OwnedFolder::written_down(&scene.repository, path.to_owned()).expect("known");
+    let index = folder.index_file();
+    std::fs::remove_file(&index).expect("gone");
+    write(&index.join("within"), "");
+}
+
+/// Asserts that one folder was left, once.
+fn assert_noted(scene: &Scene, path: &Path) {
+    let notes = scene.pool.take_notes();
+    let begin = format!("`{}` is not used again", path.display());
+    assert!(
+        notes.len() == 1 && notes[0].starts_with(&begin),
+        "{notes:?}"
+    );
+    assert_eq!(scene.pool.take_notes(), [""; 0]);
+}
+
+#[test]
+fn a_used_worktree_that_is_of_no_use_is_left_and_another_is_made() {
+    let scene = Scene::new();
+    let base = scene.head();
+    let first = scene.check_out("tm/1", &base);
+    let path = first.path().to_owned();
+    first.release().expect("released");
+    spoil(&scene, &path);
+    let second = scene.check_out("tm/2", &base);
+    assert_ne!(second.path(), path);
+    assert!(second.path().join("a.txt").exists());
+    assert_noted(&scene, &path);
+    second.release().expect("released");
+    assert_ne!(scene.check_out("tm/3", &base).path(), path);
+}
+
+#[test]
+fn a_judges_checkout_that_is_of_no_use_is_left_and_another_is_made() {
+    let scene = Scene::new();
+    let base = scene.head();
+    let tree = scene.repository.tree_of(&base).expect("a tree");
+    let judge = || {
+        let mut judge = scene.pool.judge(&tree, &base).expect("a checkout");
+        judge.check_out(&base, &[]).expect("checked out");
+        judge.path().to_owned()
+    };
+    let path = judge();
+    assert_eq!(judge(), path, "it is used again");
+    spoil(&scene, &path);
+    let other = judge();
+    assert_ne!(other, path);
+    assert_noted(&scene, &path);
+    assert_eq!(judge(), other);
+}
