@@ -28,6 +28,14 @@ pub enum Error {
         /// What was said.
         why: String,
     },
+    /// What was to hold a program failed again and again before it began, while others are held.
+    #[error("hold `{program}`, as other programs are: {why}")]
+    HoldThis {
+        /// The program as it was named.
+        program: String,
+        /// What was said last.
+        why: String,
+    },
     /// A command does not tell what jobs are to be given.
     #[error("get the secret `{name}` from `{command}`")]
     Secret {
@@ -101,8 +109,10 @@ impl Error {
             Errno::IO,
             Errno::STALE,
         ];
-        let (Self::Start { source, .. } | Self::Use { source, .. }) = self else {
-            return true;
+        let source = match self {
+            Self::Start { source, .. } | Self::Use { source, .. } => source,
+            Self::HoldThis { .. } => return false,
+            _ => return true,
         };
         let number = source.raw_os_error().map(Errno::from_raw_os_error);
         number.is_some_and(|number| NO_ROOM.contains(&number))

@@ -52,6 +52,11 @@ const BESIDE_PROGRAMS: [&str; 3] = ["lib", "lib64", "libexec"];
 
 /// Looks which means work here, and what stands in the way of better ones.
 pub fn find_level(wanted: Wanted, limits: Limits) -> Found {
+    let tm_program = std::env::current_exe().unwrap_or_default();
+    find_level_by(wanted, limits, &tm_program)
+}
+
+fn find_level_by(wanted: Wanted, limits: Limits, tm_program: &Path) -> Found {
     let own = tempfile::tempdir();
     let own_folder = own
         .as_ref()
@@ -68,8 +73,7 @@ pub fn find_level(wanted: Wanted, limits: Limits) -> Found {
         network: Network::Off,
         limits,
     };
-    let tm_program = std::env::current_exe().unwrap_or_default();
-    find(wanted, &confinement, &tm_program)
+    find(wanted, &confinement, tm_program)
 }
 
 impl Holding {
@@ -104,6 +108,15 @@ impl Holding {
         let leaks =
             self.level == Some(Level::Landlock) && self.network(JobKind::Agent) != Network::On;
         leaks.then_some("agents reach every host at odd ports above 32768")
+    }
+
+    /// Whether a program that needs nothing is held as ever; blocks for some milliseconds.
+    pub(super) fn still_holds(&self) -> bool {
+        let Some(level) = self.level else {
+            return false;
+        };
+        let found = find_level_by(Wanted::Exactly(level), self.limits, &self.tm_program);
+        found.level == Some(level)
     }
 
     /// Whether anything is held.

@@ -34,33 +34,19 @@ impl Engine for LocalEngine {
 
     fn start<'a>(&'a self, command: &'a TreeCommand) -> Pending<'a, Result<Box<dyn Job>, Error>> {
         Box::pin(async {
-            let sandbox = self
-                .holding
-                .as_ref()
-                .and_then(|holding| holding.of(command));
-            let is_asked_for = (self.holding.as_ref()).is_some_and(|held| held.level.is_none());
-            let is_to_be_held = |needs: &Needs| is_asked_for || needs.hosts.is_some();
-            if sandbox.is_none() && command.needs.as_ref().is_some_and(is_to_be_held) {
-                let found = self.holding.as_ref().map(|held| held.describe());
-                let found = found.unwrap_or_else(|| Level::None.as_str().to_owned());
-                let why = format!("no sandbox that the settings ask for works here: {found}");
-                return Err(command.not_held_since(&why));
+            self.assert_may_be_started(command)?;
+            let mut pauses = PAUSES.into_iter();
+            loop {
+                let error = match self.start_once(command).await {
+                    Ok(tree) => return Ok(Box::new(tree) as Box<dyn Job>),
+                    Err(error) if !may_be_of_another_job(&error) => return Err(error),
+                    Err(error) => error,
+                };
+                let Some(pause) = pauses.next() else {
+                    return Err(self.blamed(error).await);
+                };
+                tokio::time::sleep(Duration::from_millis(pause)).await;
             }
-            let mut tree = match sandbox {
-                None => ProcessTree::spawn(command)?,
-                Some(sandbox) => {
-                    let (sandbox, group) = grouped(sandbox);
-                    let command = TreeCommand {
-                        sandbox: Some(Arc::new(sandbox)),
-                        ..command.clone()
-                    };
-                    ProcessTree::spawn(&command)?.bounded_by(group)
-                }
-            };
-            if !tree.has_begun().await {
-                return Err(command.not_held());
-            }
-            Ok(Box::new(tree) as Box<dyn Job>)
         })
     }
 
@@ -90,6 +76,67 @@ impl Engine for LocalEngine {
     fn give_back(&self, _log: &Path, _part: Range<u64>) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
+}
+
+/// A job that could not be started is tried again after these pauses (milliseconds): what another job may write can be
+/// another file or folder by the time at which it is laid out, and processes that others start are as many as there may be.
+const PAUSES: [u64; 5] = [20, 50, 100, 200, 400];
+
+impl LocalEngine {
+    /// Starts a job held as the paths are now.
+    async fn start_once(&self, command: &TreeCommand) -> Result<ProcessTree, Error> {
+        let holding = self.holding.as_ref();
+        let Some(sandbox) = holding.and_then(|holding| holding.of(command)) else {
+            return ProcessTree::spawn(command);
+        };
+        let (sandbox, group) = grouped(sandbox);
+        let held = TreeCommand {
+            sandbox: Some(Arc::new(sandbox)),
+            ..command.clone()
+        };
+        let mut tree = ProcessTree::spawn(&held)?.bounded_by(group);
+        if tree.has_begun().await {
+            Ok(tree)
+        } else {
+            Err(command.not_held())
+        }
+    }
+
+    /// Refuses a job that is to be held where nothing holds any.
+    fn assert_may_be_started(&self, command: &TreeCommand) -> Result<(), Error> {
+        let holding = self.holding.as_ref();
+        if holding.is_some_and(|held| held.level.is_some_and(|level| level != Level::None)) {
+            return Ok(());
+        }
+        let is_asked_for = holding.is_some_and(|held| held.level.is_none());
+        let is_to_be_held = |needs: &Needs| is_asked_for || needs.hosts.is_some();
+        if !command.needs.as_ref().is_some_and(is_to_be_held) {
+            return Ok(());
+        }
+        let found = holding.map(|held| held.describe());
+        let found = found.unwrap_or_else(|| Level::None.as_str().to_owned());
+        let why = format!("no sandbox that the settings ask for works here: {found}");
+        Err(command.not_held_since(&why))
+    }
+
+    /// Returns the error as one of this job where others are held.
+    async fn blamed(&self, error: Error) -> Error {
+        let (Error::Hold { program, why }, Some(holding)) = (&error, self.holding.clone()) else {
+            return error;
+        };
+        let still_holds = tokio::task::spawn_blocking(move || holding.still_holds()).await;
+        if still_holds.unwrap_or(false) {
+            let (program, why) = (program.clone(), why.clone());
+            return Error::HoldThis { program, why };
+        }
+        error
+    }
+}
+
+/// Tells whether a job was not started for something that another one can bring about.
+fn may_be_of_another_job(error: &Error) -> bool {
+    let is_busy = |source: &io::Error| source.kind() == io::ErrorKind::ExecutableFileBusy;
+    error.is_of_surroundings() || matches!(error, Error::Start { source, .. } if is_busy(source))
 }
 
 /// Has a group bound a job as a whole, where one can be had; what bounds each process is left to those that have none.
@@ -149,32 +196,36 @@ mod tests {
     use crate::engine::Executor;
     use crate::process::{Besides, JobKind};
     use std::collections::BTreeMap;
+    use std::fs::Permissions;
+    use std::io::Write as _;
+    use std::os::unix::fs::PermissionsExt as _;
 
-    #[tokio::test]
-    async fn a_program_that_could_not_be_held_has_not_failed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let holding = Holding {
+    /// Holds by a program of the test's own, which is to be what tm is to jobs.
+    fn holding(program: &Path) -> Holding {
+        Holding {
             wanted: tm_sandbox::Wanted::Auto,
             level: Some(Level::Landlock),
             refused: Vec::new(),
-            // Ends before the program begins, with an exit code that programs have too.
-            tm_program: "/bin/false".into(),
+            tm_program: program.to_owned(),
             hidden: Vec::new(),
             read: Vec::new(),
             write: Vec::new(),
             limits: Limits::default(),
             hosts: None,
             networks: BTreeMap::new(),
-        };
-        let log = folder.path().join("log");
+        }
+    }
+
+    async fn started_in(folder: &Path, holding: Holding) -> Error {
+        let log = folder.join("log");
         let command = TreeCommand {
             program: "true".into(),
-            working_folder: folder.path().to_owned(),
+            working_folder: folder.to_owned(),
             stdout: log.clone(),
             stderr: log,
             needs: Some(Needs {
                 kind: JobKind::Tests,
-                own_folder: folder.path().to_owned(),
+                own_folder: folder.to_owned(),
                 hosts: None,
                 network: None,
                 only_reads: false,
@@ -183,12 +234,40 @@ mod tests {
             }),
             ..TreeCommand::default()
         };
-        let executor = Executor::local(folder.path().join("records")).held(Arc::new(holding));
+        let executor = Executor::local(folder.join("records")).held(Arc::new(holding));
         let ended = executor.run(&command, Duration::from_mins(1)).await;
-        let error = ended.expect_err("nothing was run");
+        ended.expect_err("nothing was run")
+    }
+
+    #[tokio::test]
+    async fn a_program_that_could_not_be_held_has_not_failed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        // Ends before the program begins, with an exit code that programs have too.
+        let error = started_in(folder.path(), holding(Path::new("/bin/false"))).await;
         assert!(
             matches!(error, Error::Hold { .. }) && error.is_of_surroundings(),
             "{error}"
         );
+    }
+
+    #[tokio::test]
+    async fn a_job_that_can_not_be_held_again_and_again_while_others_are_fails_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        let (program, tries) = (elsewhere.path().join("tm"), folder.path().join("tries"));
+        let job = folder.path().display();
+        let script = format!(
+            "#!/bin/sh\ncase \"$*\" in *{job}*) echo try >> {}; echo no such mount >&2; exit 1;; esac\n",
+            tries.display()
+        );
+        std::fs::File::create(&program)
+            .and_then(|mut file| file.write_all(script.as_bytes()))
+            .and_then(|()| std::fs::set_permissions(&program, Permissions::from_mode(0o755)))
+            .expect("a program");
+        let error = started_in(folder.path(), holding(&program)).await;
+        assert!(matches!(error, Error::HoldThis { .. }), "{error}");
+        assert!(!error.is_of_surroundings() && error.to_string().ends_with("no such mount"));
+        let tried = tm_untrusted::read(&tries, 1_000).expect("tried");
+        assert_eq!(tried.len() / "try\n".len(), PAUSES.len() + 1);
     }
 }
