@@ -15,8 +15,12 @@ fn scene(at_last: &str) -> Scene {
     let agent = format!(
         "{HONEST}\nif [ \"$TM_TASK_ID\" = 1 ] && [ \"$TM_ATTEMPT\" = 1 ]; then\n{ENDLESS}\n{at_last}\nfi"
     );
+    scene_of(&agent)
+}
+
+fn scene_of(agent: &str) -> Scene {
     let tasks = [("1", "Document it", &[][..]), ("2", "Document more", &[])];
-    let scene = Scene::new(&tasks, &agent);
+    let scene = Scene::new(&tasks, agent);
     let tests = "echo 1..1\necho ok - fine\n";
     write(&scene.root().join("run-tests.sh"), tests);
     scene.git(&["commit", "--quiet", "--all", "--message", "cheap tests"]);
@@ -73,4 +77,68 @@ fn a_run_that_is_to_stop_at_once_waits_for_no_git() {
         began.elapsed()
     );
     scene.assert_no_process_is_left();
+}
+
+/// Commits twelve trees in one another, each with ten entries of the next: a million millions of files.
+const TREES: &str = r#"
+line="100644 blob $(echo one | git hash-object -w --stdin)"
+for level in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    line="040000 tree $(for at in 0 1 2 3 4 5 6 7 8 9; do printf '%s\tn%s\n' "$line" "$at"; done | git mktree)"
+done
+git update-ref HEAD "$(git commit-tree "${line##* }" -p HEAD -m large)"
+"#;
+
+#[test]
+fn a_commit_of_more_files_than_anybody_has_is_walked_by_nobody() {
+    let agent = format!(
+        "{HONEST}\nif [ \"$TM_TASK_ID\" = 1 ] && [ \"$TM_ATTEMPT\" = 1 ]; then\n{TREES}\nfi"
+    );
+    for level in ["auto", "none"] {
+        let scene = scene_of(&agent);
+        let mut command = scene.run_command(&["--sandbox", level]);
+        let output = command.env("LONGEST_GIT", "20000").output().expect("tm");
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{words}");
+        assert_eq!(scene.statuses(), ["done"; 2], "{words}");
+        let report = scene.report().to_string();
+        for told in [&*words, &report] {
+            assert!(!told.contains("took longer"), "{level}: {told}");
+        }
+        scene.assert_no_process_is_left();
+    }
+}
+
+#[test]
+fn a_loop_whose_agent_commits_more_files_than_anybody_has_says_so_and_goes_on() {
+    let agent = format!(
+        "if [ \"$TM_ITERATION\" = 1 ]; then\n{TREES}\nelse git update-ref HEAD HEAD~1; fi\n"
+    );
+    for arguments in [&[][..], &["--worktree"], &["--sandbox", "none"]] {
+        let scene = scene_of(&agent);
+        let agent = format!("sh '{}'", scene.path("agent.sh").display());
+        let mut command = scene.tm(&[
+            "loop",
+            "--sleep",
+            "0",
+            "--iterations",
+            "2",
+            "--agent-command",
+            &agent,
+        ]);
+        let output = command
+            .args(arguments)
+            .env("LONGEST_GIT", "20000")
+            .output()
+            .expect("tm");
+        let words = String::from_utf8_lossy(&output.stderr);
+        let refused = "iteration 1 error";
+        assert!(
+            words.contains(refused) && words.contains("work-refused"),
+            "{words}"
+        );
+        assert!(words.contains("stands for more than"), "{words}");
+        assert!(words.contains("iteration 2 "), "{words}");
+        assert!(!words.contains("took longer"), "{words}");
+        scene.assert_no_process_is_left();
+    }
 }

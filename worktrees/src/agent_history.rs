@@ -158,6 +158,10 @@ impl Repository {
 
     fn between(&self, commit: &PastCommit) -> Git {
         let git = self.git_on_objects("diff-tree -r --no-renames");
+        let git = match self.assert_walkable(&commit.id) {
+            Ok(()) => git,
+            Err(error) => git.refused(error),
+        };
         commit
             .parents
             .iter()

@@ -88,6 +88,11 @@ impl Asking<'_> {
         })
     }
 
+    /// Returns what a tree says, or that of a commit, as it is written.
+    pub(crate) fn written_tree(&self, id: &str) -> Option<Vec<u8>> {
+        Some(self.object(&format!("{id}^{{tree}}"))?.content)
+    }
+
     /// Returns the content of a blob.
     pub(crate) fn blob(&self, id: &str) -> Option<Vec<u8>> {
         let object = self.object(id)?;
@@ -158,7 +163,7 @@ impl Asking<'_> {
 }
 
 /// Writes bytes of an id as git does.
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text

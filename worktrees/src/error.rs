@@ -59,6 +59,16 @@ pub enum Error {
     /// git was ended because all is to stop at once.
     #[error("run `git {}`: it was ended to stop at once", beginning(.0))]
     GitStopped(String),
+    /// A tree stands for so much that nobody walks it to an end.
+    #[error(
+        "work with the tree `{tree}`: it stands for more than {most} files and folders, or for too long or too deep paths"
+    )]
+    TreeTooLarge {
+        /// Its id, or that of its commit.
+        tree: String,
+        /// So many there may be, as often as each stands there.
+        most: u64,
+    },
     /// A folder is in no repository.
     #[error("find a git repository at `{0}`")]
     NoRepository(PathBuf),
@@ -311,6 +321,7 @@ impl Error {
                 | Self::NotTaken { .. }
                 | Self::NotForGit { .. }
                 | Self::GitTookTooLong { .. }
+                | Self::TreeTooLarge { .. }
                 | Self::NestedRepositories { .. }
         )
     }

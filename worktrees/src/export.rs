@@ -13,6 +13,7 @@ impl Repository {
     /// # Errors
     /// git or the disk refused.
     pub fn export(&self, tree: &TreeId, folder: &Path) -> Result<()> {
+        self.assert_walkable(tree)?;
         let scratch = tempfile::tempdir_in(folder).or_failed_to("write", folder)?;
         let index = scratch.path().join("index");
         let git = |words| {

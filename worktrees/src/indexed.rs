@@ -2,7 +2,7 @@
 
 use crate::files::beginning;
 use crate::git::{Git, entry, fields, path_of};
-use crate::library::{LINK, NESTED};
+use crate::library::{FOLDER, LINK, NESTED};
 use crate::names::name_of;
 use crate::{OrFailedTo as _, Result};
 use foldhash::fast::RandomState;
@@ -264,6 +264,17 @@ pub(crate) fn objects_alone(index: &Path) -> Option<Vec<Oid>> {
         }
     })?;
     (!is_more).then_some(objects)
+}
+
+/// Returns the trees of the folders that an index has as a whole; `None` where it is of a form that only git reads.
+pub(crate) fn folders(index: &Path) -> Option<Vec<String>> {
+    let mut found = Vec::new();
+    each_entry(index, |entry, _| {
+        if entry.mode() == FOLDER {
+            found.extend(entry.id().map(|id| id.to_string()));
+        }
+    })?;
+    Some(found)
 }
 
 /// Returns where an index of tm's own has commits of other repositories; `None` where it is of a form that only git reads.

@@ -14,6 +14,7 @@ mod collection;
 mod environment;
 mod error;
 mod export;
+mod extent;
 mod files;
 mod git;
 mod history;

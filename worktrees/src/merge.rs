@@ -204,6 +204,8 @@ impl Repository {
         ours: &CommitId,
         theirs: &CommitId,
     ) -> Result<Result<TreeId, Conflict>> {
+        self.assert_walkable(ours)?;
+        self.assert_walkable(theirs)?;
         match self.read(|reader| reader.merged_apart(ours, theirs)) {
             Some(tree) => Ok(Ok(tree)),
             None => self.merged_by_git(ours, theirs),

@@ -156,6 +156,7 @@ impl OwnedFolder {
     ) -> Result<()> {
         self.assert_own()?;
         let tree = self.repository.tree_of(commit)?;
+        self.repository.assert_walkable(&tree)?;
         self.repository.assert_lfs(&tree)?;
         let mut known = self.known()?;
         if !known.folders.is_empty()

@@ -166,6 +166,9 @@ impl OwnedFolder {
         let left = Left::read(&folder, &mark.branch)?;
         let tips: Vec<&CommitId> = left.tip.iter().chain(&left.head).collect();
         self.take_over_commits(&folder, &tips, &mark.base)?;
+        for tip in tips {
+            self.repository.assert_walkable(tip)?;
+        }
         if let Some(tip) = &left.tip {
             let now = self.repository.branch_tip(&mark.branch)?;
             if now.as_ref() != Some(tip) {

@@ -14,7 +14,7 @@ use crate::names::name_of;
 use crate::repository::own_objects::OwnObjects;
 use crate::writer::Writer;
 use crate::{OrFailedTo as _, Result, TreeId};
-use git2::{ErrorCode, Odb, Oid, References, RepositoryOpenFlags};
+use git2::{ErrorCode, ObjectType, Odb, Oid, References, RepositoryOpenFlags};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -335,6 +335,16 @@ impl Reader {
             at = found.id;
         }
         content(&library.git, at).map(Found::Here)
+    }
+
+    /// Returns what a tree says, or that of a commit, as it is written.
+    pub(crate) fn written_tree(&self, tree: &str) -> Option<Vec<u8>> {
+        let (library, named) = (self.library(), id(tree)?);
+        let commit = library.git.find_commit(named);
+        let tree = commit.map_or(named, |commit| commit.tree_id());
+        let objects = library.git.odb().ok()?;
+        let object = objects.read(tree).ok()?;
+        (object.kind() == ObjectType::Tree).then(|| object.data().to_owned())
     }
 
     /// Returns the content of a blob.

@@ -2,6 +2,7 @@
 
 mod apart;
 mod bounded;
+mod extent;
 mod history;
 mod hooks;
 mod ignored;

@@ -47,6 +47,8 @@ impl Repository {
         from: &dyn Treeish,
         to: &dyn Treeish,
     ) -> Result<Vec<(Vec<u8>, ChangeKind)>> {
+        self.assert_walkable(from)?;
+        self.assert_walkable(to)?;
         let (from, to) = (from.to_string(), to.to_string());
         let change = |(status, path): (&[u8], &[u8])| {
             let kind = match status {
@@ -162,6 +164,7 @@ impl Repository {
         tree: &TreeId,
         is_wanted: &dyn Fn(i32, &[u8]) -> bool,
     ) -> Result<Vec<Entry>> {
+        self.assert_walkable(tree)?;
         let wanted = |bytes: &[u8]| {
             let ([mode, _, id], path) = entry(bytes)?;
             let (mode, path) = (i32::from_str_radix(&mode, 8).ok()?, path.to_owned());
@@ -253,6 +256,7 @@ impl Repository {
 
     /// Makes a tree of another one and changes in the form of `update-index --index-info`.
     pub(crate) fn tree_with(&self, tree: &TreeId, changes: Vec<u8>) -> Result<TreeId> {
+        self.assert_walkable(tree)?;
         let folder = self.scratch()?;
         let index = folder.path().join("index");
         let git = |words| {
@@ -262,7 +266,10 @@ impl Repository {
         git("read-tree")
             .arg(&tree.0)
             .done()
-            .map_err(|_| Error::unknown(tree))?;
+            .map_err(|error| match error {
+                Error::Git { .. } => Error::unknown(tree),
+                error => error,
+            })?;
         git("update-index -z --replace --index-info")
             .input(changes)
             .done()?;
@@ -308,6 +315,7 @@ impl Repository {
         let copy = scratch.path().join("index");
         if own.exists() {
             copy_with_time(&own, &copy)?;
+            self.assert_index_walkable(&copy)?;
         }
         let git = |words| git(words).variable("GIT_INDEX_FILE", copy.as_os_str());
         // git would ask the one that is there what it holds, and that one has settings of its own, which may name programs.

@@ -67,6 +67,10 @@ impl Repository {
     ) -> Result<WorkChanges> {
         let is_left_out = |path: &Path| left_out.iter().any(|left_out| path.starts_with(left_out));
         let commits = self.history(&before.head, std::slice::from_ref(&after.head))?;
+        // Whoever looks at the history walks each.
+        for commit in &commits {
+            self.assert_committed_walkable(&commit.id)?;
+        }
         let short = |id: &CommitId| id.as_str().get(..SHORT).unwrap_or_default().to_owned();
         let mut work = WorkChanges {
             commits: commits
@@ -75,6 +79,9 @@ impl Repository {
                 .collect(),
             ..WorkChanges::default()
         };
+        for tree in [&before.tree, &after.tree] {
+            self.assert_committed_walkable(tree)?;
+        }
         let numbers = self
             .git_on_objects("diff-tree -r -z --no-renames --numstat")
             .args([&before.tree.0, &after.tree.0])

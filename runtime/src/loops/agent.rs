@@ -152,7 +152,14 @@ async fn work_since(
     let work = with_setup(setup, move |setup| {
         let worktree = setup.place.worktree();
         let repository = worktree.map_or(&setup.repository, Worktree::repository);
-        repository.work_between(&before, &snapshot(setup)?, &setup.left_out)
+        let after = snapshot(setup);
+        match after.and_then(|after| repository.work_between(&before, &after, &setup.left_out)) {
+            Err(error) if error.is_of_work() => Ok(WorkChanges {
+                refused: Some(format!("failed to {error}")),
+                ..WorkChanges::default()
+            }),
+            work => work,
+        }
     });
     work.await
 }

@@ -220,6 +220,7 @@ mod tests {
                 deletions: 1,
                 uncommitted: 0,
                 unseen: None,
+                refused: None,
             },
             verified: None,
             started_at: Timestamp(0),

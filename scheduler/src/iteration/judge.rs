@@ -137,6 +137,10 @@ fn judge_work(seen: &Seen<'_>) -> Judged {
         let why = format!("the tests do not pass: {why}");
         return Judged::failed(IterationFailure::Unverified, why);
     }
+    if let Some(why) = &seen.work.refused {
+        let why = format!("{}: {why}", Failure::WorkRefused);
+        return Judged::failed(IterationFailure::Attempt(Failure::WorkRefused), why);
+    }
     let (open, happened) = (&seen.after.open, what_happened(seen));
     match (seen.goal, seen.claim) {
         (Goal::Marker, Some(Marker::Complete(reason))) => {

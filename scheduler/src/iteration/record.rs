@@ -69,6 +69,9 @@ pub struct WorkChanges {
     /// Why nothing of this could be seen, when it could not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unseen: Option<String>,
+    /// Why it can't be taken as work, when it can't.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }
 
 impl WorkChanges {

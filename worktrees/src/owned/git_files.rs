@@ -122,6 +122,7 @@ pub enum OwnedHead<'a> {
 impl OwnedFolder {
     /// Puts a tree into tm's index, with HEAD where a commit of it is to go; no file is touched.
     pub(crate) fn stage(&self, tree: &TreeId, head: &OwnedHead<'_>) -> Result<()> {
+        self.repository.assert_walkable(tree)?;
         self.git("read-tree --reset").arg(&tree.0).done()?;
         self.set_head(head)
     }

@@ -96,6 +96,7 @@ impl OwnedFolder {
             let copy =
                 tempfile::NamedTempFile::new_in(&self.own).or_failed_to("write", &self.own)?;
             replace(copy.path(), &index)?;
+            self.repository.assert_index_walkable(copy.path())?;
             self.git_on_work("ls-files --cached --ignored --exclude-standard -z")
                 .reading()
                 .variable("GIT_INDEX_FILE", copy.path())

@@ -287,6 +287,7 @@ impl Worktree {
             .head_that_was_left()
             .filter(|head| repository.is_ancestor(&self.base, head).unwrap_or(false))
             .unwrap_or_else(|| self.base.clone());
+        repository.assert_committed_walkable(&head)?;
         if captured.tree == repository.tree_of(&head)? {
             return Ok(None);
         }

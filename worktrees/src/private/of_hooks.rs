@@ -48,6 +48,7 @@ impl OwnedFolder {
     /// Takes what hooks staged over, committed on a commit of the repository's; returns its tree.
     pub(crate) fn take_over_staged(&self, staged: &CommitId, on: &CommitId) -> Result<TreeId> {
         self.take_over_commits(&self.private_folder(), &[staged], on)?;
+        self.repository.assert_walkable(staged)?;
         self.repository
             .take_over_lfs(&self.private_folder(), "common/lfs/objects")?;
         self.repository.tree_of(staged)

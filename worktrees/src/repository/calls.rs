@@ -35,7 +35,10 @@ impl Repository {
     /// A call of `status` or `diff` on the files in the user's checkout. Where agents write that, what lies in repositories
     /// within is not looked at: git would ask each by its own settings, which name programs.
     pub(crate) fn git_comparing(&self, words: &str) -> Git {
-        let git = self.git(words);
+        let git = match self.assert_checkout_walkable() {
+            Ok(()) => self.git(words),
+            Err(error) => self.git(words).refused(error),
+        };
         if self.environment.is_written_by_agents() {
             git.arg("--ignore-submodules=dirty")
         } else {

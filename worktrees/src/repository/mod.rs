@@ -22,6 +22,8 @@ use lfs::LfsState;
 pub(crate) use lfs::{OrdersToLfs, lfs_settings, not_here, of_lfs};
 
 use crate::asked::Asking;
+use crate::extent::KnownExtents;
+use crate::git::StayingGit;
 use crate::left_locks::{LeftLock, left_locks};
 use crate::reader::{Head, Reader};
 use crate::{Environment, Error, OrFailedTo as _, Result, TreeId, Treeish};
@@ -54,6 +56,8 @@ pub struct Repository {
     default_branch: Arc<OnceLock<String>>,
     /// The trees of commits that were asked for: a commit never gets another one.
     pub(crate) trees: Arc<Mutex<BTreeMap<CommitId, TreeId>>>,
+    /// The trees that were found to be no larger than may be.
+    pub(crate) extents: Arc<Mutex<KnownExtents>>,
     is_nameless: bool,
     /// Whether what it makes is looked at and never kept, so that nobody is asked for a key.
     pub(crate) is_unsigned: bool,
@@ -100,6 +104,7 @@ impl Repository {
             own: None,
             default_branch: Arc::default(),
             trees: Arc::default(),
+            extents: Arc::default(),
             is_nameless: false,
             is_unsigned: false,
             content_rules: ContentRules::default(),
@@ -258,10 +263,7 @@ impl Repository {
         ask: impl FnOnce(&Asking<'_>) -> Option<T>,
         ask_git: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        let start = || {
-            let git = self.git_on_objects("cat-file --batch-command");
-            git.reading().staying()
-        };
+        let start = || self.staying_git();
         let own = self.own().filter(|own| own.reader.is_none());
         let asked = own.and_then(|own| {
             ask(&Asking {
@@ -270,6 +272,12 @@ impl Repository {
             })
         });
         asked.map_or_else(ask_git, Ok)
+    }
+
+    /// Starts a git that stays and tells what objects hold.
+    pub(crate) fn staying_git(&self) -> Result<StayingGit> {
+        let git = self.git_on_objects("cat-file --batch-command");
+        git.reading().staying()
     }
 
     /// Returns git's own folder of the user's checkout.
@@ -373,6 +381,7 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn diff(&self, from: &CommitId, to: &dyn Treeish) -> Result<String> {
+        self.assert_walkable(to)?;
         self.git("diff --no-ext-diff --stat --patch")
             .commit(from)
             .commit(to)

@@ -856,3 +856,41 @@ fn repositories_of_other_kinds_are_worked_in_and_brought_home() {
         assert_eq!(agent("log --format=%s"), "one\nfirst");
     }
 }
+
+#[test]
+fn a_commit_of_a_tree_that_nobody_could_walk_is_not_taken_over() {
+    let scene = Scene::new();
+    let worktree = scene.check_out("tm/1", &scene.head());
+    worktree.begin_private().expect("a git folder");
+    let git = |words: &str| {
+        let git = Git::unattended(&scene.of_user.environment, worktree.path(), RunHooks::No);
+        git.line(words)
+    };
+    write(&worktree.path().join("b.txt"), "b\n");
+    let file = agent(&scene, worktree.path(), "hash-object -w b.txt");
+    let mut line = format!("100644 blob {file}");
+    for _ in 0..12 {
+        let entries = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+            .map(|at| format!("{line}\tn{at}\n"))
+            .concat();
+        let tree = git("mktree").input(entries).object_id().expect("a tree");
+        line = format!("040000 tree {tree}");
+    }
+    let tree = line.rsplit(' ').next().expect("an id");
+    let commit = agent(
+        &scene,
+        worktree.path(),
+        &format!("commit-tree {tree} -m large"),
+    );
+    agent(
+        &scene,
+        worktree.path(),
+        &format!("update-ref HEAD {commit}"),
+    );
+    let refused = worktree.bring_home().expect("brought").expect("refused");
+    assert!(refused.contains("stands for more than"), "{refused}");
+    assert_eq!(tip(&scene, "tm/1"), scene.head());
+    let captured = worktree.capture(&never(&[])).expect("what is in the files");
+    let paths = scene.repository.paths(&captured.tree).expect("paths");
+    assert_eq!(paths.into_iter().collect::<Vec<_>>(), ["a.txt", "b.txt"]);
+}
