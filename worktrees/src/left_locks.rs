@@ -1,7 +1,10 @@
 //! Locks of git that have been there for long: most likely left by a git that was killed, which nobody can tell for sure
-//! from one that waits for its user. They are named, never removed, and not waited for.
+//! from one that waits for its user. They are named, never removed, and not waited for. In git folders of tm's own nobody
+//! but tm has git work: there they are removed when no process has them open.
 
 use std::fmt;
+use std::fs::{DirEntry, Metadata};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tm_scheduler::counted;
@@ -16,6 +19,11 @@ const NAMES: [&str; 5] = [
     "config.lock",
     "shallow.lock",
 ];
+
+/// git gives what it has closed its name within this.
+const MOMENT: Duration = Duration::from_millis(50);
+/// Where the system tells what processes have open.
+const PROCESSES: &str = "/proc";
 
 /// A lock that has been there for long.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -58,6 +66,45 @@ pub(crate) fn left_locks(folders: &[&Path]) -> Vec<LeftLock> {
     paths.filter_map(LeftLock::at).collect()
 }
 
+/// Removes the locks in a git folder of tm's own that no process holds: whoever made them has ended. git keeps a lock open
+/// for as long as it has it.
+pub(crate) fn remove_abandoned_locks(folder: &Path) {
+    for lock in NAMES.map(|name| folder.join(name)) {
+        // One that is gone, or can't be removed, is for git to tell of.
+        let _as_git_finds_it = match lock.symlink_metadata() {
+            Ok(found) if found.is_dir() => std::fs::remove_dir_all(&lock),
+            Ok(found) if is_abandoned(&lock, &found) => std::fs::remove_file(&lock),
+            Ok(_) | Err(_) => Ok(()),
+        };
+    }
+}
+
+/// git closes a lock right before it gives it another name, so one that is still there a moment later has no owner.
+fn is_abandoned(lock: &Path, found: &Metadata) -> bool {
+    let is_same = |now: Metadata| now.ino() == found.ino();
+    !is_open_anywhere(found) && {
+        std::thread::sleep(MOMENT);
+        lock.symlink_metadata().is_ok_and(is_same)
+    }
+}
+
+/// Tells whether any process has a file open; where nobody can tell, one may.
+fn is_open_anywhere(file: &Metadata) -> bool {
+    let is_process = |entry: &DirEntry| {
+        let name = entry.file_name();
+        name.as_encoded_bytes().iter().all(u8::is_ascii_digit)
+    };
+    let mut processes = tm_untrusted::entries(Path::new(PROCESSES))
+        .filter(is_process)
+        .peekable();
+    let is_same = |opened: DirEntry| {
+        let found = opened.path().metadata();
+        found.is_ok_and(|found| (found.dev(), found.ino()) == (file.dev(), file.ino()))
+    };
+    processes.peek().is_none()
+        || processes.any(|process| tm_untrusted::entries(&process.path().join("fd")).any(is_same))
+}
+
 /// Tells whether git was refused by a lock that has been there for long: another try would be refused as well.
 pub(crate) fn names_left_lock(stderr: &str, folder: &Path) -> bool {
     let mut locks = stderr.lines().filter_map(|line| {
@@ -70,6 +117,29 @@ pub(crate) fn names_left_lock(stderr: &str, folder: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn locks_in_a_folder_of_tms_own_go_once_nobody_has_them_open() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        let held = std::fs::File::create(at("index.lock")).expect("a lock");
+        std::fs::create_dir_all(at("HEAD.lock/within")).expect("a folder");
+        for name in ["config.lock", "shallow.lock", "packed-refs.lock", "index"] {
+            drop(std::fs::File::create(at(name)).expect("a file"));
+        }
+        let left = || {
+            remove_abandoned_locks(folder.path());
+            let mut names: Vec<_> = tm_untrusted::entries(folder.path())
+                .map(|entry| entry.file_name())
+                .collect();
+            names.sort();
+            names
+        };
+        assert_eq!(left(), ["index", "index.lock"]);
+        drop(held);
+        assert_eq!(left(), ["index"]);
+    }
 
     #[test]
     fn a_lock_is_left_when_it_has_been_there_for_long() {

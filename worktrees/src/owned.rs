@@ -16,6 +16,7 @@ use crate::clean::{KnownFiles, clean};
 use crate::files::Identity;
 use crate::git::{Git, GitPlace, fields, joined, path_of};
 use crate::indexed::{Known, leave_its_moment};
+use crate::left_locks::remove_abandoned_locks;
 use crate::repository::own::OwnGit;
 use crate::{Error, OrFailedTo as _, Repository, Result, TreeId};
 use git_files::{Record, own_folder, own_git};
@@ -121,6 +122,7 @@ impl OwnedFolder {
 
     /// A call of git on the files in the folder, by the index and HEAD that tm keeps.
     pub(crate) fn git(&self, words: &str) -> Git {
+        remove_abandoned_locks(&self.own);
         let git = self.place().git(&self.repository.environment);
         git.alone_with(&self.index_file()).line(words)
     }

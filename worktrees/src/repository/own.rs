@@ -8,6 +8,7 @@
 use crate::asked::AskedGit;
 use crate::clean::remove_if_there;
 use crate::files::{Identity, beginning, create_folder, link, replace};
+use crate::left_locks::remove_abandoned_locks;
 use crate::quiet::LastStatus;
 use crate::reader::{HEAD_BYTES, Reader};
 use crate::reference_updates::ReferenceUpdates;
@@ -103,6 +104,7 @@ impl OwnGit {
         ] {
             create_folder(&path)?;
         }
+        remove_abandoned_locks(&common);
         // The last file that is written says that all others are there.
         if !own.taken_settings().exists() {
             let mut settings = Settings::of(repository.git("config"))?;

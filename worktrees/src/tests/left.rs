@@ -56,3 +56,26 @@ fn a_judges_checkout_that_is_of_no_use_is_left_and_another_is_made() {
     assert_noted(&scene, &path);
     assert_eq!(judge(), other);
 }
+
+#[test]
+fn locks_that_were_left_in_a_folder_of_tms_own_stop_no_later_call() {
+    let scene = Scene::new();
+    let worktree = scene.check_out("tm/1", &scene.head());
+    let path = worktree.path().to_owned();
+    let own = OwnedFolder::written_down(&scene.repository, path)
+        .expect("known")
+        .own;
+    for lock in ["index.lock", "HEAD.lock"] {
+        write(&own.join(lock), "");
+    }
+    write(&worktree.path().join("new.txt"), "work");
+    let captured = worktree
+        .capture(&PathPatterns::default())
+        .expect("captured");
+    assert!(captured.changed_from_base);
+    worktree.release().expect("released");
+    write(&own.join("index.lock/within"), "");
+    let again = scene.check_out("tm/2", &scene.head());
+    assert!(!again.path().join("new.txt").exists());
+    assert_eq!(scene.pool.take_notes(), [""; 0]);
+}
