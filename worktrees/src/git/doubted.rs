@@ -48,8 +48,7 @@ impl Tried {
             let value = all.find_map(|(key, value)| (key == name).then_some(value)?);
             value.map(|value| folder.join(value))
         };
-        let around = Some(folder.join(".git")).filter(|git| git.is_dir());
-        let git_dir = variable("GIT_DIR").or(around);
+        let git_dir = variable("GIT_DIR").or_else(|| git_dir_at(folder));
         let index = variable("GIT_INDEX_FILE");
         let beside = index.as_deref().and_then(Path::parent).map(Path::to_owned);
         let common = git_dir.as_deref().and_then(common_of);
@@ -122,6 +121,17 @@ impl Tried {
         let started = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
         !started.is_ok_and(|status| status.success())
     }
+}
+
+/// git's folder of the checkout that begins here.
+fn git_dir_at(folder: &Path) -> Option<PathBuf> {
+    let git = folder.join(".git");
+    if git.is_dir() {
+        return Some(git);
+    }
+    let pointer = tm_untrusted::read(&git, LONGEST_POINTER).ok()?;
+    let named = pointer.strip_prefix(b"gitdir:")?;
+    Some(folder.join(path_of(named.trim_ascii())))
 }
 
 /// The folder that a worktree's own folder of git's shares with others.
@@ -206,5 +216,13 @@ mod tests {
             assert!(!is_believed(&git_dir.join(other)), "{other}");
         }
         assert!(!is_believed(&place.path().join("Cargo.lock")));
+        let checkout = place.path().join("checkout");
+        std::fs::create_dir(&checkout).expect("a folder");
+        crate::files::replace(&checkout.join(".git"), b"gitdir: ../git\n").expect("written");
+        let lock = checkout.join("../git").join("index.lock");
+        let said = format!("fatal: Unable to create '{}': File exists.", lock.display());
+        let tried = Tried::of(&crate::Environment::default().git(&[]), &checkout);
+        let real = said.replace("checkout/../", "");
+        assert_eq!(tried.doubt(real.clone()), real);
     }
 }
