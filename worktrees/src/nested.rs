@@ -11,7 +11,7 @@ use std::fs::{DirEntry, FileType};
 use std::path::{Path, PathBuf};
 
 /// So many repositories are in a folder at the most, and so many references in all of them.
-const MOST_REPOSITORIES: usize = 1_000;
+const MOST_REPOSITORIES: usize = 5_000;
 const MOST_REFERENCES: usize = 100_000;
 /// The files that git reads of a repository to find out where it is, and how long each is at the most, in bytes.
 const FILES: [(&str, u64); 8] = [
@@ -328,7 +328,7 @@ mod tests {
         for number in 0..=MOST_REPOSITORIES {
             create_folder(&root.path().join(format!("{number}/.git"))).expect("made");
         }
-        assert!(said(root.path()).ends_with("more than 1000 repositories"));
+        assert!(said(root.path()).ends_with("more than 5000 repositories"));
         std::fs::remove_dir(root.path().join("7/.git")).expect("gone");
         assert_eq!(said(root.path()), "");
     }
