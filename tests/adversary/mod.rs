@@ -36,6 +36,7 @@ mod history;
 mod honest;
 mod inputs;
 mod language;
+mod machine;
 mod people;
 mod python;
 mod red;
