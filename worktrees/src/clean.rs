@@ -218,7 +218,8 @@ fn entries(path: &Path) -> Result<Vec<fs::DirEntry>> {
         .collect()
 }
 
-fn open_up(path: &Path) -> Result<()> {
+/// Makes sure that a folder can be read and changed; whoever made it can have taken that right from everybody.
+pub(crate) fn open_up(path: &Path) -> Result<()> {
     let metadata = fs::symlink_metadata(path).or_failed_to("look at", path)?;
     if metadata.is_dir() && metadata.permissions().mode() & 0o700 != 0o700 {
         let mode = metadata.permissions().mode() | 0o700;

@@ -12,7 +12,7 @@ pub(crate) use git_files::{SHORT, dot_git, pointed_at, replace_whatever};
 pub(crate) use taken::{LOG_BYTES, last_of_log};
 pub use taken::{Lister, Looker};
 
-use crate::clean::{KnownFiles, clean};
+use crate::clean::{KnownFiles, clean, remove_if_there};
 use crate::files::Identity;
 use crate::git::{Git, GitPlace, fields, joined, path_of};
 use crate::indexed::{Known, leave_its_moment};
@@ -64,7 +64,7 @@ impl OwnedFolder {
             }
             std::thread::sleep(Duration::from_millis(pause));
         }
-        remove_file(&lock)
+        remove_if_there(&lock)
     }
 
     /// Takes a worktree by what was written down of it, whatever became of its folder.

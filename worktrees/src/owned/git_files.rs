@@ -210,8 +210,9 @@ fn remove_what_was_left(git_dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// As `replace`, also where a folder is in the way.
+/// As `replace`, also where a folder is in the way, or nobody may write beside it.
 pub(crate) fn replace_whatever(path: &Path, content: &[u8]) -> Result<()> {
+    path.parent().map_or(Ok(()), crate::clean::open_up)?;
     if tm_untrusted::is_folder(path) {
         crate::clean::remove(path)?;
     }

@@ -79,3 +79,17 @@ fn locks_that_were_left_in_a_folder_of_tms_own_stop_no_later_call() {
     assert!(!again.path().join("new.txt").exists());
     assert_eq!(scene.pool.take_notes(), [""; 0]);
 }
+
+#[test]
+fn a_worktree_that_nobody_may_write_to_is_opened_up_again() {
+    let scene = Scene::new();
+    let worktree = scene.check_out("tm/1", &scene.head());
+    let path = worktree.path().to_owned();
+    write(&path.join("new.txt"), "work");
+    let mode = || path.metadata().expect("there").permissions().mode();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o500)).expect("closed");
+    let captured = worktree.capture(&PathPatterns::default());
+    assert!(captured.expect("captured").changed_from_base);
+    worktree.release().expect("released");
+    assert_eq!(mode() & 0o700, 0o700);
+}
