@@ -1,5 +1,6 @@
 //! What agents and tests reach, do and use up where they are held: every way out that is known is tried from within.
 
+mod behind_names;
 mod further;
 mod groups;
 mod hidden;

@@ -1,5 +1,6 @@
 //! The filter of system calls: what no program that works on a project needs, and what would lead around the rules.
 
+use super::orders;
 use crate::{Confinement, Level, Network};
 use rustix::io::Errno;
 use seccompiler::{
@@ -136,7 +137,7 @@ const SHARED: [i64; 13] = [
     MQ_OPEN, MQ_UNLINK,
 ];
 /// What changes a file beside what is in it, where no rule for paths is asked; as if the file system knew nothing of it.
-const BESIDE_CONTENT: [i64; 9] = [
+const BESIDE_CONTENT: [i64; 8] = [
     SETXATTR,
     LSETXATTR,
     FSETXATTR,
@@ -145,7 +146,6 @@ const BESIDE_CONTENT: [i64; 9] = [
     LREMOVEXATTR,
     FREMOVEXATTR,
     REMOVEXATTRAT,
-    FILE_SETATTR,
 ];
 /// Calls that change a process, with the place of the argument that says which; 0 is whoever calls.
 const OF_PROCESSES: [(i64, u8); 6] = [
@@ -194,6 +194,7 @@ pub(super) fn filter(level: Level, confinement: &Confinement) -> io::Result<()> 
     refused.insert(IOCTL, typing.into_iter().collect::<io::Result<_>>()?);
     apply(refused, Errno::PERM)?;
     apply(unconditional(&NOT_KNOWN), Errno::NOSYS)?;
+    apply(of_file_systems(level)?, Errno::OPNOTSUPP)?;
     refuse_other_numbers()?;
     if level != Level::Bwrap {
         among_others()?;
@@ -215,10 +216,20 @@ pub(super) fn filter(level: Level, confinement: &Confinement) -> io::Result<()> 
     )
 }
 
+/// What a file system is told about files, as if it knew nothing of it.
+fn of_file_systems(level: Level) -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
+    let orders = orders::to_file_systems().map(|order| rule(&order));
+    let mut refused = unconditional(&[FILE_SETATTR]);
+    refused.insert(IOCTL, orders.collect::<io::Result<_>>()?);
+    if level != Level::Bwrap {
+        refused.extend(unconditional(&BESIDE_CONTENT));
+    }
+    Ok(refused)
+}
+
 /// Refuses what reaches others where a program has no namespaces of its own.
 fn among_others() -> io::Result<()> {
     apply(unconditional(&SHARED), Errno::NOSYS)?;
-    apply(unconditional(&BESIDE_CONTENT), Errno::OPNOTSUPP)?;
     let mut of_others: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     for (call, place) in OF_PROCESSES {
         let other = rule(&[(place, Op::Ne, 0)])?;

@@ -8,6 +8,7 @@ mod group;
 mod landlock;
 mod layers;
 mod limits;
+mod orders;
 mod probe;
 mod sockets;
 mod variables;
