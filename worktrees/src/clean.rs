@@ -1,7 +1,9 @@
-//! Removes what does not belong into a folder of tm's own: files that nobody knows, whatever kind they are of.
+//! Removes what does not belong into a folder of tm's own: files that nobody knows, whatever kind they are of, and known
+//! ones that somebody touched. Folders that stay get the rights that they have in a clone.
 //!
 //! git's own cleaning passes over pipes, sockets and folders that can't be read, all of which an agent can leave.
 
+use crate::as_cloned::restore_folder;
 use crate::indexed::{Indexed, Known, KnownFolder};
 use crate::{OrFailedTo as _, Result};
 use std::collections::HashSet;
@@ -19,6 +21,16 @@ pub(crate) enum KnownFiles {
     Unsure,
 }
 
+/// What becomes of known files that are not for certain what they were when the index was written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum OtherFiles {
+    /// They go, to be written anew: whatever rights they were given, and whatever other names they have, git leaves them
+    /// where their content is the same.
+    Removed,
+    /// They stay.
+    Kept,
+}
+
 /// So many threads look at folders at the same time, where there are at least so many of them.
 const MOST_THREADS: usize = 4;
 const FOLDERS_FOR_THREADS: usize = 16;
@@ -30,7 +42,12 @@ const REMOVED: &str = ".tm-removed-";
 /// ones whether they are as the index knows them. Links are never followed.
 ///
 /// Known paths that are repositories of their own are left as empty folders.
-pub(crate) fn clean(root: &Path, known: &Known, kept: &[PathBuf]) -> Result<KnownFiles> {
+pub(crate) fn clean(
+    root: &Path,
+    known: &Known,
+    kept: &[PathBuf],
+    others: OtherFiles,
+) -> Result<KnownFiles> {
     // However they are written, with a slash at the end or without.
     let kept: HashSet<PathBuf> = kept
         .iter()
@@ -45,6 +62,7 @@ pub(crate) fn clean(root: &Path, known: &Known, kept: &[PathBuf]) -> Result<Know
         known,
         kept: &kept,
         above_kept,
+        others,
     };
     let (mut as_indexed, mut level) = (0, vec![PathBuf::new()]);
     while !level.is_empty() {
@@ -65,6 +83,7 @@ struct Walk<'a> {
     known: &'a Known,
     kept: &'a HashSet<PathBuf>,
     above_kept: HashSet<&'a Path>,
+    others: OtherFiles,
 }
 
 /// What came of some folders.
@@ -112,7 +131,9 @@ impl Walk<'_> {
     fn folder(&self, folder: &Path, cleaned: &mut Cleaned) -> Result<()> {
         let nothing = KnownFolder::default();
         let known_here = self.known.folder(folder).unwrap_or(&nothing);
-        for entry in entries(&self.root.join(folder))? {
+        let path = self.root.join(folder);
+        restore_folder(&path)?;
+        for entry in entries(&path)? {
             let (name, kind) = (
                 entry.file_name(),
                 entry.file_type().or_failed_to("look at", entry.path())?,
@@ -123,6 +144,9 @@ impl Walk<'_> {
                         entry.metadata().is_ok_and(|found| stamp.is_of(&found))
                     });
                     cleaned.as_indexed += usize::from(is_same);
+                    if !is_same && self.others == OtherFiles::Removed {
+                        remove_it(&entry.path(), kind)?;
+                    }
                 }
                 Some(Indexed::Repository) if !kind.is_dir() => remove_it(&entry.path(), kind)?,
                 Some(Indexed::Repository) if self.kept.contains(&folder.join(&name)) => {}

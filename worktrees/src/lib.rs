@@ -5,6 +5,7 @@
 
 mod agent_history;
 mod apart;
+mod as_cloned;
 mod asked;
 mod broken;
 mod checked_objects;

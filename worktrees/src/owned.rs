@@ -12,7 +12,7 @@ pub(crate) use git_files::{SHORT, dot_git, pointed_at, replace_whatever};
 pub(crate) use taken::{LOG_BYTES, last_of_log};
 pub use taken::{Lister, Looker};
 
-use crate::clean::{KnownFiles, clean, remove_if_there};
+use crate::clean::{KnownFiles, OtherFiles, clean, remove_if_there};
 use crate::files::Identity;
 use crate::git::{Git, GitPlace, fields, joined, path_of};
 use crate::indexed::{Known, leave_its_moment};
@@ -173,7 +173,7 @@ impl OwnedFolder {
             .into_iter()
             .chain(kept.iter().cloned())
             .collect();
-        let files = clean(&self.path, &known, &kept)?;
+        let files = clean(&self.path, &known, &kept, OtherFiles::Removed)?;
         if files != KnownFiles::AsIndexed || held != Some(&tree) {
             self.repository
                 .writing_lfs(|| self.switch(commit, &tree, files))?;
@@ -237,7 +237,7 @@ impl OwnedFolder {
     /// Removes what is in the folder and not in the index, but for what is kept.
     pub(crate) fn clean(&self, kept: &[PathBuf]) -> Result<()> {
         self.assert_own()?;
-        clean(&self.path, &self.known()?, kept).map(drop)
+        clean(&self.path, &self.known()?, kept, OtherFiles::Kept).map(drop)
     }
 
     /// Removes the folder, and git's entry of it.

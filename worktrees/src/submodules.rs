@@ -7,10 +7,10 @@
 mod named;
 mod store;
 
-use crate::clean::{clean, remove_if_there};
+use crate::clean::{OtherFiles, clean, remove_if_there};
 use crate::files::{copy_with_time, create_folder, replace};
 use crate::git::{Git, GitPlace, entry, fields, path_of};
-use crate::indexed::Known;
+use crate::indexed::{Known, leave_its_moment};
 use crate::owned::OwnedFolder;
 use crate::repository::own::OwnGit;
 use crate::repository::{OrdersToLfs, is_plain, not_here};
@@ -209,17 +209,19 @@ impl OwnedFolder {
             ])
         };
         let known = if index.exists() {
-            Known::list(git().line("ls-files --stage -z"))?
+            let of_git = || Known::list(git().line("ls-files --stage -z"));
+            self.repository.read_or(|_| Known::read(&index), of_git)?
         } else {
             Known::default()
         };
-        let _all_are_looked_at = clean(&root, &known, &[])?;
+        let _all_are_looked_at = clean(&root, &known, &[], OtherFiles::Removed)?;
         OrdersToLfs::asking_nobody()
             .to(git())
             .line("read-tree --reset -u")
             .commit(&submodule.commit)
             .done()
             .map_err(not_here)?;
+        leave_its_moment(&index)?;
         self.publish_submodule(store, submodule, &index)
     }
 

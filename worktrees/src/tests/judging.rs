@@ -3,6 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
+use rustix::fs::{XattrFlags, getxattr, setxattr};
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::time::SystemTime;
@@ -23,9 +24,15 @@ enum Deed {
     NewFolder,
     NewRules,
     TouchOnly,
+    /// Gives the folder of the file rights that no clone has.
+    OpenFolder,
+    CloseFolder,
+    /// Says which rights everything has that is made in the folder of the file from now on.
+    HandDown,
+    SecondName,
 }
 
-const DEEDS: [Deed; 12] = [
+const DEEDS: [Deed; 16] = [
     Deed::Overwrite,
     Deed::Remove,
     Deed::Replace,
@@ -38,6 +45,10 @@ const DEEDS: [Deed; 12] = [
     Deed::NewFolder,
     Deed::NewRules,
     Deed::TouchOnly,
+    Deed::OpenFolder,
+    Deed::CloseFolder,
+    Deed::HandDown,
+    Deed::SecondName,
 ];
 const FILES: [&str; 7] = [
     "a.txt",
@@ -93,15 +104,29 @@ fn do_to(folder: &Path, deed: Deed, file: &str) {
             .and_then(|file| {
                 file.set_modified(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1))
             }),
+        Deed::OpenFolder => set_mode(path.parent().expect("a folder"), 0o1777),
+        Deed::CloseFolder => set_mode(path.parent().expect("a folder"), 0o000),
+        Deed::HandDown => hand_down(path.parent().expect("a folder")),
+        Deed::SecondName => fs::hard_link(&path, folder.with_file_name(file.replace('/', "-"))),
     };
 }
 
-/// The mode and the content of everything in a folder.
-type Found = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+/// As `setfacl --default --modify user::rw-,group::---,other::---` does.
+fn hand_down(folder: &Path) -> std::io::Result<()> {
+    let list = b"\
+        \x02\0\0\0\x01\0\x06\0\xff\xff\xff\xff\x04\0\0\0\xff\xff\xff\xff\x20\0\0\0\xff\xff\xff\xff";
+    Ok(setxattr(folder, HANDED_DOWN, list, XattrFlags::empty())?)
+}
+
+const HANDED_DOWN: &str = "system.posix_acl_default";
+
+/// The mode of everything in a folder, how many names it has, and its content; of folders the rights that they hand down.
+type Found = BTreeMap<PathBuf, (u32, u64, Vec<u8>)>;
 
 /// All that is in the folder but git's own file: what kind of thing, and its content.
 fn found(folder: &Path) -> Found {
-    let mut all = BTreeMap::new();
+    let mode = fs::metadata(folder).expect("a folder").mode();
+    let mut all = BTreeMap::from([(PathBuf::new(), (mode, 1, handed_down(folder)))]);
     let mut stack = vec![folder.to_owned()];
     while let Some(path) = stack.pop() {
         for entry in fs::read_dir(&path)
@@ -120,14 +145,27 @@ fn found(folder: &Path) -> Found {
                     .into_encoded_bytes(),
                 () if metadata.is_dir() => {
                     stack.push(entry.clone());
-                    Vec::new()
+                    handed_down(&entry)
                 }
                 () => fs::read(&entry).expect("a file"),
             };
-            all.insert(relative, (metadata.mode() & 0o170_100, content));
+            let names = if metadata.is_dir() {
+                1
+            } else {
+                metadata.nlink()
+            };
+            all.insert(relative, (metadata.mode(), names, content));
         }
     }
     all
+}
+
+/// The rights that a folder hands down; none where the file system knows of no such thing.
+fn handed_down(folder: &Path) -> Vec<u8> {
+    let mut list = vec![0; 1024];
+    let length = getxattr(folder, HANDED_DOWN, &mut list[..]);
+    list.truncate(length.unwrap_or_default());
+    list
 }
 
 /// A scene with two commits, and what a fresh checkout of each looks like.
@@ -182,6 +220,18 @@ fn whatever_was_done_to_a_checkout_the_next_one_is_as_a_fresh_one() {
         Ok(())
     });
     walked.expect("as a fresh one");
+}
+
+#[test]
+fn whatever_was_done_to_one_file_it_is_as_a_fresh_one() {
+    let (scene, [(commit, expected), _]) = two_commits();
+    let tree = scene.repository.tree_of(&commit).expect("a tree");
+    for deed in DEEDS.into_iter().chain([Deed::New]) {
+        let mut judge = scene.pool.judge(&tree, &commit).expect("a checkout");
+        judge.check_out(&commit, &[]).expect("checked out");
+        assert_eq!(found(judge.path()), expected, "before {deed:?}");
+        do_to(judge.path(), deed, "one/b.txt");
+    }
 }
 
 #[test]

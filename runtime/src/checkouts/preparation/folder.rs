@@ -5,8 +5,8 @@
 //! than files can be held open.
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, Stat, chmodat, mkdirat, open, openat, renameat, statat,
-    unlinkat,
+    AtFlags, Dir, FileType, Mode, OFlags, Stat, chmodat, fgetxattr, mkdirat, open, openat, renameat,
+    statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -16,6 +16,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 use tm_worktrees::PathPatterns;
+
+/// The default list of access control of a folder, and how long the system lets such a thing be.
+const HANDED_DOWN: &str = "system.posix_acl_default";
+const LONGEST_LIST: usize = 64 * 1024;
 
 /// A folder that is held open.
 #[derive(Debug)]
@@ -39,6 +43,19 @@ impl Folder {
     pub(super) fn child(&self, name: &OsStr) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(Self(File::from(openat(self, name, flags, Mode::empty())?)))
+    }
+
+    /// Makes sure that tm has these rights to a folder in this one, whoever took them; what is no folder stays.
+    pub(super) fn open_up(&self, name: &OsStr, needed: Mode) -> io::Result<()> {
+        let folder = self
+            .stat(name)?
+            .filter(|stat| kind(stat) == FileType::Directory);
+        let mode = folder.map_or(needed, |stat| Mode::from_raw_mode(stat.st_mode));
+        if !mode.contains(needed) {
+            // It is a folder and not a link: the system was asked right before, and nothing else runs here.
+            chmodat(self, name, mode | needed, AtFlags::empty())?;
+        }
+        Ok(())
     }
 
     /// Opens a folder in this one, which is made where there is nothing of the name.
@@ -109,6 +126,14 @@ impl Folder {
         Ok(names)
     }
 
+    /// Returns which rights whatever is made in it gets of it, whoever makes it; empty where that is nothing.
+    pub(super) fn handed_down(&self) -> Vec<u8> {
+        let mut list = vec![0; LONGEST_LIST];
+        let length = fgetxattr(self, HANDED_DOWN, &mut list[..]).unwrap_or_default();
+        list.truncate(length);
+        list
+    }
+
     /// Returns the folder as a file, for its times and its mode.
     pub(super) const fn as_file(&self) -> &File {
         &self.0
@@ -163,10 +188,7 @@ impl Removal<'_> {
         if kind(&stat) != FileType::Directory {
             return Ok(unlinkat(parent, name, AtFlags::empty())?);
         }
-        if !Mode::from_raw_mode(stat.st_mode).contains(Mode::RWXU) {
-            // It is a folder and not a link: the system was asked right before, and nothing else runs here.
-            chmodat(parent, name, Mode::RWXU, AtFlags::empty())?;
-        }
+        parent.open_up(name, Mode::RWXU)?;
         if depth >= DEEPEST {
             return self.move_up(parent, name);
         }

@@ -36,6 +36,8 @@ enum Node {
     Folder {
         mode: Mode,
         inode: u64,
+        /// The rights that what is made in it gets of it.
+        handed_down: Vec<u8>,
         children: BTreeMap<OsString, Self>,
     },
 }
@@ -140,7 +142,11 @@ impl Node {
         path: &Path,
         caches: &PathPatterns,
     ) -> io::Result<Option<Self>> {
-        let Some(stat) = parent.stat(name)?.filter(|_| !caches.covers(path)) else {
+        if caches.covers(path) {
+            return Ok(None);
+        }
+        parent.open_up(name, Mode::RUSR | Mode::XUSR)?;
+        let Some(stat) = parent.stat(name)? else {
             return Ok(None);
         };
         Ok(Some(match kind(&stat) {
@@ -167,6 +173,7 @@ impl Node {
         Ok(Self::Folder {
             mode: Mode::from_raw_mode(stat.st_mode),
             inode: stat.st_ino,
+            handed_down: folder.handed_down(),
             children,
         })
     }
@@ -190,6 +197,7 @@ impl Node {
             Self::Folder {
                 mode,
                 inode,
+                handed_down,
                 children,
             } => {
                 digest.update(format!(
@@ -197,6 +205,7 @@ impl Node {
                     mode.as_raw_mode(),
                     children.len()
                 ));
+                digest.update(handed_down);
                 for (name, node) in children {
                     node.feed(digest, name);
                 }
@@ -237,8 +246,18 @@ impl Comparison<'_> {
         };
         if !is_same {
             self.found.changed = Some(path.to_owned());
-        } else if let Node::Folder { children, .. } = node {
-            self.compare_children(children, &parent.child(name)?, path)?;
+        } else if let Node::Folder {
+            handed_down,
+            children,
+            ..
+        } = node
+        {
+            let folder = parent.child(name)?;
+            if folder.handed_down() != *handed_down {
+                self.found.changed = Some(path.to_owned());
+                return Ok(());
+            }
+            self.compare_children(children, &folder, path)?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::Turn;
 use crate::test_queue::Urgency;
-use rustix::fs::{FileType, Mode, mknodat};
+use rustix::fs::{FileType, Mode, XattrFlags, mknodat, setxattr};
 use std::fs::{self, File, FileTimes};
 use std::io::Write as _;
 use std::num::NonZeroU32;
@@ -267,9 +267,13 @@ async fn a_file_with_the_size_and_the_time_that_it_had_is_seen() {
     assert_eq!(judge.text("node_modules/a/x"), "1\n");
 }
 
+/// As `setfacl --default --modify user::rw-,group::---,other::---` says it.
+const NOT_EXECUTABLE: &[u8] = b"\
+    \x02\0\0\0\x01\0\x06\0\xff\xff\xff\xff\x04\0\0\0\xff\xff\xff\xff\x20\0\0\0\xff\xff\xff\xff";
+
 #[tokio::test]
 async fn whatever_else_happens_to_prepared_files_is_seen() {
-    let works: [(&str, &str, Work); 6] = [
+    let works: [(&str, &str, Work); 7] = [
         ("gone", "node_modules/a/x", |modules| {
             fs::remove_file(modules.join("a/x")).expect("removed");
         }),
@@ -291,6 +295,10 @@ async fn whatever_else_happens_to_prepared_files_is_seen() {
         }),
         ("unreadable", "node_modules/a", |modules| {
             fs::set_permissions(modules.join("a"), fs::Permissions::from_mode(0o000)).expect("set");
+        }),
+        ("handed down", "node_modules/a", |modules| {
+            let name = "system.posix_acl_default";
+            setxattr(modules.join("a"), name, NOT_EXECUTABLE, XattrFlags::empty()).expect("set");
         }),
     ];
     let scene = Scene::new();
@@ -335,10 +343,15 @@ async fn what_nobody_can_open_or_name_in_one_path_is_removed() {
             fs::set_permissions(judge.path(folder), fs::Permissions::from_mode(0o000))
                 .expect("set");
         }
-        let mut folder = Folder::open(&judge.path("node_modules")).expect("a folder");
-        for _ in 0..200 {
-            folder = folder.make_child("deep-enough".as_ref()).expect("a folder");
-        }
+        let modules = Folder::open(&judge.path("node_modules")).expect("a folder");
+        let deep: PathBuf = std::iter::repeat_n("deep-enough", 200)
+            .chain(["pipe"])
+            .collect();
+        let folder = modules
+            .make_parent_of(&deep)
+            .expect("folders")
+            .expect("no link")
+            .0;
         mknodat(&folder, "pipe", FileType::Fifo, Mode::RUSR, 0).expect("a pipe");
     });
     assert_eq!(again.await, None);
@@ -349,6 +362,16 @@ async fn what_nobody_can_open_or_name_in_one_path_is_removed() {
             .len()
     };
     assert_eq!((names("node_modules"), names("")), (2, 3));
+}
+
+#[tokio::test]
+async fn a_folder_that_a_set_up_closed_is_opened_and_written_down() {
+    let scene = Scene::new();
+    let preparation = scene.begin("setup: 'mkdir -p node_modules/a/b && chmod 0 node_modules/a'");
+    let mut judge = scene.checkout("w", Role::Judge);
+    assert_eq!(judge.prepare(&preparation, "").await, Some(Unprepared::New));
+    assert!(judge.path("node_modules/a/b").is_dir());
+    assert_eq!(judge.prepare(&preparation, "").await, None);
 }
 
 #[tokio::test]
