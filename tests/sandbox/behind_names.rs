@@ -112,6 +112,47 @@ fn at(level: Level) {
     }
 }
 
+/// What a set-up tries with a store that it may write to as well, and that has the same device.
+const LINKING: &str = "\
+ln ../store/file linked 2> /dev/null && echo linked
+ln ../own/file own && echo between its own
+ln ../store/file ../store/more/second && echo within the store
+mv ../store/more/second ../store/third && echo moved there
+echo written >> ../store/file && echo written there
+mv ../store/third . && test -e third && echo copied
+";
+
+fn linking_at(level: Level) {
+    if !has(level.as_str()) {
+        return;
+    }
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let root = folder.path().canonicalize().expect("a path");
+    let command = ["sh", "-c", LINKING].map(std::ffi::OsString::from);
+    let line = held(level, &root, command.to_vec());
+    for file in ["store/file", "own/file"] {
+        std::fs::File::create(root.join(file)).expect("made");
+    }
+    let mut said = given(&line, &root.join("work"));
+    // Bubblewrap lays its own folders one by one, and there is no link from one to another.
+    said.retain(|line| level == Level::Landlock || line != "between its own");
+    let mut expected = vec!["within the store", "moved there", "written there", "copied"];
+    if level == Level::Landlock {
+        expected.insert(0, "between its own");
+    }
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn nothing_of_a_store_has_a_second_name_in_a_checkout_within_bubblewrap() {
+    linking_at(Level::Bwrap);
+}
+
+#[test]
+fn nothing_of_a_store_has_a_second_name_in_a_checkout_within_landlock() {
+    linking_at(Level::Landlock);
+}
+
 #[test]
 fn orders_that_change_a_file_beside_its_times_are_refused_within_bubblewrap() {
     at(Level::Bwrap);

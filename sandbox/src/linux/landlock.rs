@@ -19,6 +19,11 @@ const NEEDED: ABI = ABI::V4;
 /// Ports that the system gives out to whoever asks for any; servers of tests have these. Of them it gives the odd ones to
 /// servers, and each rule costs every start a microsecond.
 const ANY_PORTS: std::ops::RangeInclusive<u16> = 32_769..=60_999;
+/// What a job may do with files of its own alone. No file that a program makes has anything of it, and the kernel refuses
+/// a hard link, or a new place, by which a file would gain a right: so nothing that lies elsewhere gets a name in a
+/// checkout, which whoever works there next could write through, and programs copy it. Before Linux 6.10 there is no
+/// such right.
+const OF_ITS_OWN: AccessFs = AccessFs::IoctlDev;
 /// Devices that every program may use. No terminals: a rule for those that a program makes would hold for all that its
 /// user sits at.
 const DEVICES: [&str; 5] = [
@@ -60,7 +65,11 @@ pub(super) fn restrict(level: Level, confinement: &Confinement) -> io::Result<()
         .and_then(Ruleset::create)
         .map_err(refused)?;
     for (path, access) in granted(&confinement.view) {
-        created = allow(created, &path, rights(access))?;
+        let mut rights = rights(access);
+        if !is_own(&path, confinement) {
+            rights &= !OF_ITS_OWN;
+        }
+        created = allow(created, &path, rights)?;
     }
     for device in DEVICES {
         let rights = AccessFs::from_read(KNOWN) | AccessFs::WriteFile | AccessFs::IoctlDev;
@@ -111,6 +120,13 @@ fn rights(access: Access) -> BitFlags<AccessFs> {
         Access::Read | Access::Layered => AccessFs::from_read(KNOWN),
         Access::Write => AccessFs::from_all(KNOWN) & !(AccessFs::MakeBlock | AccessFs::MakeChar),
     }
+}
+
+/// Tells whether what lies at a real path is the job's own, or a device.
+fn is_own(path: &Path, confinement: &Confinement) -> bool {
+    let own = [&confinement.working_folder, &confinement.own_folder];
+    let real = own.map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.clone()));
+    path.starts_with("/dev") || real.iter().any(|own| path.starts_with(own))
 }
 
 fn allow(
