@@ -194,7 +194,8 @@ fn a_reviewer_rejects_with_reasons_that_the_next_attempt_is_given_and_approves()
     let agent =
         format!("{HONEST}\ncp \"$TM_PROMPT_FILE\" \"$AGENT_FOLDER/prompt-$TM_PHASE-$TM_ATTEMPT\"");
     let scene = Scene::new(&PAIR, &agent);
-    let script = r#"cp "$TM_PROMPT_FILE" "$AGENT_FOLDER/review-$TM_ATTEMPT"; cat bin/1 > /dev/null || exit 1
+    let script = r#"cp "$TM_PROMPT_FILE" "$AGENT_FOLDER/review-$TM_ATTEMPT"; cat work/bin/1 > /dev/null || exit 1
+        [ "$(ls -A)" = work ] || exit 1
         ! git rev-parse HEAD 2> /dev/null || exit 1
         if [ "$TM_ATTEMPT" = 1 ]; then echo '{"verdict": "reject", "reasons": ["the name says nothing"]}'
         else echo '{"verdict": "approve"}'; fi > "$TM_RESULT_FILE""#;

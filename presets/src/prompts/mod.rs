@@ -202,6 +202,8 @@ pub struct ReviewContext {
     pub is_cut: bool,
     /// Where the verdict goes.
     pub verdict_file: String,
+    /// Where the files are, from where the reviewer begins.
+    pub work_folder: String,
 }
 
 /// The prompt of a reviewer.

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 use tm_config::Gate;
 use tm_executors::agent::{AgentCommand, Progress, adopt_attempt};
+use tm_executors::process::Besides;
 use tm_presets::{PromptTask, ReviewContext, recipe, review_prompt};
 use tm_scheduler::{AgentReport, Ended, GateOutcome, GateResult, StopMode, Tokens};
 use tm_store::run::AttemptDirectory;
@@ -25,6 +26,9 @@ const MOST_STARTS: u32 = 10_000;
 const VERDICT_BYTES: u64 = 256 * 1024;
 /// So much of a difference stands in the prompt; all of it is in a file.
 const DIFF_BYTES: usize = 64 * 1024;
+/// Where the work is in the folder in which a reviewer begins. Programs look for settings, hooks and instructions of theirs
+/// there and above, and those in the work are part of what is judged.
+const WORK: &str = "work";
 /// So many reasons are kept, each with so many bytes.
 const MOST_REASONS: usize = 50;
 const REASON_BYTES: usize = 2 * 1024;
@@ -190,7 +194,7 @@ async fn asked(
 ) -> Result<Verdict, NoVerdict> {
     directory.create().map_err(StepError::from)?;
     let folder = tempfile::tempdir_in(directory.path()).map_err(StepError::from)?;
-    let diff = laid_out(context, work, folder.path(), directory)?;
+    let diff = laid_out(context, work, &folder.path().join(WORK), directory)?;
     let prompt = prompt(context, gate, &diff, directory)?;
     let start = (folder.path(), prompt.as_str(), gate.limit());
     let command = launch(context, gate, directory, start)?;
@@ -242,6 +246,7 @@ fn laid_out(
     directory: &AttemptDirectory,
 ) -> Result<String, StepError> {
     let (repository, tree, base) = (context.repository(), work.tree, &work.before[0]);
+    std::fs::create_dir(folder)?;
     let diff = briefly(|| {
         repository.export(tree, folder)?;
         repository.diff(base, &repository.commit_to_test(tree, base)?)
@@ -274,6 +279,7 @@ fn prompt(
             .result()
             .display()
             .to_string(),
+        work_folder: WORK.to_owned(),
     };
     review_prompt(&review_context).map_err(StepError::from)
 }
@@ -290,6 +296,10 @@ fn launch(
         executor: context.setup.executor_of(&recipe),
         recipe: &recipe,
         directory,
+        besides: Some(Besides {
+            read: vec![folder.join(WORK)],
+            ..Besides::default()
+        }),
         ..launch_of(context, folder, prompt, timeout)
     };
     let mut command = launch.prepare()?;
