@@ -6,6 +6,7 @@
 #[macro_use]
 mod patterns;
 
+mod bounded_log;
 mod clock;
 mod json_file;
 

@@ -3,7 +3,6 @@
 //! Knows how an agent is started, watched and stopped; what its end means is decided in the scheduler.
 
 mod attempt;
-mod bounded;
 #[cfg(test)]
 mod cassettes;
 mod file_watch;

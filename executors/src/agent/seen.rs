@@ -3,13 +3,13 @@
 //! An agent that does nothing is hardly looked at: the kernel tells when its result is there, when it prints, and when it
 //! renews what it keeps up to date. All the same it is looked at now and then, and often where nobody tells.
 
-use super::bounded::BoundedLog;
 use super::file_watch::{FileWatch, Sign};
 use super::output::{last_line, tail};
 use super::result_file::result_now;
 use super::stall::LifeWatch;
 use super::stream::Listener;
 use super::{AgentCommand, Progress};
+use crate::bounded_log::BoundedLog;
 use crate::environment::{AgentHome, SeenCopies};
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
@@ -158,7 +158,8 @@ impl<'a> SeenAgent<'a> {
         }
         let sizes = self.logs.each_ref().map(BoundedLog::size);
         for (log, size) in self.logs.iter_mut().zip(sizes) {
-            log.keep_within(size, &self.command.executor);
+            let executor = &self.command.executor;
+            log.keep_within(size, |log, part| executor.give_back(log, part));
         }
         let progress = self.progress(now, sizes[0]);
         let has_stalled = self

@@ -6,6 +6,7 @@
 use super::job_record::{JobRecord, abandoned, host_name, read};
 use super::{Ending, Engine, Holding, Job, JobEnd, JobHandle, LocalEngine, Secret};
 use crate::Error;
+use crate::bounded_log::LogsOfJob;
 use crate::process::{JobKind, TreeCommand};
 use crate::refusals::{HeldJob, Printed};
 use parking_lot::Mutex;
@@ -260,7 +261,8 @@ impl Executor {
         self.out_of_reach.lock().contains(folder)
     }
 
-    /// Runs a job to its end, or until the limit, from when it began; `None` when it was ended then. Nothing of it is left
+    /// Runs a job to its end, or until the limit, from when it began; `None` when it was ended then, or since
+    /// it printed more than can be kept within bounds. Of its logs head and tail stay. Nothing of it is left
     /// afterwards, whatever becomes of this process: it is written down as long as anything of it may be there.
     ///
     /// # Errors
@@ -273,16 +275,20 @@ impl Executor {
         // Dropped after the job.
         let mut record = self.record_of(self.engine(), &command.env_markers)?;
         let mut job = self.start(command).await?;
+        let mut logs = LogsOfJob::new(&command.stdout, &command.stderr);
         let ended = match job.handle().map_or(Ok(()), |handle| record.started(handle)) {
             Ok(()) => {
                 job.begun().await;
-                let ended = tokio::time::timeout(limit, job.wait()).await;
-                ended.ok().transpose()
+                let ended = tokio::time::timeout(limit, job.wait());
+                let give_back = |log: &Path, part| self.give_back(log, part);
+                let ended = logs.kept_until(ended, give_back).await;
+                ended.and_then(Result::ok).transpose()
             }
             Err(error) => Err(error),
         };
         let folder = &command.working_folder;
         self.end(&mut *job, Duration::ZERO, folder).await;
+        logs.close();
         let ended = ended?;
         if ended != Some(JobEnd::Unknown) {
             command.add_to_log(&job.told());

@@ -280,6 +280,18 @@ mod tests {
     }
 
     #[tokio::test]
+    #[cfg(target_os = "linux")]
+    async fn tests_that_print_much_take_little_room_and_have_no_results() {
+        // They end when some of it was given back, while they go on.
+        let printing = "echo 1..1; echo ok 1; head -c 100000000 /dev/zero; echo the end
+            until [ $(stat -Lc %b /proc/self/fd/2) -lt 170000 ]; do sleep 0.01; done";
+        let report = run_here(printing, Duration::from_secs(20)).await;
+        assert_eq!(report.end, CommandEnd::Exited(Some(0)));
+        assert_eq!(report.broken.as_deref(), Some("there is too much output"));
+        assert!(report.output_tail.ends_with("the end\n"));
+    }
+
+    #[tokio::test]
     async fn variables_of_git_and_tm_do_not_reach_the_tests() {
         let report = run_here("env | grep -c '^GIT_' ; exit 0", LONG).await;
         assert_eq!(report.output_tail, "0\n");
