@@ -12,6 +12,7 @@ mod beneath;
 mod kind;
 mod open;
 mod redact;
+mod removal;
 mod text;
 mod unguessable;
 
@@ -22,6 +23,7 @@ pub use open::{
     read, read_beginning, read_end, read_own, remove, size,
 };
 pub use redact::{Redactor, keep_secret, redacted};
+pub use removal::remove_folder;
 pub use text::{json, line, shown};
 pub use unguessable::unguessable_name;
 

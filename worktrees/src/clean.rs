@@ -35,9 +35,6 @@ pub(crate) enum OtherFiles {
 const MOST_THREADS: usize = 4;
 const FOLDERS_FOR_THREADS: usize = 16;
 
-/// What the names of folders begin with that are about to be removed.
-const REMOVED: &str = ".tm-removed-";
-
 /// Removes everything below `root` but the known files, what is kept, and git's own file there, and says of the known
 /// ones whether they are as the index knows them. Links are never followed.
 ///
@@ -192,45 +189,7 @@ fn remove_it(path: &Path, kind: FileType) -> Result<()> {
     if !kind.is_dir() {
         return fs::remove_file(path).or_failed_to("remove", path);
     }
-    if fs::remove_dir_all(path).is_ok() {
-        return Ok(());
-    }
-    empty(path)?;
-    fs::remove_dir(path).or_failed_to("remove", path)
-}
-
-/// Empties a folder, whatever is in it: whoever made a folder can take the right to change it from everybody, and give it
-/// back, and make it deeper than paths are long. So what is in those within is moved up until nothing is.
-fn empty(path: &Path) -> Result<()> {
-    loop {
-        let entries = entries(path)?;
-        if entries.is_empty() {
-            return Ok(());
-        }
-        for entry in entries {
-            let kind = entry.file_type().or_failed_to("look at", entry.path())?;
-            if kind.is_dir() {
-                move_up(&entry.path(), path)?;
-                fs::remove_dir(entry.path()).or_failed_to("remove", entry.path())?;
-            } else {
-                fs::remove_file(entry.path()).or_failed_to("remove", entry.path())?;
-            }
-        }
-    }
-}
-
-fn move_up(folder: &Path, top: &Path) -> Result<()> {
-    for entry in entries(folder)? {
-        let (path, kind) = (entry.path(), entry.file_type());
-        if kind.or_failed_to("look at", &path)?.is_dir() {
-            open_up(&path)?;
-            let new = top.join(tm_untrusted::unguessable_name(REMOVED));
-            fs::rename(&path, new).or_failed_to("move", &path)?;
-        } else {
-            fs::remove_file(&path).or_failed_to("remove", &path)?;
-        }
-    }
-    Ok(())
+    tm_untrusted::remove_folder(path).or_failed_to("remove", path)
 }
 
 /// Returns what is in a folder, after making sure that it can be read and changed.
@@ -251,33 +210,4 @@ pub(crate) fn open_up(path: &Path) -> Result<()> {
             .or_failed_to("open up", path)?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn folders_deeper_than_paths_are_long_are_removed() {
-        const NAME: &str = "a-name-of-some-length";
-        const DEEP: usize = 1_000;
-        let root = tempfile::tempdir().expect("a folder");
-        let top = root.path().join("top");
-        let mut inner = top.clone();
-        // From within outwards, since no path leads there in the end.
-        fs::create_dir(&inner).expect("made");
-        for _ in 0..DEEP {
-            let outer = root.path().join("outer");
-            fs::create_dir(&outer).expect("made");
-            fs::rename(&inner, outer.join(NAME)).expect("moved");
-            fs::rename(&outer, &top).expect("moved");
-            inner.clone_from(&top);
-        }
-        let closed = fs::Permissions::from_mode(0o500);
-        fs::set_permissions(top.join(NAME), closed).expect("closed");
-        empty(&top).expect("emptied");
-        assert_eq!(fs::read_dir(&top).expect("there").count(), 0);
-        remove(&top).expect("removed");
-        assert!(!top.exists());
-    }
 }

@@ -58,10 +58,8 @@ impl PrivateFolder {
 
 impl Drop for PrivateFolder {
     fn drop(&mut self) {
-        if let Some(folder) = self.folder.take()
-            && folder.close().is_err()
-        {
-            remove(&self.path);
+        if let Some(folder) = self.folder.take() {
+            remove(&folder.keep());
         }
     }
 }
@@ -102,27 +100,10 @@ fn is_abandoned(folder: &Path) -> bool {
     is_own && lock().is_some()
 }
 
-/// Removes a folder also where somebody took the right to write from what is in it, as go does from what it fetched.
+/// Removes a folder as far as that goes.
 pub fn remove(folder: &Path) {
-    let gone = std::fs::remove_dir_all(folder);
-    if gone.is_err_and(|error| error.kind() != std::io::ErrorKind::NotFound) {
-        open_up(folder);
-        // What stays is removed as all old temporary files are.
-        let _removed_some_day = std::fs::remove_dir_all(folder);
-    }
-}
-
-/// Makes every folder below a path writable again; no link is followed.
-fn open_up(path: &Path) {
-    let mut folders = vec![path.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let _can_not_be_removed = std::fs::set_permissions(&folder, Permissions::from_mode(0o700));
-        folders.extend(
-            tm_untrusted::entries(&folder)
-                .map(|entry| entry.path())
-                .filter(|path| tm_untrusted::is_folder(path)),
-        );
-    }
+    // What stays is removed as all old temporary files are.
+    let _removed_some_day = tm_untrusted::remove_folder(folder);
 }
 
 #[cfg(test)]

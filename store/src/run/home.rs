@@ -177,7 +177,7 @@ impl ProjectDirectory {
             let name = path.file_name().unwrap_or_default();
             if name.to_string_lossy().starts_with(GONE) {
                 tm_faults::check("run: remove")
-                    .and_then(|()| fs::remove_dir_all(&path))
+                    .and_then(|()| tm_untrusted::remove_folder(&path))
                     .map_err(Error::write(&path))?;
             }
         }

@@ -310,7 +310,8 @@ impl JobFolder {
     /// do, and one that runs can't say that it is well any more, and ends itself.
     pub(super) fn remove(&self) {
         let aside = (self.0).with_file_name(format!("{OVER}{}", self.name()));
-        let removed = fs::rename(&self.0, &aside).and_then(|()| fs::remove_dir_all(aside));
+        let removed =
+            fs::rename(&self.0, &aside).and_then(|()| tm_untrusted::remove_folder(&aside));
         // What stays is swept later.
         tracing::debug!(?removed, job = self.name(), "the folder of a job");
     }
@@ -318,7 +319,7 @@ impl JobFolder {
     /// Removes what is left of folders whose removal was broken off.
     pub(super) fn sweep(jobs: &Path) {
         for over in called(jobs, OVER) {
-            let _stays = fs::remove_dir_all(over);
+            let _stays = tm_untrusted::remove_folder(&over);
         }
     }
 

@@ -29,7 +29,7 @@ impl BuiltCaches {
         caches: &[PathBuf],
         folder: &Path,
     ) -> Result<Option<Self>, Error> {
-        match std::fs::remove_dir_all(folder) {
+        match tm_untrusted::remove_folder(folder) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Error::file("remove", folder)(error));
             }

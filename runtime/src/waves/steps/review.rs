@@ -211,7 +211,10 @@ async fn asked(
     };
     let report = context
         .run_agent((Start::New, command, orders), bounded, |_| {})
-        .await?;
+        .await;
+    // Whatever it made there; what stays goes with the run's folder.
+    let _as_far_as_it_goes = tm_untrusted::remove_folder(folder.path());
+    let report = report?;
     let (ended, escape) = (report.ended.clone(), report.escape.clone());
     add(spent, report);
     if !escape.is_empty() {

@@ -1,0 +1,131 @@
+//! Removes a folder with all that is in it, whatever rights its folders have and however deep they are. No link is followed.
+//!
+//! Folders that lie deeper than a thread has room for, or a process may hold open, are moved up and removed there.
+
+use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, chmodat, openat, renameat, statat, unlinkat,
+};
+use rustix::io::Errno;
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+/// What is deeper is moved up.
+const DEEPEST: u32 = 64;
+/// What the names begin with that it has then.
+const MOVED_UP: &str = ".tm-removed-";
+const FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// Removes a folder; nobody else works in it.
+///
+/// # Errors
+/// It is no folder, or the system refused.
+pub fn remove_folder(path: &Path) -> io::Result<()> {
+    let name = CString::new(path.as_os_str().as_bytes())?;
+    let top = opened_up(CWD, &name)?;
+    let mut removal = Removal {
+        top: &top,
+        moved_up: Vec::new(),
+    };
+    removal.empty(&top, 0)?;
+    while let Some(name) = removal.moved_up.pop() {
+        removal.remove(top.as_fd(), &name, 0)?;
+    }
+    Ok(unlinkat(CWD, &*name, AtFlags::REMOVEDIR)?)
+}
+
+struct Removal<'a> {
+    top: &'a OwnedFd,
+    moved_up: Vec<CString>,
+}
+
+impl Removal<'_> {
+    fn empty(&mut self, folder: &OwnedFd, depth: u32) -> io::Result<()> {
+        for name in names(folder)? {
+            self.remove(folder.as_fd(), &name, depth)?;
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, parent: BorrowedFd<'_>, name: &CStr, depth: u32) -> io::Result<()> {
+        match unlinkat(parent, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => return Ok(()),
+            // Which of them says that it is a folder is the system's.
+            Err(Errno::ISDIR | Errno::PERM) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let folder = opened_up(parent, name)?;
+        if depth >= DEEPEST {
+            return self.move_up(parent, name);
+        }
+        self.empty(&folder, depth + 1)?;
+        Ok(unlinkat(parent, name, AtFlags::REMOVEDIR)?)
+    }
+
+    fn move_up(&mut self, parent: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
+        let new = CString::new(crate::unguessable_name(MOVED_UP))?;
+        renameat(parent, name, self.top, &*new)?;
+        self.moved_up.push(new);
+        Ok(())
+    }
+}
+
+/// Opens a folder, after making sure that it can be read and changed.
+fn opened_up(parent: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
+    let stat = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+    if is_folder && !Mode::from_raw_mode(stat.st_mode).contains(Mode::RWXU) {
+        chmodat(parent, name, Mode::RWXU, AtFlags::empty())?;
+    }
+    Ok(openat(parent, name, FOLDER, Mode::empty())?)
+}
+
+fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let name = entry?.file_name().to_owned();
+        if !matches!(name.to_bytes(), b"." | b"..") {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::mkdirat;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    #[test]
+    fn a_folder_goes_however_deep_it_is_whoever_may_not_write_in_it_and_no_link_is_followed() {
+        let place = tempfile::tempdir().expect("a folder");
+        let (kept, top) = (place.path().join("kept"), place.path().join("top"));
+        fs::create_dir(&kept).expect("made");
+        fs::create_dir_all(top.join("closed/within")).expect("made");
+        fs::create_dir(top.join(".tm-removed-1")).expect("made");
+        symlink(&kept, top.join("link")).expect("linked");
+        fs::File::create(kept.join("file")).expect("made");
+        let mut folder = opened_up(
+            CWD,
+            &CString::new(top.as_os_str().as_bytes()).expect("a path"),
+        )
+        .expect("opened");
+        for _ in 0..3_000 {
+            mkdirat(&folder, c"deep", Mode::RWXU).expect("made");
+            folder = opened_up(folder.as_fd(), c"deep").expect("opened");
+        }
+        fs::set_permissions(top.join("closed"), Permissions::from_mode(0o000)).expect("closed");
+        remove_folder(&top).expect("removed");
+        assert!(!top.exists() && kept.join("file").exists());
+        assert!(remove_folder(&top).is_err(), "it is gone");
+        symlink(&kept, &top).expect("linked");
+        assert!(remove_folder(&top).is_err(), "a link is no folder");
+    }
+}
