@@ -8,6 +8,8 @@
 use super::Error;
 use super::folder::{Folder, kind};
 use rustix::fs::{FileType, Mode, OFlags, openat, readlinkat, symlinkat};
+#[cfg(target_os = "linux")]
+use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::{File, FileTimes, Metadata, Permissions};
@@ -121,7 +123,7 @@ impl Copying<'_> {
                 copy.write_all(&moved.text(bytes))
             }
             _ if is_shared(source, copy) => Ok(()),
-            _ => io::copy(source, copy).map(drop),
+            _ => copy_data(source, copy, metadata.len()),
         }
     }
 
@@ -146,6 +148,28 @@ pub(super) fn link(folder: &Folder, name: &OsStr, target: &Path) -> io::Result<(
         Ok(()) | Err(Errno::EXIST) => Ok(()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Copies what there is in a file, and no holes: those of a short one may be longer than the disk.
+#[cfg(target_os = "linux")]
+fn copy_data(source: &mut File, copy: &mut File, length: u64) -> io::Result<()> {
+    let mut end = 0;
+    while end < length {
+        let start = match seek(&*source, SeekFrom::Data(end)) {
+            Err(Errno::NXIO) => break,
+            start => start?,
+        };
+        end = seek(&*source, SeekFrom::Hole(start))?;
+        seek(&*source, SeekFrom::Start(start))?;
+        seek(&*copy, SeekFrom::Start(start))?;
+        io::copy(&mut (&*source).take(end - start), copy)?;
+    }
+    copy.set_len(length)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn copy_data(source: &mut File, copy: &mut File, _length: u64) -> io::Result<()> {
+    io::copy(source, copy).map(drop)
 }
 
 /// Lets the copy share the blocks of its source, where the file system can.

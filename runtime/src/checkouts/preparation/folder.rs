@@ -21,13 +21,21 @@ use tm_worktrees::PathPatterns;
 const HANDED_DOWN: &str = "system.posix_acl_default";
 const LONGEST_LIST: usize = 64 * 1024;
 
+/// Nothing that is copied or written down lies deeper than this below its place: no project has that, and whoever walks
+/// there has room for it.
+const DEEPEST_READ: u32 = 128;
+
 /// A folder that is held open.
 #[derive(Debug)]
-pub(super) struct Folder(File);
+pub(super) struct Folder {
+    file: File,
+    /// How far it is below the place at which a walk began.
+    depth: u32,
+}
 
 impl AsFd for Folder {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.file.as_fd()
     }
 }
 
@@ -36,13 +44,21 @@ impl Folder {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         // Whatever else has its name by now is not waited for.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Self(File::from(open(path, flags, Mode::empty())?)))
+        let file = File::from(open(path, flags, Mode::empty())?);
+        Ok(Self { file, depth: 0 })
     }
 
     /// Opens a folder in this one.
     pub(super) fn child(&self, name: &OsStr) -> io::Result<Self> {
+        if self.depth >= DEEPEST_READ {
+            let words = format!("it has folders more than {DEEPEST_READ} deep");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, words));
+        }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(Self(File::from(openat(self, name, flags, Mode::empty())?)))
+        Ok(Self {
+            file: File::from(openat(self, name, flags, Mode::empty())?),
+            depth: self.depth + 1,
+        })
     }
 
     /// Makes sure that tm has these rights to a folder in this one, whoever took them; what is no folder stays.
@@ -90,7 +106,10 @@ impl Folder {
         let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
             return Ok(None);
         };
-        let mut folder = Self(self.0.try_clone()?);
+        let mut folder = Self {
+            file: self.file.try_clone()?,
+            depth: 0,
+        };
         for component in parent.components() {
             let Component::Normal(name) = component else {
                 return Ok(None);
@@ -100,6 +119,7 @@ impl Folder {
                 Err(error) if is_no_folder(&error) => return Ok(None),
                 Err(error) => return Err(error),
             };
+            folder.depth = 0;
         }
         Ok(Some((folder, name)))
     }
@@ -136,7 +156,7 @@ impl Folder {
 
     /// Returns the folder as a file, for its times and its mode.
     pub(super) const fn as_file(&self) -> &File {
-        &self.0
+        &self.file
     }
 }
 

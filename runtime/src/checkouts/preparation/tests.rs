@@ -7,7 +7,7 @@ use rustix::fs::{FileType, Mode, XattrFlags, mknodat, setxattr};
 use std::fs::{self, File, FileTimes};
 use std::io::Write as _;
 use std::num::NonZeroU32;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, symlink};
 use tempfile::TempDir;
 use tm_worktrees::create_repository;
 
@@ -365,6 +365,24 @@ async fn what_nobody_can_open_or_name_in_one_path_is_removed() {
 }
 
 #[tokio::test]
+async fn folders_that_are_too_deep_fail_the_set_up_that_made_them_and_nothing_else() {
+    let scene = Scene::new();
+    let deep = "mkdir -p node_modules/$(printf \"d/%.0s\" $(seq 300))";
+    let preparation = scene.begin(&format!("setup: '{deep}'"));
+    let mut checkout = scene.checkout("w", Role::Agent);
+    let (place, state) = (&checkout.place, &mut checkout.state);
+    for _ in 0..2 {
+        let made = preparation.prepare(place, state, "", TreeOf::Agents).await;
+        let error = made.expect_err("too deep");
+        assert!(
+            crate::step_error::describe(&error).contains("more than 128 deep"),
+            "{error:?}"
+        );
+        assert!(!crate::StepError::of(&error).is_of_surroundings());
+    }
+}
+
+#[tokio::test]
 async fn a_folder_that_a_set_up_closed_is_opened_and_written_down() {
     let scene = Scene::new();
     let preparation = scene.begin("setup: 'mkdir -p node_modules/a/b && chmod 0 node_modules/a'");
@@ -372,6 +390,23 @@ async fn a_folder_that_a_set_up_closed_is_opened_and_written_down() {
     assert_eq!(judge.prepare(&preparation, "").await, Some(Unprepared::New));
     assert!(judge.path("node_modules/a/b").is_dir());
     assert_eq!(judge.prepare(&preparation, "").await, None);
+}
+
+#[tokio::test]
+async fn a_file_of_holes_is_copied_as_one() {
+    let scene = Scene::new();
+    fs::create_dir(scene.user("target")).expect("made");
+    let file = File::create(scene.user("target/holes")).expect("made");
+    file.set_len(1 << 40).expect("a long file");
+    file.write_all_at(b"data", 1 << 39).expect("written");
+    let preparation = scene.begin("copy: [target]");
+    let mut checkout = scene.checkout("w", Role::Judge);
+    checkout.prepare(&preparation, "").await;
+    let copy = File::open(checkout.path("target/holes")).expect("copied");
+    let (metadata, mut data) = (copy.metadata().expect("it is there"), [0; 4]);
+    copy.read_exact_at(&mut data, 1 << 39).expect("read");
+    assert_eq!((metadata.len(), &data), (1 << 40, b"data"));
+    assert!(metadata.blocks() < 1_000, "{} blocks", metadata.blocks());
 }
 
 #[tokio::test]
