@@ -8,12 +8,16 @@ use crate::indexed::{INDEX_BYTES, listed_repositories, repositories};
 use crate::nested::assert_git_may_look;
 use crate::{OrFailedTo as _, Result, TreeId};
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tm_scheduler::CommitId;
 
 /// A log of git's is no longer than this.
 pub(crate) const LOG_BYTES: usize = 4 * 1024 * 1024;
+
+/// A look at what is under way reads no more than this.
+const LOOKED_AT_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Lists the untracked files of a worktree of tm's own, for whoever has not the worktree itself.
 #[derive(Clone, Debug)]
@@ -51,10 +55,27 @@ impl Looker {
         };
         let git = |words: &str| self.folder.git_on_work(words).at(&place).once();
         if !self.folder.is_untouched(&copy) {
+            let listing = git("ls-files --others --modified --exclude-standard -z").reading();
+            let paths: Vec<PathBuf> = listing.paths()?;
+            self.assert_short(&paths)?;
             self.folder.add_by(&copy, git)?;
         }
         let tree = self.folder.tree_of(&copy, git)?;
         self.folder.repository.commit_to_test(&tree, &self.base)
+    }
+
+    /// Refuses what would take long to read: a look is worth less than that.
+    fn assert_short(&self, paths: &[PathBuf]) -> Result<()> {
+        let mut left = LOOKED_AT_BYTES;
+        for path in paths {
+            let path = self.folder.path.join(path);
+            let length = path.symlink_metadata().map_or(0, |file| file.len());
+            left = left
+                .checked_sub(length)
+                .ok_or_else(|| io::Error::from(io::ErrorKind::FileTooLarge))
+                .or_failed_to("look at", path)?;
+        }
+        Ok(())
     }
 }
 

@@ -226,4 +226,8 @@ fn a_looker_sees_what_is_there_and_touches_nothing() {
     let text = scene.repository.text_at(&seen, "a.txt").expect("read");
     assert_eq!(text.as_deref(), Some("other\n"));
     assert!(!is_untouched(&worktree));
+    // Of holes: to read it would take longer than anybody waits.
+    let long = std::fs::File::create(worktree.path().join("long")).expect("made");
+    long.set_len(1 << 40).expect("long");
+    worktree.looker().commit().expect_err("too long to look at");
 }
