@@ -3,6 +3,7 @@
 //! The only crate that talks to git, always through the `git` program. Knows nothing of tasks, attempts or agents: it is given branch names, commits and
 //! folders, and hands back worktrees and commits. Every call is synchronous and may wait for the disk.
 
+mod accepted;
 mod agent_history;
 mod apart;
 mod as_cloned;

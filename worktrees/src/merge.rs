@@ -153,6 +153,7 @@ impl Repository {
     /// # Errors
     /// Signing failed, or git refused.
     pub fn merge_commit(&self, preview: &MergePreview, message: &str) -> Result<CommitId> {
+        self.assert_accepted(&preview.tree, &preview.head)?;
         let message = preview.resolution.map_or_else(
             || message.to_owned(),
             |resolution| with_resolution(message, resolution),

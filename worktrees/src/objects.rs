@@ -107,6 +107,29 @@ impl Repository {
         self.own()?.objects.as_ref()
     }
 
+    /// Makes sure that objects are as servers want them that check what they are sent.
+    pub(crate) fn form_of(&self, objects: impl Iterator<Item = String>) -> Result<()> {
+        let folder = self.scratch()?;
+        let (pack, index) = (
+            folder.path().join("given.pack"),
+            folder.path().join("found.idx"),
+        );
+        let names: String = objects.map(|id| id + "\n").collect();
+        self.pack(names.into_bytes(), &pack)?;
+        let git = self.git_on_objects("index-pack --strict -o");
+        git.args([index, pack]).done()
+    }
+
+    /// Packs objects, to be looked at.
+    fn pack(&self, names: Vec<u8>, pack: &Path) -> Result<()> {
+        // Small deltas are for what is kept, and this is not. Under a name, git would make the pack beside the objects and
+        // rename it, which may lead from one file system to another.
+        self.git_on_objects("pack-objects -q --window=0 --compression=0 --stdout")
+            .input(names)
+            .output_to(pack.to_owned())
+            .done()
+    }
+
     /// Packs objects, and returns the names that follow from what is in the pack.
     fn names_by_content(
         &self,
@@ -114,14 +137,8 @@ impl Repository {
         folder: &Path,
         check: ObjectCheck,
     ) -> Result<BTreeSet<String>> {
-        // Small deltas are for what is kept, and this is not. Under a name, git would make the pack beside the objects and
-        // rename it, which may lead from one file system to another.
         let given = folder.join("given.pack");
-        self.git_on_objects("pack-objects -q --window=0 --compression=0 --stdout")
-            .input(names)
-            .output_to(given.clone())
-            .done()
-            .map_err(not_as_named)?;
+        self.pack(names, &given).map_err(not_as_named)?;
         let mut index = self.git_on_objects("index-pack");
         if check == ObjectCheck::NamesAndForm {
             index = index.arg("--fsck-objects");

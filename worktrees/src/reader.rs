@@ -8,7 +8,7 @@
 
 use crate::checked_objects::CheckedObjects;
 use crate::files::{beginning, create_folder, link, replace};
-use crate::library::{FOLDER, Fresh, Library, content};
+use crate::library::{FOLDER, Fresh, Library, NESTED, content};
 use crate::merge_bases::MergeBases;
 use crate::names::name_of;
 use crate::repository::own_objects::OwnObjects;
@@ -34,6 +34,11 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// Tells whether it is a commit of another repository.
+    pub(crate) const fn is_repository(&self) -> bool {
+        self.mode == NESTED
+    }
+
     /// Returns its path as text.
     pub(crate) fn name(&self) -> String {
         name_of(&self.path)

@@ -1,5 +1,6 @@
 //! Real git in folders of its own.
 
+mod accepted;
 mod apart;
 mod bounded;
 mod extent;

@@ -251,7 +251,9 @@ impl Repository {
         if !nested.is_empty() {
             return Err(Error::NestedRepositories(nested));
         }
-        self.without(never_commit, whole, base)
+        let (tree, left_out) = self.without(never_commit, whole, base)?;
+        self.assert_accepted(&tree, base)?;
+        Ok((tree, left_out))
     }
 
     /// Makes a tree of another one and changes in the form of `update-index --index-info`.
