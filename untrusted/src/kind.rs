@@ -19,8 +19,8 @@ pub fn says_what_is_there(path: &Path) -> String {
     }
 }
 
-/// Tells whether an error of the system is about what stands there, such as a folder in the place of a file, and so about
-/// whoever put it there or took it away, and not about the machine.
+/// Tells whether an error of the system is about what stands there, such as a folder in the place of a file, or of how much it
+/// is, and so about whoever put it there or took it away, and not about the machine.
 pub fn is_of_what_is_there(error: &io::Error) -> bool {
     const LOOPS: i32 = Errno::LOOP.raw_os_error();
     let is_known = matches!(
@@ -33,6 +33,7 @@ pub fn is_of_what_is_there(error: &io::Error) -> bool {
             | ErrorKind::AlreadyExists
             | ErrorKind::InvalidFilename
             | ErrorKind::FileTooLarge
+            | ErrorKind::ArgumentListTooLong
     );
     is_known || error.raw_os_error() == Some(LOOPS)
 }

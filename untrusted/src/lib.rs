@@ -23,7 +23,7 @@ pub use open::{
     read, read_beginning, read_end, read_own, remove, size,
 };
 pub use redact::{Redactor, keep_secret, redacted};
-pub use removal::remove_folder;
+pub use removal::{empty_folder, remove_folder};
 pub use text::{json, line, shown};
 pub use unguessable::unguessable_name;
 

@@ -26,6 +26,15 @@ const FOLDER: OFlags = OFlags::RDONLY
 /// # Errors
 /// It is no folder, or the system refused.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
+    empty_folder(path)?;
+    Ok(unlinkat(CWD, path, AtFlags::REMOVEDIR)?)
+}
+
+/// Removes all that is in a folder, in which nobody else works.
+///
+/// # Errors
+/// As [`remove_folder`].
+pub fn empty_folder(path: &Path) -> io::Result<()> {
     let name = CString::new(path.as_os_str().as_bytes())?;
     let top = opened_up(CWD, &name)?;
     let mut removal = Removal {
@@ -36,7 +45,7 @@ pub fn remove_folder(path: &Path) -> io::Result<()> {
     while let Some(name) = removal.moved_up.pop() {
         removal.remove(top.as_fd(), &name, 0)?;
     }
-    Ok(unlinkat(CWD, &*name, AtFlags::REMOVEDIR)?)
+    Ok(())
 }
 
 struct Removal<'a> {

@@ -147,7 +147,10 @@ impl Walk<'_> {
                 }
                 Some(Indexed::Repository) if !kind.is_dir() => remove_it(&entry.path(), kind)?,
                 Some(Indexed::Repository) if self.kept.contains(&folder.join(&name)) => {}
-                Some(Indexed::Repository) => empty(&entry.path())?,
+                Some(Indexed::Repository) => {
+                    let path = entry.path();
+                    tm_untrusted::empty_folder(&path).or_failed_to("empty", path)?;
+                }
                 Some(Indexed::File(_)) | None => {
                     let path = folder.join(&name);
                     if self.kept.contains(&path) || path == Path::new(".git") {

@@ -320,6 +320,22 @@ impl Git {
         }
     }
 
+    /// Says why a call could not be started: the folder is named instead of the program where it is what is missing.
+    fn not_started(&self, source: io::Error) -> Error {
+        if source.kind() == io::ErrorKind::ArgumentListTooLong {
+            // Of this call, and of no other.
+            return Error::Git {
+                command: self.words.join(" "),
+                message: source.to_string(),
+            };
+        }
+        if self.folder.is_dir() {
+            Error::GitMissing { source }
+        } else {
+            Error::FolderGone(self.folder.clone())
+        }
+    }
+
     fn run_once(&mut self) -> Result<Answer> {
         match &self.input {
             Some(Input::Bytes(bytes)) => self.command.stdin(file_with(bytes)?),
@@ -356,15 +372,6 @@ impl Git {
             stdout: output.stdout,
             stderr: without_wrapping(&String::from_utf8_lossy(&output.stderr)),
         })
-    }
-}
-
-/// Names the folder instead of the program when it is the folder that is missing.
-fn not_started(folder: &Path, source: io::Error) -> Error {
-    if folder.is_dir() {
-        Error::GitMissing { source }
-    } else {
-        Error::FolderGone(folder.to_owned())
     }
 }
 

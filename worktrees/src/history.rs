@@ -7,6 +7,10 @@ use crate::{Error, Repository, Result, TreeId};
 use std::fmt::Write as _;
 use tm_scheduler::CommitId;
 
+/// By no more files is history chosen, and by no more bytes of their names.
+const MOST_FILES: usize = 200;
+const MOST_BYTES: usize = 64 * 1024;
+
 /// One commit of a history.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PastCommit {
@@ -66,13 +70,8 @@ impl Repository {
     /// # Errors
     /// There is no such commit, or git refused.
     pub fn history(&self, from: &CommitId, tips: &[CommitId]) -> Result<Vec<PastCommit>> {
-        self.log(|git| {
-            tips.iter()
-                .fold(git.line("--topo-order --reverse"), Git::commit)
-                .arg("--not")
-                .commit(from)
-                .arg("--")
-        })
+        let named = named(tips)? + "^" + &named(std::slice::from_ref(from))?;
+        self.log(|git| git.line("--topo-order --reverse --stdin").input(named))
     }
 
     /// Returns the commits up to `tip` whose messages have one of these words, the newest first, each before its parents.
@@ -97,12 +96,8 @@ impl Repository {
         if commits.is_empty() {
             return Ok(Vec::new());
         }
-        self.log(|git| {
-            commits
-                .iter()
-                .fold(git.arg("--no-walk=unsorted"), Git::commit)
-                .arg("--")
-        })
+        let named = named(commits)?;
+        self.log(|git| git.line("--no-walk=unsorted --stdin").input(named))
     }
 
     /// Returns one commit.
@@ -139,7 +134,7 @@ impl Repository {
     }
 
     /// Returns the values of a trailer in the commits that `to` has and `from` has not, those that touch `files` only
-    /// when there are any.
+    /// when there are any, and no more than git can be told of and soon compares.
     ///
     /// # Errors
     /// git refused.
@@ -151,6 +146,9 @@ impl Repository {
         name: &str,
     ) -> Result<Vec<String>> {
         let range = format!("{from}..{to}");
+        let bytes: usize = files.iter().map(String::len).sum();
+        let is_short = files.len() <= MOST_FILES && bytes <= MOST_BYTES;
+        let files = if is_short { files } else { &[] };
         let trailers = self
             .log(|git| git.arg(range).arg("--").args(files))?
             .into_iter()
@@ -345,4 +343,14 @@ fn past_commit(entry: &[u8]) -> Result<PastCommit> {
         trailers: part()?.split('\u{1e}').filter_map(trailer).collect(),
         message: part()?,
     })
+}
+
+/// Returns commits in the form in which git reads many of them; a text that is no id refuses all.
+fn named(commits: &[CommitId]) -> Result<String> {
+    let no_id = commits.iter().find(|commit| !is_object_id(commit.as_str()));
+    no_id.map_or(Ok(()), |text| Err(Error::unknown(text)))?;
+    Ok(commits
+        .iter()
+        .flat_map(|commit| [commit.as_str(), "\n"])
+        .collect())
 }

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use tm_scheduler::verdict::ChangeKind;
 use tm_scheduler::{BranchName, CommitId};
 
+/// So many paths are told to git as arguments.
+const MOST_ARGUMENTS: usize = 200;
+
 /// How a branch is brought in.
 #[derive(Clone, Copy, Debug)]
 pub enum FastForwardPolicy {
@@ -69,13 +72,18 @@ impl Repository {
         if taken.is_empty() {
             return Ok(());
         }
-        let paths: Vec<PathBuf> = self
-            .git_in(self.checkout_root())
-            .reading()
-            .line("ls-files --others --ignored --exclude-standard -z --")
-            .args(taken)
-            .variable("GIT_LITERAL_PATHSPECS", "1")
-            .paths()?;
+        let mut paths: Vec<PathBuf> = Vec::new();
+        // git reads them from nowhere but its arguments, which are longer than the system takes at some point.
+        for some in taken.chunks(MOST_ARGUMENTS) {
+            let found: Vec<PathBuf> = self
+                .git_in(self.checkout_root())
+                .reading()
+                .line("ls-files --others --ignored --exclude-standard -z --")
+                .args(some)
+                .variable("GIT_LITERAL_PATHSPECS", "1")
+                .paths()?;
+            paths.extend(found);
+        }
         if paths.is_empty() {
             Ok(())
         } else {

@@ -2,6 +2,7 @@
 
 mod accepted;
 mod apart;
+mod arguments;
 mod bounded;
 mod extent;
 mod history;

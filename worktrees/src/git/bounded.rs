@@ -2,7 +2,7 @@
 //!
 //! It is asked politely first, with all that it started, so that it removes the locks that it holds.
 
-use super::{Git, not_started};
+use super::Git;
 use crate::{Error, OrFailedTo as _, Result};
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -50,8 +50,7 @@ impl Git {
     /// Runs the call, whose stdin and stdout are what they are to be, for no longer than it may take.
     pub(super) fn output_in_time(&mut self) -> Result<Output> {
         let longest = self.longest.map(tm_faults::longest_git);
-        let waited =
-            run(&mut self.command, longest).map_err(|source| not_started(&self.folder, source))?;
+        let waited = run(&mut self.command, longest).map_err(|source| self.not_started(source))?;
         if !matches!(&waited, Waited::Done(output) if output.status.code().is_some()) {
             self.remove_own_lock()?;
         }

@@ -2,7 +2,7 @@
 //! takes one for all.
 
 use super::doubted::Tried;
-use super::{Git, not_started, unexpected};
+use super::{Git, unexpected};
 use crate::{Error, OrFailedTo as _, Result};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
@@ -44,7 +44,7 @@ impl Git {
         let tried = Tried::of(&self.command, &self.folder);
         let command = self.command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let started = command.stderr(stderr).spawn();
-        let mut child = started.map_err(|source| not_started(&self.folder, source))?;
+        let mut child = started.map_err(|source| self.not_started(source))?;
         STAYING.lock().insert(child.id());
         let (told, said) = child.stdin.take().zip(child.stdout.take()).expect("pipes");
         Ok(StayingGit {

@@ -146,7 +146,7 @@ impl OwnedFolder {
     /// Takes everything in the folder into an index, but for what is kept and what the tree's own rules leave out.
     fn add_by(&self, index: &Path, git: impl Fn(&str) -> Git) -> Result<()> {
         let kept = &self.kept();
-        let mut paths = vec![OsString::from(".")];
+        let mut paths = vec![PathBuf::from(".")];
         if !kept.is_empty() {
             // git refuses to be told to pass over what a rule has it pass over.
             let ignored = git("check-ignore -z --stdin")
@@ -158,11 +158,14 @@ impl OwnedFolder {
                     .map(|kept| {
                         let mut exclusion = OsString::from(":(top,exclude,literal)");
                         exclusion.push(kept);
-                        exclusion
+                        exclusion.into()
                     }),
             );
         }
-        let add = || git("add --all --").args(paths).done();
+        let add = || {
+            let add = git("add --all --pathspec-from-file=- --pathspec-file-nul");
+            add.input(joined(&paths)).done()
+        };
         self.passing_over_repositories(index, &git, add)
     }
 

@@ -5,8 +5,8 @@
 //! than files can be held open.
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, Stat, chmodat, fgetxattr, mkdirat, open, openat, renameat,
-    statat, unlinkat,
+    AtFlags, Dir, FileType, Mode, OFlags, Stat, chmodat, fgetxattr, mkdirat, open, openat,
+    renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
