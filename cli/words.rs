@@ -4,7 +4,7 @@ use itertools::Itertools as _;
 use std::fmt::Display;
 use tm_runtime::RunEvent;
 use tm_scheduler::merging::Resolution;
-use tm_scheduler::{AccountName, AgentName, Event, StopReason, Strength, Timestamp};
+use tm_scheduler::{AccountName, AgentName, Event, StopReason, Strength, Timestamp, first_files};
 
 /// Whether a line says that something is worth less than it looks.
 pub(crate) fn is_weak(line: &str) -> bool {
@@ -70,7 +70,7 @@ pub(crate) fn ahead(files: &[String], with: &[impl Display]) -> String {
         [] => "what has landed".to_owned(),
         tasks => tasks.iter().join(", "),
     };
-    format!("will conflict with {with} in {}", files.join(", "))
+    format!("will conflict with {with} in {}", first_files(files))
 }
 
 /// How a conflict was resolved.

@@ -14,7 +14,8 @@ use tm_runtime::audit::Doubt;
 use tm_runtime::preflight::BrokenTests;
 use tm_runtime::standing::NotTakenBack;
 use tm_scheduler::{
-    AuditItem, BranchName, BranchNameError, RunId, Status, TaskId, Unplannable, quoted, with_causes,
+    AuditItem, BranchName, BranchNameError, RunId, Status, TaskId, Unplannable, quoted,
+    quoted_files, with_causes,
 };
 use tm_store::backlog::BacklogError;
 use tm_store::run::Holder;
@@ -122,7 +123,7 @@ pub enum Error {
     /// Both HEAD and the last run's branch have work, and they conflict.
     #[error(
         "start: `{branch}` holds landed work that HEAD has not, HEAD has moved on, and they conflict in {}",
-        quoted(files)
+        quoted_files(files)
     )]
     StartConflicts {
         /// The branch.
@@ -280,7 +281,10 @@ pub enum Error {
     #[error("merge: there is no branch `{0}`")]
     NothingLanded(BranchName),
     /// A branch conflicts with the one that is to have it.
-    #[error("land `{branch}` on `{onto}`: they conflict in {}", quoted(files))]
+    #[error(
+        "land `{branch}` on `{onto}`: they conflict in {}",
+        quoted_files(files)
+    )]
     LandingConflicts {
         /// The branch.
         branch: BranchName,

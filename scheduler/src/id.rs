@@ -240,6 +240,25 @@ pub fn quoted<T: fmt::Display>(names: impl IntoIterator<Item = T>) -> String {
     joined(names, ", ")
 }
 
+/// So many files are named in a line.
+const MOST_NAMED: usize = 8;
+
+/// Returns the first of files as a list in words, and how many more there are.
+pub fn first_files<T: fmt::Display>(files: &[T]) -> String {
+    let named: Vec<String> = files.iter().take(MOST_NAMED).map(T::to_string).collect();
+    let named = named.join(", ");
+    match files.len().saturating_sub(MOST_NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
+/// The same with each quoted.
+pub fn quoted_files<T: fmt::Display>(files: &[T]) -> String {
+    let quoted = |file| format!("`{file}`");
+    first_files(&files.iter().map(quoted).collect::<Vec<_>>())
+}
+
 /// Returns the ids of a cycle in words.
 pub fn quoted_cycle(ids: &[TaskId]) -> String {
     joined(ids, " → ")
@@ -294,6 +313,16 @@ impl Timestamp {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn of_many_files_eight_are_named_and_the_others_counted() {
+        let files: Vec<u32> = (1..=12_000).collect();
+        assert_eq!(first_files(&files[..2]), "1, 2");
+        assert_eq!(first_files(&files[..8]), "1, 2, 3, 4, 5, 6, 7, 8");
+        let named = first_files(&files);
+        assert_eq!(named, "1, 2, 3, 4, 5, 6, 7, 8 and 11992 more");
+        assert_eq!(quoted_files(&files[..1]), "`1`");
+    }
 
     #[test]
     fn ids_are_ordered_as_people_count() {

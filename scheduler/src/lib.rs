@@ -77,7 +77,7 @@ pub use history::{
 };
 pub use id::{
     AccountName, AgentName, AttemptNumber, CommitId, RunId, Tag, TaskId, Timestamp, Title,
-    milliseconds, quoted, quoted_cycle,
+    first_files, milliseconds, quoted, quoted_cycle, quoted_files,
 };
 pub(crate) use in_a_line::without_numbers;
 pub use in_a_line::{in_a_line, one_line, with_causes};

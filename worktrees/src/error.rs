@@ -10,7 +10,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tm_scheduler::{BranchName, BranchNameError, CommitId, quoted};
+use tm_scheduler::{BranchName, BranchNameError, CommitId, quoted_files};
 use trouble::{COLLECTED_WORDS, says};
 
 /// What everything here returns that can fail.
@@ -390,5 +390,6 @@ fn beginning(command: &str) -> String {
 }
 
 fn named(paths: &[PathBuf]) -> String {
-    quoted(paths.iter().map(|path| path.display()))
+    let names: Vec<_> = paths.iter().map(|path| path.display()).collect();
+    quoted_files(&names)
 }

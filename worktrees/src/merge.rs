@@ -3,7 +3,8 @@
 use crate::git::{Git, entry, fields, path_of, unexpected};
 use crate::new_commit::NewCommit;
 use crate::{Error, Repository, Result, TreeId};
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 use tm_scheduler::merging::{Resolution, lock_file};
 
@@ -14,6 +15,9 @@ const OF_BYTES: &str = "CONFLICT (binary)";
 /// What other words of git about a merge begin with, where they tell of a conflict.
 const CONFLICT: &str = "CONFLICT";
 
+/// The lines of no more files are looked at: each takes a git or two, and in more nobody resolves them one by one.
+const MOST_TEXTS: usize = 500;
+
 /// Commits that can't be merged.
 #[derive(Debug, Eq, PartialEq)]
 pub struct Conflict {
@@ -23,7 +27,7 @@ pub struct Conflict {
     pub marked: TreeId,
     /// The versions of each file, where lines of regular files and lock files are all that is at odds; `None` where
     /// anything else is: a file that is gone or renamed on one side, a link, a submodule, a mode, something that is no
-    /// text.
+    /// text, more than some hundred files.
     pub texts: Option<Vec<ConflictedText>>,
 }
 
@@ -259,22 +263,26 @@ fn conflict(marked: TreeId, parts: &[&[u8]]) -> Conflict {
         .iter()
         .filter_map(|part| Version::of(part))
         .collect();
-    let mut paths: Vec<PathBuf> = versions
-        .iter()
-        .map(|version| version.path.clone())
-        .collect();
-    paths.dedup();
-    let is_of_lines = is_of_lines(parts.get(end + 1..).unwrap_or_default()) == Some(true);
-    let texts: Option<Vec<ConflictedText>> =
-        paths.iter().map(|path| text_of(path, &versions)).collect();
-    let files = paths
-        .iter()
+    let mut of_files: BTreeMap<&PathBuf, Vec<&Version>> = BTreeMap::new();
+    for version in &versions {
+        of_files.entry(&version.path).or_default().push(version);
+    }
+    let is_of_lines = of_files.len() <= MOST_TEXTS
+        && is_of_lines(parts.get(end + 1..).unwrap_or_default()) == Some(true);
+    let texts = is_of_lines.then(|| {
+        of_files
+            .iter()
+            .map(|(path, of)| text_of(path, of))
+            .collect()
+    });
+    let files = of_files
+        .keys()
         .map(|path| path.to_string_lossy().into_owned())
         .collect();
     Conflict {
         files,
         marked,
-        texts: texts.filter(|_| is_of_lines),
+        texts: texts.flatten(),
     }
 }
 
@@ -318,11 +326,10 @@ impl Version {
 }
 
 /// A file of which both sides have a regular version; its mode is the one that a side changed.
-fn text_of(path: &PathBuf, versions: &[Version]) -> Option<ConflictedText> {
+fn text_of(path: &Path, versions: &[&Version]) -> Option<ConflictedText> {
     let version = |stage: &str| {
-        versions
-            .iter()
-            .find(|version| version.path == *path && version.stage == stage)
+        let mut versions = versions.iter().copied();
+        versions.find(|version| version.stage == stage)
     };
     let (base, ours, theirs) = (version("1"), version("2")?, version("3")?);
     let is_regular = |version: &&Version| version.mode.starts_with("100");
@@ -340,7 +347,7 @@ fn text_of(path: &PathBuf, versions: &[Version]) -> Option<ConflictedText> {
         _ => return None,
     };
     Some(ConflictedText {
-        path: path.clone(),
+        path: path.to_owned(),
         mode: mode.clone(),
         base: base.map(|base| base.blob.clone()),
         ours: ours.blob.clone(),

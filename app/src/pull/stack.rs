@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::review::{ReviewedRun, TaskBranch};
 use std::collections::BTreeSet;
 use tm_reports::TaskSummary;
-use tm_scheduler::{BranchName, CommitId, Phase, quoted};
+use tm_scheduler::{BranchName, CommitId, Phase, quoted, quoted_files};
 use tm_worktrees::{Conflict, PastCommit, Repository};
 
 /// What stands behind the name of a task's branch for one that was put together.
@@ -181,7 +181,7 @@ fn on_top(repository: &Repository, tip: &CommitId, own: &PastCommit) -> Result<C
 }
 
 fn conflicts(conflict: &Conflict) -> Left {
-    let files = quoted(&conflict.files);
+    let files = quoted_files(&conflict.files);
     Left::Out(format!(
         "without the other work of its run it conflicts in {files}; `tm pr` has all of it"
     ))

@@ -8,7 +8,7 @@ use crate::standing::takes_back_as_said;
 use crate::trailers::Claims;
 use itertools::Itertools as _;
 use std::collections::{BTreeMap, BTreeSet};
-use tm_scheduler::{AuditItem, AuditKind, AuditOutcome, CommitId, TAKEN_BACK_PHASE};
+use tm_scheduler::{AuditItem, AuditKind, AuditOutcome, CommitId, TAKEN_BACK_PHASE, first_files};
 use tm_worktrees::{Error, MergedTree, PastCommit, Repository};
 
 /// A commit of a task.
@@ -279,7 +279,7 @@ impl Sorter<'_> {
             MergedTree::Other => Some("its tree is not what its parents give".to_owned()),
             MergedTree::Conflict(files) => Some(format!(
                 "its tree is not what its parents give: they conflict in {}",
-                files.join(", ")
+                first_files(&files)
             )),
         };
         if let Some(why) = why {

@@ -19,7 +19,9 @@ use std::path::Path;
 use tm_config::Verify;
 use tm_presets::CommitWords;
 use tm_scheduler::autopilot::{Action, IllegalStep, Order, TestCounts};
-use tm_scheduler::{BY_AUTOPILOT, BranchName, CommitId, Status, Task, TaskId, TddHalf, quoted};
+use tm_scheduler::{
+    BY_AUTOPILOT, BranchName, CommitId, Status, Task, TaskId, TddHalf, first_files, quoted,
+};
 use tm_worktrees::CommitFiles;
 
 /// What is to be committed.
@@ -61,7 +63,7 @@ pub async fn commit(project: &Project, request: &CommitRequest) -> Result<Commit
         }
         warnings.push(format!(
             "hooks changed what is committed, and it was judged anew: {}",
-            files.join(", ")
+            first_files(&files)
         ));
     }
     settle(&mut session, &subtask, &commit)?;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use taking_back::Group;
 pub use taking_back::{CleanBase, NotTakenBack, RevertReason, TakenBack, Taking, clean_base};
 use tm_scheduler::merging::Resolution;
-use tm_scheduler::{CommitId, PastMessage, TAKES_BACK, Work, reverted, standing_work};
+use tm_scheduler::{CommitId, PastMessage, TAKES_BACK, Work, first_files, reverted, standing_work};
 use tm_worktrees::{Error, PastCommit, Repository};
 
 mod ledger;
@@ -172,7 +172,7 @@ pub fn takes_back_as_said(
         Ok(_) => Some("its tree is not what taking back gives".to_owned()),
         Err((_, conflict)) => Some(format!(
             "its tree is not what taking back gives: that conflicts in {}",
-            conflict.files.join(", ")
+            first_files(&conflict.files)
         )),
     })
 }

@@ -9,7 +9,9 @@ use super::ledger::{KEEPS, quoted};
 use super::{Ledger, Rejected, RejectedCommit, standing};
 use super::{by_its_landing, changes_any, people_changed};
 use std::collections::BTreeMap;
-use tm_scheduler::{CommitId, RunId, TAKEN_BACK_PHASE, TAKES_BACK, Tag, TaskId, Work, WorkKind};
+use tm_scheduler::{
+    CommitId, RunId, TAKEN_BACK_PHASE, TAKES_BACK, Tag, TaskId, Work, WorkKind, quoted_files,
+};
 use tm_worktrees::{Error, Repository};
 
 /// Where a run starts, and for which run.
@@ -64,7 +66,10 @@ pub struct CleanBase {
 #[derive(Debug, thiserror::Error)]
 pub enum NotTakenBack {
     /// People changed the same lines since, or it can't be told any more which lines are whose.
-    #[error("take back `{task}`, which was rejected: {why}, in `{}`", files.join("`, `"))]
+    #[error(
+        "take back `{task}`, which was rejected: {why}, in {}",
+        quoted_files(files)
+    )]
     InTheWay {
         /// The task.
         task: TaskId,

@@ -1,8 +1,8 @@
 //! What an agent finds of a conflict that it is to put right, and what it may leave.
 
-use tm_scheduler::CommitId;
 use tm_scheduler::merging::{Segment, lock_file, with_ended_line, wrong_resolution};
 use tm_scheduler::verdict::is_test_path;
+use tm_scheduler::{CommitId, first_files};
 use tm_worktrees::{Conflict, ConflictedText, Error, MergedFile, Repository, TreeId};
 
 /// What an agent finds, and is to put right. All of it follows from two commits, so a step that is done again after a crash
@@ -40,7 +40,7 @@ impl Mending {
         if !others.is_empty() {
             return Ok(Some(format!(
                 "files were changed in which nothing conflicts: {}",
-                others.join(", ")
+                first_files(&others)
             )));
         }
         for ((_, segments), path) in self.open.iter().zip(&files) {

@@ -13,6 +13,7 @@ use crate::{StepError, briefly, describe};
 use std::io;
 use std::path::Path;
 use tm_config::CommandLine;
+use tm_scheduler::first_files;
 use tm_scheduler::merging::{Resolution, lock_file};
 use tm_worktrees::{Conflict, ConflictedText, MergedFile, TreeId};
 
@@ -57,7 +58,7 @@ pub(crate) enum NotResolved {
     #[error("`{path}` could not be made again: {why}")]
     NotMadeAgain { path: String, why: String },
     /// The command for a lock file wrote elsewhere, too.
-    #[error("making lock files again changed other files, too: {}", .0.join(", "))]
+    #[error("making lock files again changed other files, too: {}", first_files(.0))]
     ChangedMore(Vec<String>),
     /// The step itself could not be done: nothing is known of the conflict.
     #[error("{0}")]

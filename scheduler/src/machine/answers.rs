@@ -7,7 +7,8 @@ use super::{AttemptRecord, IllegalInput, Place, Scheduler, State, TaskIndex};
 use crate::failure::last_line;
 use crate::{
     AgentReport, AgentVerdict, Answer, AttemptNumber, AttemptStep, Event, Failure, GateResult,
-    LandingRefusal, PrepareRefusal, Proof, StopMode, StopReason, TaskId, judge_agent, quoted,
+    LandingRefusal, PrepareRefusal, Proof, StopMode, StopReason, TaskId, first_files, judge_agent,
+    quoted,
 };
 
 impl Scheduler {
@@ -138,7 +139,7 @@ impl Scheduler {
     fn prepare_refused(&mut self, rank: TaskIndex, refusal: PrepareRefusal) {
         let files = match refusal {
             PrepareRefusal::Failed(why) => return self.fail_step(rank, Failure::NotStarted, why),
-            PrepareRefusal::Conflict { files } => files.join(", "),
+            PrepareRefusal::Conflict { files } => first_files(&files),
         };
         let evidence = format!("what it builds on conflicts with what has landed in: {files}");
         if self.end_if_stopped(rank, None) {
@@ -271,7 +272,11 @@ fn landing_evidence(refusal: LandingRefusal) -> (Failure, String) {
             files, with, tried, ..
         } => {
             let mut lines = tried;
-            let conflict = format!("conflicts with {} in: {}", names(&with), files.join(", "));
+            let conflict = format!(
+                "conflicts with {} in: {}",
+                names(&with),
+                first_files(&files)
+            );
             lines.insert(0, conflict);
             (Failure::Conflict, lines.join("\n"))
         }

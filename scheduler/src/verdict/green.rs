@@ -8,7 +8,7 @@ use super::plain::BY_EXIT_STATUS;
 use super::red::mistakes_in;
 use super::red_again::is_unloaded;
 use super::{RedFacts, Rules, Strictness};
-use crate::{Detail, Failure, Proof, Reason, TestOutcome, TestReport};
+use crate::{Detail, Failure, Proof, Reason, TestOutcome, TestReport, first_files};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -49,7 +49,7 @@ pub fn judge_green(work: &GreenWork<'_>, rules: Rules) -> Proof {
         if files.is_empty() {
             continue;
         }
-        let why = format!("{what}: {}", files.join(", "));
+        let why = format!("{what}: {}", first_files(files));
         if rules.strictness != Strictness::Relaxed {
             return proof.refuse(Failure::TestsTampered, reason, evidence(&why, after));
         }

@@ -6,7 +6,7 @@
 
 use super::compared::{command_failed, evidence, named};
 use super::{RedFacts, Rules, Strictness};
-use crate::{Detail, Failure, Proof, Reason, TestOutcome, TestReport};
+use crate::{Detail, Failure, Proof, Reason, TestOutcome, TestReport, first_files};
 
 /// What RED's tests do when they are run again.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -143,7 +143,7 @@ pub fn control_tells(before: &TestReport, control: &TestReport) -> bool {
 pub fn canary_was_missed(proof: Proof, with_canary: &TestReport, files: &[String]) -> Proof {
     let why = format!(
         "the results are the same with tests that can't pass, so they do not come from the tests: {}",
-        files.join(", ")
+        first_files(files)
     );
     let (failure, reason) = (Failure::TestsTampered, Reason::ResultsNotFromTests);
     proof.refuse(failure, reason, evidence(&why, with_canary))
@@ -153,7 +153,7 @@ pub fn canary_was_missed(proof: Proof, with_canary: &TestReport, files: &[String
 pub fn tests_were_rewritten(proof: Proof, files: &[String], rules: Rules) -> Proof {
     let why = format!(
         "tests, or what runs them, were changed while they ran: {}",
-        files.join(", ")
+        first_files(files)
     );
     if rules.strictness == Strictness::Relaxed {
         return proof.waive(Reason::ResultsNotFromTests, why);

@@ -62,3 +62,25 @@ fn history_is_asked_by_any_number_of_commits_and_files() {
             .is_err()
     );
 }
+
+#[test]
+fn a_conflict_of_thousands_of_files_is_told_in_a_moment() {
+    const FILES: usize = 12_000;
+    let scene = Scene::new();
+    let (repository, head) = (&scene.repository, scene.head());
+    let tree = repository.tree_of(&head).expect("a tree");
+    let side = |text: &[u8]| {
+        let id = repository.write_blob(text).expect("a blob");
+        let entry = |at| tree::index_entry("100644", &id, format!("d/{at}").as_bytes());
+        let changes = (0..FILES).flat_map(entry).collect();
+        let tree = repository.tree_with(&tree, changes).expect("a tree");
+        let commit = repository.commit_tree(&tree, &[&head], "side\n");
+        commit.expect("a commit")
+    };
+    let begun = std::time::Instant::now();
+    let merged = repository.merged_as_far(&side(b"one\n"), &side(b"two\n"));
+    let conflict = merged.expect("a merge").expect_err("a conflict");
+    assert_eq!(conflict.files.len(), FILES);
+    assert!(conflict.texts.is_none(), "nobody looks at so many");
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+}
