@@ -16,7 +16,6 @@ mod collection;
 mod environment;
 mod error;
 mod export;
-mod extent;
 mod files;
 mod git;
 mod history;

@@ -2,6 +2,7 @@
 
 mod calls;
 mod content;
+mod extent;
 pub(crate) mod gitmodules;
 mod handed_down;
 mod held_filters;
@@ -22,12 +23,12 @@ use lfs::LfsState;
 pub(crate) use lfs::{OrdersToLfs, lfs_settings, not_here, of_lfs};
 
 use crate::asked::Asking;
-use crate::extent::KnownExtents;
 use crate::git::StayingGit;
 use crate::left_locks::{LeftLock, left_locks};
 use crate::reader::{Head, Reader};
 use crate::{Environment, Error, OrFailedTo as _, Result, TreeId, Treeish};
 use content::KnownContent;
+use extent::KnownExtents;
 use own::OwnGit;
 use parking_lot::Mutex;
 use places::Places;
