@@ -4,6 +4,7 @@
 
 use super::{Engine as _, Holding, JobEnd, LocalEngine};
 use crate::Error;
+use crate::bounded_log::LogsOfJob;
 use crate::environment::{CommandEnvironment, EnvironmentRules};
 use crate::process::{
     JobKind, Needs, ProcessIdentity, RunningProgram, TreeCommand, lineage, running, send,
@@ -170,8 +171,12 @@ async fn ended(
         holding: Some(Arc::new(holding.clone())),
     };
     let mut job = engine.start(command).await?;
+    let mut logs = LogsOfJob::new(&command.stderr, &command.stderr);
+    let give_back = |log: &Path, part| engine.give_back(log, part);
     let ended = tokio::select! {
-        ended = tokio::time::timeout(limit, job.wait()) => ended.ok().transpose(),
+        ended = logs.kept_until(tokio::time::timeout(limit, job.wait()), give_back) => {
+            ended.and_then(Result::ok).transpose()
+        }
         () = tm_is_gone() => Ok(None),
         () = is_asked_to_stop() => Ok(None),
     };
