@@ -25,7 +25,7 @@ impl SetAside {
         for path in command
             .results
             .iter()
-            .flat_map(|pattern| matching(worktree, pattern))
+            .flat_map(|pattern| results_in(worktree, pattern))
         {
             let aside = path.with_file_name(tm_untrusted::unguessable_name(".tm-before-"));
             std::fs::rename(&path, &aside)?;
@@ -45,6 +45,25 @@ impl SetAside {
             };
         }
     }
+}
+
+/// Returns the files that a pattern matches in a folder of the worktree itself: a link in the place of a folder leads to
+/// what tm sees and neither the agent nor the tests do.
+fn results_in(worktree: &Path, pattern: &str) -> Vec<PathBuf> {
+    let Ok(root) = worktree.canonicalize() else {
+        return Vec::new();
+    };
+    let is_its_own = |path: &PathBuf| {
+        let folder = path.parent().unwrap_or(worktree);
+        let within = folder.strip_prefix(worktree);
+        within.is_ok_and(|within| {
+            let real = folder.canonicalize();
+            real.is_ok_and(|real| real == root.join(within))
+        })
+    };
+    let mut files = matching(worktree, pattern);
+    files.retain(is_its_own);
+    files
 }
 
 /// Where results may have been written.
@@ -84,7 +103,7 @@ pub(super) fn read(
 
 fn of_files(pattern: &str, formats: &[ResultFormat], worktree: &Path) -> Parsed {
     let (mut all, mut budget) = (Parsed::default(), FILE_BYTES);
-    let files = matching(worktree, pattern);
+    let files = results_in(worktree, pattern);
     if files.is_empty() {
         all.breaks(format!("the tests wrote no results to `{pattern}`"));
     }
@@ -152,5 +171,36 @@ fn broken(why: String) -> Parsed {
     Parsed {
         broken: Some(why),
         ..Parsed::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn results_behind_a_link_in_the_place_of_a_folder_are_nobodys() {
+        let place = tempfile::tempdir().expect("a folder");
+        let (worktree, home) = (place.path().join("work"), place.path().join("home"));
+        for folder in [worktree.join("out"), home.clone()] {
+            fs::create_dir_all(&folder).expect("a folder");
+            fs::File::create(folder.join("a.xml")).expect("a file");
+        }
+        std::os::unix::fs::symlink("../home", worktree.join("evil")).expect("a link");
+        let own = |pattern: &str| results_in(&worktree, pattern);
+        for pattern in ["*/*.xml", "./out/a.xml", "**/*.xml", "out/*"] {
+            assert_eq!(own(pattern).len(), 1, "{pattern}");
+            assert!(own(pattern)[0].ends_with("out/a.xml"), "{pattern}");
+        }
+        assert!(own("evil/a.xml").is_empty());
+        let command = TestCommand {
+            results: Some("*/*.xml".to_owned()),
+            ..TestCommand::shell("true", None)
+        };
+        let aside = SetAside::new(&command, &worktree).expect("set aside");
+        assert!(own("*/*.xml").is_empty() && home.join("a.xml").exists());
+        aside.put_back();
+        assert_eq!(own("*/*.xml").len(), 1);
     }
 }
