@@ -4,6 +4,7 @@
 //! Follows names and guesses nothing: what it can't follow is a call like any other. Does not know what programs do.
 
 use super::{TestCommand, name_in, reading};
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -11,8 +12,13 @@ use std::path::{Path, PathBuf};
 const MOST_LEVELS: u8 = 9;
 /// So many calls are looked at.
 const MOST_CALLS: usize = 500;
-/// So much of a script is read.
+/// So many lines are followed for them, wherever they lead.
+const MOST_LINES: usize = 10_000;
+/// So many folders are found in which they work.
+const MOST_FOLDERS: usize = 32;
+/// So much of a script is read, and so many scripts as long as that.
 const SCRIPT_BYTES: u64 = 1024 * 1024;
+const LONG_SCRIPTS: u64 = 8;
 
 patterns! {
     ASSIGNMENT = r"^\w+=";
@@ -55,6 +61,10 @@ struct Closure {
     folder: PathBuf,
     /// Everywhere they did.
     folders: Vec<PathBuf>,
+    /// How many more lines are followed.
+    lines_left: usize,
+    /// How many more bytes of scripts are read.
+    bytes_left: Cell<u64>,
 }
 
 impl Closure {
@@ -64,6 +74,8 @@ impl Closure {
             calls: Vec::new(),
             folder: worktree.to_owned(),
             folders: vec![worktree.to_owned()],
+            lines_left: MOST_LINES,
+            bytes_left: Cell::new(LONG_SCRIPTS * SCRIPT_BYTES),
         };
         closure.follow(words, Some(&[]), 0);
         closure
@@ -83,14 +95,15 @@ impl Closure {
             .into_iter()
             .skip_while(|word| ASSIGNMENT.is_match(word))
             .collect();
-        if words.is_empty() || level > MOST_LEVELS || self.calls.len() >= MOST_CALLS {
+        let is_enough = self.calls.len() >= MOST_CALLS || self.lines_left == 0;
+        if words.is_empty() || level > MOST_LEVELS || is_enough {
             return;
         }
+        self.lines_left -= 1;
         if let [cd, folder] = words.as_slice()
             && cd == "cd"
         {
-            self.folder.push(folder);
-            self.folders.push(self.folder.clone());
+            self.change_folder(folder);
         } else if let Some(text) = shell_text(&words) {
             // Words at the end of the whole command are arguments of its own text, and of no text within.
             let reach = reach.filter(|_| level == 0);
@@ -110,6 +123,22 @@ impl Closure {
                 words,
                 reach: reach.map(<[String]>::to_vec),
             });
+        }
+    }
+
+    /// Goes to another folder of the project; to one that is elsewhere, or is not there yet, nobody follows.
+    fn change_folder(&mut self, to: &str) {
+        let real = |path: &Path| path.canonicalize().ok().filter(|path| path.is_dir());
+        let root = self.folders.first().and_then(|root| real(root));
+        let Some((root, folder)) = root.zip(real(&self.folder.join(to))) else {
+            return;
+        };
+        let Ok(within) = folder.strip_prefix(&root) else {
+            return;
+        };
+        self.folder = self.folders[0].join(within);
+        if self.folders.len() < MOST_FOLDERS && !self.folders.contains(&self.folder) {
+            self.folders.push(self.folder.clone());
         }
     }
 
@@ -172,14 +201,16 @@ impl Closure {
         let (mut text, mut number) = (String::new(), 0);
         while let Some(target) = wanted.get(number).cloned().filter(|_| number < MOST_CALLS) {
             let (prerequisites, recipe) = rule(&makefile, &target);
-            wanted.extend(
-                prerequisites
-                    .into_iter()
-                    .filter(|name| !wanted.contains(name))
-                    .collect::<Vec<_>>(),
-            );
+            let room = MOST_CALLS.saturating_sub(wanted.len());
+            let new = prerequisites.into_iter().take(MOST_CALLS);
+            let new: Vec<String> = new.filter(|name| !wanted.contains(name)).collect();
+            wanted.extend(new.into_iter().take(room));
             text.push_str(&recipe);
             number += 1;
+            if text.len() > makefile.len() {
+                // Targets that have a recipe in common.
+                break;
+            }
         }
         (!text.is_empty()).then_some(text)
     }
@@ -199,7 +230,11 @@ impl Closure {
     }
 
     fn text(&self, name: &str) -> Option<String> {
-        reading::whole(&self.folder.join(name), SCRIPT_BYTES).ok()
+        let left = self.bytes_left.get();
+        let text = reading::whole(&self.folder.join(name), SCRIPT_BYTES.min(left)).ok()?;
+        let read = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        self.bytes_left.set(left.saturating_sub(read));
+        Some(text)
     }
 }
 
@@ -405,5 +440,29 @@ mod tests {
             assert_eq!(of(text), ["set -e", "go test ./..."], "{text}");
         }
         assert_eq!(of("./tool"), ["./tool <"]);
+    }
+
+    #[test]
+    fn nobody_follows_out_of_the_project_or_without_an_end() {
+        let many = "cd a\ncd ..\n".repeat(20_000);
+        let itself = "sh all.sh\n".repeat(1_000);
+        let files = [
+            ("a/package.json", r#"{"scripts":{"test":"jest"}}"#),
+            ("many.sh", many.as_str()),
+            ("all.sh", itself.as_str()),
+        ];
+        assert_eq!(
+            calls_of("cd a; cd /; cd nowhere; yarn test", &files),
+            ["jest <"]
+        );
+        assert_eq!(
+            calls_of("cd a/../a/.. && yarn test", &files),
+            ["yarn test <"]
+        );
+        assert!(calls_of("sh all.sh", &files).len() <= MOST_CALLS);
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("a")).expect("a folder");
+        let found = folders(&TestCommand::shell(&many, None), folder.path());
+        assert_eq!(found, [folder.path().to_owned(), folder.path().join("a")]);
     }
 }

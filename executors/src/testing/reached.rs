@@ -11,6 +11,8 @@ use tm_scheduler::verdict::is_test_path;
 
 /// So many files are read at the most.
 const MOST_FILES: usize = 300;
+/// What decides how tests run is written by people: a longer text is not followed, in bytes.
+const LONGEST_TEXT: usize = 1024 * 1024;
 
 /// Folders of code by the conventions of many languages: what a script calls there is what is tested.
 const CODE: &str = "src lib app bin cmd pkg internal server dist";
@@ -21,6 +23,12 @@ pub struct TreeFiles<'a> {
     pub paths: &'a BTreeSet<String>,
     /// Reads one; `None` where it is no text.
     pub read: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl TreeFiles<'_> {
+    fn text(&self, path: &str) -> Option<String> {
+        (self.read)(path).filter(|text| text.len() <= LONGEST_TEXT)
+    }
 }
 
 /// What a test command reaches in a tree.
@@ -65,7 +73,7 @@ fn tested(tree: &TreeFiles<'_>, tests: &[String]) -> BTreeSet<String> {
     let mut reads = 0;
     while let Some(path) = queue.pop().filter(|_| reads < MOST_FILES) {
         reads += 1;
-        let Some(text) = (tree.read)(&path) else {
+        let Some(text) = tree.text(&path) else {
             continue;
         };
         let Calls { files, sourced, .. } = calls(&text);
@@ -182,7 +190,7 @@ impl Walk<'_> {
 
     fn read(&mut self, path: &str) -> Option<String> {
         self.reads += 1;
-        (self.tree.read)(path)
+        self.tree.text(path)
     }
 
     /// A script of the package at the top, with what runs before and after it.

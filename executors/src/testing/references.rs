@@ -1,7 +1,8 @@
 //! What a text of a script refers to: files that it calls or sources, modules that it imports, scripts of packages and
 //! targets of makefiles that it runs.
 //!
-//! Knows no tree: a reference is a list of paths that it may mean.
+//! Knows no tree: a reference is a list of paths that it may mean. Whoever wrote the text may have written it so that it
+//! refers to anything: what is found is bounded, and the work with it.
 
 use super::{name_in, names};
 use crate::patterns::part;
@@ -12,6 +13,13 @@ patterns! {
     JAVASCRIPT = r#"(?:\bfrom|\bimport|\brequire|\bimport\s*\(|\brequire\s*\()\s*\(?\s*['"](\.{1,2}/[^'"]+)['"]"#;
     SCRIPT_WORD = r#"['"]((?:\.{0,2}/)?[\w./-]+\.(?:sh|bash|py|js|mjs|cjs|ts|rb|pl))['"]"#;
 }
+
+/// So many references of a text are found.
+const MOST: usize = 10_000;
+/// So many words behind a program are looked at.
+const MOST_WORDS: usize = 64;
+/// A module has no longer name, in bytes.
+const LONGEST_MODULE: usize = 512;
 
 /// What a text calls.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -26,6 +34,20 @@ pub(super) struct Calls {
     pub(super) scripts: Vec<String>,
     /// Targets of makefiles.
     pub(super) targets: Vec<String>,
+}
+
+impl Calls {
+    fn is_full(&self) -> bool {
+        let Self {
+            files,
+            sourced,
+            modules,
+            scripts,
+            targets,
+        } = self;
+        let all = [files, sourced, modules, scripts, targets];
+        all.map(Vec::len).into_iter().sum::<usize>() >= MOST
+    }
 }
 
 /// Programs that run or source the file that is named next.
@@ -44,14 +66,19 @@ pub(super) fn calls(text: &str) -> Calls {
     calls.files.extend(
         SCRIPT_WORD
             .captures_iter(text)
-            .map(|found| found[1].to_owned()),
+            .map(|found| found[1].to_owned())
+            .take(MOST),
     );
     calls
 }
 
 fn of_command(words: &[&str], calls: &mut Calls) {
     for (index, word) in words.iter().enumerate() {
+        if calls.is_full() {
+            return;
+        }
         let rest = &words[index + 1..];
+        let rest = &rest[..rest.len().min(MOST_WORDS)];
         let program = word
             .trim_start_matches(['(', '$', '@', '-', '!'])
             .trim_end_matches(')');
@@ -165,6 +192,9 @@ fn of_python(path: &str, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for import in PYTHON_IMPORT.captures_iter(text) {
         for module in part(&import, 1).split(',').map(str::trim) {
+            if found.len() >= MOST {
+                return found;
+            }
             found.extend(module_files("", module));
             found.extend(module_files(folder, module));
         }
@@ -183,6 +213,9 @@ fn of_python(path: &str, text: &str) -> Vec<String> {
         let within = |name| format!("{module}.{name}");
         let modules = [module.to_owned()].into_iter().chain(names.map(within));
         for module in modules {
+            if found.len() >= MOST {
+                return found;
+            }
             found.extend(from.iter().flat_map(|from| module_files(from, &module)));
         }
     }
@@ -197,6 +230,9 @@ fn folder_of(path: &str) -> &str {
 pub(super) fn module_files(folder: &str, module: &str) -> Vec<String> {
     let mut place = folder.to_owned();
     let mut files = Vec::new();
+    if module.len() > LONGEST_MODULE {
+        return files;
+    }
     for part in module.split('.').filter(|part| !part.is_empty()) {
         place = if place.is_empty() {
             part.to_owned()
@@ -224,5 +260,28 @@ fn of_javascript(path: &str, text: &str) -> Vec<String> {
         .captures_iter(text)
         .filter_map(|import| joined(folder_of(path), &import[1]))
         .flat_map(|place| ENDS.map(|end| format!("{place}{end}")))
+        .take(MOST)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_refers_to_anything_refers_to_a_bounded_number() {
+        let programs = "run-s ".repeat(50_000);
+        let found = calls(&programs);
+        assert!(found.scripts.len() < MOST + MOST_WORDS && !found.scripts.is_empty());
+        let deep = format!("import {}\n", "a.".repeat(100_000));
+        let wide = format!(
+            "from {} import {}\n",
+            "b".repeat(400),
+            "x, ".repeat(100_000)
+        );
+        for text in [deep, wide] {
+            let length: usize = imports("a.py", &text).iter().map(String::len).sum();
+            assert!(length < 10_000_000, "{length}");
+        }
+    }
 }
