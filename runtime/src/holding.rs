@@ -23,14 +23,11 @@ use tm_worktrees::{
 };
 
 /// What of a repository's git folder every job may read: what its history is made of, and neither settings nor hooks.
-const HISTORY: [&str; 6] = [
-    "objects",
-    "refs",
-    "packed-refs",
-    "shallow",
-    "reftable",
-    "modules",
-];
+const HISTORY: [&str; 5] = ["objects", "refs", "packed-refs", "shallow", "reftable"];
+/// Of submodules only what tm's own stores of them borrow: the rest names addresses, perhaps with what opens them.
+const OF_SUBMODULES: &str = "modules";
+/// So many folders are looked at for them.
+const MOST_FOLDERS: usize = 10_000;
 
 /// Returns where the jobs of a project are started, held as its settings say: on this machine, and those of runs where
 /// [`starting_on`] says.
@@ -177,6 +174,7 @@ fn holding(
         read: HISTORY
             .iter()
             .map(|name| common.join(name))
+            .chain(objects_of_submodules(common))
             .chain(sandbox.read.iter().map(at))
             .collect(),
         write: sandbox.write.iter().map(at).collect(),
@@ -189,6 +187,25 @@ fn holding(
             (JobKind::Hooks, network(sandbox.tests.network)),
         ]),
     })
+}
+
+/// Returns where the submodules of a repository have their objects, and those of their submodules.
+fn objects_of_submodules(git: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![git.join(OF_SUBMODULES)];
+    let (mut objects, mut seen) = (Vec::new(), 0);
+    while let Some(folder) = folders.pop().filter(|_| seen < MOST_FOLDERS) {
+        seen += 1;
+        // The name of a submodule may be a path of several parts.
+        if folder.join("HEAD").is_file() {
+            objects.push(folder.join("objects"));
+            folders.push(folder.join(OF_SUBMODULES));
+        } else {
+            let within = tm_untrusted::entries(&folder);
+            let within = within.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            folders.extend(within.map(|entry| entry.path()));
+        }
+    }
+    objects
 }
 
 /// Says that agents reach everybody although the settings have them reach some alone, or nobody: where nothing holds them,

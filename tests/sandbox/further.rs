@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
 
-pub(super) const FURTHER: [Way; 46] = [
+pub(super) const FURTHER: [Way; 49] = [
     ("above where it stands", |_| {
         from_above(Path::new("."), "home/.ssh/id")
     }),
@@ -101,6 +101,20 @@ pub(super) const FURTHER: [Way; 46] = [
         let made = folders.find(|folder| fs::create_dir(folder).is_ok());
         let made = made.ok_or(io::ErrorKind::PermissionDenied)?;
         fs::remove_dir(made)
+    }),
+    ("a file among the devices", |_| {
+        let file = Path::new("/dev/tm-test");
+        File::create(file)?;
+        fs::remove_file(file)
+    }),
+    ("a lease on what others open", |k| {
+        let taken = "open(my $f, '<', 'FILE') or exit($! + 0); \
+                     exit(syscall(72, fileno($f), 1024, 1) == -1 ? $! + 0 : 0)";
+        let file = k.path("checkout/.git/refs/heads/of-others");
+        perl(&taken.replace("FILE", &file.display().to_string()))
+    }),
+    ("what the settings of a submodule name", |k| {
+        secret(&k.path("checkout/.git/modules/lib/config"))
     }),
     ("the kernel's messages", |_| append(Path::new("/dev/kmsg"))),
     ("what runs at a time", |_| {

@@ -136,6 +136,11 @@ impl Outside {
         scene.git(&["commit", "--quiet", "--message", "settings"]);
         scene.git(&["branch", "of-others"]);
         write(&root.join(".env"), SECRET);
+        write(
+            &root.join(".git/modules/lib/HEAD"),
+            "ref: refs/heads/main\n",
+        );
+        write(&root.join(".git/modules/lib/config"), SECRET);
         let other = scene.path("other").display().to_string();
         scene.git(&["worktree", "add", "--quiet", "--detach", &other]);
         let name = scene.path("");

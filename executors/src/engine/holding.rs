@@ -262,11 +262,14 @@ impl Holding {
         }
     }
 
-    /// Opens what a variable names: files and folders, and no socket, by which whoever listens would work for the job.
+    /// Opens what a variable names: files and folders, and no socket, by which whoever listens would work for the job. Where
+    /// tm was started is told by variables of many programs, and is nothing that a job needs.
     fn open_named(&self, path: &Path, access: Access, view: &mut View) {
+        let started_in = std::env::current_dir().and_then(|folder| folder.canonicalize());
         let real = view.real(path).filter(|real| {
             let is_shown = real.is_dir() || real.is_file();
-            is_shown && !View::is_of_others(real)
+            let holds_start = started_in.as_ref().is_ok_and(|at| at.starts_with(real));
+            is_shown && !holds_start && !View::is_of_others(real)
         });
         if let Some(real) = real {
             self.open(&real, access, view);

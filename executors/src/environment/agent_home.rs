@@ -59,7 +59,7 @@ pub(super) fn is_passed(name: &OsStr, pass: &[String]) -> bool {
 const SHOWN: [&str; 5] = ["COLORTERM", "LANG", "LANGUAGE", "LC_*", "TERM"];
 
 /// They lead to what is not there.
-const DROPPED: [&str; 11] = [
+const DROPPED: [&str; 12] = [
     "DBUS_*",
     "DISPLAY",
     "DOCKER_HOST",
@@ -67,6 +67,7 @@ const DROPPED: [&str; 11] = [
     "GIT_*",
     "GPG_AGENT_INFO",
     "OLDPWD",
+    "PWD",
     "SSH_*",
     "TM_*",
     "WAYLAND_DISPLAY",

@@ -97,6 +97,8 @@ pub(super) fn line(confinement: &Confinement, is_laid_within: bool) -> io::Resul
         line.paths("--ro-bind", &[Path::new(NOTHING), Path::new(TERMINAL)]);
     }
     line.mounts(confinement, is_laid_within);
+    // It is as large as half of the memory, and is no process's; what is shared there, and terminals, have their own.
+    line.words(&["--remount-ro", DEVICES]);
     line.words(&["--"]);
     Ok(line.0)
 }

@@ -26,6 +26,7 @@ calls! {
     SENDMSG 46 211
     SENDMMSG 307 269
     IOCTL 16 29
+    FCNTL 72 25
     CLONE 56 220
     UNSHARE 272 97
     SETNS 308 268
@@ -169,6 +170,8 @@ const X32: u32 = 0x4000_0000;
 const NEW_USER: u64 = 0x1000_0000;
 /// `TIOCSTI` and `TIOCLINUX`: typing into somebody's terminal.
 const TYPING: [u64; 2] = [0x5412, 0x541c];
+/// `F_SETLEASE` and `F_SETDELEG`: whoever opens such a file waits for the one who has it, who needs no right to write.
+const LEASES: [u64; 2] = [1024, 1040];
 const AF_UNIX: u64 = 1;
 const AF_INET: u64 = 2;
 const AF_NETLINK: u64 = 16;
@@ -221,6 +224,8 @@ fn of_file_systems(level: Level) -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> 
     let orders = orders::to_file_systems().map(|order| rule(&order));
     let mut refused = unconditional(&[FILE_SETATTR]);
     refused.insert(IOCTL, orders.collect::<io::Result<_>>()?);
+    let leases = LEASES.map(|order| rule(&[(1, Op::Eq, order)]));
+    refused.insert(FCNTL, leases.into_iter().collect::<io::Result<_>>()?);
     if level != Level::Bwrap {
         refused.extend(unconditional(&BESIDE_CONTENT));
     }
