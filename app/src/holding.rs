@@ -8,7 +8,7 @@ use std::time::Duration;
 use tm_executors::environment::remove_abandoned_folders;
 use tm_runtime::autopilot::under_way;
 use tm_runtime::loops::{CutOff, clean_up};
-use tm_runtime::now;
+use tm_runtime::{end_tear_downs, now};
 use tm_scheduler::StopMode;
 use tm_store::run::{HeldFor, Holder, RunLock};
 use tm_worktrees::end_gits;
@@ -174,7 +174,8 @@ pub(crate) fn stop_orders()
                 end_gits();
             }
             if orders.send(order).is_err() {
-                return;
+                // Nothing runs any more; what is left is put in order.
+                end_tear_downs();
             }
             next = StopMode::Now;
         }

@@ -27,7 +27,7 @@ mod test_queue;
 mod trailers;
 mod waves;
 
-pub use checkouts::{Checkouts, preparation};
+pub use checkouts::{Checkouts, end_tear_downs, preparation};
 pub use clock::now;
 pub use error::Error;
 pub use holding::{executor, filter_holder, git_around, reach_of_unheld, starting_on};

@@ -1,7 +1,7 @@
 //! What set-ups, tests and agents write into git's settings does not reach the user.
 
 use super::{one_task, runs, scene, words};
-use crate::scene::HONEST;
+use crate::scene::{HONEST, write};
 
 /// As installers of hooks do, and then as tests that look at their repository.
 const SETTING: &str = "git config core.hooksPath .hooks && git config tm.setup yes";
@@ -66,4 +66,27 @@ fn an_installer_that_asks_whether_hooks_are_wanted_is_told_no_in_an_agents_workt
         "echo 1..1; echo ok - fine\n",
     );
     runs(&scene, 0);
+}
+
+#[test]
+fn a_set_up_of_an_agents_that_fails_where_others_begin_stops_nobody_elses_task() {
+    let agent = format!(
+        "if [ \"$TM_TASK_ID\" = 2 ]; then echo 'case $PWD in *judge-*) exit 0;; esac; exit 1' > setup.sh; fi\n{HONEST}"
+    );
+    let scene = scene(
+        &[
+            ("1", "Document it", &[]),
+            ("2", "Document the set-up", &["1"]),
+            ("3", "Document what builds on that", &["2"]),
+        ],
+        &agent,
+        "worktree: { setup: [sh setup.sh], setup_when: [setup.sh] }\n",
+        "echo 1..1; echo ok - fine\n",
+    );
+    write(&scene.root().join("setup.sh"), "exit 0\n");
+    scene.git(&["add", "--all"]);
+    scene.git(&["commit", "--quiet", "--message", "a set-up"]);
+    let said = runs(&scene, 3);
+    assert_eq!(scene.statuses(), ["done", "done", "pending"], "{said}");
+    assert!(said.contains("`sh setup.sh` exited with code 1"), "{said}");
 }

@@ -3,17 +3,18 @@
 //! A checkout is set up from the commit that the run began with wherever that has the same lock files, so that nothing of
 //! an agent's decides what dependencies are.
 
+mod closing;
 mod not_ready;
 mod of_agents;
 mod ports;
 pub mod preparation;
 
+pub use closing::end_tear_downs;
 pub(crate) use not_ready::NotReady;
 
 use crate::holding::git_of;
-use crate::test_queue::Urgency;
 use crate::{
-    RunEvent, StepError, TestQueue, Turn, blocking, briefly, describe, environment, in_background,
+    RunEvent, StepError, TestQueue, Turn, blocking, briefly, environment, in_background,
     tests_at_once,
 };
 use not_ready::{not_ready, of_content};
@@ -31,7 +32,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use tm_config::Settings;
 use tm_executors::engine::Executor;
-use tm_executors::environment::remove_folder;
 use tm_executors::process::{Besides, Caches};
 use tm_scheduler::{CommitId, milliseconds};
 use tm_worktrees::{JudgeCheckout, Lister, WorktreePool};
@@ -343,40 +343,5 @@ impl Checkouts {
 
     fn log_of(&self, what: &str, folder: &Path) -> PathBuf {
         self.folder.join(format!("{what}-{}.log", name_of(folder)))
-    }
-
-    /// Runs the tear-down in every checkout that is ready, and removes the copies; returns what people should know.
-    pub async fn close(&self) -> Vec<String> {
-        let known = std::mem::take(&mut *self.known());
-        let mut warnings = std::mem::take(&mut *self.noticed.lock());
-        warnings.extend(self.pool.take_notes());
-        let pool = self.pool.clone();
-        if self.preparation.has_teardown() {
-            // What is not sealed now is not the user's settings either.
-            let _sealed = tokio::task::spawn_blocking(move || pool.seal_idle()).await;
-        }
-        for folder in known.keys().filter(|_| self.preparation.has_teardown()) {
-            let place = PreparedPlace {
-                folder: folder.clone(),
-                role: Role::Agent,
-                log: self.log_of("teardown", folder),
-                untracked: Arc::new(|| Ok(Vec::new())),
-                variables: self.variables(folder),
-                turn: Turn::new(Urgency::Ahead),
-                layers: self.layers_of(folder),
-            };
-            let torn_down = self.preparation.tear_down(&place).await;
-            warnings.extend(torn_down.err().map(|error| describe(&error)));
-        }
-        // What can't be removed now goes with the run's folder.
-        for copies in ["copies", BUILT] {
-            let _with_the_folder = std::fs::remove_dir_all(self.folder.join(copies));
-        }
-        remove_folder(&self.folder.join("layers"));
-        let pool = self.pool.clone();
-        let closed = tokio::task::spawn_blocking(move || pool.close()).await;
-        let trouble = closed.ok().and_then(Result::err);
-        warnings.extend(trouble.map(|error| format!("failed to {error}")));
-        warnings
     }
 }

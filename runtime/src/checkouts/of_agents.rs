@@ -1,7 +1,7 @@
 //! The checkouts of agents: worktrees on their branches, made ready as those are in which tm judges.
 
 use super::not_ready::not_ready;
-use super::preparation::{PrepareReport, Prepared, Role};
+use super::preparation::{PrepareReport, Prepared, Role, TreeOf};
 use super::{Checkouts, NotReady};
 use crate::{StepError, Turn, blocking};
 use std::path::Path;
@@ -105,7 +105,7 @@ impl Checkouts {
             .preparation
             .prepare(&place, &mut state, &named, tree)
             .await
-            .map_err(|error| not_ready(error, true))?;
+            .map_err(|error| not_ready(error, tree == TreeOf::User))?;
         self.look_at_hooks();
         self.tell(worktree.path(), Role::Agent, &report);
         let (preparation, known) = (self.preparation.clone(), state.clone());
