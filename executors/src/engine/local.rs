@@ -133,10 +133,16 @@ impl LocalEngine {
     }
 }
 
-/// Tells whether a job was not started for something that another one can bring about.
+/// Tells whether a job was not started for something that another one can bring about, and that passes.
 fn may_be_of_another_job(error: &Error) -> bool {
-    let is_busy = |source: &io::Error| source.kind() == io::ErrorKind::ExecutableFileBusy;
-    error.is_of_surroundings() || matches!(error, Error::Start { source, .. } if is_busy(source))
+    use io::ErrorKind::{ExecutableFileBusy, OutOfMemory, WouldBlock};
+    match error {
+        Error::Hold { .. } => true,
+        Error::Start { source, .. } => {
+            matches!(source.kind(), ExecutableFileBusy | OutOfMemory | WouldBlock)
+        }
+        _ => false,
+    }
 }
 
 /// Has a group bound a job as a whole, where one can be had; what bounds each process is left to those that have none.

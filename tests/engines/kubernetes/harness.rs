@@ -24,10 +24,16 @@ fn container(script: &str) -> Value {
 }
 
 fn add_job(plane: &ControlPlane, name: &str, container: &Value) {
-    add_job_with(plane, name, container, &json!([]));
+    add_job_with(plane, name, container, &json!([]), 0);
 }
 
-fn add_job_with(plane: &ControlPlane, name: &str, container: &Value, volumes: &Value) {
+fn add_job_with(
+    plane: &ControlPlane,
+    name: &str,
+    container: &Value,
+    volumes: &Value,
+    failures: u32,
+) {
     let spec = json!({
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": 1,
@@ -36,7 +42,7 @@ fn add_job_with(plane: &ControlPlane, name: &str, container: &Value, volumes: &V
     });
     let job = json!({
         "metadata": {"name": name},
-        "spec": {"backoffLimit": 6, "template": {"spec": spec}},
+        "spec": {"backoffLimit": failures, "template": {"spec": spec}},
     });
     plane.api().post(JOBS, &job).expect("a job");
 }
@@ -181,7 +187,7 @@ fn a_container_has_the_variables_the_user_and_the_claims_of_its_pod(
         "volumeMounts": [{"name": "work", "mountPath": shared}],
     });
     let volumes = json!([{"name": "work", "persistentVolumeClaim": {"claimName": "work"}}]);
-    add_job_with(plane, "all", &wanted, &volumes);
+    add_job_with(plane, "all", &wanted, &volumes, 0);
     // Each is waited for.
     pod(plane, "all", |pod| {
         pod["status"]["conditions"][0]["reason"] == "Unschedulable"
@@ -232,7 +238,8 @@ fn what_a_node_takes_away_or_never_starts_is_reported_as_kubernetes_does(plane: 
 fn a_pod_of_a_node_that_is_cut_off_is_replaced_and_both_run_until_it_returns(
     plane: &mut ControlPlane,
 ) {
-    add_job(plane, "job", &container("exec sleep 100"));
+    // A pod that ends just as its node returns is counted as failed now and then.
+    add_job_with(plane, "job", &container("exec sleep 100"), &json!([]), 6);
     let first = pod(plane, "job", runs);
     let node = first["spec"]["nodeName"].as_str().expect("a node");
     plane.take_node(node);
