@@ -21,6 +21,8 @@ const MOST_OF_USER: u64 = 20_000_000;
 const BYTES_OF_ENTRY: u64 = 512;
 /// A folder is in no more folders than this.
 const DEEPEST: u64 = 1_000;
+/// A path is no longer than this, in bytes: half of what a system takes, the rest of which leads to the checkout.
+const LONGEST_PATH: u64 = 2_048;
 /// So many trees that can't be read are passed over: whoever walks there will say so.
 const MOST_UNREADABLE: usize = 100;
 /// So many trees are known at the most.
@@ -37,6 +39,8 @@ pub(crate) struct Extent {
     bytes: u64,
     /// How many folders lie in one another.
     depth: u64,
+    /// The longest of the paths.
+    longest: u64,
 }
 
 /// How much each tree stands for, by the bytes of its id or of that of its commit.
@@ -168,7 +172,9 @@ impl Counting<'_> {
     }
 
     const fn is_bounded(&self, extent: Extent) -> bool {
-        extent.entries <= self.most && extent.bytes <= BYTES_OF_ENTRY * self.most
+        extent.entries <= self.most
+            && extent.bytes <= BYTES_OF_ENTRY * self.most
+            && extent.longest <= LONGEST_PATH
     }
 
     /// Returns how much a tree stands for, so deep in others; `None` where that is more than may be.
@@ -204,6 +210,7 @@ impl Extent {
         let entries = below.entries + 1;
         self.entries += entries;
         self.bytes += below.bytes + entries * (length + 1);
+        self.longest = self.longest.max(length + 1 + below.longest);
         if folder.is_some() {
             self.depth = self.depth.max(below.depth + 1);
         }
