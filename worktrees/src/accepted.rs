@@ -4,12 +4,18 @@
 //! git is asked about these files alone, and only where a tree has others than the one that it lands on.
 
 use crate::git::is_object_id;
+use crate::library::FOLDER;
 use crate::reader::Entry;
 use crate::{Error, Repository, Result, TreeId, Treeish};
 use std::collections::BTreeSet;
 
 /// What git says of objects that it reads and that servers refuse.
 const OF_FORM: &str = "fsck error in pack";
+/// The tree of nothing, by each kind of ids: git knows it without an object.
+const OF_NOTHING: [&str; 2] = [
+    "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+];
 
 impl Repository {
     /// Makes sure that what a tree has of git's own files and another one has not is as servers that check it want it.
@@ -58,16 +64,22 @@ fn entries_of(file: &Entry) -> Vec<Vec<u8>> {
     let named = names(&file.path).enumerate();
     let of_git = named.filter(|(_, name)| is_of_git(name));
     let entry = |(at, name): (usize, &[u8])| {
-        // What is wrong with a folder is its name alone.
-        let (mode, kind) = if at == last {
-            (file.mode, kind)
+        // What is wrong with a folder is its name, and that it is one: what else it holds may be older than the work.
+        let (mode, kind, id) = if at == last {
+            (file.mode, kind, file.id.as_str())
         } else {
-            (0o100_644, "blob")
+            (FOLDER, "tree", nothing_like(&file.id))
         };
-        let said = format!("{mode:06o} {kind} {}\t", file.id);
+        let said = format!("{mode:06o} {kind} {id}\t");
         [said.as_bytes(), name, b"\0\0"].concat()
     };
     of_git.map(entry).collect()
+}
+
+/// Returns the tree of nothing whose id is of the kind of another.
+fn nothing_like(id: &str) -> &'static str {
+    let [short, long] = OF_NOTHING;
+    if id.len() == long.len() { long } else { short }
 }
 
 fn names(path: &[u8]) -> impl Iterator<Item = &[u8]> {

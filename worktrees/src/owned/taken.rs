@@ -4,8 +4,8 @@
 use super::{OwnedFolder, SHORT};
 use crate::files::{beginning, copy_with_time, replace};
 use crate::git::{Git, GitPlace, LONGEST_OF_WORK, is_object_id, joined};
-use crate::indexed::{INDEX_BYTES, listed_repositories, repositories};
-use crate::nested::assert_git_may_look;
+use crate::indexed::{INDEX_BYTES, Indexed, Known, folders, listed_repositories, repositories};
+use crate::nested::{assert_git_may_enter, assert_git_may_look, assert_git_may_read_rules};
 use crate::{OrFailedTo as _, Result, TreeId};
 use std::ffi::OsString;
 use std::io;
@@ -18,6 +18,9 @@ pub(crate) const LOG_BYTES: usize = 4 * 1024 * 1024;
 
 /// A look at what is under way reads no more than this.
 const LOOKED_AT_BYTES: u64 = 64 * 1024 * 1024;
+
+/// A program can be given so many bytes of paths everywhere.
+const LONGEST_WORDS: usize = 96 * 1024;
 
 /// Lists the untracked files of a worktree of tm's own, for whoever has not the worktree itself.
 #[derive(Clone, Debug)]
@@ -55,8 +58,10 @@ impl Looker {
         };
         let git = |words: &str| self.folder.git_on_work(words).at(&place).once();
         if !self.folder.is_untouched(&copy) {
+            assert_git_may_look(&self.folder.path, &self.folder.kept())?;
+            self.folder.assert_may_be_led_by(&copy, git)?;
             let listing = git("ls-files --others --modified --exclude-standard -z").reading();
-            let paths: Vec<PathBuf> = listing.paths()?;
+            let paths: Vec<PathBuf> = self.folder.beside_kept(listing)?.paths()?;
             self.assert_short(&paths)?;
             self.folder.add_by(&copy, git)?;
         }
@@ -98,9 +103,38 @@ impl OwnedFolder {
         if self.has_nothing_unknown() {
             return Ok(Vec::new());
         }
-        self.git_on_work("ls-files --others --ignored --exclude-standard --directory -z")
-            .reading()
+        let listing = "ls-files --others --ignored --exclude-standard --directory -z";
+        self.beside_kept(self.git_on_work(listing).reading())?
             .paths()
+    }
+
+    /// Has a listing pass over what is kept, into which nobody has looked yet.
+    fn beside_kept(&self, listing: Git) -> Result<Git> {
+        let kept: Vec<OsString> = self.kept().iter().map(|kept| exclusion(kept)).collect();
+        if kept.is_empty() {
+            return Ok(listing);
+        }
+        if kept.iter().map(|kept| kept.len() + 1).sum::<usize>() > LONGEST_WORDS {
+            assert_git_may_look(&self.path, &[])?;
+            return Ok(listing);
+        }
+        Ok(listing.args(["--", "."]).args(kept))
+    }
+
+    /// Refuses an index by which git can't be let look: it goes to each folder and repository that is named there.
+    fn assert_may_be_led_by(&self, index: &Path, git: impl Fn(&str) -> Git) -> Result<()> {
+        // What is there as a folder has more in it than the index says.
+        let names_all = || folders(index).is_some_and(|whole| whole.is_empty());
+        let known = self.repository.read_or(
+            |_| names_all().then(|| Known::read(index))?,
+            || Known::list(git("ls-files --stage -z").reading()),
+        )?;
+        let within = known.folders.iter().flat_map(|(folder, known)| {
+            let within = known.iter().filter(|(_, it)| **it == Indexed::Repository);
+            within.map(|(name, _)| Path::new(folder).join(&**name))
+        });
+        assert_git_may_enter(&self.path, &within.collect::<Vec<_>>())?;
+        assert_git_may_read_rules(&self.path, known.folders.keys().map(Path::new))
     }
 
     /// Returns the index that whoever worked with a git folder of its own left, once it is brought home.
@@ -118,9 +152,13 @@ impl OwnedFolder {
                 tempfile::NamedTempFile::new_in(&self.own).or_failed_to("write", &self.own)?;
             replace(copy.path(), &index)?;
             self.repository.assert_index_walkable(copy.path())?;
-            self.git_on_work("ls-files --cached --ignored --exclude-standard -z")
+            let git = |words: &str| {
+                self.git_on_work(words)
+                    .variable("GIT_INDEX_FILE", copy.path())
+            };
+            self.assert_may_be_led_by(copy.path(), git)?;
+            git("ls-files --cached --ignored --exclude-standard -z")
                 .reading()
-                .variable("GIT_INDEX_FILE", copy.path())
                 .paths()
         };
         // An index that can't be read says nothing.
@@ -146,6 +184,7 @@ impl OwnedFolder {
     /// Takes everything in the folder into an index, but for what is kept and what the tree's own rules leave out.
     fn add_by(&self, index: &Path, git: impl Fn(&str) -> Git) -> Result<()> {
         let kept = &self.kept();
+        assert_git_may_look(&self.path, kept)?;
         let mut paths = vec![PathBuf::from(".")];
         if !kept.is_empty() {
             // git refuses to be told to pass over what a rule has it pass over.
@@ -155,11 +194,7 @@ impl OwnedFolder {
             paths.extend(
                 kept.iter()
                     .filter(|kept| !ignored.contains(*kept))
-                    .map(|kept| {
-                        let mut exclusion = OsString::from(":(top,exclude,literal)");
-                        exclusion.push(kept);
-                        exclusion.into()
-                    }),
+                    .map(|kept| exclusion(kept).into()),
             );
         }
         let add = || {
@@ -197,7 +232,13 @@ impl OwnedFolder {
     pub(crate) fn tree_of_what_can_be_taken(&self) -> Result<TreeId> {
         // Its exit code says that something was refused; what was not is in the index nevertheless.
         let (index, git) = (self.index_file(), |words: &str| self.git_on_work(words));
-        let add = || self.git_on_work("add --all --ignore-errors -- .").answer();
+        let (kept, mut paths) = (self.kept(), vec![PathBuf::from(".")]);
+        assert_git_may_look(&self.path, &kept)?;
+        paths.extend(kept.iter().map(|kept| exclusion(kept).into()));
+        let add = || {
+            let add = "add --all --ignore-errors --pathspec-from-file=- --pathspec-file-nul";
+            self.git_on_work(add).input(joined(&paths)).answer()
+        };
         let _refused = self.passing_over_repositories(&index, git, add)?;
         self.write_tree()
     }
@@ -211,7 +252,6 @@ impl OwnedFolder {
         git: impl Fn(&str) -> Git,
         take: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        assert_git_may_look(&self.path, &self.kept())?;
         let all = || match repositories(index) {
             Some(found) => Ok(found),
             None => listed_repositories(git("ls-files --stage -z").reading()),
@@ -230,6 +270,7 @@ impl OwnedFolder {
             .into_iter()
             .partition(|path| self.is_beyond_a_link(path));
         update("--force-remove", &beyond)?;
+        assert_git_may_enter(&self.path, &before)?;
         update("--remove", &before)?;
         let within = all()?;
         update("--skip-worktree", &within)?;
@@ -264,6 +305,13 @@ impl OwnedFolder {
         let log = beginning(&self.git_dir().join("logs/HEAD"), LOG_BYTES).ok()?;
         self.repository.resolve(&last_of_log(&log)?).ok()
     }
+}
+
+/// Returns the words by which git passes over a path.
+fn exclusion(path: &Path) -> OsString {
+    let mut exclusion = OsString::from(":(top,exclude,literal)");
+    exclusion.push(path);
+    exclusion
 }
 
 /// Returns the id at which a log of git's ends.

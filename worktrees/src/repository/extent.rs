@@ -21,8 +21,8 @@ const MOST_OF_USER: u64 = 20_000_000;
 const BYTES_OF_ENTRY: u64 = 512;
 /// A folder is in no more folders than this.
 const DEEPEST: u64 = 1_000;
-/// A path is no longer than this, in bytes: half of what a system takes, the rest of which leads to the checkout.
-const LONGEST_PATH: u64 = 2_048;
+/// A path is no longer than this, in bytes: three quarters of what a system takes, the rest of which leads to the checkout.
+const LONGEST_PATH: u64 = 3_072;
 /// So many trees that can't be read are passed over: whoever walks there will say so.
 const MOST_UNREADABLE: usize = 100;
 /// So many trees are known at the most.

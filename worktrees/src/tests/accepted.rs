@@ -87,3 +87,51 @@ fn a_merge_that_servers_refuse_is_made_by_nobody() {
     let error = repository.merge_commit(&preview, "Land\n");
     assert!(error.is_err_and(|error| error.is_of_work()));
 }
+
+#[test]
+fn folders_with_names_of_gits_own_files_are_refused_where_a_server_refuses_them() {
+    let cases = [
+        (".gitmodules/x", Some("gitmodulesBlob")),
+        (".gitattributes/x", Some("gitattributesBlob")),
+        ("deep/.GITMODULES/a/x", Some("gitmodulesBlob")),
+        ("gitmod~1/x", Some("gitmodulesBlob")),
+        (".gitattributes/.gitignore", Some("gitattributesBlob")),
+        (".gitignore/x", None),
+        (".mailmap/x", None),
+        (".github/x.yml", None),
+    ];
+    for (path, refused) in cases {
+        let scene = Scene::new();
+        let server = scene.folder.path().join("server.git");
+        let server = server.to_str().expect("text");
+        scene.git(&["init", "--quiet", "--bare", server]);
+        scene.git(&["-C", server, "config", "receive.fsckObjects", "true"]);
+        let worktree = scene.check_out("tm/1", &scene.head());
+        write(&worktree.path().join(path), "x\n");
+        let captured = worktree.capture(&never(&[]));
+        match (&captured, refused) {
+            (Ok(captured), None) => assert!(captured.changed_from_base),
+            (Err(error), Some(refused)) => {
+                assert!(error.is_of_work(), "{path}: {error}");
+                assert!(error.to_string().contains(refused), "{path}: {error}");
+            }
+            (found, _) => panic!("{path}: {found:?}"),
+        }
+        let file = ("100644".to_owned(), path.as_bytes(), &b"x\n"[..]);
+        let repository = &scene.repository;
+        let base = repository.tree_of(&scene.head()).expect("a tree");
+        let tree = repository.tree_with_files(&base, [file]).expect("a tree");
+        let commit = repository.commit_tree(&tree, &[&scene.head()], "x\n");
+        let order = format!("{}:refs/heads/x", commit.expect("a commit"));
+        repository.publish_objects().expect("published");
+        let push = repository.git_in(repository.checkout_root());
+        let pushed = push.args(["push", "--quiet", server, &order]).done();
+        match (pushed, refused) {
+            (Ok(()), None) => {}
+            (Err(Error::Git { message, .. }), Some(refused)) => {
+                assert!(message.contains(refused), "{path}: {message}");
+            }
+            (found, _) => panic!("{path}: {found:?}"),
+        }
+    }
+}

@@ -64,3 +64,91 @@ fn a_repository_within_what_is_kept_is_passed_over_when_work_is_taken() {
     let captured = without_waiting(&pipe, move || worktree.capture(&PathPatterns::default()));
     assert!(captured.expect("captured").changed_from_base);
 }
+
+/// Rules that git would wait for, in a worktree in which `cache` and `cache/within` are kept.
+fn with_rules(path: &str) -> (Scene, Worktree, std::path::PathBuf) {
+    let scene = Scene::new();
+    let mut worktree = scene.check_out("tm/1", &scene.head());
+    worktree.keep(&["cache".into()]).expect("kept");
+    write(&worktree.path().join("new.txt"), "work");
+    write(&worktree.path().join("cache/within/file"), "kept");
+    let pipe = worktree.path().join(path);
+    mkfifoat(CWD, &pipe, Mode::from_raw_mode(0o600)).expect("a pipe");
+    (scene, worktree, pipe)
+}
+
+#[test]
+fn a_pipe_in_the_place_of_rules_keeps_nobody_waiting() {
+    for path in [
+        ".gitattributes",
+        ".gitignore",
+        ".gitmodules",
+        "within.gitignore",
+    ] {
+        let (_scene, worktree, pipe) = with_rules(path);
+        let (captured, looked, listed, salvaged) = without_waiting(&pipe, move || {
+            (
+                worktree.capture(&PathPatterns::default()),
+                worktree.looker().commit(),
+                worktree.lister().untracked(),
+                worktree.salvage("refs/tm/salvage/1", "kept"),
+            )
+        });
+        if path == "within.gitignore" {
+            captured.expect("captured");
+            looked.expect("looked");
+            continue;
+        }
+        let error = captured.expect_err("it can't be looked at");
+        assert!(error.is_of_work() && !error.is_of_surroundings(), "{error}");
+        let words = error.to_string();
+        assert!(
+            words.ends_with(&format!("/{path}`: it is a pipe")),
+            "{words}"
+        );
+        let error = looked.expect_err("it can't be looked at");
+        assert!(error.to_string().ends_with("it is a pipe"), "{error}");
+        assert!(listed.is_err() && salvaged.is_err());
+    }
+}
+
+#[test]
+fn a_pipe_in_the_place_of_rules_in_what_is_kept_keeps_nobody_waiting() {
+    for path in [
+        "cache/.gitignore",
+        "cache/.gitattributes",
+        "cache/within/.gitignore",
+    ] {
+        let (scene, worktree, pipe) = with_rules(path);
+        // What is ignored beside it has the listings made that go everywhere.
+        write(&worktree.path().join(".gitignore"), "*.log\n");
+        write(&worktree.path().join("x.log"), "ignored");
+        let id = scene.git(&["rev-parse", "HEAD:a.txt"]);
+        let forced = format!("100644,{},cache/within/file", id.trim());
+        let git = scene.repository.git_in(worktree.path());
+        let git = git.args(["update-index", "--add", "--cacheinfo", &forced]);
+        git.done().expect("git");
+        let (captured, looked) = without_waiting(&pipe, move || {
+            let captured = worktree.capture(&PathPatterns::default());
+            write(&worktree.path().join("more.txt"), "work");
+            (captured, worktree.looker().commit())
+        });
+        let captured = captured.expect("captured");
+        assert_eq!(captured.ignored, [std::path::PathBuf::from("x.log")]);
+        looked.expect("looked");
+    }
+}
+
+#[test]
+fn work_that_git_refuses_in_part_is_kept_without_looking_into_what_is_kept() {
+    let (scene, worktree, pipe) = with_rules("cache/.gitignore");
+    let broken = worktree.path().join("broken");
+    std::fs::create_dir_all(broken.join(".git/objects")).expect("a folder");
+    std::fs::create_dir_all(broken.join(".git/refs/heads")).expect("a folder");
+    write(&broken.join(".git/HEAD"), "ref: refs/heads/main\n");
+    let kept = without_waiting(&pipe, move || worktree.salvage("refs/tm/salvage/1", "kept"));
+    let commit = kept.expect("kept").expect("there is work");
+    let listing = scene.git(&["ls-tree", "-r", "--name-only", commit.as_str()]);
+    assert!(listing.contains("new.txt"), "{listing}");
+    assert!(!listing.contains("cache"), "{listing}");
+}
