@@ -66,7 +66,11 @@ impl OwnedFolder {
         };
         let git = |words| guarded(words).variable("GIT_OBJECT_DIRECTORY", &store);
         for pack in copy_objects(folder, &store)? {
-            git("index-pack").arg(pack).done().map_err(not_as_git)?;
+            // The bound of memory is one for each object that is unpacked, and each thread unpacks some.
+            git("index-pack --threads=1")
+                .arg(pack)
+                .done()
+                .map_err(not_as_git)?;
         }
         let commits = commits_within_bounds(git("cat-file --batch-all-objects --unordered"))?;
         if let Some(tip) = tips.iter().find(|tip| !commits.contains(tip.as_str())) {
@@ -85,7 +89,7 @@ impl OwnedFolder {
             .done()
             .map_err(not_as_git)?;
         let index = scratch.path().join("taken.idx");
-        guarded("index-pack")
+        guarded("index-pack --threads=1")
             .arg(strictness(self.own_git()))
             .arg("-o")
             .args([&index, &pack])
