@@ -83,7 +83,7 @@ pub(crate) fn remove_abandoned_locks(folder: &Path) {
 fn is_abandoned(lock: &Path, found: &Metadata) -> bool {
     let is_same = |now: Metadata| now.ino() == found.ino();
     !is_open_anywhere(found) && {
-        std::thread::sleep(MOMENT);
+        crate::git::pause(MOMENT);
         lock.symlink_metadata().is_ok_and(is_same)
     }
 }

@@ -135,7 +135,7 @@ fn said_by(
             if has_ended(child)? {
                 return Ok(Ok(said));
             }
-            std::thread::sleep(BRIEFLY);
+            pause(BRIEFLY);
         } else if !is_something_said(&pipes)? && has_ended(child)? {
             // Something that it left behind holds them.
             return Ok(Ok(said));
@@ -183,6 +183,15 @@ fn take_said(pipe: &mut Option<File>, said: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
+/// Waits so long by the clock. What is slept through after each signal anew has no end where signals come all the time.
+pub(crate) fn pause(length: Duration) {
+    let end = Instant::now() + length;
+    while let Some(left) = end.checked_duration_since(Instant::now())
+        && let Ok(left) = left.try_into()
+        && poll(&mut [], Some(&left)) == Err(Errno::INTR)
+    {}
+}
+
 /// Tells whether a child has ended; its number stays its own until somebody waits for it.
 fn has_ended(child: &Child) -> io::Result<bool> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
@@ -199,7 +208,7 @@ fn end(child: &mut Child) -> io::Result<()> {
     signal(Signal::TERM);
     let asked = Instant::now();
     while asked.elapsed() < GRACE && !has_ended(child)? {
-        std::thread::sleep(BRIEFLY);
+        pause(BRIEFLY);
     }
     signal(Signal::KILL);
     child.wait().map(drop)
