@@ -223,11 +223,14 @@ impl Holding {
                 Access::Layered
             }
         };
+        let started_in = std::env::current_dir().and_then(|folder| folder.canonicalize());
+        // Where tm was started is told by variables of many programs, and is nothing that a job needs.
+        let holds_start = |path: &Path| started_in.as_ref().is_ok_and(|at| at.starts_with(path));
         for (name, value) in &command.environment {
             let is_of_tm = name.as_bytes().starts_with(b"TM_");
             for path in std::env::split_paths(value) {
                 if name != "PATH" && !is_of_tm && path.is_absolute() {
-                    self.open_named(&path, named, &mut view);
+                    self.open_named(&path, named, &holds_start, &mut view);
                 }
             }
         }
@@ -262,14 +265,18 @@ impl Holding {
         }
     }
 
-    /// Opens what a variable names: files and folders, and no socket, by which whoever listens would work for the job. Where
-    /// tm was started is told by variables of many programs, and is nothing that a job needs.
-    fn open_named(&self, path: &Path, access: Access, view: &mut View) {
-        let started_in = std::env::current_dir().and_then(|folder| folder.canonicalize());
+    /// Opens what a variable names, unless it is passed over: files and folders, and no socket, by which whoever listens would
+    /// work for the job.
+    fn open_named(
+        &self,
+        path: &Path,
+        access: Access,
+        is_passed_over: &dyn Fn(&Path) -> bool,
+        view: &mut View,
+    ) {
         let real = view.real(path).filter(|real| {
             let is_shown = real.is_dir() || real.is_file();
-            let holds_start = started_in.as_ref().is_ok_and(|at| at.starts_with(real));
-            is_shown && !holds_start && !View::is_of_others(real)
+            is_shown && !is_passed_over(real) && !View::is_of_others(real)
         });
         if let Some(real) = real {
             self.open(&real, access, view);
