@@ -11,7 +11,7 @@ mod staying;
 
 pub(crate) use answer::{Answer, entry, fields, is_object_id, joined, pairs, path_of, unexpected};
 pub use bounded::end_gits;
-pub(crate) use bounded::{LONGEST_OF_NETWORK, LONGEST_OF_WORK, pause};
+pub(crate) use bounded::{LONGEST_OF_NETWORK, LONGEST_OF_WORK};
 pub(crate) use staying::StayingGit;
 pub use staying::staying_processes;
 
@@ -297,7 +297,7 @@ impl Git {
             let Some(pause) = pause else {
                 return Ok(answer.doubted(|| Tried::of(&self.command, &self.folder)));
             };
-            self::pause(pause);
+            crate::pause::pause(pause);
         }
     }
 

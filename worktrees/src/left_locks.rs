@@ -2,6 +2,7 @@
 //! from one that waits for its user. They are named, never removed, and not waited for. In git folders of tm's own nobody
 //! but tm has git work: there they are removed when no process has them open.
 
+use crate::pause::pause;
 use std::fmt;
 use std::fs::{DirEntry, Metadata};
 use std::os::unix::fs::MetadataExt as _;
@@ -83,7 +84,7 @@ pub(crate) fn remove_abandoned_locks(folder: &Path) {
 fn is_abandoned(lock: &Path, found: &Metadata) -> bool {
     let is_same = |now: Metadata| now.ino() == found.ino();
     !is_open_anywhere(found) && {
-        crate::git::pause(MOMENT);
+        pause(MOMENT);
         lock.symlink_metadata().is_ok_and(is_same)
     }
 }

@@ -35,6 +35,7 @@ mod new_commit;
 mod objects;
 mod owned;
 mod patterns;
+mod pause;
 mod pool;
 mod private;
 mod quiet;

@@ -3,6 +3,7 @@
 //! It is asked politely first, with all that it started, so that it removes the locks that it holds.
 
 use super::Git;
+use crate::pause::pause;
 use crate::{Error, OrFailedTo as _, Result};
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -181,15 +182,6 @@ fn take_said(pipe: &mut Option<File>, said: &mut Vec<u8>) -> io::Result<()> {
         Err(error) => return Err(error),
     }
     Ok(())
-}
-
-/// Waits so long by the clock. What is slept through after each signal anew has no end where signals come all the time.
-pub(crate) fn pause(length: Duration) {
-    let end = Instant::now() + length;
-    while let Some(left) = end.checked_duration_since(Instant::now())
-        && let Ok(left) = left.try_into()
-        && poll(&mut [], Some(&left)) == Err(Errno::INTR)
-    {}
 }
 
 /// Tells whether a child has ended; its number stays its own until somebody waits for it.
